@@ -1,0 +1,26 @@
+# Everything third-party. docs/dependencies.md says why each was chosen; scripts/bootstrap provides it.
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(nlohmann_json 3.11 REQUIRED)
+find_package(CLI11 REQUIRED)
+
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy)
+pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
+
+# Static protobuf with hidden symbols: a distribution's ONNX Runtime brings its own copy of the ONNX descriptors, and two
+# copies in one shared libprotobuf abort the process.
+set(Protobuf_USE_STATIC_LIBS ON)
+find_package(Protobuf REQUIRED)
+find_package(ONNX REQUIRED CONFIG PATHS "${VERNIER_DEPS}/onnx" NO_DEFAULT_PATH)
+
+# Headers only: the library is loaded at run time (src/engine/ort/runtime.h).
+find_path(ONNXRUNTIME_INCLUDE_DIR onnxruntime_c_api.h
+          HINTS "${VERNIER_DEPS}/onnxruntime/include" PATH_SUFFIXES onnxruntime REQUIRED)
+add_library(vernier_onnxruntime_headers INTERFACE)
+target_include_directories(vernier_onnxruntime_headers SYSTEM INTERFACE "${ONNXRUNTIME_INCLUDE_DIR}")
+
+find_path(STB_INCLUDE_DIR stb_image.h PATH_SUFFIXES stb REQUIRED)
+add_library(vernier_stb INTERFACE)
+target_include_directories(vernier_stb SYSTEM INTERFACE "${STB_INCLUDE_DIR}")

@@ -1,0 +1,19 @@
+# Warnings and sanitizers for our own targets only: linked PRIVATE, never exported.
+add_library(vernier_warnings INTERFACE)
+target_compile_options(vernier_warnings INTERFACE -Wall -Wextra -Wconversion -Wshadow
+                       $<$<BOOL:${VERNIER_DEV}>:-Werror>)
+# Results must not depend on whether a compiler may contract a*b+c: the scalar and the SIMD path agree bit for bit.
+target_compile_options(vernier_warnings INTERFACE -ffp-contract=off)
+if(VERNIER_SANITIZE)
+  target_compile_options(vernier_warnings INTERFACE -fsanitize=${VERNIER_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(vernier_warnings INTERFACE -fsanitize=${VERNIER_SANITIZE})
+endif()
+
+# vernier_folder(NAME SOURCES ... USES ...): the library of one source folder. USES lists the folders and packages it may see.
+function(vernier_folder name)
+  cmake_parse_arguments(arg "" "" "SOURCES;USES" ${ARGN})
+  add_library(vernier_${name} STATIC ${arg_SOURCES})
+  target_include_directories(vernier_${name} PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(vernier_${name} PUBLIC ${arg_USES} PRIVATE vernier_warnings)
+  set_target_properties(vernier_${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+endfunction()

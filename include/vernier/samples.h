@@ -1,0 +1,70 @@
+// Where inputs come from. A source yields one sample at a time, so that memory does not grow with the number of samples.
+// It reads files; it does not know models beyond the names, types and shapes of their inputs.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "vernier/tensor.h"
+
+namespace vernier {
+
+/// One graph input as a source sees it. A dimension below zero is dynamic.
+struct InputInfo {
+  std::string name;
+  Dtype dtype = Dtype::Float32;
+  Shape shape;
+  /// For integer inputs that index something (an embedding, a Gather): the number of valid indices; 0 when unknown.
+  std::int64_t index_limit = 0;
+};
+
+/// One sample: a tensor for every graph input, by name.
+using Sample = std::map<std::string, Tensor>;
+
+class SampleSource {
+ public:
+  virtual ~SampleSource() = default;
+  virtual std::size_t size() const = 0;
+  /// Sample `index`, checked against the inputs: names, dtypes, shapes. Safe to call from several threads.
+  virtual Sample at(std::size_t index) const = 0;
+  /// One line for reports: "photos.npy, 20 samples".
+  virtual std::string description() const = 0;
+  /// True for random data, whose figures say little.
+  virtual bool is_random() const { return false; }
+};
+
+struct ImageOptions {
+  /// "short-crop:256,224", "stretch:WxH", "letterbox:SIZE[,pad=114,center|topleft]", "height:32". Empty: the input's size.
+  std::string geometry;
+  std::vector<float> mean;    // one or three values, subtracted; empty: 0
+  std::vector<float> scale;   // --image-std: one or three divisors; empty: 1
+  std::string color = "rgb";  // rgb, bgr, y
+  std::string layout;         // nchw, nhwc; empty: guessed from the input's shape
+};
+
+struct SourceOptions {
+  std::string location;  // --data; empty: random
+  bool split_batch = false;
+  std::size_t limit = 0;  // at most this many samples; 0: all
+  ImageOptions image;
+  std::map<std::string, std::pair<double, double>> value_ranges;  // --val-range; "" is the default for all inputs
+  std::uint64_t seed = 1;
+  std::size_t random_samples = 1;
+  /// --input-shapes: dimensions for dynamic inputs of random data.
+  std::map<std::string, Shape> shapes;
+  /// Inputs that are not in the files because they carry state (--carry): the source fills zeros of the given shape.
+  std::vector<std::string> carried;
+};
+
+/// Opens --data as CONTRACT 5 defines it: .npy, .npz, a folder of .npz, a folder of images, one image, saved inputs
+/// JSON, ONNX test data folders, or random data when there is no location.
+/// Errors: Input, naming the file, the input, what was expected and what was found. Zero samples is an error.
+std::unique_ptr<SampleSource> open_samples(const SourceOptions& options, const std::vector<InputInfo>& inputs);
+
+}  // namespace vernier

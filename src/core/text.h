@@ -1,0 +1,24 @@
+// Small text functions that messages everywhere need: nearest names, wildcards, safe printing of names from files.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vernier {
+
+/// Up to `limit` of `names` nearest to `wanted` by edit distance (at most half of its length), nearest first.
+std::vector<std::string> nearest_names(std::string_view wanted, std::span<const std::string> names,
+                                       std::size_t limit = 3);
+
+/// Shell wildcard match: * (any run), ? (any character), [abc] and [!abc] (sets and ranges). The whole text must match.
+bool wildcard_match(std::string_view pattern, std::string_view text);
+
+/// `name` for a terminal: control characters and invalid bytes become \xNN, so a hostile name cannot move the cursor.
+std::string printable(std::string_view name);
+
+/// "a, b, c and 4 more".
+std::string list_some(std::span<const std::string> names, std::size_t limit = 5);
+
+}  // namespace vernier

@@ -1,0 +1,88 @@
+// Rounding float32 values to the grid of a low-precision format, in float32: what Cast to the format and back, or
+// QuantizeLinear and DequantizeLinear, leave behind. This is the one home of what a format *means*; the simulated and
+// the typed lowering both rest on it. SIMD with run-time dispatch; every target gives the same bits as the scalar code.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "vernier/format.h"
+
+namespace vernier {
+
+/// How a tensor is laid on a format's grid.
+struct QuantParams {
+  Format format = Format::Float32;
+  /// Step sizes, all > 0 and finite. One: per tensor. More: one per index of `axis`. Empty for formats without a scale.
+  std::vector<float> scale;
+  /// Zero points, one for each scale, or empty for all zero. int8 [-128,127], uint8 [0,255], int4 [-8,7]; 0 for float8.
+  std::vector<std::int32_t> zero_point;
+  /// Dimension that the scales run along; -1 when there is one scale.
+  int axis = -1;
+  /// Integer formats only: smallest code allowed, so that symmetric int8 weights use [-127,127]. 0 means the format's own.
+  std::int32_t lowest_code = 0;
+
+  bool operator==(const QuantParams&) const = default;
+};
+
+/// What happened to the values of one tensor while rounding.
+struct RoundEvents {
+  std::int64_t count = 0;       // values seen
+  std::int64_t saturated = 0;   // finite, beyond the last code of an integer or float8 grid, clipped to it
+  std::int64_t overflowed = 0;  // finite in float32, infinite afterwards (float16, bfloat16)
+  std::int64_t subnormal = 0;   // not zero, ended on a subnormal of the format (fewer significant bits)
+  std::int64_t flushed = 0;     // not zero in float32, zero afterwards
+  std::int64_t nan = 0;         // NaN on entry
+
+  RoundEvents& operator+=(const RoundEvents& other);
+  bool operator==(const RoundEvents&) const = default;
+};
+
+/// Rounds each value of `values` to the grid of `params`, in place or into `out`.
+///
+///   float16, bfloat16:  nearest, ties to even, subnormals kept, overflow to infinity (IEEE 754 conversion)
+///   float8e4m3fn/e5m2:  y = s * sat(rne(x / s)): nearest even, subnormals kept, saturating to +-448 / +-57344
+///   integers:           y = s * (clamp(rne(x / s) + z, low, high) - z), division (not a product with 1/s), as
+///                       ONNX QuantizeLinear (opset 13+) and DequantizeLinear compute it
+///
+/// Shapes: values [n], out [n] (same span or disjoint). Per axis: the tensor is read as [outer, channels, inner].
+/// Edges:  NaN stays NaN in the float formats; integer formats map NaN to the zero point's value 0. Infinities saturate
+///         in scaled formats and stay infinite in float16 and bfloat16. -0 keeps its sign in the float formats.
+///         float32: a copy.
+/// Errors: Internal when sizes do not match or a scale is missing, not finite or not positive.
+/// Cost:   one pass, no allocation.
+/// Source: IEEE 754-2019 section 5.4.2; OCP 8-bit Floating Point Specification 1.0; ONNX QuantizeLinear-21.
+void round_to(const QuantParams& params, std::span<const float> values, std::span<float> out);
+void round_to(const QuantParams& params, std::int64_t channels, std::int64_t inner, std::span<const float> values,
+              std::span<float> out);
+
+/// The same, and counts what happened. Slower: counting is a second look at every value.
+void round_to_counting(const QuantParams& params, std::int64_t channels, std::int64_t inner,
+                       std::span<const float> values, std::span<float> out, RoundEvents& events);
+
+/// Codes instead of values, for writing typed models: float16/bfloat16 bit patterns (2 bytes each, little endian),
+/// float8 bit patterns, integer codes (int8/uint8: one byte each; int4: one byte each here, packing is the writer's job).
+std::vector<std::byte> encode(const QuantParams& params, std::int64_t channels, std::int64_t inner,
+                              std::span<const float> values);
+
+/// Values of codes: the inverse of encode, exact.
+std::vector<float> decode(const QuantParams& params, std::int64_t channels, std::int64_t inner,
+                          std::span<const std::byte> codes);
+
+/// Symmetric scales from the absolute maximum along `axis` (-1: of all):  s = absmax / largest code of the format
+/// (127 for int8, 7 for int4, 448 and 57344 for float8); a range of zeros, or of values too small for a normal
+/// float32 scale, gets s = 1 / largest so that zeros stay exact. lowest_code becomes -127 / -7 for int8 / int4.
+QuantParams symmetric_params(Format format, std::span<const float> absmax, int axis);
+
+/// Asymmetric uint8 scale and zero point that hold [min(lo,0), max(hi,0)], zero exact:
+///   s = (hi - lo) / 255, z = clamp(rne(-lo / s), 0, 255).
+QuantParams asymmetric_params(float lo, float hi);
+
+/// Names of the instruction sets this machine can run ("AVX3", "AVX2", "SSE4", "EMU128"/scalar ...), best first, and a
+/// switch for tests: limits dispatch to one of them, or back to all with an empty name.
+std::vector<std::string_view> dispatch_targets();
+void limit_dispatch(std::string_view target);
+
+}  // namespace vernier

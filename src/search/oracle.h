@@ -1,0 +1,34 @@
+// What a search sees: numbered items, their costs, and an oracle that judges a kept set. Never a model.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace vernier {
+
+/// One attempt of a search. A bad set, a timeout, or a model that a back end refuses is an answer, not an exception.
+enum class Verdict { Good, Bad, Invalid, TimedOut, Unstable };
+
+/// Items kept in high precision, ascending.
+using KeptSet = std::vector<std::size_t>;
+
+struct Trial {
+  Verdict verdict = Verdict::Invalid;
+  /// The metric in its own unit, for people.
+  double metric = std::numeric_limits<double>::quiet_NaN();
+  /// How much of the allowed damage is used: 1 is exactly the limit, below passes. For SQNR it is noise power over the
+  /// allowed noise power, so that the damages of single layers add up. A lower bound when `stopped_early`; +inf for
+  /// outputs that are not finite.
+  double damage = std::numeric_limits<double>::quiet_NaN();
+  /// The verdict was certain before all samples were run (the noise so far exceeds the whole allowance).
+  bool stopped_early = false;
+  std::string why;
+};
+
+/// Judges "these items high, all others low" on the full sample set.
+using Oracle = std::function<Trial(const KeptSet&)>;
+
+}  // namespace vernier

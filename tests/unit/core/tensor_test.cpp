@@ -1,0 +1,39 @@
+#include "vernier/tensor.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+TEST(Tensor, StartsZeroedAndCopiesShareBytes) {
+  Tensor a(Dtype::Float32, {2, 3});
+  EXPECT_EQ(a.floats()[5], 0.0F);
+  a.mutable_floats()[5] = 7.0F;
+  const Tensor b = a;
+  EXPECT_EQ(b.floats().data(), a.floats().data());
+  EXPECT_THROW(a.mutable_floats(), Error);  // shared now
+}
+
+TEST(Tensor, FourBitElementsRoundUpToBytes) { EXPECT_EQ(Tensor(Dtype::Int4, {3}).byte_size(), 2U); }
+
+TEST(Tensor, AScalarHasOneElementAndAnEmptyShapeDimensionNone) {
+  EXPECT_EQ(element_count({}), 1);
+  EXPECT_EQ(element_count({4, 0, 2}), 0);
+}
+
+TEST(Tensor, RefusesImpossibleShapes) {
+  EXPECT_THROW(element_count({2, -1}), Error);
+  EXPECT_THROW(element_count({std::numeric_limits<std::int64_t>::max(), 2}), Error);
+}
+
+TEST(Tensor, CountMustMatchTheShape) {
+  const float values[] = {1, 2, 3};
+  EXPECT_THROW(Tensor::of({2, 2}, values), Error);
+}
+
+}  // namespace
+}  // namespace vernier

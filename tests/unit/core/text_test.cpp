@@ -1,0 +1,33 @@
+#include "core/text.h"
+
+#include <gtest/gtest.h>
+
+namespace vernier {
+namespace {
+
+TEST(WildcardMatch, FollowsTheShell) {
+  EXPECT_TRUE(wildcard_match("Conv_*", "Conv_12"));
+  EXPECT_TRUE(wildcard_match("*", ""));
+  EXPECT_TRUE(wildcard_match("a?c*e", "abcdde"));
+  EXPECT_TRUE(wildcard_match("l[0-3]x", "l2x"));
+  EXPECT_TRUE(wildcard_match("l[!0-3]x", "l7x"));
+  EXPECT_TRUE(wildcard_match("a[b", "a[b"));
+  EXPECT_FALSE(wildcard_match("Conv_?", "Conv_12"));
+  EXPECT_FALSE(wildcard_match("", "a"));
+}
+
+TEST(NearestNames, OffersTheClosestFirst) {
+  const std::vector<std::string> names{"Conv_10", "Conv_1", "Relu_3"};
+  EXPECT_EQ(nearest_names("Conv1", names).front(), "Conv_1");
+  EXPECT_TRUE(nearest_names("something_else_entirely", names).empty());
+}
+
+TEST(Printable, EscapesWhatCouldMoveTheCursor) {
+  EXPECT_EQ(printable("a\x1b[2J"), "a\\x1b[2J");
+  EXPECT_EQ(printable("gr\xc3\xbc\xc3\x9f"), "gr\xc3\xbc\xc3\x9f");
+  EXPECT_EQ(printable("\xff\xc3"), "\\xff\\xc3");
+  EXPECT_EQ(printable("\xc2\x9b"), "\\xc2\\x9b");
+}
+
+}  // namespace
+}  // namespace vernier
