@@ -13,7 +13,8 @@ pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
 # copies in one shared libprotobuf abort the process.
 set(Protobuf_USE_STATIC_LIBS ON)
 find_package(Protobuf REQUIRED)
-find_package(ONNX REQUIRED CONFIG PATHS "${VERNIER_DEPS}/onnx" NO_DEFAULT_PATH)
+# ONNX's own package file asks for a Protobuf package file, which distributions do not ship: its targets are taken directly.
+include("${VERNIER_DEPS}/onnx/lib/cmake/ONNX/ONNXTargets.cmake")
 
 # Headers only: the library is loaded at run time (src/engine/ort/runtime.h).
 find_path(ONNXRUNTIME_INCLUDE_DIR onnxruntime_c_api.h
