@@ -1,0 +1,42 @@
+// Which nodes are layers (CONTRACT 3): nodes on the float data path. Works on a prepared model.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/model.h"
+
+namespace vernier {
+
+struct Layer {
+  std::string name;
+  std::string op_type;
+  std::string graph;                 // "" for the main graph, else the name of the node whose body holds it
+  std::vector<std::string> inputs;   // float tensors that carry data (not weights, shapes, indices)
+  std::vector<std::string> weights;  // float initializers it reads
+  std::vector<std::string> outputs;  // float outputs
+  /// Moves or selects values without arithmetic (Reshape, Concat, MaxPool ...): its format follows its inputs, so that a
+  /// tensor between two kept layers stays in high precision. Never a candidate of a search.
+  bool follows = false;
+  /// Conv, ConvTranspose, Gemm, MatMul: the operators of the default INT8 scheme.
+  bool weighted = false;
+};
+
+/// All layers in graph order (topological), subgraphs included.
+std::vector<Layer> find_layers(const Model& model);
+
+/// True when the input `index` of `node` carries data, not a shape, axis, index, scale table or condition: decided by
+/// the operator's ONNX schema (its type is a type variable that admits float).
+bool carries_data(const onnx::NodeProto& node, int index, int opset);
+
+/// True when the schema of `node` at `opset` lets that input (output) be of `dtype`.
+bool schema_admits_input(const onnx::NodeProto& node, int index, int opset, Dtype dtype);
+bool schema_admits_output(const onnx::NodeProto& node, int index, int opset, Dtype dtype);
+
+/// Multiply-accumulates of one sample from the shapes seen in a run (element counts by tensor name): Conv, ConvTranspose,
+/// Gemm, MatMul; 0 for other operators. Units: multiply-accumulates, batch included.
+std::int64_t multiply_accumulates(const Model& model, const Layer& layer, const std::map<std::string, Shape>& shapes);
+
+}  // namespace vernier

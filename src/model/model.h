@@ -1,0 +1,110 @@
+// An ONNX model in memory. The graph structure stays a protobuf message; large weights live beside it as shared tensors,
+// so that copying a model, which every candidate of a search does, costs no weights.
+//
+// Reading fixes the names (CONTRACT 3) before anything is rewritten, and checks what a file may not contain: a model is
+// untrusted input.
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
+
+namespace vernier {
+
+struct Model {
+  /// Structure. Initializers of kWeightBytes or more are stubs here (name, type, dims, data_location EXTERNAL).
+  onnx::ModelProto proto;
+  /// The bytes of those stubs, by initializer name; names are unique over all subgraphs.
+  std::map<std::string, Tensor> weights;
+  std::filesystem::path path;
+  std::string sha256;  // of the file, and of its external data
+};
+
+/// Initializers of at least this size leave the protobuf message.
+inline constexpr std::size_t kWeightBytes = 1024;
+
+/// Reads a model: parses, resolves external data inside the model's folder, sorts nodes, strips initializers from the
+/// graph inputs (files of IR version 3 list them there), and gives every node a unique name.
+/// Errors: Input, naming file and place: missing, truncated, not ONNX, external data missing or outside the folder,
+/// cyclic graph, a tensor that nothing produces.
+Model read_model(const std::filesystem::path& path);
+
+/// The same from a message already in memory; `folder` is where external data may lie.
+Model adopt_model(onnx::ModelProto proto, const std::filesystem::path& folder = {});
+
+struct WriteOptions {
+  bool external_data = false;  // weights in NAME.data beside the model; always when they exceed 1.9 GB
+};
+/// Writes to a temporary name, then renames. Errors: Input when the disk refuses.
+void write_model(const Model& model, const std::filesystem::path& path, const WriteOptions& options = {});
+
+/// One self-contained message. Errors: Input when it would exceed protobuf's 2 GB.
+onnx::ModelProto whole_proto(const Model& model);
+
+/// The value of an initializer of the main graph or of any subgraph, wherever it is stored.
+std::optional<Tensor> initializer(const Model& model, std::string_view name);
+bool is_initializer(const Model& model, std::string_view name);
+
+/// Adds or replaces an initializer of `graph` (a graph of `model`). Large ones go beside the message.
+void set_initializer(Model& model, onnx::GraphProto& graph, const std::string& name, const Tensor& value);
+void remove_initializer(Model& model, onnx::GraphProto& graph, const std::string& name);
+
+/// Graph inputs that a user feeds (initializers are not among them), and the graph's outputs.
+std::vector<InputInfo> model_inputs(const Model& model);
+std::vector<InputInfo> model_outputs(const Model& model);
+
+/// Version of the default operator set; 0 when the model does not import it.
+int default_opset(const onnx::ModelProto& proto);
+void set_opset(onnx::ModelProto& proto, const std::string& domain, int version);
+
+/// Calls `visit` for the main graph and each subgraph (If, Loop, Scan bodies), parents first.
+void for_each_graph(onnx::GraphProto& graph, const std::function<void(onnx::GraphProto&)>& visit);
+void for_each_graph(const onnx::GraphProto& graph, const std::function<void(const onnx::GraphProto&)>& visit);
+
+/// Element types and shapes of all tensors, from ONNX's own shape inference, main graph and subgraphs. Tensors it knows
+/// nothing of are absent. Unknown dimensions are -1; a tensor of unknown rank has `rank_known` false.
+struct ValueType {
+  Dtype dtype = Dtype::Undefined;
+  bool rank_known = false;
+  Shape shape;
+};
+std::map<std::string, ValueType> infer_types(const Model& model);
+
+/// Runs the ONNX checker (full: schemas and types). Errors: Internal when a model that we made is refused, with its text.
+void check_written_model(const Model& model);
+
+/// A name that no tensor, initializer or node of the model has: `wanted`, or with "#2", "#3" behind it.
+class NamePool {
+ public:
+  explicit NamePool(const Model& model);
+  std::string unique(const std::string& wanted);
+
+ private:
+  std::map<std::string, int, std::less<>> taken_;
+};
+
+/// TensorProto <-> Tensor. Errors: Input when the message's data does not fit its dims.
+Tensor tensor_of(const onnx::TensorProto& proto);
+onnx::TensorProto proto_of(const Tensor& tensor, const std::string& name);
+
+/// Attribute access. `find_attribute` returns null when absent.
+const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, std::string_view name);
+std::int64_t attribute_int(const onnx::NodeProto& node, std::string_view name, std::int64_t fallback);
+std::vector<std::int64_t> attribute_ints(const onnx::NodeProto& node, std::string_view name);
+void set_attribute(onnx::NodeProto& node, const std::string& name, std::int64_t value);
+void set_attribute(onnx::NodeProto& node, const std::string& name, float value);
+void set_attribute(onnx::NodeProto& node, const std::string& name, const std::string& value);
+void set_attribute(onnx::NodeProto& node, const std::string& name, const std::vector<float>& values);
+void set_attribute(onnx::NodeProto& node, const std::string& name, const std::vector<std::int64_t>& values);
+
+}  // namespace vernier

@@ -1,0 +1,51 @@
+// Brings a model into the form that everything behind works on, with names fixed before. Each step is one function from
+// model to model and one line of the table in prepare.cpp:
+//
+//   inline functions -> replace removed operators -> constants become initializers -> fold constants
+//   -> inline Ifs whose condition is constant -> fold BatchNormalization into Conv/ConvTranspose/Gemm -> raise the opset
+//
+// Which steps run depends on the formats that the plan uses: with float32 alone nothing that changes a bit is done.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "model/model.h"
+#include "vernier/format.h"
+
+namespace vernier {
+
+/// Runs a model with all graph optimizations off and returns its outputs in graph order. Given by the engine, because
+/// this folder may not know one.
+using Evaluator = std::function<std::vector<Tensor>(const Model& model, const Sample& inputs)>;
+
+struct PrepareOptions {
+  std::set<Format> formats;          // that layers will run in, the high one included
+  bool fold_batch_norm = true;       // only ever done when formats holds more than float32
+  bool inline_ifs = false;           // analysis only: an If whose condition is the same for all `samples`
+  std::vector<Sample> samples;       // what inline_ifs looks at (a few)
+  int min_opset = 0;                 // raise at least to this one
+};
+
+/// What was done, for people and for the plan file.
+struct PrepareNote {
+  std::string step;  // "fold_constants"
+  std::string text;  // "31 Constant nodes became initializers"
+};
+
+struct Prepared {
+  Model model;
+  std::vector<PrepareNote> notes;
+  bool unchanged = true;  // no step changed the graph's arithmetic
+};
+
+/// Errors: Input when a construct cannot be raised to the opset that a format needs, naming node, operator and opsets.
+Prepared prepare(const Model& model, const PrepareOptions& options, const Evaluator& evaluate);
+
+/// The lowest default opset whose schemas allow `format` for the operators of the model (int8 per axis 13, float8 19,
+/// int4 21, bfloat16 13 to 22 by operator).
+int opset_needed(const Model& model, Format format);
+
+}  // namespace vernier

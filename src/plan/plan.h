@@ -1,0 +1,47 @@
+// The plan: format of every layer and quantization parameters of every tensor. The one object that calibration, search
+// and repair edit and that lowering reads. JSON on disk, readable and diffable.
+//
+// What a format means for a layer:
+//   float16, bfloat16:  inputs are rounded to the format, weights are stored in it, the output is rounded to it. A tensor
+//                       has the format of the layer that produces it; a consumer in a higher format reads it unchanged.
+//   int8, uint8, float8: inputs and weights are quantized and dequantized with `tensors`; the output stays float.
+//   float32:            nothing.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "numerics/round.h"
+#include "vernier/format.h"
+
+namespace vernier {
+
+struct PlannedLayer {
+  std::string name;
+  Format format = Format::Float32;
+  bool operator==(const PlannedLayer&) const = default;
+};
+
+struct Plan {
+  std::string model_file;    // for people
+  std::string model_sha256;  // of the original file
+  std::string scheme;        // one line: how ranges and parameters were chosen
+  std::string target = "tensorrt";
+  Format high = Format::Float32;
+  /// In graph order. Layers that only move data are absent: they follow their inputs.
+  std::vector<PlannedLayer> layers;
+  /// Activations by tensor name, weights by initializer name; only tensors that a layer in a scaled format reads.
+  std::map<std::string, QuantParams> tensors;
+  bool operator==(const Plan&) const = default;
+
+  /// float32 for a layer the plan does not name.
+  Format format_of(const std::string& layer) const;
+};
+
+/// Version 1 of the file; field order is fixed, so that two plans can be compared with diff.
+std::string plan_to_json(const Plan& plan);
+/// Errors: Input, naming the field that is missing, unknown or out of range.
+Plan plan_from_json(const std::string& text, const std::string& where);
+
+}  // namespace vernier

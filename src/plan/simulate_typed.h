@@ -1,0 +1,24 @@
+// A typed model (ours or anyone's: Casts, float16/bfloat16 tensors, Q/DQ) -> an equivalent float32 graph with `Round`
+// nodes, built only from what the *file* says, so that it runs on any ONNX Runtime provider with real rounding after each
+// node. This is the independent road to the numbers: it shares nothing with plan-driven lowering but Round itself.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/model.h"
+#include "plan/plan.h"
+
+namespace vernier {
+
+struct SimulatedFile {
+  Model model;  // float32, with nodes of domain "vernier" (see round_node.h)
+  /// Format of every float layer of the file, by node name: what it computes in. Quantized layers by their input grid.
+  std::vector<PlannedLayer> layers;
+  std::vector<std::string> notes;  // "Loop body left as it is", ...
+};
+
+SimulatedFile simulate_typed(const Model& typed);
+
+}  // namespace vernier
