@@ -1,0 +1,224 @@
+#include "model/model.h"
+
+#include <fmt/format.h>
+#include <onnx/checker.h>
+#include <onnx/shape_inference/implementation.h>
+
+#include "core/text.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+template <class Graph, class Visit>
+void visit_graphs(Graph& graph, const Visit& visit) {
+  visit(graph);
+  for (auto& node : *[&] {
+         if constexpr (std::is_const_v<Graph>) {
+           return &graph.node();
+         } else {
+           return graph.mutable_node();
+         }
+       }()) {
+    if constexpr (std::is_const_v<Graph>) {
+      for (const onnx::AttributeProto& attribute : node.attribute()) {
+        if (attribute.has_g()) visit_graphs(attribute.g(), visit);
+        for (const onnx::GraphProto& body : attribute.graphs()) visit_graphs(body, visit);
+      }
+    } else {
+      for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
+        if (attribute.has_g()) visit_graphs(*attribute.mutable_g(), visit);
+        for (onnx::GraphProto& body : *attribute.mutable_graphs()) visit_graphs(body, visit);
+      }
+    }
+  }
+}
+
+const onnx::TensorProto* find_initializer(const onnx::ModelProto& proto, std::string_view name) {
+  const onnx::TensorProto* found = nullptr;
+  for_each_graph(proto.graph(), [&](const onnx::GraphProto& graph) {
+    for (const onnx::TensorProto& tensor : graph.initializer()) {
+      if (found == nullptr && tensor.name() == name) found = &tensor;
+    }
+  });
+  return found;
+}
+
+InputInfo info_of(const onnx::ValueInfoProto& value) {
+  InputInfo info;
+  info.name = value.name();
+  info.dtype = static_cast<Dtype>(value.type().tensor_type().elem_type());
+  for (const auto& dim : value.type().tensor_type().shape().dim()) {
+    info.shape.push_back(dim.has_dim_value() ? dim.dim_value() : -1);
+  }
+  return info;
+}
+
+void record_type(const onnx::ValueInfoProto& value, std::map<std::string, ValueType>& types) {
+  if (!value.type().has_tensor_type()) return;
+  ValueType type;
+  type.dtype = static_cast<Dtype>(value.type().tensor_type().elem_type());
+  type.rank_known = value.type().tensor_type().has_shape();
+  for (const auto& dim : value.type().tensor_type().shape().dim()) {
+    type.shape.push_back(dim.has_dim_value() ? dim.dim_value() : -1);
+  }
+  types[value.name()] = type;
+}
+
+}  // namespace
+
+void for_each_graph(onnx::GraphProto& graph, const std::function<void(onnx::GraphProto&)>& visit) {
+  visit_graphs(graph, visit);
+}
+
+void for_each_graph(const onnx::GraphProto& graph, const std::function<void(const onnx::GraphProto&)>& visit) {
+  visit_graphs(graph, visit);
+}
+
+onnx::ModelProto whole_proto(const Model& model) {
+  std::size_t total = model.proto.ByteSizeLong();
+  for (const auto& [name, tensor] : model.weights) total += tensor.byte_size();
+  if (total > 2'000'000'000U) {
+    throw Error(ErrorKind::Input,
+                fmt::format("the model takes {} bytes, more than the 2 GB that one ONNX file can hold", total));
+  }
+  onnx::ModelProto whole = model.proto;
+  for_each_graph(*whole.mutable_graph(), [&](onnx::GraphProto& graph) {
+    for (onnx::TensorProto& stub : *graph.mutable_initializer()) {
+      const auto weight = model.weights.find(stub.name());
+      if (weight != model.weights.end()) stub = proto_of(weight->second, stub.name());
+    }
+  });
+  return whole;
+}
+
+std::optional<Tensor> initializer(const Model& model, std::string_view name) {
+  const auto weight = model.weights.find(std::string(name));
+  if (weight != model.weights.end()) return weight->second;
+  const onnx::TensorProto* found = find_initializer(model.proto, name);
+  if (found == nullptr) return std::nullopt;
+  return tensor_of(*found);
+}
+
+bool is_initializer(const Model& model, std::string_view name) {
+  return model.weights.contains(std::string(name)) || find_initializer(model.proto, name) != nullptr;
+}
+
+void remove_initializer(Model& model, onnx::GraphProto& graph, const std::string& name) {
+  model.weights.erase(name);
+  auto& list = *graph.mutable_initializer();
+  for (int i = 0; i < list.size(); ++i) {
+    if (list.Get(i).name() == name) {
+      list.DeleteSubrange(i, 1);
+      return;
+    }
+  }
+}
+
+void set_initializer(Model& model, onnx::GraphProto& graph, const std::string& name, const Tensor& value) {
+  onnx::TensorProto* slot = nullptr;
+  for (onnx::TensorProto& existing : *graph.mutable_initializer()) {
+    if (existing.name() == name) slot = &existing;
+  }
+  if (slot == nullptr) slot = graph.add_initializer();
+  model.weights.erase(name);
+  if (value.byte_size() < kWeightBytes) {
+    *slot = proto_of(value, name);
+    return;
+  }
+  slot->Clear();
+  slot->set_name(name);
+  slot->set_data_type(static_cast<int>(value.dtype()));
+  for (const std::int64_t dim : value.shape()) slot->add_dims(dim);
+  slot->set_data_location(onnx::TensorProto::EXTERNAL);
+  onnx::StringStringEntryProto& location = *slot->add_external_data();
+  location.set_key("location");
+  location.set_value("weights");  // replaced by the bytes in Model::weights wherever the model goes
+  model.weights[name] = value;
+}
+
+std::vector<InputInfo> model_inputs(const Model& model) {
+  std::vector<InputInfo> infos;
+  for (const onnx::ValueInfoProto& input : model.proto.graph().input()) infos.push_back(info_of(input));
+  return infos;
+}
+
+std::vector<InputInfo> model_outputs(const Model& model) {
+  std::vector<InputInfo> infos;
+  for (const onnx::ValueInfoProto& output : model.proto.graph().output()) infos.push_back(info_of(output));
+  return infos;
+}
+
+int default_opset(const onnx::ModelProto& proto) {
+  for (const onnx::OperatorSetIdProto& opset : proto.opset_import()) {
+    if (opset.domain().empty() || opset.domain() == "ai.onnx") return static_cast<int>(opset.version());
+  }
+  return 0;
+}
+
+void set_opset(onnx::ModelProto& proto, const std::string& domain, int version) {
+  for (onnx::OperatorSetIdProto& opset : *proto.mutable_opset_import()) {
+    if (opset.domain() == domain) {
+      opset.set_version(version);
+      return;
+    }
+  }
+  onnx::OperatorSetIdProto& opset = *proto.add_opset_import();
+  opset.set_domain(domain);
+  opset.set_version(version);
+}
+
+std::map<std::string, ValueType> infer_types(const Model& model) {
+  onnx::ModelProto inferred = model.proto;
+  // Old intermediate annotations may be wrong; only inputs, outputs and initializers are believed. Stubs keep type and
+  // dims, which is all that inference needs of large weights.
+  for_each_graph(*inferred.mutable_graph(), [](onnx::GraphProto& graph) { graph.clear_value_info(); });
+  try {
+    onnx::shape_inference::InferShapes(inferred);
+  } catch (const std::exception&) {
+    // Inference is best effort: what it cannot type stays absent, and callers treat it as unknown.
+  }
+  std::map<std::string, ValueType> types;
+  for_each_graph(inferred.graph(), [&](const onnx::GraphProto& graph) {
+    for (const onnx::TensorProto& tensor : graph.initializer()) {
+      types[tensor.name()] = {static_cast<Dtype>(tensor.data_type()), true,
+                              Shape(tensor.dims().begin(), tensor.dims().end())};
+    }
+    for (const onnx::ValueInfoProto& value : graph.value_info()) record_type(value, types);
+    for (const onnx::ValueInfoProto& value : graph.output()) record_type(value, types);
+    for (const onnx::ValueInfoProto& value : graph.input()) record_type(value, types);
+  });
+  return types;
+}
+
+void check_written_model(const Model& model) {
+  try {
+    onnx::checker::check_model(whole_proto(model), /*full_check=*/true);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& failure) {
+    throw Error(ErrorKind::Internal, fmt::format("the ONNX checker refuses a model we made: {}", failure.what()));
+  }
+}
+
+NamePool::NamePool(const Model& model) {
+  for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
+    for (const onnx::ValueInfoProto& value : graph.input()) taken_.emplace(value.name(), 1);
+    for (const onnx::TensorProto& tensor : graph.initializer()) taken_.emplace(tensor.name(), 1);
+    for (const onnx::NodeProto& node : graph.node()) {
+      if (!node.name().empty()) taken_.emplace(node.name(), 1);
+      for (const std::string& output : node.output()) taken_.emplace(output, 1);
+    }
+  });
+}
+
+std::string NamePool::unique(const std::string& wanted) {
+  auto [entry, fresh] = taken_.try_emplace(wanted, 1);
+  if (fresh) return wanted;
+  for (;;) {
+    std::string candidate = fmt::format("{}#{}", wanted, ++entry->second);
+    if (taken_.try_emplace(candidate, 1).second) return candidate;
+  }
+}
+
+}  // namespace vernier

@@ -1,0 +1,92 @@
+#include "model/naming.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+namespace vernier {
+namespace {
+
+using Renames = std::map<std::string, std::string>;
+
+std::string first_free(const std::string& wanted, std::set<std::string>& taken) {
+  if (taken.insert(wanted).second) return wanted;
+  for (int i = 2;; ++i) {
+    std::string candidate = fmt::format("{}#{}", wanted, i);
+    if (taken.insert(candidate).second) return candidate;
+  }
+}
+
+void collect_node_names(const onnx::GraphProto& graph, std::set<std::string>& given) {
+  for (const onnx::NodeProto& node : graph.node()) {
+    if (!node.name().empty()) given.insert(node.name());
+    for (const onnx::AttributeProto& attribute : node.attribute()) {
+      if (attribute.has_g()) collect_node_names(attribute.g(), given);
+    }
+  }
+}
+
+void name_nodes(onnx::GraphProto& graph, int& index, const std::set<std::string>& given, std::set<std::string>& taken) {
+  for (onnx::NodeProto& node : *graph.mutable_node()) {
+    const int own = index++;
+    if (node.name().empty()) {
+      // A made-up name never takes a name that the file gives to another node.
+      std::string wanted = fmt::format("{}_{}", node.op_type(), own);
+      while (given.contains(wanted)) wanted += "#2";
+      node.set_name(first_free(wanted, taken));
+    } else {
+      node.set_name(first_free(node.name(), taken));
+    }
+    for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) name_nodes(*attribute.mutable_g(), index, given, taken);
+    }
+  }
+}
+
+std::string renamed(const std::string& name, const Renames& renames) {
+  const auto found = renames.find(name);
+  return found == renames.end() ? name : found->second;
+}
+
+void name_tensors(onnx::GraphProto& graph, Renames renames, bool main, std::set<std::string>& taken) {
+  const auto define = [&](const std::string& name) {
+    if (name.empty()) return name;
+    std::string fresh = main ? (taken.insert(name), name) : first_free(name, taken);
+    if (fresh != name) renames[name] = fresh;
+    return fresh;
+  };
+  for (onnx::ValueInfoProto& value : *graph.mutable_input()) value.set_name(define(value.name()));
+  for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
+    const bool is_input = main && taken.contains(tensor.name());  // IR version 3 lists initializers as inputs too
+    if (!is_input) tensor.set_name(define(tensor.name()));
+  }
+  // All outputs first: an unsorted body may read a tensor before the node that makes it.
+  for (onnx::NodeProto& node : *graph.mutable_node()) {
+    for (std::string& output : *node.mutable_output()) output = define(output);
+  }
+  for (onnx::NodeProto& node : *graph.mutable_node()) {
+    for (std::string& input : *node.mutable_input()) input = renamed(input, renames);
+    for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) name_tensors(*attribute.mutable_g(), renames, /*main=*/false, taken);
+    }
+  }
+  for (onnx::ValueInfoProto& value : *graph.mutable_output()) value.set_name(renamed(value.name(), renames));
+  for (onnx::ValueInfoProto& value : *graph.mutable_value_info()) value.set_name(renamed(value.name(), renames));
+}
+
+}  // namespace
+
+void fix_names(onnx::ModelProto& proto) {
+  onnx::GraphProto& graph = *proto.mutable_graph();
+  std::set<std::string> given;
+  collect_node_names(graph, given);
+  std::set<std::string> taken;
+  int index = 0;
+  name_nodes(graph, index, given, taken);
+  std::set<std::string> tensors;
+  name_tensors(graph, {}, /*main=*/true, tensors);
+}
+
+}  // namespace vernier

@@ -1,0 +1,12 @@
+// Stable unique names (CONTRACT 3), given once when a model is read.
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+namespace vernier {
+
+/// Unnamed nodes become `<Op>_<index>`, the index counting all nodes in file order (a node, then its bodies); duplicate
+/// node names get `#2`, `#3`. Tensors of different subgraphs that share a name are told apart the same way.
+void fix_names(onnx::ModelProto& proto);
+
+}  // namespace vernier

@@ -1,0 +1,321 @@
+// Reading: what a file may not contain is refused here, and the names are fixed here, before any rewrite.
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <set>
+#include <unordered_map>
+
+#include "core/hash.h"
+#include "core/text.h"
+#include "model/model.h"
+#include "model/naming.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Graphs nest by If, Loop and Scan; deeper than this is an attack, not a network.
+constexpr int kMaxDepth = 64;
+
+struct MappedFile {
+  std::shared_ptr<const std::byte> bytes;
+  std::size_t size = 0;
+};
+
+MappedFile map_file(const fs::path& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) {
+    throw Error(ErrorKind::Input, fmt::format("{}: {}", path.string(), std::strerror(errno)));
+  }
+  struct stat info {};
+  if (::fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode)) {
+    ::close(descriptor);
+    throw Error(ErrorKind::Input, fmt::format("{}: not a regular file", path.string()));
+  }
+  const auto size = static_cast<std::size_t>(info.st_size);
+  if (size == 0) {
+    ::close(descriptor);
+    return {};
+  }
+  void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  ::close(descriptor);
+  if (address == MAP_FAILED) {
+    throw Error(ErrorKind::Input,
+                fmt::format("{}: cannot map {} bytes: {}", path.string(), size, std::strerror(errno)));
+  }
+  return {{static_cast<const std::byte*>(address),
+           [size](const std::byte* p) { ::munmap(const_cast<std::byte*>(p), size); }},
+          size};
+}
+
+/// External data of one model: each file mapped once, none outside the model's folder.
+class ExternalData {
+ public:
+  explicit ExternalData(fs::path folder) : folder_(std::move(folder)) {}
+
+  Tensor read(const onnx::TensorProto& proto) {
+    std::string location;
+    std::uint64_t offset = 0;
+    std::optional<std::uint64_t> length;
+    for (const onnx::StringStringEntryProto& entry : proto.external_data()) {
+      if (entry.key() == "location") location = entry.value();
+      if (entry.key() == "offset") offset = number(proto, entry);
+      if (entry.key() == "length") length = number(proto, entry);
+    }
+    const MappedFile& file = open(proto, location);
+    const Shape shape(proto.dims().begin(), proto.dims().end());
+    const auto dtype = static_cast<Dtype>(proto.data_type());
+    const std::size_t byte_size =
+        (static_cast<std::size_t>(element_count(shape)) * static_cast<std::size_t>(dtype_bits(dtype)) + 7) / 8;
+    if (dtype_bits(dtype) == 0) refuse(proto, fmt::format("element type {} is not supported", proto.data_type()));
+    if (length && *length != byte_size) {
+      refuse(proto, fmt::format("shape {} of {} needs {} bytes, the model says {}", shape_text(shape),
+                                dtype_name(dtype), byte_size, *length));
+    }
+    if (offset > file.size || byte_size > file.size - offset) {
+      refuse(proto, fmt::format("bytes {} to {} are wanted of '{}', which has {}", offset, offset + byte_size,
+                                printable(location), file.size));
+    }
+    const std::shared_ptr<const std::byte> start(file.bytes, file.bytes.get() + offset);
+    const auto alignment = static_cast<std::uintptr_t>(std::max(1, dtype_bits(dtype) / 8));
+    if (reinterpret_cast<std::uintptr_t>(start.get()) % alignment == 0) return {dtype, shape, start};
+    Tensor copy(dtype, shape);
+    std::memcpy(copy.mutable_bytes().data(), start.get(), byte_size);
+    return copy;
+  }
+
+  /// Hashes of the files that were read, so that the model's identity covers its weights.
+  void add_to(Sha256& hash) const {
+    for (const auto& [location, file] : files_) hash.update({file.bytes.get(), file.size});
+  }
+
+ private:
+  [[noreturn]] static void refuse(const onnx::TensorProto& proto, const std::string& why) {
+    throw Error(ErrorKind::Input, fmt::format("external data of tensor '{}': {}", printable(proto.name()), why));
+  }
+
+  static std::uint64_t number(const onnx::TensorProto& proto, const onnx::StringStringEntryProto& entry) {
+    const std::string& text = entry.value();
+    if (text.empty() || text.size() > 18 ||
+        !std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; })) {
+      refuse(proto, fmt::format("{} is '{}', not a number of bytes", entry.key(), printable(text)));
+    }
+    return std::stoull(text);
+  }
+
+  const MappedFile& open(const onnx::TensorProto& proto, const std::string& location) {
+    const auto known = files_.find(location);
+    if (known != files_.end()) return known->second;
+    if (location.empty()) refuse(proto, "the model names no file");
+    const fs::path relative(location);
+    const fs::path root = fs::weakly_canonical(folder_.empty() ? fs::path(".") : folder_);
+    const fs::path full = fs::weakly_canonical(root / relative);
+    // Symbolic links are followed first, so a link that leaves the folder is caught too.
+    const auto [end, _] = std::mismatch(root.begin(), root.end(), full.begin(), full.end());
+    if (relative.is_absolute() || end != root.end()) {
+      refuse(proto, fmt::format("'{}' lies outside the model's folder", printable(location)));
+    }
+    if (!fs::exists(full)) refuse(proto, fmt::format("'{}' is missing beside the model", printable(location)));
+    return files_.emplace(location, map_file(full)).first->second;
+  }
+
+  fs::path folder_;
+  std::map<std::string, MappedFile> files_;
+};
+
+void check_depth(const onnx::GraphProto& graph, int depth) {
+  if (depth > kMaxDepth) {
+    throw Error(ErrorKind::Input, fmt::format("subgraphs nest more than {} deep", kMaxDepth));
+  }
+  for (const onnx::NodeProto& node : graph.node()) {
+    for (const onnx::AttributeProto& attribute : node.attribute()) {
+      if (attribute.has_g()) check_depth(attribute.g(), depth + 1);
+    }
+  }
+}
+
+/// Files of IR version 3 list initializers among the inputs: they then look like user inputs, and ONNX Runtime neither
+/// folds nor fuses them.
+void strip_initializers_from_inputs(onnx::GraphProto& graph) {
+  std::set<std::string> names;
+  for (const onnx::TensorProto& tensor : graph.initializer()) names.insert(tensor.name());
+  auto& inputs = *graph.mutable_input();
+  inputs.erase(std::remove_if(inputs.begin(), inputs.end(),
+                              [&](const onnx::ValueInfoProto& value) { return names.contains(value.name()); }),
+               inputs.end());
+}
+
+void move_weights_out(Model& model, ExternalData& external) {
+  for_each_graph(*model.proto.mutable_graph(), [&](onnx::GraphProto& graph) {
+    for (int i = 0; i < graph.initializer_size(); ++i) {
+      const onnx::TensorProto& proto = graph.initializer(i);
+      const bool outside = proto.data_location() == onnx::TensorProto::EXTERNAL;
+      if (!outside && proto.ByteSizeLong() < kWeightBytes) continue;
+      if (proto.data_type() == onnx::TensorProto::STRING) continue;
+      const std::string name = proto.name();
+      const Tensor value = outside ? external.read(proto) : tensor_of(proto);
+      set_initializer(model, graph, name, value);
+    }
+    for (onnx::NodeProto& node : *graph.mutable_node()) {
+      for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
+        if (attribute.has_t() && attribute.t().data_location() == onnx::TensorProto::EXTERNAL) {
+          *attribute.mutable_t() = proto_of(external.read(attribute.t()), attribute.t().name());
+        }
+      }
+    }
+  });
+}
+
+/// Every name that `graph` or a body inside it reads from outside itself.
+void collect_reads(const onnx::NodeProto& node, std::set<std::string>& reads) {
+  for (const std::string& input : node.input()) {
+    if (!input.empty()) reads.insert(input);
+  }
+  for (const onnx::AttributeProto& attribute : node.attribute()) {
+    if (!attribute.has_g()) continue;
+    for (const onnx::NodeProto& inner : attribute.g().node()) collect_reads(inner, reads);
+    for (const onnx::ValueInfoProto& output : attribute.g().output()) reads.insert(output.name());
+  }
+}
+
+void sort_nodes(onnx::GraphProto& graph, std::set<std::string> known, const std::string& where) {
+  for (const onnx::ValueInfoProto& value : graph.input()) known.insert(value.name());
+  for (const onnx::TensorProto& tensor : graph.initializer()) known.insert(tensor.name());
+  for (const onnx::SparseTensorProto& tensor : graph.sparse_initializer()) known.insert(tensor.values().name());
+
+  std::unordered_map<std::string, int> producer;
+  for (int i = 0; i < graph.node_size(); ++i) {
+    for (const std::string& output : graph.node(i).output()) {
+      if (output.empty()) continue;
+      if (known.contains(output) || !producer.emplace(output, i).second) {
+        throw Error(ErrorKind::Input, fmt::format("{}tensor '{}' is produced twice, the second time by node '{}'",
+                                                  where, printable(output), printable(graph.node(i).name())));
+      }
+    }
+  }
+  std::vector<int> missing(static_cast<std::size_t>(graph.node_size()), 0);
+  std::vector<std::vector<int>> readers(missing.size());
+  for (int i = 0; i < graph.node_size(); ++i) {
+    std::set<std::string> reads;
+    collect_reads(graph.node(i), reads);
+    for (const std::string& name : reads) {
+      const auto from = producer.find(name);
+      if (from != producer.end() && from->second != i) {
+        ++missing[static_cast<std::size_t>(i)];
+        readers[static_cast<std::size_t>(from->second)].push_back(i);
+      } else if (from != producer.end()) {
+        throw Error(ErrorKind::Input, fmt::format("{}node '{}' reads its own output '{}'", where,
+                                                  printable(graph.node(i).name()), printable(name)));
+      }
+    }
+    for (const std::string& name : graph.node(i).input()) {
+      if (!name.empty() && !known.contains(name) && !producer.contains(name)) {
+        throw Error(ErrorKind::Input,
+                    fmt::format("{}node '{}' ({}) reads '{}', which nothing produces", where,
+                                printable(graph.node(i).name()), printable(graph.node(i).op_type()), printable(name)));
+      }
+    }
+  }
+  // Smallest original index first: a sorted file keeps its order.
+  std::set<int> ready;
+  for (std::size_t i = 0; i < missing.size(); ++i) {
+    if (missing[i] == 0) ready.insert(static_cast<int>(i));
+  }
+  std::vector<int> order;
+  while (!ready.empty()) {
+    const int next = *ready.begin();
+    ready.erase(ready.begin());
+    order.push_back(next);
+    for (const int reader : readers[static_cast<std::size_t>(next)]) {
+      if (--missing[static_cast<std::size_t>(reader)] == 0) ready.insert(reader);
+    }
+  }
+  if (order.size() != missing.size()) {
+    const auto stuck = std::find_if(missing.begin(), missing.end(), [](int m) { return m > 0; });
+    const onnx::NodeProto& node = graph.node(static_cast<int>(stuck - missing.begin()));
+    throw Error(ErrorKind::Input, fmt::format("{}the graph has a cycle through node '{}' ({})", where,
+                                              printable(node.name()), printable(node.op_type())));
+  }
+  if (!std::is_sorted(order.begin(), order.end())) {
+    google::protobuf::RepeatedPtrField<onnx::NodeProto> sorted;
+    for (const int index : order) sorted.Add()->Swap(graph.mutable_node(index));
+    graph.mutable_node()->Swap(&sorted);
+  }
+  for (const auto& [name, index] : producer) known.insert(name);
+  for (onnx::NodeProto& node : *graph.mutable_node()) {
+    for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) {
+        sort_nodes(*attribute.mutable_g(), known, fmt::format("{}body of '{}': ", where, printable(node.name())));
+      }
+    }
+  }
+  for (const onnx::ValueInfoProto& output : graph.output()) {
+    if (!known.contains(output.name())) {
+      throw Error(ErrorKind::Input,
+                  fmt::format("{}graph output '{}' is produced by nothing", where, printable(output.name())));
+    }
+  }
+}
+
+Model adopt(onnx::ModelProto proto, const fs::path& folder, Sha256* hash) {
+  if (!proto.has_graph() || (proto.graph().node_size() == 0 && proto.graph().output_size() == 0)) {
+    throw Error(ErrorKind::Input, "not an ONNX model: it has no graph");
+  }
+  check_depth(proto.graph(), 0);
+  Model model;
+  model.proto = std::move(proto);
+  if (default_opset(model.proto) == 0 && model.proto.opset_import_size() == 0) set_opset(model.proto, "", 1);
+  fix_names(model.proto);
+  ExternalData external(folder);
+  move_weights_out(model, external);
+  if (hash != nullptr) external.add_to(*hash);
+  strip_initializers_from_inputs(*model.proto.mutable_graph());
+  sort_nodes(*model.proto.mutable_graph(), {}, "");
+  return model;
+}
+
+}  // namespace
+
+Model read_model(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) throw Error(ErrorKind::Input, fmt::format("{}: no such file", path.string()));
+  const MappedFile file = map_file(path);
+  if (file.size == 0) throw Error(ErrorKind::Input, fmt::format("{}: the file is empty", path.string()));
+  if (file.size > 2'147'483'647U) {
+    throw Error(ErrorKind::Input,
+                fmt::format("{}: {} bytes, more than the 2 GB an ONNX file can hold", path.string(), file.size));
+  }
+  onnx::ModelProto proto;
+  google::protobuf::io::ArrayInputStream array(file.bytes.get(), static_cast<int>(file.size));
+  google::protobuf::io::CodedInputStream stream(&array);
+  stream.SetTotalBytesLimit(2'147'483'647);
+  if (!proto.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage()) {
+    throw Error(ErrorKind::Input,
+                fmt::format("{}: not an ONNX model, or a truncated one ({} bytes)", path.string(), file.size));
+  }
+  try {
+    Sha256 hash;
+    hash.update({file.bytes.get(), file.size});
+    Model model = adopt(std::move(proto), path.parent_path(), &hash);
+    model.path = path;
+    model.sha256 = hash.hex();
+    return model;
+  } catch (const Error& error) {
+    throw Error(error.kind(), fmt::format("{}: {}", path.string(), error.what()), error.hint());
+  }
+}
+
+Model adopt_model(onnx::ModelProto proto, const fs::path& folder) { return adopt(std::move(proto), folder, nullptr); }
+
+}  // namespace vernier

@@ -1,0 +1,93 @@
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "core/text.h"
+#include "model/model.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+[[noreturn]] void refuse(const onnx::TensorProto& proto, const std::string& why) {
+  throw Error(ErrorKind::Input, fmt::format("tensor '{}': {}", printable(proto.name()), why));
+}
+
+// Elements that ONNX keeps in a repeated field of wider integers: narrowed one by one.
+template <class Narrow, class Field>
+void narrow_into(const Field& field, std::span<std::byte> bytes) {
+  for (int i = 0; i < field.size(); ++i) {
+    const auto value = static_cast<Narrow>(field.Get(i));
+    std::memcpy(bytes.data() + static_cast<std::size_t>(i) * sizeof(Narrow), &value, sizeof(Narrow));
+  }
+}
+
+std::size_t typed_count(const onnx::TensorProto& proto) {
+  return static_cast<std::size_t>(proto.float_data_size() + proto.int32_data_size() + proto.int64_data_size() +
+                                  proto.double_data_size() + proto.uint64_data_size());
+}
+
+void fill_typed(const onnx::TensorProto& proto, Tensor& tensor) {
+  const std::span<std::byte> bytes = tensor.mutable_bytes();
+  switch (tensor.dtype()) {
+    case Dtype::Float32:
+      return narrow_into<float>(proto.float_data(), bytes);
+    case Dtype::Float64:
+      return narrow_into<double>(proto.double_data(), bytes);
+    case Dtype::Int64:
+      return narrow_into<std::int64_t>(proto.int64_data(), bytes);
+    case Dtype::Int32:
+      return narrow_into<std::int32_t>(proto.int32_data(), bytes);
+    case Dtype::UInt64:
+      return narrow_into<std::uint64_t>(proto.uint64_data(), bytes);
+    case Dtype::UInt32:
+      return narrow_into<std::uint32_t>(proto.uint64_data(), bytes);
+    case Dtype::Int16:
+      return narrow_into<std::int16_t>(proto.int32_data(), bytes);
+    case Dtype::UInt16:
+    case Dtype::Float16:
+    case Dtype::BFloat16:
+      return narrow_into<std::uint16_t>(proto.int32_data(), bytes);
+    default:
+      return narrow_into<std::uint8_t>(proto.int32_data(), bytes);
+  }
+}
+
+}  // namespace
+
+Tensor tensor_of(const onnx::TensorProto& proto) {
+  const auto dtype = static_cast<Dtype>(proto.data_type());
+  if (dtype_bits(dtype) == 0) refuse(proto, fmt::format("element type {} is not supported", proto.data_type()));
+  const Shape shape(proto.dims().begin(), proto.dims().end());
+  const auto count = static_cast<std::size_t>(element_count(shape));
+  const std::size_t byte_size = (count * static_cast<std::size_t>(dtype_bits(dtype)) + 7) / 8;
+  // Sizes are compared before memory is taken: a file of a few bytes may declare terabytes.
+  if (proto.has_raw_data()) {
+    if (proto.raw_data().size() != byte_size) {
+      refuse(proto, fmt::format("shape {} of {} needs {} bytes, the file holds {}", shape_text(shape),
+                                dtype_name(dtype), byte_size, proto.raw_data().size()));
+    }
+    Tensor tensor(dtype, shape);
+    if (byte_size != 0) std::memcpy(tensor.mutable_bytes().data(), proto.raw_data().data(), byte_size);
+    return tensor;
+  }
+  const std::size_t expected = dtype_bits(dtype) == 4 ? byte_size : count;
+  if (typed_count(proto) != expected) {
+    refuse(proto, fmt::format("shape {} of {} needs {} values, the file holds {}", shape_text(shape), dtype_name(dtype),
+                              expected, typed_count(proto)));
+  }
+  Tensor tensor(dtype, shape);
+  fill_typed(proto, tensor);
+  return tensor;
+}
+
+onnx::TensorProto proto_of(const Tensor& tensor, const std::string& name) {
+  onnx::TensorProto proto;
+  proto.set_name(name);
+  proto.set_data_type(static_cast<int>(tensor.dtype()));
+  for (const std::int64_t dim : tensor.shape()) proto.add_dims(dim);
+  proto.set_raw_data(tensor.bytes().data(), tensor.byte_size());
+  return proto;
+}
+
+}  // namespace vernier
