@@ -54,6 +54,17 @@ InputInfo info_of(const onnx::ValueInfoProto& value) {
   return info;
 }
 
+void collect_reads(const onnx::NodeProto& node, std::set<std::string>& reads) {
+  for (const std::string& input : node.input()) {
+    if (!input.empty()) reads.insert(input);
+  }
+  for (const onnx::AttributeProto& attribute : node.attribute()) {
+    if (!attribute.has_g()) continue;
+    for (const onnx::NodeProto& inner : attribute.g().node()) collect_reads(inner, reads);
+    for (const onnx::ValueInfoProto& output : attribute.g().output()) reads.insert(output.name());
+  }
+}
+
 void record_type(const onnx::ValueInfoProto& value, std::map<std::string, ValueType>& types) {
   if (!value.type().has_tensor_type()) return;
   ValueType type;
@@ -66,6 +77,12 @@ void record_type(const onnx::ValueInfoProto& value, std::map<std::string, ValueT
 }
 
 }  // namespace
+
+std::set<std::string> tensors_read(const onnx::NodeProto& node) {
+  std::set<std::string> reads;
+  collect_reads(node, reads);
+  return reads;
+}
 
 void for_each_graph(onnx::GraphProto& graph, const std::function<void(onnx::GraphProto&)>& visit) {
   visit_graphs(graph, visit);

@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -70,6 +71,9 @@ void set_opset(onnx::ModelProto& proto, const std::string& domain, int version);
 /// Calls `visit` for the main graph and each subgraph (If, Loop, Scan bodies), parents first.
 void for_each_graph(onnx::GraphProto& graph, const std::function<void(onnx::GraphProto&)>& visit);
 void for_each_graph(const onnx::GraphProto& graph, const std::function<void(const onnx::GraphProto&)>& visit);
+
+/// Every tensor that a node reads, those that bodies inside it capture or return included.
+std::set<std::string> tensors_read(const onnx::NodeProto& node);
 
 /// Element types and shapes of all tensors, from ONNX's own shape inference, main graph and subgraphs. Tensors it knows
 /// nothing of are absent. Unknown dimensions are -1; a tensor of unknown rank has `rank_known` false.

@@ -177,18 +177,6 @@ void move_weights_out(Model& model, ExternalData& external) {
   });
 }
 
-/// Every name that `graph` or a body inside it reads from outside itself.
-void collect_reads(const onnx::NodeProto& node, std::set<std::string>& reads) {
-  for (const std::string& input : node.input()) {
-    if (!input.empty()) reads.insert(input);
-  }
-  for (const onnx::AttributeProto& attribute : node.attribute()) {
-    if (!attribute.has_g()) continue;
-    for (const onnx::NodeProto& inner : attribute.g().node()) collect_reads(inner, reads);
-    for (const onnx::ValueInfoProto& output : attribute.g().output()) reads.insert(output.name());
-  }
-}
-
 void sort_nodes(onnx::GraphProto& graph, std::set<std::string> known, const std::string& where) {
   for (const onnx::ValueInfoProto& value : graph.input()) known.insert(value.name());
   for (const onnx::TensorProto& tensor : graph.initializer()) known.insert(tensor.name());
@@ -207,9 +195,7 @@ void sort_nodes(onnx::GraphProto& graph, std::set<std::string> known, const std:
   std::vector<int> missing(static_cast<std::size_t>(graph.node_size()), 0);
   std::vector<std::vector<int>> readers(missing.size());
   for (int i = 0; i < graph.node_size(); ++i) {
-    std::set<std::string> reads;
-    collect_reads(graph.node(i), reads);
-    for (const std::string& name : reads) {
+    for (const std::string& name : tensors_read(graph.node(i))) {
       const auto from = producer.find(name);
       if (from != producer.end() && from->second != i) {
         ++missing[static_cast<std::size_t>(i)];

@@ -1,0 +1,46 @@
+// Effect of one layer on the output: "only this layer low", re-running only what lies behind it from cached reference
+// activations. The graph is cut where few tensors are alive; for each segment one session runs from its start to the
+// outputs, with an Inject behind each of its layers, so that N layers need a handful of sessions and weights stay constant.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "compare/reference.h"
+#include "compare/requirement.h"
+#include "compare/subject.h"
+#include "plan/lower_simulated.h"
+
+namespace vernier {
+
+struct LayerEffect {
+  std::string layer;
+  std::map<std::string, OutputStats> outputs;  // judged outputs, over the samples that were run
+};
+
+struct EffectOptions {
+  std::vector<std::size_t> samples;  // a few
+  std::size_t segments = 10;
+};
+
+/// What it cost, in sample-inferences of the whole network (a suffix counts by its share of nodes' work).
+struct Effects {
+  std::vector<LayerEffect> layers;
+  double mean_suffix_share = 0;  // mean share of a full inference that one trial executed
+};
+
+/// Effects of the layers named, each alone in its planned format. Without carried states.
+/// Bits: equal to full runs when optimizations are off.
+Effects measure_effects(const Subject& subject, const Plan& plan, const std::vector<std::string>& layers,
+                        const Reference& reference, RoundedWeights& weights, const EffectOptions& options);
+
+/// First node of each segment: positions in the main graph where few bytes are alive, about evenly spread by work.
+/// `bytes_of` gives the size of a tensor and 0 when unknown. Starts with 0.
+std::vector<int> segment_starts(const onnx::GraphProto& graph, const std::map<std::string, std::size_t>& bytes_of,
+                                std::size_t segments);
+
+/// Tensors made before node `at` (or graph inputs) that nodes from `at` on, or graph outputs, read.
+std::set<std::string> live_at(const onnx::GraphProto& graph, int at);
+
+}  // namespace vernier

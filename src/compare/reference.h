@@ -1,0 +1,29 @@
+// The reference run: the trusted float model over all samples, once. It yields what calibration needs (ranges), what the
+// oracle compares with (outputs), and the shapes that costs are counted from.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "compare/output_store.h"
+#include "compare/requirement.h"
+#include "compare/subject.h"
+
+namespace vernier {
+
+struct Reference {
+  std::map<std::string, RangeStats> ranges;     // of the observed tensors and float graph inputs
+  std::map<std::string, Shape> shapes;          // as last seen
+  OutputStore outputs;                          // judged outputs, in the order of Subject::judged
+  std::map<std::string, OutputStats> totals;    // of each judged output: energy, elements, rows of all samples
+};
+
+/// Streams all samples through the model with an Observe on each tensor of `observed`. Memory: one sample per thread.
+Reference run_reference(const Subject& subject, const std::set<std::string>& observed);
+
+/// Float tensors that layers of the default scheme read, and inputs of every weighted layer: what run_reference should
+/// observe for calibration and for counting multiply-accumulates.
+std::set<std::string> tensors_to_observe(const Subject& subject);
+
+}  // namespace vernier

@@ -1,0 +1,154 @@
+#include "compare/requirement.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+struct MetricRow {
+  Metric metric;
+  std::string_view option;
+  std::string_view unit;
+};
+
+constexpr std::array<MetricRow, 5> kMetrics{{
+    {Metric::MinSqnrDb, "--min-sqnr", "dB"},
+    {Metric::MaxAbsError, "--max-abs-error", ""},
+    {Metric::MaxMse, "--max-mse", ""},
+    {Metric::MinCosine, "--min-cosine", ""},
+    {Metric::MinTop1Agreement, "--min-top1-agreement", ""},
+}};
+
+const MetricRow& row_of(Metric metric) {
+  return *std::find_if(kMetrics.begin(), kMetrics.end(), [&](const MetricRow& row) { return row.metric == metric; });
+}
+
+/// Elements of one row: the last axis longer than one ([1,1001,1,1] holds one row of 1001).
+std::size_t row_length(const Shape& shape) {
+  for (auto dim = shape.rbegin(); dim != shape.rend(); ++dim) {
+    if (*dim > 1) return static_cast<std::size_t>(*dim);
+  }
+  return 0;
+}
+
+std::size_t largest(std::span<const float> row) {
+  return static_cast<std::size_t>(std::max_element(row.begin(), row.end()) - row.begin());
+}
+
+double top1(const OutputStats& stats) {
+  return stats.rows == 0 ? 1.0 : static_cast<double>(stats.rows_agreed) / static_cast<double>(stats.rows);
+}
+
+double share(double used, double allowed) {
+  if (used <= 0) return 0;
+  return allowed > 0 ? used / allowed : kInfinity;
+}
+
+}  // namespace
+
+void OutputStats::add_sample(std::size_t index, const Tensor& ref, const Tensor& got) {
+  if (ref.shape() != got.shape()) {
+    throw Error(ErrorKind::Internal, fmt::format("compared outputs of shapes {} and {}", shape_text(ref.shape()),
+                                                 shape_text(got.shape())));
+  }
+  ErrorStats one;
+  accumulate_error(ref.floats(), got.floats(), one);
+  pooled += one;
+  const double db = sqnr_db(one);
+  if (samples == 0 || db < worst_sqnr_db) {
+    worst_sqnr_db = db;
+    worst_sample = index;
+  }
+  ++samples;
+  const std::size_t length = row_length(ref.shape());
+  if (length == 0) return;
+  for (std::size_t start = 0; start + length <= ref.floats().size(); start += length) {
+    ++rows;
+    if (largest(ref.floats().subspan(start, length)) == largest(got.floats().subspan(start, length))) ++rows_agreed;
+  }
+}
+
+std::optional<double> Requirement::limit_for(const std::string& output) const {
+  std::optional<double> general;
+  for (const Limit& limit : limits) {
+    if (limit.output == output) return limit.value;
+    if (limit.output.empty()) general = limit.value;
+  }
+  return general;
+}
+
+std::string_view metric_option(Metric metric) { return row_of(metric).option; }
+std::string_view metric_unit(Metric metric) { return row_of(metric).unit; }
+
+Limit parse_limit(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  Limit limit;
+  if (colon != std::string::npos) limit.output = text.substr(0, colon);
+  const std::string number = colon == std::string::npos ? text : text.substr(colon + 1);
+  std::size_t used = 0;
+  try {
+    limit.value = std::stod(number, &used);
+  } catch (const std::exception&) {
+    used = 0;
+  }
+  if (used == 0 || used != number.size() || !std::isfinite(limit.value)) {
+    throw Error(ErrorKind::Usage, fmt::format("'{}' is not a limit: a number or OUTPUT:number is wanted", text));
+  }
+  return limit;
+}
+
+double metric_value(Metric metric, const OutputStats& stats) {
+  switch (metric) {
+    case Metric::MinSqnrDb: return sqnr_db(stats.pooled);
+    case Metric::MaxAbsError: return max_abs_error(stats.pooled);
+    case Metric::MaxMse: return mse(stats.pooled);
+    case Metric::MinCosine: return cosine(stats.pooled);
+    case Metric::MinTop1Agreement: return top1(stats);
+  }
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+double damage_of(Metric metric, double limit, const OutputStats& stats) {
+  if (!stats.pooled.finite()) return kInfinity;
+  switch (metric) {
+    case Metric::MinSqnrDb: {
+      const double db = sqnr_db(stats.pooled);
+      if (std::isnan(db)) return kInfinity;
+      return db == kInfinity ? 0 : std::pow(10.0, (limit - db) / 10.0);
+    }
+    case Metric::MaxAbsError: return std::pow(share(max_abs_error(stats.pooled), limit), 2);
+    case Metric::MaxMse: return share(mse(stats.pooled), limit);
+    case Metric::MinCosine: return share(1 - cosine(stats.pooled), 1 - limit);
+    case Metric::MinTop1Agreement: return share(1 - top1(stats), 1 - limit);
+  }
+  return kInfinity;
+}
+
+bool surely_fails(Metric metric, double limit, const OutputStats& so_far, const OutputStats& all) {
+  if (!so_far.pooled.finite()) return true;
+  // A sliver above the limit, so that rounding of the sums cannot turn a pass into a failure.
+  constexpr double kSlack = 1 + 1e-9;
+  switch (metric) {
+    case Metric::MinSqnrDb:
+      return so_far.pooled.error_energy > all.pooled.ref_energy * std::pow(10.0, -limit / 10.0) * kSlack;
+    case Metric::MaxAbsError: return so_far.pooled.max_abs_error > limit * kSlack;
+    case Metric::MaxMse:
+      return so_far.pooled.error_energy > limit * static_cast<double>(all.pooled.count) * kSlack;
+    case Metric::MinCosine: return false;  // a later sample may raise it again
+    case Metric::MinTop1Agreement:
+      return static_cast<double>(so_far.rows - so_far.rows_agreed) >
+             (1 - limit) * static_cast<double>(all.rows) * kSlack + 1e-9;
+  }
+  return false;
+}
+
+}  // namespace vernier

@@ -1,0 +1,83 @@
+#include "compare/subject.h"
+
+#include <fmt/format.h>
+
+#include <numeric>
+
+#include "core/parallel.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+/// The sample's tensors under the session's input names; the low half of a twin starts from the same state.
+Sample feed_for(const Session& session, const Sample& sample, const Sample& state) {
+  Sample feed;
+  for (const std::string& name : session.input_names()) {
+    if (const auto carried = state.find(name); carried != state.end()) {
+      feed[name] = carried->second;
+    } else if (const auto given = sample.find(name); given != sample.end()) {
+      feed[name] = given->second;
+    } else if (name.starts_with(kLow)) {
+      if (const auto base = sample.find(name.substr(std::string(kLow).size())); base != sample.end()) {
+        feed[name] = base->second;
+      }
+    }
+  }
+  return feed;
+}
+
+void keep_state(const Session& session, const std::vector<Carry>& carries, const std::vector<Tensor>& outputs,
+                Sample& state) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const std::string& name = session.output_names()[i];
+    for (const Carry& carry : carries) {
+      if (name == carry.output) state[carry.input] = outputs[i];
+      if (name == kLow + carry.output) state[kLow + carry.input] = outputs[i];
+    }
+  }
+}
+
+}  // namespace
+
+const Layer* Subject::find_layer(const std::string& name) const {
+  for (const Layer& layer : layers) {
+    if (layer.name == name) return &layer;
+  }
+  return nullptr;
+}
+
+Session Subject::session(const Model& any) const {
+  return {runtime, any, {.optimize = optimize, .threads = 1, .integer_kernels = false}};
+}
+
+void run_samples(const Subject& subject, const Session& session, const std::vector<std::size_t>& order,
+                 const Recorder& recorder, const std::string& phase, const std::function<bool(SampleResult)>& take) {
+  Sample state;
+  const bool sequential = !subject.carries.empty();
+  const auto work = [&](std::size_t position) {
+    SampleResult result;
+    result.index = order[position];
+    result.recorder = recorder;
+    const Sample feed = feed_for(session, subject.samples->at(result.index), state);
+    try {
+      result.outputs = session.run(feed, &result.recorder);
+    } catch (const Error& error) {
+      throw Error(error.kind(), fmt::format("{}, sample {}: {}", phase, result.index, error.what()), error.hint());
+    }
+    if (sequential) keep_state(session, subject.carries, result.outputs, state);
+    return result;
+  };
+  parallel_ordered(order.size(), sequential ? 1 : subject.threads, work, [&](std::size_t position, SampleResult result) {
+    if (subject.progress) subject.progress(phase, position + 1, order.size());
+    return take(std::move(result));
+  });
+}
+
+std::vector<std::size_t> all_samples(const Subject& subject) {
+  std::vector<std::size_t> order(subject.samples->size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  return order;
+}
+
+}  // namespace vernier

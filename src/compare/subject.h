@@ -1,0 +1,59 @@
+// What all measurements of one model share, and the loop that runs samples through a session.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/ort/recorder.h"
+#include "engine/ort/session.h"
+#include "model/layers.h"
+#include "model/model.h"
+#include "vernier/samples.h"
+
+namespace vernier {
+
+/// --carry OUT:IN: a state output that is fed back as an input of the next sample.
+struct Carry {
+  std::string output;
+  std::string input;
+};
+
+/// Progress of a phase, called now and then; may throw Error{Interrupted} to end the work.
+using Progress = std::function<void(const std::string& phase, std::size_t done, std::size_t total)>;
+
+struct Subject {
+  std::shared_ptr<const Runtime> runtime;
+  Model model;  // prepared
+  std::vector<Layer> layers;
+  const SampleSource* samples = nullptr;
+  std::vector<Carry> carries;
+  std::vector<std::string> judged;  // float outputs that are compared, in graph order
+  std::size_t threads = 1;          // samples that run side by side
+  bool optimize = true;             // graph optimizations of every session
+  Progress progress;
+
+  const Layer* find_layer(const std::string& name) const;
+  Session session(const Model& any) const;
+};
+
+/// Prefix of the tensors of the low half of a twin graph.
+inline constexpr const char* kLow = "low/";
+
+struct SampleResult {
+  std::size_t index = 0;  // of the sample in the source
+  std::vector<Tensor> outputs;
+  Recorder recorder;
+};
+
+/// Runs the samples of `order` through `session`, each with a copy of `recorder`, and gives the results to `take` in the
+/// order of `order`; `take` returns false to stop. With carried states one sample follows the other: outputs named in
+/// `carries` (and "low/OUT" for "low/IN") feed the next sample.
+void run_samples(const Subject& subject, const Session& session, const std::vector<std::size_t>& order,
+                 const Recorder& recorder, const std::string& phase, const std::function<bool(SampleResult)>& take);
+
+/// 0, 1, ... of all samples.
+std::vector<std::size_t> all_samples(const Subject& subject);
+
+}  // namespace vernier

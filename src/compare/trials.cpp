@@ -1,0 +1,57 @@
+#include "compare/trials.h"
+
+#include "compare/surgery.h"
+
+namespace vernier {
+
+TrialResult run_trial(const Subject& subject, const Plan& plan, const Reference& reference, RoundedWeights& weights,
+                      const Requirement* requirement, const std::vector<std::size_t>& order, bool early_stop) {
+  Model model = lower_simulated(subject.model, subject.layers, plan, weights);
+  std::map<std::string, Dtype> dtypes;
+  for (const InputInfo& output : model_outputs(subject.model)) dtypes[output.name] = output.dtype;
+  std::vector<std::pair<std::string, Dtype>> outputs;
+  for (const std::string& name : subject.judged) outputs.emplace_back(name, dtypes[name]);
+  for (const Carry& carry : subject.carries) outputs.emplace_back(carry.output, dtypes[carry.output]);
+  set_outputs(model, outputs);
+  const Session session = subject.session(model);
+
+  TrialResult result;
+  run_samples(subject, session, order, {}, "trial", [&](SampleResult sample) {
+    const std::vector<Tensor> ref = reference.outputs.get(sample.index);
+    for (std::size_t i = 0; i < subject.judged.size(); ++i) {
+      result.outputs[subject.judged[i]].add_sample(sample.index, ref[i], sample.outputs[i]);
+    }
+    ++result.samples_run;
+    if (!early_stop || requirement == nullptr || result.samples_run == order.size()) return true;
+    for (const std::string& name : subject.judged) {
+      const auto limit = requirement->limit_for(name);
+      if (limit && surely_fails(requirement->metric, *limit, result.outputs[name], reference.totals.at(name))) {
+        result.stopped_early = true;
+        return false;
+      }
+    }
+    return true;
+  });
+  if (requirement == nullptr) return result;
+  bool first = true;
+  for (const std::string& name : subject.judged) {
+    const auto limit = requirement->limit_for(name);
+    if (!limit) continue;
+    OutputStats stats = result.outputs[name];
+    // What was not run can only add error: the reference side is that of all samples, so damage is a lower bound.
+    if (result.stopped_early) {
+      stats.pooled.ref_energy = reference.totals.at(name).pooled.ref_energy;
+      stats.pooled.count = reference.totals.at(name).pooled.count;
+    }
+    const double damage = damage_of(requirement->metric, *limit, stats);
+    if (first || damage > result.damage) {
+      result.damage = damage;
+      result.metric = metric_value(requirement->metric, stats);
+      result.output = name;
+    }
+    first = false;
+  }
+  return result;
+}
+
+}  // namespace vernier

@@ -1,0 +1,29 @@
+// One trial of a search: a plan, run over the samples in simulation and judged against the stored reference outputs.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "compare/reference.h"
+#include "compare/requirement.h"
+#include "compare/subject.h"
+#include "plan/lower_simulated.h"
+
+namespace vernier {
+
+struct TrialResult {
+  std::map<std::string, OutputStats> outputs;
+  double damage = 0;            // largest over judged outputs with a limit; a lower bound when stopped early
+  double metric = 0;            // of the output with the largest damage
+  std::string output;           // that output
+  std::size_t samples_run = 0;
+  bool stopped_early = false;   // the requirement was surely missed before the last sample
+};
+
+/// Runs `plan` in simulation. Samples go in `order`; with `early_stop` the run ends as soon as the verdict is certain.
+/// Without a requirement damage is left at 0.
+TrialResult run_trial(const Subject& subject, const Plan& plan, const Reference& reference, RoundedWeights& weights,
+                      const Requirement* requirement, const std::vector<std::size_t>& order, bool early_stop);
+
+}  // namespace vernier

@@ -1,0 +1,69 @@
+// Work on many samples side by side, results taken in order, so that sums do not depend on which thread was faster.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace vernier {
+
+/// Calls work(i) for i in [0, count) on `threads` threads and take(i, result) in the order of i, one at a time. `take`
+/// returns false to stop early: no further work starts, and results of later items already begun are dropped. At most
+/// one result per thread waits to be taken. The first exception of either is rethrown here after all threads ended.
+template <class Work, class Take>
+void parallel_ordered(std::size_t count, std::size_t threads, const Work& work, const Take& take) {
+  if (threads <= 1 || count <= 1) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!take(i, work(i))) return;
+    }
+    return;
+  }
+  std::mutex mutex;
+  std::condition_variable turn;
+  std::size_t next_to_start = 0;
+  std::size_t next_to_take = 0;
+  bool stopped = false;
+  std::exception_ptr failure;
+  const auto fail = [&] {
+    const std::lock_guard lock(mutex);
+    if (!failure) failure = std::current_exception();
+    stopped = true;
+    turn.notify_all();
+  };
+  const auto worker = [&] {
+    for (;;) {
+      std::size_t i = 0;
+      {
+        const std::lock_guard lock(mutex);
+        if (stopped || next_to_start == count) return;
+        i = next_to_start++;
+      }
+      try {
+        auto result = work(i);
+        std::unique_lock lock(mutex);
+        turn.wait(lock, [&] { return stopped || next_to_take == i; });
+        if (stopped) return;
+        stopped = !take(i, std::move(result));
+        ++next_to_take;
+        turn.notify_all();
+      } catch (...) {
+        fail();
+        return;
+      }
+    }
+  };
+  {
+    std::vector<std::jthread> pool;
+    for (std::size_t t = 0; t < std::min(threads, count); ++t) pool.emplace_back(worker);
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+/// Cores this process may use (its affinity, not the machine's size).
+std::size_t usable_cores();
+
+}  // namespace vernier

@@ -1,0 +1,29 @@
+// Our operators inside ONNX Runtime's graph, domain "vernier". They stream into the current Recorder; nothing is copied
+// out, and each passes its input through in place, so that the next layer depends on it and tensors die early.
+//
+//   Round(X) -> Y            rounds to a format's grid (src/plan/round_node.h); with a slot, counts events
+//   Observe(X) -> X          folds X into ranges[slot]
+//   Compare(R, G) -> R, G    folds reference R and tested G into errors[slot]; the second output is optional
+//   Inject(X) -> X           replaced by Recorder::injections[slot] when there is one
+#pragma once
+
+#include <onnx/onnx_pb.h>
+#include <onnxruntime_c_api.h>
+
+#include <cstdint>
+#include <string>
+
+namespace vernier {
+
+class Runtime;
+
+/// Adds the domain to the options of one session. The operators live as long as the process.
+void register_operators(const Runtime& runtime, OrtSessionOptions* options);
+
+onnx::NodeProto observe_node(const std::string& input, const std::string& output, std::int64_t slot);
+/// `got_output` empty: only the reference passes through.
+onnx::NodeProto compare_node(const std::string& ref, const std::string& got, const std::string& ref_output,
+                             const std::string& got_output, std::int64_t slot);
+onnx::NodeProto inject_node(const std::string& input, const std::string& output, std::int64_t slot);
+
+}  // namespace vernier

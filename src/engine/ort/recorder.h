@@ -1,0 +1,43 @@
+// Where our operators put what they see during one run: host-side accumulators by slot number. One recorder belongs to
+// one run; runs of the same session may go on in several threads, each with its own.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "numerics/metrics.h"
+#include "numerics/round.h"
+#include "vernier/tensor.h"
+
+namespace vernier {
+
+struct Recorder {
+  std::vector<ErrorStats> errors;    // Compare
+  std::vector<RangeStats> ranges;    // Observe
+  std::vector<RoundEvents> events;   // Round with a slot
+  std::vector<Shape> shapes;         // Compare and Observe: shape last seen, by slot of `errors` or `ranges`
+  /// Inject: an operator whose slot is here puts this tensor in the place of its input; all others pass theirs through.
+  std::map<std::int64_t, Tensor> injections;
+
+  Recorder() = default;
+  Recorder(std::size_t error_slots, std::size_t range_slots, std::size_t event_slots);
+  Recorder& operator+=(const Recorder& other);
+};
+
+/// The recorder of the run that this thread is executing; null outside. Nodes of a graph run on the thread that called
+/// Run (sequential execution), so this reaches our kernels without any global state.
+Recorder* current_recorder() noexcept;
+
+/// Makes `recorder` current on this thread while in scope.
+class RecorderScope {
+ public:
+  explicit RecorderScope(Recorder* recorder) noexcept;
+  ~RecorderScope();
+  RecorderScope(const RecorderScope&) = delete;
+  RecorderScope& operator=(const RecorderScope&) = delete;
+
+ private:
+  Recorder* previous_;
+};
+
+}  // namespace vernier

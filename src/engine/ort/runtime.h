@@ -1,0 +1,66 @@
+// ONNX Runtime, loaded at run time, so that one binary runs on the user's own build of it. The foreign API appears only
+// in this folder: a loader, owned handles, and one `check` that turns a status into Error{Backend}.
+#pragma once
+
+#include <onnxruntime_c_api.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace vernier {
+
+/// One place that was tried, for `vernier doctor` and for the message when none worked.
+struct LoadAttempt {
+  std::string place;
+  std::string outcome;  // "loaded", "not found", "too old: 1.14.0, API 21 needs 1.21"
+};
+
+class Runtime {
+ public:
+  /// Tries, in this order: the file that VERNIER_ORT_LIBRARY names, a copy already in the process, the project's own
+  /// virtual environment, the active one, the loader's path. Loaded once a process.
+  /// Errors: Backend with every attempt when none works.
+  static std::shared_ptr<const Runtime> load();
+
+  ~Runtime();
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+
+  const OrtApi& api() const noexcept { return *api_; }
+  OrtEnv* env() const noexcept { return env_; }
+  const std::string& version() const noexcept { return version_; }
+  const std::string& place() const noexcept { return place_; }
+  const std::vector<LoadAttempt>& attempts() const noexcept { return attempts_; }
+
+  /// Throws Backend with the runtime's own text when `status` is an error; releases it.
+  void check(OrtStatus* status) const;
+
+ private:
+  Runtime() = default;
+  void* library_ = nullptr;
+  const OrtApi* api_ = nullptr;
+  OrtEnv* env_ = nullptr;
+  std::string version_;
+  std::string place_;
+  std::vector<LoadAttempt> attempts_;
+};
+
+/// Owns one object of the C API. Move-only; empty by default.
+template <class T, void (*OrtApi::*Release)(T*)>
+class Handle {
+ public:
+  Handle() = default;
+  Handle(const OrtApi& api, T* raw) : raw_(raw, Free{&api}) {}
+  T* get() const noexcept { return raw_.get(); }
+  explicit operator bool() const noexcept { return raw_ != nullptr; }
+
+ private:
+  struct Free {
+    const OrtApi* api = nullptr;
+    void operator()(T* p) const noexcept { (api->*Release)(p); }
+  };
+  std::unique_ptr<T, Free> raw_;
+};
+
+}  // namespace vernier

@@ -1,0 +1,176 @@
+#include "engine/ort/session.h"
+
+#include <fmt/format.h>
+#include <onnxruntime_session_options_config_keys.h>
+
+#include <set>
+
+#include "engine/ort/operators.h"
+#include "engine/ort/runtime.h"
+#include "plan/round_node.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+using OwnedSession = Handle<OrtSession, &OrtApi::ReleaseSession>;
+using OwnedOptions = Handle<OrtSessionOptions, &OrtApi::ReleaseSessionOptions>;
+using OwnedValue = Handle<OrtValue, &OrtApi::ReleaseValue>;
+using OwnedMemoryInfo = Handle<OrtMemoryInfo, &OrtApi::ReleaseMemoryInfo>;
+
+OwnedMemoryInfo cpu_memory(const Runtime& runtime) {
+  OrtMemoryInfo* raw = nullptr;
+  runtime.check(runtime.api().CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &raw));
+  return {runtime.api(), raw};
+}
+
+/// A view of the tensor's bytes; the tensor must outlive it.
+OwnedValue value_of(const Runtime& runtime, const OrtMemoryInfo* memory, const Tensor& tensor) {
+  OrtValue* raw = nullptr;
+  // The runtime only reads inputs and initializers; its API has no const form.
+  auto* bytes = const_cast<std::byte*>(tensor.bytes().data());
+  runtime.check(runtime.api().CreateTensorWithDataAsOrtValue(
+      memory, bytes, tensor.byte_size(), tensor.shape().data(), tensor.shape().size(),
+      static_cast<ONNXTensorElementDataType>(tensor.dtype()), &raw));
+  return {runtime.api(), raw};
+}
+
+/// Takes over a value that the runtime made; the tensor's handle keeps it alive.
+Tensor tensor_from(const std::shared_ptr<const Runtime>& runtime, OrtValue* raw, const std::string& name) {
+  const OrtApi& api = runtime->api();
+  std::shared_ptr<OrtValue> owner(raw, [runtime](OrtValue* value) { runtime->api().ReleaseValue(value); });
+  int is_tensor = 0;
+  runtime->check(api.IsTensor(raw, &is_tensor));
+  if (is_tensor == 0) {
+    throw Error(ErrorKind::Input, fmt::format("output '{}' is not a tensor (sequence, map or absent optional)", name));
+  }
+  OrtTensorTypeAndShapeInfo* info = nullptr;
+  runtime->check(api.GetTensorTypeAndShape(raw, &info));
+  ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+  std::size_t rank = 0;
+  runtime->check(api.GetTensorElementType(info, &type));
+  runtime->check(api.GetDimensionsCount(info, &rank));
+  Shape shape(rank);
+  runtime->check(api.GetDimensions(info, shape.data(), rank));
+  api.ReleaseTensorTypeAndShapeInfo(info);
+  if (type == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) {
+    throw Error(ErrorKind::Input, fmt::format("output '{}' holds strings, which cannot be compared", name));
+  }
+  void* data = nullptr;
+  runtime->check(api.GetTensorMutableData(raw, &data));
+  return {static_cast<Dtype>(type), std::move(shape),
+          std::shared_ptr<const std::byte>(owner, static_cast<const std::byte*>(data))};
+}
+
+}  // namespace
+
+struct Session::State {
+  std::shared_ptr<const Runtime> runtime;
+  std::map<std::string, Tensor> weights;  // the session reads their bytes in place
+  std::vector<OwnedValue> weight_values;
+  OwnedMemoryInfo memory;
+  OwnedSession session;
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+};
+
+Session::Session(std::shared_ptr<const Runtime> runtime, const Model& model, const SessionOptions& options)
+    : state_(std::make_unique<State>()) {
+  const OrtApi& api = runtime->api();
+  state_->runtime = runtime;
+  state_->memory = cpu_memory(*runtime);
+  for (const onnx::ValueInfoProto& input : model.proto.graph().input()) state_->inputs.push_back(input.name());
+  for (const onnx::ValueInfoProto& output : model.proto.graph().output()) state_->outputs.push_back(output.name());
+
+  OrtSessionOptions* raw_options = nullptr;
+  runtime->check(api.CreateSessionOptions(&raw_options));
+  const OwnedOptions owned(api, raw_options);
+  runtime->check(api.SetSessionGraphOptimizationLevel(raw_options, options.optimize ? ORT_ENABLE_ALL : ORT_DISABLE_ALL));
+  runtime->check(api.SetIntraOpNumThreads(raw_options, options.threads));
+  runtime->check(api.SetInterOpNumThreads(raw_options, 1));
+  runtime->check(api.SetSessionExecutionMode(raw_options, ORT_SEQUENTIAL));
+  runtime->check(api.SetSessionLogSeverityLevel(raw_options, ORT_LOGGING_LEVEL_FATAL));
+  if (!options.integer_kernels) {
+    runtime->check(api.AddSessionConfigEntry(raw_options, kOrtSessionOptionsDisableQuantQDQ, "1"));
+  }
+  // Spinning threads steal the core from the samples that run beside this one.
+  runtime->check(api.AddSessionConfigEntry(raw_options, kOrtSessionOptionsConfigAllowIntraOpSpinning,
+                                           options.threads > 1 ? "1" : "0"));
+  register_operators(*runtime, raw_options);
+
+  // Stubs of the main graph are handed over by name; bodies of If and Loop cannot take them, so theirs are put back.
+  std::set<std::string> main_names;
+  for (const onnx::TensorProto& tensor : model.proto.graph().initializer()) main_names.insert(tensor.name());
+  onnx::ModelProto proto = model.proto;
+  for_each_graph(*proto.mutable_graph(), [&](onnx::GraphProto& graph) {
+    for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
+      const auto weight = model.weights.find(tensor.name());
+      if (weight != model.weights.end() && !main_names.contains(tensor.name())) {
+        tensor = proto_of(weight->second, tensor.name());
+      }
+    }
+  });
+  if (proto.opset_import_size() != 0) set_opset(proto, kDomain, kDomainVersion);
+  std::vector<const char*> names;
+  std::vector<const OrtValue*> values;
+  for (const auto& [name, weight] : model.weights) {
+    if (!main_names.contains(name)) continue;
+    const auto kept = state_->weights.emplace(name, weight).first;
+    state_->weight_values.push_back(value_of(*runtime, state_->memory.get(), kept->second));
+    names.push_back(kept->first.c_str());
+    values.push_back(state_->weight_values.back().get());
+  }
+  if (!names.empty()) runtime->check(api.AddExternalInitializers(raw_options, names.data(), values.data(), names.size()));
+
+  const std::string bytes = proto.SerializeAsString();
+  OrtSession* raw = nullptr;
+  try {
+    runtime->check(api.CreateSessionFromArray(runtime->env(), bytes.data(), bytes.size(), raw_options, &raw));
+  } catch (const Error& error) {
+    throw Error(error.kind(), fmt::format("{}: {}", model.path.empty() ? "model" : model.path.string(), error.what()),
+                error.hint());
+  }
+  state_->session = OwnedSession(api, raw);
+}
+
+Session::~Session() = default;
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+
+const std::vector<std::string>& Session::input_names() const noexcept { return state_->inputs; }
+const std::vector<std::string>& Session::output_names() const noexcept { return state_->outputs; }
+
+std::vector<Tensor> Session::run(const Sample& inputs, Recorder* recorder) const {
+  const Runtime& runtime = *state_->runtime;
+  std::vector<OwnedValue> values;
+  std::vector<const OrtValue*> input_values;
+  std::vector<const char*> input_names;
+  for (const std::string& name : state_->inputs) {
+    const auto tensor = inputs.find(name);
+    if (tensor == inputs.end()) throw Error(ErrorKind::Input, fmt::format("no value for the graph input '{}'", name));
+    values.push_back(value_of(runtime, state_->memory.get(), tensor->second));
+    input_values.push_back(values.back().get());
+    input_names.push_back(name.c_str());
+  }
+  std::vector<const char*> output_names;
+  for (const std::string& name : state_->outputs) output_names.push_back(name.c_str());
+  std::vector<OrtValue*> outputs(output_names.size(), nullptr);
+  {
+    const RecorderScope scope(recorder);
+    runtime.check(runtime.api().Run(state_->session.get(), nullptr, input_names.data(), input_values.data(),
+                                    input_values.size(), output_names.data(), output_names.size(), outputs.data()));
+  }
+  std::vector<Tensor> tensors;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    tensors.push_back(tensor_from(state_->runtime, outputs[i], state_->outputs[i]));
+  }
+  return tensors;
+}
+
+std::vector<Tensor> evaluate_exactly(const std::shared_ptr<const Runtime>& runtime, const Model& model,
+                                     const Sample& inputs) {
+  const Session session(runtime, model, {.optimize = false, .threads = 1, .integer_kernels = false});
+  return session.run(inputs);
+}
+
+}  // namespace vernier

@@ -1,0 +1,186 @@
+#include "plan/lower_simulated.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/text.h"
+#include "plan/round_node.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+struct Geometry {
+  std::int64_t channels = 1;
+  std::int64_t inner = 1;
+};
+
+Geometry geometry_of(const Shape& shape, int axis) {
+  Geometry g;
+  if (axis < 0) {
+    g.inner = element_count(shape);
+    return g;
+  }
+  g.channels = shape.at(static_cast<std::size_t>(axis));
+  for (std::size_t i = static_cast<std::size_t>(axis) + 1; i < shape.size(); ++i) g.inner *= shape[i];
+  return g;
+}
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Lowers the nodes of one graph. A tensor has the format of the layer that made it; what comes from outside is float32.
+class GraphLowering {
+ public:
+  GraphLowering(Model& model, const std::map<std::string, const Layer*>& layers, const Plan& plan,
+                RoundedWeights& weights)
+      : model_(model), layers_(layers), plan_(plan), weights_(weights) {}
+
+  void lower(onnx::GraphProto& graph, const Model& source) {
+    std::map<std::string, Format> format_of_tensor;
+    std::map<std::pair<std::string, std::string>, std::string> rounded;  // (tensor, grid) -> its rounded name
+    google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
+    nodes.Swap(graph.mutable_node());
+    for (onnx::NodeProto& node : nodes) {
+      for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
+        if (attribute.has_g()) lower(*attribute.mutable_g(), source);
+      }
+      const auto found = layers_.find(node.name());
+      if (found == layers_.end()) {
+        *graph.add_node() = std::move(node);
+        continue;
+      }
+      if (found->second->follows) {
+        follow(*found->second, format_of_tensor);
+        *graph.add_node() = std::move(node);
+        continue;
+      }
+      lower_layer(graph, *found->second, std::move(node), source, format_of_tensor, rounded);
+    }
+  }
+
+ private:
+  static void follow(const Layer& layer, std::map<std::string, Format>& format_of_tensor) {
+    std::optional<Format> common;
+    for (const std::string& input : layer.inputs) {
+      const auto known = format_of_tensor.find(input);
+      const Format format = known == format_of_tensor.end() ? Format::Float32 : known->second;
+      if (!common) common = format;
+      if (*common != format) return;  // mixed: its output is float32
+    }
+    if (!common || *common == Format::Float32) return;
+    for (const std::string& output : layer.outputs) format_of_tensor[output] = *common;
+  }
+
+  void lower_layer(onnx::GraphProto& graph, const Layer& layer, onnx::NodeProto node, const Model& source,
+                   std::map<std::string, Format>& format_of_tensor,
+                   std::map<std::pair<std::string, std::string>, std::string>& rounded) {
+    const LayerRounding rounding = rounding_of(source, layer, node, plan_.format_of(node.name()), plan_);
+    for (const int index : rounding.data_inputs) {
+      const std::string name = node.input(index);
+      const QuantParams& params = rounding.input_params.at(index);
+      const auto known = format_of_tensor.find(name);
+      if (known != format_of_tensor.end() && known->second == params.format) continue;  // already on that grid
+      auto& low_name = rounded[{name, std::string(format_name(params.format))}];
+      if (low_name.empty()) {
+        low_name = fmt::format("{}/{}", name, format_name(params.format));
+        *graph.add_node() = round_node(name, low_name, params);
+      }
+      node.set_input(index, low_name);
+    }
+    for (const auto& [index, params] : rounding.weight_params) {
+      const std::string name = node.input(index);
+      const std::string low_name = fmt::format("{}/{}", name, format_name(params.format));
+      if (!is_initializer(model_, low_name)) {
+        set_initializer(model_, *model_.proto.mutable_graph(), low_name, weights_.get(source, name, params));
+      }
+      node.set_input(index, low_name);
+    }
+    std::vector<onnx::NodeProto> behind;
+    for (const int index : rounding.rounded_outputs) {
+      const std::string name = node.output(index);
+      const std::string raw = name + "/unrounded";
+      node.set_output(index, raw);
+      QuantParams params;
+      params.format = rounding.format;
+      behind.push_back(round_node(raw, name, params));
+      format_of_tensor[name] = rounding.format;
+    }
+    *graph.add_node() = std::move(node);
+    for (onnx::NodeProto& round : behind) *graph.add_node() = std::move(round);
+  }
+
+  Model& model_;
+  const std::map<std::string, const Layer*>& layers_;
+  const Plan& plan_;
+  RoundedWeights& weights_;
+};
+
+}  // namespace
+
+Tensor RoundedWeights::get(const Model& model, const std::string& name, const QuantParams& params) {
+  Tensor& done = done_[{name, params.format}];
+  if (done.dtype() != Dtype::Undefined) return done;
+  const std::optional<Tensor> value = initializer(model, name);
+  if (!value) throw Error(ErrorKind::Internal, fmt::format("'{}' is no initializer", name));
+  const Geometry g = geometry_of(value->shape(), params.axis);
+  Tensor rounded(Dtype::Float32, value->shape());
+  round_to(params, g.channels, g.inner, value->floats(), rounded.mutable_floats());
+  done = rounded;
+  return done;
+}
+
+LayerRounding rounding_of(const Model& model, const Layer& layer, const onnx::NodeProto& node, Format format,
+                          const Plan& plan) {
+  LayerRounding rounding;
+  rounding.format = format;
+  if (format == Format::Float32) return rounding;
+  const int opset = default_opset(model.proto);
+  const bool scaled = needs_scale(format);
+  // What a scaled layer quantizes: its first two inputs (activation and weight), never the bias.
+  const int inputs = scaled ? std::min(2, node.input_size()) : node.input_size();
+  const Dtype dtype = format == Format::BFloat16 ? Dtype::BFloat16 : Dtype::Float16;
+  for (int i = 0; i < inputs; ++i) {
+    const std::string& name = node.input(i);
+    if (name.empty()) continue;
+    const bool weight = contains(layer.weights, name);
+    if (!weight && !contains(layer.inputs, name)) continue;  // a shape, an index, an integer
+    if (!scaled && !schema_admits_input(node, i, opset, dtype)) continue;
+    QuantParams params;
+    params.format = format;
+    if (scaled) {
+      const auto known = plan.tensors.find(name);
+      if (known == plan.tensors.end()) {
+        throw Error(ErrorKind::Input, fmt::format("layer '{}' is {} but the plan has no range for its input '{}'",
+                                                  printable(node.name()), format_name(format), printable(name)));
+      }
+      params = known->second;
+    }
+    if (weight) {
+      rounding.weight_params[i] = params;
+    } else {
+      rounding.data_inputs.push_back(i);
+      rounding.input_params[i] = params;
+    }
+  }
+  if (scaled) return rounding;
+  for (int i = 0; i < node.output_size(); ++i) {
+    if (contains(layer.outputs, node.output(i)) && schema_admits_output(node, i, opset, dtype)) {
+      rounding.rounded_outputs.push_back(i);
+    }
+  }
+  return rounding;
+}
+
+Model lower_simulated(const Model& prepared, const std::vector<Layer>& layers, const Plan& plan,
+                      RoundedWeights& weights) {
+  std::map<std::string, const Layer*> by_name;
+  for (const Layer& layer : layers) by_name[layer.name] = &layer;
+  Model lowered = prepared;
+  GraphLowering(lowered, by_name, plan, weights).lower(*lowered.proto.mutable_graph(), prepared);
+  return lowered;
+}
+
+}  // namespace vernier
