@@ -16,4 +16,7 @@ function(vernier_folder name)
   target_include_directories(vernier_${name} PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(vernier_${name} PUBLIC ${arg_USES} PRIVATE vernier_warnings)
   set_target_properties(vernier_${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  # For cmake/Install.cmake, which puts all folders into one shared library.
+  set_property(GLOBAL APPEND PROPERTY VERNIER_FOLDERS ${name})
+  set_property(GLOBAL APPEND PROPERTY VERNIER_FOLDER_USES ${arg_USES})
 endfunction()

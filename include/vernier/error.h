@@ -4,13 +4,16 @@
 
 #include <stdexcept>
 #include <string>
+#include <utility>
+
+#include "vernier/export.h"
 
 namespace vernier {
 
 /// Who can act on a failure. The number is the process exit code.
 enum class ErrorKind : int { Usage = 2, Input = 3, Backend = 4, Internal = 70, Interrupted = 130 };
 
-class Error : public std::runtime_error {
+class VERNIER_API Error : public std::runtime_error {
  public:
   /// `what` stands alone on one line: which file, which thing, both numbers; lower case, no final full stop.
   /// `hint` is a command to paste or the nearest valid names; empty when there is nothing to add.

@@ -5,20 +5,22 @@
 #include <string>
 #include <string_view>
 
+#include "vernier/export.h"
+
 namespace vernier {
 
 enum class Format { Float32, Float16, BFloat16, Float8E4M3FN, Float8E5M2, Int8, UInt8, Int4 };
 
 /// The canonical name: float32 float16 bfloat16 float8e4m3fn float8e5m2 int8 uint8 int4.
-std::string_view format_name(Format format);
+VERNIER_API std::string_view format_name(Format format);
 
 /// Reads a canonical name or a short form (fp32 fp16 bf16 fp8 half float); nullopt when it is none.
-std::optional<Format> parse_format(std::string_view name);
+VERNIER_API std::optional<Format> parse_format(std::string_view name);
 
 /// True for formats a tensor reaches through a scale (QuantizeLinear / DequantizeLinear): float8*, int8, uint8, int4.
-bool needs_scale(Format format);
+VERNIER_API bool needs_scale(Format format);
 
 /// Bits one element takes.
-int bits_of(Format format);
+VERNIER_API int bits_of(Format format);
 
 }  // namespace vernier

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "vernier/export.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -27,7 +28,7 @@ struct InputInfo {
 /// One sample: a tensor for every graph input, by name.
 using Sample = std::map<std::string, Tensor>;
 
-class SampleSource {
+class VERNIER_API SampleSource {
  public:
   virtual ~SampleSource() = default;
   virtual std::size_t size() const = 0;
@@ -65,6 +66,6 @@ struct SourceOptions {
 /// Opens --data as CONTRACT 5 defines it: .npy, .npz, a folder of .npz, a folder of images, one image, saved inputs
 /// JSON, ONNX test data folders, or random data when there is no location.
 /// Errors: Input, naming the file, the input, what was expected and what was found. Zero samples is an error.
-std::unique_ptr<SampleSource> open_samples(const SourceOptions& options, const std::vector<InputInfo>& inputs);
+VERNIER_API std::unique_ptr<SampleSource> open_samples(const SourceOptions& options, const std::vector<InputInfo>& inputs);
 
 }  // namespace vernier

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "vernier/export.h"
+
 namespace vernier {
 
 /// Element types, numbered as in ONNX TensorProto.DataType.
@@ -36,20 +38,20 @@ enum class Dtype : int {
 };
 
 /// "float32", "int64", ...; "undefined" for a number outside the list.
-std::string_view dtype_name(Dtype dtype);
+VERNIER_API std::string_view dtype_name(Dtype dtype);
 
 /// Bits of one element (4 for UInt4 and Int4); 0 for String and Undefined.
-int dtype_bits(Dtype dtype);
+VERNIER_API int dtype_bits(Dtype dtype);
 
 using Shape = std::vector<std::int64_t>;
 
 /// Number of elements; 1 for a scalar (empty shape). Throws Input when a dimension is negative or the product overflows.
-std::int64_t element_count(const Shape& shape);
+VERNIER_API std::int64_t element_count(const Shape& shape);
 
 /// "1x3x224x224"; "scalar" for an empty shape; "?" for a negative (unknown) dimension.
-std::string shape_text(const Shape& shape);
+VERNIER_API std::string shape_text(const Shape& shape);
 
-class Tensor {
+class VERNIER_API Tensor {
  public:
   Tensor() = default;
 

@@ -1,0 +1,37 @@
+# What an installation holds: one shared library with the public API, its headers and package file, and the program.
+#   find_package(vernier REQUIRED)
+#   target_link_libraries(mine PRIVATE vernier::vernier)
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+
+get_property(folders GLOBAL PROPERTY VERNIER_FOLDERS)
+get_property(uses GLOBAL PROPERTY VERNIER_FOLDER_USES)
+list(REMOVE_DUPLICATES uses)
+list(TRANSFORM folders PREPEND "vernier_" OUTPUT_VARIABLE folder_targets)
+list(REMOVE_ITEM uses ${folder_targets})
+
+# The folders' object files, not their archives: --exclude-libs hides everything that comes out of an archive, which is
+# right for protobuf and ONNX (a second copy in the same process must not meet ours) and wrong for our own API.
+add_library(vernier_shared SHARED)
+foreach(folder IN LISTS folder_targets)
+  target_sources(vernier_shared PRIVATE $<TARGET_OBJECTS:${folder}>)
+endforeach()
+target_link_libraries(vernier_shared PRIVATE ${uses} vernier_warnings)
+target_link_options(vernier_shared PRIVATE -Wl,--exclude-libs,ALL)
+target_compile_features(vernier_shared INTERFACE cxx_std_20)
+target_include_directories(vernier_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+set_target_properties(vernier_shared PROPERTIES
+  OUTPUT_NAME vernier EXPORT_NAME vernier LINKER_LANGUAGE CXX
+  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+
+install(TARGETS vernier_shared EXPORT vernierTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY include/vernier DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+if(TARGET vernier)
+  install(TARGETS vernier RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+# The exported target needs no other package, so that it serves as the package file itself.
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/vernier)
+install(EXPORT vernierTargets NAMESPACE vernier:: FILE vernierConfig.cmake DESTINATION ${package_dir})
+write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/vernierConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/vernierConfigVersion.cmake DESTINATION ${package_dir})

@@ -1,0 +1,35 @@
+# Installs the build into a prefix of its own, then builds and runs tests/install/consumer against it, knowing nothing
+# but that prefix; last, looks for symbols of other libraries among those that the shared library exports.
+cmake_minimum_required(VERSION 3.25)
+
+# run(WHAT COMMAND...): fails with the command's output; leaves it in `output` otherwise.
+function(run what)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE text ERROR_VARIABLE errors)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "${what} failed (${status}):\n${text}\n${errors}")
+  endif()
+  set(output "${text}" PARENT_SCOPE)
+endfunction()
+
+file(REMOVE_RECURSE ${WORK_DIR})
+set(prefix ${WORK_DIR}/prefix)
+run("installing" ${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${prefix})
+run("configuring the consumer" ${CMAKE_COMMAND} -S ${CONSUMER_DIR} -B ${WORK_DIR}/build -G Ninja
+    -D CMAKE_CXX_COMPILER=${CXX} -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_CXX_FLAGS=-Wall\ -Wextra\ -Werror)
+run("building the consumer" ${CMAKE_COMMAND} --build ${WORK_DIR}/build)
+run("running the consumer" ${WORK_DIR}/build/consumer)
+set(expected "float16: 16 bits\n2x3 float32: 24 bytes\ninput error: cannot fill a tensor\n")
+if(NOT output STREQUAL expected)
+  message(FATAL_ERROR "the consumer printed\n${output}instead of\n${expected}")
+endif()
+
+file(GLOB_RECURSE library ${prefix}/libvernier.so.${VERSION})
+run("listing symbols" ${NM} --dynamic --defined-only --demangle ${library})
+if(NOT output MATCHES "vernier::parse_format")
+  message(FATAL_ERROR "${library} does not export vernier::parse_format:\n${output}")
+endif()
+string(REGEX MATCHALL "[^\n]* (google::protobuf|onnx|fmt|spdlog|nlohmann|hwy|CLI)::[^\n]*" leaked "${output}")
+if(leaked)
+  list(JOIN leaked "\n" leaked)
+  message(FATAL_ERROR "${library} exports symbols of other libraries:\n${leaked}")
+endif()
