@@ -1,5 +1,5 @@
-// Where inputs come from. A source yields one sample at a time, so that memory does not grow with the number of samples.
-// It reads files; it does not know models beyond the names, types and shapes of their inputs.
+// Where inputs come from. A source yields one sample at a time, so that memory does not grow with the number of
+// samples. It reads files; it does not know models beyond the names, types and shapes of their inputs.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,8 @@ class VERNIER_API SampleSource {
 };
 
 struct ImageOptions {
-  /// "short-crop:256,224", "stretch:WxH", "letterbox:SIZE[,pad=114,center|topleft]", "height:32". Empty: the input's size.
+  /// "short-crop:256,224", "stretch:WxH", "letterbox:SIZE[,pad=114,center|topleft]", "height:32". Empty: the input's
+  /// size.
   std::string geometry;
   std::vector<float> mean;    // one or three values, subtracted; empty: 0
   std::vector<float> scale;   // --image-std: one or three divisors; empty: 1
@@ -66,6 +67,7 @@ struct SourceOptions {
 /// Opens --data as CONTRACT 5 defines it: .npy, .npz, a folder of .npz, a folder of images, one image, saved inputs
 /// JSON, ONNX test data folders, or random data when there is no location.
 /// Errors: Input, naming the file, the input, what was expected and what was found. Zero samples is an error.
-VERNIER_API std::unique_ptr<SampleSource> open_samples(const SourceOptions& options, const std::vector<InputInfo>& inputs);
+VERNIER_API std::unique_ptr<SampleSource> open_samples(const SourceOptions& options,
+                                                       const std::vector<InputInfo>& inputs);
 
 }  // namespace vernier

@@ -45,7 +45,8 @@ VERNIER_API int dtype_bits(Dtype dtype);
 
 using Shape = std::vector<std::int64_t>;
 
-/// Number of elements; 1 for a scalar (empty shape). Throws Input when a dimension is negative or the product overflows.
+/// Number of elements; 1 for a scalar (empty shape). Throws Input when a dimension is negative or the product
+/// overflows.
 VERNIER_API std::int64_t element_count(const Shape& shape);
 
 /// "1x3x224x224"; "scalar" for an empty shape; "?" for a negative (unknown) dimension.

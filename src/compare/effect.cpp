@@ -98,9 +98,8 @@ class Segment {
     Model suffix = slice(subject.model, first, subject.model.proto.graph().node_size(), inputs, judged);
     std::set<std::string> injected;
     for (const auto& [tensor, slot] : slots_) injected.insert(tensor);
-    tap(*suffix.proto.mutable_graph(), injected, [&](const std::string& raw, const std::string& tensor) {
-      return inject_node(raw, tensor, slots_.at(tensor));
-    });
+    tap(*suffix.proto.mutable_graph(), injected,
+        [&](const std::string& raw, const std::string& tensor) { return inject_node(raw, tensor, slots_.at(tensor)); });
     std::vector<std::pair<std::string, Dtype>> ordered;
     for (const std::string& name : subject.judged) ordered.emplace_back(name, Dtype::Float32);
     set_outputs(suffix, ordered);
@@ -195,7 +194,8 @@ std::vector<int> segment_starts(const onnx::GraphProto& graph, const std::map<st
   for (int target = stride; target < nodes; target += stride) {
     int best = target;
     std::size_t best_bytes = size_at(target);
-    for (int at = std::max(starts.back() + 1, target - stride / 3); at <= std::min(nodes - 1, target + stride / 3); ++at) {
+    for (int at = std::max(starts.back() + 1, target - stride / 3); at <= std::min(nodes - 1, target + stride / 3);
+         ++at) {
       const std::size_t bytes = size_at(at);
       if (bytes < best_bytes) {
         best = at;
@@ -237,7 +237,8 @@ Effects measure_effects(const Subject& subject, const Plan& plan, const std::vec
           [&](std::size_t i, const std::vector<Tensor>& outputs) {
             for (std::size_t o = 0; o < subject.judged.size(); ++o) {
               const Tensor& ref = references[s][o];
-              found[i].outputs[subject.judged[o]].add_sample(options.samples[s], ref, outputs.empty() ? ref : outputs[o]);
+              found[i].outputs[subject.judged[o]].add_sample(options.samples[s], ref,
+                                                             outputs.empty() ? ref : outputs[o]);
             }
             return true;
           });

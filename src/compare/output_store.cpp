@@ -16,8 +16,8 @@ namespace vernier {
 namespace {
 
 [[noreturn]] void refuse(const char* what) {
-  throw Error(ErrorKind::Input, fmt::format("cannot {} a temporary file for reference outputs: {}", what,
-                                            std::strerror(errno)),
+  throw Error(ErrorKind::Input,
+              fmt::format("cannot {} a temporary file for reference outputs: {}", what, std::strerror(errno)),
               "set TMPDIR to a folder with room");
 }
 
@@ -64,8 +64,8 @@ std::vector<Tensor> OutputStore::get(std::size_t index) const {
     Tensor tensor(entry.dtype, entry.shape);
     const std::span<std::byte> bytes = tensor.mutable_bytes();
     for (std::size_t done = 0; done < bytes.size();) {
-      const ssize_t n = ::pread(descriptor_, bytes.data() + done, bytes.size() - done,
-                                static_cast<off_t>(entry.offset + done));
+      const ssize_t n =
+          ::pread(descriptor_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(entry.offset + done));
       if (n <= 0) refuse("read");
       done += static_cast<std::size_t>(n);
     }

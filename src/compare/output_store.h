@@ -1,5 +1,5 @@
-// Reference outputs of all samples, kept outside memory: a temporary file without a name, which the system's cache holds
-// while there is room. Memory does not grow with the number of samples.
+// Reference outputs of all samples, kept outside memory: a temporary file without a name, which the system's cache
+// holds while there is room. Memory does not grow with the number of samples.
 #pragma once
 
 #include <cstddef>

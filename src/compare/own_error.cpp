@@ -143,9 +143,11 @@ std::vector<LayerError> own_error(const Subject& subject, const Plan& plan, Roun
   for (std::size_t s = 0; s < shadows.size(); ++s) {
     errors[s].layer = shadows[s].layer->name;
     errors[s].format = plan.format_of(errors[s].layer);
-    for (const std::int64_t slot : shadows[s].event_slots) errors[s].events += total.events[static_cast<std::size_t>(slot)];
+    for (const std::int64_t slot : shadows[s].event_slots)
+      errors[s].events += total.events[static_cast<std::size_t>(slot)];
   }
-  for (const auto& [tensor, place] : places) errors[place.shadow].error += total.errors[static_cast<std::size_t>(place.slot)];
+  for (const auto& [tensor, place] : places)
+    errors[place.shadow].error += total.errors[static_cast<std::size_t>(place.slot)];
   return errors;
 }
 

@@ -1,5 +1,6 @@
-// Own error of every layer in one pass: the reference graph, beside each layer a shadow of it in low precision that reads
-// the rounded *reference* inputs, and a Compare of both outputs. Upstream stays exact, so each figure is the layer's own.
+// Own error of every layer in one pass: the reference graph, beside each layer a shadow of it in low precision that
+// reads the rounded *reference* inputs, and a Compare of both outputs. Upstream stays exact, so each figure is the
+// layer's own.
 #pragma once
 
 #include <string>
@@ -22,11 +23,11 @@ struct LayerError {
 /// Cost: about 3.5 plain inferences a sample. Memory: does not grow with layers or samples.
 std::vector<LayerError> own_error(const Subject& subject, const Plan& plan, RoundedWeights& weights);
 
-/// The shadows alone, added to `model` for the layers named; returns the names of each one's shadow outputs, one for each
-/// float output of the layer. `next_event_slot` null: events are not counted.
+/// The shadows alone, added to `model` for the layers named; returns the names of each one's shadow outputs, one for
+/// each float output of the layer. `next_event_slot` null: events are not counted.
 struct Shadow {
   const Layer* layer = nullptr;
-  std::vector<std::string> outputs;       // parallel to Layer::outputs
+  std::vector<std::string> outputs;  // parallel to Layer::outputs
   std::vector<std::int64_t> event_slots;
 };
 std::vector<Shadow> add_shadows(Model& model, const Subject& subject, const Plan& plan,

@@ -21,9 +21,8 @@ Reference run_reference(const Subject& subject, const std::set<std::string>& obs
   for (std::size_t i = 0; i < names.size(); ++i) slots[names[i]] = static_cast<std::int64_t>(i);
 
   Model model = subject.model;
-  tap(*model.proto.mutable_graph(), observed, [&](const std::string& raw, const std::string& tensor) {
-    return observe_node(raw, tensor, slots.at(tensor));
-  });
+  tap(*model.proto.mutable_graph(), observed,
+      [&](const std::string& raw, const std::string& tensor) { return observe_node(raw, tensor, slots.at(tensor)); });
   std::map<std::string, Dtype> dtypes;
   for (const InputInfo& output : model_outputs(subject.model)) dtypes[output.name] = output.dtype;
   std::vector<std::pair<std::string, Dtype>> outputs;

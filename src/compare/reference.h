@@ -1,5 +1,5 @@
-// The reference run: the trusted float model over all samples, once. It yields what calibration needs (ranges), what the
-// oracle compares with (outputs), and the shapes that costs are counted from.
+// The reference run: the trusted float model over all samples, once. It yields what calibration needs (ranges), what
+// the oracle compares with (outputs), and the shapes that costs are counted from.
 #pragma once
 
 #include <map>
@@ -13,10 +13,10 @@
 namespace vernier {
 
 struct Reference {
-  std::map<std::string, RangeStats> ranges;     // of the observed tensors and float graph inputs
-  std::map<std::string, Shape> shapes;          // as last seen
-  OutputStore outputs;                          // judged outputs, in the order of Subject::judged
-  std::map<std::string, OutputStats> totals;    // of each judged output: energy, elements, rows of all samples
+  std::map<std::string, RangeStats> ranges;   // of the observed tensors and float graph inputs
+  std::map<std::string, Shape> shapes;        // as last seen
+  OutputStore outputs;                        // judged outputs, in the order of Subject::judged
+  std::map<std::string, OutputStats> totals;  // of each judged output: energy, elements, rows of all samples
 };
 
 /// Streams all samples through the model with an Observe on each tensor of `observed`. Memory: one sample per thread.

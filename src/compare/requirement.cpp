@@ -57,8 +57,8 @@ double share(double used, double allowed) {
 
 void OutputStats::add_sample(std::size_t index, const Tensor& ref, const Tensor& got) {
   if (ref.shape() != got.shape()) {
-    throw Error(ErrorKind::Internal, fmt::format("compared outputs of shapes {} and {}", shape_text(ref.shape()),
-                                                 shape_text(got.shape())));
+    throw Error(ErrorKind::Internal,
+                fmt::format("compared outputs of shapes {} and {}", shape_text(ref.shape()), shape_text(got.shape())));
   }
   ErrorStats one;
   accumulate_error(ref.floats(), got.floats(), one);
@@ -86,6 +86,15 @@ std::optional<double> Requirement::limit_for(const std::string& output) const {
   return general;
 }
 
+const std::vector<Metric>& all_metrics() {
+  static const std::vector<Metric> metrics = [] {
+    std::vector<Metric> listed;
+    for (const MetricRow& row : kMetrics) listed.push_back(row.metric);
+    return listed;
+  }();
+  return metrics;
+}
+
 std::string_view metric_option(Metric metric) { return row_of(metric).option; }
 std::string_view metric_unit(Metric metric) { return row_of(metric).unit; }
 
@@ -108,11 +117,16 @@ Limit parse_limit(const std::string& text) {
 
 double metric_value(Metric metric, const OutputStats& stats) {
   switch (metric) {
-    case Metric::MinSqnrDb: return sqnr_db(stats.pooled);
-    case Metric::MaxAbsError: return max_abs_error(stats.pooled);
-    case Metric::MaxMse: return mse(stats.pooled);
-    case Metric::MinCosine: return cosine(stats.pooled);
-    case Metric::MinTop1Agreement: return top1(stats);
+    case Metric::MinSqnrDb:
+      return sqnr_db(stats.pooled);
+    case Metric::MaxAbsError:
+      return max_abs_error(stats.pooled);
+    case Metric::MaxMse:
+      return mse(stats.pooled);
+    case Metric::MinCosine:
+      return cosine(stats.pooled);
+    case Metric::MinTop1Agreement:
+      return top1(stats);
   }
   return std::numeric_limits<double>::quiet_NaN();
 }
@@ -125,10 +139,14 @@ double damage_of(Metric metric, double limit, const OutputStats& stats) {
       if (std::isnan(db)) return kInfinity;
       return db == kInfinity ? 0 : std::pow(10.0, (limit - db) / 10.0);
     }
-    case Metric::MaxAbsError: return std::pow(share(max_abs_error(stats.pooled), limit), 2);
-    case Metric::MaxMse: return share(mse(stats.pooled), limit);
-    case Metric::MinCosine: return share(1 - cosine(stats.pooled), 1 - limit);
-    case Metric::MinTop1Agreement: return share(1 - top1(stats), 1 - limit);
+    case Metric::MaxAbsError:
+      return std::pow(share(max_abs_error(stats.pooled), limit), 2);
+    case Metric::MaxMse:
+      return share(mse(stats.pooled), limit);
+    case Metric::MinCosine:
+      return share(1 - cosine(stats.pooled), 1 - limit);
+    case Metric::MinTop1Agreement:
+      return share(1 - top1(stats), 1 - limit);
   }
   return kInfinity;
 }
@@ -140,10 +158,12 @@ bool surely_fails(Metric metric, double limit, const OutputStats& so_far, const 
   switch (metric) {
     case Metric::MinSqnrDb:
       return so_far.pooled.error_energy > all.pooled.ref_energy * std::pow(10.0, -limit / 10.0) * kSlack;
-    case Metric::MaxAbsError: return so_far.pooled.max_abs_error > limit * kSlack;
+    case Metric::MaxAbsError:
+      return so_far.pooled.max_abs_error > limit * kSlack;
     case Metric::MaxMse:
       return so_far.pooled.error_energy > limit * static_cast<double>(all.pooled.count) * kSlack;
-    case Metric::MinCosine: return false;  // a later sample may raise it again
+    case Metric::MinCosine:
+      return false;  // a later sample may raise it again
     case Metric::MinTop1Agreement:
       return static_cast<double>(so_far.rows - so_far.rows_agreed) >
              (1 - limit) * static_cast<double>(all.rows) * kSlack + 1e-9;

@@ -1,5 +1,5 @@
-// Requirements (CONTRACT 4): what "accurate enough" means, measured on every judged output. A metric is one line of the
-// table in requirement.cpp.
+// Measuring a requirement (include/vernier/requirement.h): the sums of one output, and how much of the allowance they
+// use. A metric is one line of the table in requirement.cpp.
 #pragma once
 
 #include <optional>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "numerics/metrics.h"
+#include "vernier/requirement.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -24,27 +25,6 @@ struct OutputStats {
   void add_sample(std::size_t index, const Tensor& ref, const Tensor& got);
 };
 
-enum class Metric { MinSqnrDb, MaxAbsError, MaxMse, MinCosine, MinTop1Agreement };
-
-struct Limit {
-  double value = 0;
-  std::string output;  // empty: every judged output
-};
-
-struct Requirement {
-  Metric metric = Metric::MinSqnrDb;
-  std::vector<Limit> limits;  // at least one
-
-  /// The limit for an output: its own, else the general one, else none.
-  std::optional<double> limit_for(const std::string& output) const;
-};
-
-/// "--min-sqnr", "dB" ... for messages and reports.
-std::string_view metric_option(Metric metric);
-std::string_view metric_unit(Metric metric);
-/// Reads "24" or "scores:46". Errors: Usage.
-Limit parse_limit(const std::string& text);
-
 /// The metric's value of one output.
 double metric_value(Metric metric, const OutputStats& stats);
 
@@ -52,11 +32,13 @@ double metric_value(Metric metric, const OutputStats& stats);
 /// power does.
 ///   sqnr: 10^((limit - sqnr)/10) · mse: mse/limit · max abs error: (error/limit)^2 · cosine: (1-c)/(1-limit)
 ///   top-1: (1-agreement)/(1-limit)
-/// Edges: +inf when got is not finite where ref is, or when the limit allows nothing and something is wrong; 0 when equal.
+/// Edges: +inf when got is not finite where ref is, or when the limit allows nothing and something is wrong; 0 when
+/// equal.
 double damage_of(Metric metric, double limit, const OutputStats& stats);
 
-/// The pooled stats of the worst possible completion are already beyond the limit: `so_far` covers a part of the samples
-/// whose totals are `all` (reference energy, element and row counts known from the reference run). Exact, no statistics.
+/// The pooled stats of the worst possible completion are already beyond the limit: `so_far` covers a part of the
+/// samples whose totals are `all` (reference energy, element and row counts known from the reference run). Exact, no
+/// statistics.
 bool surely_fails(Metric metric, double limit, const OutputStats& so_far, const OutputStats& all);
 
 }  // namespace vernier

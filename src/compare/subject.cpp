@@ -68,10 +68,11 @@ void run_samples(const Subject& subject, const Session& session, const std::vect
     if (sequential) keep_state(session, subject.carries, result.outputs, state);
     return result;
   };
-  parallel_ordered(order.size(), sequential ? 1 : subject.threads, work, [&](std::size_t position, SampleResult result) {
-    if (subject.progress) subject.progress(phase, position + 1, order.size());
-    return take(std::move(result));
-  });
+  parallel_ordered(order.size(), sequential ? 1 : subject.threads, work,
+                   [&](std::size_t position, SampleResult result) {
+                     if (subject.progress) subject.progress(phase, position + 1, order.size());
+                     return take(std::move(result));
+                   });
 }
 
 std::vector<std::size_t> all_samples(const Subject& subject) {

@@ -47,9 +47,9 @@ struct SampleResult {
   Recorder recorder;
 };
 
-/// Runs the samples of `order` through `session`, each with a copy of `recorder`, and gives the results to `take` in the
-/// order of `order`; `take` returns false to stop. With carried states one sample follows the other: outputs named in
-/// `carries` (and "low/OUT" for "low/IN") feed the next sample.
+/// Runs the samples of `order` through `session`, each with a copy of `recorder`, and gives the results to `take` in
+/// the order of `order`; `take` returns false to stop. With carried states one sample follows the other: outputs named
+/// in `carries` (and "low/OUT" for "low/IN") feed the next sample.
 void run_samples(const Subject& subject, const Session& session, const std::vector<std::size_t>& order,
                  const Recorder& recorder, const std::string& phase, const std::function<bool(SampleResult)>& take);
 

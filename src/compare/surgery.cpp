@@ -39,8 +39,8 @@ void rename_all(onnx::GraphProto& graph, const Rename& rename) {
 std::set<std::string> shared_names(const Model& ref, const Model& low, const std::vector<Carry>& carries) {
   std::set<std::string> shared;
   for (const onnx::ValueInfoProto& input : ref.proto.graph().input()) {
-    const bool carried = std::any_of(carries.begin(), carries.end(),
-                                     [&](const Carry& carry) { return carry.input == input.name(); });
+    const bool carried =
+        std::any_of(carries.begin(), carries.end(), [&](const Carry& carry) { return carry.input == input.name(); });
     if (!carried) shared.insert(input.name());
   }
   std::map<std::string, const onnx::TensorProto*> initializers;
@@ -75,8 +75,8 @@ void tap(onnx::GraphProto& graph, const std::set<std::string>& tensors,
   for (onnx::NodeProto& node : made) *graph.add_node() = std::move(node);
 }
 
-Model join(const Model& ref, const Model& low, const std::vector<Match>& matches, const std::vector<std::string>& outputs,
-           const std::vector<Carry>& carries) {
+Model join(const Model& ref, const Model& low, const std::vector<Match>& matches,
+           const std::vector<std::string>& outputs, const std::vector<Carry>& carries) {
   const std::set<std::string> shared = shared_names(ref, low, carries);
   const Rename rename = [&](const std::string& name) { return shared.contains(name) ? name : kLow + name; };
 
@@ -110,8 +110,8 @@ Model join(const Model& ref, const Model& low, const std::vector<Match>& matches
     if (!produced.contains(matches[i].ref) || !produced.contains(got)) continue;
     compared.insert(matches[i].ref);
     compared.insert(got);
-    comparisons.push_back(compare_node(matches[i].ref + "/raw", got + "/raw", matches[i].ref, got,
-                                       static_cast<std::int64_t>(i)));
+    comparisons.push_back(
+        compare_node(matches[i].ref + "/raw", got + "/raw", matches[i].ref, got, static_cast<std::int64_t>(i)));
   }
   for (onnx::NodeProto& node : *graph.mutable_node()) {
     for (std::string& output : *node.mutable_output()) {

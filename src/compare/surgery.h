@@ -14,8 +14,8 @@
 
 namespace vernier {
 
-/// Puts a node on a tensor of the main graph: its producer writes `TENSOR/raw`, the node that `make(raw, tensor)` returns
-/// writes `TENSOR`, so every reader depends on it. Tensors that no node of the main graph makes are left alone.
+/// Puts a node on a tensor of the main graph: its producer writes `TENSOR/raw`, the node that `make(raw, tensor)`
+/// returns writes `TENSOR`, so every reader depends on it. Tensors that no node of the main graph makes are left alone.
 void tap(onnx::GraphProto& graph, const std::set<std::string>& tensors,
          const std::function<onnx::NodeProto(const std::string& raw, const std::string& tensor)>& make);
 
@@ -25,14 +25,14 @@ struct Match {
   std::string low;  // tensor of the other model
 };
 
-/// Reference and low model as two halves of one graph, sharing graph inputs (carried states excepted) and weights, joined
-/// by a Compare on each match (slot = its index). Outputs: those named in `outputs` of the reference, then "low/" and the
-/// same; carried states of both.
-Model join(const Model& ref, const Model& low, const std::vector<Match>& matches, const std::vector<std::string>& outputs,
-           const std::vector<Carry>& carries);
+/// Reference and low model as two halves of one graph, sharing graph inputs (carried states excepted) and weights,
+/// joined by a Compare on each match (slot = its index). Outputs: those named in `outputs` of the reference, then
+/// "low/" and the same; carried states of both.
+Model join(const Model& ref, const Model& low, const std::vector<Match>& matches,
+           const std::vector<std::string>& outputs, const std::vector<Carry>& carries);
 
-/// Nodes [first, last) of the main graph as a model of its own, with `inputs` and `outputs` (name -> element type); nodes
-/// that no output needs are dropped, and only initializers that are read come along.
+/// Nodes [first, last) of the main graph as a model of its own, with `inputs` and `outputs` (name -> element type);
+/// nodes that no output needs are dropped, and only initializers that are read come along.
 Model slice(const Model& model, int first, int last, const std::map<std::string, Dtype>& inputs,
             const std::map<std::string, Dtype>& outputs);
 

@@ -14,11 +14,11 @@ namespace vernier {
 
 struct TrialResult {
   std::map<std::string, OutputStats> outputs;
-  double damage = 0;            // largest over judged outputs with a limit; a lower bound when stopped early
-  double metric = 0;            // of the output with the largest damage
-  std::string output;           // that output
+  double damage = 0;   // largest over judged outputs with a limit; a lower bound when stopped early
+  double metric = 0;   // of the output with the largest damage
+  std::string output;  // that output
   std::size_t samples_run = 0;
-  bool stopped_early = false;   // the requirement was surely missed before the last sample
+  bool stopped_early = false;  // the requirement was surely missed before the last sample
 };
 
 /// Runs `plan` in simulation. Samples go in `order`; with `early_stop` the run ends as soon as the verdict is certain.

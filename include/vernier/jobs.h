@@ -1,0 +1,101 @@
+// The jobs of the command line as functions: each subcommand parses, calls one of these, prints.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "vernier/format.h"
+#include "vernier/report.h"
+#include "vernier/requirement.h"
+#include "vernier/samples.h"
+
+namespace vernier {
+
+/// Where a job tells how far it is. Each may be empty.
+struct JobSinks {
+  /// Phase, items done, items in all. Called often; the receiver decides what to print.
+  std::function<void(const std::string& phase, std::size_t done, std::size_t total)> progress;
+  std::function<void(const std::string&)> warning;  // also listed in the report
+  std::function<void(const std::string&)> info;     // one line a phase, shown with -v
+  /// Polled between samples and trials; true ends the job: what was found so far is returned or written.
+  std::function<bool()> interrupted;
+};
+
+/// What all jobs that measure share (CONTRACT 1, 2, 4, 5).
+struct MeasureOptions {
+  SourceOptions data;
+  std::optional<SourceOptions> calibration_data;  // absent: the samples given
+  std::vector<std::string> outputs;               // judged outputs; empty: every float output that carries no state
+  std::vector<std::pair<std::string, std::string>> carries;  // --carry OUT:IN
+  std::optional<Requirement> requirement;
+  std::size_t threads = 0;  // 0: all usable cores
+};
+
+struct PrecisionOptions {
+  std::vector<Format> low;  // --int8 --fp16 ...: the lowest that a layer can take wins
+  Format high = Format::Float32;
+  std::string target = "tensorrt";                               // tensorrt, onnxruntime
+  std::vector<std::pair<std::string, Format>> layer_precisions;  // wildcards allowed, later ones win
+  std::string constraints = "prefer";                            // obey, prefer, none
+};
+
+struct DiagnoseOptions {
+  std::filesystem::path model;
+  std::filesystem::path output;  // folder; empty: nothing is written
+  MeasureOptions measure;
+  PrecisionOptions precision;
+  std::string command;  // for the record
+  bool latency = true;
+  std::size_t max_evaluations = 0;  // 0: no limit
+};
+
+/// The whole flow: reference, calibration, own errors, all-low, effects, search, typed model, verify of that file.
+/// Errors: Input, Backend, Usage; a missed requirement is a value (final_figures->passed == false or kept->end).
+VERNIER_API DiagnoseReport diagnose(const DiagnoseOptions& options, const JobSinks& sinks = {});
+
+struct VerifyOptions {
+  std::filesystem::path float_model;
+  std::filesystem::path typed_model;
+  MeasureOptions measure;
+  std::string command;
+};
+
+/// Reloads a typed file (ours or anyone's), simulates what the file says, and measures it layer by layer.
+VERNIER_API VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks = {});
+
+struct ConvertOptions {
+  std::filesystem::path model;
+  std::filesystem::path output;
+  std::filesystem::path plan;  // --plan; else made from `precision`
+  PrecisionOptions precision;
+  MeasureOptions measure;  // calibration samples for int8 and fp8
+  bool external_data = false;
+};
+
+struct ConvertResult {
+  std::string scheme;
+  TypedReport typed;
+  std::vector<std::string> notes;
+  std::map<std::string, std::size_t> layers_by_format;
+};
+VERNIER_API ConvertResult convert(const ConvertOptions& options, const JobSinks& sinks = {});
+
+/// `vernier inspect model`: text for people. `show` holds any of layers, attrs, weights, formats.
+struct InspectOptions {
+  std::filesystem::path model;
+  std::vector<std::string> show;
+};
+VERNIER_API std::string inspect_model(const InspectOptions& options);
+
+/// `vernier doctor`: what was found and tried; `healthy` is false when something needed is missing.
+struct DoctorResult {
+  std::string text;
+  bool healthy = true;
+};
+VERNIER_API DoctorResult doctor();
+
+}  // namespace vernier
