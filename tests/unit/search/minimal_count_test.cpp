@@ -33,10 +33,11 @@ Statistics run_all(const MakeToy& make, bool early_stop = false) {
     const auto again = recheck_certificate(toy.items.size(), kept, run.result.certificate, oracle);
     EXPECT_TRUE(again.valid()) << "seed " << seed << ": " << again.faults.front();
     sum.mean_calls += static_cast<double>(run.beyond_ends()) / kSeeds;
-    sum.mean_kept += static_cast<double>(kept.size()) / kSeeds;
+    sum.mean_kept += static_cast<double>(kept.size());
     sum.mean_excess += static_cast<double>(kept.size()) / static_cast<double>(toy.optimum) / kSeeds;
     sum.within_budget += run.trials.size() <= kept.size() + 12;
   }
+  sum.mean_kept /= kSeeds;
   return sum;
 }
 

@@ -62,7 +62,9 @@ TEST(SearchMinimalTrouble, UnmasksSomeFlakyOraclesAndNeverContradictsItsRecord) 
     };
     const toys::Run run = toys::search(toy, flaky);
     unstable += run.result.end == SearchEnd::Unstable;
-    if (run.result.end == SearchEnd::Unstable) EXPECT_TRUE(has_note(run.result, "unstable")) << seed;
+    if (run.result.end == SearchEnd::Unstable) {
+      EXPECT_TRUE(has_note(run.result, "unstable")) << seed;
+    }
     if (run.result.end == SearchEnd::Certified) {
       EXPECT_TRUE(check_certificate(60, run.result.kept, run.result.certificate, run.trials).valid()) << seed;
     }
