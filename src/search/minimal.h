@@ -24,9 +24,9 @@ struct MinimalOptions {
   /// Stop after this many oracle calls and return the best set so far (0: no limit).
   std::size_t max_trials = 0;
   /// Polled between trials: true stops the search with the best set so far (Ctrl-C).
-  std::function<bool()> stop;
+  std::function<bool()> stop = {};
   /// Called after each oracle call with the set and the answer: progress and journal.
-  std::function<void(const KeptSet&, const Trial&)> on_trial;
+  std::function<void(const KeptSet&, const Trial&)> on_trial = {};
 };
 
 /// Evidence that `kept` is 1-minimal: dropping any single item fails. No monotonicity is assumed: each set was tested.
@@ -41,11 +41,11 @@ struct Certificate {
 };
 
 enum class SearchEnd {
-  Certified,     // a passing set with a complete certificate
-  NothingNeeded, // all low passes
-  Impossible,    // all high fails: the metric, the data or the reference is the problem
-  Stopped,       // budget or Ctrl-C: `kept` passes but is not proven minimal
-  Unstable,      // the oracle contradicted itself
+  Certified,      // a passing set with a complete certificate
+  NothingNeeded,  // all low passes
+  Impossible,     // all high fails: the metric, the data or the reference is the problem
+  Stopped,        // budget or Ctrl-C: `kept` passes but is not proven minimal
+  Unstable,       // the oracle contradicted itself
 };
 
 struct MinimalResult {
@@ -53,16 +53,26 @@ struct MinimalResult {
   KeptSet kept;
   Trial all_high;
   Trial all_low;
-  Trial final_trial;             // of `kept`
+  Trial final_trial;  // of `kept`
   Certificate certificate;
-  std::size_t trials = 0;        // oracle calls, the two ends included
-  bool non_monotone = false;     // a superset of a passing set failed
-  double prediction_ratio = 0;   // measured / predicted damage at the last guided test: ranking quality, 1 is perfect
-  std::vector<std::string> notes;// what was assumed and what was observed, in words
+  std::size_t trials = 0;          // oracle calls, the two ends included
+  bool non_monotone = false;       // a superset of a passing set failed
+  double prediction_ratio = 0;     // measured / predicted damage at the last guided test: ranking quality, 1 is perfect
+  std::vector<std::string> notes;  // what was assumed and what was observed, in words
 };
 
-/// Finds a 1-minimal kept set.
-/// Calls: about |kept| + log2 of the prefix error + a few; never tests a set twice except to detect a flaky oracle.
+/// Finds a 1-minimal kept set: it passes, and without any single one of its items it fails. Not the smallest one: its
+/// size depends on the ranking (diffuse damage, predictions off by a factor e: about 1.4 times the smallest).
+/// Calls: both ends, |kept| + 1 at least for the proof, log2 of the prefix error, and a repeat of the tests that a late
+///   removal made stale. Toy networks (bench/search_toys.cpp): |kept| + 2 beyond the ends when few items break the
+///   limit. A set is tested twice only after a contradiction: the failing set and the final one, to tell flaky from not
+///   monotone.
+/// Edges: Invalid, TimedOut and Unstable answers count as failed. Damages may be missing (NaN), bounds or +inf: the
+/// search
+///   then goes by verdicts alone, with more calls. No items: one call decides between NothingNeeded and Impossible.
+///   Stopped before anything was tested: all items, with an Invalid final trial.
+/// Errors: Internal if a predicted damage is NaN or negative, or a cost is not positive and finite. Exceptions of the
+///   oracle pass through.
 /// Source: guided prefix and trimming after Zeller & Hildebrandt 2002 (ddmin) and Junker 2004 (QuickXplain).
 MinimalResult search_minimal(const std::vector<SearchItem>& items, const Oracle& oracle, const MinimalOptions& options);
 
