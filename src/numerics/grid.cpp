@@ -1,0 +1,98 @@
+#include "numerics/grid.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+void check_scales(const QuantParams& params) {
+  const std::string_view name = format_name(params.format);
+  if (!needs_scale(params.format)) {
+    if (!params.scale.empty()) {
+      throw Error(ErrorKind::Internal, fmt::format("{} takes no scale but {} were given", name, params.scale.size()));
+    }
+    return;
+  }
+  if (params.scale.empty()) throw Error(ErrorKind::Internal, fmt::format("{} needs a scale but none was given", name));
+  for (std::size_t i = 0; i < params.scale.size(); ++i) {
+    if (!(params.scale[i] > 0.0f) || !std::isfinite(params.scale[i])) {
+      throw Error(ErrorKind::Internal,
+                  fmt::format("scale {} of {} is {}, not a positive finite number", i, name, params.scale[i]));
+    }
+  }
+}
+
+void check_codes(const QuantParams& params) {
+  if (!params.zero_point.empty() && params.zero_point.size() != params.scale.size()) {
+    throw Error(ErrorKind::Internal,
+                fmt::format("{} zero points for {} scales", params.zero_point.size(), params.scale.size()));
+  }
+  const CodeRange range = code_range(params.format);
+  for (const std::int32_t zero : params.zero_point) {
+    if (zero < range.lowest || zero > range.highest) {
+      throw Error(ErrorKind::Internal, fmt::format("zero point {} is outside the codes [{}, {}] of {}", zero,
+                                                   range.lowest, range.highest, format_name(params.format)));
+    }
+  }
+  if (params.lowest_code < range.lowest || params.lowest_code > range.highest) {
+    throw Error(ErrorKind::Internal,
+                fmt::format("lowest code {} is outside the codes [{}, {}] of {}", params.lowest_code, range.lowest,
+                            range.highest, format_name(params.format)));
+  }
+}
+
+}  // namespace
+
+const FloatGrid* float_grid(Format format) {
+  switch (format) {
+    case Format::Float16:
+      return &kFloat16;
+    case Format::BFloat16:
+      return &kBFloat16;
+    case Format::Float8E4M3FN:
+      return &kFloat8E4M3FN;
+    case Format::Float8E5M2:
+      return &kFloat8E5M2;
+    default:
+      return nullptr;
+  }
+}
+
+CodeRange code_range(Format format) {
+  switch (format) {
+    case Format::Int8:
+      return {-128, 127};
+    case Format::UInt8:
+      return {0, 255};
+    case Format::Int4:
+      return {-8, 7};
+    default:
+      return {};
+  }
+}
+
+bool is_integer(Format format) { return code_range(format).highest != 0; }
+
+GridLayout checked_layout(const QuantParams& params, std::int64_t channels, std::int64_t inner, std::size_t size) {
+  check_scales(params);
+  check_codes(params);
+  if (params.scale.size() <= 1) return {.outer = 1, .channels = 1, .inner = size};
+
+  if (channels < 0 || inner < 0 || static_cast<std::size_t>(channels) != params.scale.size()) {
+    throw Error(ErrorKind::Internal,
+                fmt::format("{} scales for a tensor read as [outer, {}, {}]", params.scale.size(), channels, inner));
+  }
+  const GridLayout shape{0, static_cast<std::size_t>(channels), static_cast<std::size_t>(inner)};
+  if (size == 0) return shape;
+  const std::size_t slice = shape.channels * shape.inner;
+  if (slice == 0 || size % slice != 0) {
+    throw Error(ErrorKind::Internal, fmt::format("{} values cannot be read as [outer, {}, {}]", size, channels, inner));
+  }
+  return {size / slice, shape.channels, shape.inner};
+}
+
+}  // namespace vernier

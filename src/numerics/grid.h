@@ -1,0 +1,53 @@
+// The constants that define each format's grid, and the one check of QuantParams that all entry points share.
+// Internal to this folder: users of a grid call round_to, encode or decode.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "numerics/round.h"
+
+namespace vernier {
+
+/// A binary floating-point format narrower than float32, described by what rounding needs.
+struct FloatGrid {
+  int mantissa_bits;  // stored bits, without the leading one
+  int min_exponent;   // of the smallest normal value, 2^min_exponent
+  float max_finite;
+  /// Finite values from here on (or strictly beyond, when `tie_stays` is set) round past max_finite.
+  float limit;
+  bool tie_stays;     // the tie at `limit` goes down to max_finite because that one is even
+  bool saturates;     // clipped to max_finite instead of becoming infinite
+  std::uint32_t nan;  // code of the canonical quiet NaN, sign clear
+  bool has_infinity;  // the code above max_finite is infinity
+  int bits;
+};
+
+inline constexpr FloatGrid kFloat16{10, -14, 65504.0f, 65520.0f, false, false, 0x7E00, true, 16};
+inline constexpr FloatGrid kBFloat16{7, -126, 0x1.FEp127f, 0x1.FFp127f, false, false, 0x7FC0, true, 16};
+inline constexpr FloatGrid kFloat8E4M3FN{3, -6, 448.0f, 464.0f, true, true, 0x7F, false, 8};
+inline constexpr FloatGrid kFloat8E5M2{2, -14, 57344.0f, 61440.0f, false, true, 0x7E, true, 8};
+
+/// The grid of a narrow float format; nullptr for float32 and the integers.
+const FloatGrid* float_grid(Format format);
+
+/// Smallest and largest code of an integer format.
+struct CodeRange {
+  std::int32_t lowest = 0;
+  std::int32_t highest = 0;
+};
+CodeRange code_range(Format format);
+bool is_integer(Format format);
+
+/// How one tensor is read under `params`: [outer, channels, inner] with one scale for each channel, or one for all.
+struct GridLayout {
+  std::size_t outer = 1;
+  std::size_t channels = 1;
+  std::size_t inner = 0;
+};
+
+/// Checks the promises of QuantParams for a tensor of `size` values read as [size / (channels * inner), channels,
+/// inner]. Errors: Internal, naming the numbers that clash.
+GridLayout checked_layout(const QuantParams& params, std::int64_t channels, std::int64_t inner, std::size_t size);
+
+}  // namespace vernier

@@ -1,0 +1,63 @@
+// Scales and zero points from ranges.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+
+#include "numerics/grid.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+float largest_code(Format format) {
+  if (format == Format::UInt8) {
+    throw Error(ErrorKind::Internal, "uint8 has no symmetric grid", "use asymmetric_params");
+  }
+  if (is_integer(format)) return static_cast<float>(code_range(format).highest);
+  return float_grid(format)->max_finite;
+}
+
+/// A subnormal or zero step could not be divided by without overflow; a range that small is zero for all we know.
+float usable_scale(float scale, float largest) { return scale >= FLT_MIN ? scale : 1.0f / largest; }
+
+}  // namespace
+
+QuantParams symmetric_params(Format format, std::span<const float> absmax, int axis) {
+  QuantParams params;
+  params.format = format;
+  if (!needs_scale(format)) return params;
+  if (absmax.empty() || (axis < 0 && absmax.size() != 1)) {
+    throw Error(ErrorKind::Internal, fmt::format("{} absolute maxima for axis {}", absmax.size(), axis));
+  }
+  const float largest = largest_code(format);
+  params.axis = axis;
+  params.lowest_code = is_integer(format) ? -code_range(format).highest : 0;
+  for (const float bound : absmax) {
+    if (!(bound >= 0.0f) || !std::isfinite(bound)) {
+      throw Error(ErrorKind::Internal, fmt::format("absolute maximum {} is not a finite number >= 0", bound));
+    }
+    params.scale.push_back(usable_scale(bound / largest, largest));
+  }
+  return params;
+}
+
+QuantParams asymmetric_params(float lo, float hi) {
+  if (!std::isfinite(lo) || !std::isfinite(hi) || lo > hi) {
+    throw Error(ErrorKind::Internal, fmt::format("[{}, {}] is not a finite range", lo, hi));
+  }
+  lo = std::min(lo, 0.0f);
+  hi = std::max(hi, 0.0f);
+  // In double, because hi - lo alone may overflow.
+  const auto step = static_cast<float>((static_cast<double>(hi) - static_cast<double>(lo)) / 255.0);
+  const float scale = usable_scale(step, 255.0f);
+  const float zero = std::clamp(std::nearbyint(-lo / scale), 0.0f, 255.0f);
+  QuantParams params;
+  params.format = Format::UInt8;
+  params.scale = {scale};
+  params.zero_point = {static_cast<std::int32_t>(zero)};
+  return params;
+}
+
+}  // namespace vernier
