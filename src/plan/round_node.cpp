@@ -1,0 +1,50 @@
+#include "plan/round_node.h"
+
+#include <fmt/format.h>
+
+#include "core/text.h"
+#include "model/model.h"
+#include "vernier/error.h"
+
+namespace vernier {
+
+onnx::NodeProto round_node(const std::string& input, const std::string& output, const QuantParams& params,
+                           std::int64_t slot) {
+  onnx::NodeProto node;
+  node.set_domain(kDomain);
+  node.set_op_type("Round");
+  node.set_name(output + "_round");
+  node.add_input(input);
+  node.add_output(output);
+  set_attribute(node, "format", std::string(format_name(params.format)));
+  // An empty list is not written: ONNX Runtime cannot tell the type of an empty attribute.
+  if (!params.scale.empty()) set_attribute(node, "scale", params.scale);
+  if (!params.zero_point.empty()) {
+    set_attribute(node, "zero_point", std::vector<std::int64_t>(params.zero_point.begin(), params.zero_point.end()));
+  }
+  set_attribute(node, "axis", static_cast<std::int64_t>(params.axis));
+  set_attribute(node, "lowest_code", static_cast<std::int64_t>(params.lowest_code));
+  set_attribute(node, "slot", slot);
+  return node;
+}
+
+QuantParams round_params(const onnx::NodeProto& node) {
+  QuantParams params;
+  const onnx::AttributeProto* name = find_attribute(node, "format");
+  const std::optional<Format> format = name == nullptr ? std::nullopt : parse_format(name->s());
+  if (!format) {
+    throw Error(ErrorKind::Internal, fmt::format("Round node '{}' names no known format", printable(node.name())));
+  }
+  params.format = *format;
+  if (const onnx::AttributeProto* scale = find_attribute(node, "scale")) {
+    params.scale.assign(scale->floats().begin(), scale->floats().end());
+  }
+  for (const std::int64_t zero : attribute_ints(node, "zero_point")) {
+    params.zero_point.push_back(static_cast<std::int32_t>(zero));
+  }
+  params.axis = static_cast<int>(attribute_int(node, "axis", -1));
+  params.lowest_code = static_cast<std::int32_t>(attribute_int(node, "lowest_code", 0));
+  return params;
+}
+
+}  // namespace vernier
