@@ -11,17 +11,17 @@ namespace vernier {
 /// Sums over pairs (ref, got). Sums are double; merging two is exact up to double rounding and independent of tensors.
 /// Pairs where either value is not finite enter only the counts.
 struct ErrorStats {
-  std::int64_t count = 0;               // pairs seen
-  std::int64_t ref_nonfinite = 0;       // ref is NaN or infinite
-  std::int64_t got_nan = 0;             // ref finite, got NaN
-  std::int64_t got_inf = 0;             // ref finite, got infinite
-  double ref_energy = 0;                // sum ref^2
-  double got_energy = 0;                // sum got^2
-  double dot = 0;                       // sum ref*got
-  double error_energy = 0;              // sum (ref-got)^2
-  double error_sum = 0;                 // sum (got-ref)
-  double max_abs_error = 0;             // max |ref-got|
-  double max_abs_ref = 0;               // max |ref|
+  std::int64_t count = 0;          // pairs seen
+  std::int64_t ref_nonfinite = 0;  // ref is NaN or infinite
+  std::int64_t got_nan = 0;        // ref finite, got NaN
+  std::int64_t got_inf = 0;        // ref finite, got infinite
+  double ref_energy = 0;           // sum ref^2
+  double got_energy = 0;           // sum got^2
+  double dot = 0;                  // sum ref*got
+  double error_energy = 0;         // sum (ref-got)^2
+  double error_sum = 0;            // sum (got-ref)
+  double max_abs_error = 0;        // max |ref-got|
+  double max_abs_ref = 0;          // max |ref|
   bool operator==(const ErrorStats&) const = default;
 
   /// True when got is finite wherever ref is.

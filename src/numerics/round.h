@@ -21,14 +21,15 @@ struct QuantParams {
   std::vector<std::int32_t> zero_point;
   /// Dimension that the scales run along; -1 when there is one scale.
   int axis = -1;
-  /// Integer formats only: smallest code allowed, so that symmetric int8 weights use [-127,127]. 0 means the format's own.
+  /// Integer formats only: smallest code allowed, so that symmetric int8 weights use [-127,127]. 0 means the format's
+  /// own.
   std::int32_t lowest_code = 0;
 
   bool operator==(const QuantParams&) const = default;
 };
 
-/// What happened to the values of one tensor while rounding. Each line is counted by itself: a negative value that uint8
-/// with zero point 0 clips to zero is both saturated and flushed. Infinities on entry are no event.
+/// What happened to the values of one tensor while rounding. Each line is counted by itself: a negative value that
+/// uint8 with zero point 0 clips to zero is both saturated and flushed. Infinities on entry are no event.
 struct RoundEvents {
   std::int64_t count = 0;       // values seen
   std::int64_t saturated = 0;   // finite, beyond the last code of an integer or float8 grid, clipped to it
@@ -49,11 +50,13 @@ struct RoundEvents {
 ///                       ONNX QuantizeLinear (opset 13+) and DequantizeLinear compute it
 ///
 /// Shapes: values [n], out [n] (same span or disjoint). Per axis: the tensor is read as [outer, channels, inner].
-/// Edges:  NaN stays NaN in the float formats, as the quiet NaN of its sign without its payload; integer formats map NaN
+/// Edges:  NaN stays NaN in the float formats, as the quiet NaN of its sign without its payload; integer formats map
+/// NaN
 ///         to the zero point's value 0 (ONNX leaves it open; ONNX Runtime on x86 makes it the lowest code). Infinities
-///         saturate in scaled formats and stay infinite in float16 and bfloat16. -0 keeps its sign in the float formats.
-///         float32: a copy.
-/// Errors: Internal when sizes do not match, a scale is missing, not finite, not positive or not wanted, or a zero point
+///         saturate in scaled formats and stay infinite in float16 and bfloat16. -0 keeps its sign in the float
+///         formats. float32: a copy.
+/// Errors: Internal when sizes do not match, a scale is missing, not finite, not positive or not wanted, or a zero
+/// point
 ///         or the lowest code is none of the format's codes.
 /// Cost:   one pass, no allocation.
 /// Source: IEEE 754-2019 section 5.4.2; OCP 8-bit Floating Point Specification 1.0; ONNX QuantizeLinear-21.
@@ -66,11 +69,13 @@ void round_to_counting(const QuantParams& params, std::int64_t channels, std::in
                        std::span<const float> values, std::span<float> out, RoundEvents& events);
 
 /// Codes instead of values, for writing typed models: float16/bfloat16 bit patterns (2 bytes each, little endian),
-/// float8 bit patterns, integer codes (int8/uint8: one byte each; int4: one byte each here, packing is the writer's job).
+/// float8 bit patterns, integer codes (int8/uint8: one byte each; int4: one byte each here, packing is the writer's
+/// job).
 std::vector<std::byte> encode(const QuantParams& params, std::int64_t channels, std::int64_t inner,
                               std::span<const float> values);
 
-/// Values of codes: the inverse of encode, exact. The infinities of float8e5m2, which encode never writes, are infinite.
+/// Values of codes: the inverse of encode, exact. The infinities of float8e5m2, which encode never writes, are
+/// infinite.
 std::vector<float> decode(const QuantParams& params, std::int64_t channels, std::int64_t inner,
                           std::span<const std::byte> codes);
 
@@ -87,7 +92,8 @@ QuantParams symmetric_params(Format format, std::span<const float> absmax, int a
 QuantParams asymmetric_params(float lo, float hi);
 
 /// Names of the instruction sets this machine can run ("AVX3", "AVX2", "SSE4", "EMU128"/scalar ...), best first, and a
-/// switch for tests: limits dispatch to one of them, or back to all with an empty name. Errors: Internal for other names.
+/// switch for tests: limits dispatch to one of them, or back to all with an empty name. Errors: Internal for other
+/// names.
 std::vector<std::string_view> dispatch_targets();
 void limit_dispatch(std::string_view target);
 
