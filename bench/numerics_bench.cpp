@@ -2,6 +2,7 @@
 // second. The small size stays in the second-level cache, like most activations; the large one comes from memory.
 #include <benchmark/benchmark.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <random>
@@ -124,6 +125,10 @@ BENCHMARK_CAPTURE(bench_encode, float16, Format::Float16)->Arg(1 << 24);
 }  // namespace vernier
 
 int main(int argc, char** argv) {
+#ifndef NDEBUG
+  std::fputs("numerics_bench: built without NDEBUG, times would mean nothing; use the dev or release preset\n", stderr);
+  return 2;
+#endif
   // VERNIER_BENCH_TARGET=AVX2 measures one instruction set instead of the best.
   if (const char* target = std::getenv("VERNIER_BENCH_TARGET")) vernier::limit_dispatch(target);
   benchmark::Initialize(&argc, argv);
