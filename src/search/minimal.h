@@ -64,8 +64,7 @@ struct MinimalResult {
 /// Finds a 1-minimal kept set: it passes, and fails without any single one of its items. Not the smallest such set: its
 /// size depends on the ranking (diffuse damage, predictions off by a factor of e: about 1.4 times the smallest).
 ///
-/// Calls:  both ends, |kept| + 1 for the proof, log2 of the prefix error, and repeats of what a late removal made
-/// stale.
+/// Calls:  both ends, |kept| + 1 for the proof, log2 of the prefix error, and repeats of what late removals undo.
 ///         On toy networks (bench/search_toys.cpp) |kept| + 2 beyond the ends when few items break the limit.
 ///         A set is asked twice only after a contradiction, to tell a flaky oracle from one that is not monotone.
 /// Edges:  Invalid, TimedOut and Unstable count as failed. Damages may be NaN, bounds or +inf: the search then goes by
