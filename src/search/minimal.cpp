@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 #include "search/prefix.h"
 #include "search/trials.h"

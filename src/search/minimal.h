@@ -61,18 +61,17 @@ struct MinimalResult {
   std::vector<std::string> notes;  // what was assumed and what was observed, in words
 };
 
-/// Finds a 1-minimal kept set: it passes, and without any single one of its items it fails. Not the smallest one: its
-/// size depends on the ranking (diffuse damage, predictions off by a factor e: about 1.4 times the smallest).
-/// Calls: both ends, |kept| + 1 at least for the proof, log2 of the prefix error, and a repeat of the tests that a late
-///   removal made stale. Toy networks (bench/search_toys.cpp): |kept| + 2 beyond the ends when few items break the
-///   limit. A set is tested twice only after a contradiction: the failing set and the final one, to tell flaky from not
-///   monotone.
-/// Edges: Invalid, TimedOut and Unstable answers count as failed. Damages may be missing (NaN), bounds or +inf: the
-/// search
-///   then goes by verdicts alone, with more calls. No items: one call decides between NothingNeeded and Impossible.
-///   Stopped before anything was tested: all items, with an Invalid final trial.
-/// Errors: Internal if a predicted damage is NaN or negative, or a cost is not positive and finite. Exceptions of the
-///   oracle pass through.
+/// Finds a 1-minimal kept set: it passes, and fails without any single one of its items. Not the smallest such set: its
+/// size depends on the ranking (diffuse damage, predictions off by a factor of e: about 1.4 times the smallest).
+///
+/// Calls:  both ends, |kept| + 1 for the proof, log2 of the prefix error, and repeats of what late removals undo.
+///         On toy networks (bench/search_toys.cpp) |kept| + 2 beyond the ends when few items break the limit.
+///         A set is asked twice only after a contradiction, to tell a flaky oracle from one that is not monotone.
+/// Edges:  Invalid, TimedOut and Unstable count as failed. Damages may be NaN, bounds or +inf: the search then goes by
+///         verdicts alone, in more calls. No items: one call decides between NothingNeeded and Impossible.
+///         Stopped before anything was asked: all items, with an Invalid final trial.
+/// Errors: Internal if a predicted damage is NaN or negative, or a cost is not positive and finite. What the oracle
+///         throws passes through.
 /// Source: guided prefix and trimming after Zeller & Hildebrandt 2002 (ddmin) and Junker 2004 (QuickXplain).
 MinimalResult search_minimal(const std::vector<SearchItem>& items, const Oracle& oracle, const MinimalOptions& options);
 
