@@ -73,10 +73,15 @@ class Chooser {
         wanted = planned->second;
       } else if (layer != layers_.end() && layer->second.follows) {
         wanted = followed_format(layer->second, made, readers);
+      } else if (node.op_type() == "Cast") {
+        wanted = format_all_read(node.output(0), readers);
       }
       if (wanted == Format::Float32) continue;
-      Attempt attempt = layer == layers_.end() ? Attempt::refused("it is not on the float data path")
-                                               : attempt_format(node, layer->second, wanted);
+      static const Layer kNoLayer;
+      const bool known = layer != layers_.end();
+      Attempt attempt = known || node.op_type() == "Cast"
+                            ? attempt_format(node, known ? layer->second : kNoLayer, wanted)
+                            : Attempt::refused("it is not on the float data path");
       if (!attempt.choice) {
         cannot(node.name(), node.op_type(), wanted, attempt.refusal, planned != planned_.end());
         continue;
@@ -106,16 +111,20 @@ class Chooser {
       const auto found = made.find(input);
       formats.insert(found == made.end() ? Format::Float32 : found->second);
     }
-    if (layer.inputs.empty()) {
-      for (const std::string& output : layer.outputs) {
-        const auto found = readers.find(output);
-        if (found == readers.end()) continue;
-        for (const onnx::NodeProto* reader : found->second) {
-          const auto planned = reader == nullptr ? planned_.end() : planned_.find(reader->name());
-          const Format format = planned == planned_.end() ? Format::Float32 : planned->second;
-          formats.insert(needs_scale(format) ? Format::Float32 : format);
-        }
-      }
+    if (formats.empty()) {
+      for (const std::string& output : layer.outputs) formats.insert(format_all_read(output, readers));
+    }
+    return formats.size() == 1 ? *formats.begin() : Format::Float32;
+  }
+
+  /// The low format that all readers of a tensor are planned in, else float32.
+  Format format_all_read(const std::string& tensor, const Readers& readers) const {
+    const auto found = readers.find(tensor);
+    if (found == readers.end() || !is_float32(tensor)) return Format::Float32;
+    std::set<Format> formats;
+    for (const onnx::NodeProto* reader : found->second) {
+      const auto planned = reader == nullptr ? planned_.end() : planned_.find(reader->name());
+      formats.insert(planned == planned_.end() || needs_scale(planned->second) ? Format::Float32 : planned->second);
     }
     return formats.size() == 1 ? *formats.begin() : Format::Float32;
   }
@@ -125,16 +134,19 @@ class Chooser {
     if (node.op_type() == "QuantizeLinear" || node.op_type() == "DequantizeLinear") {
       return Attempt::refused("it is a quantization operator of the file itself");
     }
-    return needs_scale(format) ? attempt_scaled(node, layer) : attempt_low(node, format);
+    return needs_scale(format) ? attempt_scaled(node, layer) : attempt_low(node, layer, format);
   }
 
-  bool carries(const onnx::NodeProto& node, int index) const {
-    return is_float32(node.input(index)) && carries_data(node, index, opset_);
+  /// Data, or a weight of the layer: statistics of a BatchNormalization have type variables of their own.
+  bool on_path(const onnx::NodeProto& node, const Layer& layer, int index) const {
+    const std::string& input = node.input(index);
+    if (!is_float32(input)) return false;
+    return carries_data(node, index, opset_) || std::ranges::find(layer.weights, input) != layer.weights.end();
   }
 
   bool is_float32(const std::string& tensor) const { return result_.is_float32(tensor); }
 
-  Attempt attempt_low(const onnx::NodeProto& node, Format format) const {
+  Attempt attempt_low(const onnx::NodeProto& node, const Layer& layer, Format format) const {
     const NodeTypes types = node_types(node, opset_);
     if (!types.has_schema) {
       return Attempt::refused(fmt::format("ONNX defines no operator {}{}{} at opset {}", node.domain(),
@@ -148,7 +160,8 @@ class Chooser {
     std::set<std::string> changing;
     for (int i = 0; i < node.input_size(); ++i) {
       const TypeSlot& slot = types.inputs[static_cast<std::size_t>(i)];
-      if (!slot.variable.empty() && slot.admits.contains(dtype) && carries(node, i)) changing.insert(slot.variable);
+      if (!slot.variable.empty() && slot.admits.contains(dtype) && on_path(node, layer, i))
+        changing.insert(slot.variable);
     }
     bool any_output = false;
     for (int i = 0; i < node.output_size(); ++i) {
