@@ -42,6 +42,7 @@ std::uint16_t float16_bits(double value) {
   if (std::isnan(value)) return static_cast<std::uint16_t>(sign | 0x7E00);
   // 65520 lies halfway between the largest number, 65504, and the next power of two: it rounds to even, to infinity.
   if (magnitude >= 65520.0) return static_cast<std::uint16_t>(sign | 0x7C00);
+  if (magnitude == 0) return sign;
   int exponent = 0;
   std::frexp(magnitude, &exponent);  // magnitude = f * 2^exponent, f in [0.5, 1)
   // Ten bits behind the leading one; below 2^-14 the spacing stays 2^-24.

@@ -1,8 +1,9 @@
-// Bilinear resizing of 8-bit images as Pillow's Image.resize(..., BILINEAR) does it, to the last bit: a triangle filter
-// that widens with the reduction (antialiasing), horizontally and then vertically, rounded to 8 bits in between.
-// Networks were trained and are evaluated on such images. stb_image_resize is not used: its filters and its edge and
-// rounding rules differ, and a difference of a few 8-bit steps in every pixel would be measured as if it were the
-// network's.
+// Bilinear resizing of 8-bit images as Pillow's Image.resize(..., BILINEAR) does it: a triangle filter that widens with
+// the reduction (antialiasing), horizontally and then vertically, rounded to 8 bits in between. Networks were trained
+// and are evaluated on such images. Equal to the last bit to Pillow before version 13; since then Pillow goes
+// vertically first where the height shrinks by more than twice what the width does, which moves some pixels by one
+// step. stb_image_resize is not used: its filters and its edge and rounding rules differ, and a difference of a few
+// 8-bit steps in every pixel would be measured as if it were the network's.
 #pragma once
 
 #include <cstdint>
