@@ -10,9 +10,9 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy)
 pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
 
-# Static protobuf with hidden symbols: a distribution's ONNX Runtime brings its own copy of the ONNX descriptors, and two
-# copies in one shared libprotobuf abort the process.
-set(Protobuf_USE_STATIC_LIBS ON)
+# ONNX is built with lite protobuf. Full protobuf registers the descriptors of ONNX's messages in one table of the
+# process, and aborts when a distribution's ONNX Runtime registers them again. It is the shared library because the static
+# one of distributions is not position independent: it cannot become part of libvernier.so.
 find_package(Protobuf REQUIRED)
 # ONNX's own package file asks for a Protobuf package file, which distributions do not ship: its targets are taken directly.
 include("${VERNIER_DEPS}/onnx/lib/cmake/ONNX/ONNXTargets.cmake")
