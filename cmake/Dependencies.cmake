@@ -16,6 +16,8 @@ pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
 find_package(Protobuf REQUIRED)
 # ONNX's own package file asks for a Protobuf package file, which distributions do not ship: its targets are taken directly.
 include("${VERNIER_DEPS}/onnx/lib/cmake/ONNX/ONNXTargets.cmake")
+file(STRINGS "${VERNIER_DEPS}/onnx/lib/cmake/ONNX/ONNXConfig.cmake" onnx_version REGEX "set\\(ONNX_VERSION ")
+string(REGEX MATCH "[0-9]+\\.[0-9]+\\.[0-9]+" VERNIER_ONNX_VERSION "${onnx_version}")
 
 # Headers only: the library is loaded at run time (src/engine/ort/runtime.h).
 find_path(ONNXRUNTIME_INCLUDE_DIR onnxruntime_c_api.h
