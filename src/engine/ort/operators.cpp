@@ -28,6 +28,12 @@ struct Kernel {
     throw Error(ErrorKind::Backend, text);
   }
 
+  bool present(OrtStatus* status) const {
+    if (status == nullptr) return true;
+    api->ReleaseStatus(status);
+    return false;
+  }
+
   struct Input {
     std::span<const float> values;
     Shape shape;
@@ -87,13 +93,16 @@ struct RoundKernel final : Kernel {
     check(api->KernelInfoGetAttribute_string(info, "format", name.data(), &size));
     name.resize(size - 1);
     params.format = parse_format(name).value();
-    check(api->KernelInfoGetAttributeArray_float(info, "scale", nullptr, &size));
-    params.scale.resize(size);
-    if (size != 0) check(api->KernelInfoGetAttributeArray_float(info, "scale", params.scale.data(), &size));
-    check(api->KernelInfoGetAttributeArray_int64(info, "zero_point", nullptr, &size));
-    std::vector<std::int64_t> zero(size);
-    if (size != 0) check(api->KernelInfoGetAttributeArray_int64(info, "zero_point", zero.data(), &size));
-    params.zero_point.assign(zero.begin(), zero.end());
+    // The runtime drops empty lists: a format without a scale has none.
+    if (present(api->KernelInfoGetAttributeArray_float(info, "scale", nullptr, &size)) && size != 0) {
+      params.scale.resize(size);
+      check(api->KernelInfoGetAttributeArray_float(info, "scale", params.scale.data(), &size));
+    }
+    if (present(api->KernelInfoGetAttributeArray_int64(info, "zero_point", nullptr, &size)) && size != 0) {
+      std::vector<std::int64_t> zero(size);
+      check(api->KernelInfoGetAttributeArray_int64(info, "zero_point", zero.data(), &size));
+      params.zero_point.assign(zero.begin(), zero.end());
+    }
     params.axis = static_cast<int>(int_attribute(info, "axis"));
     params.lowest_code = static_cast<std::int32_t>(int_attribute(info, "lowest_code"));
     slot = int_attribute(info, "slot");
@@ -209,6 +218,9 @@ OrtStatusPtr keep_shapes(const OrtCustomOp* op, OrtShapeInferContext* context) {
   for (std::size_t i = 0; i < self->outputs; ++i) {
     OrtTensorTypeAndShapeInfo* info = nullptr;
     if (OrtStatus* status = shape_api->ShapeInferContext_GetInputTypeShape(context, i, &info)) return status;
+    std::size_t rank = 0;
+    if (OrtStatus* status = shape_api->GetDimensionsCount(info, &rank)) return status;
+    if (rank == 0) continue;  // unknown shapes look like scalars here: nothing is said of either
     // The second output of Compare may be absent: not being able to set it is no failure.
     OrtStatus* status = shape_api->ShapeInferContext_SetOutputTypeShape(context, i, info);
     if (status != nullptr && i == 0) return status;

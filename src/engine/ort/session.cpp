@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <onnxruntime_session_options_config_keys.h>
 
+#include <algorithm>
 #include <set>
 
 #include "engine/ort/operators.h"
@@ -33,6 +34,17 @@ OwnedValue value_of(const Runtime& runtime, const OrtMemoryInfo* memory, const T
       memory, bytes, tensor.byte_size(), tensor.shape().data(), tensor.shape().size(),
       static_cast<ONNXTensorElementDataType>(tensor.dtype()), &raw));
   return {runtime.api(), raw};
+}
+
+/// The runtime refuses a value for an initializer that it has already thrown away as unread.
+void drop_unread_initializers(onnx::GraphProto& graph) {
+  std::set<std::string> read;
+  for (const onnx::NodeProto& node : graph.node()) read.merge(tensors_read(node));
+  for (const onnx::ValueInfoProto& output : graph.output()) read.insert(output.name());
+  auto& list = *graph.mutable_initializer();
+  list.erase(std::remove_if(list.begin(), list.end(),
+                            [&](const onnx::TensorProto& tensor) { return !read.contains(tensor.name()); }),
+             list.end());
 }
 
 /// Takes over a value that the runtime made; the tensor's handle keeps it alive.
@@ -99,9 +111,10 @@ Session::Session(std::shared_ptr<const Runtime> runtime, const Model& model, con
   register_operators(*runtime, raw_options);
 
   // Stubs of the main graph are handed over by name; bodies of If and Loop cannot take them, so theirs are put back.
-  std::set<std::string> main_names;
-  for (const onnx::TensorProto& tensor : model.proto.graph().initializer()) main_names.insert(tensor.name());
   onnx::ModelProto proto = model.proto;
+  drop_unread_initializers(*proto.mutable_graph());
+  std::set<std::string> main_names;
+  for (const onnx::TensorProto& tensor : proto.graph().initializer()) main_names.insert(tensor.name());
   for_each_graph(*proto.mutable_graph(), [&](onnx::GraphProto& graph) {
     for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
       const auto weight = model.weights.find(tensor.name());
