@@ -29,20 +29,17 @@ std::string file_of(const DiagnoseReport& report, const char* what, const std::s
   return found == report.files.end() ? otherwise : found->second;
 }
 
-/// The figure that the claim rests on: of the written file where it was measured.
-const RunFigures& claimed(const DiagnoseReport& report) {
-  return report.final_figures ? *report.final_figures : report.all_low;
-}
-
 void say_how_to_deploy(const DiagnoseReport& report, Answer& answer) {
   if (!report.files.contains("model")) {
     answer.advice.emplace_back("Nothing was written: give -o FOLDER for the repaired model, its plan and deploy.md.");
     return;
   }
   const std::string model = report.files.at("model");
-  answer.advice.push_back("How to deploy it on each engine is in " + shown(file_of(report, "deploy", "deploy.md")) +
-                          ".");
-  if (report.target == "onnxruntime") return;
+  const bool tensorrt = report.target != "onnxruntime";
+  answer.advice.push_back(fmt::format("How to deploy it on each engine is in {}{}",
+                                      shown(file_of(report, "deploy", "deploy.md")),
+                                      tensorrt ? "; with TensorRT 10 or 11, for example (documented, not run):" : "."));
+  if (!tensorrt) return;
   answer.commands.push_back(
       fmt::format("trtexec --onnx={} --stronglyTyped --saveEngine={}", shell_quote(model),
                   shell_quote(std::filesystem::path(model).replace_extension(".engine").string())));
@@ -102,36 +99,41 @@ Answer impossible(const DiagnoseReport& report) {
 Answer searched(const DiagnoseReport& report) {
   Answer answer;
   const KeptSetReport& kept = *report.kept;
-  const RunFigures& figures = claimed(report);
-  const std::string figure = figure_text(figures, report.requirement);
-  const std::string required = required_text(figures, *report.requirement);
-  if (figures.passed == false) {
+  if (report.final_figures && report.final_figures->passed != true) {
     answer.outcome = Outcome::Missed;
     answer.sentence = fmt::format("The requirement is missed: {} kept gives {}, and {} is not reached.",
-                                  kept_text(report), figure, required);
+                                  kept_text(report), figure_text(*report.final_figures, report.requirement),
+                                  required_text(*report.final_figures, *report.requirement));
     answer.advice.emplace_back(
-        "The search passed in simulation and the written file does not. Ask for a little more than "
-        "is needed (half a dB, say), so that the file has room, and read the notes for layers "
-        "that could not take their format.");
+        "The search passed in simulation and the written file does not. Ask for a little more than is needed (half a "
+        "dB, "
+        "say), so that the file has room, and read the notes for layers that could not take their format.");
     return answer;
   }
   answer.outcome = Outcome::Met;
-  if (kept.end == "nothing-needed") {
-    answer.sentence = fmt::format(
-        "Keep nothing: {} in {} gives {}, {} is met.",
-        lowered_layers(report) == 1 ? "the one layer" : fmt::format("all {} layers", lowered_layers(report)),
-        low_text(report), figure, required);
+  const bool nothing = kept.end == "nothing-needed";
+  // Without a written file the kept set's own figure is not in the report; all-low's is.
+  const RunFigures& figures = report.final_figures ? *report.final_figures : report.all_low;
+  const std::string met = report.final_figures || nothing
+                              ? fmt::format("{}, {} is met", figure_text(figures, report.requirement),
+                                            required_text(figures, *report.requirement))
+                              : fmt::format("{} is met in simulation", required_text(figures, *report.requirement));
+  if (nothing) {
+    const std::size_t layers = lowered_layers(report);
+    answer.sentence =
+        fmt::format("Keep nothing: with {} in {}, {}.",
+                    layers == 1 ? "the one layer" : fmt::format("all {} layers", layers), low_text(report), met);
   } else if (kept.end == "stopped") {
-    answer.sentence = fmt::format("Stopped early: keeping {} gives {}, {} is met, but fewer may do.", kept_text(report),
-                                  figure, required);
+    answer.sentence = fmt::format("Stopped early, so fewer may do: keep {}: {}.", kept_text(report), met);
     answer.advice.emplace_back("Run the same command without its limit to get a certified smallest set.");
   } else {
-    answer.sentence = fmt::format("Keep {}: {}, {} is met.", kept_text(report), figure, required);
+    answer.sentence = fmt::format("Keep {}: {}.", kept_text(report), met);
   }
   if (kept.end == "unstable") {
     answer.advice.emplace_back(
-        "The same test gave different answers, so the set is not proven. Repeat with --threads 1; "
-        "if it persists, leave room between the requirement and the figure.");
+        "The same test gave different answers, so the set is not proven. Repeat with --threads 1; if it persists, "
+        "leave "
+        "room between the requirement and the figure.");
   }
   say_how_to_deploy(report, answer);
   return answer;

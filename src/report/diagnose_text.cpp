@@ -23,7 +23,7 @@ std::string answer_section(const Answer& answer, const TextOptions& options) {
 std::string header_section(const DiagnoseReport& report, const TextOptions& options) {
   std::string data = shown(report.data);
   if (report.random_data) {
-    data += "; RANDOM: says whether the tool runs, not how accurate the model is on real inputs";
+    data += "; random inputs tell whether the model runs, not how accurate it is";
   } else if (report.calibrated_on_evaluation_samples &&
              std::any_of(report.low.begin(), report.low.end(), needs_scale)) {
     data += "; the ranges were calibrated on these same samples";
@@ -56,12 +56,12 @@ std::string ranking_section(const DiagnoseReport& report, const TextOptions& opt
   const EventColumns events(report.layers);
   Table table;
   table.column("#", Align::Right);
-  table.column("layer", Align::Left, /*flexible=*/true);
-  table.column("operator", Align::Left);
+  table.flexible_column("layer");
+  table.flexible_column("operator");
   table.column("format", Align::Left);
   table.column("own dB", Align::Right);
-  table.column("inherited", Align::Right);
-  table.column("effect dB", Align::Right);
+  table.column("inherited dB", Align::Right, "inher.");
+  table.column("effect dB", Align::Right, "effect");
   table.column("share", Align::Right);
   events.add_headings(table);
   table.column("", Align::Left);
@@ -93,22 +93,18 @@ std::string ranking_section(const DiagnoseReport& report, const TextOptions& opt
   return text;
 }
 
-/// At most `count` points, evenly spread over the logarithm of kept layers; measured points and both ends stay.
+/// At most `count` points, evenly spread over the logarithm of kept layers; both ends stay.
 std::vector<CurvePoint> thinned(const std::vector<CurvePoint>& curve, std::size_t count) {
   if (curve.size() <= count) return curve;
-  std::vector<CurvePoint> points;
   const double last = std::log(static_cast<double>(curve.size()));
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < curve.size(); ++i) {
-    const double wanted = std::exp(last * static_cast<double>(next) / static_cast<double>(count - 1)) - 1;
-    const bool due = static_cast<double>(i) >= std::floor(wanted + 1e-9);
-    if (due || i + 1 == curve.size()) {
-      points.push_back(curve[i]);
-      while (next < count && std::exp(last * static_cast<double>(next) / static_cast<double>(count - 1)) - 1 <=
-                                 static_cast<double>(i) + 1e-9) {
-        ++next;
-      }
-    }
+  std::vector<CurvePoint> points;
+  std::size_t next = 0;  // the first point not yet taken
+  for (std::size_t i = 0; i < count; ++i) {
+    const double place = std::exp(last * static_cast<double>(i) / static_cast<double>(count - 1)) - 1;
+    const auto at = static_cast<std::size_t>(std::lround(place));
+    if (at < next) continue;
+    points.push_back(curve[at]);
+    next = at + 1;
   }
   return points;
 }
@@ -116,7 +112,7 @@ std::vector<CurvePoint> thinned(const std::vector<CurvePoint>& curve, std::size_
 std::string curve_section(const DiagnoseReport& report, const TextOptions& options) {
   if (report.curve.empty()) return {};
   constexpr std::size_t kCell = 7;
-  const std::size_t room = std::max<std::size_t>(options.width / kCell, 4) - 2;
+  const std::size_t room = options.width > 12 + 4 * kCell ? (options.width - 12) / kCell : 4;
   std::string kept = fmt::format("  {:<10}", "kept");
   std::string predicted = fmt::format("  {:<10}", "dB");
   std::string measured = fmt::format("  {:<10}", "measured");
@@ -139,7 +135,7 @@ std::string certificate_table(const DiagnoseReport& report, const TextOptions& o
   const bool higher_is_better = metric != Metric::MaxAbsError && metric != Metric::MaxMse;
   const auto& certificate = report.kept->certificate;
   Table table;
-  table.column("without", Align::Left, /*flexible=*/true);
+  table.flexible_column("without");
   table.column("result", Align::Right);
   table.column("of the allowance", Align::Right);
   const std::size_t rows = options.top == 0 ? certificate.size() : std::min(options.top, certificate.size());
@@ -162,7 +158,8 @@ std::string kept_section(const DiagnoseReport& report, const TextOptions& option
   if (!report.kept || (report.kept->layers.empty() && report.kept->notes.empty())) return {};
   const KeptSetReport& kept = *report.kept;
   std::string text = heading(fmt::format("Kept in {}", format_name(report.high)), options.color);
-  if (!kept.layers.empty()) {
+  // The certificate names them all again, each with its evidence.
+  if (kept.certificate.size() < kept.layers.size()) {
     const std::size_t most = options.top == 0 ? kept.layers.size() : options.top;
     std::string names;
     for (std::size_t i = 0; i < std::min(most, kept.layers.size()); ++i) {
@@ -238,6 +235,14 @@ std::string latency_section(const DiagnoseReport& report, const TextOptions& opt
   return text;
 }
 
+std::string file_meaning(const std::string& what) {
+  if (what == "model") return "strongly typed model";
+  if (what == "plan") return "plan: the format of every layer";
+  if (what == "report") return "report with every figure";
+  if (what == "deploy") return "commands for each engine";
+  return shown(what);
+}
+
 std::string closing_section(const DiagnoseReport& report, const Answer& answer, const TextOptions& options) {
   std::string text = "\n";
   std::string time = time_text(report.phases);
@@ -246,9 +251,17 @@ std::string closing_section(const DiagnoseReport& report, const Answer& answer, 
                         plural(report.kept->evaluations, "evaluation"));
   }
   text += labelled("Time", time, options.width);
+  // What people open comes first; anything else follows by name.
+  std::vector<std::string> order{"model", "plan", "report", "deploy"};
   for (const auto& [what, path] : report.files) {
-    text += labelled(what == report.files.begin()->first ? "Written" : "",
-                     fmt::format("{:<7} {}", shown(what), shown(path)), options.width);
+    if (std::find(order.begin(), order.end(), what) == order.end()) order.push_back(what);
+  }
+  std::string label = "Written";
+  for (const std::string& what : order) {
+    const auto file = report.files.find(what);
+    if (file == report.files.end()) continue;
+    text += labelled(label, fmt::format("{}, the {}", shown(file->second), file_meaning(what)), options.width);
+    label.clear();
   }
   bool first = true;
   for (const std::string& advice : answer.advice) {

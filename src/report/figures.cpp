@@ -76,10 +76,17 @@ std::string figure_text(const RunFigures& run, const std::optional<Requirement>&
   std::optional<double> limit;
   if (requirement) limit = requirement->limit_for(figure->name);
   std::string text = metric_text(metric, metric_value(metric, *figure).value_or(0), limit);
-  if (metric == Metric::MaxAbsError) text = "a largest error of " + text;
-  if (metric == Metric::MaxMse) text = "a mean squared error of " + text;
-  if (metric == Metric::MinCosine) text = "a cosine of " + text;
-  if (metric == Metric::MinTop1Agreement) text += " top-1 agreement";
+  if (figure->nonfinite > 0) {
+    text = count_text(figure->nonfinite) + " output values that are not finite";
+  } else if (metric == Metric::MaxAbsError) {
+    text = "a largest error of " + text;
+  } else if (metric == Metric::MaxMse) {
+    text = "a mean squared error of " + text;
+  } else if (metric == Metric::MinCosine) {
+    text = "a cosine of " + text;
+  } else if (metric == Metric::MinTop1Agreement) {
+    text += " top-1 agreement";
+  }
   if (run.outputs.size() > 1) text += fmt::format(" at output '{}'", shorten_middle(shown(figure->name), 40));
   return text;
 }
@@ -109,14 +116,14 @@ std::string figures_table(const std::vector<std::pair<std::string, const RunFigu
     }
   }
   Table table;
-  table.column("", Align::Left, /*flexible=*/true);
-  table.column("output", Align::Left, /*flexible=*/true);
+  table.flexible_column("");
+  table.flexible_column("output");
   table.column("SQNR dB", Align::Right);
-  table.column("worst sample", Align::Right);
-  table.column("largest error", Align::Right);
+  table.column("worst sample", Align::Right, "worst");
+  table.column("largest error", Align::Right, "error");
   table.column("cosine", Align::Right);
   table.column("top-1", Align::Right);
-  table.column("not finite", Align::Right);
+  table.column("not finite", Align::Right, "lost");
   for (const auto& [label, run] : runs) {
     std::string first = label;
     for (const OutputFigure& figure : run->outputs) {

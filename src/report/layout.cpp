@@ -150,8 +150,13 @@ std::string wrap(std::string_view text, std::size_t width, std::string_view firs
   return out + '\n';
 }
 
-void Table::column(std::string heading, Align align, bool flexible) {
-  columns_.push_back({std::move(heading), align, flexible});
+void Table::column(std::string heading, Align align, std::string short_heading) {
+  if (short_heading.empty()) short_heading = heading;
+  columns_.push_back({std::move(heading), std::move(short_heading), align, /*flexible=*/false});
+}
+
+void Table::flexible_column(std::string heading) {
+  columns_.push_back({heading, heading, Align::Left, /*flexible=*/true});
 }
 
 void Table::row(std::vector<std::string> cells) {
@@ -164,39 +169,41 @@ void Table::row(std::vector<std::string> cells) {
 
 std::string Table::text(std::size_t width) const {
   constexpr std::size_t kNarrowest = 8;
-  std::vector<std::size_t> shown_columns;
-  std::vector<std::size_t> widths(columns_.size(), 0);
+  std::vector<std::size_t> used_columns;
+  std::vector<std::size_t> cells(columns_.size(), 0);
   for (std::size_t c = 0; c < columns_.size(); ++c) {
-    for (const auto& row : rows_) widths[c] = std::max(widths[c], display_width(row[c]));
-    if (widths[c] == 0) continue;
-    widths[c] = std::max(widths[c], display_width(columns_[c].heading));
-    shown_columns.push_back(c);
+    for (const auto& row : rows_) cells[c] = std::max(cells[c], display_width(row[c]));
+    if (cells[c] > 0) used_columns.push_back(c);
   }
-  const auto total = [&] {
-    return std::accumulate(shown_columns.begin(), shown_columns.end(), std::size_t{0},
+  std::vector<std::size_t> widths = cells;
+  bool brief = false;
+  const auto heading = [&](std::size_t c) -> const std::string& {
+    return brief ? columns_[c].short_heading : columns_[c].heading;
+  };
+  const auto fit_headings = [&] {
+    for (const std::size_t c : used_columns) widths[c] = std::max(cells[c], display_width(heading(c)));
+    return std::accumulate(used_columns.begin(), used_columns.end(), std::size_t{0},
                            [&](std::size_t sum, std::size_t c) { return sum + 2 + widths[c]; });
   };
-  // The widest flexible column gives way first.
-  for (std::size_t used = total(); used > width; --used) {
-    std::size_t* widest = nullptr;
-    for (const std::size_t c : shown_columns) {
-      if (columns_[c].flexible && widths[c] > kNarrowest && (widest == nullptr || widths[c] > *widest)) {
-        widest = &widths[c];
-      }
-    }
-    if (widest == nullptr) break;
-    --*widest;
+  std::size_t total = fit_headings();
+  brief = total > width;
+  if (brief) total = fit_headings();
+  for (auto c = used_columns.rbegin(); c != used_columns.rend() && total > width; ++c) {
+    if (!columns_[*c].flexible || widths[*c] <= kNarrowest) continue;
+    const std::size_t narrower = std::min(widths[*c] - kNarrowest, total - width);
+    widths[*c] -= narrower;
+    total -= narrower;
   }
   std::string text;
   const auto line = [&](const auto& cell_of) {
     std::string out;
-    for (const std::size_t c : shown_columns) {
+    for (const std::size_t c : used_columns) {
       out += "  " + pad(shorten_middle(cell_of(c), widths[c]), widths[c], columns_[c].align);
     }
     out.erase(out.find_last_not_of(' ') + 1);
     text += out + '\n';
   };
-  line([&](std::size_t c) -> const std::string& { return columns_[c].heading; });
+  line(heading);
   for (const auto& row : rows_) line([&](std::size_t c) -> const std::string& { return row[c]; });
   return text;
 }

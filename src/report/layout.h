@@ -29,18 +29,22 @@ enum class Align { Left, Right };
 /// Rows of cells under headings, columns separated by two spaces.
 class Table {
  public:
-  /// Adds a column; `flexible` marks the one that is shortened until the table fits.
-  void column(std::string heading, Align align, bool flexible = false);
+  /// Adds a column whose cells stay whole. `short_heading` serves where the table would not fit otherwise.
+  void column(std::string heading, Align align, std::string short_heading = {});
+  /// Adds a left-aligned column whose cells are shortened in the middle until the table fits.
+  void flexible_column(std::string heading);
   /// Errors: Internal if the number of cells is not that of the columns.
   void row(std::vector<std::string> cells);
   bool empty() const { return rows_.empty(); }
-  /// All lines, indented by two spaces; trailing spaces are cut. Columns whose cells are all empty are left out. The
-  /// flexible columns give way, down to 8 columns each, until the lines fit `width`.
+  /// All lines, indented by two spaces; trailing spaces are cut. Columns whose cells are all empty are left out. Where
+  /// lines would be longer than `width`, short headings are used; then the flexible columns give way, from the right,
+  /// each down to 8.
   std::string text(std::size_t width) const;
 
  private:
   struct Column {
     std::string heading;
+    std::string short_heading;
     Align align;
     bool flexible;
   };

@@ -27,6 +27,9 @@ std::string percent_text(std::optional<double> share);
 /// "812", "12,345", "1.23 M", "45.6 G": at most seven columns.
 std::string count_text(std::int64_t count);
 
+/// "812", "9,999", "12k", "1.2M": at most five columns, for tables.
+std::string short_count_text(std::int64_t count);
+
 /// "812 B", "3.6 MB" (powers of 1000).
 std::string bytes_text(std::int64_t bytes);
 

@@ -86,7 +86,12 @@ std::string ort_quantizer(const DiagnoseReport& report, const std::vector<std::s
                  python_quote(report.model_file), asymmetric ? "QUInt8" : "QInt8",
                  asymmetric ? ""
                             : "    op_types_to_quantize=[\"Conv\", \"ConvTranspose\", \"Gemm\", \"MatMul\"],\n"
-                              "    extra_options={\"ActivationSymmetric\": True, \"QuantizeBias\": False},\n",
+                              "    extra_options={\n"
+                              "        \"ActivationSymmetric\": True,\n"
+                              "        \"QuantizeBias\": False,\n"
+                              "        \"OpTypesToExcludeOutputQuantization\": [\"Conv\", \"ConvTranspose\", \"Gemm\", "
+                              "\"MatMul\"],\n"
+                              "    },\n",
                  python_list("nodes_to_exclude", kept)));
 }
 

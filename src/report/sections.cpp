@@ -12,16 +12,17 @@ namespace {
 
 struct EventKind {
   const char* heading;
+  const char* short_heading;
   std::int64_t LayerRow::*count;
   const char* meaning;
 };
 
 constexpr std::array<EventKind, 5> kEvents{{
-    {"overflow", &LayerRow::overflowed, "overflow: became infinite"},
-    {"saturated", &LayerRow::saturated, "saturated: cut to the end of the range"},
-    {"subnormal", &LayerRow::subnormal, "subnormal: lost digits near zero"},
-    {"flushed", &LayerRow::flushed, "flushed: became zero"},
-    {"NaN", &LayerRow::nan, "NaN: became not a number"},
+    {"overflow", "over", &LayerRow::overflowed, "overflow: became infinite"},
+    {"saturated", "sat", &LayerRow::saturated, "saturated: cut to the end of the range"},
+    {"subnormal", "subn", &LayerRow::subnormal, "subnormal: lost digits near zero"},
+    {"flushed", "flush", &LayerRow::flushed, "flushed: became zero"},
+    {"NaN", "NaN", &LayerRow::nan, "NaN: became not a number"},
 }};
 
 bool occurs(const std::vector<LayerRow>& rows, const EventKind& kind) {
@@ -42,12 +43,12 @@ EventColumns::EventColumns(const std::vector<LayerRow>& rows) {
 }
 
 void EventColumns::add_headings(Table& table) const {
-  for (const EventKind& kind : kEvents) table.column(kind.heading, Align::Right);
+  for (const EventKind& kind : kEvents) table.column(kind.heading, Align::Right, kind.short_heading);
 }
 
 void EventColumns::add_cells(const LayerRow& row, std::vector<std::string>& cells) const {
   for (std::size_t i = 0; i < kEvents.size(); ++i) {
-    cells.push_back(!used_[i] ? "" : row.values > 0 ? count_text(row.*(kEvents[i].count)) : "-");
+    cells.push_back(!used_[i] ? "" : row.values > 0 ? short_count_text(row.*(kEvents[i].count)) : "-");
   }
 }
 

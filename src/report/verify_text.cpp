@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "report/figures.h"
 #include "report/layout.h"
@@ -36,7 +37,7 @@ std::string header_section(const VerifyReport& report, const TextOptions& option
   };
   std::string data = shown(report.data);
   if (report.random_data) {
-    data += "; RANDOM: says whether the tool runs, not how accurate the model is on real inputs";
+    data += "; random inputs tell whether the model runs, not how accurate it is";
   }
   std::string text = labelled("Reference", file(report.float_file, report.float_sha256), options.width);
   text += labelled("Tested", file(report.typed_file, report.typed_sha256), options.width);
@@ -51,8 +52,7 @@ std::string worst_section(const VerifyReport& report, const TextOptions& options
   std::vector<const LayerRow*> ranked;
   for (const LayerRow& row : report.layers) {
     // A layer that adds no error is not among the worst, however many there are.
-    if (row.own_sqnr_db && *row.own_sqnr_db < std::numeric_limits<double>::infinity()) ranked.push_back(&row);
-    if (row.own_sqnr_db && std::isnan(*row.own_sqnr_db)) ranked.push_back(&row);
+    if (row.own_sqnr_db && *row.own_sqnr_db != std::numeric_limits<double>::infinity()) ranked.push_back(&row);
   }
   if (ranked.empty()) return {};
   const auto badness = [](const LayerRow* row) {
@@ -63,11 +63,11 @@ std::string worst_section(const VerifyReport& report, const TextOptions& options
   const EventColumns events(report.layers);
   Table table;
   table.column("#", Align::Right);
-  table.column("layer", Align::Left, /*flexible=*/true);
-  table.column("operator", Align::Left);
+  table.flexible_column("layer");
+  table.flexible_column("operator");
   table.column("format", Align::Left);
   table.column("own dB", Align::Right);
-  table.column("inherited", Align::Right);
+  table.column("inherited dB", Align::Right, "inher.");
   table.column("both dB", Align::Right);
   events.add_headings(table);
   const std::size_t rows = options.top == 0 ? ranked.size() : std::min(options.top, ranked.size());

@@ -42,7 +42,7 @@ TEST(ShortenMiddle, NeverCutsACharacter) {
 }
 
 TEST(Wrap, IndentsTheLinesThatFollow) {
-  EXPECT_EQ(wrap("one two three four", 14, "note: "), "note: one two\n      three\n      four\n");
+  EXPECT_EQ(wrap("one two three fours", 16, "note: "), "note: one two\n      three\n      fours\n");
   EXPECT_EQ(wrap("", 14, "Data "), "Data \n");
 }
 
@@ -52,7 +52,7 @@ TEST(Wrap, CutsAWordThatIsLongerThanALineAndLosesNothing) {
 
 TEST(Table, AlignsNumbersRightAndDropsEmptyColumns) {
   Table table;
-  table.column("layer", Align::Left, /*flexible=*/true);
+  table.flexible_column("layer");
   table.column("nothing", Align::Right);
   table.column("dB", Align::Right);
   table.row({"a", "", "7.5"});
@@ -62,10 +62,19 @@ TEST(Table, AlignsNumbersRightAndDropsEmptyColumns) {
 
 TEST(Table, ShortensTheFlexibleColumnUntilItFits) {
   Table table;
-  table.column("layer", Align::Left, /*flexible=*/true);
+  table.flexible_column("layer");
   table.column("dB", Align::Right);
   table.row({"features.17.conv.0.0", "24.3"});
   EXPECT_EQ(table.text(20), "  layer           dB\n  featu..v.0.0  24.3\n");
+}
+
+TEST(Table, TakesShortHeadingsBeforeItShortensNames) {
+  Table table;
+  table.flexible_column("layer");
+  table.column("inherited dB", Align::Right, "inher.");
+  table.row({"features.17", "24.3"});
+  EXPECT_EQ(table.text(30), "  layer        inherited dB\n  features.17          24.3\n");
+  EXPECT_EQ(table.text(22), "  layer        inher.\n  features.17    24.3\n");
 }
 
 TEST(Table, RefusesARowOfAnotherLength) {

@@ -46,7 +46,14 @@ TEST(CountText, StaysWithinSevenColumns) {
   EXPECT_EQ(count_text(100'000), "100 k");
   EXPECT_EQ(count_text(999'999), "1.00 M");
   EXPECT_EQ(count_text(1'234'567'890), "1.23 G");
-  EXPECT_EQ(count_text(std::numeric_limits<std::int64_t>::max()), "9223372 T");
+  EXPECT_EQ(count_text(std::numeric_limits<std::int64_t>::max()), "9.22 E");
+}
+
+TEST(ShortCountText, StaysWithinFiveColumns) {
+  EXPECT_EQ(short_count_text(9999), "9,999");
+  EXPECT_EQ(short_count_text(10'000), "10k");
+  EXPECT_EQ(short_count_text(999'999), "1.0M");
+  EXPECT_EQ(short_count_text(1'234'567'890), "1.2G");
 }
 
 TEST(PercentText, ShowsThatSomethingIsThere) {

@@ -19,6 +19,14 @@ void expect_fits(const std::string& text, std::size_t width) {
   }
 }
 
+/// The text with every run of spaces and line ends as one space, to look for sentences that may be wrapped.
+std::string unwrapped(const std::string& text) {
+  std::istringstream words(text);
+  std::string flat;
+  for (std::string word; words >> word;) flat += word + " ";
+  return flat;
+}
+
 TEST(DiagnoseText, TellsOfAMetRequirement) { expect_golden("diagnose_met.txt", report_to_text(requirement_met(), {})); }
 
 TEST(DiagnoseText, ShowsTheCurveWithoutARequirement) {
@@ -73,7 +81,7 @@ TEST(DiagnoseText, SaysWhenTheWrittenFileMissesWhatTheSearchPassed) {
   DiagnoseReport report = requirement_met();
   report.final_figures->outputs[0].sqnr_db = 23.96;
   report.final_figures->passed = false;
-  const std::string text = report_to_text(report, {});
+  const std::string text = unwrapped(report_to_text(report, {}));
   EXPECT_EQ(text.find("The requirement is missed"), 0U);
   EXPECT_NE(text.find("gives 23.96 dB"), std::string::npos) << "24.0 dB against 24 dB would read as met";
   EXPECT_EQ(text.find("trtexec"), std::string::npos);
@@ -84,13 +92,35 @@ TEST(DiagnoseText, DoesNotCallAStoppedSearchMinimal) {
   report.kept->end = "stopped";
   report.kept->certified = false;
   report.kept->certificate.clear();
-  const std::string text = report_to_text(report, {});
+  const std::string text = unwrapped(report_to_text(report, {}));
   EXPECT_EQ(text.find("Stopped early"), 0U);
   EXPECT_EQ(text.find("certified 1-minimal"), std::string::npos);
 }
 
+TEST(DiagnoseText, ClaimsNoFigureThatWasNotMeasured) {
+  DiagnoseReport report = requirement_met();
+  report.final_figures.reset();
+  report.typed.reset();
+  report.files.clear();
+  const std::string text = unwrapped(report_to_text(report, {}));
+  EXPECT_EQ(text.find("Keep 3 of 12 layers"), 0U);
+  EXPECT_NE(text.find("met in simulation"), std::string::npos);
+  EXPECT_EQ(text.find("verify of"), std::string::npos);
+  EXPECT_NE(text.find("give -o FOLDER"), std::string::npos);
+}
+
+TEST(DiagnoseText, SaysThatAnUnstableSetIsNotProven) {
+  DiagnoseReport report = requirement_met();
+  report.kept->end = "unstable";
+  report.kept->certified = false;
+  report.kept->certificate.pop_back();
+  const std::string text = unwrapped(report_to_text(report, {}));
+  EXPECT_NE(text.find("not certified"), std::string::npos);
+  EXPECT_NE(text.find("--threads 1"), std::string::npos);
+}
+
 TEST(DiagnoseText, NamesTheOutputThatDecides) {
-  const std::string text = report_to_text(hostile(), {});
+  const std::string text = unwrapped(report_to_text(hostile(), {}));
   EXPECT_NE(text.find("30.0 dB at output 'boxes\\x09tab', the required 30 dB is met"), std::string::npos) << text;
 }
 
