@@ -1,10 +1,10 @@
 #include "report/quote.h"
 
 #include <gtest/gtest.h>
+#include <regex.h>
 
 #include <array>
 #include <cstdio>
-#include <regex>
 
 namespace vernier {
 namespace {
@@ -24,6 +24,16 @@ std::string through_bash(const std::string& word) {
   pclose(pipe);
   std::remove(path.c_str());
   return out;
+}
+
+/// Whether the pattern is found anywhere in `text`. POSIX extended syntax agrees with Python's on what is escaped here;
+/// std::regex does not compile under the sanitizers with GCC 12 (a false maybe-uninitialized).
+bool found(const std::string& pattern, const std::string& text) {
+  regex_t compiled{};
+  EXPECT_EQ(regcomp(&compiled, pattern.c_str(), REG_EXTENDED | REG_NOSUB), 0) << pattern;
+  const bool match = regexec(&compiled, text.c_str(), 0, nullptr, 0) == 0;
+  regfree(&compiled);
+  return match;
 }
 
 TEST(ShellQuote, LeavesPlainWordsBare) {
@@ -70,12 +80,11 @@ TEST(PythonQuote, EscapesQuotesAndBackslashes) {
 TEST(ExactRegex, MatchesTheNameAndNothingElse) {
   EXPECT_EQ(exact_regex("/model.0/Conv"), R"(^/model\.0/Conv$)");
   for (const std::string name : {"a.b", "a+b(c)", "[x]", "Conv_1", "a|b", "x*", "a\\b", "{2}", "^a$"}) {
-    const std::regex pattern(exact_regex(name));
-    EXPECT_TRUE(std::regex_search(name, pattern)) << name;
-    EXPECT_FALSE(std::regex_search(name + "0", pattern)) << name;
-    EXPECT_FALSE(std::regex_search("0" + name, pattern)) << name;
+    EXPECT_TRUE(found(exact_regex(name), name)) << name;
+    EXPECT_FALSE(found(exact_regex(name), name + "0")) << name;
+    EXPECT_FALSE(found(exact_regex(name), "0" + name)) << name;
   }
-  EXPECT_FALSE(std::regex_search("axb", std::regex(exact_regex("a.b"))));
+  EXPECT_FALSE(found(exact_regex("a.b"), "axb"));
 }
 
 TEST(CodeBlock, HasAFenceThatItsTextCannotClose) {
