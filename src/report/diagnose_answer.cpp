@@ -1,0 +1,165 @@
+#include "report/diagnose_answer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "report/figures.h"
+#include "report/layout.h"
+#include "report/numbers.h"
+#include "report/quote.h"
+
+namespace vernier {
+namespace {
+
+std::string kept_text(const DiagnoseReport& report) {
+  const KeptSetReport& kept = *report.kept;
+  std::string text = fmt::format("{} of {} in {}", kept.layers.size(), plural(lowered_layers(report), "layer"),
+                                 format_name(report.high));
+  if (kept.total_macs > 0) {
+    text += fmt::format(" ({} of the multiply-accumulates)",
+                        percent_text(static_cast<double>(kept.kept_macs) / static_cast<double>(kept.total_macs)));
+  }
+  return text;
+}
+
+std::string file_of(const DiagnoseReport& report, const char* what, const std::string& otherwise) {
+  const auto found = report.files.find(what);
+  return found == report.files.end() ? otherwise : found->second;
+}
+
+void say_how_to_deploy(const DiagnoseReport& report, Answer& answer) {
+  if (!report.files.contains("model")) {
+    answer.advice.emplace_back("Nothing was written: give -o FOLDER for the repaired model, its plan and deploy.md.");
+    return;
+  }
+  const std::string model = report.files.at("model");
+  const bool tensorrt = report.target != "onnxruntime";
+  answer.advice.push_back(fmt::format("How to deploy it on each engine is in {}{}",
+                                      shown(file_of(report, "deploy", "deploy.md")),
+                                      tensorrt ? "; with TensorRT 10 or 11, for example (documented, not run):" : "."));
+  if (!tensorrt) return;
+  answer.commands.push_back(
+      fmt::format("trtexec --onnx={} --stronglyTyped --saveEngine={}", shell_quote(model),
+                  shell_quote(std::filesystem::path(model).replace_extension(".engine").string())));
+}
+
+Answer without_requirement(const DiagnoseReport& report) {
+  Answer answer;
+  answer.sentence = fmt::format("Everything in {}: {}.", low_text(report), figure_text(report.all_low, {}));
+  double share = 0;
+  std::size_t worst = 0;
+  while (worst < report.layers.size() && worst < 3 && report.layers[worst].share && share < 0.5) {
+    share += *report.layers[worst++].share;
+  }
+  if (worst == 1) {
+    answer.sentence += fmt::format(" One of {}, '{}', does {} of the damage.", plural(lowered_layers(report), "layer"),
+                                   shorten_middle(shown(report.layers[0].name), 40), percent_text(share));
+  } else if (worst > 1) {
+    answer.sentence += fmt::format(" The worst {} of {} do {} of the damage.", worst,
+                                   plural(lowered_layers(report), "layer"), percent_text(share));
+  }
+  answer.advice.emplace_back(
+      "No requirement was given, so nothing was searched. With one, the smallest set of layers to "
+      "keep is found, proven and written as a model.");
+  // A tenth of the layers kept is what a repair usually may cost.
+  const auto point = std::find_if(report.curve.begin(), report.curve.end(), [&](const CurvePoint& candidate) {
+    return candidate.kept >= std::max<std::size_t>(1, lowered_layers(report) / 10);
+  });
+  if (point != report.curve.end() && std::isfinite(point->predicted_sqnr_db) && !report.command.empty()) {
+    const double wanted = std::floor(point->predicted_sqnr_db);
+    if (wanted > 0) {
+      answer.advice.push_back(fmt::format("For {:.0f} dB about {} would be kept, as predicted from the single effects:",
+                                          wanted, plural(point->kept, "layer")));
+      answer.commands.push_back(fmt::format("{} --min-sqnr {:.0f}", shown(report.command), wanted));
+    }
+  }
+  return answer;
+}
+
+Answer impossible(const DiagnoseReport& report) {
+  Answer answer;
+  answer.outcome = Outcome::Missed;
+  const RunFigures& best = report.all_high ? *report.all_high : report.reference;
+  answer.sentence = fmt::format("No choice of layers helps: with every layer in {} the result is {}, and {} is missed.",
+                                format_name(report.high), figure_text(best, report.requirement),
+                                required_text(best, *report.requirement));
+  if (report.high != Format::Float32) {
+    answer.advice.push_back(
+        fmt::format("{} itself is not enough here: try -p float32 for the layers to keep.", format_name(report.high)));
+  }
+  answer.advice.emplace_back(
+      "Otherwise the requirement, the data or the reference is the cause: is the limit meant for "
+      "this output and this metric, and is the input prepared as in training?");
+  if (report.random_data) answer.advice.emplace_back("The inputs were random: give real ones with --data.");
+  return answer;
+}
+
+Answer searched(const DiagnoseReport& report) {
+  Answer answer;
+  const KeptSetReport& kept = *report.kept;
+  if (report.final_figures && report.final_figures->passed != true) {
+    answer.outcome = Outcome::Missed;
+    answer.sentence = fmt::format("The requirement is missed: {} kept gives {}, and {} is not reached.",
+                                  kept_text(report), figure_text(*report.final_figures, report.requirement),
+                                  required_text(*report.final_figures, *report.requirement));
+    answer.advice.emplace_back(
+        "The search passed in simulation and the written file does not. Ask for a little more than is needed (half a "
+        "dB, "
+        "say), so that the file has room, and read the notes for layers that could not take their format.");
+    return answer;
+  }
+  answer.outcome = Outcome::Met;
+  const bool nothing = kept.end == "nothing-needed";
+  // Without a written file the kept set's own figure is not in the report; all-low's is.
+  const RunFigures& figures = report.final_figures ? *report.final_figures : report.all_low;
+  const std::string met = report.final_figures || nothing
+                              ? fmt::format("{}, {} is met", figure_text(figures, report.requirement),
+                                            required_text(figures, *report.requirement))
+                              : fmt::format("{} is met in simulation", required_text(figures, *report.requirement));
+  if (nothing) {
+    const std::size_t layers = lowered_layers(report);
+    answer.sentence =
+        fmt::format("Keep nothing: with {} in {}, {}.",
+                    layers == 1 ? "the one layer" : fmt::format("all {} layers", layers), low_text(report), met);
+  } else if (kept.end == "stopped") {
+    answer.sentence = fmt::format("Stopped early, so fewer may do: keep {}: {}.", kept_text(report), met);
+    answer.advice.emplace_back("Run the same command without its limit to get a certified smallest set.");
+  } else {
+    answer.sentence = fmt::format("Keep {}: {}.", kept_text(report), met);
+  }
+  if (kept.end == "unstable") {
+    answer.advice.emplace_back(
+        "The same test gave different answers, so the set is not proven. Repeat with --threads 1; if it persists, "
+        "leave "
+        "room between the requirement and the figure.");
+  }
+  say_how_to_deploy(report, answer);
+  return answer;
+}
+
+}  // namespace
+
+std::size_t lowered_layers(const DiagnoseReport& report) {
+  const auto lowered = std::count_if(report.layers.begin(), report.layers.end(),
+                                     [&](const LayerRow& row) { return row.format != report.high; });
+  return static_cast<std::size_t>(lowered);
+}
+
+std::string low_text(const DiagnoseReport& report) { return formats_text(report.low); }
+
+Answer answer_of(const DiagnoseReport& report) {
+  if (!report.requirement) return without_requirement(report);
+  if (!report.kept) {
+    Answer answer;
+    answer.sentence = fmt::format("Interrupted before the search: everything in {} gives {}.", low_text(report),
+                                  figure_text(report.all_low, report.requirement));
+    answer.advice.emplace_back("Run the same command again.");
+    return answer;
+  }
+  if (report.kept->end == "impossible") return impossible(report);
+  return searched(report);
+}
+
+}  // namespace vernier

@@ -1,0 +1,29 @@
+// The answer of `vernier diagnose` in one sentence, and what to do next. Both texts and deploy.md begin with it.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "vernier/report.h"
+
+namespace vernier {
+
+enum class Outcome { Met, Missed, Open };
+
+struct Answer {
+  Outcome outcome = Outcome::Open;
+  std::string sentence;
+  std::vector<std::string> advice;    // what to do, one sentence each
+  std::vector<std::string> commands;  // to paste
+};
+
+Answer answer_of(const DiagnoseReport& report);
+
+/// Layers that the all-low plan lowers: the count that kept layers are a part of.
+std::size_t lowered_layers(const DiagnoseReport& report);
+
+/// "int8", "int8 and float16": what all-low means in this report.
+std::string low_text(const DiagnoseReport& report);
+
+}  // namespace vernier

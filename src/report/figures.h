@@ -1,0 +1,33 @@
+// What a run's figures say: the output that decides, the phrase against the requirement, the table of runs.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "vernier/report.h"
+
+namespace vernier {
+
+/// The metric's value in a figure; nullopt when it was not measured (top-1 of an output that has no rows).
+std::optional<double> metric_value(Metric metric, const OutputFigure& figure);
+
+/// The output with the least room: by requirement when there is one, else the lowest SQNR. nullptr when the run has
+/// none.
+const OutputFigure* deciding_output(const RunFigures& run, const std::optional<Requirement>& requirement);
+
+/// "24.3 dB" of the deciding output; ", output 'scores'" follows when the run has several. "not measured" without one.
+std::string figure_text(const RunFigures& run, const std::optional<Requirement>& requirement);
+
+/// "the required 24 dB"; of the deciding output of `run`.
+std::string required_text(const RunFigures& run, const Requirement& requirement);
+
+/// "--min-sqnr 24 dB", "--min-sqnr 24 dB, scores 46 dB".
+std::string requirement_text(const Requirement& requirement);
+
+/// One row per run and output: SQNR, worst sample, largest error, cosine, and top-1 and counts of not finite values
+/// where there are any.
+std::string figures_table(const std::vector<std::pair<std::string, const RunFigures*>>& runs, std::size_t width);
+
+}  // namespace vernier

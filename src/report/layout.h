@@ -1,0 +1,60 @@
+// Text for a terminal: display widths, shortening, wrapping, aligned tables. Names in reports come from files that
+// nobody checked; what is laid out here can neither move the cursor nor break a column.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vernier {
+
+/// Columns that valid UTF-8 `text` takes in a terminal: 2 for wide East Asian characters and emoji, 0 for combining
+/// marks.
+std::size_t display_width(std::string_view text);
+
+/// A name from a file, safe to print: printable(), and characters that are invisible or turn the direction of text
+/// (zero width, bidirectional controls) as \u{XXXX}.
+std::string shown(std::string_view name);
+
+/// `text` in at most `width` columns, the middle replaced by "..": both ends of a layer's name tell it from its
+/// siblings. Edges: a width below 4 cuts the end off.
+std::string shorten_middle(std::string_view text, std::size_t width);
+
+/// Breaks `text` at spaces into lines of at most `width` columns; a word longer than a line is cut, not lost. The first
+/// line starts with `first`, the others with as many spaces. Ends with a newline.
+std::string wrap(std::string_view text, std::size_t width, std::string_view first = {});
+
+enum class Align { Left, Right };
+
+/// Rows of cells under headings, columns separated by two spaces.
+class Table {
+ public:
+  /// Adds a column whose cells stay whole. `short_heading` serves where the table would not fit otherwise.
+  void column(std::string heading, Align align, std::string short_heading = {});
+  /// Adds a left-aligned column whose cells are shortened in the middle until the table fits.
+  void flexible_column(std::string heading);
+  /// Errors: Internal if the number of cells is not that of the columns.
+  void row(std::vector<std::string> cells);
+  bool empty() const { return rows_.empty(); }
+  /// All lines, indented by two spaces; trailing spaces are cut. Columns whose cells are all empty are left out. Where
+  /// lines would be longer than `width`, short headings are used; then the flexible columns give way, from the right,
+  /// each down to 8.
+  std::string text(std::size_t width) const;
+
+ private:
+  struct Column {
+    std::string heading;
+    std::string short_heading;
+    Align align;
+    bool flexible;
+  };
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+enum class Paint { Bold, Good, Bad, Warning };
+
+/// `text` in colour when `color` is set. Applied to whole lines after layout, so that widths hold.
+std::string painted(std::string_view text, Paint paint, bool color);
+
+}  // namespace vernier

@@ -1,0 +1,45 @@
+// How numbers are written in reports. Rounding never contradicts a verdict: 23.98 dB against a limit of 24 is printed
+// with the digits that show why it failed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vernier/format.h"
+#include "vernier/requirement.h"
+
+namespace vernier {
+
+/// "24.3"; "exact" for +inf, "-inf" when something is not finite, "nan"; "-" when not measured.
+std::string db_text(std::optional<double> db);
+
+/// A metric's value with its unit, with as many digits as it takes to stay on its side of `limit`.
+std::string metric_text(Metric metric, double value, std::optional<double> limit = {});
+
+/// A limit as the user typed it: shortest form, with its unit ("24 dB", "98.5 %", "0.001").
+std::string limit_text(Metric metric, double limit);
+
+/// Share 0..1 as "7.4 %", "<0.1 %" when positive but below; "-" when not measured.
+std::string percent_text(std::optional<double> share);
+
+/// "812", "12,345", "1.23 M", "45.6 G": at most seven columns.
+std::string count_text(std::int64_t count);
+
+/// "812", "9,999", "12k", "1.2M": at most five columns, for tables.
+std::string short_count_text(std::int64_t count);
+
+/// "812 B", "3.6 MB" (powers of 1000).
+std::string bytes_text(std::int64_t bytes);
+
+/// Cosine cut after six digits, so that 1 is only written for 1.
+std::string cosine_text(double cosine);
+
+/// "1 layer", "3 layers".
+std::string plural(std::size_t count, const std::string& noun);
+
+/// "int8", "int8 and float16".
+std::string formats_text(const std::vector<Format>& formats);
+
+}  // namespace vernier

@@ -1,0 +1,56 @@
+#include <gtest/gtest.h>
+
+#include "cases.h"
+#include "vernier/report.h"
+
+namespace vernier {
+namespace {
+
+bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST(Deploy, IsTheRecordOfAnInt8Result) { expect_golden("deploy_int8.md", deploy_markdown(requirement_met())); }
+
+TEST(Deploy, QuotesHostileNames) { expect_golden("deploy_hostile.md", deploy_markdown(hostile())); }
+
+TEST(Deploy, OfAFloat16ResultUsesTheFloat16Tools) {
+  DiagnoseReport report = requirement_met();
+  report.low = {Format::Float16};
+  const std::string text = deploy_markdown(report);
+  EXPECT_TRUE(holds(text, "trtexec --onnx=mobilenetv2.onnx --fp16 "));
+  EXPECT_TRUE(holds(text, "modelopt.onnx.autocast"));
+  EXPECT_TRUE(holds(text, "node_block_list"));
+  EXPECT_FALSE(holds(text, "quantize_static"));
+  EXPECT_FALSE(holds(text, "--calib="));
+}
+
+TEST(Deploy, SaysWhereFloat8HasNoWeaklyTypedWay) {
+  DiagnoseReport report = requirement_met();
+  report.low = {Format::Float8E4M3FN};
+  const std::string text = deploy_markdown(report);
+  EXPECT_TRUE(holds(text, "There is no such way for float8e4m3fn"));
+  EXPECT_FALSE(holds(text, "--layerPrecisions"));
+  EXPECT_TRUE(holds(text, "--quantize_mode=fp8"));
+}
+
+TEST(Deploy, ExcludesNothingWhenNothingIsKept) {
+  const std::string text = deploy_markdown(nothing_needed());
+  EXPECT_FALSE(holds(text, "nodes_to_exclude"));
+  EXPECT_FALSE(holds(text, "--layerPrecisions"));
+  EXPECT_TRUE(holds(text, "QuantType.QUInt8")) << "the onnxruntime target quantizes activations asymmetrically";
+}
+
+TEST(Deploy, WithoutAModelHasNoCommands) {
+  const std::string text = deploy_markdown(without_requirement());
+  EXPECT_TRUE(holds(text, "No model was written"));
+  EXPECT_FALSE(holds(text, "trtexec"));
+}
+
+TEST(Deploy, TellsThatMadeUpNamesAreUnknownElsewhere) {
+  EXPECT_FALSE(holds(deploy_markdown(requirement_met()), "leaves without a name"));
+  DiagnoseReport report = requirement_met();
+  report.kept->layers[0] = "Conv_40";
+  EXPECT_TRUE(holds(deploy_markdown(report), "leaves without a name"));
+}
+
+}  // namespace
+}  // namespace vernier

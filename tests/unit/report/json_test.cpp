@@ -1,0 +1,151 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "cases.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+DiagnoseReport again(const DiagnoseReport& report) {
+  return diagnose_report_from_json(report_to_json(report), "report.json");
+}
+
+/// The message of reading `text`, which must be refused as bad input.
+std::string refusal(const std::string& text) {
+  try {
+    diagnose_report_from_json(text, "report.json");
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Input);
+    return error.what();
+  }
+  ADD_FAILURE() << "was read: " << text;
+  return {};
+}
+
+nlohmann::ordered_json met_json() { return nlohmann::ordered_json::parse(report_to_json(requirement_met())); }
+
+TEST(ReportJson, ReadsBackEqual) {
+  for (const DiagnoseReport& report :
+       {DiagnoseReport{}, requirement_met(), without_requirement(), impossible(), nothing_needed()}) {
+    EXPECT_EQ(report_to_json(again(report)), report_to_json(report));
+  }
+}
+
+TEST(ReportJson, KeepsEveryValue) {
+  const DiagnoseReport report = requirement_met();
+  const DiagnoseReport copy = again(report);
+  EXPECT_EQ(copy.command, report.command);
+  EXPECT_EQ(copy.low, report.low);
+  EXPECT_EQ(copy.requirement->metric, Metric::MinSqnrDb);
+  EXPECT_EQ(copy.requirement->limits[0].value, 24);
+  EXPECT_EQ(copy.layers.size(), report.layers.size());
+  EXPECT_EQ(copy.layers[1].saturated, 123'456);
+  EXPECT_EQ(copy.layers[0].share, report.layers[0].share);
+  EXPECT_TRUE(copy.layers[0].kept);
+  EXPECT_EQ(copy.kept->certificate[2].metric, report.kept->certificate[2].metric);
+  EXPECT_TRUE(copy.kept->certificate[2].lower_bound);
+  EXPECT_EQ(copy.typed->weight_bytes, 3'612'004);
+  EXPECT_EQ(copy.latency->repaired_ms, 8.4);
+  EXPECT_EQ(copy.phases.back().seconds, 1.52);
+  EXPECT_EQ(copy.files, report.files);
+  EXPECT_EQ(copy.final_figures->passed, true);
+  EXPECT_EQ(report_to_text(copy, {}), report_to_text(report, {}));
+}
+
+TEST(ReportJson, WritesInfinitiesAndNanAsStrings) {
+  DiagnoseReport report = without_requirement();
+  report.all_low.outputs[0].cosine = std::numeric_limits<double>::quiet_NaN();
+  const auto json = nlohmann::json::parse(report_to_json(report));
+  EXPECT_EQ(json["reference"]["outputs"][0]["sqnr_db"], "inf");
+  EXPECT_EQ(json["all_low"]["outputs"][0]["sqnr_db"], "-inf");
+  EXPECT_EQ(json["all_low"]["outputs"][0]["cosine"], "nan");
+  const DiagnoseReport copy = again(report);
+  EXPECT_EQ(copy.reference.outputs[0].sqnr_db, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(copy.all_low.outputs[0].sqnr_db, -std::numeric_limits<double>::infinity());
+  EXPECT_TRUE(std::isnan(copy.all_low.outputs[0].cosine));
+}
+
+TEST(ReportJson, LeavesOutWhatWasNotMeasured) {
+  const auto json = nlohmann::json::parse(report_to_json(without_requirement()));
+  for (const char* key : {"requirement", "kept", "final_figures", "typed", "latency", "all_high"}) {
+    EXPECT_FALSE(json.contains(key)) << key;
+  }
+  EXPECT_FALSE(json["all_low"].contains("passed"));
+  EXPECT_FALSE(json["layers"][5].contains("share"));
+  EXPECT_FALSE(json["layers"][5].contains("overflowed")) << "not looked at is not zero";
+  EXPECT_EQ(json["layers"][4]["overflowed"], 0);
+  EXPECT_EQ(again(without_requirement()).layers[5].share, std::nullopt);
+}
+
+TEST(ReportJson, StaysValidWithNamesThatAreNot) {
+  const DiagnoseReport copy = again(hostile());
+  EXPECT_EQ(copy.layers[0].name, hostile().layers[0].name);
+  EXPECT_EQ(copy.layers[1].name, hostile().layers[1].name);
+  EXPECT_EQ(copy.layers[4].name, "broken \xef\xbf\xbd\xef\xbf\xbd bytes");
+}
+
+TEST(ReportJson, RefusesWhatIsNoReport) {
+  EXPECT_NE(refusal("").find("report.json:"), std::string::npos);
+  EXPECT_NE(refusal("{\"kind\": ").find("is not JSON: parse error at line 1"), std::string::npos);
+  EXPECT_NE(refusal("[]").find("is an array"), std::string::npos);
+  EXPECT_EQ(refusal("{}"), "report.json: kind is missing");
+  EXPECT_NE(refusal(report_to_json(verified())).find("kind is 'vernier verify'"), std::string::npos);
+}
+
+TEST(ReportJson, RefusesOtherVersions) {
+  auto json = met_json();
+  json["version"] = 2;
+  EXPECT_EQ(refusal(json.dump()), "report.json: version is 2, this program reads version 1");
+}
+
+TEST(ReportJson, NamesTheFieldThatIsWrong) {
+  auto json = met_json();
+  json["layers"][3]["share"] = "a lot";
+  EXPECT_EQ(refusal(json.dump()),
+            "report.json: layers[3].share is a string, a number, \"inf\", \"-inf\" or \"nan\" is wanted");
+  json = met_json();
+  json["layers"][3].erase("name");
+  EXPECT_EQ(refusal(json.dump()), "report.json: layers[3].name is missing");
+  json = met_json();
+  json["samples"] = -1;
+  EXPECT_EQ(refusal(json.dump()), "report.json: samples is -1, which is out of range");
+  json["samples"] = 1.5;
+  EXPECT_EQ(refusal(json.dump()), "report.json: samples is a number, an integer is wanted");
+  json = met_json();
+  json["low"][0] = "int9";
+  EXPECT_EQ(refusal(json.dump()), "report.json: low[0] is 'int9', which is no format");
+  json = met_json();
+  json["requirement"]["metric"] = "luck";
+  EXPECT_EQ(refusal(json.dump()), "report.json: requirement.metric is 'luck', which is no metric");
+  json = met_json();
+  json["files"]["model"] = nullptr;
+  EXPECT_EQ(refusal(json.dump()), "report.json: files.model is a null, a string is wanted");
+}
+
+TEST(ReportJson, RefusesUnknownFieldsAndOffersTheNearest) {
+  auto json = met_json();
+  json["kept"]["layer"] = 3;
+  try {
+    diagnose_report_from_json(json.dump(), "report.json");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "report.json: kept.layer is unknown");
+    EXPECT_NE(error.hint().find("layers"), std::string::npos);
+  }
+}
+
+TEST(ReportJson, OfVerifyHoldsFiguresAndLayers) {
+  const auto json = nlohmann::json::parse(report_to_json(verified()));
+  EXPECT_EQ(json["kind"], "vernier verify");
+  EXPECT_EQ(json["version"], 1);
+  EXPECT_EQ(json["figures"]["passed"], false);
+  EXPECT_EQ(json["layers"].size(), 12U);
+  EXPECT_EQ(json["not_compared"].size(), 2U);
+}
+
+}  // namespace
+}  // namespace vernier

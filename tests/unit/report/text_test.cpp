@@ -1,0 +1,128 @@
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "cases.h"
+#include "report/layout.h"
+
+namespace vernier {
+namespace {
+
+/// Every line fits, but for commands to paste; nothing but printable text and line ends.
+void expect_fits(const std::string& text, std::size_t width) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_EQ(shown(line), line);
+    EXPECT_TRUE(line.empty() || line.back() != ' ') << "trailing space: '" << line << "'";
+    if (line.starts_with("              $ ")) continue;
+    EXPECT_LE(display_width(line), width) << line;
+  }
+}
+
+/// The text with every run of spaces and line ends as one space, to look for sentences that may be wrapped.
+std::string unwrapped(const std::string& text) {
+  std::istringstream words(text);
+  std::string flat;
+  for (std::string word; words >> word;) flat += word + " ";
+  return flat;
+}
+
+TEST(DiagnoseText, TellsOfAMetRequirement) { expect_golden("diagnose_met.txt", report_to_text(requirement_met(), {})); }
+
+TEST(DiagnoseText, ShowsTheCurveWithoutARequirement) {
+  expect_golden("diagnose_open.txt", report_to_text(without_requirement(), {}));
+}
+
+TEST(DiagnoseText, SaysWhatToDoWhenNothingHelps) {
+  expect_golden("diagnose_impossible.txt", report_to_text(impossible(), {}));
+}
+
+TEST(DiagnoseText, SaysThatNothingIsNeeded) {
+  expect_golden("diagnose_nothing.txt", report_to_text(nothing_needed(), {}));
+}
+
+TEST(DiagnoseText, SurvivesHostileNames) { expect_golden("diagnose_hostile.txt", report_to_text(hostile(), {})); }
+
+TEST(VerifyText, TellsOfAMissedRequirement) { expect_golden("verify.txt", report_to_text(verified(), {})); }
+
+TEST(Text, FitsTheWidth) {
+  for (const std::size_t width : {80U, 100U, 140U}) {
+    const TextOptions options{width, 15, false};
+    for (const DiagnoseReport& report : {requirement_met(), without_requirement(), impossible(), nothing_needed()}) {
+      expect_fits(report_to_text(report, options), width);
+    }
+    expect_fits(report_to_text(verified(), options), width);
+  }
+  expect_fits(report_to_text(hostile(), {}), 100);  // five event columns do not fit into 80
+}
+
+TEST(Text, OfARunThatFailedOnItsFirstStepsIsStillText) {
+  EXPECT_FALSE(report_to_text(DiagnoseReport{}, {}).empty());
+  EXPECT_FALSE(report_to_text(VerifyReport{}, {}).empty());
+}
+
+TEST(Text, ShowsAllRowsWhenTopIsZero) {
+  const std::string text = report_to_text(requirement_met(), {100, 0, false});
+  EXPECT_NE(text.find("Conv_110"), std::string::npos);
+  EXPECT_EQ(text.find("more layer"), std::string::npos);
+  EXPECT_NE(report_to_text(requirement_met(), {100, 4, false}).find("... and 8 more layers"), std::string::npos);
+}
+
+TEST(Text, ColorAddsNothingButColor) {
+  std::string colored = report_to_text(requirement_met(), {100, 15, true});
+  EXPECT_NE(colored.find("\x1b[1;32m"), std::string::npos);
+  for (std::size_t at; (at = colored.find('\x1b')) != std::string::npos;) {
+    colored.erase(at, colored.find('m', at) - at + 1);
+  }
+  EXPECT_EQ(colored, report_to_text(requirement_met(), {100, 15, false}));
+}
+
+TEST(DiagnoseText, SaysWhenTheWrittenFileMissesWhatTheSearchPassed) {
+  DiagnoseReport report = requirement_met();
+  report.final_figures->outputs[0].sqnr_db = 23.96;
+  report.final_figures->passed = false;
+  const std::string text = unwrapped(report_to_text(report, {}));
+  EXPECT_EQ(text.find("The requirement is missed"), 0U);
+  EXPECT_NE(text.find("gives 23.96 dB"), std::string::npos) << "24.0 dB against 24 dB would read as met";
+  EXPECT_EQ(text.find("trtexec"), std::string::npos);
+}
+
+TEST(DiagnoseText, DoesNotCallAStoppedSearchMinimal) {
+  DiagnoseReport report = requirement_met();
+  report.kept->end = "stopped";
+  report.kept->certified = false;
+  report.kept->certificate.clear();
+  const std::string text = unwrapped(report_to_text(report, {}));
+  EXPECT_EQ(text.find("Stopped early"), 0U);
+  EXPECT_EQ(text.find("certified 1-minimal"), std::string::npos);
+}
+
+TEST(DiagnoseText, ClaimsNoFigureThatWasNotMeasured) {
+  DiagnoseReport report = requirement_met();
+  report.final_figures.reset();
+  report.typed.reset();
+  report.files.clear();
+  const std::string text = unwrapped(report_to_text(report, {}));
+  EXPECT_EQ(text.find("Keep 3 of 12 layers"), 0U);
+  EXPECT_NE(text.find("met in simulation"), std::string::npos);
+  EXPECT_EQ(text.find("verify of"), std::string::npos);
+  EXPECT_NE(text.find("give -o FOLDER"), std::string::npos);
+}
+
+TEST(DiagnoseText, SaysThatAnUnstableSetIsNotProven) {
+  DiagnoseReport report = requirement_met();
+  report.kept->end = "unstable";
+  report.kept->certified = false;
+  report.kept->certificate.pop_back();
+  const std::string text = unwrapped(report_to_text(report, {}));
+  EXPECT_NE(text.find("not certified"), std::string::npos);
+  EXPECT_NE(text.find("--threads 1"), std::string::npos);
+}
+
+TEST(DiagnoseText, NamesTheOutputThatDecides) {
+  const std::string text = unwrapped(report_to_text(hostile(), {}));
+  EXPECT_NE(text.find("30.0 dB at output 'boxes\\x09tab', the required 30 dB is met"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace vernier
