@@ -10,12 +10,14 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy)
 pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
 
-# Static protobuf with hidden symbols: a distribution's ONNX Runtime brings its own copy of the ONNX descriptors, and two
-# copies in one shared libprotobuf abort the process.
-set(Protobuf_USE_STATIC_LIBS ON)
+# ONNX is built with lite protobuf. Full protobuf registers the descriptors of ONNX's messages in one table of the
+# process, and aborts when a distribution's ONNX Runtime registers them again. It is the shared library because the static
+# one of distributions is not position independent: it cannot become part of libvernier.so.
 find_package(Protobuf REQUIRED)
 # ONNX's own package file asks for a Protobuf package file, which distributions do not ship: its targets are taken directly.
 include("${VERNIER_DEPS}/onnx/lib/cmake/ONNX/ONNXTargets.cmake")
+file(STRINGS "${VERNIER_DEPS}/onnx/lib/cmake/ONNX/ONNXConfig.cmake" onnx_version REGEX "set\\(ONNX_VERSION ")
+string(REGEX MATCH "[0-9]+\\.[0-9]+\\.[0-9]+" VERNIER_ONNX_VERSION "${onnx_version}")
 
 # Headers only: the library is loaded at run time (src/engine/ort/runtime.h).
 find_path(ONNXRUNTIME_INCLUDE_DIR onnxruntime_c_api.h

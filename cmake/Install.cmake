@@ -18,6 +18,9 @@ foreach(folder IN LISTS folder_targets)
 endforeach()
 target_link_libraries(vernier_shared PRIVATE ${uses} vernier_warnings)
 target_link_options(vernier_shared PRIVATE -Wl,--exclude-libs,ALL)
+if(NOT VERNIER_SANITIZE)  # a sanitizer's own symbols come from the program
+  target_link_options(vernier_shared PRIVATE -Wl,--no-undefined)
+endif()
 target_compile_features(vernier_shared INTERFACE cxx_std_20)
 target_include_directories(vernier_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 set_target_properties(vernier_shared PROPERTIES

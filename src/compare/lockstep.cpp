@@ -1,5 +1,8 @@
 #include "compare/lockstep.h"
 
+#include <algorithm>
+#include <limits>
+
 namespace vernier {
 
 Lockstep lockstep(const Subject& subject, const Model& low, const std::vector<Match>& matches) {
@@ -9,9 +12,15 @@ Lockstep lockstep(const Subject& subject, const Model& low, const std::vector<Ma
   const Session session = subject.session(twin);
   const std::size_t half = session.output_names().size() / 2;
   run_samples(subject, session, all_samples(subject), total, "lock-step comparison", [&](SampleResult sample) {
+    double noise = 0;
     for (std::size_t i = 0; i < subject.judged.size(); ++i) {
-      result.outputs[subject.judged[i]].add_sample(sample.index, sample.outputs[i], sample.outputs[half + i]);
+      OutputStats& stats = result.outputs[subject.judged[i]];
+      const double before = stats.pooled.error_energy;
+      stats.add_sample(sample.index, sample.outputs[i], sample.outputs[half + i]);
+      noise = std::max(noise, stats.pooled.finite() ? stats.pooled.error_energy - before
+                                                    : std::numeric_limits<double>::infinity());
     }
+    result.sample_noise.push_back(noise);
     total += sample.recorder;
     return true;
   });

@@ -15,6 +15,8 @@ namespace vernier {
 struct Lockstep {
   std::vector<ErrorStats> errors;              // one for each match; count 0: not compared
   std::map<std::string, OutputStats> outputs;  // judged outputs, by name
+  /// Noise energy that each sample adds to the worst judged output, in the order of the samples: how hard it is.
+  std::vector<double> sample_noise;
 };
 
 /// Runs all samples through both. `matches` pairs tensors of subject.model and `low`.

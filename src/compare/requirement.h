@@ -1,5 +1,5 @@
 // Measuring a requirement (include/vernier/requirement.h): the sums of one output, and how much of the allowance they
-// use. A metric is one line of the table in requirement.cpp.
+// use. The metrics' names and limits are in src/core/requirement.cpp.
 #pragma once
 
 #include <optional>

@@ -191,7 +191,8 @@ std::map<std::string, ValueType> infer_types(const Model& model) {
   // dims, which is all that inference needs of large weights.
   for_each_graph(*inferred.mutable_graph(), [](onnx::GraphProto& graph) { graph.clear_value_info(); });
   try {
-    onnx::shape_inference::InferShapes(inferred);
+    const onnx::ShapeInferenceOptions options(/*check_type_val=*/false, /*strict_mode_val=*/0, /*data_prop_val=*/true);
+    onnx::shape_inference::InferShapes(inferred, onnx::OpSchemaRegistry::Instance(), options);
   } catch (const std::exception&) {
     // Inference is best effort: what it cannot type stays absent, and callers treat it as unknown.
   }

@@ -11,17 +11,17 @@ namespace vernier {
 /// Sums over pairs (ref, got). Sums are double; merging two is exact up to double rounding and independent of tensors.
 /// Pairs where either value is not finite enter only the counts.
 struct ErrorStats {
-  std::int64_t count = 0;               // pairs seen
-  std::int64_t ref_nonfinite = 0;       // ref is NaN or infinite
-  std::int64_t got_nan = 0;             // ref finite, got NaN
-  std::int64_t got_inf = 0;             // ref finite, got infinite
-  double ref_energy = 0;                // sum ref^2
-  double got_energy = 0;                // sum got^2
-  double dot = 0;                       // sum ref*got
-  double error_energy = 0;              // sum (ref-got)^2
-  double error_sum = 0;                 // sum (got-ref)
-  double max_abs_error = 0;             // max |ref-got|
-  double max_abs_ref = 0;               // max |ref|
+  std::int64_t count = 0;          // pairs seen
+  std::int64_t ref_nonfinite = 0;  // ref is NaN or infinite
+  std::int64_t got_nan = 0;        // ref finite, got NaN
+  std::int64_t got_inf = 0;        // ref finite, got infinite
+  double ref_energy = 0;           // sum ref^2
+  double got_energy = 0;           // sum got^2
+  double dot = 0;                  // sum ref*got
+  double error_energy = 0;         // sum (ref-got)^2
+  double error_sum = 0;            // sum (got-ref)
+  double max_abs_error = 0;        // max |ref-got|
+  double max_abs_ref = 0;          // max |ref|
   bool operator==(const ErrorStats&) const = default;
 
   /// True when got is finite wherever ref is.
@@ -30,27 +30,28 @@ struct ErrorStats {
 };
 
 /// Folds ref [n] against got [n] into `stats`. One pass, no allocation; SIMD with run-time dispatch. The sums do not
-/// depend on the instruction set: blocks of fixed size are summed in a fixed order.
+/// depend on the instruction set: blocks of fixed size are summed in a fixed order. Errors: Internal when sizes differ.
 void accumulate_error(std::span<const float> ref, std::span<const float> got, ErrorStats& stats);
 
 /// 10*log10(sum ref^2 / sum (ref-got)^2), dB. +inf when equal; -inf when got is not finite where ref is, or when ref is
 /// all zero and got is not; NaN when no finite pair was seen.
 double sqnr_db(const ErrorStats& stats);
-/// dot / (|ref| |got|) in [-1,1]; 1 when both are zero, 0 when one is; -1 when got is not finite where ref is.
+/// dot / (|ref| |got|) in [-1,1]; 1 when both are zero, 0 when one is; -1 when got is not finite where ref is. NaN when
+/// no finite pair was seen, as for the two below.
 double cosine(const ErrorStats& stats);
 /// Mean of (ref-got)^2; +inf when got is not finite where ref is.
 double mse(const ErrorStats& stats);
 /// Largest |ref-got|; +inf when got is not finite where ref is.
 double max_abs_error(const ErrorStats& stats);
 
-/// Smallest and largest finite value, for calibration, and what had to be left out.
+/// Smallest and largest finite value, for calibration, and what had to be left out. -0 is read as +0.
 struct RangeStats {
   float min = std::numeric_limits<float>::infinity();
   float max = -std::numeric_limits<float>::infinity();
   std::int64_t count = 0;
   std::int64_t nonfinite = 0;  // left out of min and max
   bool empty() const noexcept { return min > max; }
-  float absmax() const noexcept;
+  float absmax() const noexcept;  // 0 when empty
   RangeStats& operator+=(const RangeStats& other);
   bool operator==(const RangeStats&) const = default;
 };

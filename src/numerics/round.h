@@ -21,13 +21,15 @@ struct QuantParams {
   std::vector<std::int32_t> zero_point;
   /// Dimension that the scales run along; -1 when there is one scale.
   int axis = -1;
-  /// Integer formats only: smallest code allowed, so that symmetric int8 weights use [-127,127]. 0 means the format's own.
+  /// Integer formats only: smallest code allowed, so that symmetric int8 weights use [-127,127]. 0 means the format's
+  /// own.
   std::int32_t lowest_code = 0;
 
   bool operator==(const QuantParams&) const = default;
 };
 
-/// What happened to the values of one tensor while rounding.
+/// What happened to the values of one tensor while rounding. Each line is counted by itself: a negative value that
+/// uint8 with zero point 0 clips to zero is both saturated and flushed. Infinities on entry are no event.
 struct RoundEvents {
   std::int64_t count = 0;       // values seen
   std::int64_t saturated = 0;   // finite, beyond the last code of an integer or float8 grid, clipped to it
@@ -48,10 +50,14 @@ struct RoundEvents {
 ///                       ONNX QuantizeLinear (opset 13+) and DequantizeLinear compute it
 ///
 /// Shapes: values [n], out [n] (same span or disjoint). Per axis: the tensor is read as [outer, channels, inner].
-/// Edges:  NaN stays NaN in the float formats; integer formats map NaN to the zero point's value 0. Infinities saturate
-///         in scaled formats and stay infinite in float16 and bfloat16. -0 keeps its sign in the float formats.
-///         float32: a copy.
-/// Errors: Internal when sizes do not match or a scale is missing, not finite or not positive.
+/// Edges:  NaN stays NaN in the float formats, as the quiet NaN of its sign without its payload; integer formats map
+/// NaN
+///         to the zero point's value 0 (ONNX leaves it open; ONNX Runtime on x86 makes it the lowest code). Infinities
+///         saturate in scaled formats and stay infinite in float16 and bfloat16. -0 keeps its sign in the float
+///         formats. float32: a copy.
+/// Errors: Internal when sizes do not match, a scale is missing, not finite, not positive or not wanted, or a zero
+/// point
+///         or the lowest code is none of the format's codes.
 /// Cost:   one pass, no allocation.
 /// Source: IEEE 754-2019 section 5.4.2; OCP 8-bit Floating Point Specification 1.0; ONNX QuantizeLinear-21.
 void round_to(const QuantParams& params, std::span<const float> values, std::span<float> out);
@@ -63,25 +69,31 @@ void round_to_counting(const QuantParams& params, std::int64_t channels, std::in
                        std::span<const float> values, std::span<float> out, RoundEvents& events);
 
 /// Codes instead of values, for writing typed models: float16/bfloat16 bit patterns (2 bytes each, little endian),
-/// float8 bit patterns, integer codes (int8/uint8: one byte each; int4: one byte each here, packing is the writer's job).
+/// float8 bit patterns, integer codes (int8/uint8: one byte each; int4: one byte each here, packing is the writer's
+/// job).
 std::vector<std::byte> encode(const QuantParams& params, std::int64_t channels, std::int64_t inner,
                               std::span<const float> values);
 
-/// Values of codes: the inverse of encode, exact.
+/// Values of codes: the inverse of encode, exact. The infinities of float8e5m2, which encode never writes, are
+/// infinite.
 std::vector<float> decode(const QuantParams& params, std::int64_t channels, std::int64_t inner,
                           std::span<const std::byte> codes);
 
 /// Symmetric scales from the absolute maximum along `axis` (-1: of all):  s = absmax / largest code of the format
 /// (127 for int8, 7 for int4, 448 and 57344 for float8); a range of zeros, or of values too small for a normal
 /// float32 scale, gets s = 1 / largest so that zeros stay exact. lowest_code becomes -127 / -7 for int8 / int4.
+/// Formats without a scale come back without one. Errors: Internal for uint8, for a maximum that is negative or not
+/// finite, and for more or less than one maximum when axis is -1.
 QuantParams symmetric_params(Format format, std::span<const float> absmax, int axis);
 
 /// Asymmetric uint8 scale and zero point that hold [min(lo,0), max(hi,0)], zero exact:
 ///   s = (hi - lo) / 255, z = clamp(rne(-lo / s), 0, 255).
+/// A range too small for a normal float32 scale gets s = 1 / 255. Errors: Internal when not finite or lo > hi.
 QuantParams asymmetric_params(float lo, float hi);
 
 /// Names of the instruction sets this machine can run ("AVX3", "AVX2", "SSE4", "EMU128"/scalar ...), best first, and a
-/// switch for tests: limits dispatch to one of them, or back to all with an empty name.
+/// switch for tests: limits dispatch to one of them, or back to all with an empty name. Errors: Internal for other
+/// names.
 std::vector<std::string_view> dispatch_targets();
 void limit_dispatch(std::string_view target);
 

@@ -53,7 +53,7 @@ class GraphLowering {
         continue;
       }
       if (found->second->follows) {
-        follow(*found->second, format_of_tensor);
+        follow(*found->second, node, source, format_of_tensor);
         *graph.add_node() = std::move(node);
         continue;
       }
@@ -62,7 +62,8 @@ class GraphLowering {
   }
 
  private:
-  static void follow(const Layer& layer, std::map<std::string, Format>& format_of_tensor) {
+  void follow(const Layer& layer, onnx::NodeProto& node, const Model& source,
+              std::map<std::string, Format>& format_of_tensor) {
     std::optional<Format> common;
     for (const std::string& input : layer.inputs) {
       const auto known = format_of_tensor.find(input);
@@ -71,7 +72,20 @@ class GraphLowering {
       if (*common != format) return;  // mixed: its output is float32
     }
     if (!common || *common == Format::Float32) return;
+    QuantParams params;
+    params.format = *common;
+    for (int i = 0; i < node.input_size(); ++i) {
+      if (contains(layer.weights, node.input(i))) node.set_input(i, rounded_weight(node.input(i), params, source));
+    }
     for (const std::string& output : layer.outputs) format_of_tensor[output] = *common;
+  }
+
+  std::string rounded_weight(const std::string& name, const QuantParams& params, const Model& source) {
+    std::string low_name = fmt::format("{}/{}", name, format_name(params.format));
+    if (have_weight_.insert(low_name).second) {
+      set_initializer(model_, *model_.proto.mutable_graph(), low_name, weights_.get(source, name, params));
+    }
+    return low_name;
   }
 
   void lower_layer(onnx::GraphProto& graph, const Layer& layer, onnx::NodeProto node, const Model& source,
@@ -91,12 +105,7 @@ class GraphLowering {
       node.set_input(index, low_name);
     }
     for (const auto& [index, params] : rounding.weight_params) {
-      const std::string name = node.input(index);
-      const std::string low_name = fmt::format("{}/{}", name, format_name(params.format));
-      if (!is_initializer(model_, low_name)) {
-        set_initializer(model_, *model_.proto.mutable_graph(), low_name, weights_.get(source, name, params));
-      }
-      node.set_input(index, low_name);
+      node.set_input(index, rounded_weight(node.input(index), params, source));
     }
     std::vector<onnx::NodeProto> behind;
     for (const int index : rounding.rounded_outputs) {
@@ -116,6 +125,7 @@ class GraphLowering {
   const std::map<std::string, const Layer*>& layers_;
   const Plan& plan_;
   RoundedWeights& weights_;
+  std::set<std::string> have_weight_;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
-// Plan + prepared model -> a strongly typed ONNX model: Casts at the borders of regions, weights stored in their format,
-// QuantizeLinear / DequantizeLinear pairs around the inputs of quantized layers. Graph inputs and outputs keep their type.
+// Plan + prepared model -> a strongly typed ONNX model: Casts at the borders of regions, weights stored in their
+// format, QuantizeLinear / DequantizeLinear pairs around the inputs of quantized layers. Graph inputs and outputs keep
+// their type.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +14,19 @@ namespace vernier {
 
 struct TypedModel {
   Model model;
-  std::int64_t casts = 0;            // Cast nodes added
-  std::int64_t quantize_pairs = 0;   // QuantizeLinear / DequantizeLinear pairs added (weights count their DequantizeLinear)
-  std::int64_t weight_bytes = 0;     // of all initializers afterwards
-  std::vector<std::string> notes;    // layers that could not take their format and why
+  std::int64_t casts = 0;           // Cast nodes added
+  std::int64_t quantize_pairs = 0;  // pairs added; a weight counts with its DequantizeLinear alone
+  std::int64_t weight_bytes = 0;    // of all initializers afterwards
+  /// Layers that could not take their format and why; weights that overflow in it.
+  std::vector<std::string> notes;
 };
 
-/// Errors: Usage when `strict` and a layer cannot take its format (schema, opset, a missing range), saying why; otherwise
-/// such a layer stays in float32 and is listed in notes. The result passes the ONNX checker.
+/// New tensors are named after the old: `x.float16` (the name `x` stays with the float32 version, where one is needed),
+/// `x_quantized`, `x_dequantized`, `w.int8`, `w_scale`, `w_zero_point`.
+///
+/// Errors: Usage when `strict` and a layer cannot take its format (schema, a missing range), saying why; otherwise such
+/// a layer stays in float32 and is listed in notes. Internal when the opset is too low for the plan (prepare raises
+/// it). The result passes the ONNX checker.
 TypedModel lower_typed(const Model& prepared, const Plan& plan, bool strict);
 
 }  // namespace vernier

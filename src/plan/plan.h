@@ -2,8 +2,9 @@
 // and repair edit and that lowering reads. JSON on disk, readable and diffable.
 //
 // What a format means for a layer:
-//   float16, bfloat16:  inputs are rounded to the format, weights are stored in it, the output is rounded to it. A tensor
-//                       has the format of the layer that produces it; a consumer in a higher format reads it unchanged.
+//   float16, bfloat16:  inputs are rounded to the format, weights are stored in it, the output is rounded to it. A
+//                       tensor has the format of the layer that produces it; a consumer in a higher format reads it
+//                       unchanged.
 //   int8, uint8, float8: inputs and weights are quantized and dequantized with `tensors`; the output stays float.
 //   float32:            nothing.
 #pragma once

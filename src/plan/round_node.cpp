@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/text.h"
 #include "model/model.h"
 #include "vernier/error.h"
 
@@ -10,14 +11,17 @@ namespace vernier {
 onnx::NodeProto round_node(const std::string& input, const std::string& output, const QuantParams& params,
                            std::int64_t slot) {
   onnx::NodeProto node;
-  node.set_op_type("Round");
   node.set_domain(kDomain);
-  node.set_name("Round/" + output);
+  node.set_op_type("Round");
+  node.set_name(output + "_round");
   node.add_input(input);
   node.add_output(output);
   set_attribute(node, "format", std::string(format_name(params.format)));
-  set_attribute(node, "scale", params.scale);
-  set_attribute(node, "zero_point", std::vector<std::int64_t>(params.zero_point.begin(), params.zero_point.end()));
+  // An empty list is not written: ONNX Runtime cannot tell the type of an empty attribute.
+  if (!params.scale.empty()) set_attribute(node, "scale", params.scale);
+  if (!params.zero_point.empty()) {
+    set_attribute(node, "zero_point", std::vector<std::int64_t>(params.zero_point.begin(), params.zero_point.end()));
+  }
   set_attribute(node, "axis", static_cast<std::int64_t>(params.axis));
   set_attribute(node, "lowest_code", static_cast<std::int64_t>(params.lowest_code));
   set_attribute(node, "slot", slot);
@@ -26,10 +30,12 @@ onnx::NodeProto round_node(const std::string& input, const std::string& output, 
 
 QuantParams round_params(const onnx::NodeProto& node) {
   QuantParams params;
-  const onnx::AttributeProto* format = find_attribute(node, "format");
-  const auto parsed = format == nullptr ? std::nullopt : parse_format(format->s());
-  if (!parsed) throw Error(ErrorKind::Internal, fmt::format("node '{}' names no format", node.name()));
-  params.format = *parsed;
+  const onnx::AttributeProto* name = find_attribute(node, "format");
+  const std::optional<Format> format = name == nullptr ? std::nullopt : parse_format(name->s());
+  if (!format) {
+    throw Error(ErrorKind::Internal, fmt::format("Round node '{}' names no known format", printable(node.name())));
+  }
+  params.format = *format;
   if (const onnx::AttributeProto* scale = find_attribute(node, "scale")) {
     params.scale.assign(scale->floats().begin(), scale->floats().end());
   }

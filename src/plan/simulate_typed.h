@@ -1,6 +1,6 @@
 // A typed model (ours or anyone's: Casts, float16/bfloat16 tensors, Q/DQ) -> an equivalent float32 graph with `Round`
-// nodes, built only from what the *file* says, so that it runs on any ONNX Runtime provider with real rounding after each
-// node. This is the independent road to the numbers: it shares nothing with plan-driven lowering but Round itself.
+// nodes, built only from what the *file* says, so that it runs on any ONNX Runtime provider with real rounding after
+// each node. This is the independent road to the numbers: it shares nothing with plan-driven lowering but Round itself.
 #pragma once
 
 #include <map>

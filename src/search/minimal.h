@@ -24,9 +24,9 @@ struct MinimalOptions {
   /// Stop after this many oracle calls and return the best set so far (0: no limit).
   std::size_t max_trials = 0;
   /// Polled between trials: true stops the search with the best set so far (Ctrl-C).
-  std::function<bool()> stop;
+  std::function<bool()> stop = {};
   /// Called after each oracle call with the set and the answer: progress and journal.
-  std::function<void(const KeptSet&, const Trial&)> on_trial;
+  std::function<void(const KeptSet&, const Trial&)> on_trial = {};
 };
 
 /// Evidence that `kept` is 1-minimal: dropping any single item fails. No monotonicity is assumed: each set was tested.
@@ -41,11 +41,11 @@ struct Certificate {
 };
 
 enum class SearchEnd {
-  Certified,     // a passing set with a complete certificate
-  NothingNeeded, // all low passes
-  Impossible,    // all high fails: the metric, the data or the reference is the problem
-  Stopped,       // budget or Ctrl-C: `kept` passes but is not proven minimal
-  Unstable,      // the oracle contradicted itself
+  Certified,      // a passing set with a complete certificate
+  NothingNeeded,  // all low passes
+  Impossible,     // all high fails: the metric, the data or the reference is the problem
+  Stopped,        // budget or Ctrl-C: `kept` passes but is not proven minimal
+  Unstable,       // the oracle contradicted itself
 };
 
 struct MinimalResult {
@@ -53,16 +53,25 @@ struct MinimalResult {
   KeptSet kept;
   Trial all_high;
   Trial all_low;
-  Trial final_trial;             // of `kept`
+  Trial final_trial;  // of `kept`
   Certificate certificate;
-  std::size_t trials = 0;        // oracle calls, the two ends included
-  bool non_monotone = false;     // a superset of a passing set failed
-  double prediction_ratio = 0;   // measured / predicted damage at the last guided test: ranking quality, 1 is perfect
-  std::vector<std::string> notes;// what was assumed and what was observed, in words
+  std::size_t trials = 0;          // oracle calls, the two ends included
+  bool non_monotone = false;       // a superset of a passing set failed
+  double prediction_ratio = 0;     // measured / predicted damage at the last guided test: ranking quality, 1 is perfect
+  std::vector<std::string> notes;  // what was assumed and what was observed, in words
 };
 
-/// Finds a 1-minimal kept set.
-/// Calls: about |kept| + log2 of the prefix error + a few; never tests a set twice except to detect a flaky oracle.
+/// Finds a 1-minimal kept set: it passes, and fails without any single one of its items. Not the smallest such set: its
+/// size depends on the ranking (diffuse damage, predictions off by a factor of e: about 1.4 times the smallest).
+///
+/// Calls:  both ends, |kept| + 1 for the proof, log2 of the prefix error, and repeats of what late removals undo.
+///         On toy networks (bench/search_toys.cpp) |kept| + 2 beyond the ends when few items break the limit.
+///         A set is asked twice only after a contradiction, to tell a flaky oracle from one that is not monotone.
+/// Edges:  Invalid, TimedOut and Unstable count as failed. Damages may be NaN, bounds or +inf: the search then goes by
+///         verdicts alone, in more calls. No items: one call decides between NothingNeeded and Impossible.
+///         Stopped before anything was asked: all items, with an Invalid final trial.
+/// Errors: Internal if a predicted damage is NaN or negative, or a cost is not positive and finite. What the oracle
+///         throws passes through.
 /// Source: guided prefix and trimming after Zeller & Hildebrandt 2002 (ddmin) and Junker 2004 (QuickXplain).
 MinimalResult search_minimal(const std::vector<SearchItem>& items, const Oracle& oracle, const MinimalOptions& options);
 

@@ -25,7 +25,7 @@ struct Trial {
   double damage = std::numeric_limits<double>::quiet_NaN();
   /// The verdict was certain before all samples were run (the noise so far exceeds the whole allowance).
   bool stopped_early = false;
-  std::string why;
+  std::string why = {};
 };
 
 /// Judges "these items high, all others low" on the full sample set.

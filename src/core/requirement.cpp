@@ -1,0 +1,72 @@
+#include "vernier/requirement.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+struct MetricRow {
+  Metric metric;
+  std::string_view option;
+  std::string_view unit;
+};
+
+constexpr std::array<MetricRow, 5> kMetrics{{
+    {Metric::MinSqnrDb, "--min-sqnr", "dB"},
+    {Metric::MaxAbsError, "--max-abs-error", ""},
+    {Metric::MaxMse, "--max-mse", ""},
+    {Metric::MinCosine, "--min-cosine", ""},
+    {Metric::MinTop1Agreement, "--min-top1-agreement", ""},
+}};
+
+const MetricRow& row_of(Metric metric) {
+  return *std::find_if(kMetrics.begin(), kMetrics.end(), [&](const MetricRow& row) { return row.metric == metric; });
+}
+
+}  // namespace
+
+std::optional<double> Requirement::limit_for(const std::string& output) const {
+  std::optional<double> general;
+  for (const Limit& limit : limits) {
+    if (limit.output == output) return limit.value;
+    if (limit.output.empty()) general = limit.value;
+  }
+  return general;
+}
+
+const std::vector<Metric>& all_metrics() {
+  static const std::vector<Metric> metrics = [] {
+    std::vector<Metric> listed;
+    for (const MetricRow& row : kMetrics) listed.push_back(row.metric);
+    return listed;
+  }();
+  return metrics;
+}
+
+std::string_view metric_option(Metric metric) { return row_of(metric).option; }
+std::string_view metric_unit(Metric metric) { return row_of(metric).unit; }
+
+Limit parse_limit(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  Limit limit;
+  if (colon != std::string::npos) limit.output = text.substr(0, colon);
+  const std::string number = colon == std::string::npos ? text : text.substr(colon + 1);
+  std::size_t used = 0;
+  try {
+    limit.value = std::stod(number, &used);
+  } catch (const std::exception&) {
+    used = 0;
+  }
+  if (used == 0 || used != number.size() || !std::isfinite(limit.value)) {
+    throw Error(ErrorKind::Usage, fmt::format("'{}' is not a limit: a number or OUTPUT:number is wanted", text));
+  }
+  return limit;
+}
+
+}  // namespace vernier

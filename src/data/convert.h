@@ -1,0 +1,27 @@
+// Turning the element type found in a file into the one that an input wants. Only conversions that keep every value are
+// made, and float64 -> float32, because NumPy computes in float64 unless told otherwise.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "vernier/tensor.h"
+
+namespace vernier {
+
+/// IEEE binary16 bits of `value`, round to nearest even; overflow gives infinity, NaN stays NaN.
+std::uint16_t float16_bits(double value);
+/// The float32 that `bits` of binary16 stand for; exact.
+float float16_value(std::uint16_t bits);
+/// bfloat16 bits of `value`, round to nearest even; overflow gives infinity, NaN stays NaN.
+std::uint16_t bfloat16_bits(float value);
+
+/// True for the same type, float64 | float16 | uint8 -> float32, and int32 <-> int64.
+bool convertible(Dtype from, Dtype to);
+
+/// `found` as `to`; shares the bytes when nothing has to change, copies otherwise (also when they are not aligned).
+/// Errors: Input, starting with `where`, when an int64 does not fit into int32. Internal when not convertible().
+/// Cost: one pass at most.
+Tensor convert(const Tensor& found, Dtype to, const std::string& where);
+
+}  // namespace vernier

@@ -1,0 +1,48 @@
+#include "data/mapped_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "core/text.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+[[noreturn]] void fail(const std::filesystem::path& path, const std::string& why) {
+  throw Error(ErrorKind::Input, fmt::format("{}: {}", printable(path.string()), why));
+}
+
+// Closes on every way out; the mapping stays valid without the descriptor.
+struct Descriptor {
+  int fd;
+  ~Descriptor() {
+    if (fd >= 0) ::close(fd);
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& path) {
+  // Non-blocking: opening a pipe that nobody writes to must not hang before it is refused below.
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+  if (file.fd < 0) fail(path, fmt::format("cannot be read: {}", std::strerror(errno)));
+  struct stat info {};
+  if (::fstat(file.fd, &info) != 0) fail(path, fmt::format("cannot be read: {}", std::strerror(errno)));
+  if (!S_ISREG(info.st_mode)) fail(path, "is not a regular file");
+  if (info.st_size == 0) fail(path, "is empty");
+  const auto size = static_cast<std::size_t>(info.st_size);
+  void* first = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd, 0);
+  if (first == MAP_FAILED) fail(path, fmt::format("cannot be mapped: {}", std::strerror(errno)));
+  return std::shared_ptr<const MappedFile>(new MappedFile(static_cast<const std::byte*>(first), size));
+}
+
+MappedFile::~MappedFile() { ::munmap(const_cast<std::byte*>(first_), size_); }
+
+}  // namespace vernier

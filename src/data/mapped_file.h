@@ -1,0 +1,29 @@
+// A file mapped read-only into memory: its pages come and go with the system's cache, so a large file costs no memory
+// of ours. Not for files that another program truncates meanwhile: reading a page that is gone ends the process.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <span>
+
+namespace vernier {
+
+class MappedFile {
+ public:
+  /// Errors: Input when `path` is no regular file, cannot be read, or is empty.
+  static std::shared_ptr<const MappedFile> open(const std::filesystem::path& path);
+
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile();
+
+  std::span<const std::byte> bytes() const noexcept { return {first_, size_}; }
+
+ private:
+  MappedFile(const std::byte* first, std::size_t size) : first_(first), size_(size) {}
+  const std::byte* first_;
+  std::size_t size_;
+};
+
+}  // namespace vernier

@@ -1,0 +1,38 @@
+// The header of a NumPy .npy array, versions 1 to 3: what numpy.save writes for numbers. Little-endian C order only;
+// object arrays (pickles), structured types and strings are refused.
+// Source: numpy.lib.format, "Format Version 1.0" to "3.0".
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "vernier/tensor.h"
+
+namespace vernier {
+
+struct NpyHeader {
+  Dtype dtype = Dtype::Undefined;
+  Shape shape;
+  std::size_t data_offset = 0;  // from the start of the file
+  std::size_t data_bytes = 0;
+};
+
+/// Bytes that npy_header_size() looks at.
+inline constexpr std::size_t kNpyPreamble = 12;
+
+/// Size of the whole header (preamble and dictionary) of the array that starts with `start`.
+/// Errors: Input when it is no .npy, is cut short, or its header is over 64 KiB. `where` starts the message.
+std::size_t npy_header_size(std::span<const std::byte> start, const std::string& where);
+
+/// Reads the header; `start` must hold npy_header_size() bytes at least, and may hold the data too. Whether the data
+/// is all there is the caller's to check: data_offset + data_bytes.
+/// Errors: Input, naming what is not supported and the numpy call that fixes it.
+NpyHeader parse_npy_header(std::span<const std::byte> start, const std::string& where);
+
+/// The array in `file`, which must be exactly one .npy. The tensor shares `owner`.
+/// Errors: Input, as above, and when the file's size is not what its header says.
+Tensor read_npy(std::span<const std::byte> file, const std::shared_ptr<const void>& owner, const std::string& where);
+
+}  // namespace vernier

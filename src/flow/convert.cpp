@@ -1,0 +1,97 @@
+// A float model and a plan (a file, or made from the precision options) -> a typed ONNX model.
+
+#include <fmt/format.h>
+
+#include "compare/reference.h"
+#include "core/file.h"
+#include "core/text.h"
+#include "flow/setup.h"
+#include "plan/lower_typed.h"
+#include "plan/scheme.h"
+#include "engine/ort/runtime.h"
+#include "vernier/error.h"
+#include "vernier/jobs.h"
+
+namespace vernier {
+namespace {
+
+Plan read_plan(const ConvertOptions& options) {
+  Plan plan = plan_from_json(read_text(options.plan), options.plan.string());
+  const Model model = read_model(options.model);
+  if (!plan.model_sha256.empty() && plan.model_sha256 != model.sha256) {
+    throw Error(ErrorKind::Input,
+                fmt::format("{}: the plan was made for another model ({}, sha256 {}...), {} has {}...",
+                            options.plan.string(), printable(plan.model_file), plan.model_sha256.substr(0, 12),
+                            options.model.string(), model.sha256.substr(0, 12)));
+  }
+  return plan;
+}
+
+void check_plan_names(const Plan& plan, const std::vector<Layer>& layers, const std::string& where) {
+  std::vector<std::string> names;
+  for (const Layer& layer : layers) names.push_back(layer.name);
+  for (const PlannedLayer& layer : plan.layers) {
+    if (std::find(names.begin(), names.end(), layer.name) != names.end()) continue;
+    throw Error(ErrorKind::Input, fmt::format("{}: the model has no layer '{}'", where, printable(layer.name)),
+                "nearest: " + list_some(nearest_names(layer.name, names)));
+  }
+}
+
+/// The plan from options; formats with scales are calibrated on the samples given.
+Plan make_plan(const ConvertOptions& options, const Model& model, const std::vector<Layer>& layers,
+               const JobSinks& sinks, ConvertResult& result) {
+  AssignedFormats assigned = assign_formats(model, layers, options.precision);
+  for (const std::string& text : assigned.warnings) result.notes.push_back(text);
+  Plan plan = std::move(assigned.plan);
+  const std::set<std::string> tensors = tensors_to_calibrate(layers, plan);
+  if (tensors.empty()) return plan;
+  MeasureOptions measure = options.measure;
+  if (measure.calibration_data) measure.data = *measure.calibration_data;
+  std::set<Format> formats(options.precision.low.begin(), options.precision.low.end());
+  Loaded loaded = load(options.model, formats, measure, sinks, default_opset(model.proto));
+  for (const std::string& text : loaded.warnings) result.notes.push_back(text);
+  const Reference reference = run_reference(loaded.subject, tensors);
+  for (std::string& text : calibrate_plan(plan, loaded.subject.model, layers, reference.ranges)) {
+    result.notes.push_back(std::move(text));
+  }
+  return plan;
+}
+
+}  // namespace
+
+ConvertResult convert(const ConvertOptions& options, const JobSinks& sinks) {
+  ConvertResult result;
+  std::optional<Plan> given;
+  if (!options.plan.empty()) given = read_plan(options);
+  if (!given && options.precision.low.empty() && options.precision.layer_precisions.empty() &&
+      options.precision.high == Format::Float32) {
+    throw Error(ErrorKind::Usage, "no precision was chosen", "give --plan FILE, or --int8, --fp16, --bf16, --fp8");
+  }
+  PrepareOptions prepare_options;
+  prepare_options.formats.insert(options.precision.high);
+  for (const Format format : options.precision.low) prepare_options.formats.insert(format);
+  for (const auto& [pattern, format] : options.precision.layer_precisions) prepare_options.formats.insert(format);
+  if (given) {
+    prepare_options.formats.clear();
+    for (const PlannedLayer& layer : given->layers) prepare_options.formats.insert(layer.format);
+  }
+  const auto runtime = Runtime::load();
+  const Prepared prepared = prepare(read_model(options.model), prepare_options, evaluator(runtime));
+  for (const PrepareNote& note : prepared.notes) result.notes.push_back(note.text);
+  const std::vector<Layer> layers = find_layers(prepared.model);
+  if (given) check_plan_names(*given, layers, options.plan.string());
+  const Plan plan = given ? *given : make_plan(options, prepared.model, layers, sinks, result);
+  result.scheme = plan.scheme;
+  for (const PlannedLayer& layer : plan.layers) ++result.layers_by_format[std::string(format_name(layer.format))];
+
+  TypedModel typed = lower_typed(prepared.model, plan, options.precision.constraints == "obey");
+  write_model(typed.model, options.output, {options.external_data});
+  result.typed.file = options.output.string();
+  result.typed.casts = typed.casts;
+  result.typed.quantize_pairs = typed.quantize_pairs;
+  result.typed.weight_bytes = typed.weight_bytes;
+  result.typed.notes = typed.notes;
+  return result;
+}
+
+}  // namespace vernier

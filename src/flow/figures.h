@@ -1,0 +1,25 @@
+// From measured sums to the figures of a report.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "compare/requirement.h"
+#include "vernier/report.h"
+
+namespace vernier {
+
+RunFigures figures_of(const std::vector<std::string>& judged, const std::map<std::string, OutputStats>& stats,
+                      const Requirement* requirement);
+
+/// Noise power over signal power, the largest of the outputs: what single effects are ranked by without a requirement.
+double noise_share(const std::map<std::string, OutputStats>& stats);
+
+/// Largest damage over the judged outputs that have a limit; noise_share when there is no requirement.
+double damage_of_all(const std::map<std::string, OutputStats>& stats, const Requirement* requirement);
+
+/// 10*log10(1/ratio) with the edges of sqnr_db.
+double db_of(double noise_ratio);
+
+}  // namespace vernier

@@ -1,0 +1,177 @@
+#include "flow/setup.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "core/parallel.h"
+#include "core/text.h"
+#include "engine/ort/runtime.h"
+#include "flow/figures.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+/// Valid indices of integer inputs that a Gather looks something up with: random data must stay within them.
+void find_index_limits(const Model& model, std::vector<InputInfo>& inputs) {
+  for (const onnx::NodeProto& node : model.proto.graph().node()) {
+    if (node.op_type() != "Gather" || node.input_size() < 2) continue;
+    const std::optional<Tensor> table = initializer(model, node.input(0));
+    if (!table || table->shape().empty()) continue;
+    const std::int64_t axis = attribute_int(node, "axis", 0);
+    const auto rank = static_cast<std::int64_t>(table->shape().size());
+    if (axis < -rank || axis >= rank) continue;
+    for (InputInfo& input : inputs) {
+      if (input.name == node.input(1)) {
+        input.index_limit = table->shape()[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)];
+      }
+    }
+  }
+}
+
+std::vector<std::string> judged_outputs(const Model& model, const MeasureOptions& options) {
+  std::vector<std::string> floats;
+  for (const InputInfo& output : model_outputs(model)) {
+    const bool state = std::any_of(options.carries.begin(), options.carries.end(),
+                                   [&](const auto& carry) { return carry.first == output.name; });
+    if (output.dtype == Dtype::Float32 && !state) floats.push_back(output.name);
+  }
+  if (floats.empty()) throw Error(ErrorKind::Input, "the model has no float output that could be judged");
+  if (options.outputs.empty()) return floats;
+  std::vector<std::string> chosen;
+  for (const std::string& pattern : options.outputs) {
+    const std::size_t before = chosen.size();
+    for (const std::string& name : floats) {
+      if (name == pattern || wildcard_match(pattern, name)) chosen.push_back(name);
+    }
+    if (chosen.size() == before) {
+      throw Error(ErrorKind::Usage, fmt::format("--outputs: no float output is named '{}'", printable(pattern)),
+                  "the outputs are: " + list_some(floats));
+    }
+  }
+  std::vector<std::string> ordered;
+  for (const std::string& name : floats) {
+    if (std::find(chosen.begin(), chosen.end(), name) != chosen.end()) ordered.push_back(name);
+  }
+  return ordered;
+}
+
+void check_carries(const Model& model, const std::vector<std::pair<std::string, std::string>>& carries) {
+  const auto has = [](const std::vector<InputInfo>& infos, const std::string& name) {
+    return std::any_of(infos.begin(), infos.end(), [&](const InputInfo& info) { return info.name == name; });
+  };
+  for (const auto& [output, input] : carries) {
+    if (!has(model_outputs(model), output)) {
+      throw Error(ErrorKind::Usage, fmt::format("--carry: the model has no output '{}'", printable(output)));
+    }
+    if (!has(model_inputs(model), input)) {
+      throw Error(ErrorKind::Usage, fmt::format("--carry: the model has no input '{}'", printable(input)));
+    }
+  }
+}
+
+void check_requirement(const Subject& subject, const std::optional<Requirement>& requirement) {
+  if (!requirement) return;
+  for (const Limit& limit : requirement->limits) {
+    if (limit.output.empty()) continue;
+    if (std::find(subject.judged.begin(), subject.judged.end(), limit.output) == subject.judged.end()) {
+      throw Error(ErrorKind::Usage, fmt::format("{}: '{}' is not a judged output", metric_option(requirement->metric),
+                                                printable(limit.output)),
+                  "judged are: " + list_some(subject.judged));
+    }
+  }
+}
+
+}  // namespace
+
+Evaluator evaluator(const std::shared_ptr<const Runtime>& runtime) {
+  return [runtime](const Model& model, const Sample& inputs) { return evaluate_exactly(runtime, model, inputs); };
+}
+
+Progress progress_of(const JobSinks& sinks) {
+  return [sinks](const std::string& phase, std::size_t done, std::size_t total) {
+    if (sinks.interrupted && sinks.interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
+    if (sinks.progress) sinks.progress(phase, done, total);
+  };
+}
+
+std::unique_ptr<SampleSource> open_for(const Model& model, const SourceOptions& source,
+                                       const std::vector<std::pair<std::string, std::string>>& carries) {
+  std::vector<InputInfo> inputs = model_inputs(model);
+  find_index_limits(model, inputs);
+  SourceOptions options = source;
+  for (const auto& [output, input] : carries) options.carried.push_back(input);
+  return open_samples(options, inputs);
+}
+
+Loaded load(const std::filesystem::path& path, const std::set<Format>& formats, const MeasureOptions& options,
+            const JobSinks& sinks, int min_opset) {
+  Loaded loaded;
+  loaded.original = read_model(path);
+  check_carries(loaded.original, options.carries);
+  loaded.subject.runtime = Runtime::load();
+  loaded.samples = open_for(loaded.original, options.data, options.carries);
+
+  PrepareOptions prepare_options;
+  prepare_options.formats = formats;
+  prepare_options.inline_ifs = true;
+  prepare_options.min_opset = min_opset;
+  for (std::size_t i = 0; i < std::min<std::size_t>(2, loaded.samples->size()); ++i) {
+    prepare_options.samples.push_back(loaded.samples->at(i));
+  }
+  Prepared prepared = prepare(loaded.original, prepare_options, evaluator(loaded.subject.runtime));
+  for (const PrepareNote& note : prepared.notes) {
+    loaded.notes.push_back(note.text);
+    if (note.step == "inline_ifs") loaded.inlined_ifs = true;
+  }
+
+  Subject& subject = loaded.subject;
+  subject.model = std::move(prepared.model);
+  subject.layers = find_layers(subject.model);
+  subject.samples = loaded.samples.get();
+  for (const auto& [output, input] : options.carries) subject.carries.push_back({output, input});
+  subject.judged = judged_outputs(subject.model, options);
+  subject.threads = options.threads == 0 ? usable_cores() : options.threads;
+  subject.progress = progress_of(sinks);
+  check_requirement(subject, options.requirement);
+  if (loaded.samples->is_random()) {
+    loaded.warnings.push_back("the inputs are random numbers: figures say little about real data (give --data)");
+  }
+  if (loaded.samples->size() == 0) throw Error(ErrorKind::Input, "zero samples: nothing can be measured");
+  return loaded;
+}
+
+RunFigures prove_prepared(const Loaded& loaded) {
+  const Subject& subject = loaded.subject;
+  const Sample sample = loaded.samples->at(0);
+  std::map<std::string, OutputStats> stats;
+  const auto outputs_of = [&](const Model& model) {
+    std::map<std::string, Tensor> outputs;
+    const std::vector<Tensor> values = evaluate_exactly(subject.runtime, model, sample);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      outputs[model.proto.graph().output(static_cast<int>(i)).name()] = values[i];
+    }
+    return outputs;
+  };
+  const auto before = outputs_of(loaded.original);
+  const auto after = outputs_of(subject.model);
+  for (const std::string& name : subject.judged) stats[name].add_sample(0, before.at(name), after.at(name));
+  return figures_of(subject.judged, stats, nullptr);
+}
+
+std::string machine_text() {
+  std::ifstream info("/proc/cpuinfo");
+  std::string line;
+  std::string model = "unknown CPU";
+  while (std::getline(info, line)) {
+    if (line.starts_with("model name")) {
+      model = line.substr(line.find(':') + 2);
+      break;
+    }
+  }
+  return fmt::format("{}, {} usable cores", model, usable_cores());
+}
+
+}  // namespace vernier

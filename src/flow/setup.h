@@ -1,0 +1,46 @@
+// The beginning that all jobs share: read, prepare, open the samples, and decide what is judged.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "compare/subject.h"
+#include "model/prepare.h"
+#include "vernier/jobs.h"
+#include "vernier/report.h"
+
+namespace vernier {
+
+struct Loaded {
+  Model original;
+  std::unique_ptr<SampleSource> samples;
+  Subject subject;  // its samples point to the ones here
+  bool inlined_ifs = false;
+  std::vector<std::string> warnings;
+  std::vector<std::string> notes;
+};
+
+/// Reads and prepares `path` for the formats given, and opens the samples.
+/// Errors: whatever reading, preparing or opening refuses.
+Loaded load(const std::filesystem::path& path, const std::set<Format>& formats, const MeasureOptions& options,
+            const JobSinks& sinks, int min_opset = 0);
+
+/// Opens one source for the model's inputs (calibration data are opened beside the evaluation data).
+std::unique_ptr<SampleSource> open_for(const Model& model, const SourceOptions& source,
+                                       const std::vector<std::pair<std::string, std::string>>& carries);
+
+/// The engine's evaluator, for prepare().
+Evaluator evaluator(const std::shared_ptr<const Runtime>& runtime);
+
+/// Runs the original file and the prepared model on the first sample, optimizations off, and says how they differ.
+RunFigures prove_prepared(const Loaded& loaded);
+
+/// Turns a job's sinks into the progress of a subject: throws Error{Interrupted} when the user asked to stop.
+Progress progress_of(const JobSinks& sinks);
+
+/// CPU model and usable cores, for the record.
+std::string machine_text();
+
+}  // namespace vernier

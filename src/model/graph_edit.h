@@ -1,0 +1,50 @@
+// The few graph operations that every rewrite needs: who reads a tensor, redirect its readers, drop nodes. Tensor names
+// are unique over a model and its subgraphs (read_model sees to it), so a name alone says which tensor is meant.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "model/model.h"
+
+namespace vernier {
+
+/// How often each tensor is read: by nodes of any graph, and once for each graph output that bears its name.
+std::map<std::string, int> count_readers(const Model& model);
+
+/// Names of the outputs of the main graph and of all bodies.
+std::set<std::string> all_graph_outputs(const Model& model);
+
+/// Names of the initializers of all graphs, dense ones only.
+std::set<std::string> initializer_names(const Model& model);
+
+/// The graph whose initializer bears that name; null when there is none.
+onnx::GraphProto* owner_of_initializer(Model& model, const std::string& name);
+
+/// Lets all readers of `from` in `graph` and its bodies read `to`, body outputs included.
+void rename_reads(onnx::GraphProto& graph, const std::string& from, const std::string& to);
+
+/// Removes the nodes for which `unwanted` holds; the others keep their order.
+void remove_nodes(onnx::GraphProto& graph, const std::function<bool(const onnx::NodeProto&)>& unwanted);
+
+/// Puts `replacement` in the place of node `index`.
+void replace_node(onnx::GraphProto& graph, int index, std::vector<onnx::NodeProto> replacement);
+
+/// Removes initializers that nothing reads, and annotations of tensors that no longer exist.
+void remove_leftovers(Model& model);
+
+/// A copy whose outputs are `wanted` (tensors of the main graph) and whose main graph holds only what they need. Inputs
+/// stay as they are, so that the same samples fit.
+Model cut(const Model& model, const std::vector<std::string>& wanted, const std::map<std::string, ValueType>& types);
+
+/// Asserts our own rewrites: each read tensor is produced before, no tensor twice, node names unique.
+/// Errors: Internal, naming step, node and tensor.
+void verify_structure(const Model& model, const std::string& step);
+
+/// Calls `visit` for the bodies directly inside `node`.
+void for_each_body(const onnx::NodeProto& node, const std::function<void(const onnx::GraphProto&)>& visit);
+
+}  // namespace vernier

@@ -1,0 +1,49 @@
+#include <fmt/format.h>
+
+#include "core/text.h"
+#include "model/layers.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+const onnx::NodeProto& node_of(const Model& model, const Layer& layer) {
+  const onnx::NodeProto* found = nullptr;
+  for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
+    for (const onnx::NodeProto& node : graph.node()) {
+      if (node.name() == layer.name) found = &node;
+    }
+  });
+  if (found == nullptr) {
+    throw Error(ErrorKind::Internal, fmt::format("the model has no node '{}'", printable(layer.name)));
+  }
+  return *found;
+}
+
+}  // namespace
+
+std::int64_t multiply_accumulates(const Model& model, const Layer& layer, const std::map<std::string, Shape>& shapes) {
+  if (!layer.weighted) return 0;
+  const onnx::NodeProto& node = node_of(model, layer);
+  const auto shape_of = [&](const std::string& name) {
+    const auto seen = shapes.find(name);
+    if (seen != shapes.end()) return seen->second;
+    if (const std::optional<Tensor> value = initializer(model, name)) return value->shape();
+    throw Error(ErrorKind::Internal,
+                fmt::format("layer '{}': no shape of tensor '{}'", printable(layer.name), printable(name)));
+  };
+  const Shape left = shape_of(node.input(0));
+  const Shape right = shape_of(node.input(1));
+  if (layer.op_type == "Conv" || layer.op_type == "ConvTranspose") {
+    // Weights [out, in / groups, kernel] and [in, out / groups, kernel]: each output (each input) element meets one slice.
+    const Shape slice(right.begin() + std::min<std::ptrdiff_t>(1, std::ssize(right)), right.end());
+    const Shape whole = layer.op_type == "Conv" ? shape_of(node.output(0)) : left;
+    return element_count(whole) * element_count(slice);
+  }
+  const std::int64_t outputs = element_count(shape_of(node.output(0)));
+  if (left.empty()) return 0;
+  const bool first = layer.op_type == "Gemm" && attribute_int(node, "transA", 0) != 0;
+  return outputs * (first ? left.front() : left.back());
+}
+
+}  // namespace vernier

@@ -1,0 +1,72 @@
+#include <fmt/format.h>
+
+#include "model/graph_edit.h"
+#include "model/passes/pass.h"
+
+namespace vernier::passes {
+namespace {
+
+/// The value of a Constant; nullopt for strings and sparse tensors, which stay nodes.
+std::optional<Tensor> value_of(const onnx::NodeProto& node) {
+  for (const onnx::AttributeProto& attribute : node.attribute()) {
+    if (attribute.name() == "value" && attribute.t().data_type() != onnx::TensorProto::STRING) {
+      return tensor_of(attribute.t());
+    }
+    if (attribute.name() == "value_float") return Tensor::of({}, std::vector<float>{attribute.f()});
+    if (attribute.name() == "value_int") return Tensor::of_int64({}, std::vector<std::int64_t>{attribute.i()});
+    if (attribute.name() == "value_floats") {
+      return Tensor::of({attribute.floats_size()}, {attribute.floats().data(), static_cast<std::size_t>(attribute.floats_size())});
+    }
+    if (attribute.name() == "value_ints") {
+      const std::vector<std::int64_t> values(attribute.ints().begin(), attribute.ints().end());
+      return Tensor::of_int64({attribute.ints_size()}, values);
+    }
+  }
+  return std::nullopt;
+}
+
+bool is_default_op(const onnx::NodeProto& node, const char* op_type) {
+  return node.op_type() == op_type && (node.domain().empty() || node.domain() == "ai.onnx");
+}
+
+}  // namespace
+
+Outcome constants_to_initializers(Model& model, const Context&) {
+  const std::set<std::string> outputs = all_graph_outputs(model);
+  int constants = 0;
+  for_each_graph(*model.proto.mutable_graph(), [&](onnx::GraphProto& graph) {
+    std::set<std::string> moved;
+    for (const onnx::NodeProto& node : graph.node()) {
+      if (!is_default_op(node, "Constant") || node.output_size() != 1 || outputs.contains(node.output(0))) continue;
+      const std::optional<Tensor> value = value_of(node);
+      if (!value) continue;
+      set_initializer(model, graph, node.output(0), *value);
+      moved.insert(node.name());
+    }
+    constants += static_cast<int>(moved.size());
+    remove_nodes(graph, [&](const onnx::NodeProto& node) { return moved.contains(node.name()); });
+  });
+
+  // Parents come first and nodes are sorted, so that a chain of Identities collapses in one walk.
+  const std::set<std::string> initializers = initializer_names(model);
+  int identities = 0;
+  for_each_graph(*model.proto.mutable_graph(), [&](onnx::GraphProto& graph) {
+    std::set<std::string> gone;
+    for (int i = 0; i < graph.node_size(); ++i) {
+      const onnx::NodeProto node = graph.node(i);
+      if (!is_default_op(node, "Identity") || node.input_size() != 1 || node.output_size() != 1) continue;
+      if (!initializers.contains(node.input(0)) || outputs.contains(node.output(0))) continue;
+      rename_reads(graph, node.output(0), node.input(0));
+      gone.insert(node.name());
+    }
+    identities += static_cast<int>(gone.size());
+    remove_nodes(graph, [&](const onnx::NodeProto& node) { return gone.contains(node.name()); });
+  });
+
+  Outcome outcome;
+  if (constants > 0) outcome.notes.push_back(fmt::format("{} Constant nodes became initializers", constants));
+  if (identities > 0) outcome.notes.push_back(fmt::format("{} Identity nodes of initializers removed", identities));
+  return outcome;
+}
+
+}  // namespace vernier::passes

@@ -1,0 +1,183 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "model/graph_edit.h"
+#include "model/passes/pass.h"
+
+namespace vernier::passes {
+namespace {
+
+bool is_default_domain(const onnx::NodeProto& node) { return node.domain().empty() || node.domain() == "ai.onnx"; }
+
+std::string input_of(const onnx::NodeProto& node, int index) {
+  return index < node.input_size() ? node.input(index) : std::string();
+}
+
+std::optional<Tensor> float_initializer(const Model& model, const std::string& name) {
+  if (name.empty()) return std::nullopt;
+  std::optional<Tensor> value = initializer(model, name);
+  if (value && value->dtype() != Dtype::Float32) return std::nullopt;
+  return value;
+}
+
+/// Per channel: BatchNormalization(x) = factor * x + offset.
+struct Affine {
+  std::vector<double> factor;
+  std::vector<double> offset;
+};
+
+std::optional<Affine> affine_of(const Model& model, const onnx::NodeProto& norm, int opset) {
+  if (attribute_int(norm, "training_mode", 0) != 0 || attribute_int(norm, "spatial", 1) != 1) return std::nullopt;
+  if (opset < 7 && attribute_int(norm, "is_test", 0) == 0) return std::nullopt;
+  for (int i = 1; i < norm.output_size(); ++i) {
+    if (!norm.output(i).empty()) return std::nullopt;
+  }
+  const std::optional<Tensor> scale = float_initializer(model, input_of(norm, 1));
+  const std::optional<Tensor> bias = float_initializer(model, input_of(norm, 2));
+  const std::optional<Tensor> mean = float_initializer(model, input_of(norm, 3));
+  const std::optional<Tensor> variance = float_initializer(model, input_of(norm, 4));
+  if (!scale || !bias || !mean || !variance) return std::nullopt;
+  if (bias->count() != scale->count() || mean->count() != scale->count() || variance->count() != scale->count()) {
+    return std::nullopt;
+  }
+  const onnx::AttributeProto* epsilon = find_attribute(norm, "epsilon");
+  const double eps = epsilon == nullptr ? 1e-5F : epsilon->f();
+  Affine affine;
+  for (std::size_t c = 0; c < scale->floats().size(); ++c) {
+    const double factor = scale->floats()[c] / std::sqrt(static_cast<double>(variance->floats()[c]) + eps);
+    affine.factor.push_back(factor);
+    affine.offset.push_back(bias->floats()[c] - mean->floats()[c] * factor);
+  }
+  return affine;
+}
+
+/// Which output channel each weight element belongs to: `inner` elements in a row share one, channels repeat every
+/// `channels * inner` elements, and ConvTranspose adds `group_size` for each block of input channels of a group.
+struct ChannelMap {
+  std::size_t channels = 0;  // of the output
+  std::size_t per_group = 0;
+  std::size_t inner = 1;
+  std::size_t block = 0;  // elements of one group; the channels of the next begin behind it
+
+  std::size_t channel(std::size_t element) const {
+    return element / block * per_group + element / inner % per_group;
+  }
+};
+
+std::optional<ChannelMap> channel_map(const onnx::NodeProto& layer, const Shape& weight) {
+  const auto dim = [&](std::size_t i) { return static_cast<std::size_t>(weight[i]); };
+  ChannelMap map;
+  if (layer.op_type() == "Gemm") {
+    if (weight.size() != 2) return std::nullopt;
+    const bool transposed = attribute_int(layer, "transB", 0) != 0;
+    map.channels = map.per_group = dim(transposed ? 0 : 1);
+    map.inner = transposed ? dim(1) : 1;
+    map.block = dim(0) * dim(1);
+  } else {
+    if (weight.size() < 3) return std::nullopt;
+    for (std::size_t i = 2; i < weight.size(); ++i) map.inner *= dim(i);
+    const auto groups = static_cast<std::size_t>(attribute_int(layer, "group", 1));
+    if (layer.op_type() == "Conv") {
+      map.channels = map.per_group = dim(0);
+      map.inner *= dim(1);
+      map.block = map.channels * map.inner;
+    } else {  // ConvTranspose: [in, out / groups, kernel]
+      if (groups == 0 || dim(0) % groups != 0) return std::nullopt;
+      map.per_group = dim(1);
+      map.channels = map.per_group * groups;
+      map.block = dim(0) / groups * map.per_group * map.inner;
+    }
+  }
+  if (map.block == 0 || map.inner == 0) return std::nullopt;
+  return map;
+}
+
+/// The bias as the layer adds it, one value a channel; nullopt when it cannot be written so.
+std::optional<std::vector<double>> bias_of(const Model& model, const onnx::NodeProto& layer, std::size_t channels) {
+  const std::string name = input_of(layer, 2);
+  if (name.empty()) return std::vector<double>(channels, 0.0);
+  const std::optional<Tensor> bias = float_initializer(model, name);
+  if (!bias) return std::nullopt;
+  const auto count = static_cast<std::size_t>(bias->count());
+  const bool per_channel = count == channels && (bias->shape().empty() || bias->shape().back() == bias->count());
+  if (!per_channel && count != 1) return std::nullopt;
+  const onnx::AttributeProto* beta = find_attribute(layer, "beta");
+  const double factor = beta == nullptr ? 1.0 : beta->f();
+  std::vector<double> values(channels);
+  for (std::size_t c = 0; c < channels; ++c) values[c] = factor * bias->floats()[count == 1 ? 0 : c];
+  return values;
+}
+
+/// Gives input `index` of `layer` the value: under the old name when nobody else reads it, else under a new one.
+void replace_parameter(Model& model, onnx::GraphProto& graph, onnx::NodeProto& layer, int index, const Tensor& value,
+                       const std::map<std::string, int>& readers) {
+  const std::string old = input_of(layer, index);
+  if (!old.empty() && readers.at(old) == 1) {
+    set_initializer(model, *owner_of_initializer(model, old), old, value);
+    return;
+  }
+  const std::string wanted = layer.name() + (index == 1 ? ".weight" : ".bias");
+  const std::string fresh = NamePool(model).unique(old.empty() ? wanted : old);
+  set_initializer(model, graph, fresh, value);
+  while (layer.input_size() <= index) layer.add_input("");
+  layer.set_input(index, fresh);
+}
+
+bool fold_into(Model& model, onnx::GraphProto& graph, onnx::NodeProto& layer, const onnx::NodeProto& norm,
+               const std::map<std::string, int>& readers) {
+  const std::optional<Affine> affine = affine_of(model, norm, default_opset(model.proto));
+  const std::optional<Tensor> weight = float_initializer(model, input_of(layer, 1));
+  if (!affine || !weight) return false;
+  const std::optional<ChannelMap> map = channel_map(layer, weight->shape());
+  if (!map || map->channels != affine->factor.size()) return false;
+  const std::optional<std::vector<double>> bias = bias_of(model, layer, map->channels);
+  if (!bias) return false;
+
+  Tensor new_weight(Dtype::Float32, weight->shape());
+  for (std::size_t i = 0; i < new_weight.mutable_floats().size(); ++i) {
+    new_weight.mutable_floats()[i] = static_cast<float>(weight->floats()[i] * affine->factor[map->channel(i)]);
+  }
+  Tensor new_bias(Dtype::Float32, {static_cast<std::int64_t>(map->channels)});
+  for (std::size_t c = 0; c < map->channels; ++c) {
+    new_bias.mutable_floats()[c] = static_cast<float>((*bias)[c] * affine->factor[c] + affine->offset[c]);
+  }
+  replace_parameter(model, graph, layer, 1, new_weight, readers);
+  replace_parameter(model, graph, layer, 2, new_bias, readers);
+  if (find_attribute(layer, "beta") != nullptr) set_attribute(layer, "beta", 1.0F);
+  layer.set_output(0, norm.output(0));
+  return true;
+}
+
+}  // namespace
+
+Outcome fold_batch_norm(Model& model, const Context&) {
+  int count = 0;
+  for_each_graph(*model.proto.mutable_graph(), [&](onnx::GraphProto& graph) {
+    std::set<std::string> gone;
+    std::map<std::string, int> producer;
+    for (int i = 0; i < graph.node_size(); ++i) {
+      const onnx::NodeProto norm = graph.node(i);
+      const auto from = norm.op_type() == "BatchNormalization" ? producer.find(input_of(norm, 0)) : producer.end();
+      if (from != producer.end()) {
+        onnx::NodeProto& layer = *graph.mutable_node(from->second);
+        // Counted anew each time: a fold may have given a weight its own copy.
+        const std::map<std::string, int> readers = count_readers(model);
+        if (readers.at(norm.input(0)) == 1 && fold_into(model, graph, layer, norm, readers)) {
+          gone.insert(norm.name());
+          producer[norm.output(0)] = from->second;
+          continue;
+        }
+      }
+      const bool takes = norm.op_type() == "Conv" || norm.op_type() == "ConvTranspose" || norm.op_type() == "Gemm";
+      if (takes && is_default_domain(norm) && norm.output_size() == 1) producer[norm.output(0)] = i;
+    }
+    count += static_cast<int>(gone.size());
+    remove_nodes(graph, [&](const onnx::NodeProto& node) { return gone.contains(node.name()); });
+  });
+  if (count == 0) return {};
+  remove_leftovers(model);
+  return {{fmt::format("{} BatchNormalization nodes folded into the layer before", count)}, true};
+}
+
+}  // namespace vernier::passes

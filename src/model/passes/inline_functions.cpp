@@ -1,0 +1,24 @@
+#include <fmt/format.h>
+#include <onnx/inliner/inliner.h>
+
+#include "core/text.h"
+#include "model/naming.h"
+#include "model/passes/pass.h"
+#include "vernier/error.h"
+
+namespace vernier::passes {
+
+Outcome inline_functions(Model& model, const Context&) {
+  if (model.proto.functions_size() == 0) return {};
+  const int count = model.proto.functions_size();
+  try {
+    onnx::inliner::InlineLocalFunctions(model.proto, /*convert_version=*/true);
+  } catch (const std::exception& failure) {
+    throw Error(ErrorKind::Input, fmt::format("the model's functions cannot be inlined: {}", failure.what()));
+  }
+  // Nodes out of functions may bear no name, or one name for each call.
+  fix_names(model.proto);
+  return {{fmt::format("{} functions inlined", count)}};
+}
+
+}  // namespace vernier::passes

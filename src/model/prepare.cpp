@@ -1,0 +1,67 @@
+#include "model/prepare.h"
+
+#include <algorithm>
+
+#include "model/graph_edit.h"
+#include "model/passes/pass.h"
+
+namespace vernier {
+namespace {
+
+enum class When { Always, Lowering, Raising, LoweringOrRaising };
+
+struct Step {
+  const char* name;
+  passes::Outcome (*run)(Model&, const passes::Context&);
+  When when;
+};
+
+// In order. A new step is one file in passes/ and one line here.
+constexpr Step kSteps[] = {
+    {"inline_functions", passes::inline_functions, When::Always},
+    {"replace_removed_operators", passes::replace_removed_operators, When::LoweringOrRaising},
+    {"constants_to_initializers", passes::constants_to_initializers, When::Always},
+    {"fold_constants", passes::fold_constants, When::Always},
+    {"inline_ifs", passes::inline_ifs, When::Always},
+    {"fold_batch_norm", passes::fold_batch_norm, When::Lowering},
+    {"raise_opset", passes::raise_opset, When::Raising},
+    // The version converter writes shapes as nodes where it does not look whether they are known.
+    {"fold_constants", passes::fold_constants, When::Raising},
+};
+
+bool lowers(const PrepareOptions& options) {
+  return std::any_of(options.formats.begin(), options.formats.end(),
+                     [](Format format) { return format != Format::Float32; });
+}
+
+}  // namespace
+
+Prepared prepare(const Model& model, const PrepareOptions& options, const Evaluator& evaluate) {
+  Prepared prepared{model, {}, true};
+  // Initializers are no graph inputs here (read_model strips them), which files may say since IR version 4.
+  if (model.proto.ir_version() < 4) prepared.model.proto.set_ir_version(4);
+  const bool lowering = lowers(options);
+  const int opset = default_opset(model.proto);
+  passes::Context context{options, evaluate, opset};
+  for (const Step& step : kSteps) {
+    if (step.when == When::Raising || step.when == When::LoweringOrRaising) {
+      // Asked anew: the layers decide, and they change on the way here.
+      context.target_opset = std::max(opset, options.min_opset);
+      for (const Format format : options.formats) {
+        context.target_opset = std::max(context.target_opset, opset_needed(prepared.model, format));
+      }
+    }
+    const bool raising = opset > 0 && context.target_opset > opset;
+    const bool wanted = step.when == When::Always || (step.when == When::Lowering && lowering) ||
+                        (step.when == When::Raising && raising) ||
+                        (step.when == When::LoweringOrRaising && (lowering || raising));
+    if (!wanted || (step.run == passes::fold_batch_norm && !options.fold_batch_norm)) continue;
+    const passes::Outcome outcome = step.run(prepared.model, context);
+    verify_structure(prepared.model, step.name);
+    for (const std::string& text : outcome.notes) prepared.notes.push_back({step.name, text});
+    if (outcome.changed_arithmetic) prepared.unchanged = false;
+  }
+  return prepared;
+}
+
+}  // namespace vernier

@@ -1,0 +1,285 @@
+#include "plan/format_choice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "core/text.h"
+#include "model/layers.h"
+#include "plan/type_variables.h"
+#include "plan/weight_axis.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+/// Either a choice or the reason why there is none.
+struct Attempt {
+  std::optional<NodeChoice> choice;
+  std::string refusal;
+
+  static Attempt refused(std::string why) { return {std::nullopt, std::move(why)}; }
+};
+
+Dtype dtype_of(Format format) { return format == Format::Float16 ? Dtype::Float16 : Dtype::BFloat16; }
+
+bool has_body(const onnx::NodeProto& node) {
+  return std::ranges::any_of(node.attribute(),
+                             [](const onnx::AttributeProto& a) { return a.has_g() || a.graphs_size() > 0; });
+}
+
+int opset_of_params(const QuantParams& params) {
+  if (params.format == Format::Int4) return 21;
+  if (params.format == Format::Float8E4M3FN || params.format == Format::Float8E5M2) return 19;
+  return params.scale.size() > 1 ? 13 : 10;
+}
+
+class Chooser {
+ public:
+  Chooser(const Model& model, const Plan& plan, bool strict)
+      : model_(model), plan_(plan), strict_(strict), opset_(default_opset(model.proto)) {
+    for (Layer& layer : find_layers(model)) {
+      const std::string name = layer.name;
+      layers_.emplace(name, std::move(layer));
+    }
+    for (const PlannedLayer& layer : plan.layers) planned_[layer.name] = layer.format;
+    for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
+      for (const onnx::TensorProto& tensor : graph.initializer()) initializers_.insert(tensor.name());
+    });
+    result_.types = infer_types(model);
+  }
+
+  FormatChoices run() {
+    for_each_graph(model_.proto.graph(), [&](const onnx::GraphProto& graph) { choose_graph(graph); });
+    for (const auto& [name, format] : planned_) {
+      if (format != Format::Float32 && !seen_.contains(name)) cannot(name, "", format, "the model has no such layer");
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void choose_graph(const onnx::GraphProto& graph) {
+    // Formats of the tensors made in this graph. What comes from outside, or leaves it, is float32 at the border.
+    std::map<std::string, Format> made;
+    const auto readers = readers_of(graph);
+    for (const onnx::NodeProto& node : graph.node()) {
+      const auto planned = planned_.find(node.name());
+      const auto layer = layers_.find(node.name());
+      if (planned != planned_.end()) seen_.insert(node.name());
+      Format wanted = Format::Float32;
+      if (planned != planned_.end()) {
+        wanted = planned->second;
+      } else if (layer != layers_.end() && layer->second.follows) {
+        wanted = followed_format(layer->second, made, readers);
+      } else if (node.op_type() == "Cast") {
+        wanted = format_all_read(node.output(0), readers);
+      }
+      if (wanted == Format::Float32) continue;
+      static const Layer kNoLayer;
+      const bool known = layer != layers_.end();
+      Attempt attempt = known || node.op_type() == "Cast"
+                            ? attempt_format(node, known ? layer->second : kNoLayer, wanted)
+                            : Attempt::refused("it is not on the float data path");
+      if (!attempt.choice) {
+        cannot(node.name(), node.op_type(), wanted, attempt.refusal, planned != planned_.end());
+        continue;
+      }
+      for (int i = 0; i < node.output_size(); ++i) {
+        if (attempt.choice->low_outputs[static_cast<std::size_t>(i)]) made[node.output(i)] = wanted;
+      }
+      result_.nodes[node.name()] = std::move(*attempt.choice);
+    }
+  }
+
+  using Readers = std::map<std::string, std::vector<const onnx::NodeProto*>>;
+
+  static Readers readers_of(const onnx::GraphProto& graph) {
+    Readers readers;
+    for (const onnx::NodeProto& node : graph.node()) {
+      for (const std::string& input : node.input()) readers[input].push_back(&node);
+    }
+    // A graph output is read in float32: a null reader stands for it.
+    for (const onnx::ValueInfoProto& output : graph.output()) readers[output.name()].push_back(nullptr);
+    return readers;
+  }
+
+  Format followed_format(const Layer& layer, const std::map<std::string, Format>& made, const Readers& readers) const {
+    std::set<Format> formats;
+    for (const std::string& input : layer.inputs) {
+      const auto found = made.find(input);
+      formats.insert(found == made.end() ? Format::Float32 : found->second);
+    }
+    if (formats.empty()) {
+      for (const std::string& output : layer.outputs) formats.insert(format_all_read(output, readers));
+    }
+    return formats.size() == 1 ? *formats.begin() : Format::Float32;
+  }
+
+  /// The low format that all readers of a tensor are planned in, else float32.
+  Format format_all_read(const std::string& tensor, const Readers& readers) const {
+    const auto found = readers.find(tensor);
+    if (found == readers.end() || !is_float32(tensor)) return Format::Float32;
+    std::set<Format> formats;
+    for (const onnx::NodeProto* reader : found->second) {
+      const auto planned = reader == nullptr ? planned_.end() : planned_.find(reader->name());
+      formats.insert(planned == planned_.end() || needs_scale(planned->second) ? Format::Float32 : planned->second);
+    }
+    return formats.size() == 1 ? *formats.begin() : Format::Float32;
+  }
+
+  Attempt attempt_format(const onnx::NodeProto& node, const Layer& layer, Format format) const {
+    if (has_body(node)) return Attempt::refused("control flow computes in its bodies' formats");
+    if (node.op_type() == "QuantizeLinear" || node.op_type() == "DequantizeLinear") {
+      return Attempt::refused("it is a quantization operator of the file itself");
+    }
+    return needs_scale(format) ? attempt_scaled(node, layer) : attempt_low(node, layer, format);
+  }
+
+  /// Data, or a weight of the layer: statistics of a BatchNormalization have type variables of their own.
+  bool on_path(const onnx::NodeProto& node, const Layer& layer, int index) const {
+    const std::string& input = node.input(index);
+    if (!is_float32(input)) return false;
+    return carries_data(node, index, opset_) || std::ranges::find(layer.weights, input) != layer.weights.end();
+  }
+
+  bool is_float32(const std::string& tensor) const { return result_.is_float32(tensor); }
+
+  Attempt attempt_low(const onnx::NodeProto& node, const Layer& layer, Format format) const {
+    const NodeTypes types = node_types(node, opset_);
+    if (!types.has_schema) {
+      return Attempt::refused(fmt::format("ONNX defines no operator {}{}{} at opset {}", node.domain(),
+                                          node.domain().empty() ? "" : ".", node.op_type(), opset_));
+    }
+    const Dtype dtype = dtype_of(format);
+    NodeChoice choice{format, std::vector<bool>(types.inputs.size()), std::vector<bool>(types.outputs.size()),
+                      std::vector<bool>(types.inputs.size())};
+
+    // Type variables on the data path that admit the format. All slots of a variable change together.
+    std::set<std::string> changing;
+    for (int i = 0; i < node.input_size(); ++i) {
+      const TypeSlot& slot = types.inputs[static_cast<std::size_t>(i)];
+      if (!slot.variable.empty() && slot.admits.contains(dtype) && on_path(node, layer, i))
+        changing.insert(slot.variable);
+    }
+    bool any_output = false;
+    for (int i = 0; i < node.output_size(); ++i) {
+      const TypeSlot& slot = types.outputs[static_cast<std::size_t>(i)];
+      // Cast's output type is its own attribute, which lowering rewrites; of the other operators only outputs bound to
+      // an input change.
+      const bool changes = node.op_type() == "Cast" ? slot.admits.contains(dtype) : changing.contains(slot.variable);
+      const bool low = changes && is_float32(node.output(i));
+      choice.low_outputs[static_cast<std::size_t>(i)] = low;
+      any_output = any_output || low;
+    }
+    for (int i = 0; i < node.input_size(); ++i) {
+      const TypeSlot& slot = types.inputs[static_cast<std::size_t>(i)];
+      choice.low_inputs[static_cast<std::size_t>(i)] = changing.contains(slot.variable) && is_float32(node.input(i));
+    }
+    if (!any_output) {
+      return Attempt::refused(fmt::format("the schema of {} at opset {} does not admit {} on its data path",
+                                          node.op_type(), opset_, format_name(format)));
+    }
+    // A variable may be bound to a tensor that cannot be cast because its type is not float32 or not known.
+    for (int i = 0; i < node.input_size(); ++i) {
+      const std::string& input = node.input(i);
+      const bool bound = changing.contains(types.inputs[static_cast<std::size_t>(i)].variable);
+      if (bound && !input.empty() && !is_float32(input)) {
+        return Attempt::refused(fmt::format("the type of its input '{}' is not known to be float32", printable(input)));
+      }
+    }
+    return {std::move(choice), {}};
+  }
+
+  Attempt attempt_scaled(const onnx::NodeProto& node, const Layer& layer) const {
+    NodeChoice choice{Format::Float32, std::vector<bool>(static_cast<std::size_t>(node.input_size())),
+                      std::vector<bool>(static_cast<std::size_t>(node.output_size())),
+                      std::vector<bool>(static_cast<std::size_t>(node.input_size()))};
+    bool any = false;
+    for (int i = 0; i < node.input_size(); ++i) {
+      const std::string& input = node.input(i);
+      if (input.empty() || !is_float32(input)) continue;
+      if (layer.weighted && i >= 2) continue;  // the bias is added to wide sums: it stays float
+      if (!layer.weighted && !carries_data(node, i, opset_)) continue;
+      const auto params = plan_.tensors.find(input);
+      if (params == plan_.tensors.end()) {
+        // A constant of an unweighted operator is quantized only where the plan says how.
+        if (!layer.weighted && initializers_.contains(input)) continue;
+        return Attempt::refused(fmt::format("the plan has no range for its input '{}'", printable(input)));
+      }
+      if (const std::string why = params_misfit(node, i, params->second); !why.empty()) return Attempt::refused(why);
+      choice.quantized[static_cast<std::size_t>(i)] = true;
+      any = true;
+    }
+    if (!any) return Attempt::refused("it has no float32 input that could be quantized");
+    choice.format = planned_.at(node.name());
+    return {std::move(choice), {}};
+  }
+
+  std::string params_misfit(const onnx::NodeProto& node, int index, const QuantParams& params) const {
+    const std::string& input = node.input(index);
+    if (opset_ < opset_of_params(params)) {
+      throw Error(ErrorKind::Internal,
+                  fmt::format("tensor '{}' needs opset {} for {}{}, the prepared model has {}", printable(input),
+                              opset_of_params(params), format_name(params.format),
+                              params.scale.size() > 1 ? " along an axis" : "", opset_));
+    }
+    if (params.scale.size() == 1) return {};
+    const ValueType& type = result_.types.at(input);
+    const bool fits =
+        type.rank_known && params.axis >= 0 && params.axis < static_cast<int>(type.shape.size()) &&
+        type.shape[static_cast<std::size_t>(params.axis)] == static_cast<std::int64_t>(params.scale.size());
+    if (!fits) {
+      return fmt::format("the plan has {} scales along axis {} for '{}' of shape {}", params.scale.size(), params.axis,
+                         printable(input), shape_text(type.shape));
+    }
+    const int wanted = weight_axis(node, static_cast<int>(type.shape.size()));
+    if (index == 1 && wanted >= 0 && initializers_.contains(input) && params.axis != wanted) {
+      return fmt::format("the scales of its weight '{}' run along axis {}, its output channels along axis {}",
+                         printable(input), params.axis, wanted);
+    }
+    return {};
+  }
+
+  void cannot(const std::string& name, const std::string& op_type, Format format, const std::string& why,
+              bool planned = true) {
+    const std::string text =
+        fmt::format("layer '{}'{}{}{} cannot run in {}: {}", printable(name), op_type.empty() ? "" : " (", op_type,
+                    op_type.empty() ? "" : ")", format_name(format), why);
+    if (strict_ && planned) {
+      throw Error(ErrorKind::Usage, text,
+                  "leave the layer in float32, or let it fall back with --precision-constraints prefer");
+    }
+    result_.notes.push_back(text + "; it stays in float32");
+  }
+
+  const Model& model_;
+  const Plan& plan_;
+  bool strict_;
+  int opset_;
+  std::map<std::string, Layer> layers_;
+  std::map<std::string, Format> planned_;
+  std::set<std::string> initializers_;
+  std::set<std::string> seen_;
+  FormatChoices result_;
+};
+
+}  // namespace
+
+const NodeChoice& FormatChoices::of(const std::string& node) const {
+  static const NodeChoice kFloat32;
+  const auto found = nodes.find(node);
+  return found == nodes.end() ? kFloat32 : found->second;
+}
+
+bool FormatChoices::is_float32(const std::string& tensor) const {
+  const auto found = types.find(tensor);
+  return found != types.end() && found->second.dtype == Dtype::Float32;
+}
+
+FormatChoices choose_formats(const Model& model, const Plan& plan, bool strict) {
+  return Chooser(model, plan, strict).run();
+}
+
+}  // namespace vernier

@@ -1,0 +1,41 @@
+// First half of typed lowering: what each node of the model will compute in. Changes nothing.
+//
+//   a planned layer      takes its format if its ONNX schema lets the tensors on its data path be of it
+//   a follower           takes the format that all its data inputs have, else float32; without data inputs (a Gather of
+//   an
+//                        embedding, a Cast of a mask) the format that all its readers take
+//   everything else      stays as it is
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/model.h"
+#include "plan/plan.h"
+
+namespace vernier {
+
+struct NodeChoice {
+  /// float16 or bfloat16: the slots marked below change type. A scaled format: the inputs in `quantized` go through
+  /// Q/DQ.
+  Format format = Format::Float32;
+  std::vector<bool> low_inputs;
+  std::vector<bool> low_outputs;
+  std::vector<bool> quantized;
+};
+
+struct FormatChoices {
+  std::map<std::string, NodeChoice> nodes;  // by node name; absent: float32
+  std::map<std::string, ValueType> types;   // of the model's tensors, as inferred
+  std::vector<std::string> notes;
+
+  const NodeChoice& of(const std::string& node) const;
+  bool is_float32(const std::string& tensor) const;
+};
+
+/// Errors: Usage when `strict` and a planned layer cannot take its format, naming the layer and the reason; Internal
+/// when the opset is too low for the plan's formats (prepare raises it).
+FormatChoices choose_formats(const Model& model, const Plan& plan, bool strict);
+
+}  // namespace vernier

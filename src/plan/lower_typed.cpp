@@ -1,0 +1,41 @@
+#include "plan/lower_typed.h"
+
+#include "plan/format_choice.h"
+#include "plan/typed_graph.h"
+#include "plan/typed_weights.h"
+
+namespace vernier {
+namespace {
+
+std::int64_t initializer_bytes(const Model& model) {
+  std::int64_t bytes = 0;
+  for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
+    for (const onnx::TensorProto& tensor : graph.initializer()) {
+      const std::int64_t count = element_count(Shape(tensor.dims().begin(), tensor.dims().end()));
+      bytes += (count * dtype_bits(static_cast<Dtype>(tensor.data_type())) + 7) / 8;
+    }
+  });
+  return bytes;
+}
+
+}  // namespace
+
+TypedModel lower_typed(const Model& prepared, const Plan& plan, bool strict) {
+  FormatChoices choices = choose_formats(prepared, plan, strict);
+  TypedModel typed;
+  typed.model = prepared;
+  NamePool names(typed.model);
+  TypedWeights weights(typed.model, names);
+  TypedContext context{plan, choices, weights, names, {}};
+  lower_graph(*typed.model.proto.mutable_graph(), context);
+  weights.remove_unused();
+  typed.casts = context.counts.casts;
+  typed.quantize_pairs = context.counts.quantize_pairs;
+  typed.weight_bytes = initializer_bytes(typed.model);
+  typed.notes = std::move(choices.notes);
+  for (std::string& note : weights.take_notes()) typed.notes.push_back(std::move(note));
+  check_written_model(typed.model);
+  return typed;
+}
+
+}  // namespace vernier

@@ -1,0 +1,218 @@
+// The plan's file. Written line by line (one line a layer, one line a tensor), because people read it with diff.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "core/text.h"
+#include "plan/plan.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kVersion = 1;
+
+/// JSON text of a string; invalid UTF-8, which names in a file may hold, is replaced.
+std::string quoted(const std::string& text) { return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+/// The shortest decimal that reads back as the same float through a double, which is what JSON readers hold.
+std::string number_text(float value) {
+  std::string text = fmt::format("{}", value);
+  const bool same = static_cast<float>(std::strtod(text.c_str(), nullptr)) == value;
+  return same ? text : fmt::format("{}", static_cast<double>(value));
+}
+
+std::string tensor_line(const QuantParams& params) {
+  std::vector<std::string> scales;
+  for (const float scale : params.scale) scales.push_back(number_text(scale));
+  return fmt::format(R"({{"format": "{}", "scale": [{}], "zero_point": [{}], "axis": {}, "lowest_code": {}}})",
+                     format_name(params.format), fmt::join(scales, ", "), fmt::join(params.zero_point, ", "),
+                     params.axis, params.lowest_code);
+}
+
+/// One object of the file, its place for messages ("plan.json: tensors.x"), and the check that nothing is left unread.
+class Fields {
+ public:
+  Fields(const Json& object, std::string place, std::set<std::string> known)
+      : object_(object), place_(std::move(place)) {
+    if (!object_.is_object()) fail(fmt::format("expected an object, found {}", object_.type_name()));
+    const std::vector<std::string> names(known.begin(), known.end());
+    for (const auto& [key, value] : object_.items()) {
+      if (known.contains(key)) continue;
+      const std::vector<std::string> near = nearest_names(key, names);
+      throw Error(ErrorKind::Input, fmt::format("{}: unknown field '{}'", place_, printable(key)),
+                  near.empty() ? fmt::format("fields are {}", list_some(names, names.size()))
+                               : fmt::format("did you mean '{}'?", near.front()));
+    }
+  }
+
+  [[noreturn]] void fail(const std::string& why) const {
+    throw Error(ErrorKind::Input, fmt::format("{}: {}", place_, why));
+  }
+
+  const Json& at(const std::string& key) const {
+    const auto found = object_.find(key);
+    if (found == object_.end()) fail(fmt::format("field '{}' is missing", key));
+    return *found;
+  }
+
+  std::string text(const std::string& key) const {
+    const Json& value = at(key);
+    if (!value.is_string()) fail(fmt::format("field '{}' must be a string, found {}", key, value.type_name()));
+    return value.get<std::string>();
+  }
+
+  std::int64_t integer(const std::string& key, std::int64_t low, std::int64_t high) const {
+    return checked_integer(at(key), key, low, high);
+  }
+
+  std::int64_t checked_integer(const Json& value, const std::string& key, std::int64_t low, std::int64_t high) const {
+    if (!value.is_number_integer()) fail(fmt::format("field '{}' must be an integer, found {}", key, value.dump()));
+    const bool huge = value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(high);
+    const std::int64_t number = huge ? high : value.get<std::int64_t>();
+    if (huge || number < low || number > high) {
+      fail(fmt::format("field '{}' is {}, allowed are {} to {}", key, value.dump(), low, high));
+    }
+    return number;
+  }
+
+  Format format(const std::string& key) const {
+    const std::string name = text(key);
+    const std::optional<Format> format = parse_format(name);
+    if (!format) fail(fmt::format("field '{}' is '{}', which is no format", key, printable(name)));
+    return *format;
+  }
+
+  const Json& array(const std::string& key) const {
+    const Json& value = at(key);
+    if (!value.is_array()) fail(fmt::format("field '{}' must be a list, found {}", key, value.type_name()));
+    return value;
+  }
+
+ private:
+  const Json& object_;
+  std::string place_;
+};
+
+struct Codes {
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+};
+
+Codes codes_of(Format format) {
+  switch (format) {
+    case Format::Int8:
+      return {-128, 127};
+    case Format::UInt8:
+      return {0, 255};
+    case Format::Int4:
+      return {-8, 7};
+    default:
+      return {};  // float8 knows zero point 0 only
+  }
+}
+
+QuantParams read_tensor(const Json& object, const std::string& place) {
+  const Fields fields(object, place, {"format", "scale", "zero_point", "axis", "lowest_code"});
+  QuantParams params;
+  params.format = fields.format("format");
+  if (!needs_scale(params.format)) {
+    fields.fail(fmt::format("field 'format' is {}, which takes no scale", format_name(params.format)));
+  }
+  for (const Json& value : fields.array("scale")) {
+    const float scale = value.is_number() ? static_cast<float>(value.get<double>()) : 0.0F;
+    if (!(scale > 0.0F) || !std::isfinite(scale)) {
+      fields.fail(fmt::format("field 'scale' holds {}, which is no positive finite number", value.dump()));
+    }
+    params.scale.push_back(scale);
+  }
+  if (params.scale.empty()) fields.fail("field 'scale' is empty");
+  const Codes codes = codes_of(params.format);
+  for (const Json& value : fields.array("zero_point")) {
+    params.zero_point.push_back(
+        static_cast<std::int32_t>(fields.checked_integer(value, "zero_point", codes.low, codes.high)));
+  }
+  if (!params.zero_point.empty() && params.zero_point.size() != params.scale.size()) {
+    fields.fail(
+        fmt::format("field 'zero_point' has {} values, 'scale' has {}", params.zero_point.size(), params.scale.size()));
+  }
+  params.axis = static_cast<int>(fields.integer("axis", -1, 63));
+  if (params.scale.size() > 1 && params.axis < 0) {
+    fields.fail(fmt::format("field 'axis' is -1, but there are {} scales", params.scale.size()));
+  }
+  params.lowest_code = static_cast<std::int32_t>(fields.integer("lowest_code", codes.low, codes.high));
+  return params;
+}
+
+PlannedLayer read_layer(const Json& object, const std::string& place) {
+  const Fields fields(object, place, {"name", "format"});
+  return {fields.text("name"), fields.format("format")};
+}
+
+Json parse(const std::string& text, const std::string& where) {
+  try {
+    return Json::parse(text);
+  } catch (const Json::parse_error& failure) {
+    throw Error(ErrorKind::Input, fmt::format("{}: not JSON: {}", where, failure.what()));
+  }
+}
+
+}  // namespace
+
+std::string plan_to_json(const Plan& plan) {
+  std::string text = fmt::format(
+      "{{\n  \"version\": {},\n  \"model_file\": {},\n  \"model_sha256\": {},\n  \"scheme\": {},\n  \"target\": {},\n"
+      "  \"high\": \"{}\",\n  \"layers\": [",
+      kVersion, quoted(plan.model_file), quoted(plan.model_sha256), quoted(plan.scheme), quoted(plan.target),
+      format_name(plan.high));
+  std::string separator = "\n";
+  for (const PlannedLayer& layer : plan.layers) {
+    text += fmt::format("{}    {{\"name\": {}, \"format\": \"{}\"}}", separator, quoted(layer.name),
+                        format_name(layer.format));
+    separator = ",\n";
+  }
+  text += plan.layers.empty() ? "],\n  \"tensors\": {" : "\n  ],\n  \"tensors\": {";
+  separator = "\n";
+  for (const auto& [name, params] : plan.tensors) {
+    text += fmt::format("{}    {}: {}", separator, quoted(name), tensor_line(params));
+    separator = ",\n";
+  }
+  text += plan.tensors.empty() ? "}\n}\n" : "\n  }\n}\n";
+  return text;
+}
+
+Plan plan_from_json(const std::string& text, const std::string& where) {
+  const Json file = parse(text, where);
+  const Fields fields(file, where,
+                      {"version", "model_file", "model_sha256", "scheme", "target", "high", "layers", "tensors"});
+  fields.integer("version", kVersion, kVersion);
+  Plan plan;
+  plan.model_file = fields.text("model_file");
+  plan.model_sha256 = fields.text("model_sha256");
+  plan.scheme = fields.text("scheme");
+  plan.target = fields.text("target");
+  plan.high = fields.format("high");
+  std::set<std::string> names;
+  for (const Json& layer : fields.array("layers")) {
+    plan.layers.push_back(read_layer(layer, fmt::format("{}: layers[{}]", where, plan.layers.size())));
+    if (!names.insert(plan.layers.back().name).second) {
+      fields.fail(fmt::format("layer '{}' is listed twice", printable(plan.layers.back().name)));
+    }
+  }
+  const Json& tensors = fields.at("tensors");
+  if (!tensors.is_object())
+    fields.fail(fmt::format("field 'tensors' must be an object, found {}", tensors.type_name()));
+  for (const auto& [name, params] : tensors.items()) {
+    plan.tensors.emplace(name, read_tensor(params, fmt::format("{}: tensors.{}", where, printable(name))));
+  }
+  return plan;
+}
+
+}  // namespace vernier

@@ -1,0 +1,198 @@
+#include "plan/typed_graph.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+class GraphLowering {
+ public:
+  GraphLowering(onnx::GraphProto& graph, TypedContext& context) : graph_(graph), context_(context) {}
+
+  void run() {
+    google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
+    nodes.Swap(graph_.mutable_node());
+    for (const onnx::NodeProto& node : nodes) {
+      if (node.op_type() != "Cast" || !context_.choices.is_float32(node.output(0))) continue;
+      cast_sources_[node.output(0)] = node.input(0);
+    }
+    for (onnx::NodeProto& node : nodes) lower_node(node);
+    for (const onnx::ValueInfoProto& output : graph_.output()) request(output.name(), Format::Float32);
+    drop_dead_casts();
+    drop_stale_types();
+  }
+
+ private:
+  /// How a tensor of the original graph exists in this one: the format it was made in, and a name for each format.
+  struct Versions {
+    Format made_in = Format::Float32;
+    std::map<Format, std::string> names;
+  };
+
+  void lower_node(onnx::NodeProto& node) {
+    const NodeChoice& choice = context_.choices.of(node.name());
+    for (int i = 0; i < node.input_size(); ++i) node.set_input(i, lowered_input(node, choice, i));
+    for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) lower_body(*attribute.mutable_g());
+      for (onnx::GraphProto& body : *attribute.mutable_graphs()) lower_body(body);
+    }
+    for (std::size_t i = 0; i < choice.low_outputs.size(); ++i) {
+      if (choice.low_outputs[i]) make_low(node, static_cast<int>(i), choice.format);
+    }
+    graph_.add_node()->Swap(&node);
+  }
+
+  std::string lowered_input(const onnx::NodeProto& node, const NodeChoice& choice, int index) {
+    const std::string& name = node.input(index);
+    const auto i = static_cast<std::size_t>(index);
+    if (i < choice.quantized.size() && choice.quantized[i]) return quantized(name);
+    if (node.op_type() == "Cast") return natural(name);
+    if (i < choice.low_inputs.size() && choice.low_inputs[i]) return request(name, choice.format, node.name());
+    return request(name, Format::Float32);
+  }
+
+  void make_low(onnx::NodeProto& node, int index, Format format) {
+    const std::string original = node.output(index);
+    const std::string low = context_.names.unique(fmt::format("{}.{}", original, format_name(format)));
+    node.set_output(index, low);
+    versions_[original] = {format, {{format, low}}};
+    if (node.op_type() == "Cast") set_attribute(node, "to", static_cast<std::int64_t>(dtype_of_format(format)));
+  }
+
+  void lower_body(onnx::GraphProto& body) {
+    // What the body reads from here must exist in float32 under its own name before the node.
+    for (const std::string& name : captured_names(body)) request(name, Format::Float32);
+    lower_graph(body, context_);
+  }
+
+  /// The tensor in whatever format it was made in: a Cast reads any, so that no Cast follows another.
+  std::string natural(const std::string& name) const {
+    const auto versions = versions_.find(name);
+    return versions == versions_.end() ? name : versions->second.names.at(versions->second.made_in);
+  }
+
+  std::string request(const std::string& name, Format format, const std::string& layer = {}) {
+    if (name.empty()) return name;
+    if (context_.weights.holds(name)) {
+      return format == Format::Float32 ? name : context_.weights.in_format(name, format, layer);
+    }
+    if (format == Format::Float32 && !versions_.contains(name)) return name;
+    Versions& versions =
+        versions_.try_emplace(name, Versions{Format::Float32, {{Format::Float32, name}}}).first->second;
+    const auto known = versions.names.find(format);
+    if (known != versions.names.end()) return known->second;
+    // A float32 tensor that the file's own Cast made is cast from what that Cast reads.
+    const auto source = cast_sources_.find(name);
+    const bool chained = versions.made_in == Format::Float32 && source != cast_sources_.end();
+    const std::string from = chained ? natural(source->second) : versions.names.at(versions.made_in);
+    if (chained) bypassed_.insert(name);
+    if (chained && made_as(source->second) == dtype_of_format(format)) return versions.names[format] = from;
+    const std::string cast =
+        format == Format::Float32 ? name : context_.names.unique(fmt::format("{}.{}", name, format_name(format)));
+    add_cast(from, cast, name, format);
+    return versions.names[format] = cast;
+  }
+
+  /// Element type of natural(name).
+  Dtype made_as(const std::string& name) const {
+    if (const auto versions = versions_.find(name); versions != versions_.end()) {
+      return dtype_of_format(versions->second.made_in);
+    }
+    const auto type = context_.choices.types.find(name);
+    return type == context_.choices.types.end() ? Dtype::Undefined : type->second.dtype;
+  }
+
+  void add_cast(const std::string& from, const std::string& to, const std::string& tensor, Format format) {
+    onnx::NodeProto& cast = *graph_.add_node();
+    cast.set_op_type("Cast");
+    cast.set_name(context_.names.unique(fmt::format("{}_cast_{}", tensor, format_name(format))));
+    cast.add_input(from);
+    cast.add_output(to);
+    set_attribute(cast, "to", static_cast<std::int64_t>(dtype_of_format(format)));
+    ++context_.counts.casts;
+  }
+
+  std::string quantized(const std::string& name) {
+    const auto known = quantized_.find(name);
+    if (known != quantized_.end()) return known->second;
+    const QuantParams& params = context_.plan.tensors.at(name);
+    const bool constant = context_.weights.holds(name);
+    StoredCodes stored;
+    if (constant) {
+      stored = context_.weights.in_codes(name, params);
+    } else {
+      const std::string source = request(name, Format::Float32);
+      stored = context_.weights.add_params(graph_, name, params);
+      stored.codes = context_.names.unique(name + "_quantized");
+      add_quantizer("QuantizeLinear", name + "_quantize", {source, stored.scale, stored.zero_point}, stored.codes,
+                    params);
+    }
+    const std::string output = context_.names.unique(name + "_dequantized");
+    add_quantizer("DequantizeLinear", name + "_dequantize", {stored.codes, stored.scale, stored.zero_point}, output,
+                  params);
+    ++context_.counts.quantize_pairs;
+    quantized_[name] = output;
+    return output;
+  }
+
+  void add_quantizer(const char* op_type, const std::string& name, const std::vector<std::string>& inputs,
+                     const std::string& output, const QuantParams& params) {
+    onnx::NodeProto& node = *graph_.add_node();
+    node.set_op_type(op_type);
+    node.set_name(context_.names.unique(name));
+    for (const std::string& input : inputs) node.add_input(input);
+    node.add_output(output);
+    if (params.scale.size() > 1) set_attribute(node, "axis", static_cast<std::int64_t>(params.axis));
+  }
+
+  /// The file's own Casts whose readers all read past them now.
+  void drop_dead_casts() {
+    if (bypassed_.empty()) return;
+    std::set<std::string> read;
+    for (const onnx::ValueInfoProto& output : graph_.output()) read.insert(output.name());
+    for (const onnx::NodeProto& node : graph_.node()) {
+      read.insert(node.input().begin(), node.input().end());
+      for (const onnx::AttributeProto& attribute : node.attribute()) {
+        if (!attribute.has_g()) continue;
+        const std::vector<std::string> captured = captured_names(attribute.g());
+        read.insert(captured.begin(), captured.end());
+      }
+    }
+    auto& nodes = *graph_.mutable_node();
+    for (int i = nodes.size() - 1; i >= 0; --i) {
+      const std::string& output = nodes.Get(i).output_size() > 0 ? nodes.Get(i).output(0) : std::string();
+      if (bypassed_.contains(output) && !read.contains(output)) nodes.DeleteSubrange(i, 1);
+    }
+  }
+
+  /// Type annotations of tensors that no longer exist under their name.
+  void drop_stale_types() {
+    if (versions_.empty()) return;
+    std::set<std::string> made;
+    for (const onnx::NodeProto& node : graph_.node()) made.insert(node.output().begin(), node.output().end());
+    for (const onnx::ValueInfoProto& input : graph_.input()) made.insert(input.name());
+    auto& infos = *graph_.mutable_value_info();
+    infos.erase(std::remove_if(infos.begin(), infos.end(),
+                               [&](const onnx::ValueInfoProto& info) { return !made.contains(info.name()); }),
+                infos.end());
+  }
+
+  onnx::GraphProto& graph_;
+  TypedContext& context_;
+  std::map<std::string, Versions> versions_;
+  std::map<std::string, std::string> quantized_;
+  std::map<std::string, std::string> cast_sources_;  // tensor made by a Cast of the file -> what that Cast reads
+  std::set<std::string> bypassed_;
+};
+
+}  // namespace
+
+void lower_graph(onnx::GraphProto& graph, TypedContext& context) { GraphLowering(graph, context).run(); }
+
+}  // namespace vernier

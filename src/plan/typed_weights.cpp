@@ -1,0 +1,180 @@
+#include "plan/typed_weights.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+#include <set>
+
+#include "core/text.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+std::string in_quotes(const std::string& name) { return fmt::format("'{}'", printable(name)); }
+
+Tensor tensor_of_bytes(Dtype dtype, const Shape& shape, std::span<const std::byte> bytes) {
+  Tensor tensor(dtype, shape);
+  if (!bytes.empty()) std::memcpy(tensor.mutable_bytes().data(), bytes.data(), bytes.size());
+  return tensor;
+}
+
+/// Two codes in one byte, the first in the low half, as ONNX stores 4-bit elements.
+std::vector<std::byte> packed(std::span<const std::byte> codes) {
+  std::vector<std::byte> bytes((codes.size() + 1) / 2);
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    const std::byte half = codes[i] & std::byte{0x0F};
+    bytes[i / 2] |= i % 2 == 0 ? half : half << 4;
+  }
+  return bytes;
+}
+
+Tensor stored(Format format, const Shape& shape, std::vector<std::byte> codes) {
+  if (format == Format::Int4) codes = packed(codes);
+  return tensor_of_bytes(dtype_of_format(format), shape, codes);
+}
+
+/// Scale tensor and zero point tensor: scalars for one scale, vectors along an axis.
+Shape params_shape(const QuantParams& params) {
+  return params.scale.size() == 1 ? Shape{} : Shape{static_cast<std::int64_t>(params.scale.size())};
+}
+
+Tensor zero_points(const QuantParams& params) {
+  std::vector<std::byte> codes(params.scale.size());
+  for (std::size_t i = 0; i < params.zero_point.size(); ++i) codes[i] = static_cast<std::byte>(params.zero_point[i]);
+  return stored(params.format, params_shape(params), std::move(codes));
+}
+
+void collect_captured(const onnx::GraphProto& graph, std::set<std::string> known, std::set<std::string>& captured) {
+  for (const onnx::ValueInfoProto& input : graph.input()) known.insert(input.name());
+  for (const onnx::TensorProto& tensor : graph.initializer()) known.insert(tensor.name());
+  for (const onnx::NodeProto& node : graph.node()) {
+    for (const std::string& output : node.output()) known.insert(output);
+  }
+  const auto use = [&](const std::string& name) {
+    if (!name.empty() && !known.contains(name)) captured.insert(name);
+  };
+  for (const onnx::NodeProto& node : graph.node()) {
+    for (const std::string& input : node.input()) use(input);
+    for (const onnx::AttributeProto& attribute : node.attribute()) {
+      if (attribute.has_g()) collect_captured(attribute.g(), known, captured);
+      for (const onnx::GraphProto& body : attribute.graphs()) collect_captured(body, known, captured);
+    }
+  }
+  for (const onnx::ValueInfoProto& output : graph.output()) use(output.name());
+}
+
+}  // namespace
+
+Dtype dtype_of_format(Format format) {
+  switch (format) {
+    case Format::Float32:
+      return Dtype::Float32;
+    case Format::Float16:
+      return Dtype::Float16;
+    case Format::BFloat16:
+      return Dtype::BFloat16;
+    case Format::Float8E4M3FN:
+      return Dtype::Float8E4M3FN;
+    case Format::Float8E5M2:
+      return Dtype::Float8E5M2;
+    case Format::Int8:
+      return Dtype::Int8;
+    case Format::UInt8:
+      return Dtype::UInt8;
+    case Format::Int4:
+      return Dtype::Int4;
+  }
+  throw Error(ErrorKind::Internal, "a format without an element type");
+}
+
+std::vector<std::string> captured_names(const onnx::GraphProto& graph) {
+  std::set<std::string> captured;
+  collect_captured(graph, {}, captured);
+  return {captured.begin(), captured.end()};
+}
+
+TypedWeights::TypedWeights(Model& model, NamePool& names) : model_(model), names_(names) {
+  for_each_graph(*model.proto.mutable_graph(), [&](onnx::GraphProto& graph) {
+    for (const onnx::TensorProto& tensor : graph.initializer()) owners_[tensor.name()] = &graph;
+  });
+}
+
+std::string TypedWeights::in_format(const std::string& name, Format format, const std::string& layer) {
+  const std::pair key{name, format};
+  auto copy = copies_.find(key);
+  if (copy == copies_.end()) {
+    const Tensor original = initializer(model_, name).value();
+    const std::span<const float> values = original.floats();
+    QuantParams params;
+    params.format = format;
+    std::vector<float> rounded(values.size());
+    round_to(params, values, rounded);
+    std::size_t overflows = 0;
+    float worst = 0.0F;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (!std::isinf(rounded[i]) || !std::isfinite(values[i])) continue;
+      if (overflows++ == 0 || std::abs(values[i]) > std::abs(worst)) worst = values[i];
+    }
+    if (overflows > 0) {
+      overflows_[key] = fmt::format("{} of {} values of initializer {} become infinite in {} (worst {:g})", overflows,
+                                    values.size(), in_quotes(name), format_name(format), worst);
+    }
+    const std::string fresh = names_.unique(fmt::format("{}.{}", name, format_name(format)));
+    const auto count = static_cast<std::int64_t>(values.size());
+    set_initializer(model_, *owners_.at(name), fresh,
+                    tensor_of_bytes(dtype_of_format(format), original.shape(), encode(params, 1, count, values)));
+    copy = copies_.emplace(key, fresh).first;
+  }
+  if (const auto overflow = overflows_.find(key); overflow != overflows_.end()) {
+    notes_.push_back(fmt::format("layer {}: {}", in_quotes(layer), overflow->second));
+  }
+  return copy->second;
+}
+
+const StoredCodes& TypedWeights::in_codes(const std::string& name, const QuantParams& params) {
+  // One initializer has one entry in a plan, so that its name alone tells the codes.
+  const auto known = codes_.find(name);
+  if (known != codes_.end()) return known->second;
+  const Tensor original = initializer(model_, name).value();
+  std::int64_t channels = 1;
+  std::int64_t inner = original.count();
+  if (params.scale.size() > 1) {
+    const auto axis = static_cast<std::size_t>(params.axis);
+    channels = original.shape()[axis];
+    inner = 1;
+    for (std::size_t i = axis + 1; i < original.shape().size(); ++i) inner *= original.shape()[i];
+  }
+  onnx::GraphProto& owner = *owners_.at(name);
+  StoredCodes names = add_params(owner, name, params);
+  names.codes = names_.unique(fmt::format("{}.{}", name, format_name(params.format)));
+  set_initializer(model_, owner, names.codes,
+                  stored(params.format, original.shape(), encode(params, channels, inner, original.floats())));
+  return codes_.emplace(name, names).first->second;
+}
+
+StoredCodes TypedWeights::add_params(onnx::GraphProto& graph, const std::string& tensor, const QuantParams& params) {
+  StoredCodes names;
+  names.scale = names_.unique(tensor + "_scale");
+  names.zero_point = names_.unique(tensor + "_zero_point");
+  set_initializer(model_, graph, names.scale, Tensor::of(params_shape(params), params.scale));
+  set_initializer(model_, graph, names.zero_point, zero_points(params));
+  return names;
+}
+
+void TypedWeights::remove_unused() {
+  std::set<std::string> read;
+  for_each_graph(model_.proto.graph(), [&](const onnx::GraphProto& graph) {
+    for (const onnx::NodeProto& node : graph.node()) read.insert(node.input().begin(), node.input().end());
+    for (const onnx::ValueInfoProto& output : graph.output()) read.insert(output.name());
+  });
+  std::set<std::string> replaced;
+  for (const auto& [key, copy] : copies_) replaced.insert(key.first);
+  for (const auto& [name, codes] : codes_) replaced.insert(name);
+  for (const std::string& name : replaced) {
+    if (!read.contains(name)) remove_initializer(model_, *owners_.at(name), name);
+  }
+}
+
+}  // namespace vernier

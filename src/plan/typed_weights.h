@@ -1,0 +1,62 @@
+// Initializers in another format, for typed models: one copy for each initializer and format, shared by all its readers
+// and kept in the graph that owns the original, so that bodies share it too. Originals that lost their last reader go.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/model.h"
+#include "numerics/round.h"
+
+namespace vernier {
+
+/// Initializers that a DequantizeLinear reads.
+struct StoredCodes {
+  std::string codes;
+  std::string scale;
+  std::string zero_point;
+};
+
+class TypedWeights {
+ public:
+  /// Both live longer than this.
+  TypedWeights(Model& model, NamePool& names);
+
+  bool holds(const std::string& name) const { return owners_.contains(name); }
+
+  /// Name of the copy of `name` in float16 or bfloat16. Values that become infinite there are reported in notes() as
+  /// used by `layer`; nothing is clamped.
+  std::string in_format(const std::string& name, Format format, const std::string& layer);
+
+  /// The codes of `name` under `params`, with scale and zero point beside them.
+  const StoredCodes& in_codes(const std::string& name, const QuantParams& params);
+
+  /// Adds scale and zero point of an activation to `graph`.
+  StoredCodes add_params(onnx::GraphProto& graph, const std::string& tensor, const QuantParams& params);
+
+  /// Removes originals that were replaced and that nothing reads any more.
+  void remove_unused();
+
+  std::vector<std::string> take_notes() { return std::move(notes_); }
+
+ private:
+  Model& model_;
+  NamePool& names_;
+  std::map<std::string, onnx::GraphProto*> owners_;
+  std::map<std::pair<std::string, Format>, std::string> copies_;
+  std::map<std::string, StoredCodes> codes_;
+  std::map<std::pair<std::string, Format>, std::string>
+      overflows_;  // what to report for each layer that reads the copy
+  std::vector<std::string> notes_;
+};
+
+/// ONNX element type of a format.
+Dtype dtype_of_format(Format format);
+
+/// Names that `graph` and the bodies inside it read but do not make themselves.
+std::vector<std::string> captured_names(const onnx::GraphProto& graph);
+
+}  // namespace vernier

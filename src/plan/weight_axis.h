@@ -1,0 +1,16 @@
+// Where the output channels of a weight lie: the dimension along which its scales may run.
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+namespace vernier {
+
+/// Dimension of input 1 of a weighted operator that indexes output channels:
+///   Conv 0, ConvTranspose 1, Gemm 1 (0 with transB), MatMul rank - 1
+///
+/// Edges: -1 for other operators, and for a MatMul vector (rank 1): scales are per tensor there. With groups, dimension
+/// 1
+///        of a ConvTranspose weight holds the output channels of one group only.
+int weight_axis(const onnx::NodeProto& node, int rank);
+
+}  // namespace vernier

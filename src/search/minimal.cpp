@@ -1,0 +1,255 @@
+#include "search/minimal.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "search/prefix.h"
+#include "search/trials.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+// Guided tests that may miss before the bracket is simply halved: interpolation crawls when one item jumps.
+constexpr std::size_t kGuidedMisses = 3;
+// Ranking noise allowed before the notes call the ranking poor (measured against predicted damage, either way).
+constexpr double kPoorRanking = 3.0;
+constexpr std::size_t kTestsBeforeJudgingRanking = 3;
+// Share of the headroom that a trimmed block may use up by prediction.
+constexpr double kHeadroomUse = 0.9;
+
+/// A set that passed.
+struct Passing {
+  KeptSet kept;
+  Trial trial;
+};
+
+/// What dropping one item alone did, learned on the way: NaN where it was not tried.
+using Learned = std::vector<double>;
+
+void validate(const std::vector<SearchItem>& items) {
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const SearchItem& item = items[i];
+    if (std::isnan(item.predicted_damage) || item.predicted_damage < 0 || !(item.cost > 0) || std::isinf(item.cost)) {
+      throw Error(ErrorKind::Internal, fmt::format("search item {} has predicted damage {} and cost {}: damage must be "
+                                                   "at least 0 and cost above 0 and finite",
+                                                   i, item.predicted_damage, item.cost));
+    }
+  }
+}
+
+/// What may still be added to the damage of a passing set. NaN when its damage is not known.
+double headroom(const Passing& best) {
+  return has_exact_damage(best.trial) ? 1 - best.trial.damage : std::numeric_limits<double>::quiet_NaN();
+}
+
+/// Damage expected from dropping each item of `best` alone: measured where it was tried, else predicted, scaled so that
+/// the items already low account for the measured damage.
+std::vector<double> expected_damages(const std::vector<SearchItem>& items, const Passing& best,
+                                     const Learned& learned) {
+  std::vector<bool> kept(items.size(), false);
+  for (const std::size_t i : best.kept) kept[i] = true;
+  double low = 0;
+  for (std::size_t i = 0; i < items.size(); ++i) low += kept[i] ? 0 : items[i].predicted_damage;
+  const bool scalable = has_exact_damage(best.trial) && best.trial.damage > 0 && low > 0 && std::isfinite(low);
+  const double scale = scalable ? best.trial.damage / low : 1;
+  std::vector<double> expected(items.size());
+  for (std::size_t i = 0; i < items.size(); ++i)
+    expected[i] = std::isnan(learned[i]) ? scale * items[i].predicted_damage : learned[i];
+  return expected;
+}
+
+/// Records that dropping `item` from `best` failed: it does at least the headroom, exactly the difference if measured.
+void learn(Learned& learned, const Passing& best, std::size_t item, const Trial& failed) {
+  const double room = headroom(best);
+  const double difference = failed.damage - best.trial.damage;
+  const double bound = std::isnan(room) ? std::numeric_limits<double>::infinity() : room;
+  learned[item] = std::isnan(difference) ? bound : std::max(bound, difference);
+}
+
+/// Shrinks the ranked prefix until one test passes and the next shorter one fails.
+Passing guess(const Ranking& ranking, TrialLog& log, MinimalResult& result) {
+  Bracket bracket{{0, result.all_low}, {ranking.order.size(), result.all_high}};
+  std::size_t tests = 0;
+  std::size_t misses = 0;
+  while (!is_closed(bracket, ranking)) {
+    const std::size_t width = bracket.passing.length - bracket.failing.length;
+    const std::size_t length = misses >= kGuidedMisses ? halve(bracket, ranking) : aim(bracket, ranking);
+    const double predicted = predicted_damage(bracket, ranking, length);
+    const Trial* trial = log.ask(prefix(ranking, length));
+    if (!trial) break;
+    ++tests;
+    if (has_exact_damage(*trial) && predicted > 0) result.prediction_ratio = trial->damage / predicted;
+    (passes(*trial) ? bracket.passing : bracket.failing) = {length, *trial};
+    const bool halved = 2 * (bracket.passing.length - bracket.failing.length) <= width;
+    misses = halved ? 0 : misses + 1;
+    const double ratio = result.prediction_ratio;
+    if (tests == kTestsBeforeJudgingRanking && ratio > 0 && (ratio > kPoorRanking || ratio < 1 / kPoorRanking)) {
+      result.notes.push_back(
+          fmt::format("the ranking is poor: after {} guided tests the measured damage is {:.3g} times "
+                      "the predicted one; a better ranking would give a smaller set in fewer tests",
+                      tests, ratio));
+    }
+  }
+  return {prefix(ranking, bracket.passing.length), bracket.passing.trial};
+}
+
+/// Up to `limit` items that are expected to be droppable together, least useful first. With no known headroom the
+/// count alone decides. Items that once failed alone are left to the certification: each round of trimming ends.
+KeptSet droppable_block(const std::vector<SearchItem>& items, const Passing& best, const Learned& learned,
+                        std::size_t limit) {
+  const std::vector<double> expected = expected_damages(items, best, learned);
+  const double room = headroom(best);
+  KeptSet candidates;
+  std::copy_if(best.kept.begin(), best.kept.end(), std::back_inserter(candidates),
+               [&](std::size_t i) { return std::isfinite(expected[i]) && std::isnan(learned[i]); });
+  std::stable_sort(candidates.begin(), candidates.end(), [&](std::size_t a, std::size_t b) {
+    return expected[a] / items[a].cost < expected[b] / items[b].cost;
+  });
+  KeptSet block;
+  double used = 0;
+  for (const std::size_t i : candidates) {
+    if (block.size() == limit) break;
+    if (!std::isnan(room) && used + expected[i] > kHeadroomUse * room) continue;
+    used += expected[i];
+    block.push_back(i);
+  }
+  std::sort(block.begin(), block.end());
+  return block;
+}
+
+/// Drops blocks from the least useful end: twice as many after a success, half after a failure, until nothing is
+/// expected to fit.
+Passing trim(const std::vector<SearchItem>& items, Passing best, TrialLog& log, Learned& learned) {
+  // A known headroom limits the first block better than a count does.
+  std::size_t limit = std::isnan(headroom(best)) ? 1 : best.kept.size();
+  for (;;) {
+    const KeptSet block = droppable_block(items, best, learned, limit);
+    if (block.empty()) return best;
+    const KeptSet smaller = without(best.kept, block);
+    const Trial* trial = log.ask(smaller);
+    if (!trial) return best;
+    if (passes(*trial)) {
+      best = {smaller, *trial};
+      limit = 2 * block.size();
+    } else {
+      if (block.size() == 1) learn(learned, best, block.front(), *trial);
+      limit = std::max<std::size_t>(1, block.size() / 2);
+    }
+  }
+}
+
+/// Tests the drop of every kept item, those most likely to pass first, so that a removal makes few earlier tests stale.
+/// Returns at the first one that passes; the set is unchanged when none did.
+Passing certify(const std::vector<SearchItem>& items, const Passing& best, TrialLog& log, Learned& learned) {
+  const std::vector<double> expected = expected_damages(items, best, learned);
+  KeptSet order = best.kept;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const bool a_failed = !std::isnan(learned[a]);
+    const bool b_failed = !std::isnan(learned[b]);
+    return a_failed != b_failed ? b_failed : expected[a] < expected[b];
+  });
+  for (const std::size_t i : order) {
+    const KeptSet smaller = without(best.kept, std::array{i});
+    const Trial* trial = log.ask(smaller);
+    if (!trial) return best;
+    if (passes(*trial)) return {smaller, *trial};
+    learn(learned, best, i, *trial);
+  }
+  return best;
+}
+
+Certificate collect_certificate(const Passing& best, const TrialLog& log) {
+  Certificate certificate;
+  for (const std::size_t i : best.kept) {
+    const Trial* trial = log.recorded(without(best.kept, std::array{i}));
+    if (trial && !passes(*trial)) certificate.needed.push_back({i, *trial});
+  }
+  certificate.complete = passes(best.trial) && certificate.needed.size() == best.kept.size();
+  return certificate;
+}
+
+/// Asks again for a set whose answer is in doubt. True when the verdict flipped.
+bool flips(const KeptSet& kept, TrialLog& log, std::vector<std::string>& notes) {
+  const bool before = passes(*log.recorded(kept));
+  const std::optional<Trial> again = log.repeat(kept);
+  if (!again) {
+    notes.push_back("the answers contradict each other, and the search ended before they could be repeated");
+    return false;
+  }
+  if (passes(*again) == before) return false;
+  notes.push_back(fmt::format("the oracle is unstable: the same set of {} kept items {} first and then {}", kept.size(),
+                              before ? "passed" : "failed", before ? "failed" : "passed"));
+  return true;
+}
+
+void note_undecided(const TrialLog& log, std::vector<std::string>& notes) {
+  const std::array<std::pair<Verdict, const char*>, 3> undecided{
+      {{Verdict::Invalid, "invalid"}, {Verdict::TimedOut, "timed out"}, {Verdict::Unstable, "unstable"}}};
+  for (const auto& [verdict, name] : undecided)
+    if (const std::size_t n = log.count(verdict))
+      notes.push_back(fmt::format("{} of {} tests came back as {}: counted as failed", n, log.calls(), name));
+}
+
+/// Re-tests what a contradiction puts in doubt, and fills in everything that only the end of the search knows.
+MinimalResult conclude(SearchEnd end, const Passing& best, TrialLog& log, MinimalResult result) {
+  result.end = end;
+  result.kept = best.kept;
+  result.final_trial = best.trial;
+  if (passes(best.trial)) result.certificate = collect_certificate(best, log);
+  result.non_monotone = log.contradiction().has_value();
+  if (result.non_monotone) {
+    result.notes.push_back(fmt::format("not monotone: a set of {} kept items failed although a part of it passed",
+                                       log.contradiction()->size()));
+    if (flips(*log.contradiction(), log, result.notes) ||
+        (best.kept != *log.contradiction() && flips(best.kept, log, result.notes))) {
+      result.end = SearchEnd::Unstable;
+    }
+  }
+  note_undecided(log, result.notes);
+  result.trials = log.calls();
+  return result;
+}
+
+}  // namespace
+
+MinimalResult search_minimal(const std::vector<SearchItem>& items, const Oracle& oracle,
+                             const MinimalOptions& options) {
+  validate(items);
+  TrialLog log(oracle, options);
+  MinimalResult result;
+
+  KeptSet all(items.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  const Trial* all_high = log.ask(all);
+  const Trial* all_low = log.ask({});
+  if (all_high) result.all_high = *all_high;
+  if (all_low) result.all_low = *all_low;
+  if (all_high && !passes(*all_high)) return conclude(SearchEnd::Impossible, {all, *all_high}, log, result);
+  if (!all_high || !all_low) return conclude(SearchEnd::Stopped, {all, result.all_high}, log, result);
+  if (passes(*all_low)) return conclude(SearchEnd::NothingNeeded, {{}, *all_low}, log, result);
+
+  const Ranking ranking = rank(items);
+  if (ranking.mandatory > 0)
+    result.notes.push_back(
+        fmt::format("{} items are predicted to overflow and are kept from the start", ranking.mandatory));
+  Passing best = guess(ranking, log, result);
+  Learned learned(items.size(), std::numeric_limits<double>::quiet_NaN());
+  for (std::size_t before = best.kept.size() + 1; best.kept.size() < before && !log.stopped();) {
+    best = trim(items, best, log, learned);
+    before = best.kept.size();
+    best = certify(items, best, log, learned);
+  }
+  const bool complete = collect_certificate(best, log).complete;
+  return conclude(complete ? SearchEnd::Certified : SearchEnd::Stopped, best, log, result);
+}
+
+}  // namespace vernier

@@ -1,0 +1,36 @@
+#include "vernier/requirement.h"
+
+#include <gtest/gtest.h>
+
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+TEST(ParseLimit, TheLastColonSeparatesTheOutput) {
+  EXPECT_EQ(parse_limit("24").value, 24);
+  EXPECT_EQ(parse_limit("24").output, "");
+  EXPECT_EQ(parse_limit("scores:0:46").output, "scores:0");
+  EXPECT_EQ(parse_limit("scores:0:46").value, 46);
+}
+
+TEST(ParseLimit, RefusesWhatIsNoNumber) {
+  for (const char* text : {"", "scores", "24dB", "nan", "scores:", "inf"}) {
+    EXPECT_THROW(parse_limit(text), Error) << text;
+  }
+}
+
+TEST(Requirement, AnOutputsOwnLimitGoesBeforeTheGeneralOne) {
+  const Requirement requirement{Metric::MinSqnrDb, {{24, ""}, {46, "scores"}}};
+  EXPECT_EQ(requirement.limit_for("scores"), 46);
+  EXPECT_EQ(requirement.limit_for("boxes"), 24);
+  EXPECT_EQ((Requirement{Metric::MinSqnrDb, {{46, "scores"}}}).limit_for("boxes"), std::nullopt);
+}
+
+TEST(Metric, EveryOneHasAnOption) {
+  for (const Metric metric : all_metrics()) EXPECT_EQ(metric_option(metric).substr(0, 2), "--");
+  EXPECT_EQ(metric_unit(Metric::MinSqnrDb), "dB");
+}
+
+}  // namespace
+}  // namespace vernier

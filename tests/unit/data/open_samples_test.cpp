@@ -1,0 +1,63 @@
+#include <gtest/gtest.h>
+
+#include "temp_files.h"
+
+namespace vernier {
+namespace {
+
+Error open_error(const std::filesystem::path& path) {
+  return error_of([&] { open_samples(from(path), {float_input("x", {1, 2})}); });
+}
+
+TEST(OpenSamples, KnowsFilesByContentNotByName) {
+  const TempFolder folder;
+  write_file(folder / "data.bin", npy_of({1, 2}, counting(2)));
+  EXPECT_EQ(open_samples(from(folder / "data.bin"), {float_input("x", {1, 2})})->size(), 1U);
+}
+
+TEST(OpenSamples, LimitTakesTheFirstSamplesAndSaysSo) {
+  const TempFolder folder;
+  write_file(folder / "a.npy", npy_of({5, 1, 2}, counting(10)));
+  SourceOptions options = from(folder / "a.npy");
+  options.limit = 2;
+  const auto source = open_samples(options, {float_input("x", {1, 2})});
+  EXPECT_EQ(source->size(), 2U);
+  EXPECT_NE(source->description().find("2 samples of 5"), std::string::npos);
+  EXPECT_EQ(error_of([&] { source->at(2); }).kind(), ErrorKind::Internal);
+}
+
+TEST(OpenSamples, RefusesWhatItCannotUse) {
+  const TempFolder folder;
+  EXPECT_NE(std::string(open_error(folder / "nothing").what()).find("no such file"), std::string::npos);
+  EXPECT_NE(std::string(open_error(folder.path()).what()).find("is empty"), std::string::npos);
+  write_file(folder / "empty.npy", "");
+  EXPECT_NE(std::string(open_error(folder / "empty.npy").what()).find("is empty"), std::string::npos);
+  write_file(folder / "a.pkl", "\x80\x04 pickle");
+  EXPECT_NE(std::string(open_error(folder / "a.pkl").what()).find("pickle"), std::string::npos);
+  write_file(folder / "a.txt", "hello");
+  EXPECT_NE(open_error(folder / "a.txt").hint().find("known: .npy"), std::string::npos);
+  EXPECT_EQ(open_error("/dev/null").kind(), ErrorKind::Input);
+}
+
+TEST(OpenSamples, DoesNotGuessAtAMixedFolder) {
+  const TempFolder folder;
+  write_zip(folder / "a.npz", {{"x.npy", npy_of({1, 2}, counting(2))}}, false);
+  write_file(folder / "b.png", "x");
+  EXPECT_NE(std::string(open_error(folder.path()).what()).find("holds both a folder of .npz and images"),
+            std::string::npos);
+}
+
+TEST(OpenSamples, PointsFromScriptsToFiles) {
+  for (const char* script : {"loader.py", "loader.py:load_data"}) {
+    const Error error = open_error(script);
+    EXPECT_EQ(error.kind(), ErrorKind::Usage);
+    EXPECT_NE(error.hint().find(".npz"), std::string::npos);
+  }
+}
+
+TEST(OpenSamples, HostileNamesArePrintable) {
+  EXPECT_NE(std::string(open_error("\x1b[2Jx").what()).find("\\x1b"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace vernier

@@ -1,0 +1,122 @@
+// The images source against the script that makes the reference inputs with Pillow.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "temp_files.h"
+
+namespace vernier {
+namespace {
+
+struct Network {
+  const char* name;
+  Shape input;
+  ImageOptions options;
+  double eight_bit_step;  // what one 8-bit step is in the network's input
+};
+
+class PillowInputs : public testing::TestWithParam<Network> {};
+
+INSTANTIATE_TEST_SUITE_P(
+    Networks, PillowInputs,
+    testing::Values(
+        Network{"mobilenetv2-imagenet", {1, 3, 224, 224}, {"short-crop:256,224", {128}, {128}, "rgb", ""}, 1.0 / 128},
+        Network{"squeezenet-imagenet", {1, 3, 224, 224}, {"short-crop:256,224", {104, 117, 123}, {}, "bgr", ""}, 1.0},
+        Network{"yolox-nano", {1, 3, 416, 416}, {"letterbox:416,topleft", {}, {}, "bgr", ""}, 1.0},
+        Network{"rfb320-face", {1, 3, 240, 320}, {"", {127}, {128}, "rgb", "nchw"}, 1.0 / 128}),
+    [](const auto& test) {
+      std::string name = test.param.name;
+      for (char& c : name) c = c == '-' ? '_' : c;
+      return name;
+    });
+
+TEST_P(PillowInputs, AgreeWithinTheDifferenceOfJpegDecoders) {
+  const auto shared = shared_folder();
+  if (!shared) VERNIER_SKIP_OR_FAIL("no shared data: set VERNIER_SHARED");
+  constexpr std::size_t kImages = 12;
+  const TempFolder folder;
+  const std::filesystem::path photos = *shared / "data" / "imagenet";
+  ::setenv("VERNIER_DATA", photos.c_str(), 1);
+  const auto status = run_python("PIL, numpy", *shared / "tools" / "inputs.py",
+                                 fmt::format("{} {} '{}'", GetParam().name, kImages, (folder / "ref.npy").string()));
+  if (!status) VERNIER_SKIP_OR_FAIL("no Python with Pillow and numpy");
+  ASSERT_EQ(*status, 0);
+
+  const std::vector<InputInfo> inputs{float_input("x", GetParam().input)};
+  const auto reference = open_samples(from(folder / "ref.npy"), inputs);
+  SourceOptions options = from(photos);
+  options.image = GetParam().options;
+  options.limit = kImages;
+  const auto mine = open_samples(options, inputs);
+  ASSERT_EQ(mine->size(), reference->size());
+  double worst = 0;
+  for (std::size_t i = 0; i < kImages; ++i) {
+    const Tensor a = reference->at(i).at("x");
+    const Tensor b = mine->at(i).at("x");
+    double sum = 0;
+    for (std::size_t k = 0; k < a.floats().size(); ++k)
+      sum += std::fabs(static_cast<double>(a.floats()[k]) - static_cast<double>(b.floats()[k]));
+    worst = std::max(worst, sum / static_cast<double>(a.count()) / GetParam().eight_bit_step);
+  }
+  RecordProperty("worst_mean_difference_in_steps", fmt::format("{:.4f}", worst));
+  // Both decoders follow the standard's tolerance for the inverse DCT and interpolate chroma in their own way.
+  EXPECT_LT(worst, 0.6);
+}
+
+// PNG is lossless, so decoding adds nothing, and every step must be the same.
+TEST(PillowImages, LosslessImagesAgreeExactly) {
+  const TempFolder folder;
+  write_file(folder / "make.py", R"(
+import sys
+import numpy as np
+from PIL import Image
+d = sys.argv[1]
+im = Image.fromarray(np.random.RandomState(3).randint(0, 256, (50, 90, 3), dtype=np.uint8))
+im.save(d + '/images/a.PNG')
+a = np.asarray(im.resize((int(round(90 * 32 / 50)), 32), Image.BILINEAR), np.float32)[:, :, ::-1]
+np.save(d + '/height.npy', np.ascontiguousarray(((a - np.float32(127.5)) / np.float32(127.5)).transpose(2, 0, 1)[None]))
+y = im.convert('YCbCr').split()[0].resize((24, 20), Image.BILINEAR)
+np.save(d + '/luma.npy', np.asarray(y, np.float32)[None, :, :, None])
+)");
+  std::filesystem::create_directories(folder / "images");
+  const auto status = run_python("PIL, numpy", folder / "make.py", "'" + folder.path().string() + "'");
+  if (!status) VERNIER_SKIP_OR_FAIL("no Python with Pillow and numpy");
+  ASSERT_EQ(*status, 0);
+  const auto expect_equal = [&](const std::string& npy, const InputInfo& input, const ImageOptions& image) {
+    SourceOptions options = from(folder / "images");
+    options.image = image;
+    const Tensor mine = open_samples(options, {input})->at(0).at("x");
+    const Tensor theirs = open_samples(from(folder / npy), {input})->at(0).at("x");
+    ASSERT_EQ(mine.shape(), theirs.shape()) << npy;
+    for (std::size_t i = 0; i < mine.floats().size(); ++i)
+      ASSERT_EQ(mine.floats()[i], theirs.floats()[i]) << npy << " " << i;
+  };
+  expect_equal("height.npy", float_input("x", {-1, 3, 32, -1}), {"height:32", {127.5F}, {127.5F}, "bgr", ""});
+  expect_equal("luma.npy", float_input("x", {-1, -1, -1, 1}), {"stretch:24x20", {}, {}, "y", "nhwc"});
+}
+
+TEST(Images, SayWhatIsWrongWithTheOptions) {
+  const TempFolder folder;
+  write_file(folder / "a.jpg", "no image");
+  const auto kind_and_text = [&](const ImageOptions& image, const InputInfo& input) {
+    SourceOptions options = from(folder / "a.jpg");
+    options.image = image;
+    return error_of([&] { open_samples(options, {input}); });
+  };
+  const InputInfo input = float_input("x", {1, 3, 8, 8});
+  EXPECT_EQ(kind_and_text({"", {}, {0}, "rgb", ""}, input).kind(), ErrorKind::Usage);
+  EXPECT_EQ(kind_and_text({"", {1, 2}, {}, "rgb", ""}, input).kind(), ErrorKind::Usage);
+  EXPECT_EQ(kind_and_text({"", {}, {}, "cmyk", ""}, input).kind(), ErrorKind::Usage);
+  EXPECT_EQ(kind_and_text({"", {}, {}, "rgb", "chw"}, input).kind(), ErrorKind::Usage);
+  EXPECT_NE(kind_and_text({"", {}, {}, "y", ""}, input).hint().find("--image-color rgb"), std::string::npos);
+  EXPECT_NE(kind_and_text({"", {}, {}, "rgb", ""}, float_input("x", {1, 3, -1, -1})).hint().find("--image"),
+            std::string::npos);
+  EXPECT_NE(std::string(kind_and_text({"", {}, {}, "rgb", ""}, input).what()).find("a.jpg: is no image"),
+            std::string::npos);
+  EXPECT_EQ(kind_and_text({"", {}, {}, "rgb", ""}, float_input("x", {8, 3, 8, 8})).kind(), ErrorKind::Input);
+}
+
+}  // namespace
+}  // namespace vernier

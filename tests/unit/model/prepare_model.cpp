@@ -1,0 +1,78 @@
+// prepare_model IN OUT WORK PYTHON EVALUATE [format ...] [opset=N] [sample=FILE ...]
+//
+// Prepares a model and writes it, with what became of its layers as JSON on stdout. tests/diff/test_prepare.py runs it on
+// real networks. Samples switch inline_ifs on.
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "model/layers.h"
+#include "model/prepare.h"
+#include "python_evaluator.h"
+#include "vernier/error.h"
+
+namespace {
+
+nlohmann::ordered_json describe(const vernier::Model& model) {
+  nlohmann::ordered_json json;
+  json["opset"] = vernier::default_opset(model.proto);
+  json["nodes"] = nlohmann::json::array();
+  vernier::for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
+    for (const onnx::NodeProto& node : graph.node()) json["nodes"].push_back({node.name(), node.op_type()});
+  });
+  json["layers"] = nlohmann::json::array();
+  for (const vernier::Layer& layer : vernier::find_layers(model)) {
+    json["layers"].push_back({{"name", layer.name},
+                              {"op", layer.op_type},
+                              {"graph", layer.graph},
+                              {"inputs", layer.inputs},
+                              {"weights", layer.weights},
+                              {"outputs", layer.outputs},
+                              {"follows", layer.follows},
+                              {"weighted", layer.weighted}});
+  }
+  return json;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 6) return 2;
+  try {
+    vernier::PrepareOptions options;
+    for (int i = 6; i < argc; ++i) {
+      const std::string word = argv[i];
+      if (word.starts_with("opset=")) {
+        options.min_opset = std::stoi(word.substr(6));
+      } else if (word.starts_with("sample=")) {
+        options.inline_ifs = true;
+        options.samples.push_back(vernier::testing::read_sample(word.substr(7)));
+      } else if (const auto format = vernier::parse_format(word)) {
+        options.formats.insert(*format);
+      } else {
+        fmt::print(stderr, "unknown word '{}'\n", word);
+        return 2;
+      }
+    }
+    const vernier::Model model = vernier::read_model(argv[1]);
+    const vernier::Prepared prepared =
+        vernier::prepare(model, options, vernier::testing::python_evaluator(argv[4], argv[5], argv[3]));
+    // With float32 alone the graph is the user's own, removed operators included.
+    if (options.formats != std::set<vernier::Format>{vernier::Format::Float32}) {
+      vernier::check_written_model(prepared.model);
+    }
+    vernier::write_model(prepared.model, argv[2]);
+    nlohmann::ordered_json json;
+    json["unchanged"] = prepared.unchanged;
+    json["notes"] = nlohmann::json::array();
+    for (const vernier::PrepareNote& note : prepared.notes) json["notes"].push_back(note.step + ": " + note.text);
+    json["before"] = describe(model);
+    json["after"] = describe(prepared.model);
+    fmt::print("{}\n", json.dump());
+    return 0;
+  } catch (const vernier::Error& error) {
+    fmt::print(stderr, "error: {}\n", error.what());
+    return static_cast<int>(error.kind());
+  }
+}

@@ -1,0 +1,86 @@
+#include <gtest/gtest.h>
+
+#include <cfloat>
+#include <limits>
+
+#include "oracle.h"
+#include "vernier/error.h"
+
+namespace vernier::test {
+namespace {
+
+TEST(SymmetricParams, PutsTheLargestValueOnTheLargestCode) {
+  const struct {
+    Format format;
+    float largest;
+    int lowest_code;
+  } rows[] = {
+      {Format::Int8, 127, -127}, {Format::Int4, 7, -7}, {Format::Float8E4M3FN, 448, 0}, {Format::Float8E5M2, 57344, 0}};
+  for (const auto& row : rows) {
+    const float absmax[] = {3.5f};
+    const QuantParams params = symmetric_params(row.format, absmax, -1);
+    EXPECT_EQ(params.scale, std::vector<float>{3.5f / row.largest});
+    EXPECT_EQ(params.lowest_code, row.lowest_code);
+    EXPECT_EQ(params.axis, -1);
+    EXPECT_TRUE(params.zero_point.empty());
+    EXPECT_FLOAT_EQ(round_one(params, -3.5f), -3.5f);
+    EXPECT_FLOAT_EQ(round_one(params, -100.0f), -3.5f);
+  }
+}
+
+TEST(SymmetricParams, KeepsOneScaleForEachChannel) {
+  const float absmax[] = {127.0f, 12.7f};
+  const QuantParams params = symmetric_params(Format::Int8, absmax, 0);
+  EXPECT_EQ(params.scale, (std::vector<float>{1.0f, 12.7f / 127.0f}));
+  EXPECT_EQ(params.axis, 0);
+}
+
+TEST(SymmetricParams, GivesZerosAndTinyRangesAUsableScale) {
+  const float absmax[] = {0.0f, 1e-40f, FLT_MIN, 127 * FLT_MIN};
+  const QuantParams params = symmetric_params(Format::Int8, absmax, 0);
+  EXPECT_EQ(params.scale, (std::vector<float>{1.0f / 127, 1.0f / 127, 1.0f / 127, FLT_MIN}));
+}
+
+TEST(SymmetricParams, NeedsNoScaleWhereTheFormatHasNone) {
+  const float absmax[] = {3.0f};
+  EXPECT_TRUE(symmetric_params(Format::Float16, absmax, -1).scale.empty());
+  EXPECT_TRUE(symmetric_params(Format::Float32, {}, -1).scale.empty());
+}
+
+TEST(SymmetricParams, RefusesWhatIsNoRange) {
+  const float nan[] = {std::numeric_limits<float>::quiet_NaN()};
+  const float negative[] = {-1.0f};
+  const float two[] = {1.0f, 2.0f};
+  EXPECT_THROW(symmetric_params(Format::Int8, nan, -1), Error);
+  EXPECT_THROW(symmetric_params(Format::Int8, negative, -1), Error);
+  EXPECT_THROW(symmetric_params(Format::Int8, two, -1), Error);
+  EXPECT_THROW(symmetric_params(Format::Int8, {}, -1), Error);
+  EXPECT_THROW(symmetric_params(Format::UInt8, two, 0), Error);
+}
+
+TEST(AsymmetricParams, HoldsTheRangeAndAnExactZero) {
+  const QuantParams params = asymmetric_params(-1.0f, 3.0f);
+  EXPECT_EQ(params.format, Format::UInt8);
+  EXPECT_EQ(params.scale, std::vector<float>{4.0f / 255});
+  EXPECT_EQ(params.zero_point, std::vector<std::int32_t>{64});
+  EXPECT_EQ(round_one(params, 0.0f), 0.0f);
+  EXPECT_NEAR(round_one(params, 3.0f), 3.0f, params.scale[0] / 2 * 1.001f);
+  EXPECT_NEAR(round_one(params, -1.0f), -1.0f, params.scale[0] / 2 * 1.001f);
+}
+
+TEST(AsymmetricParams, StretchesTheRangeToHoldZero) {
+  EXPECT_EQ(asymmetric_params(2.0f, 5.1f).zero_point, std::vector<std::int32_t>{0});
+  EXPECT_EQ(asymmetric_params(2.0f, 5.1f).scale, std::vector<float>{5.1f / 255});
+  EXPECT_EQ(asymmetric_params(-5.1f, -2.0f).zero_point, std::vector<std::int32_t>{255});
+}
+
+TEST(AsymmetricParams, SurvivesTheExtremes) {
+  EXPECT_EQ(asymmetric_params(0.0f, 0.0f).scale, std::vector<float>{1.0f / 255});
+  EXPECT_EQ(asymmetric_params(0.0f, 0.0f).zero_point, std::vector<std::int32_t>{0});
+  EXPECT_EQ(asymmetric_params(-FLT_MAX, FLT_MAX).zero_point, std::vector<std::int32_t>{128});
+  EXPECT_THROW(asymmetric_params(1.0f, -1.0f), Error);
+  EXPECT_THROW(asymmetric_params(0.0f, std::numeric_limits<float>::infinity()), Error);
+}
+
+}  // namespace
+}  // namespace vernier::test

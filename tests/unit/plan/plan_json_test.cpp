@@ -1,0 +1,119 @@
+#include <gtest/gtest.h>
+
+#include "plan/plan.h"
+#include "plan/round_node.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+Plan example() {
+  Plan plan;
+  plan.model_file = "net.onnx";
+  plan.model_sha256 = "ab12";
+  plan.scheme = "absmax over 20 samples";
+  plan.high = Format::Float16;
+  plan.layers = {{"conv \"1\"", Format::Int8}, {"add", Format::Float32}};
+  QuantParams weight;
+  weight.format = Format::Int8;
+  weight.scale = {0.1F, 1e-38F, 3.4028235e38F, 16777217.0F / 3.0F};
+  weight.zero_point = {0, 1, -128, 127};
+  weight.axis = 0;
+  weight.lowest_code = -127;
+  plan.tensors = {{"w", weight}};
+  return plan;
+}
+
+std::string message_of(const std::string& text) {
+  try {
+    plan_from_json(text, "p.json");
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Input);
+    return error.what();
+  }
+  return "no error";
+}
+
+/// The example's text with the first `from` replaced.
+std::string changed(const std::string& from, const std::string& to) {
+  std::string text = plan_to_json(example());
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+TEST(PlanJson, ReadsBackWhatItWroteToTheLastBit) {
+  EXPECT_EQ(plan_from_json(plan_to_json(example()), "p.json"), example());
+  EXPECT_EQ(plan_from_json(plan_to_json(Plan{}), "p.json"), Plan{});
+}
+
+TEST(PlanJson, WritesOneLineForALayerAndOneForATensor) {
+  EXPECT_EQ(plan_to_json(example()), R"({
+  "version": 1,
+  "model_file": "net.onnx",
+  "model_sha256": "ab12",
+  "scheme": "absmax over 20 samples",
+  "target": "tensorrt",
+  "high": "float16",
+  "layers": [
+    {"name": "conv \"1\"", "format": "int8"},
+    {"name": "add", "format": "float32"}
+  ],
+  "tensors": {
+    "w": {"format": "int8", "scale": [0.1, 1e-38, 3.4028235e+38, 5592405.5], "zero_point": [0, 1, -128, 127], "axis": 0, "lowest_code": -127}
+  }
+}
+)");
+}
+
+TEST(PlanJson, NamesWhatIsWrong) {
+  EXPECT_NE(message_of("{").find("p.json: not JSON"), std::string::npos);
+  EXPECT_EQ(message_of("[]"), "p.json: expected an object, found array");
+  EXPECT_EQ(message_of("{}"), "p.json: field 'version' is missing");
+  EXPECT_EQ(message_of(changed("\"version\": 1", "\"version\": 2")),
+            "p.json: field 'version' is 2, allowed are 1 to 1");
+  EXPECT_EQ(message_of(changed("\"scheme\"", "\"sheme\"")), "p.json: unknown field 'sheme'");
+  EXPECT_EQ(message_of(changed("\"float32\"", "\"float33\"")),
+            "p.json: layers[1]: field 'format' is 'float33', which is no format");
+  EXPECT_EQ(message_of(changed("\"add\"", "7")), "p.json: layers[1]: field 'name' must be a string, found number");
+  EXPECT_EQ(message_of(changed("\"add\"", R"("conv \"1\"")")), "p.json: layer 'conv \"1\"' is listed twice");
+  EXPECT_EQ(message_of(changed("0.1", "-0.1")),
+            "p.json: tensors.w: field 'scale' holds -0.1, which is no positive finite number");
+  EXPECT_EQ(message_of(changed("3.4028235e+38", "1e39")),
+            "p.json: tensors.w: field 'scale' holds 1e+39, which is no positive finite number");
+  EXPECT_EQ(message_of(changed("127]", "128]")),
+            "p.json: tensors.w: field 'zero_point' is 128, allowed are -128 to 127");
+  EXPECT_EQ(message_of(changed(", 127]", "]")), "p.json: tensors.w: field 'zero_point' has 3 values, 'scale' has 4");
+  EXPECT_EQ(message_of(changed("\"axis\": 0", "\"axis\": -1")),
+            "p.json: tensors.w: field 'axis' is -1, but there are 4 scales");
+  EXPECT_EQ(message_of(changed("\"axis\": 0", "\"axis\": 0.5")),
+            "p.json: tensors.w: field 'axis' must be an integer, found 0.5");
+  EXPECT_EQ(message_of(changed("\"axis\": 0", "\"axis\": 18446744073709551615")),
+            "p.json: tensors.w: field 'axis' is 18446744073709551615, allowed are -1 to 63");
+  EXPECT_EQ(message_of(changed("{\"format\": \"int8\", \"scale\"", "{\"format\": \"float16\", \"scale\"")),
+            "p.json: tensors.w: field 'format' is float16, which takes no scale");
+}
+
+TEST(Plan, LayersItDoesNotNameAreFloat32) {
+  EXPECT_EQ(example().format_of("conv \"1\""), Format::Int8);
+  EXPECT_EQ(example().format_of("elsewhere"), Format::Float32);
+}
+
+TEST(RoundNode, AttributesReadBack) {
+  const QuantParams params = example().tensors.at("w");
+  EXPECT_EQ(round_params(round_node("x", "y", params, 3)), params);
+  QuantParams half;
+  half.format = Format::Float16;
+  const onnx::NodeProto node = round_node("x", "y", half);
+  EXPECT_EQ(round_params(node), half);
+  EXPECT_EQ(node.domain(), kDomain);
+}
+
+TEST(RoundNode, RefusesAnUnknownFormat) {
+  onnx::NodeProto node = round_node("x", "y", example().tensors.at("w"));
+  node.mutable_attribute(0)->set_s("int9");
+  EXPECT_THROW(round_params(node), Error);
+}
+
+}  // namespace
+}  // namespace vernier

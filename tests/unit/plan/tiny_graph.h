@@ -1,0 +1,77 @@
+// Small models written as text in ONNX's own graph language, and questions about what lowering made of them.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <onnx/defs/parser.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "model/model.h"
+#include "plan/plan.h"
+
+namespace vernier::testing {
+
+/// `text` is a graph: name (inputs) => (outputs) <initializers> { nodes }. Nodes without [name] get "<Op>_<index>".
+inline Model parse_model(const std::string& text, int opset = 17) {
+  onnx::ModelProto proto;
+  const std::string header = "<ir_version: 8, opset_import: [\"\" : " + std::to_string(opset) + "]>\n";
+  const onnx::Common::Status status = onnx::OnnxParser::Parse(proto, (header + text).c_str());
+  EXPECT_TRUE(status.IsOK()) << status.ErrorMessage();
+  // The text language has no float8 or bfloat16 initializers and needs none: weights here are float32.
+  return adopt_model(std::move(proto));
+}
+
+inline Plan plan_of(std::vector<PlannedLayer> layers, std::map<std::string, QuantParams> tensors = {}) {
+  Plan plan;
+  plan.layers = std::move(layers);
+  plan.tensors = std::move(tensors);
+  return plan;
+}
+
+inline QuantParams params_of(Format format, std::vector<float> scale, int axis = -1) {
+  QuantParams params;
+  params.format = format;
+  params.scale = std::move(scale);
+  params.axis = axis;
+  return params;
+}
+
+inline const onnx::NodeProto* find_node(const onnx::GraphProto& graph, const std::string& name) {
+  for (const onnx::NodeProto& node : graph.node()) {
+    if (node.name() == name) return &node;
+  }
+  return nullptr;
+}
+
+inline const onnx::NodeProto& node_named(const Model& model, const std::string& name) {
+  const onnx::NodeProto* found = nullptr;
+  for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
+    if (const onnx::NodeProto* node = find_node(graph, name)) found = node;
+  });
+  if (found == nullptr) throw std::runtime_error("no node " + name);
+  return *found;
+}
+
+inline std::vector<std::string> names_of(const onnx::GraphProto& graph, const std::string& op_type) {
+  std::vector<std::string> names;
+  for (const onnx::NodeProto& node : graph.node()) {
+    if (node.op_type() == op_type) names.push_back(node.name());
+  }
+  return names;
+}
+
+inline std::vector<std::string> inputs_of(const Model& model, const std::string& node) {
+  const onnx::NodeProto& found = node_named(model, node);
+  return {found.input().begin(), found.input().end()};
+}
+
+inline std::vector<std::string> outputs_of(const Model& model, const std::string& node) {
+  const onnx::NodeProto& found = node_named(model, node);
+  return {found.output().begin(), found.output().end()};
+}
+
+using Names = std::vector<std::string>;
+
+}  // namespace vernier::testing

@@ -1,0 +1,97 @@
+#include "toy_oracles.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace vernier::toys {
+namespace {
+
+constexpr double kBackground = 0.5;
+
+std::vector<SearchItem> predict(const std::vector<double>& damage, double sigma, std::mt19937_64& random) {
+  std::normal_distribution<double> noise(0, sigma);
+  std::vector<SearchItem> items;
+  for (const double d : damage) items.push_back({d * std::exp(noise(random)), 1});
+  return items;
+}
+
+std::vector<double> log_normal(std::size_t count, double spread, std::mt19937_64& random) {
+  std::lognormal_distribution<double> draw(0, spread);
+  std::vector<double> damage(count);
+  for (double& d : damage) d = draw(random);
+  return damage;
+}
+
+}  // namespace
+
+Toy spiky(std::size_t count, std::size_t culprits, double sigma, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  Toy toy;
+  toy.damage = log_normal(count, 1, random);
+  const double sum = std::accumulate(toy.damage.begin(), toy.damage.end(), 0.0);
+  for (double& d : toy.damage) d *= kBackground / sum;
+  std::vector<std::size_t> place(count);
+  std::iota(place.begin(), place.end(), std::size_t{0});
+  std::shuffle(place.begin(), place.end(), random);
+  std::uniform_real_distribution<double> exponent(0.2, 1.5);
+  for (std::size_t k = 0; k < culprits; ++k) toy.damage[place[k]] = std::pow(10, exponent(random));
+  toy.items = predict(toy.damage, sigma, random);
+  toy.optimum = culprits;
+  return toy;
+}
+
+Toy diffuse(std::size_t count, std::size_t optimum, double sigma, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  Toy toy;
+  toy.damage = log_normal(count, 1, random);
+  std::vector<double> sorted = toy.damage;
+  std::sort(sorted.begin(), sorted.end(), std::greater<>());
+  const double rest = std::accumulate(sorted.begin() + static_cast<std::ptrdiff_t>(optimum), sorted.end(), 0.0);
+  const double limit = rest + sorted[optimum - 1] / 2;
+  for (double& d : toy.damage) d /= limit;
+  toy.items = predict(toy.damage, sigma, random);
+  toy.optimum = optimum;
+  return toy;
+}
+
+Toy with_interactions(Toy toy, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::uniform_int_distribution<std::size_t> item(0, toy.damage.size() - 1);
+  std::uniform_real_distribution<double> strength(-0.5, 1.0);
+  for (std::size_t n = 0; n < toy.damage.size() / 5; ++n) {
+    const std::size_t a = item(random);
+    const std::size_t b = item(random);
+    if (a != b) toy.pairs.push_back({a, b, strength(random) * std::sqrt(toy.damage[a] * toy.damage[b])});
+  }
+  return toy;
+}
+
+double damage_of(const Toy& toy, const KeptSet& kept) {
+  std::vector<bool> low(toy.damage.size(), true);
+  for (const std::size_t i : kept) low[i] = false;
+  double sum = 0;
+  for (std::size_t i = 0; i < low.size(); ++i) sum += low[i] ? toy.damage[i] : 0;
+  for (const Pair& pair : toy.pairs) sum += low[pair.a] && low[pair.b] ? pair.extra : 0;
+  return std::max(sum, 0.0);
+}
+
+Oracle honest(const Toy& toy, bool early_stop) {
+  return [&toy, early_stop](const KeptSet& kept) {
+    const double damage = damage_of(toy, kept);
+    Trial trial;
+    trial.verdict = damage <= 1 ? Verdict::Good : Verdict::Bad;
+    trial.stopped_early = early_stop && damage > 1;
+    trial.damage = trial.stopped_early ? std::min(damage, 1.05) : damage;
+    trial.metric = -10 * std::log10(damage);
+    return trial;
+  };
+}
+
+Run search(const Toy& toy, const Oracle& oracle, MinimalOptions options) {
+  Run run;
+  options.on_trial = [&run](const KeptSet& kept, const Trial& trial) { run.trials.push_back({kept, trial}); };
+  run.result = search_minimal(toy.items, oracle, options);
+  return run;
+}
+
+}  // namespace vernier::toys

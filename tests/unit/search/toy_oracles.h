@@ -1,0 +1,52 @@
+// Toy networks for searches: items with known damages, a noisy ranking of them, and oracles that misbehave on purpose.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "search/certificate.h"
+#include "search/minimal.h"
+
+namespace vernier::toys {
+
+struct Pair {
+  std::size_t a = 0;
+  std::size_t b = 0;
+  double extra = 0;  // added when both are low; may be negative
+};
+
+struct Toy {
+  std::vector<double> damage;  // of each item alone; 1 is the limit
+  std::vector<Pair> pairs;
+  std::vector<SearchItem> items;
+  std::size_t optimum = 0;  // fewest items that pass when there are no pairs
+};
+
+/// `culprits` items that each break the limit, in a background that uses half of it. Prediction noise is log-normal.
+Toy spiky(std::size_t count, std::size_t culprits, double sigma, std::uint64_t seed);
+
+/// Log-normal damages, scaled so that the `optimum` largest must be kept.
+Toy diffuse(std::size_t count, std::size_t optimum, double sigma, std::uint64_t seed);
+
+/// Adds count / 5 random pair effects between -1/2 and +1 of the pair's geometric mean damage.
+Toy with_interactions(Toy toy, std::uint64_t seed);
+
+double damage_of(const Toy& toy, const KeptSet& kept);
+
+/// Judges by damage_of. With `early_stop`, failing tests report only that the limit was exceeded.
+Oracle honest(const Toy& toy, bool early_stop = false);
+
+/// A search and everything it asked.
+struct Run {
+  MinimalResult result;
+  std::vector<RecordedTrial> trials;
+  std::size_t beyond_ends() const { return trials.size() - 2; }
+};
+
+Run search(const Toy& toy, const Oracle& oracle, MinimalOptions options = {});
+
+}  // namespace vernier::toys
