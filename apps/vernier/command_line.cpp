@@ -1,0 +1,171 @@
+#include "command_line.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "core/text.h"
+#include "vernier/error.h"
+
+namespace vernier::cli {
+namespace {
+
+struct Refusal {
+  std::string_view option;
+  std::string_view reason;
+  std::string_view instead;
+};
+
+// Options that users of this tool or its peers know and that no subcommand has yet. One line each.
+constexpr std::array<Refusal, 15> kRefusals{{
+    {"--int4", "4-bit weights are not implemented yet", "--int8 is the lowest format"},
+    {"--metric-script", "metrics of your own are not implemented yet",
+     "one of --min-sqnr --max-abs-error --max-mse --min-cosine --min-top1-agreement"},
+    {"--min", "belongs to --metric-script, which is not implemented yet", "--min-sqnr DB or --min-cosine C"},
+    {"--max", "belongs to --metric-script, which is not implemented yet", "--max-abs-error E or --max-mse E"},
+    {"--data-loader-script", "data loader scripts are not implemented yet",
+     "let the script save its samples with numpy.savez and give the .npz with --data"},
+    {"--calibration-cache", "calibration caches are not read yet", "give samples: --calibration-data SOURCE"},
+    {"--load-inputs", "has another name here", "--data FILE reads saved inputs"},
+    {"--load-input-data", "has another name here", "--data FILE reads saved inputs"},
+    {"--iterations", "has another name here", "--samples N"},
+    {"--iters", "has another name here", "--samples N"},
+    {"--trt-min-shapes", "optimization profiles have no meaning without TensorRT", "--input-shapes x:[1,3,224,224]"},
+    {"--trt-opt-shapes", "optimization profiles have no meaning without TensorRT", "--input-shapes x:[1,3,224,224]"},
+    {"--trt-max-shapes", "optimization profiles have no meaning without TensorRT", "--input-shapes x:[1,3,224,224]"},
+    {"--tf32", "TF32 is not simulated", "--fp16 or --bf16 are"},
+    {"--best", "low formats are named one by one", "--int8 --fp16, for example"},
+}};
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  return names;
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+std::string full_name(const CLI::App& app) {
+  return app.get_parent() == nullptr ? app.get_name() : full_name(*app.get_parent()) + " " + app.get_name();
+}
+
+std::string help_hint(const CLI::App& app) { return fmt::format("{} --help lists them", full_name(app)); }
+
+[[noreturn]] void unknown_option(const CLI::App& app, const std::string& argument) {
+  const std::string name = argument.substr(0, argument.find('='));
+  for (const Refusal& refusal : kRefusals) {
+    if (refusal.option == name) {
+      throw Error(ErrorKind::Usage, fmt::format("{}: {}", name, refusal.reason), std::string(refusal.instead));
+    }
+  }
+  const std::vector<std::string> near = nearest_names(name, option_names(app), 1);
+  throw Error(ErrorKind::Usage, fmt::format("unknown option {} of {}", printable(name), full_name(app)),
+              near.empty() ? help_hint(app) : fmt::format("did you mean {}?", near.front()));
+}
+
+[[noreturn]] void unknown_argument(const CLI::App& app, const std::string& argument) {
+  const std::vector<std::string> commands = command_names(app);
+  if (commands.empty()) {
+    throw Error(ErrorKind::Usage, fmt::format("one argument too many: '{}'", printable(argument)), help_hint(app));
+  }
+  const std::vector<std::string> near = nearest_names(argument, commands, 1);
+  throw Error(
+      ErrorKind::Usage, fmt::format("unknown command '{}'", printable(argument)),
+      near.empty() ? "one of: " + list_some(commands, commands.size()) : fmt::format("did you mean {}?", near.front()));
+}
+
+/// What nothing claimed: more telling than whatever CLI11 stumbled over first.
+void explain_leftovers(const CLI::App& root) {
+  const CLI::App* app = &root;
+  for (;;) {
+    const std::vector<std::string> left = app->remaining();
+    const auto option = std::find_if(left.begin(), left.end(),
+                                     [](const std::string& text) { return text.size() > 1 && text.front() == '-'; });
+    if (option != left.end() && *option != "--") unknown_option(*app, *option);
+    if (!left.empty() && left.front() != "--") unknown_argument(*app, left.front());
+    const std::vector<CLI::App*> next = app->get_subcommands();
+    if (next.empty()) return;
+    app = next.back();
+  }
+}
+
+}  // namespace
+
+std::string command_text(const std::vector<std::string>& arguments) {
+  constexpr std::string_view kPlain = "-_./:=,@%+";
+  std::string text = "vernier";
+  for (const std::string& argument : arguments) {
+    const bool plain = !argument.empty() && std::all_of(argument.begin(), argument.end(), [&](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+             kPlain.find(c) != std::string_view::npos;
+    });
+    text += ' ';
+    if (plain) {
+      text += argument;
+      continue;
+    }
+    text += '\'';
+    for (const char c : argument) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    text += '\'';
+  }
+  return text;
+}
+
+std::vector<std::string> normalize_arguments(std::vector<std::string> arguments) {
+  constexpr std::string_view kRange = "--val-range";
+  bool in_range = false;
+  for (std::string& argument : arguments) {
+    if (argument == "--") break;
+    if (argument.starts_with("--")) {
+      const std::size_t end = std::min(argument.find('='), argument.size());
+      std::replace(argument.begin(), argument.begin() + static_cast<std::ptrdiff_t>(end), '_', '-');
+      in_range = argument.substr(0, end) == kRange;
+      if (in_range && end + 1 < argument.size() && argument[end + 1] == '[') argument.insert(end + 1, ":");
+    } else if (in_range && argument.starts_with('[')) {
+      argument.insert(0, ":");
+    }
+  }
+  return arguments;
+}
+
+const CLI::App& chosen_app(const CLI::App& root) {
+  const CLI::App* app = &root;
+  while (!app->get_subcommands().empty()) app = app->get_subcommands().back();
+  return *app;
+}
+
+void parse_arguments(CLI::App& root, std::vector<std::string> arguments) {
+  std::vector<std::string> reversed = normalize_arguments(std::move(arguments));
+  std::reverse(reversed.begin(), reversed.end());  // the order that CLI11 wants
+  try {
+    root.parse(std::move(reversed));
+  } catch (const CLI::Success&) {
+    throw;
+  } catch (const CLI::ParseError& error) {
+    explain_leftovers(root);
+    const CLI::App& app = chosen_app(root);
+    if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+      throw Error(ErrorKind::Usage, fmt::format("{}: {}", full_name(app), error.what()),
+                  fmt::format("usage: {} --help", full_name(app)));
+    }
+    throw Error(ErrorKind::Usage, error.what(), fmt::format("usage: {} --help", full_name(app)));
+  }
+  const CLI::App& app = chosen_app(root);
+  if (const std::vector<std::string> commands = command_names(app); !commands.empty()) {
+    throw Error(ErrorKind::Usage, fmt::format("{}: a command is missing", full_name(app)),
+                fmt::format("one of: {}; {} --help says more", list_some(commands, commands.size()), full_name(app)));
+  }
+}
+
+}  // namespace vernier::cli

@@ -1,0 +1,37 @@
+// From argv to a chosen subcommand, and from a parse error to a message that the user can act on. CLI11's own parse
+// codes and texts stay in here.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "options.h"
+
+namespace vernier::cli {
+
+class Console;
+
+/// One subcommand: where its options go, and what to do once they are parsed. Returns the exit code.
+struct Command {
+  CLI::App* app = nullptr;
+  const MessageGroup* messages = nullptr;
+  std::function<int(Console&)> run;
+};
+
+/// The line that goes on record in reports: `arguments` behind "vernier", quoted for a shell where needed.
+std::string command_text(const std::vector<std::string>& arguments);
+
+/// Peers' underscore forms become ours ("--high_precision_dtype=x" -> "--high-precision-dtype=x"; values, and all that
+/// follows "--", stay). A value "[a,b]" of --val-range becomes ":[a,b]", since CLI11 would take it apart.
+std::vector<std::string> normalize_arguments(std::vector<std::string> arguments);
+
+/// The innermost subcommand that was named.
+const CLI::App& chosen_app(const CLI::App& root);
+
+/// Errors: Usage for everything that is wrong with `arguments`; with the nearest valid name where one is unknown, and
+/// the reason where an option is known but not implemented. CLI::CallForHelp and CLI::CallForVersion pass through.
+void parse_arguments(CLI::App& root, std::vector<std::string> arguments);
+
+}  // namespace vernier::cli

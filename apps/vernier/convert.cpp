@@ -1,0 +1,99 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <memory>
+
+#include "commands.h"
+#include "console.h"
+#include "core/text.h"
+#include "options.h"
+#include "vernier/error.h"
+#include "vernier/jobs.h"
+
+namespace vernier::cli {
+namespace {
+
+struct ConvertLine {
+  std::string model, output, plan;
+  bool external_data = false;
+  PrecisionGroup precision;
+  DataGroup data;
+  MessageGroup messages;
+};
+
+ConvertOptions options_of(const ConvertLine& line) {
+  if (line.output.empty()) throw Error(ErrorKind::Usage, "vernier convert: -o is missing", "-o out.onnx");
+  if (line.plan.empty() == !line.precision.any_low()) {
+    throw Error(
+        ErrorKind::Usage,
+        line.plan.empty() ? "neither a plan nor a low format: nothing to convert to"
+                          : "--plan and a low format: the plan already says which layer runs in which format",
+        line.plan.empty() ? "add --plan plan.json, or --int8, --fp16, --bf16 or --fp8" : "leave out one of them");
+  }
+  ConvertOptions options;
+  options.model = line.model;
+  options.output = line.output;
+  options.plan = line.plan;
+  options.precision = line.precision.values();
+  options.measure = line.data.values();
+  options.external_data = line.external_data;
+  return options;
+}
+
+bool is_engine_name(const std::filesystem::path& path) {
+  const std::string extension = path.extension().string();
+  return extension == ".engine" || extension == ".plan" || extension == ".trt";
+}
+
+std::string text_of(const ConvertResult& result, const std::filesystem::path& output) {
+  std::string text = result.scheme.empty() ? "" : fmt::format("scheme   {}\n", printable(result.scheme));
+  std::string layers;
+  for (const auto& [format, count] : result.layers_by_format) {
+    layers += fmt::format("{}{} {}", layers.empty() ? "" : ", ", count, format);
+  }
+  if (!layers.empty()) text += fmt::format("layers   {}\n", layers);
+  text += fmt::format("nodes    {} Cast, {} Q/DQ pairs\n", result.typed.casts, result.typed.quantize_pairs);
+  text += fmt::format("weights  {} bytes, before {}\n", result.typed.weight_bytes, result.typed.original_weight_bytes);
+  for (const std::vector<std::string>* notes : {&result.typed.notes, &result.notes}) {
+    for (const std::string& note : *notes) text += fmt::format("note     {}\n", printable(note));
+  }
+  const std::string& file = result.typed.file.empty() ? output.string() : result.typed.file;
+  return text + fmt::format("wrote    {}\n", printable(file));
+}
+
+}  // namespace
+
+Command add_convert(CLI::App& root) {
+  auto line = std::make_shared<ConvertLine>();
+  CLI::App* app =
+      root.add_subcommand("convert", "Write a strongly typed ONNX model (Cast, Q/DQ) from a plan or from low formats");
+  add_argument(*app, "MODEL", line->model, "ONNX file, float");
+  add_value(*app, "--plan", line->plan, "FILE", "Plan as written by diagnose, instead of low formats (default: none)")
+      ->group("Precision");
+  line->precision.add(*app);
+  line->data.add(*app, "Samples to learn the ranges of int8 and fp8 from");
+  add_value(*app, "-o,--output", line->output, "FILE",
+            "File to write; under an engine's name (.engine .plan .trt) it is a typed ONNX model as well (required)")
+      ->group("Output");
+  app->add_flag("--save-external-data", line->external_data,
+                "Write weights into a file beside the model (default: only above 1.9 GB)")
+      ->group("Output");
+  add_message_options(*app, line->messages);
+  app->footer(
+      "Example: vernier convert model.onnx --int8 --data samples.npz --layer-precisions 'head*:fp32' -o typed.onnx\n"
+      "Exit code: 0 done, with or without warnings; 2 usage; 3 input; 4 backend; 70 our fault; 130 interrupted");
+
+  return {app, &line->messages, [line](Console& console) {
+            const ConvertOptions options = options_of(*line);
+            require_writable_file(options.output);
+            if (is_engine_name(options.output)) {
+              console.warning(fmt::format("{}: no TensorRT here: a typed ONNX model is written under this name",
+                                          options.output.string()));
+            }
+            const ConvertResult result = convert(options, console.sinks());
+            print_result(console, text_of(result, options.output));
+            return 0;
+          }};
+}
+
+}  // namespace vernier::cli

@@ -1,0 +1,20 @@
+// Help texts. Our own layout instead of CLI11's, which changes between the versions of the distributions: help is
+// covered by golden files, and the same everywhere.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace vernier::cli {
+
+class HelpFormatter : public CLI::FormatterBase {
+ public:
+  /// Usage, description, arguments, options by group in the order they were added, subcommands, footer. 100 columns.
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override;
+};
+
+/// `text` in lines of at most `width` columns, broken at spaces; lines after the first start with `indent` spaces.
+/// The first is thought to start there already. Words longer than a line stay whole.
+std::string wrap(const std::string& text, std::size_t indent, std::size_t width);
+
+}  // namespace vernier::cli

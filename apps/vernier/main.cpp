@@ -1,0 +1,64 @@
+// The program: parse, choose a subcommand, run it. Exit codes and streams are CONTRACT 7's; see failures.h.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "command_line.h"
+#include "commands.h"
+#include "console.h"
+#include "failures.h"
+#include "help.h"
+#include "interrupt.h"
+#include "vernier/error.h"
+
+namespace {
+
+using namespace vernier::cli;
+
+int run(const std::vector<std::string>& arguments, Console& console) {
+  CLI::App root("Finds, explains and fixes the layers that break an ONNX network in low precision", "vernier");
+  root.formatter(std::make_shared<HelpFormatter>());
+  root.set_help_flag("-h,--help", "Print this help")->group("Options");
+  root.set_version_flag("-V,--version", "vernier " VERNIER_VERSION, "Print the version")->group("Options");
+  root.require_subcommand(0, 1);
+  root.footer(
+      "vernier COMMAND --help says more of each.\n"
+      "Exit code: 0 done, requirement met; 1 ran, and the answer is no; 2 usage; 3 input; 4 backend; 70 our fault; "
+      "130 interrupted");
+
+  const std::string command = command_text(arguments);
+  const std::vector<Command> commands{add_diagnose(root, command), add_verify(root, command), add_convert(root),
+                                      add_inspect(root), add_doctor(root)};
+  try {
+    parse_arguments(root, arguments);
+  } catch (const CLI::CallForVersion& version) {
+    print_result(console, version.what());
+    return 0;
+  } catch (const CLI::Success&) {
+    print_result(console, chosen_app(root).help());
+    return 0;
+  }
+
+  const CLI::App* chosen = &chosen_app(root);
+  const auto found =
+      std::find_if(commands.begin(), commands.end(), [&](const Command& candidate) { return candidate.app == chosen; });
+  if (found == commands.end()) {
+    throw vernier::Error(vernier::ErrorKind::Internal, fmt::format("no code for command '{}'", chosen->get_name()));
+  }
+  console.configure(*found->messages);
+  catch_interrupts();
+  const int code = found->run(console);
+  if (!was_interrupted()) return code;
+  throw vernier::Error(vernier::ErrorKind::Interrupted, "interrupted: the results are partial");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Console console;
+  return run_guarded(console, [&] { return run({argv + std::min(argc, 1), argv + argc}, console); });
+}

@@ -1,0 +1,102 @@
+// The options that several subcommands share (CONTRACT 1, 4, 5): added to a CLI11 subcommand as groups, kept as the
+// text that was typed, then turned into the values of vernier/jobs.h by `values()`, which checks everything there is to
+// check without a model. All `values()` throw Error{Usage}.
+//
+// CLI11 converts and validates nothing here: its messages differ between the versions of the distributions.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vernier/jobs.h"
+#include "vernier/report.h"
+
+namespace vernier::cli {
+
+/// An option with one value. `value_name` is what the help shows for it: "DB".
+CLI::Option* add_value(CLI::App& app, const std::string& names, std::string& value, const std::string& value_name,
+                       const std::string& help);
+/// An option with one or more values that may be repeated.
+CLI::Option* add_values(CLI::App& app, const std::string& names, std::vector<std::string>& values,
+                        const std::string& value_name, const std::string& help);
+/// A positional argument that must be there.
+CLI::Option* add_argument(CLI::App& app, const std::string& name, std::string& value, const std::string& help);
+
+class PrecisionGroup {
+ public:
+  void add(CLI::App& app);
+  PrecisionOptions values() const;
+  /// True when a low format was asked for.
+  bool any_low() const;
+
+ private:
+  struct LowFlag {
+    Format format;
+    bool given = false;
+  };
+  LowFlag int8_{Format::Int8}, fp8_{Format::Float8E4M3FN}, fp16_{Format::Float16}, bf16_{Format::BFloat16};
+  std::vector<std::string> low_;
+  std::string high_ = "float32";
+  std::string target_ = "tensorrt";
+  std::vector<std::string> layer_precisions_;
+  std::string constraints_ = "prefer";
+};
+
+class RequirementGroup {
+ public:
+  void add(CLI::App& app);
+  /// Absent when none was given.
+  std::optional<Requirement> values() const;
+
+ private:
+  struct Row {
+    Metric metric;
+    std::vector<std::string> texts;
+  };
+  std::vector<Row> rows_;
+};
+
+class DataGroup {
+ public:
+  /// `data_help` says what the samples are used for.
+  void add(CLI::App& app, const std::string& data_help);
+  /// --calibration-data, for commands that calibrate and measure.
+  void add_calibration(CLI::App& app);
+  /// Everything of MeasureOptions but the requirement and the outputs.
+  MeasureOptions values() const;
+
+ private:
+  SourceOptions source() const;
+
+  std::string data_, calibration_data_, samples_, seed_ = "1", threads_ = "0";
+  std::string geometry_, color_ = "rgb", layout_;
+  std::vector<std::string> mean_, std_, val_range_, shapes_, carries_;
+  bool split_batch_ = false;
+};
+
+/// -v -q --log-file: how much is said on stderr.
+struct MessageGroup {
+  int verbose = 0;
+  int quiet = 0;
+  std::string log_file;
+  void add(CLI::App& app);
+};
+
+/// --json --top: what goes to stdout.
+struct ResultGroup {
+  bool json = false;
+  std::string top = "15";
+  void add(CLI::App& app);
+  /// Width and colour from the terminal.
+  TextOptions values() const;
+};
+
+/// Fails now rather than after minutes of measuring when a folder or file could not be written.
+/// Errors: Input, with the system's reason.
+void require_writable_folder(const std::filesystem::path& folder);
+void require_writable_file(const std::filesystem::path& file);
+
+}  // namespace vernier::cli

@@ -1,0 +1,43 @@
+// Text of the command line to values, with messages that name the option. Everything here runs before any model is
+// loaded. All functions throw Error{Usage}.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "vernier/format.h"
+#include "vernier/tensor.h"
+
+namespace vernier::cli {
+
+/// "--samples", "20" -> 20. Range: [least, most].
+std::uint64_t parse_count(std::string_view option, const std::string& text, std::uint64_t least, std::uint64_t most);
+
+/// A finite number.
+double parse_number(std::string_view option, const std::string& text);
+
+/// A format's canonical name or short form (CONTRACT 1); the nearest are offered.
+Format parse_format_name(std::string_view option, const std::string& text);
+
+/// One of `choices`; the nearest are offered.
+const std::string& parse_choice(std::string_view option, const std::string& text,
+                                const std::vector<std::string>& choices);
+
+/// "conv:1:fp16" -> {"conv:1", "fp16"}: the last colon separates, because names may contain colons. Both parts are
+/// wanted. `form` is what the option expects, for the message: "NAME:FORMAT".
+std::pair<std::string, std::string> parse_pair(std::string_view option, const std::string& text, std::string_view form);
+
+/// "x:[0,255]" -> {"x", {0, 255}}; "[0,255]" -> {"", ...}: all other inputs.
+std::pair<std::string, std::pair<double, double>> parse_value_range(std::string_view option, const std::string& text);
+
+/// "x:[1,3,224,224]" or "x:1x3x224x224" -> {"x", {1, 3, 224, 224}}; "x:[]" is a scalar.
+std::pair<std::string, Shape> parse_input_shape(std::string_view option, const std::string& text);
+
+/// One value or three (one a channel), apart or joined by commas: "0.485,0.456,0.406".
+std::vector<float> parse_channels(std::string_view option, const std::vector<std::string>& texts);
+
+}  // namespace vernier::cli

@@ -1,0 +1,35 @@
+// When progress is worth showing, and as what. Knows no terminal and no clock: both are told, so that tests can set
+// them. Console (console.h) writes what comes out of here.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+
+namespace vernier::cli {
+
+class Progress {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  /// `redraws`: one line drawn over itself at most 10 times a second (a terminal). Otherwise a line of its own every 5
+  /// seconds. Nothing in the first second after `start`: short jobs stay silent.
+  Progress(bool redraws, Time start) : redraws_(redraws), start_(start), phase_start_(start) {}
+
+  /// The line to show now, without control characters or line end; nullopt when it is too early for another.
+  /// `total` 0: unknown.
+  std::optional<std::string> line(const std::string& phase, std::size_t done, std::size_t total, Time now);
+
+ private:
+  bool redraws_;
+  Time start_;
+  Time phase_start_;
+  std::optional<Time> last_;
+  std::string phase_;
+};
+
+/// "8 s", "3 min 20 s", "2 h 5 min".
+std::string duration_text(std::chrono::seconds duration);
+
+}  // namespace vernier::cli

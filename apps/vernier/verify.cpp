@@ -1,0 +1,55 @@
+#include <memory>
+
+#include "commands.h"
+#include "console.h"
+#include "options.h"
+#include "vernier/jobs.h"
+#include "vernier/report.h"
+
+namespace vernier::cli {
+namespace {
+
+struct VerifyLine {
+  std::string float_model, typed_model;
+  std::vector<std::string> outputs;
+  RequirementGroup requirement;
+  DataGroup data;
+  MessageGroup messages;
+  ResultGroup result;
+};
+
+}  // namespace
+
+Command add_verify(CLI::App& root, const std::string& command) {
+  auto line = std::make_shared<VerifyLine>();
+  CLI::App* app = root.add_subcommand(
+      "verify", "Measure, layer by layer, how far a typed model (Cast, Q/DQ; anyone's) is from its float model");
+  add_argument(*app, "FLOAT", line->float_model, "ONNX file, float: the reference");
+  add_argument(*app, "TYPED", line->typed_model, "ONNX file, typed: simulated as its casts and Q/DQ say");
+  line->requirement.add(*app);
+  add_values(*app, "--outputs", line->outputs, "NAME",
+             "Outputs to judge (default: every float output that carries no state)")
+      ->group("Requirement (one metric; default: none; must hold for each judged output)");
+  line->data.add(*app, "Samples to measure on");
+  line->result.add(*app);
+  add_message_options(*app, line->messages);
+  app->footer(
+      "Example: vernier verify model.onnx typed.onnx --data samples.npz --min-sqnr 20\n"
+      "Exit code: 0 no requirement, or met; 1 missed; 2 usage; 3 input; 4 backend; 70 our fault; 130 interrupted");
+
+  return {app, &line->messages, [line, command](Console& console) {
+            VerifyOptions options;
+            options.float_model = line->float_model;
+            options.typed_model = line->typed_model;
+            options.measure = line->data.values();
+            options.measure.outputs = line->outputs;
+            options.measure.requirement = line->requirement.values();
+            options.command = command;
+            const TextOptions text = line->result.values();
+            const VerifyReport report = verify(options, console.sinks());
+            print_result(console, line->result.json ? report_to_json(report) : report_to_text(report, text));
+            return report.figures.passed.value_or(true) ? 0 : 1;
+          }};
+}
+
+}  // namespace vernier::cli

@@ -1,0 +1,162 @@
+// A double of the jobs and of the report, so that the command line is tested alone: each job says which options
+// arrived, and the model's name chooses how it ends ("missed.onnx" misses its requirement). No file is read.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <new>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+
+#include "vernier/error.h"
+#include "vernier/jobs.h"
+
+namespace vernier {
+namespace {
+
+std::vector<std::string> describe(const SourceOptions& source) {
+  std::vector<std::string> lines;
+  lines.push_back(fmt::format("location={} limit={} random_samples={} seed={} split_batch={}", source.location,
+                              source.limit, source.random_samples, source.seed, source.split_batch));
+  for (const auto& [name, range] : source.value_ranges) {
+    lines.push_back(fmt::format("range '{}' {} {}", name, range.first, range.second));
+  }
+  for (const auto& [name, shape] : source.shapes) lines.push_back(fmt::format("shape '{}' {}", name, shape));
+  lines.push_back(fmt::format("image='{}' mean={} std={} color={} layout='{}'", source.image.geometry,
+                              source.image.mean, source.image.scale, source.image.color, source.image.layout));
+  lines.push_back(fmt::format("carried={}", source.carried));
+  return lines;
+}
+
+std::vector<std::string> describe(const MeasureOptions& measure) {
+  std::vector<std::string> lines = describe(measure.data);
+  if (measure.calibration_data) lines.push_back("calibration location=" + measure.calibration_data->location);
+  lines.push_back(fmt::format("outputs={} threads={}", measure.outputs, measure.threads));
+  for (const auto& [out, in] : measure.carries) lines.push_back(fmt::format("carry '{}' to '{}'", out, in));
+  if (measure.requirement) {
+    for (const Limit& limit : measure.requirement->limits) {
+      lines.push_back(
+          fmt::format("requirement {} '{}' {}", metric_option(measure.requirement->metric), limit.output, limit.value));
+    }
+  }
+  return lines;
+}
+
+std::vector<std::string> describe(const PrecisionOptions& precision) {
+  std::vector<std::string> lines;
+  std::string low;
+  for (const Format format : precision.low) low += fmt::format(" {}", format_name(format));
+  lines.push_back(fmt::format("low={} high={} target={} constraints={}", low, format_name(precision.high),
+                              precision.target, precision.constraints));
+  for (const auto& [name, format] : precision.layer_precisions) {
+    lines.push_back(fmt::format("layer '{}' {}", name, format_name(format)));
+  }
+  return lines;
+}
+
+void append(std::vector<std::string>& lines, const std::vector<std::string>& more) {
+  lines.insert(lines.end(), more.begin(), more.end());
+}
+
+/// Ends as the model's name says, if it says so.
+void act(const std::filesystem::path& model, const JobSinks& sinks) {
+  const std::string name = model.stem().string();
+  if (name == "usage") throw Error(ErrorKind::Usage, "a usage error", "another option");
+  if (name == "input") throw Error(ErrorKind::Input, "an input error", "another file");
+  if (name == "backend") throw Error(ErrorKind::Backend, "a backend error");
+  if (name == "internal") throw Error(ErrorKind::Internal, "an impossible state");
+  if (name == "no_memory") throw std::bad_alloc();
+  if (name == "logic_error") throw std::logic_error("vector::at");
+  if (name == "filesystem") {
+    throw std::filesystem::filesystem_error("cannot copy", "a", std::make_error_code(std::errc::permission_denied));
+  }
+  if (name == "talkative") {
+    sinks.info("a phase begins");
+    sinks.warning("something is odd");
+  }
+  if (name == "slow") {
+    // Half a minute at most, so that a test that fails to interrupt ends too.
+    for (std::size_t i = 0; i < 3000 && !sinks.interrupted(); ++i) {
+      sinks.progress("measuring", i, 3000);
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  }
+  if (name == "ignoring") std::raise(SIGINT);
+  if (name == "deaf") {
+    sinks.info("listening to nobody");
+    std::this_thread::sleep_for(std::chrono::seconds(30));
+  }
+}
+
+}  // namespace
+
+DiagnoseReport diagnose(const DiagnoseOptions& options, const JobSinks& sinks) {
+  act(options.model, sinks);
+  DiagnoseReport report;
+  report.requirement = options.measure.requirement;
+  report.command = options.command;
+  report.notes = {fmt::format("model={} output={} latency={} max_evaluations={}", options.model.string(),
+                              options.output.string(), options.latency, options.max_evaluations),
+                  "command=" + options.command};
+  append(report.notes, describe(options.precision));
+  append(report.notes, describe(options.measure));
+  const std::string name = options.model.stem().string();
+  if (name == "met" || name == "missed") {
+    report.final_figures = RunFigures{};
+    report.final_figures->passed = name == "met";
+  }
+  if (name == "impossible" || name == "stopped" || name == "nothing-needed") {
+    report.kept = KeptSetReport{};
+    report.kept->end = name;
+  }
+  return report;
+}
+
+VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
+  act(options.typed_model, sinks);
+  VerifyReport report;
+  report.notes = {fmt::format("float={} typed={}", options.float_model.string(), options.typed_model.string())};
+  append(report.notes, describe(options.measure));
+  if (options.measure.requirement) report.figures.passed = options.typed_model.stem() != "missed";
+  return report;
+}
+
+ConvertResult convert(const ConvertOptions& options, const JobSinks& sinks) {
+  act(options.model, sinks);
+  ConvertResult result;
+  result.scheme = "a scheme";
+  result.typed.casts = 2;
+  result.typed.quantize_pairs = 3;
+  result.typed.weight_bytes = 250;
+  result.typed.original_weight_bytes = 1000;
+  result.layers_by_format = {{"float32", 1}, {"int8", 4}};
+  result.notes = {fmt::format("plan={} external_data={}", options.plan.string(), options.external_data)};
+  append(result.notes, describe(options.precision));
+  append(result.notes, describe(options.measure));
+  return result;
+}
+
+std::string inspect_model(const InspectOptions& options) {
+  act(options.model, {});
+  return fmt::format("model={} show={}", options.model.string(), options.show);
+}
+
+DoctorResult doctor() { return {"nothing is here\n", false}; }
+
+std::string report_to_json(const DiagnoseReport& report) {
+  return fmt::format("{{\"notes\": {}}}", report.notes.size());
+}
+std::string report_to_json(const VerifyReport& report) { return fmt::format("{{\"notes\": {}}}", report.notes.size()); }
+std::string report_to_text(const DiagnoseReport& report, const TextOptions& options) {
+  return fmt::format("width={} top={} color={}\n{}\n", options.width, options.top, options.color,
+                     fmt::join(report.notes, "\n"));
+}
+std::string report_to_text(const VerifyReport& report, const TextOptions& options) {
+  return fmt::format("width={} top={} color={}\n{}\n", options.width, options.top, options.color,
+                     fmt::join(report.notes, "\n"));
+}
+
+}  // namespace vernier

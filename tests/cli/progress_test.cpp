@@ -1,0 +1,55 @@
+#include "progress.h"
+
+#include <gtest/gtest.h>
+
+namespace vernier::cli {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+const Progress::Time kStart{};
+
+TEST(Progress, SaysNothingInTheFirstSecond) {
+  Progress progress(/*redraws=*/true, kStart);
+  EXPECT_FALSE(progress.line("phase", 0, 10, kStart));
+  EXPECT_FALSE(progress.line("phase", 1, 10, kStart + milliseconds(999)));
+  EXPECT_TRUE(progress.line("phase", 1, 10, kStart + milliseconds(1000)));
+}
+
+TEST(Progress, RedrawsAtMostTenTimesASecond) {
+  Progress progress(/*redraws=*/true, kStart);
+  int lines = 0;
+  for (int ms = 1000; ms < 2000; ++ms) lines += progress.line("phase", 1, 10, kStart + milliseconds(ms)) ? 1 : 0;
+  EXPECT_EQ(lines, 10);
+}
+
+TEST(Progress, PrintsPlainLinesEveryFiveSeconds) {
+  Progress progress(/*redraws=*/false, kStart);
+  int lines = 0;
+  for (int ms = 0; ms <= 21000; ms += 50) lines += progress.line("phase", 1, 10, kStart + milliseconds(ms)) ? 1 : 0;
+  EXPECT_EQ(lines, 5);  // after 1, 6, 11, 16 and 21 seconds
+}
+
+TEST(Progress, ShowsShareAndTimeLeftOfThePhase) {
+  Progress progress(/*redraws=*/true, kStart);
+  EXPECT_FALSE(progress.line("first", 1, 2, kStart));
+  EXPECT_EQ(progress.line("second", 0, 40, kStart + seconds(10)), "second  0/40  0 %");
+  EXPECT_EQ(progress.line("second", 10, 40, kStart + seconds(20)), "second  10/40  25 %  about 31 s left");
+  EXPECT_EQ(progress.line("second", 40, 40, kStart + seconds(50)), "second  40/40  100 %");
+}
+
+TEST(Progress, CountsOnWhenTheTotalIsUnknown) {
+  Progress progress(/*redraws=*/true, kStart);
+  EXPECT_EQ(progress.line("search", 7, 0, kStart + seconds(5)), "search  7");
+}
+
+TEST(DurationText, NamesTheTwoLargestUnits) {
+  EXPECT_EQ(duration_text(seconds(59)), "59 s");
+  EXPECT_EQ(duration_text(seconds(60)), "1 min 0 s");
+  EXPECT_EQ(duration_text(seconds(3599)), "59 min 59 s");
+  EXPECT_EQ(duration_text(seconds(7500)), "2 h 5 min");
+}
+
+}  // namespace
+}  // namespace vernier::cli

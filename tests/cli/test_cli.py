@@ -1,0 +1,222 @@
+"""Runs the text cases of *.test against the program.
+
+    python -m pytest tests/cli/test_cli.py --cases tests/cli/usage.test --program build/dev/apps/vernier/vernier
+
+VERNIER_UPDATE_GOLDEN=1 writes golden files instead of comparing with them; review the diff.
+
+A file of cases is made of lines. '#' starts a comment line. A case:
+
+    == A missing file is the input's fault           the name, a sentence
+    $ {vernier} verify {tmp}/none.onnx b.onnx        a command, run by bash in an empty folder of the case's own
+    exit 3                                           its exit code; 0 when there is no such line
+    out: text                                        stdout contains this text
+    err: text                                        stderr does
+    no out: text, no err: text                       it does not
+    out~ regex, err~ regex                           a match somewhere in it, ^ and $ at every line
+    out empty, err empty
+    out golden: help/diagnose.txt                    stdout is that file of tests/golden
+    out json: expression                             stdout is one JSON document `j` of which the expression holds
+    file: path, no file: path                        it exists, and is not empty; it does not
+    interrupt after TEXT                             SIGINT is sent as soon as stderr contains TEXT ...
+    interrupt twice after TEXT                       ... twice, half a second apart
+    on a terminal                                    stdout and stderr are a terminal; both arrive as stdout
+
+A case may have several commands; each line belongs to the command above it. The lines that start with '$ ' before the
+program is tested can prepare files. A case that needs what a machine may lack says so:
+
+    needs: shared                                    {shared} is there
+
+Placeholders: {vernier} {python} {examples} {shared} {cases} (this folder) {tmp} (the case's own folder) and
+{unprivileged}, a prefix without which root may write into folders that are closed to writing. Programs find nothing
+of the outer NO_COLOR, TERM or VERNIER_* variables but VERNIER_SHARED.
+"""
+import json
+import os
+import pathlib
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+GOLDEN = HERE.parent / "golden"
+SHARED = pathlib.Path(os.environ.get("VERNIER_SHARED", ROOT.parent / "shared"))
+SECONDS = 300  # for one command
+
+
+class Case:
+    def __init__(self, name, where):
+        self.name, self.where, self.needs, self.steps = name, where, [], []
+
+
+class Step:
+    def __init__(self, command, line):
+        self.command, self.line = command, line
+        self.exit, self.checks, self.interrupts, self.after, self.terminal = 0, [], 0, "", False
+
+
+CHECK = re.compile(r"(no )?(out|err)(: | golden: | json: |~ )(.*)|(out|err) empty|(no )?file: (.*)")
+
+
+def read_cases(path):
+    cases = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        where = f"{path.name}:{number}"
+        if not line.strip() or line.startswith("#"):
+            continue
+        if line.startswith("== "):
+            cases.append(Case(line[3:], where))
+            continue
+        assert cases, f"{where}: a case starts with '== '"
+        case = cases[-1]
+        if line.startswith("needs: "):
+            case.needs.append(line[7:])
+            continue
+        if line.startswith("$ "):
+            case.steps.append(Step(line[2:], where))
+            continue
+        assert case.steps, f"{where}: no command above"
+        step = case.steps[-1]
+        if line.startswith("exit "):
+            step.exit = int(line[5:])
+        elif line == "on a terminal":
+            step.terminal = True
+        elif match := re.fullmatch(r"interrupt (twice )?after (.*)", line):
+            step.interrupts, step.after = (2 if match.group(1) else 1), match.group(2)
+        else:
+            assert CHECK.fullmatch(line), f"{where}: not understood: {line}"
+            step.checks.append((where, line))
+    for case in cases:
+        assert case.steps, f"{case.where}: a case without a command"
+    return cases
+
+
+def pytest_generate_tests(metafunc):
+    paths = [pathlib.Path(p) for p in metafunc.config.getoption("--cases") or sorted(HERE.glob("*.test"))]
+    cases = [case for path in paths for case in read_cases(path)]
+    assert cases, f"no cases in {paths}"
+    metafunc.parametrize("case", cases, ids=[case.name.replace(" ", "_") for case in cases])
+
+
+def reason_to_skip(need):
+    if need == "shared":
+        return None if SHARED.is_dir() else f"no shared files at {SHARED}"
+    raise AssertionError(f"unknown need: {need}")
+
+
+def environment():
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("VERNIER_") and k not in ("NO_COLOR", "TERM")}
+    return {**kept, "LC_ALL": "C.UTF-8", "VERNIER_SHARED": str(SHARED)}
+
+
+def run_on_terminal(command, folder):
+    """stdout and stderr of the command as one terminal of 80 columns shows them."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(folder)
+        os.execvpe("bash", ["bash", "-c", "stty cols 80; " + command], {**environment(), "TERM": "xterm"})
+    output = b""
+    deadline = time.monotonic() + SECONDS
+    while time.monotonic() < deadline:
+        if not select.select([terminal], [], [], 0.1)[0]:
+            continue
+        try:
+            chunk = os.read(terminal, 65536)
+        except OSError:  # Linux says so when the other side is closed
+            break
+        if not chunk:
+            break
+        output += chunk
+    else:
+        os.kill(pid, signal.SIGKILL)
+    os.close(terminal)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), output.decode(errors="replace").replace("\r\n", "\n"), ""
+
+
+def send_interrupts(process, step, stderr_path):
+    deadline = time.monotonic() + SECONDS
+    while step.after not in stderr_path.read_text(encoding="utf-8", errors="replace"):
+        assert process.poll() is None, f"{step.line}: it ended before stderr said '{step.after}'"
+        assert time.monotonic() < deadline, f"{step.line}: stderr never said '{step.after}'"
+        time.sleep(0.02)
+    for _ in range(step.interrupts):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+
+
+def run_step(step, command, folder):
+    if step.terminal:
+        return run_on_terminal(command, folder)
+    # A signal has to reach the program, not a shell around it.
+    line = f"exec {command}" if step.interrupts else command
+    outer = folder.parent
+    with open(outer / "stdout", "w+b") as out, open(outer / "stderr", "w+b") as err:
+        process = subprocess.Popen(["bash", "-c", line], cwd=folder, env=environment(), stdin=subprocess.DEVNULL,
+                                   stdout=out, stderr=err)
+        try:
+            if step.interrupts:
+                send_interrupts(process, step, outer / "stderr")
+            process.wait(SECONDS)
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+    texts = [(outer / name).read_text(encoding="utf-8", errors="replace") for name in ("stdout", "stderr")]
+    return process.returncode, *texts
+
+
+def check(line, replace, out, err, folder):
+    """None, or what is wrong."""
+    match = CHECK.fullmatch(line)
+    negated, stream, how, wanted, empty, no_file, path = match.groups()
+    if empty:
+        text = out if empty == "out" else err
+        return None if text == "" else f"std{empty} is not empty"
+    if path is not None:
+        file = folder / replace(path)
+        there = file.exists() and (file.is_dir() or file.stat().st_size > 0)
+        return None if there != bool(no_file) else f"{file} is {'there' if there else 'missing or empty'}"
+    text = out if stream == "out" else err
+    if how == ": ":
+        found = replace(wanted) in text
+    elif how == "~ ":
+        found = re.search(replace(wanted), text, re.MULTILINE) is not None
+    elif how == " json: ":
+        found = bool(eval(wanted, {"j": json.loads(text)}))  # the cases are our own
+    else:
+        golden = GOLDEN / wanted
+        if os.environ.get("VERNIER_UPDATE_GOLDEN") == "1":
+            golden.parent.mkdir(parents=True, exist_ok=True)
+            golden.write_text(text, encoding="utf-8")
+        found = golden.exists() and text == golden.read_text(encoding="utf-8")
+    return None if found != bool(negated) else f"std{stream} is not as wanted"
+
+
+def test_case(case, request, tmp_path):
+    for need in case.needs:
+        if reason := reason_to_skip(need):
+            pytest.skip(reason)
+    folder = tmp_path / "work"
+    folder.mkdir()
+    program = pathlib.Path(request.config.getoption("--program")).resolve()
+    places = {"vernier": program, "python": sys.executable, "examples": ROOT / "examples", "shared": SHARED,
+              "cases": HERE, "tmp": folder,
+              "unprivileged": "setpriv --bounding-set=-dac_override --inh-caps=-all" if os.geteuid() == 0 else ""}
+
+    def replace(text):
+        return re.sub(r"\{(\w+)\}", lambda m: str(places[m.group(1)]) if m.group(1) in places else m.group(0), text)
+
+    for step in case.steps:
+        command = replace(step.command)
+        code, out, err = run_step(step, command, folder)
+        wrong = [f"{where}: {line}: {problem}" for where, line in step.checks
+                 if (problem := check(line, replace, out, err, folder))]
+        if code != step.exit:
+            wrong.insert(0, f"{step.line}: exit code {code}, wanted {step.exit}")
+        assert not wrong, "\n".join([*wrong, f"$ {command}", "-- stdout", out[-4000:], "-- stderr", err[-4000:]])
