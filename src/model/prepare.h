@@ -2,7 +2,8 @@
 // model to model and one line of the table in prepare.cpp:
 //
 //   inline functions -> replace removed operators -> constants become initializers -> fold constants
-//   -> inline Ifs whose condition is constant -> fold BatchNormalization into Conv/ConvTranspose/Gemm -> raise the opset
+//   -> inline Ifs whose condition is constant -> fold BatchNormalization into Conv/ConvTranspose/Gemm -> raise the
+//   opset
 //
 // Which steps run depends on the formats that the plan uses: with float32 alone nothing that changes a bit is done.
 #pragma once
@@ -22,11 +23,11 @@ namespace vernier {
 using Evaluator = std::function<std::vector<Tensor>(const Model& model, const Sample& inputs)>;
 
 struct PrepareOptions {
-  std::set<Format> formats;          // that layers will run in, the high one included
-  bool fold_batch_norm = true;       // only ever done when formats holds more than float32
-  bool inline_ifs = false;           // analysis only: an If whose condition is the same for all `samples`
-  std::vector<Sample> samples;       // what inline_ifs looks at (a few)
-  int min_opset = 0;                 // raise at least to this one
+  std::set<Format> formats;     // that layers will run in, the high one included
+  bool fold_batch_norm = true;  // only ever done when formats holds more than float32
+  bool inline_ifs = false;      // analysis only: an If whose condition is the same for all `samples`
+  std::vector<Sample> samples;  // what inline_ifs looks at (a few)
+  int min_opset = 0;            // raise at least to this one
 };
 
 /// What was done, for people and for the plan file.
