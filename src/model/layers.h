@@ -1,4 +1,8 @@
 // Which nodes are layers (CONTRACT 3): nodes on the float data path. Works on a prepared model.
+//
+// A layer has a float output from which data flows to a graph output, and its values depend on values of a graph input:
+// what is made of constants and shapes alone is none, nor is what ends in shapes, indices or coordinates. Cast,
+// QuantizeLinear, DequantizeLinear and nodes with bodies are none either; the path goes on behind them.
 #pragma once
 
 #include <cstdint>
