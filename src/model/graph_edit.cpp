@@ -23,8 +23,7 @@ void verify_graph(const onnx::GraphProto& graph, std::set<std::string> known, st
   const auto define = [&](const std::string& name, const std::string& where) {
     if (name.empty()) return;
     if (!tensors.insert(name).second) {
-      throw Error(ErrorKind::Internal,
-                  fmt::format("{}: {} defines '{}' a second time", step, where, printable(name)));
+      throw Error(ErrorKind::Internal, fmt::format("{}: {} defines '{}' a second time", step, where, printable(name)));
     }
     known.insert(name);
   };
@@ -44,8 +43,7 @@ void verify_graph(const onnx::GraphProto& graph, std::set<std::string> known, st
                     fmt::format("{}: {} reads '{}', which nothing before it produces", step, where, printable(input)));
       }
     }
-    for_each_body(node,
-                  [&](const onnx::GraphProto& body) { verify_graph(body, known, nodes, tensors, step); });
+    for_each_body(node, [&](const onnx::GraphProto& body) { verify_graph(body, known, nodes, tensors, step); });
     for (const std::string& output : node.output()) define(output, where);
   }
   for (const onnx::ValueInfoProto& output : graph.output()) {

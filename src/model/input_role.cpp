@@ -34,15 +34,12 @@ bool admits(const Parameter& parameter, std::string_view type) {
 
 /// Tensors, and sequences and optionals of them.
 bool admits_float(const Parameter& parameter) {
-  return std::any_of(parameter.GetTypes().begin(), parameter.GetTypes().end(), [](const auto& allowed) {
-    return allowed->find("tensor(float)") != std::string::npos;
-  });
+  return std::any_of(parameter.GetTypes().begin(), parameter.GetTypes().end(),
+                     [](const auto& allowed) { return allowed->find("tensor(float)") != std::string::npos; });
 }
 
 /// "T" and "T1" are type variables; "tensor(float)" is a type that nothing can change.
-bool is_type_variable(const Parameter& parameter) {
-  return parameter.GetTypeStr().find('(') == std::string::npos;
-}
+bool is_type_variable(const Parameter& parameter) { return parameter.GetTypeStr().find('(') == std::string::npos; }
 
 struct Exception {
   std::string_view op_type;
@@ -52,9 +49,9 @@ struct Exception {
 
 // What types alone do not tell.
 constexpr Exception kExceptions[] = {
-    {"Shape", -1, InputRole::Other},           // the shape, not the values
-    {"Size", -1, InputRole::Other},            //
-    {"Range", -1, InputRole::Other},           // counts: half precision ends at 2048
+    {"Shape", -1, InputRole::Other},  // the shape, not the values
+    {"Size", -1, InputRole::Other},   //
+    {"Range", -1, InputRole::Other},  // counts: half precision ends at 2048
     {"RandomNormalLike", -1, InputRole::Other},
     {"RandomUniformLike", -1, InputRole::Other},
     {"EyeLike", -1, InputRole::Other},

@@ -11,8 +11,8 @@ enum class InputRole {
   Other,      // shape, axis, index, condition, coordinate, scale of a quantization, or no float at all
 };
 
-/// Data: the formal parameter's type is a type variable that admits float and that an output shares, or the operator has
-/// no float output (comparisons, ArgMax). Operators that only use shape or coordinates of an input are an exception
+/// Data: the formal parameter's type is a type variable that admits float and that an output shares, or the operator
+/// has no float output (comparisons, ArgMax). Operators that only use shape or coordinates of an input are an exception
 /// table. An operator that ONNX does not know has data inputs only: nothing of its data path is lost.
 InputRole input_role(const onnx::NodeProto& node, int index, int opset);
 

@@ -13,11 +13,11 @@ namespace {
 
 constexpr std::array kWeighted = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
 
-constexpr std::array kFollows = {"Reshape",   "Transpose",    "Squeeze",         "Unsqueeze",     "Flatten",
-                                 "Identity",  "Slice",        "Split",           "Gather",        "GatherElements",
-                                 "GatherND",  "Expand",       "Tile",            "Concat",        "Pad",
-                                 "Dropout",   "DepthToSpace", "SpaceToDepth",    "MaxPool",       "GlobalMaxPool",
-                                 "Compress",  "CenterCropPad", "ReverseSequence"};
+constexpr std::array kFollows = {
+    "Reshape", "Transpose",     "Squeeze",  "Unsqueeze",      "Flatten",         "Identity",
+    "Slice",   "Split",         "Gather",   "GatherElements", "GatherND",        "Expand",
+    "Tile",    "Concat",        "Pad",      "Dropout",        "DepthToSpace",    "SpaceToDepth",
+    "MaxPool", "GlobalMaxPool", "Compress", "CenterCropPad",  "ReverseSequence", "Crop"};
 
 // Their output type is an attribute or a consequence of a scale, not a choice; or they make a tensor from a shape.
 constexpr std::array kNeverLayers = {"Cast",  "CastLike",        "QuantizeLinear", "DequantizeLinear", "Range",
@@ -81,7 +81,8 @@ class DataPath {
     }
   }
 
-  /// A tensor varies when its values depend on values of a graph input; what depends on shapes only is as good as constant.
+  /// A tensor varies when its values depend on values of a graph input; what depends on shapes only is as good as
+  /// constant.
   void mark_varying(const onnx::GraphProto& graph) {
     for (const onnx::NodeProto& node : graph.node()) {
       const bool shape_only = node.op_type() == "Shape" || node.op_type() == "Size";

@@ -1,4 +1,8 @@
 // Which nodes are layers (CONTRACT 3): nodes on the float data path. Works on a prepared model.
+//
+// A layer has a float output from which data flows to a graph output, and its values depend on values of a graph input:
+// what is made of constants and shapes alone is none, nor is what ends in shapes, indices or coordinates. Cast,
+// QuantizeLinear, DequantizeLinear and nodes with bodies are none either; the path goes on behind them.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +21,8 @@ struct Layer {
   std::vector<std::string> inputs;   // float tensors that carry data (not weights, shapes, indices)
   std::vector<std::string> weights;  // float initializers it reads
   std::vector<std::string> outputs;  // float outputs
-  /// Moves or selects values without arithmetic (Reshape, Concat, MaxPool ...): its format follows its inputs, so that a
-  /// tensor between two kept layers stays in high precision. Never a candidate of a search.
+  /// Moves or selects values without arithmetic (Reshape, Concat, MaxPool ...): its format follows its inputs, so that
+  /// a tensor between two kept layers stays in high precision. Never a candidate of a search.
   bool follows = false;
   /// Conv, ConvTranspose, Gemm, MatMul: the operators of the default INT8 scheme.
   bool weighted = false;
@@ -35,8 +39,8 @@ bool carries_data(const onnx::NodeProto& node, int index, int opset);
 bool schema_admits_input(const onnx::NodeProto& node, int index, int opset, Dtype dtype);
 bool schema_admits_output(const onnx::NodeProto& node, int index, int opset, Dtype dtype);
 
-/// Multiply-accumulates of one sample from the shapes seen in a run (element counts by tensor name): Conv, ConvTranspose,
-/// Gemm, MatMul; 0 for other operators. Units: multiply-accumulates, batch included.
+/// Multiply-accumulates of one sample from the shapes seen in a run (element counts by tensor name): Conv,
+/// ConvTranspose, Gemm, MatMul; 0 for other operators. Units: multiply-accumulates, batch included.
 std::int64_t multiply_accumulates(const Model& model, const Layer& layer, const std::map<std::string, Shape>& shapes);
 
 }  // namespace vernier

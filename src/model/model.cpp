@@ -76,6 +76,29 @@ void record_type(const onnx::ValueInfoProto& value, std::map<std::string, ValueT
   types[value.name()] = type;
 }
 
+/// Reshape to a computed shape of n values makes rank n, which ONNX's inference does not say. True when it told a new
+/// one: each is told once, so that inferring again ends.
+bool give_reshapes_a_rank(onnx::GraphProto& graph) {
+  std::map<std::string, onnx::ValueInfoProto*> values;
+  for (onnx::ValueInfoProto& value : *graph.mutable_value_info()) values[value.name()] = &value;
+  bool told = false;
+  for (const onnx::NodeProto& node : graph.node()) {
+    if (node.op_type() != "Reshape" || node.input_size() < 2) continue;
+    const auto shape = values.find(node.input(1));
+    const auto output = values.find(node.output(0));
+    if (shape == values.end() || output == values.end()) continue;
+    const auto& length = shape->second->type().tensor_type().shape();
+    auto& type = *output->second->mutable_type()->mutable_tensor_type();
+    if (type.has_shape() || length.dim_size() != 1 || !length.dim(0).has_dim_value()) continue;
+    // A file may declare any length; no tensor has more than a few dimensions.
+    if (length.dim(0).dim_value() < 0 || length.dim(0).dim_value() > 16) continue;
+    type.mutable_shape();
+    for (std::int64_t i = 0; i < length.dim(0).dim_value(); ++i) type.mutable_shape()->add_dim();
+    told = true;
+  }
+  return told;
+}
+
 }  // namespace
 
 std::set<std::string> tensors_read(const onnx::NodeProto& node) {
@@ -192,7 +215,9 @@ std::map<std::string, ValueType> infer_types(const Model& model) {
   for_each_graph(*inferred.mutable_graph(), [](onnx::GraphProto& graph) { graph.clear_value_info(); });
   try {
     const onnx::ShapeInferenceOptions options(/*check_type_val=*/false, /*strict_mode_val=*/0, /*data_prop_val=*/true);
-    onnx::shape_inference::InferShapes(inferred, onnx::OpSchemaRegistry::Instance(), options);
+    do {
+      onnx::shape_inference::InferShapes(inferred, onnx::OpSchemaRegistry::Instance(), options);
+    } while (give_reshapes_a_rank(*inferred.mutable_graph()));
   } catch (const std::exception&) {
     // Inference is best effort: what it cannot type stays absent, and callers treat it as unknown.
   }

@@ -1,5 +1,5 @@
-// An ONNX model in memory. The graph structure stays a protobuf message; large weights live beside it as shared tensors,
-// so that copying a model, which every candidate of a search does, costs no weights.
+// An ONNX model in memory. The graph structure stays a protobuf message; large weights live beside it as shared
+// tensors, so that copying a model, which every candidate of a search does, costs no weights.
 //
 // Reading fixes the names (CONTRACT 3) before anything is rewritten, and checks what a file may not contain: a model is
 // untrusted input.
@@ -84,7 +84,8 @@ struct ValueType {
 };
 std::map<std::string, ValueType> infer_types(const Model& model);
 
-/// Runs the ONNX checker (full: schemas and types). Errors: Internal when a model that we made is refused, with its text.
+/// Runs the ONNX checker (full: schemas and types). Errors: Internal when a model that we made is refused, with its
+/// text.
 void check_written_model(const Model& model);
 
 /// A name that no tensor, initializer or node of the model has: `wanted`, or with "#2", "#3" behind it.

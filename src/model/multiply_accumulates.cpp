@@ -35,7 +35,8 @@ std::int64_t multiply_accumulates(const Model& model, const Layer& layer, const 
   const Shape left = shape_of(node.input(0));
   const Shape right = shape_of(node.input(1));
   if (layer.op_type == "Conv" || layer.op_type == "ConvTranspose") {
-    // Weights [out, in / groups, kernel] and [in, out / groups, kernel]: each output (each input) element meets one slice.
+    // Weights [out, in / groups, kernel] and [in, out / groups, kernel]: each output (each input) element meets one
+    // slice.
     const Shape slice(right.begin() + std::min<std::ptrdiff_t>(1, std::ssize(right)), right.end());
     const Shape whole = layer.op_type == "Conv" ? shape_of(node.output(0)) : left;
     return element_count(whole) * element_count(slice);

@@ -2,7 +2,8 @@
 // model to model and one line of the table in prepare.cpp:
 //
 //   inline functions -> replace removed operators -> constants become initializers -> fold constants
-//   -> inline Ifs whose condition is constant -> fold BatchNormalization into Conv/ConvTranspose/Gemm -> raise the opset
+//   -> inline Ifs whose condition is constant -> fold BatchNormalization into Conv/ConvTranspose/Gemm -> raise the
+//   opset
 //
 // Which steps run depends on the formats that the plan uses: with float32 alone nothing that changes a bit is done.
 #pragma once
@@ -22,11 +23,11 @@ namespace vernier {
 using Evaluator = std::function<std::vector<Tensor>(const Model& model, const Sample& inputs)>;
 
 struct PrepareOptions {
-  std::set<Format> formats;          // that layers will run in, the high one included
-  bool fold_batch_norm = true;       // only ever done when formats holds more than float32
-  bool inline_ifs = false;           // analysis only: an If whose condition is the same for all `samples`
-  std::vector<Sample> samples;       // what inline_ifs looks at (a few)
-  int min_opset = 0;                 // raise at least to this one
+  std::set<Format> formats;     // that layers will run in, the high one included
+  bool fold_batch_norm = true;  // only ever done when formats holds more than float32
+  bool inline_ifs = false;      // analysis only: an If whose condition is the same for all `samples`
+  std::vector<Sample> samples;  // what inline_ifs looks at (a few)
+  int min_opset = 0;            // raise at least to this one
 };
 
 /// What was done, for people and for the plan file.
@@ -44,8 +45,10 @@ struct Prepared {
 /// Errors: Input when a construct cannot be raised to the opset that a format needs, naming node, operator and opsets.
 Prepared prepare(const Model& model, const PrepareOptions& options, const Evaluator& evaluate);
 
-/// The lowest default opset whose schemas allow `format` for the operators of the model (int8 per axis 13, float8 19,
-/// int4 21, bfloat16 13 to 22 by operator).
+/// The lowest default opset, the model's own or above, in which `format` can be written: 13 for int8 and uint8 (a scale for
+/// each channel), 19 for float8, 21 for int4. bfloat16: 13, or the opset (at most 22) from which all the model's layers
+/// that ever take bfloat16 do; convolutions need 22. float16: 7; operators took it from the start, and the few that do
+/// not stay high. Cost: find_layers for bfloat16, else none.
 int opset_needed(const Model& model, Format format);
 
 }  // namespace vernier

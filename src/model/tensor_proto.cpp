@@ -13,6 +13,14 @@ namespace {
   throw Error(ErrorKind::Input, fmt::format("tensor '{}': {}", printable(proto.name()), why));
 }
 
+std::size_t count_of(const onnx::TensorProto& proto, const Shape& shape) {
+  try {
+    return static_cast<std::size_t>(element_count(shape));
+  } catch (const Error& error) {
+    refuse(proto, error.what());
+  }
+}
+
 // Elements that ONNX keeps in a repeated field of wider integers: narrowed one by one.
 template <class Narrow, class Field>
 void narrow_into(const Field& field, std::span<std::byte> bytes) {
@@ -59,7 +67,7 @@ Tensor tensor_of(const onnx::TensorProto& proto) {
   const auto dtype = static_cast<Dtype>(proto.data_type());
   if (dtype_bits(dtype) == 0) refuse(proto, fmt::format("element type {} is not supported", proto.data_type()));
   const Shape shape(proto.dims().begin(), proto.dims().end());
-  const auto count = static_cast<std::size_t>(element_count(shape));
+  const auto count = count_of(proto, shape);
   const std::size_t byte_size = (count * static_cast<std::size_t>(dtype_bits(dtype)) + 7) / 8;
   // Sizes are compared before memory is taken: a file of a few bytes may declare terabytes.
   if (proto.has_raw_data()) {

@@ -15,7 +15,8 @@ std::optional<Tensor> value_of(const onnx::NodeProto& node) {
     if (attribute.name() == "value_float") return Tensor::of({}, std::vector<float>{attribute.f()});
     if (attribute.name() == "value_int") return Tensor::of_int64({}, std::vector<std::int64_t>{attribute.i()});
     if (attribute.name() == "value_floats") {
-      return Tensor::of({attribute.floats_size()}, {attribute.floats().data(), static_cast<std::size_t>(attribute.floats_size())});
+      return Tensor::of({attribute.floats_size()},
+                        {attribute.floats().data(), static_cast<std::size_t>(attribute.floats_size())});
     }
     if (attribute.name() == "value_ints") {
       const std::vector<std::int64_t> values(attribute.ints().begin(), attribute.ints().end());

@@ -60,9 +60,7 @@ struct ChannelMap {
   std::size_t inner = 1;
   std::size_t block = 0;  // elements of one group; the channels of the next begin behind it
 
-  std::size_t channel(std::size_t element) const {
-    return element / block * per_group + element / inner % per_group;
-  }
+  std::size_t channel(std::size_t element) const { return element / block * per_group + element / inner % per_group; }
 };
 
 std::optional<ChannelMap> channel_map(const onnx::NodeProto& layer, const Shape& weight) {
@@ -135,8 +133,10 @@ bool fold_into(Model& model, onnx::GraphProto& graph, onnx::NodeProto& layer, co
   if (!bias) return false;
 
   Tensor new_weight(Dtype::Float32, weight->shape());
-  for (std::size_t i = 0; i < new_weight.mutable_floats().size(); ++i) {
-    new_weight.mutable_floats()[i] = static_cast<float>(weight->floats()[i] * affine->factor[map->channel(i)]);
+  const std::span<float> scaled = new_weight.mutable_floats();
+  const std::span<const float> old = weight->floats();
+  for (std::size_t i = 0; i < scaled.size(); ++i) {
+    scaled[i] = static_cast<float>(old[i] * affine->factor[map->channel(i)]);
   }
   Tensor new_bias(Dtype::Float32, {static_cast<std::int64_t>(map->channels)});
   for (std::size_t c = 0; c < map->channels; ++c) {

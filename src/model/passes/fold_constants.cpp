@@ -176,8 +176,8 @@ Outcome fold_constants(Model& model, const Context& context) {
       break;
     }
     if (values.size() != part.values.size()) {
-      throw Error(ErrorKind::Internal, fmt::format("constant folding asked for {} values and got {}",
-                                                   part.values.size(), values.size()));
+      throw Error(ErrorKind::Internal,
+                  fmt::format("constant folding asked for {} values and got {}", part.values.size(), values.size()));
     }
     for (std::size_t i = 0; i < values.size(); ++i) {
       set_initializer(model, *part.values[i].second, part.values[i].first, values[i]);

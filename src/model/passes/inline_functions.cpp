@@ -2,6 +2,7 @@
 #include <onnx/inliner/inliner.h>
 
 #include "core/text.h"
+#include "model/graph_edit.h"
 #include "model/naming.h"
 #include "model/passes/pass.h"
 #include "vernier/error.h"
@@ -18,6 +19,11 @@ Outcome inline_functions(Model& model, const Context&) {
   }
   // Nodes out of functions may bear no name, or one name for each call.
   fix_names(model.proto);
+  try {
+    verify_structure(model, "after inlining the model's functions");
+  } catch (const Error& error) {
+    throw Error(ErrorKind::Input, error.what());  // what a function's body holds was not looked at before
+  }
   return {{fmt::format("{} functions inlined", count)}};
 }
 

@@ -61,9 +61,9 @@ void splice(Model& model, onnx::GraphProto& parent, int index, bool condition) {
 
 bool truth_of(const Tensor& value, const onnx::NodeProto& node) {
   if (value.dtype() != Dtype::Bool || value.count() != 1) {
-    throw Error(ErrorKind::Input, fmt::format("the condition of node '{}' (If) is {} {}, not one bool",
-                                              printable(node.name()), dtype_name(value.dtype()),
-                                              shape_text(value.shape())));
+    throw Error(ErrorKind::Input,
+                fmt::format("the condition of node '{}' (If) is {} {}, not one bool", printable(node.name()),
+                            dtype_name(value.dtype()), shape_text(value.shape())));
   }
   return value.bytes()[0] != std::byte{0};
 }

@@ -1,5 +1,5 @@
-// The steps of prepare(), one function and one file each. A step edits the model in place and says what it did; the table
-// in prepare.cpp says in which order and when they run.
+// The steps of prepare(), one function and one file each. A step edits the model in place and says what it did; the
+// table in prepare.cpp says in which order and when they run.
 #pragma once
 
 #include <string>
@@ -23,8 +23,8 @@ struct Outcome {
 /// f(x) -> the nodes of f. Model-local functions only; the inliner of ONNX does it.
 Outcome inline_functions(Model& model, const Context& context);
 
-/// ImageScaler, Affine, Crop, ParametricSoftplus, ScaledTanh -> Mul, Add, Slice, Softplus, Tanh, valid at the model's own
-/// opset. These were experimental and are in no opset since: nothing but ONNX Runtime at old opsets knows them.
+/// ImageScaler, Affine, Crop, ParametricSoftplus, ScaledTanh -> Mul, Add, Slice, Softplus, Tanh, valid at the model's
+/// own opset. These were experimental and are in no opset since: nothing but ONNX Runtime at old opsets knows them.
 ///
 ///   ImageScaler  y[n,c,h,w] = scale * x[n,c,h,w] + bias[c]      Affine  y = alpha * x + beta
 ///   Crop         border [left, top, right, bottom] of NCHW, or from (top, left) on `scale` = [height, width]
@@ -33,31 +33,33 @@ Outcome inline_functions(Model& model, const Context& context);
 /// The last new node keeps the name and the output. Errors: Input when an attribute does not make sense.
 Outcome replace_removed_operators(Model& model, const Context& context);
 
-/// Constant -> initializer, and readers of Identity(initializer) -> readers of the initializer, in all graphs. Constants
-/// that are themselves a graph's output stay nodes.
+/// Constant -> initializer, and readers of Identity(initializer) -> readers of the initializer, in all graphs.
+/// Constants that are themselves a graph's output stay nodes.
 Outcome constants_to_initializers(Model& model, const Context& context);
 
 /// Nodes that read initializers only -> initializers with the value that the evaluator finds for them, all in one run;
-/// Shape of a tensor of known shape likewise. Repeats until nothing is left. QuantizeLinear and DequantizeLinear are left
-/// alone: they are what a typed model says. Values over 64 MB, or over 1 MB and 8 times what they are made of, stay nodes.
-/// An evaluator that fails is noted, and the nodes stay.
+/// Shape of a tensor of known shape likewise. Repeats until nothing is left. QuantizeLinear and DequantizeLinear are
+/// left alone: they are what a typed model says. Values over 64 MB, or over 1 MB and 8 times what they are made of,
+/// stay nodes. An evaluator that fails is noted, and the nodes stay.
 Outcome fold_constants(Model& model, const Context& context);
 
-/// If(constant) -> the nodes of the branch taken. With `inline_ifs`, also an If of the main graph whose condition is the
-/// same for all samples; the prepared model is then right for such inputs only.
+/// If(constant) -> the nodes of the branch taken. With `inline_ifs`, also an If of the main graph whose condition is
+/// the same for all samples; the prepared model is then right for such inputs only.
 Outcome inline_ifs(Model& model, const Context& context);
 
 /// BatchNormalization(Conv(x)) -> Conv(x), likewise ConvTranspose and Gemm:
 ///
 ///   f = scale / sqrt(var + epsilon);  w' = w * f (per output channel);  b' = (b - mean) * f + bias
 ///
-/// in double, rounded once. Only when nothing else reads the layer's output and all parameters are float32 initializers.
-/// The layer keeps its name and makes the BatchNormalization's output. A weight that others read too is copied.
+/// in double, rounded once. Only when nothing else reads the layer's output and all parameters are float32
+/// initializers. The layer keeps its name and makes the BatchNormalization's output. A weight that others read too is
+/// copied.
 Outcome fold_batch_norm(Model& model, const Context& context);
 
-/// Each node that means something else at the target opset is converted alone, by ONNX's version converter, in a model of
-/// one node: names of all other nodes and tensors survive by construction, large weights never pass through it, and a
-/// failure has a name. Nodes the converter adds are called `<node>/<Op>`. Errors: Input with node, operator and opsets.
+/// Each node that means something else at the target opset is converted alone, by ONNX's version converter, in a model
+/// of one node: names of all other nodes and tensors survive by construction, large weights never pass through it, and
+/// a failure has a name. Nodes the converter adds are called `<node>/<Op>`. Errors: Input with node, operator and
+/// opsets.
 Outcome raise_opset(Model& model, const Context& context);
 
 /// The lowest IR version that knows an opset (onnx/docs/Versioning.md).

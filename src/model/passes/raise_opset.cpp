@@ -43,7 +43,8 @@ void add_value(google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>& list, c
   }
 }
 
-/// A model of this node alone: what it reads are inputs, but for small initializers, whose values the converter may need.
+/// A model of this node alone: what it reads are inputs, but for small initializers, whose values the converter may
+/// need.
 onnx::ModelProto single(const Model& model, const onnx::NodeProto& node, const Types& types,
                         const std::map<std::string, const onnx::TensorProto*>& values) {
   onnx::ModelProto alone;
@@ -174,7 +175,7 @@ std::vector<onnx::NodeProto> adopt_nodes(Model& model, onnx::GraphProto& graph, 
     }
     for (std::string& name : *node.mutable_output()) {
       if (name.empty() || known.contains(name)) continue;
-      renamed[name] = names.unique(fmt::format("{}/{}", old.name(), node.op_type()));
+      renamed[name] = names.unique(fmt::format("{}/{}_output", old.name(), node.op_type()));
       name = renamed[name];
     }
   }

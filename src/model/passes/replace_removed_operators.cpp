@@ -26,7 +26,7 @@ class Chain {
     made.set_op_type(op_type);
     made.set_name(names_.unique(node_.name() + "/" + op_type));
     made.add_input(value_);
-    value_ = names_.unique(node_.output(0) + "/" + op_type);
+    value_ = names_.unique(node_.name() + "/" + op_type + "_output");
     made.add_output(value_);
   }
 
@@ -90,9 +90,9 @@ void crop(Chain& chain, const onnx::NodeProto& node) {
   set_attribute(chain.last(), "axes", std::vector<std::int64_t>{2, 3});
   set_attribute(chain.last(), "starts", std::vector<std::int64_t>{top, left});
   const bool sized = !size.empty();
-  set_attribute(chain.last(), "ends",
-                std::vector<std::int64_t>{sized ? top + size[0] : to_end(border[3]),
-                                          sized ? left + size[1] : to_end(border[2])});
+  set_attribute(
+      chain.last(), "ends",
+      std::vector<std::int64_t>{sized ? top + size[0] : to_end(border[3]), sized ? left + size[1] : to_end(border[2])});
 }
 
 void parametric_softplus(Chain& chain, const onnx::NodeProto& node) {

@@ -1,7 +1,7 @@
 // prepare_model IN OUT WORK PYTHON EVALUATE [format ...] [opset=N] [sample=FILE ...]
 //
-// Prepares a model and writes it, with what became of its layers as JSON on stdout. tests/diff/test_prepare.py runs it on
-// real networks. Samples switch inline_ifs on.
+// Prepares a model and writes it, with what became of its layers as JSON on stdout. tests/diff/test_prepare.py runs it
+// on real networks. Samples switch inline_ifs on.
 
 #include <fmt/format.h>
 

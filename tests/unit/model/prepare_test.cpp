@@ -1,0 +1,297 @@
+#include "model/prepare.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "model_text.h"
+
+namespace vernier::testing {
+namespace {
+
+using Names = std::vector<std::string>;
+using Floats = std::vector<float>;
+
+/// Answers from a table instead of computing, and keeps what it was asked.
+struct Table {
+  std::map<std::string, Tensor> values;
+  std::vector<Model> asked;
+
+  Evaluator evaluator() {
+    return [this](const Model& model, const Sample& inputs) {
+      asked.push_back(model);
+      std::vector<Tensor> answers;
+      for (const InputInfo& output : model_outputs(model)) {
+        const auto input = inputs.find(output.name);
+        answers.push_back(input != inputs.end() ? input->second : values.at(output.name));
+      }
+      return answers;
+    };
+  }
+};
+
+Evaluator no_evaluator() {
+  return [](const Model&, const Sample&) -> std::vector<Tensor> { throw std::logic_error("nothing to evaluate here"); };
+}
+
+Prepared prepared(const std::string& text, const std::set<Format>& formats,
+                  const Evaluator& evaluate = no_evaluator()) {
+  PrepareOptions options;
+  options.formats = formats;
+  return prepare(model_of(text), options, evaluate);
+}
+
+Tensor truth(bool value) {
+  Tensor tensor(Dtype::Bool, {});
+  tensor.mutable_bytes()[0] = std::byte{value};
+  return tensor;
+}
+
+const std::set<Format> kFloat = {Format::Float32};
+const std::set<Format> kHalf = {Format::Float32, Format::Float16};
+
+TEST(ConstantsToInitializers, KeepTheirTensorNames) {
+  const Prepared done = prepared(R"(<ir_version: 8, opset_import: ["" : 13]>
+    g (float[2] x) => (float[2] y) {
+      c = Constant <value = float[2] {1, 2}> ()
+      k = Constant <value_ints = [2]> ()
+      a = Add(x, c) y = Reshape(a, k) })",
+                                 kFloat);
+  EXPECT_EQ(op_types(done.model), (Names{"Add", "Reshape"}));
+  EXPECT_EQ(floats_of(done.model, "c"), (Floats{1, 2}));
+  EXPECT_EQ(initializer(done.model, "k")->int64s()[0], 2);
+  EXPECT_TRUE(done.unchanged);
+}
+
+TEST(ConstantsToInitializers, LeaveAloneWhatTheGraphReturns) {
+  const Prepared done = prepared(R"(<ir_version: 8, opset_import: ["" : 13]>
+    g (float[2] x) => (float[2] y, float[2] c) { c = Constant <value = float[2] {1, 2}> () y = Add(x, c) })",
+                                 kFloat);
+  EXPECT_EQ(op_types(done.model), (Names{"Constant", "Add"}));
+}
+
+TEST(ConstantsToInitializers, IdentityOfAnInitializerVanishes) {
+  const Prepared done = prepared(R"(<ir_version: 8, opset_import: ["" : 13]>
+    g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { v = Identity(w) u = Identity(v) y = Add(x, u) })",
+                                 kFloat);
+  EXPECT_EQ(op_types(done.model), Names{"Add"});
+  EXPECT_EQ(node_named(done.model, "Add_2").input(1), "w");
+}
+
+constexpr const char* kConstantPart = R"(<ir_version: 8, opset_import: ["" : 13]>
+  g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { [a] v = Neg(w) [b] u = Abs(v) [c] y = Add(x, u) [d] z = Mul(v, u) })";
+
+TEST(FoldConstants, AsksOnceForTheFrontierOnly) {
+  Table table;
+  table.values["u"] = Tensor::of({2}, Floats{1, 2});
+  const Prepared done = prepared(kConstantPart, kFloat, table.evaluator());
+  EXPECT_EQ(node_names(done.model), Names{"c"});
+  EXPECT_EQ(floats_of(done.model, "u"), (Floats{1, 2}));
+  ASSERT_EQ(table.asked.size(), 1U);
+  EXPECT_EQ(model_outputs(table.asked[0]).size(), 1U);
+  EXPECT_FALSE(is_initializer(done.model, "w")) << "nothing reads it any more";
+}
+
+TEST(FoldConstants, FailingEvaluatorIsNotedAndTheNodesStay) {
+  const Evaluator failing = [](const Model&, const Sample&) -> std::vector<Tensor> {
+    throw Error(ErrorKind::Backend, "no kernel");
+  };
+  const Prepared done = prepared(kConstantPart, kFloat, failing);
+  EXPECT_EQ(node_names(done.model), (Names{"a", "b", "c", "d"}));
+  ASSERT_EQ(done.notes.size(), 1U);
+  EXPECT_EQ(done.notes[0].text, "3 constant nodes were not folded: no kernel");
+}
+
+TEST(FoldConstants, LeavesRandomAndQuantizedAndGrowingNodesAlone) {
+  const Prepared done = prepared(R"(<ir_version: 8, opset_import: ["" : 13]>
+    g (float[2] x) => (float[2] y, float[a, b] z, float[2] q)
+      <float[2] w = {1, 2}, float s = {0.5}, int8 o = {0}, int64[2] huge = {4096, 4096}> {
+      r = RandomNormalLike(w) y = Add(x, r)
+      e = ConstantOfShape(huge) z = Mul(e, x)
+      i = QuantizeLinear(w, s, o) d = DequantizeLinear(i, s, o) q = Add(x, d) })",
+                                 kFloat);
+  EXPECT_EQ(done.model.proto.graph().node_size(), 7);
+}
+
+TEST(FoldConstants, ShapeOfATensorOfFixedShapeIsItsShape) {
+  const Prepared done = prepared(R"(<ir_version: 8, opset_import: ["" : 15]>
+    g (float[2,3] x, float[n,3] v) => (int64[k] y, int64[m] z) <int64[1] w = {1}> {
+      t = Relu(x) s = Shape <start = -1> (t) y = Concat <axis = 0> (s, w)
+      r = Shape(v) z = Concat <axis = 0> (r, w) })",
+                                 kFloat, [](const Model& model, const Sample&) {
+                                   EXPECT_EQ(op_types(model), Names{"Concat"});
+                                   return std::vector<Tensor>{};
+                                 });
+  EXPECT_EQ(initializer(done.model, "s")->int64s()[0], 3);
+  EXPECT_EQ(node_named(done.model, "Shape_3").op_type(), "Shape") << "v has a dynamic dimension";
+}
+
+constexpr const char* kIf = R"(<ir_version: 8, opset_import: ["" : 13]>
+  g (float[2] x, bool c) => (float[2] y) {
+    a = Relu(x)
+    [i] y = If (c) <then_branch = t () => (float[2] r) { [n] m = Neg(a) [o] r = Abs(m) },
+                    else_branch = e () => (float[2] r) { [p] m = Exp(a) [q] r = Log(m) }>
+    [last] z = Neg(y)
+  })";
+
+std::string constant_if(const char* value) {
+  std::string text = kIf;
+  text.replace(text.find(", bool c"), 8, "");
+  text.insert(text.find("{\n    a = "), std::string("<bool c = {") + value + "}> ");
+  return text;
+}
+
+TEST(InlineIfs, TakesTheBranchOfAConstantCondition) {
+  const Prepared taken = prepared(constant_if("1"), kFloat);
+  EXPECT_EQ(node_names(taken.model), (Names{"Relu_0", "n", "o", "last"}));
+  EXPECT_EQ(node_named(taken.model, "o").output(0), "y");
+  EXPECT_TRUE(taken.unchanged);
+  EXPECT_EQ(node_names(prepared(constant_if("0"), kFloat).model), (Names{"Relu_0", "p", "q", "last"}));
+}
+
+TEST(InlineIfs, LeavesAConditionAloneThatAnInputDecides) {
+  EXPECT_EQ(node_names(prepared(kIf, kFloat).model), (Names{"Relu_0", "i", "last"}));
+}
+
+TEST(InlineIfs, TakesTheBranchThatAllSamplesTake) {
+  Table table;
+  PrepareOptions options;
+  options.formats = kFloat;
+  options.inline_ifs = true;
+  options.samples = {{{"c", truth(false)}}, {{"c", truth(false)}}};
+  const Prepared done = prepare(model_of(kIf), options, table.evaluator());
+  EXPECT_EQ(node_names(done.model), (Names{"Relu_0", "p", "q", "last"}));
+  EXPECT_FALSE(done.unchanged) << "it is right for such inputs only";
+  ASSERT_EQ(done.notes.size(), 1U);
+  EXPECT_EQ(done.notes[0].text, "If 'i': 'c' is false for all 2 samples, its else branch was inlined");
+  options.samples[1] = {{"c", truth(true)}};
+  EXPECT_EQ(node_names(prepare(model_of(kIf), options, table.evaluator()).model), (Names{"Relu_0", "i", "last"}));
+}
+
+TEST(InlineIfs, BranchThatReturnsOuterTensorsCopiesThem) {
+  const Prepared done = prepared(R"(<ir_version: 8, opset_import: ["" : 13]>
+    g (float[2] x) => (float[2] y, float[2] z) <bool c = {1}> {
+      a = Relu(x)
+      [i] y, z = If (c) <then_branch = t () => (float[2] r, float[2] r2) { [n] r = Neg(a) r2 = Identity(a) },
+                         else_branch = e () => (float[2] s, float[2] s2) { s = Exp(a) s2 = Log(a) }> })",
+                                 kFloat);
+  EXPECT_EQ(op_types(done.model), (Names{"Relu", "Neg", "Identity"}));
+  EXPECT_EQ(node_named(done.model, "n").output(0), "y");
+}
+
+TEST(InlineFunctions, NodesOfAFunctionBecomeNodesOfTheGraph) {
+  const Prepared done = prepared(R"(<ir_version: 8, opset_import: ["" : 13, "local" : 1]>
+    g (float[2] x) => (float[2] y) { [one] a = local.twice(x) [two] y = local.twice(a) }
+    <domain: "local", opset_import: ["" : 13]> twice (u) => (v) { w = Neg(u) v = Add(w, u) })",
+                                 kFloat);
+  EXPECT_EQ(op_types(done.model), (Names{"Neg", "Add", "Neg", "Add"}));
+  EXPECT_EQ(done.model.proto.functions_size(), 0);
+  check_written_model(done.model);
+}
+
+TEST(ReplaceRemovedOperators, BecomeWhatTheyComputed) {
+  const std::string text = R"(<ir_version: 4, opset_import: ["" : 7]>
+    g (float[1,3,8,8] x) => (float[1,3,5,4] y) {
+      [s] a = ImageScaler <scale = 2.0, bias = [1.0, 2.0, 3.0]> (x)
+      [f] b = Affine <alpha = 3.0, beta = 0.5> (a)
+      [c] y = Crop <border = [1, 2, 3, 1]> (b) })";
+  const Prepared done = prepared(text, kHalf);
+  EXPECT_EQ(node_names(done.model), (Names{"s/Mul", "s", "f/Mul", "f", "c"}));
+  EXPECT_EQ(floats_of(done.model, node_named(done.model, "s").input(1)), (Floats{1, 2, 3}));
+  EXPECT_EQ(floats_of(done.model, node_named(done.model, "f/Mul").input(1)), Floats{3});
+  const onnx::NodeProto& slice = node_named(done.model, "c");
+  EXPECT_EQ(attribute_ints(slice, "starts"), (std::vector<std::int64_t>{2, 1}));
+  EXPECT_EQ(attribute_ints(slice, "ends"), (std::vector<std::int64_t>{-1, -3}));
+  EXPECT_FALSE(done.unchanged);
+  EXPECT_EQ(op_types(prepared(text, kFloat).model), (Names{"ImageScaler", "Affine", "Crop"}));
+}
+
+TEST(ReplaceRemovedOperators, CropWithoutItsBorderIsRefused) {
+  const std::string text = R"(<ir_version: 4, opset_import: ["" : 7]>
+    g (float[1,3,8,8] x) => (float[1,3,5,4] y) { [c] y = Crop <border = [1, 2]> (x) })";
+  EXPECT_EQ(error_of([&] { prepared(text, kHalf); }),
+            "node 'c' (Crop): border needs 4 values of 0 or more and scale 2, the file has 2 and 0");
+}
+
+constexpr const char* kRaise = R"(<ir_version: 4, opset_import: ["" : 9]>
+  g (float[4,6] x) => (float[a, b] y) {
+    [s] a = Slice <axes = [1], starts = [1], ends = [5]> (x)
+    [u] b = Unsqueeze <axes = [0]> (a)
+    [q] c = Squeeze <axes = [0]> (b)
+    [m] d = Softmax <axis = 0> (c)
+    [r] y = Relu(d) })";
+
+TEST(RaiseOpset, KeepsNamesAndGivesNewNodesTheOldOnesName) {
+  Table table;
+  const Prepared done = prepared(kRaise, {Format::Int8}, table.evaluator());
+  EXPECT_EQ(default_opset(done.model.proto), 13);
+  EXPECT_GE(done.model.proto.ir_version(), 7);
+  EXPECT_EQ(node_names(done.model), (Names{"s", "u", "q", "m/Flatten", "m", "m/Reshape", "r"}));
+  EXPECT_EQ(node_named(done.model, "u").input(1), "u.axes");
+  EXPECT_EQ(node_named(done.model, "r").input(0), "d");
+  check_written_model(done.model);
+}
+
+TEST(RaiseOpset, LeavesAModelAloneThatIsHighEnough) {
+  const Prepared done = prepared(kRaise, kHalf);
+  EXPECT_EQ(default_opset(done.model.proto), 9);
+  EXPECT_EQ(node_named(done.model, "u").input_size(), 1);
+  EXPECT_TRUE(done.unchanged);
+}
+
+TEST(RaiseOpset, LargeWeightsNeverPassThroughTheConverter) {
+  Model model = model_of(R"(<ir_version: 4, opset_import: ["" : 9]>
+    g (float[1,8,8,8] x) => (float[a,b,c,d] y) <float[1] w = {1}> { [c] y = Conv(x, w) })");
+  set_initializer(model, *model.proto.mutable_graph(), "w", Tensor(Dtype::Float32, {8, 8, 3, 3}));
+  const std::byte* bytes = model.weights.at("w").bytes().data();
+  PrepareOptions options;
+  options.formats = {Format::BFloat16};
+  const Prepared done = prepare(model, options, no_evaluator());
+  EXPECT_EQ(default_opset(done.model.proto), 22);
+  EXPECT_EQ(done.model.weights.at("w").bytes().data(), bytes);
+}
+
+TEST(RaiseOpset, BodiesAreRaisedToo) {
+  PrepareOptions options;
+  options.min_opset = 18;
+  const Prepared done = prepare(model_of(R"(<ir_version: 7, opset_import: ["" : 11]>
+    g (float[2,3] x, bool c) => (float[a] y) {
+      [i] y = If (c) <then_branch = t () => (float[a] r) { [n] r = ReduceSum <axes = [0], keepdims = 0> (x) },
+                      else_branch = e () => (float[a] r) { [p] r = ReduceMean <axes = [1], keepdims = 0> (x) }> })"),
+                                options, no_evaluator());
+  EXPECT_EQ(node_named(done.model, "n").input(1), "n.axes");
+  EXPECT_EQ(node_named(done.model, "p").input(1), "p.axes");
+  check_written_model(done.model);
+}
+
+TEST(RaiseOpset, NamesNodeOperatorAndOpsetsWhenItCannot) {
+  PrepareOptions options;
+  options.min_opset = 13;
+  const auto raise = [&](const std::string& text) {
+    return error_of([&] { prepare(model_of(text), options, no_evaluator()); });
+  };
+  EXPECT_EQ(raise(R"(<ir_version: 4, opset_import: ["" : 9]> g (float[2] x) => (float[2] y) { [b] y = Bogus(x) })"),
+            "node 'b' (Bogus) cannot be raised from opset 9 to 13: ONNX has no such operator");
+  EXPECT_NE(raise(R"(<ir_version: 4, opset_import: ["" : 9]>
+                  g (float[2,3,4] x) => (float[2,3,4] y) { [h] y = Hardmax <axis = 1> (x) })")
+                .find("node 'h' (Hardmax) cannot be raised from opset 9 to 13"),
+            std::string::npos);
+}
+
+TEST(OpsetNeeded, FollowsFormatAndOperators) {
+  const Model conv = model_of(R"(<ir_version: 4, opset_import: ["" : 9]>
+    g (float[1,1,4,4] x) => (float[a,b,c,d] y) <float[1,1,1,1] w = {1}> { y = Conv(x, w) })");
+  const Model add = model_of(R"(<ir_version: 4, opset_import: ["" : 6]>
+    g (float[4] x) => (float[4] y) { y = Add(x, x) })");
+  EXPECT_EQ(opset_needed(conv, Format::Float32), 9);
+  EXPECT_EQ(opset_needed(conv, Format::Float16), 9);
+  EXPECT_EQ(opset_needed(add, Format::Float16), 7);
+  EXPECT_EQ(opset_needed(conv, Format::Int8), 13);
+  EXPECT_EQ(opset_needed(conv, Format::Float8E4M3FN), 19);
+  EXPECT_EQ(opset_needed(conv, Format::Int4), 21);
+  EXPECT_EQ(opset_needed(conv, Format::BFloat16), 22);
+  EXPECT_EQ(opset_needed(add, Format::BFloat16), 13);
+}
+
+}  // namespace
+}  // namespace vernier::testing

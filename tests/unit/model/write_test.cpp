@@ -1,0 +1,86 @@
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "model_text.h"
+
+namespace vernier::testing {
+namespace {
+
+/// One weight of 4 KB beside the message, one of 8 bytes in it.
+Model weighty_model() {
+  Model model = model_of(R"(<ir_version: 8, opset_import: ["" : 13]>
+    g (float[1024] x) => (float[1024] y) <float[1] small = {3}> { a = Mul(x, small) y = Add(a, small) })");
+  std::vector<float> values(1024);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
+  set_initializer(model, *model.proto.mutable_graph(), "big", Tensor::of({1024}, values));
+  model.proto.mutable_graph()->mutable_node(1)->set_input(1, "big");
+  return model;
+}
+
+void expect_equal(const Model& got, const Model& want) {
+  EXPECT_EQ(got.proto.graph().node_size(), want.proto.graph().node_size());
+  EXPECT_EQ(node_names(got), node_names(want));
+  EXPECT_EQ(floats_of(got, "big"), floats_of(want, "big"));
+  EXPECT_EQ(floats_of(got, "small"), floats_of(want, "small"));
+}
+
+TEST(SetInitializer, KeepsLargeWeightsBesideTheMessage) {
+  const Model model = weighty_model();
+  EXPECT_TRUE(model.weights.contains("big"));
+  EXPECT_FALSE(model.weights.contains("small"));
+  EXPECT_LT(model.proto.ByteSizeLong(), 1024U);
+}
+
+TEST(SetInitializer, CopyOfAModelSharesItsWeights) {
+  const Model model = weighty_model();
+  const Model copy = model;
+  EXPECT_EQ(copy.weights.at("big").bytes().data(), model.weights.at("big").bytes().data());
+}
+
+TEST(WriteModel, ReadsBackTheSame) {
+  const TempFolder folder;
+  write_model(weighty_model(), folder / "m.onnx");
+  expect_equal(read_model(folder / "m.onnx"), weighty_model());
+  EXPECT_FALSE(std::filesystem::exists(folder / "m.onnx.data"));
+}
+
+TEST(WriteModel, ReadsBackTheSameWithExternalData) {
+  const TempFolder folder;
+  write_model(weighty_model(), folder / "m.onnx", {.external_data = true});
+  EXPECT_TRUE(std::filesystem::exists(folder / "m.onnx.data"));
+  const Model model = read_model(folder / "m.onnx");
+  expect_equal(model, weighty_model());
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(model.weights.at("big").bytes().data()) % 4096, 0U);
+}
+
+TEST(WriteModel, IdentityCoversExternalData) {
+  const TempFolder folder;
+  write_model(weighty_model(), folder / "m.onnx", {.external_data = true});
+  const std::string before = read_model(folder / "m.onnx").sha256;
+  std::fstream(folder / "m.onnx.data", std::ios::in | std::ios::out | std::ios::binary).write("\x01", 1);
+  EXPECT_NE(read_model(folder / "m.onnx").sha256, before);
+}
+
+TEST(WriteModel, LeavesNothingBehindWhenTheFolderIsMissing) {
+  const TempFolder folder;
+  EXPECT_NE(error_of([&] { write_model(weighty_model(), folder / "none/m.onnx"); }), "");
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+TEST(CheckWrittenModel, RefusesWhatTheCheckerRefuses) {
+  Model model = weighty_model();
+  check_written_model(model);
+  model.proto.mutable_graph()->mutable_node(0)->set_op_type("NoSuchOperator");
+  EXPECT_NE(error_of([&] { check_written_model(model); }).find("NoSuchOperator"), std::string::npos);
+}
+
+TEST(InferTypes, KnowsTheRankOfAReshapeToAComputedShape) {
+  const Model model = model_of(R"(<ir_version: 8, opset_import: ["" : 13]>
+    g (float[n, m] x, int64[1] k) => (float[a, b, c] y) <int64[1] one = {1}> {
+      s = Concat <axis = 0> (k, one, one) r = Reshape(x, s) t = Relu(r) y = Relu(t) })");
+  EXPECT_EQ(infer_types(model).at("t").shape, (Shape{-1, -1, -1}));
+}
+
+}  // namespace
+}  // namespace vernier::testing
