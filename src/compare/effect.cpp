@@ -219,34 +219,34 @@ Effects measure_effects(const Subject& subject, const Plan& plan, const std::vec
   std::vector<std::vector<Tensor>> references;
   for (const std::size_t sample : options.samples) references.push_back(reference.outputs.get(sample));
 
+  // Segments side by side, each on one thread: building their sessions takes as long as running them.
   Effects effects;
   double share = 0;
-  std::size_t done = 0;
-  for (std::size_t k = 0; k < starts.size(); ++k) {
+  const auto measure = [&](std::size_t k) {
     const int first = starts[k];
     const int last = k + 1 < starts.size() ? starts[k + 1] : nodes;
+    std::vector<LayerEffect> found;
     const Segment segment(subject, plan, layers, first, last, boundaries[k].front(), weights);
-    if (segment.size() == 0) continue;
-    std::vector<LayerEffect> found(segment.size());
+    found.resize(segment.size());
     for (std::size_t i = 0; i < segment.size(); ++i) found[i].layer = segment.layer(i);
-    share += static_cast<double>(nodes - first) / nodes * static_cast<double>(segment.size());
-    for (std::size_t s = 0; s < options.samples.size(); ++s) {
+    for (std::size_t s = 0; s < options.samples.size() && segment.size() > 0; ++s) {
       const Boundary lows = segment.lower(boundaries[k][s]);
-      parallel_ordered(
-          segment.size(), subject.threads, [&](std::size_t i) { return segment.run(i, boundaries[k][s], lows); },
-          [&](std::size_t i, const std::vector<Tensor>& outputs) {
-            for (std::size_t o = 0; o < subject.judged.size(); ++o) {
-              const Tensor& ref = references[s][o];
-              found[i].outputs[subject.judged[o]].add_sample(options.samples[s], ref,
-                                                             outputs.empty() ? ref : outputs[o]);
-            }
-            return true;
-          });
-      if (subject.progress) subject.progress("effect on the output", done + segment.size(), layers.size());
+      for (std::size_t i = 0; i < segment.size(); ++i) {
+        const std::vector<Tensor> outputs = segment.run(i, boundaries[k][s], lows);
+        for (std::size_t o = 0; o < subject.judged.size(); ++o) {
+          const Tensor& ref = references[s][o];
+          found[i].outputs[subject.judged[o]].add_sample(options.samples[s], ref, outputs.empty() ? ref : outputs[o]);
+        }
+      }
     }
-    done += segment.size();
+    return found;
+  };
+  parallel_ordered(starts.size(), subject.threads, measure, [&](std::size_t k, std::vector<LayerEffect> found) {
+    share += static_cast<double>(nodes - starts[k]) / nodes * static_cast<double>(found.size());
     for (LayerEffect& effect : found) effects.layers.push_back(std::move(effect));
-  }
+    if (subject.progress) subject.progress("effect on the output", effects.layers.size(), layers.size());
+    return true;
+  });
   if (!effects.layers.empty()) effects.mean_suffix_share = share / static_cast<double>(effects.layers.size());
   return effects;
 }

@@ -22,7 +22,7 @@ struct LayerEffect {
 
 struct EffectOptions {
   std::vector<std::size_t> samples;  // a few
-  std::size_t segments = 10;
+  std::size_t segments = 8;
 };
 
 /// What it cost, in sample-inferences of the whole network (a suffix counts by its share of nodes' work).

@@ -36,7 +36,9 @@ class GraphLowering {
  public:
   GraphLowering(Model& model, const std::map<std::string, const Layer*>& layers, const Plan& plan,
                 RoundedWeights& weights)
-      : model_(model), layers_(layers), plan_(plan), weights_(weights) {}
+      : model_(model), layers_(layers), plan_(plan), weights_(weights) {
+    for (const PlannedLayer& layer : plan.layers) formats_[layer.name] = layer.format;
+  }
 
   void lower(onnx::GraphProto& graph, const Model& source) {
     std::map<std::string, Format> format_of_tensor;
@@ -62,6 +64,11 @@ class GraphLowering {
   }
 
  private:
+  Format format_of(const std::string& layer) const {
+    const auto found = formats_.find(layer);
+    return found == formats_.end() ? Format::Float32 : found->second;
+  }
+
   void follow(const Layer& layer, onnx::NodeProto& node, const Model& source,
               std::map<std::string, Format>& format_of_tensor) {
     std::optional<Format> common;
@@ -91,7 +98,7 @@ class GraphLowering {
   void lower_layer(onnx::GraphProto& graph, const Layer& layer, onnx::NodeProto node, const Model& source,
                    std::map<std::string, Format>& format_of_tensor,
                    std::map<std::pair<std::string, std::string>, std::string>& rounded) {
-    const LayerRounding rounding = rounding_of(source, layer, node, plan_.format_of(node.name()), plan_);
+    const LayerRounding rounding = rounding_of(source, layer, node, format_of(node.name()), plan_);
     for (const int index : rounding.data_inputs) {
       const std::string name = node.input(index);
       const QuantParams& params = rounding.input_params.at(index);
@@ -125,12 +132,14 @@ class GraphLowering {
   const std::map<std::string, const Layer*>& layers_;
   const Plan& plan_;
   RoundedWeights& weights_;
+  std::map<std::string, Format> formats_;
   std::set<std::string> have_weight_;
 };
 
 }  // namespace
 
 Tensor RoundedWeights::get(const Model& model, const std::string& name, const QuantParams& params) {
+  const std::lock_guard lock(mutex_);
   Tensor& done = done_[{name, params.format}];
   if (done.dtype() != Dtype::Undefined) return done;
   const std::optional<Tensor> value = initializer(model, name);

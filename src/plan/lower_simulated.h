@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
@@ -20,9 +21,11 @@ namespace vernier {
 class RoundedWeights {
  public:
   /// The weight `name` of `model` on the grid of `params`.
+  /// Safe from several threads.
   Tensor get(const Model& model, const std::string& name, const QuantParams& params);
 
  private:
+  std::mutex mutex_;
   std::map<std::pair<std::string, Format>, Tensor> done_;
 };
 

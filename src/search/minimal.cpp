@@ -23,6 +23,10 @@ constexpr std::size_t kGuidedMisses = 3;
 // Ranking noise allowed before the notes call the ranking poor (measured against predicted damage, either way).
 constexpr double kPoorRanking = 3.0;
 constexpr std::size_t kTestsBeforeJudgingRanking = 3;
+// Estimates come from few samples: a set is only tested when they put it this far under the limit.
+constexpr double kEstimateLimit = 0.99;
+// Estimated drops in a row that did not fit before the rest is left to the tests.
+constexpr std::size_t kRefusedDrops = 3;
 // Share of the headroom that a trimmed block may use up by prediction.
 constexpr double kHeadroomUse = 0.9;
 
@@ -75,6 +79,10 @@ void learn(Learned& learned, const Passing& best, std::size_t item, const Trial&
   learned[item] = std::isnan(difference) ? bound : std::max(bound, difference);
 }
 
+double increment_of(const std::vector<std::pair<double, std::size_t>>& increments, std::size_t item) {
+  return std::find_if(increments.begin(), increments.end(), [&](const auto& pair) { return pair.second == item; })->first;
+}
+
 /// Shrinks the ranked prefix until one test passes and the next shorter one fails.
 Passing guess(const Ranking& ranking, TrialLog& log, MinimalResult& result) {
   Bracket bracket{{0, result.all_low}, {ranking.order.size(), result.all_high}};
@@ -100,6 +108,58 @@ Passing guess(const Ranking& ranking, TrialLog& log, MinimalResult& result) {
     }
   }
   return {prefix(ranking, bracket.passing.length), bracket.passing.trial};
+}
+
+/// Replaces predictions of the kept items by what estimates say near the limit, and drops those that the estimates say
+/// can go together. Single effects rank well far from the limit; near it, errors that cancel or meet decide.
+Passing refine(std::vector<SearchItem>& items, Passing best, TrialLog& log, const MinimalOptions& options) {
+  const double base = options.estimate(best.kept);
+  if (!has_exact_damage(best.trial) || !(base > 0) || std::isinf(base)) return best;
+  const double scale = best.trial.damage / base;  // makes the part of the samples speak for all
+  std::vector<std::pair<double, std::size_t>> increments;
+  for (const std::size_t i : best.kept) {
+    if (log.stopped() || (options.stop && options.stop())) return best;
+    increments.emplace_back(scale * options.estimate(without(best.kept, std::array{i})) - best.trial.damage, i);
+  }
+  std::sort(increments.begin(), increments.end());
+
+  // Greedily, each drop on top of those before, while the estimate stays under the limit.
+  std::vector<std::size_t> dropped;
+  std::size_t refused = 0;
+  for (const auto& [increment, item] : increments) {
+    if (refused == kRefusedDrops || best.trial.damage + increment > kEstimateLimit) break;
+    std::vector<std::size_t> more = dropped;
+    more.push_back(item);
+    std::sort(more.begin(), more.end());
+    const bool fits = dropped.empty() || scale * options.estimate(without(best.kept, more)) <= kEstimateLimit;
+    if (fits) dropped = more;
+    refused = fits ? 0 : refused + 1;
+  }
+  const Passing before = best;
+  while (!dropped.empty()) {
+    const KeptSet smaller = without(before.kept, dropped);
+    const Trial* trial = log.ask(smaller);
+    if (!trial) break;
+    if (passes(*trial)) {
+      best = {smaller, *trial};
+      break;
+    }
+    // The most damaging of them comes back.
+    const auto worst = std::max_element(dropped.begin(), dropped.end(), [&](std::size_t a, std::size_t b) {
+      return increment_of(increments, a) < increment_of(increments, b);
+    });
+    dropped.erase(worst);
+  }
+  // The predictions that trim and certify read: in the unit in which they scale them back.
+  double low = 0;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (!std::binary_search(best.kept.begin(), best.kept.end(), i)) low += items[i].predicted_damage;
+  }
+  if (!(low > 0) || !std::isfinite(low) || !(best.trial.damage > 0)) return best;
+  for (const auto& [increment, item] : increments) {
+    items[item].predicted_damage = std::max(0.0, increment) * low / best.trial.damage;
+  }
+  return best;
 }
 
 /// Up to `limit` items that are expected to be droppable together, least useful first. With no known headroom the
@@ -242,11 +302,16 @@ MinimalResult search_minimal(const std::vector<SearchItem>& items, const Oracle&
     result.notes.push_back(
         fmt::format("{} items are predicted to overflow and are kept from the start", ranking.mandatory));
   Passing best = guess(ranking, log, result);
+  std::vector<SearchItem> known = items;
+  for (std::size_t before = best.kept.size() + 1; options.estimate && passes(best.trial) && best.kept.size() < before;) {
+    before = best.kept.size();
+    best = refine(known, best, log, options);
+  }
   Learned learned(items.size(), std::numeric_limits<double>::quiet_NaN());
   for (std::size_t before = best.kept.size() + 1; best.kept.size() < before && !log.stopped();) {
-    best = trim(items, best, log, learned);
+    best = trim(known, best, log, learned);
     before = best.kept.size();
-    best = certify(items, best, log, learned);
+    best = certify(known, best, log, learned);
   }
   const bool complete = collect_certificate(best, log).complete;
   return conclude(complete ? SearchEnd::Certified : SearchEnd::Stopped, best, log, result);

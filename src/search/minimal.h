@@ -1,5 +1,5 @@
 // The `minimal` search: a small set of items to keep in high precision, and a certificate that none can be dropped.
-// Rank -> guided prefix -> trim -> certify.
+// Rank -> guided prefix -> refine by estimates -> trim -> certify.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,9 @@ struct SearchItem {
 struct MinimalOptions {
   /// Stop after this many oracle calls and return the best set so far (0: no limit).
   std::size_t max_trials = 0;
+  /// A cheap guess of Trial::damage from a part of the samples. Chooses what to test next, never decides: each verdict
+  /// comes from the oracle. Not counted as a trial. Empty: the search does without.
+  std::function<double(const KeptSet&)> estimate = {};
   /// Polled between trials: true stops the search with the best set so far (Ctrl-C).
   std::function<bool()> stop = {};
   /// Called after each oracle call with the set and the answer: progress and journal.
