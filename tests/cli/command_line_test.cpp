@@ -32,7 +32,6 @@ TEST(CommandText, QuotesForAShellOnlyWhereNeeded) {
   EXPECT_EQ(command_text({"", "a b", "it's", "a*"}), "vernier '' 'a b' 'it'\\''s' 'a*'");
 }
 
-// Every option that a refusal recommends must exist, and none that is refused may.
 TEST(ParseArguments, EveryOptionOfTheContractIsKnownToDiagnose) {
   for (const char* name : {"--int8",
                            "--fp16",

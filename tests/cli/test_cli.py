@@ -28,7 +28,7 @@ program is tested can prepare files. A case that needs what a machine may lack s
 
 Placeholders: {vernier} {python} {examples} {shared} {cases} (this folder) {tmp} (the case's own folder) and
 {unprivileged}, a prefix without which root may write into folders that are closed to writing. Programs find nothing
-of the outer NO_COLOR, TERM or VERNIER_* variables but VERNIER_SHARED.
+of the outer NO_COLOR and TERM.
 """
 import json
 import os
@@ -111,7 +111,7 @@ def reason_to_skip(need):
 
 
 def environment():
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("VERNIER_") and k not in ("NO_COLOR", "TERM")}
+    kept = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "TERM")}
     return {**kept, "LC_ALL": "C.UTF-8", "VERNIER_SHARED": str(SHARED)}
 
 

@@ -1,0 +1,112 @@
+"""Writes the models and samples that tests/cli/real.test runs on, broken ones most of all, into the folder given.
+
+    python tests/cli/make_models.py FOLDER [NAME ...]        # all, or those whose file name starts with a NAME
+"""
+import pathlib
+import sys
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+OPSET = 17
+
+
+def value(name, shape, kind=TensorProto.FLOAT):
+    return helper.make_tensor_value_info(name, kind, shape)
+
+
+def model(nodes, inputs, outputs, initializers=(), domains=()):
+    graph = helper.make_graph(nodes, "test", inputs, outputs, list(initializers))
+    opsets = [helper.make_opsetid("", OPSET), *(helper.make_opsetid(domain, 1) for domain in domains)]
+    made = helper.make_model(graph, opset_imports=opsets)
+    made.ir_version = 8
+    return made
+
+
+def weights(name, *shape, seed=0):
+    return numpy_helper.from_array(np.random.default_rng(seed).normal(0, 0.5, shape).astype(np.float32), name)
+
+
+def small():
+    """x [1,4] -> first (MatMul) -> relu -> second (MatMul) -> y [1,3]."""
+    nodes = [helper.make_node("MatMul", ["x", "w1"], ["a"], name="first"),
+             helper.make_node("Relu", ["a"], ["b"], name="relu"),
+             helper.make_node("MatMul", ["b", "w2"], ["y"], name="second")]
+    return model(nodes, [value("x", [1, 4])], [value("y", [1, 3])], [weights("w1", 4, 8), weights("w2", 8, 3, seed=1)])
+
+
+def external(location):
+    made = small()
+    tensor = made.graph.initializer[0]
+    tensor.ClearField("raw_data")
+    tensor.data_location = TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value=location)
+    return made
+
+
+def cyclic():
+    nodes = [helper.make_node("Add", ["x", "b"], ["a"], name="forth"), helper.make_node("Relu", ["a"], ["b"], name="back")]
+    return model(nodes, [value("x", [1, 4])], [value("b", [1, 4])])
+
+
+def unknown(operator, domain=""):
+    """An ordinary layer in front of one that nobody knows."""
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["a"], name="first"),
+             helper.make_node(operator, ["a"], ["y"], name="strange", domain=domain)]
+    return model(nodes, [value("x", [1, 4])], [value("y", [1, 4])], [weights("w", 4, 4)], [domain] if domain else [])
+
+
+def slow():
+    """A chain of 40 convolutions with much to compute, so that a test can interrupt what it is doing."""
+    nodes, initializers = [], []
+    for i in range(40):
+        initializers.append(numpy_helper.from_array(
+            np.random.default_rng(i).normal(0, 0.06, (32, 32, 3, 3)).astype(np.float32), f"w{i}"))
+        nodes.append(helper.make_node("Conv", [f"t{i}", f"w{i}"], [f"t{i + 1}"], name=f"conv{i}", pads=[1, 1, 1, 1]))
+    return model(nodes, [value("t0", [1, 32, 64, 64])], [value("t40", [1, 32, 64, 64])], initializers)
+
+
+def samples(shape, dtype=np.float32):
+    return np.random.default_rng(7).uniform(-1, 1, shape).astype(dtype)
+
+
+def with_nan():
+    array = samples((3, 1, 4))
+    array[1, 0, 2] = np.nan
+    return array
+
+
+MODELS = {"small.onnx": small, "external_missing.onnx": lambda: external("nowhere.bin"),
+          "external_outside.onnx": lambda: external("../outside.bin"), "cyclic.onnx": cyclic,
+          "unknown_operator.onnx": lambda: unknown("Frobnicate"),
+          "unknown_domain.onnx": lambda: unknown("Frobnicate", "com.example"), "slow.onnx": slow}
+ARRAYS = {"good.npz": lambda: {"x": samples((3, 1, 4))}, "zero.npz": lambda: {"x": samples((0, 1, 4))},
+          "nan.npz": lambda: {"x": with_nan()}, "wrong_name.npz": lambda: {"xx": samples((3, 1, 4))},
+          "wrong_rank.npz": lambda: {"x": samples((3, 1, 4, 4, 4))}, "wrong_shape.npz": lambda: {"x": samples((3, 1, 5))},
+          "wrong_type.npz": lambda: {"x": samples((3, 1, 4), np.complex64)}}
+
+
+def write_all(folder, wanted):
+    def chosen(name):
+        return not wanted or any(name.startswith(start) for start in wanted)
+
+    for name, make in MODELS.items():
+        if chosen(name):
+            onnx.save(make(), str(folder / name))
+    for name, make in ARRAYS.items():
+        if chosen(name):
+            np.savez(folder / name, **make())
+    if chosen("truncated.onnx"):
+        whole = small().SerializeToString()
+        (folder / "truncated.onnx").write_bytes(whole[:len(whole) // 2])
+    if chosen("text.onnx"):
+        (folder / "text.onnx").write_text("This is a letter, not a network.\n" * 20, encoding="utf-8")
+    if chosen("empty.onnx"):
+        (folder / "empty.onnx").write_bytes(b"")
+
+
+if __name__ == "__main__":
+    target = pathlib.Path(sys.argv[1])
+    target.mkdir(parents=True, exist_ok=True)
+    write_all(target, sys.argv[2:])
