@@ -1,0 +1,262 @@
+#include "plan/simulate_typed.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+
+#include "core/text.h"
+#include "plan/constant_codes.h"
+#include "plan/round_node.h"
+
+namespace vernier {
+namespace {
+
+// Selecting and moving values keeps them on the grid they are on.
+constexpr std::array kMovesValues = {"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Identity", "Slice",
+                                     "Split", "Gather", "GatherElements", "GatherND", "Expand", "Tile", "Concat", "Pad",
+                                     "Dropout", "DepthToSpace", "SpaceToDepth", "MaxPool", "GlobalMaxPool", "Compress",
+                                     "CenterCropPad", "ReverseSequence", "Where", "Relu", "Neg", "Abs", "Max", "Min"};
+
+std::optional<Format> low_float(Dtype dtype) {
+  if (dtype == Dtype::Float16) return Format::Float16;
+  if (dtype == Dtype::BFloat16) return Format::BFloat16;
+  return std::nullopt;
+}
+
+QuantParams grid_of(Format format) {
+  QuantParams params;
+  params.format = format;
+  return params;
+}
+
+bool moves_values(const onnx::NodeProto& node) {
+  return std::find(kMovesValues.begin(), kMovesValues.end(), node.op_type()) != kMovesValues.end();
+}
+
+/// Rewrites one graph after the other; types are those of the file, before any change.
+class TypedSimulation {
+ public:
+  explicit TypedSimulation(const Model& typed) : source_(typed), types_(infer_types(typed)) {
+    result_.model = typed;
+    for_each_graph(typed.proto.graph(), [&](const onnx::GraphProto& graph) { count_readers(graph); });
+  }
+
+  SimulatedFile run() {
+    rewrite(*result_.model.proto.mutable_graph());
+    return std::move(result_);
+  }
+
+ private:
+  void count_readers(const onnx::GraphProto& graph) {
+    for (const onnx::NodeProto& node : graph.node()) {
+      for (const std::string& input : node.input()) readers_[input].push_back(&node);
+    }
+    for (const onnx::ValueInfoProto& output : graph.output()) returned_.insert(output.name());
+  }
+
+  Dtype type_of(const std::string& tensor) const {
+    const auto found = types_.find(tensor);
+    return found == types_.end() ? Dtype::Undefined : found->second.dtype;
+  }
+
+  void rewrite(onnx::GraphProto& graph) {
+    graph.clear_value_info();
+    widen_initializers(graph);
+    google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
+    nodes.Swap(graph.mutable_node());
+    widen_interface(graph);
+    for (onnx::NodeProto& node : nodes) {
+      for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
+        if (attribute.has_g()) rewrite(*attribute.mutable_g());
+      }
+      for (std::string& input : *node.mutable_input()) {
+        if (const auto renamed = rounded_inputs_.find(input); renamed != rounded_inputs_.end()) input = renamed->second;
+      }
+      rewrite_node(graph, std::move(node));
+    }
+  }
+
+  /// float16 and bfloat16 constants, exactly.
+  void widen_initializers(onnx::GraphProto& graph) {
+    std::vector<std::string> names;
+    for (const onnx::TensorProto& tensor : graph.initializer()) {
+      if (low_float(static_cast<Dtype>(tensor.data_type()))) names.push_back(tensor.name());
+    }
+    for (const std::string& name : names) {
+      set_initializer(result_.model, graph, name, widened(*initializer(result_.model, name)));
+    }
+  }
+
+  static Tensor widened(const Tensor& low) {
+    const QuantParams params = grid_of(*low_float(low.dtype()));
+    return Tensor::of(low.shape(), decode(params, 1, low.count(), low.bytes()));
+  }
+
+  /// Inputs and outputs become float32; an input of a low type holds only values of that type.
+  void widen_interface(onnx::GraphProto& graph) {
+    for (onnx::ValueInfoProto& input : *graph.mutable_input()) {
+      const auto format = low_float(type_of(input.name()));
+      if (!format) continue;
+      input.mutable_type()->mutable_tensor_type()->set_elem_type(static_cast<int>(Dtype::Float32));
+      const std::string rounded = input.name() + "/rounded";
+      *graph.add_node() = round_node(input.name(), rounded, grid_of(*format));
+      rounded_inputs_[input.name()] = rounded;
+    }
+    for (onnx::ValueInfoProto& output : *graph.mutable_output()) {
+      if (low_float(static_cast<Dtype>(output.type().tensor_type().elem_type()))) {
+        output.mutable_type()->mutable_tensor_type()->set_elem_type(static_cast<int>(Dtype::Float32));
+      }
+    }
+  }
+
+  void rewrite_node(onnx::GraphProto& graph, onnx::NodeProto node) {
+    if (node.op_type() == "Cast") return rewrite_cast(graph, std::move(node));
+    if (node.op_type() == "QuantizeLinear" && node.domain().empty() && is_pair(node)) return;
+    if (node.op_type() == "DequantizeLinear" && node.domain().empty()) return rewrite_dequantize(graph, std::move(node));
+    widen_attributes(node);
+    note_layer(node);
+    std::vector<onnx::NodeProto> rounds;
+    for (std::string& output : *node.mutable_output()) {
+      const auto format = output.empty() ? std::nullopt : low_float(type_of(output));
+      if (!format || moves_values(node) || node_has_body(node)) continue;
+      const std::string name = output;
+      output = name + "/unrounded";
+      rounds.push_back(round_node(output, name, grid_of(*format)));
+    }
+    *graph.add_node() = std::move(node);
+    for (onnx::NodeProto& round : rounds) *graph.add_node() = std::move(round);
+  }
+
+  static bool node_has_body(const onnx::NodeProto& node) {
+    return std::any_of(node.attribute().begin(), node.attribute().end(),
+                       [](const onnx::AttributeProto& attribute) { return attribute.has_g(); });
+  }
+
+  void rewrite_cast(onnx::GraphProto& graph, onnx::NodeProto node) {
+    const auto to = static_cast<Dtype>(attribute_int(node, "to", 0));
+    const Dtype from = type_of(source_name(node.input(0)));
+    const bool from_float = from == Dtype::Float32 || low_float(from).has_value();
+    const auto format = low_float(to);
+    if (!format) {
+      if (to == Dtype::Float32 && low_float(from)) {
+        node.set_op_type("Identity");
+        node.clear_attribute();
+      }
+      *graph.add_node() = std::move(node);
+      return;
+    }
+    const std::string output = node.output(0);
+    std::string input = node.input(0);
+    if (!from_float) {  // integers and booleans: through float32, exact below 2^24
+      set_attribute(node, "to", static_cast<std::int64_t>(Dtype::Float32));
+      input = output + "/unrounded";
+      node.set_output(0, input);
+      const std::string name = node.name();
+      *graph.add_node() = std::move(node);
+      *graph.add_node() = round_node(input, output, grid_of(*format));
+      return;
+    }
+    onnx::NodeProto round = round_node(input, output, grid_of(*format));
+    round.set_name(node.name());
+    *graph.add_node() = std::move(round);
+  }
+
+  /// The file's own name of a tensor whose reading was redirected.
+  std::string source_name(const std::string& tensor) const {
+    for (const auto& [name, rounded] : rounded_inputs_) {
+      if (rounded == tensor) return name;
+    }
+    return tensor;
+  }
+
+  /// A QuantizeLinear all of whose readers are DequantizeLinear with the same constant parameters: one rounding.
+  bool is_pair(const onnx::NodeProto& quantize) {
+    const auto params = quantization_of(source_, quantize);
+    if (!params || returned_.contains(quantize.output(0))) return false;
+    for (const onnx::NodeProto* reader : readers_[quantize.output(0)]) {
+      if (reader->op_type() != "DequantizeLinear" || quantization_of(source_, *reader) != params) return false;
+    }
+    pairs_[quantize.output(0)] = {quantize.input(0), *params};
+    return true;
+  }
+
+  void rewrite_dequantize(onnx::GraphProto& graph, onnx::NodeProto node) {
+    const std::string output = node.output(0);
+    const auto low = low_float(type_of(output));
+    if (const auto constant = dequantized_constant(source_, node)) {
+      Tensor value = *constant;
+      if (low) {
+        Tensor rounded(Dtype::Float32, value.shape());
+        round_to(grid_of(*low), value.floats(), rounded.mutable_floats());
+        value = rounded;
+      }
+      remember_grid(output, node);
+      set_initializer(result_.model, graph, output, value);
+      return;
+    }
+    const std::string unrounded = low ? output + "/unrounded" : output;
+    if (const auto pair = pairs_.find(node.input(0)); pair != pairs_.end()) {
+      onnx::NodeProto round = round_node(pair->second.input, unrounded, pair->second.params);
+      round.set_name(node.name());
+      *graph.add_node() = std::move(round);
+      grids_[output] = pair->second.params.format;
+    } else {
+      remember_grid(output, node);
+      node.set_output(0, unrounded);
+      *graph.add_node() = std::move(node);
+    }
+    if (low) *graph.add_node() = round_node(unrounded, output, grid_of(*low));
+  }
+
+  void remember_grid(const std::string& output, const onnx::NodeProto& dequantize) {
+    const auto params = quantization_of(source_, dequantize);
+    if (params) grids_[output] = params->format;
+  }
+
+  static void widen_attributes(onnx::NodeProto& node) {
+    for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_t() && low_float(static_cast<Dtype>(attribute.t().data_type()))) {
+        *attribute.mutable_t() = proto_of(widened(tensor_of(attribute.t())), attribute.t().name());
+      }
+      if (attribute.name() == "dtype" && low_float(static_cast<Dtype>(attribute.i()))) {
+        attribute.set_i(static_cast<std::int64_t>(Dtype::Float32));
+      }
+    }
+  }
+
+  /// What a node computes in: the grid of its quantized data input, else the type of its first float output.
+  void note_layer(const onnx::NodeProto& node) {
+    if (node_has_body(node) || node.op_type() == "Constant" || node.output_size() == 0) return;
+    const Dtype type = type_of(node.output(0));
+    const auto low = low_float(type);
+    if (type != Dtype::Float32 && !low) return;
+    Format format = low.value_or(Format::Float32);
+    if (node.input_size() > 0 && !moves_values(node)) {
+      if (const auto grid = grids_.find(node.input(0)); grid != grids_.end()) format = grid->second;
+    }
+    result_.layers.push_back({node.name(), format});
+  }
+
+  struct Pair {
+    std::string input;
+    QuantParams params;
+  };
+
+  const Model& source_;
+  std::map<std::string, ValueType> types_;
+  SimulatedFile result_;
+  std::map<std::string, std::vector<const onnx::NodeProto*>> readers_;
+  std::set<std::string> returned_;
+  std::map<std::string, std::string> rounded_inputs_;
+  std::map<std::string, Pair> pairs_;     // QuantizeLinear output -> what it rounds
+  std::map<std::string, Format> grids_;   // DequantizeLinear output -> grid of its values
+};
+
+}  // namespace
+
+SimulatedFile simulate_typed(const Model& typed) { return TypedSimulation(typed).run(); }
+
+}  // namespace vernier
