@@ -7,11 +7,12 @@ namespace vernier {
 
 Lockstep lockstep(const Subject& subject, const Model& low, const std::vector<Match>& matches) {
   Lockstep result;
-  Recorder total(matches.size(), 0, 0);
+  const Recorder empty(matches.size(), 0, 0);
+  Recorder total = empty;
   const Model twin = join(subject.model, low, matches, subject.judged, subject.carries);
   const Session session = subject.session(twin);
   const std::size_t half = session.output_names().size() / 2;
-  run_samples(subject, session, all_samples(subject), total, "lock-step comparison", [&](SampleResult sample) {
+  run_samples(subject, session, all_samples(subject), empty, "lock-step comparison", [&](SampleResult sample) {
     double noise = 0;
     for (std::size_t i = 0; i < subject.judged.size(); ++i) {
       OutputStats& stats = result.outputs[subject.judged[i]];

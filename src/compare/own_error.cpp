@@ -132,9 +132,10 @@ std::vector<LayerError> own_error(const Subject& subject, const Plan& plan, Roun
     return compare_node(raw, place.low, tensor, "", place.slot);
   });
 
-  Recorder total(static_cast<std::size_t>(slots), 0, static_cast<std::size_t>(event_slots));
+  const Recorder empty(static_cast<std::size_t>(slots), 0, static_cast<std::size_t>(event_slots));
+  Recorder total = empty;
   const Session session = subject.session(model);
-  run_samples(subject, session, all_samples(subject), total, "own error", [&](SampleResult result) {
+  run_samples(subject, session, all_samples(subject), empty, "own error", [&](SampleResult result) {
     total += result.recorder;
     return true;
   });

@@ -31,9 +31,10 @@ Reference run_reference(const Subject& subject, const std::set<std::string>& obs
   set_outputs(model, outputs);
 
   Reference reference;
-  Recorder total(0, names.size(), 0);
+  const Recorder empty(0, names.size(), 0);
+  Recorder total = empty;
   const Session session = subject.session(model);
-  run_samples(subject, session, all_samples(subject), total, "reference", [&](SampleResult result) {
+  run_samples(subject, session, all_samples(subject), empty, "reference", [&](SampleResult result) {
     result.outputs.resize(subject.judged.size());
     for (std::size_t i = 0; i < result.outputs.size(); ++i) {
       reference.totals[subject.judged[i]].add_sample(result.index, result.outputs[i], result.outputs[i]);

@@ -55,7 +55,7 @@ class Diagnosis {
       step("reference run", [&] { reference(); });
       step("calibration", [&] { calibrate(); });
       step("own error", [&] { own_errors(); });
-      step("all low, lock-step", [&] { all_low(); });
+      step("all-low lock-step", [&] { all_low(); });
       step("effect on the output", [&] { effects(); });
       rank();
       if (requirement() != nullptr) {

@@ -43,7 +43,9 @@ struct Matches {
   std::vector<std::string> missing;
 };
 
+/// The tensor of the file that a simulated node writes, behind the Round that simulate_typed put there.
 std::string rounded_name(const Model& simulated, const std::string& tensor) {
+  if (!tensor.ends_with("/unrounded")) return tensor;
   for (const onnx::NodeProto& node : simulated.proto.graph().node()) {
     if (node.domain() == kDomain && node.op_type() == "Round" && node.input(0) == tensor) return node.output(0);
   }
@@ -59,31 +61,39 @@ Matches match_layers(const Subject& subject, const Model& simulated) {
   }
   std::map<std::string, const onnx::NodeProto*> nodes;
   for (const onnx::NodeProto& node : subject.model.proto.graph().node()) nodes[node.name()] = &node;
+  // Tensors of the same name first. A node of the same name may write another tensor in the file: our own lowering names
+  // low versions, and a Conv that absorbed its BatchNormalization writes the latter's output, which is matched already.
+  std::set<std::string> taken;
+  for (const auto& [name, node] : nodes) {
+    for (const std::string& output : node->output()) {
+      if (produced.contains(output)) taken.insert(output);
+    }
+  }
   Matches matches;
+  const auto add = [&](const Layer& layer, const std::string& ref, const std::string& low) {
+    matches.pairs.push_back({ref, low});
+    matches.layers.push_back(&layer);
+  };
   for (const Layer& layer : subject.layers) {
     if (layer.follows) continue;
-    bool found = false;
+    const std::size_t before = matches.pairs.size();
     const auto node = nodes.find(layer.name);
+    const auto twin = by_name.find(layer.name);
     for (const std::string& output : layer.outputs) {
       if (produced.contains(output)) {
-        matches.pairs.push_back({output, output});
-        matches.layers.push_back(&layer);
-        found = true;
+        add(layer, output, output);
         continue;
       }
-      const auto twin = by_name.find(layer.name);
       if (twin == by_name.end() || node == nodes.end()) continue;
       for (int i = 0; i < node->second->output_size() && i < twin->second->output_size(); ++i) {
-        if (node->second->output(i) == output && !twin->second->output(i).empty()) {
-          // A rounded output keeps the file's name behind the Round; the node itself writes the unrounded one.
-          matches.pairs.push_back({output, rounded_name(simulated, twin->second->output(i))});
-          matches.layers.push_back(&layer);
-          found = true;
-        }
+        if (node->second->output(i) != output || twin->second->output(i).empty()) continue;
+        // A rounded output keeps the file's name behind the Round; the node itself writes the unrounded one.
+        const std::string low = rounded_name(simulated, twin->second->output(i));
+        if (taken.insert(low).second) add(layer, output, low);
       }
     }
-    if (!found) {
-      matches.missing.push_back(layer.graph.empty() ? layer.name : layer.name + " (inside a body)");
+    if (matches.pairs.size() == before) {
+      matches.missing.push_back(layer.name + (layer.graph.empty() ? "" : " (inside a body)"));
     }
   }
   return matches;
