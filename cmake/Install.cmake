@@ -10,20 +10,20 @@ list(REMOVE_DUPLICATES uses)
 list(TRANSFORM folders PREPEND "vernier_" OUTPUT_VARIABLE folder_targets)
 list(REMOVE_ITEM uses ${folder_targets})
 
-# The folders' object files, not their archives: --exclude-libs hides everything that comes out of an archive, which is
-# right for protobuf and ONNX (a second copy in the same process must not meet ours) and wrong for our own API.
+# The folders' object files, not their archives: an archive gives only what something else already refers to.
 add_library(vernier_shared SHARED)
 foreach(folder IN LISTS folder_targets)
   target_sources(vernier_shared PRIVATE $<TARGET_OBJECTS:${folder}>)
 endforeach()
 target_link_libraries(vernier_shared PRIVATE ${uses} vernier_warnings)
-target_link_options(vernier_shared PRIVATE -Wl,--exclude-libs,ALL)
+target_link_options(vernier_shared PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/exports.map)
 if(NOT VERNIER_SANITIZE)  # a sanitizer's own symbols come from the program
   target_link_options(vernier_shared PRIVATE -Wl,--no-undefined)
 endif()
 target_compile_features(vernier_shared INTERFACE cxx_std_20)
 target_include_directories(vernier_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 set_target_properties(vernier_shared PROPERTIES
+  LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/exports.map
   OUTPUT_NAME vernier EXPORT_NAME vernier LINKER_LANGUAGE CXX
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 
