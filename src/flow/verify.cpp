@@ -110,11 +110,13 @@ VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
   Loaded loaded = load(options.float_model, {Format::Float32}, options.measure, sinks, default_opset(typed.proto));
   Subject& subject = loaded.subject;
   check_same_interface(loaded.original, typed);
-  if (loaded.inlined_ifs) {
-    // The file keeps its Ifs: inline the same ones, so that the bodies' layers meet their twins.
+  if (loaded.inlined_ifs || default_opset(subject.model.proto) > default_opset(typed.proto)) {
+    // The file keeps its Ifs: inline the same ones, so that the bodies' layers meet their twins. Both halves of a
+    // comparison share one opset: a file below the float model's is raised.
     PrepareOptions prepare_options;
     prepare_options.formats = {Format::Float32};
-    prepare_options.inline_ifs = true;
+    prepare_options.inline_ifs = loaded.inlined_ifs;
+    prepare_options.min_opset = default_opset(subject.model.proto);
     for (std::size_t i = 0; i < std::min<std::size_t>(2, loaded.samples->size()); ++i) {
       prepare_options.samples.push_back(loaded.samples->at(i));
     }
