@@ -50,7 +50,10 @@ Plan make_plan(const ConvertOptions& options, const Model& model, const std::vec
   std::set<Format> formats(options.precision.low.begin(), options.precision.low.end());
   Loaded loaded = load(options.model, formats, measure, sinks, default_opset(model.proto));
   for (const std::string& text : loaded.warnings) result.notes.push_back(text);
-  const Reference reference = run_reference(loaded.subject, tensors);
+  // The same tensors as diagnose observes: each Observe stops a fusion, and a fusion moves the last bits of a range.
+  std::set<std::string> observed = tensors_to_observe(loaded.subject);
+  observed.insert(tensors.begin(), tensors.end());
+  const Reference reference = run_reference(loaded.subject, observed);
   for (std::string& text : calibrate_plan(plan, loaded.subject.model, layers, reference.ranges)) {
     result.notes.push_back(std::move(text));
   }

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/text.h"
+#include "plan/low_slots.h"
 #include "plan/weight_axis.h"
 #include "vernier/error.h"
 
@@ -23,8 +24,6 @@ const onnx::NodeProto* find_node(const onnx::GraphProto& graph, const std::strin
   });
   return found;
 }
-
-Dtype dtype_of(Format format) { return format == Format::BFloat16 ? Dtype::BFloat16 : Dtype::Float16; }
 
 bool refuse(std::string* reason, std::string why) {
   if (reason != nullptr) *reason = std::move(why);
@@ -53,6 +52,32 @@ std::vector<float> absmax_along(const Tensor& tensor, int axis) {
     absmax[channel] = std::max(absmax[channel], std::abs(values[i]));
   }
   return absmax;
+}
+
+/// The first type other than float32 that a layer's data is known to have; float32 when there is none.
+Dtype other_float_type(const Layer& layer, const std::map<std::string, ValueType>& types) {
+  for (const std::vector<std::string>* names : {&layer.inputs, &layer.weights, &layer.outputs}) {
+    for (const std::string& name : *names) {
+      const auto type = types.find(name);
+      if (type == types.end() || type->second.dtype == Dtype::Undefined) continue;
+      if (type->second.dtype != Dtype::Float32) return type->second.dtype;
+    }
+  }
+  return Dtype::Float32;
+}
+
+/// ONNX Runtime's integer kernels take uint8 activations with a zero point.
+bool asymmetric_activations(Format format, const std::string& target) {
+  return format == Format::UInt8 || (format == Format::Int8 && target == "onnxruntime");
+}
+
+/// Grid of an activation. It may use every code: QuantizeLinear, which a typed model says it with, does not leave one
+/// out.
+QuantParams activation_params(Format format, const std::string& target, const RangeStats& range) {
+  if (asymmetric_activations(format, target)) return asymmetric_params(range.min, range.max);
+  QuantParams params = symmetric_params(format, std::vector<float>{range.absmax()}, -1);
+  params.lowest_code = 0;
+  return params;
 }
 
 /// The format asked for a layer by --layer-precisions, the last match winning.
@@ -89,15 +114,13 @@ bool can_take(const Model& model, const Layer& layer, Format format, std::string
     return true;
   }
   const onnx::NodeProto* node = find_node(model.proto.graph(), layer.name);
-  const int opset = default_opset(model.proto);
-  for (int i = 0; node != nullptr && i < node->output_size(); ++i) {
-    if (node->output(i) == layer.outputs.front() && schema_admits_output(*node, i, opset, dtype_of(format))) return true;
-  }
-  return refuse(reason, fmt::format("the schema of {} at opset {} does not admit {}", layer.op_type, opset,
-                                    format_name(format)));
+  if (node == nullptr) return refuse(reason, "the model has no such node");
+  const LowSlots slots = low_slots(*node, layer, default_opset(model.proto), format);
+  return slots.refusal.empty() || refuse(reason, slots.refusal);
 }
 
-AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& layers, const PrecisionOptions& precision) {
+AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& layers,
+                               const PrecisionOptions& precision) {
   if (precision.constraints != "none") check_patterns(layers, precision);
   AssignedFormats assigned;
   Plan& plan = assigned.plan;
@@ -108,12 +131,19 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
   plan.high = precision.high;
   std::vector<Format> low = precision.low;
   std::stable_sort(low.begin(), low.end(), [](Format a, Format b) { return bits_of(a) < bits_of(b); });
+  const std::map<std::string, ValueType> types = infer_types(model);
+  const auto takes = [&](const Layer& layer, Format wanted, std::string* reason = nullptr) {
+    if (const Dtype other = other_float_type(layer, types); wanted != Format::Float32 && other != Dtype::Float32) {
+      return refuse(reason, fmt::format("it computes in {}", dtype_name(other)));
+    }
+    return can_take(model, layer, wanted, reason);
+  };
   for (const Layer& layer : layers) {
     if (layer.follows) continue;
-    const Format high = can_take(model, layer, precision.high) ? precision.high : Format::Float32;
+    const Format high = takes(layer, precision.high) ? precision.high : Format::Float32;
     Format format = high;
     for (const Format wanted : low) {
-      if (bits_of(wanted) < bits_of(high) && can_take(model, layer, wanted)) {
+      if (bits_of(wanted) < bits_of(high) && takes(layer, wanted)) {
         format = wanted;
         break;
       }
@@ -124,12 +154,12 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
       if (precision.constraints == "none") {
         assigned.warnings.push_back(fmt::format("--layer-precisions {}:{} is ignored (--precision-constraints none)",
                                                 printable(layer.name), format_name(*asked)));
-      } else if (can_take(model, layer, *asked, &reason)) {
+      } else if (takes(layer, *asked, &reason)) {
         format = *asked;
         fixed = true;
       } else if (precision.constraints == "obey") {
-        throw Error(ErrorKind::Usage, fmt::format("layer '{}' cannot run in {}: {}", printable(layer.name),
-                                                  format_name(*asked), reason));
+        throw Error(ErrorKind::Usage,
+                    fmt::format("layer '{}' cannot run in {}: {}", printable(layer.name), format_name(*asked), reason));
       } else {
         assigned.warnings.push_back(fmt::format("layer '{}' runs in {}, not {}: {}", printable(layer.name),
                                                 format_name(format), format_name(*asked), reason));
@@ -165,8 +195,7 @@ std::vector<std::string> calibrate_plan(Plan& plan, const Model& model, const st
       }
       const RangeStats& range = known->second;
       if (plan.tensors.contains(input)) continue;
-      plan.tensors[input] = format == Format::UInt8 ? asymmetric_params(range.min, range.max)
-                                                    : symmetric_params(format, std::vector<float>{range.absmax()}, -1);
+      plan.tensors[input] = activation_params(format, plan.target, range);
       if (range.nonfinite > 0) {
         warnings.push_back(fmt::format("tensor '{}': {} of {} values are not finite and were left out of its range",
                                        printable(input), range.nonfinite, range.count));
@@ -192,12 +221,12 @@ std::string scheme_text(const PrecisionOptions& precision) {
   for (const Format format : precision.low) {
     if (!text.empty()) text += "; ";
     if (needs_scale(format)) {
-      const bool asymmetric = format == Format::UInt8;
-      text += fmt::format("{}: inputs of Conv, ConvTranspose, Gemm, MatMul, {} per tensor (absolute {}), weights {} "
-                          "symmetric per output channel, bias and outputs in float",
-                          format_name(format), asymmetric ? "asymmetric" : "symmetric",
-                          asymmetric ? "minimum and maximum" : "maximum",
-                          asymmetric ? "int8" : std::string(format_name(format)));
+      const bool asymmetric = asymmetric_activations(format, precision.target);
+      text += fmt::format(
+          "{}: inputs of Conv, ConvTranspose, Gemm, MatMul, {} per tensor (absolute {}), weights {} "
+          "symmetric per output channel, bias and outputs in float",
+          format_name(format), asymmetric ? "uint8 asymmetric" : "symmetric",
+          asymmetric ? "minimum and maximum" : "maximum", asymmetric ? "int8" : std::string(format_name(format)));
     } else {
       text += fmt::format("{}: all layers that can take it, inputs, weights and outputs rounded, float32 accumulation",
                           format_name(format));
