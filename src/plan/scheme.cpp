@@ -26,6 +26,12 @@ const onnx::NodeProto* find_node(const onnx::GraphProto& graph, const std::strin
 
 Dtype dtype_of(Format format) { return format == Format::BFloat16 ? Dtype::BFloat16 : Dtype::Float16; }
 
+/// What a low format means under a target: ONNX Runtime's integer kernels take asymmetric uint8 activations, and fuse a
+/// Relu or Clip only into those.
+Format under_target(Format format, const std::string& target) {
+  return format == Format::Int8 && target == "onnxruntime" ? Format::UInt8 : format;
+}
+
 bool refuse(std::string* reason, std::string why) {
   if (reason != nullptr) *reason = std::move(why);
   return false;
@@ -112,14 +118,16 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
     if (layer.follows) continue;
     const Format high = can_take(model, layer, precision.high) ? precision.high : Format::Float32;
     Format format = high;
-    for (const Format wanted : low) {
+    for (const Format listed : low) {
+      const Format wanted = under_target(listed, precision.target);
       if (bits_of(wanted) < bits_of(high) && can_take(model, layer, wanted)) {
         format = wanted;
         break;
       }
     }
     bool fixed = false;
-    if (const std::optional<Format> asked = exception_for(layer.name, precision)) {
+    if (std::optional<Format> asked = exception_for(layer.name, precision)) {
+      asked = under_target(*asked, precision.target);
       std::string reason;
       if (precision.constraints == "none") {
         assigned.warnings.push_back(fmt::format("--layer-precisions {}:{} is ignored (--precision-constraints none)",
@@ -189,14 +197,15 @@ std::vector<std::string> calibrate_plan(Plan& plan, const Model& model, const st
 
 std::string scheme_text(const PrecisionOptions& precision) {
   std::string text;
-  for (const Format format : precision.low) {
+  for (const Format listed : precision.low) {
+    const Format format = under_target(listed, precision.target);
     if (!text.empty()) text += "; ";
     if (needs_scale(format)) {
       const bool asymmetric = format == Format::UInt8;
-      text += fmt::format("{}: inputs of Conv, ConvTranspose, Gemm, MatMul, {} per tensor (absolute {}), weights {} "
+      text += fmt::format("{}: inputs of Conv, ConvTranspose, Gemm, MatMul, {} per tensor ({}), weights {} "
                           "symmetric per output channel, bias and outputs in float",
                           format_name(format), asymmetric ? "asymmetric" : "symmetric",
-                          asymmetric ? "minimum and maximum" : "maximum",
+                          asymmetric ? "minimum and maximum" : "absolute maximum",
                           asymmetric ? "int8" : std::string(format_name(format)));
     } else {
       text += fmt::format("{}: all layers that can take it, inputs, weights and outputs rounded, float32 accumulation",
