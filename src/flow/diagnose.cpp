@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "compare/effect.h"
@@ -349,9 +350,14 @@ class Diagnosis {
     search_options.max_trials = options_.max_evaluations;
     search_options.stop = [&] { return stopped(); };
     search_options.estimate = [&](const KeptSet& set) {
-      const TrialResult part = run_trial(subject(), raised(names_of(set)), reference_, weights_, nullptr, estimate_samples(),
-                                         /*early_stop=*/false);
-      return damage_of_all(part.outputs, requirement());
+      try {
+        const TrialResult part = run_trial(subject(), raised(names_of(set)), reference_, weights_, nullptr,
+                                           estimate_samples(), /*early_stop=*/false);
+        return damage_of_all(part.outputs, requirement());
+      } catch (const Error& error) {
+        if (error.kind() != ErrorKind::Interrupted) throw;
+        return std::numeric_limits<double>::infinity();  // the search stops by itself at the next step
+      }
     };
     search_options.on_trial = [&](const KeptSet& set, const Trial& trial) {
       ++trials_;

@@ -25,6 +25,12 @@ const onnx::NodeProto* find_node(const onnx::GraphProto& graph, const std::strin
   return found;
 }
 
+/// What a low format means under a target: ONNX Runtime's integer kernels take asymmetric uint8 activations, and fuse a
+/// Relu or Clip only into those.
+Format under_target(Format format, const std::string& target) {
+  return format == Format::Int8 && target == "onnxruntime" ? Format::UInt8 : format;
+}
+
 bool refuse(std::string* reason, std::string why) {
   if (reason != nullptr) *reason = std::move(why);
   return false;
@@ -66,15 +72,10 @@ Dtype other_float_type(const Layer& layer, const std::map<std::string, ValueType
   return Dtype::Float32;
 }
 
-/// ONNX Runtime's integer kernels take uint8 activations with a zero point.
-bool asymmetric_activations(Format format, const std::string& target) {
-  return format == Format::UInt8 || (format == Format::Int8 && target == "onnxruntime");
-}
-
 /// Grid of an activation. It may use every code: QuantizeLinear, which a typed model says it with, does not leave one
 /// out.
-QuantParams activation_params(Format format, const std::string& target, const RangeStats& range) {
-  if (asymmetric_activations(format, target)) return asymmetric_params(range.min, range.max);
+QuantParams activation_params(Format format, const RangeStats& range) {
+  if (format == Format::UInt8) return asymmetric_params(range.min, range.max);
   QuantParams params = symmetric_params(format, std::vector<float>{range.absmax()}, -1);
   params.lowest_code = 0;
   return params;
@@ -142,14 +143,16 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
     if (layer.follows) continue;
     const Format high = takes(layer, precision.high) ? precision.high : Format::Float32;
     Format format = high;
-    for (const Format wanted : low) {
+    for (const Format listed : low) {
+      const Format wanted = under_target(listed, precision.target);
       if (bits_of(wanted) < bits_of(high) && takes(layer, wanted)) {
         format = wanted;
         break;
       }
     }
     bool fixed = false;
-    if (const std::optional<Format> asked = exception_for(layer.name, precision)) {
+    if (std::optional<Format> asked = exception_for(layer.name, precision)) {
+      asked = under_target(*asked, precision.target);
       std::string reason;
       if (precision.constraints == "none") {
         assigned.warnings.push_back(fmt::format("--layer-precisions {}:{} is ignored (--precision-constraints none)",
@@ -195,7 +198,7 @@ std::vector<std::string> calibrate_plan(Plan& plan, const Model& model, const st
       }
       const RangeStats& range = known->second;
       if (plan.tensors.contains(input)) continue;
-      plan.tensors[input] = activation_params(format, plan.target, range);
+      plan.tensors[input] = activation_params(format, range);
       if (range.nonfinite > 0) {
         warnings.push_back(fmt::format("tensor '{}': {} of {} values are not finite and were left out of its range",
                                        printable(input), range.nonfinite, range.count));
@@ -218,15 +221,17 @@ std::vector<std::string> calibrate_plan(Plan& plan, const Model& model, const st
 
 std::string scheme_text(const PrecisionOptions& precision) {
   std::string text;
-  for (const Format format : precision.low) {
+  for (const Format listed : precision.low) {
+    const Format format = under_target(listed, precision.target);
     if (!text.empty()) text += "; ";
     if (needs_scale(format)) {
-      const bool asymmetric = asymmetric_activations(format, precision.target);
+      const bool asymmetric = format == Format::UInt8;
       text += fmt::format(
-          "{}: inputs of Conv, ConvTranspose, Gemm, MatMul, {} per tensor (absolute {}), weights {} "
+          "{}: inputs of Conv, ConvTranspose, Gemm, MatMul, {} per tensor ({}), weights {} "
           "symmetric per output channel, bias and outputs in float",
-          format_name(format), asymmetric ? "uint8 asymmetric" : "symmetric",
-          asymmetric ? "minimum and maximum" : "maximum", asymmetric ? "int8" : std::string(format_name(format)));
+          format_name(format), asymmetric ? "asymmetric" : "symmetric",
+          asymmetric ? "minimum and maximum" : "absolute maximum",
+          asymmetric ? "int8" : std::string(format_name(format)));
     } else {
       text += fmt::format("{}: all layers that can take it, inputs, weights and outputs rounded, float32 accumulation",
                           format_name(format));

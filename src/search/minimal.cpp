@@ -300,7 +300,7 @@ MinimalResult search_minimal(const std::vector<SearchItem>& items, const Oracle&
   const Ranking ranking = rank(items);
   if (ranking.mandatory > 0)
     result.notes.push_back(
-        fmt::format("{} items are predicted to overflow and are kept from the start", ranking.mandatory));
+        fmt::format("{} items have an infinite predicted effect (values that are not finite): kept from the start", ranking.mandatory));
   Passing best = guess(ranking, log, result);
   std::vector<SearchItem> known = items;
   for (std::size_t before = best.kept.size() + 1; options.estimate && passes(best.trial) && best.kept.size() < before;) {
