@@ -26,7 +26,8 @@ class FirstSample final : public SampleSource {
 std::map<std::string, std::size_t> tensor_bytes(const Subject& subject) {
   std::map<std::string, std::size_t> bytes;
   for (const auto& [name, type] : infer_types(subject.model)) {
-    const bool known = type.rank_known && std::all_of(type.shape.begin(), type.shape.end(), [](auto d) { return d >= 0; });
+    const bool known =
+        type.rank_known && std::all_of(type.shape.begin(), type.shape.end(), [](auto d) { return d >= 0; });
     if (known) bytes[name] = static_cast<std::size_t>(element_count(type.shape) * dtype_bits(type.dtype) / 8);
   }
   std::set<std::string> floats;

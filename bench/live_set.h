@@ -7,8 +7,8 @@
 
 namespace vernier::bench {
 
-/// Bytes of the tensors that are alive at once, at the worst node, when the main graph runs in its order and every tensor is
-/// dropped after its last reader: graph inputs and a node's own inputs and outputs included, weights not.
+/// Bytes of the tensors that are alive at once, at the worst node, when the main graph runs in its order and every
+/// tensor is dropped after its last reader: graph inputs and a node's own inputs and outputs included, weights not.
 /// Shapes are those of the first sample. Cost: one inference.
 std::size_t largest_live_set(const Subject& subject);
 

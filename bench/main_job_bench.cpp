@@ -1,12 +1,11 @@
-// What the measuring passes of the main job cost in time and memory, in plain inferences of the same network. bench/run.py
-// calls it for each network and makes the table of docs/benchmarks.md.
+// What the measuring passes of the main job cost in time and memory, in plain inferences of the same network.
+// bench/run.py calls it for each network and makes the table of docs/benchmarks.md.
 //
 //   main_job_bench time MODEL --data FILE --low int8      ratios, all passes side by side in one process
 //   main_job_bench peak PASS MODEL --data FILE --low int8  peak memory of one pass; a process has only one peak
 //
 // A plain inference is the original model, all optimizations, two threads, initializers not listed as inputs.
 #include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -116,8 +115,8 @@ void run_lockstep(const Job& job, const Subject& subject) {
 }
 
 Session plain_session(const Job& job, int threads) {
-  return {job.loaded.subject.runtime, job.loaded.original,
-          {.optimize = true, .threads = threads, .integer_kernels = true}};
+  return {
+      job.loaded.subject.runtime, job.loaded.original, {.optimize = true, .threads = threads, .integer_kernels = true}};
 }
 
 json summary(std::vector<double> values) {
@@ -202,8 +201,10 @@ json time_passes(const Options& options) {
         samples.size(), kPlainThreads, [&](std::size_t i) { return single.run(samples.at(i)); },
         [](std::size_t, const std::vector<Tensor>&) { return true; });
     series.plain_side_by_side.push_back(1000 * seconds_since(start) / static_cast<double>(samples.size()));
-    time_pass(samples, [&] { run_own_error(job, subject); }, series.own, series.own_build);
-    time_pass(samples, [&] { run_lockstep(job, subject); }, series.lock, series.lock_build);
+    time_pass(
+        samples, [&] { run_own_error(job, subject); }, series.own, series.own_build);
+    time_pass(
+        samples, [&] { run_lockstep(job, subject); }, series.lock, series.lock_build);
   }
   const json plain_ms = summary(series.plain);
   return {{"rounds", options.rounds},
@@ -225,7 +226,8 @@ json time_passes(const Options& options) {
           {"weight_bytes", bench::weight_bytes(job.loaded.original)}};
 }
 
-/// Most memory this process ever held, in bytes. Of this program alone, unlike getrusage(), which starts from the caller's.
+/// Most memory this process ever held, in bytes. Of this program alone, unlike getrusage(), which starts from the
+/// caller's.
 std::int64_t peak_bytes() {
   std::ifstream status("/proc/self/status");
   std::string line;
@@ -239,7 +241,8 @@ json peak_of(const Options& options) {
   if (options.pass == "plain") {
     const Model model = read_model(options.model);
     const auto samples = open_for(model, measure_options(options).data, measure_options(options).carries);
-    const Session session(Runtime::load(), model, {.optimize = true, .threads = kPlainThreads, .integer_kernels = true});
+    const Session session(Runtime::load(), model,
+                          {.optimize = true, .threads = kPlainThreads, .integer_kernels = true});
     for (std::size_t i = 0; i < samples->size(); ++i) session.run(samples->at(i));
     return {{"samples", samples->size()}, {"peak_bytes", peak_bytes()}};
   }
@@ -255,7 +258,9 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   CLI::App* time = app.add_subcommand("time", "Times of all passes side by side");
   CLI::App* peak = app.add_subcommand("peak", "Peak memory of one pass");
-  peak->add_option("pass", options.pass)->required()->check(CLI::IsMember({"plain", "reference", "own-error", "lock-step"}));
+  peak->add_option("pass", options.pass)
+      ->required()
+      ->check(CLI::IsMember({"plain", "reference", "own-error", "lock-step"}));
   for (CLI::App* command : {time, peak}) {
     command->add_option("model", options.model)->required();
     command->add_option("--data", options.data)->required();
