@@ -221,6 +221,15 @@ OrtStatusPtr keep_shapes(const OrtCustomOp* op, OrtShapeInferContext* context) {
     std::size_t rank = 0;
     if (OrtStatus* status = shape_api->GetDimensionsCount(info, &rank)) return status;
     if (rank == 0) continue;  // unknown shapes look like scalars here: nothing is said of either
+    std::vector<std::int64_t> dims(rank);
+    std::vector<const char*> symbols(rank);
+    if (OrtStatus* status = shape_api->GetDimensions(info, dims.data(), rank)) return status;
+    if (OrtStatus* status = shape_api->GetSymbolicDimensions(info, symbols.data(), rank)) return status;
+    // A dimension without value or name would be written down as the value -1, which later nodes take for a size.
+    const auto unknown = [&](std::size_t d) { return dims[d] <= 0 && *symbols[d] == '\0'; };
+    bool all_known = true;
+    for (std::size_t d = 0; d < rank; ++d) all_known = all_known && !unknown(d);
+    if (!all_known) continue;
     // The second output of Compare may be absent: not being able to set it is no failure.
     OrtStatus* status = shape_api->ShapeInferContext_SetOutputTypeShape(context, i, info);
     if (status != nullptr && i == 0) return status;
