@@ -43,10 +43,16 @@ std::string figures_section(const DiagnoseReport& report, const TextOptions& opt
   runs.emplace_back("float32 as prepared", &report.reference);
   if (report.all_high) runs.emplace_back(fmt::format("all {}", format_name(report.high)), &*report.all_high);
   runs.emplace_back("all " + low_text(report), &report.all_low);
-  if (report.final_figures) runs.emplace_back("the written model", &*report.final_figures);
+  const char* const last = report.files.contains("model") ? "the written model" : "the repaired model";
+  if (report.final_figures) runs.emplace_back(last, &*report.final_figures);
   const std::string table = figures_table(runs, options.width);
   if (table.empty()) return {};
   return heading("Figures against the float32 model", options.color) + table;
+}
+
+/// Where rows that the printed table leaves out can be found.
+const char* all_of_them(const DiagnoseReport& report) {
+  return report.files.contains("report") ? "all of them in report.json" : "all of them with --top 0";
 }
 
 std::string ranking_section(const DiagnoseReport& report, const TextOptions& options) {
@@ -82,12 +88,12 @@ std::string ranking_section(const DiagnoseReport& report, const TextOptions& opt
   }
   std::string text = heading("Layers, most damaging first", options.color) + table.text(options.width);
   if (rows < report.layers.size()) {
-    text +=
-        fmt::format("  ... and {} (all of them in report.json)\n", plural(report.layers.size() - rows, "more layer"));
+    text += fmt::format("  ... and {} ({})\n", plural(report.layers.size() - rows, "more layer"), all_of_them(report));
   }
   text += wrap(
       "own: the layer's error on exact inputs; inherited: the error that arrives with its inputs; effect: the "
-      "output with only this layer low; share: of all layers' summed damage. " +
+      "output with only this layer low, over a few samples, the hardest among them; share: of all layers' summed "
+      "damage. " +
           event_legend(report.layers),
       options.width, "  ");
   return text;
@@ -149,7 +155,7 @@ std::string certificate_table(const DiagnoseReport& report, const TextOptions& o
   }
   std::string text = table.empty() ? std::string{} : table.text(options.width);
   if (rows < certificate.size()) {
-    text += fmt::format("  ... and {} (all of them in report.json)\n", plural(certificate.size() - rows, "more layer"));
+    text += fmt::format("  ... and {} ({})\n", plural(certificate.size() - rows, "more layer"), all_of_them(report));
   }
   return text;
 }
@@ -166,7 +172,7 @@ std::string kept_section(const DiagnoseReport& report, const TextOptions& option
       names += (i > 0 ? ", " : "") + shorten_middle(shown(kept.layers[i]), options.width - 4);
     }
     if (kept.layers.size() > most) {
-      names += fmt::format(" and {} more (all of them in report.json)", kept.layers.size() - most);
+      names += fmt::format(" and {} more ({})", kept.layers.size() - most, all_of_them(report));
     }
     text += wrap(names, options.width, "  ");
   }
@@ -196,9 +202,9 @@ std::string kept_section(const DiagnoseReport& report, const TextOptions& option
 std::string final_section(const DiagnoseReport& report, const TextOptions& options) {
   if (!report.final_figures) return {};
   const auto model = report.files.find("model");
-  std::string text =
-      fmt::format("verify of {}: {}", model == report.files.end() ? "the written model" : shown(model->second),
-                  figure_text(*report.final_figures, report.requirement));
+  std::string text = fmt::format("verify of {}: {}",
+                                 model == report.files.end() ? "the repaired model, not written" : shown(model->second),
+                                 figure_text(*report.final_figures, report.requirement));
   if (report.requirement) {
     text += fmt::format(", {} is {}", required_text(*report.final_figures, *report.requirement),
                         report.final_figures->passed == true ? "met" : "missed");
