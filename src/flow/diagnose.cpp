@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "compare/effect.h"
@@ -281,7 +282,10 @@ class Diagnosis {
     }
   }
 
-  std::int64_t macs(const Layer& layer) const { return multiply_accumulates(subject().model, layer, reference_.shapes); }
+  std::int64_t macs(const Layer& layer) const {
+    if (reference_.shapes.empty()) return 0;  // interrupted before a run was complete
+    return multiply_accumulates(subject().model, layer, reference_.shapes);
+  }
 
   /// The plan with `high` raised to the high format.
   Plan raised(const std::vector<std::string>& high) const {
@@ -349,9 +353,14 @@ class Diagnosis {
     search_options.max_trials = options_.max_evaluations;
     search_options.stop = [&] { return stopped(); };
     search_options.estimate = [&](const KeptSet& set) {
-      const TrialResult part = run_trial(subject(), raised(names_of(set)), reference_, weights_, nullptr, estimate_samples(),
-                                         /*early_stop=*/false);
-      return damage_of_all(part.outputs, requirement());
+      try {
+        const TrialResult part = run_trial(subject(), raised(names_of(set)), reference_, weights_, nullptr,
+                                           estimate_samples(), /*early_stop=*/false);
+        return damage_of_all(part.outputs, requirement());
+      } catch (const Error& error) {
+        if (error.kind() != ErrorKind::Interrupted) throw;
+        return std::numeric_limits<double>::infinity();  // chosen for no test; the search sees the stop next
+      }
     };
     search_options.on_trial = [&](const KeptSet& set, const Trial& trial) {
       ++trials_;
@@ -362,19 +371,7 @@ class Diagnosis {
       }
       if (sinks_.progress) sinks_.progress("search", trials_, 0);
     };
-    const MinimalResult result = search_minimal(
-        items,
-        [&](const KeptSet& set) {
-          try {
-            return judge(set);
-          } catch (const Error& error) {
-            if (error.kind() != ErrorKind::Interrupted) throw;
-            Trial trial;
-            trial.why = "interrupted";
-            return trial;
-          }
-        },
-        search_options);
+    const MinimalResult result = search_minimal(items, [&](const KeptSet& set) { return judge(set); }, search_options);
 
     KeptSetReport kept;
     kept.layers = names_of(result.kept);
