@@ -75,8 +75,10 @@ ConvertResult convert(const ConvertOptions& options, const JobSinks& sinks) {
   for (const Format format : options.precision.low) prepare_options.formats.insert(format);
   for (const auto& [pattern, format] : options.precision.layer_precisions) prepare_options.formats.insert(format);
   if (given) {
-    prepare_options.formats.clear();
+    // What the plan was made for, also when it keeps every layer: the same preparation names the same layers.
+    prepare_options.formats = {given->high};
     for (const PlannedLayer& layer : given->layers) prepare_options.formats.insert(layer.format);
+    for (const auto& [tensor, params] : given->tensors) prepare_options.formats.insert(params.format);
   }
   const auto runtime = Runtime::load();
   const Model original = read_model(options.model);

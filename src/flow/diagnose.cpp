@@ -283,7 +283,10 @@ class Diagnosis {
     }
   }
 
-  std::int64_t macs(const Layer& layer) const { return multiply_accumulates(subject().model, layer, reference_.shapes); }
+  std::int64_t macs(const Layer& layer) const {
+    if (reference_.shapes.empty()) return 0;  // interrupted before a run was complete
+    return multiply_accumulates(subject().model, layer, reference_.shapes);
+  }
 
   /// The plan with `high` raised to the high format.
   Plan raised(const std::vector<std::string>& high) const {
@@ -369,19 +372,7 @@ class Diagnosis {
       }
       if (sinks_.progress) sinks_.progress("search", trials_, 0);
     };
-    const MinimalResult result = search_minimal(
-        items,
-        [&](const KeptSet& set) {
-          try {
-            return judge(set);
-          } catch (const Error& error) {
-            if (error.kind() != ErrorKind::Interrupted) throw;
-            Trial trial;
-            trial.why = "interrupted";
-            return trial;
-          }
-        },
-        search_options);
+    const MinimalResult result = search_minimal(items, [&](const KeptSet& set) { return judge(set); }, search_options);
 
     KeptSetReport kept;
     kept.layers = names_of(result.kept);
