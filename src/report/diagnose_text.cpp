@@ -136,6 +136,11 @@ std::string curve_section(const DiagnoseReport& report, const TextOptions& optio
   return text;
 }
 
+/// "1.04x"; many times the allowance needs no digits that nobody reads: "1e+04x".
+std::string factor_text(double factor) {
+  return factor < 1000 ? fmt::format("{:.2f}x", factor) : fmt::format("{:.3g}x", factor);
+}
+
 std::string certificate_table(const DiagnoseReport& report, const TextOptions& options) {
   const Metric metric = report.requirement ? report.requirement->metric : Metric::MinSqnrDb;
   const bool higher_is_better = metric != Metric::MaxAbsError && metric != Metric::MaxMse;
@@ -150,8 +155,7 @@ std::string certificate_table(const DiagnoseReport& report, const TextOptions& o
     // A test that was stopped early knows only that the result is at least this bad.
     const char* bound = !row.lower_bound ? "" : higher_is_better ? "<= " : ">= ";
     table.row({shown(row.layer), bound + metric_text(metric, row.metric),
-               std::isfinite(row.damage) ? fmt::format("{}{:.2f}x", row.lower_bound ? ">= " : "", row.damage)
-                                         : "not finite"});
+               std::isfinite(row.damage) ? (row.lower_bound ? ">= " : "") + factor_text(row.damage) : "not finite"});
   }
   std::string text = table.empty() ? std::string{} : table.text(options.width);
   if (rows < certificate.size()) {

@@ -121,6 +121,12 @@ TEST(DiagnoseText, ClaimsNoFigureThatWasNotMeasured) {
   EXPECT_NE(text.find("give -o FOLDER"), std::string::npos);
 }
 
+TEST(DiagnoseText, WritesHugeFactorsOfTheAllowanceShort) {
+  DiagnoseReport report = requirement_met();
+  report.kept->certificate[0].damage = 1.5371e45;
+  EXPECT_NE(report_to_text(report, {}).find(" 1.54e+45x\n"), std::string::npos);
+}
+
 TEST(DiagnoseText, SaysThatAnUnstableSetIsNotProven) {
   DiagnoseReport report = requirement_met();
   report.kept->end = "unstable";
