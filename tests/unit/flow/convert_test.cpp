@@ -100,6 +100,17 @@ TEST(Convert, AllFloat32TakesModelsWithoutLayers) {
                         Tensor::of_int64({2}, std::vector<std::int64_t>{1, 4})));
 }
 
+TEST(Convert, PrintsNothingAboutRemovedOperators) {
+  const NetFiles files(
+      network("g (float[1,3,2,2] x) => (float[1,3,2,2] y) { s = ImageScaler <scale = 2.0> (x) y = Relu (s) }", {}, 9),
+      {1, 3, 2, 2});
+  ConvertOptions options = files.convert_options({});
+  options.precision.layer_precisions = {{"*", Format::Float32}};
+  ::testing::internal::CaptureStdout();
+  convert(options);
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
+}
+
 TEST(Convert, RefusesAPlanOfAnotherModel) {
   const NetFiles files;
   diagnose(files.diagnose_options({Format::Int8}));
