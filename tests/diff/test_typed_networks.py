@@ -18,10 +18,20 @@ import networks  # noqa: E402
 pytestmark = pytest.mark.skipif(not SHARED.joinpath("models").is_dir(), reason=f"no models under {SHARED}: set VERNIER_SHARED")
 
 SAMPLES = 3
+# Of small networks a few flipped steps show in the figure of a few samples: sessions that measure are optimized, and that
+# moves the last bits in front of a rounding.
+MORE_SAMPLES = {"resnet8-cifar": 64, "vit-cifar": 64, "dtln-part1": 64, "dtln-part2": 64, "silero-vad-16k": 32}
 INT8 = ["mobilenetv2-imagenet", "rfb320-face", "squeezenet-imagenet", "yolox-nano", "vit-cifar", "resnet8-cifar", "espcn-superres",
         "dtln-part2"]
+# Measured: blocked layouts flip a step in 2 of 64 samples of this one, which is 0.18 dB. With the optimizations that the
+# program uses ONNX Runtime gives its figure to 0.0001 dB, and without them the tensors of the simulation bit for bit.
+FLIPPED = {("resnet8-cifar", "onnxruntime"): 0.3}
 SMALL = ["rfb320-face", "squeezenet-imagenet", "vit-cifar", "resnet8-cifar", "dtln-part1", "dtln-part2", "stories260k", "ppocr-en-rec",
          "silero-vad-16k"]
+
+
+def samples(network):
+    return MORE_SAMPLES.get(network, SAMPLES)
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +42,7 @@ def data(tmp_path_factory):
 
     def of(network):
         if network not in made:
-            made[network] = networks.make(folder, network, SAMPLES)
+            made[network] = networks.make(folder, network, samples(network))
         return made[network]
 
     return of
@@ -46,7 +56,7 @@ def diagnosed(network, data, folder, *precision):
 
 def feeds_of(network):
     name = session(networks.model_file(network)).get_inputs()[0].name
-    return [s if isinstance(s, dict) else {name: s} for s in networks.samples_of(network, SAMPLES)]
+    return [s if isinstance(s, dict) else {name: s} for s in networks.samples_of(network, samples(network))]
 
 
 @pytest.mark.parametrize("network", INT8)
@@ -54,17 +64,24 @@ def feeds_of(network):
 def test_int8_figures_agree_on_all_three_roads(network, target, data, tmp_path):
     report = diagnosed(network, data, tmp_path, "--int8", "--target", target)
     same_figures(figures(report["all_low"]), figures(report["final_figures"]))
-    ref, low = session(networks.model_file(network)), session(tmp_path / "model.onnx")
-    pairs = {name: [] for name in figures(report["final_figures"])}
-    for feed in feeds_of(network):
-        for name, (a, b) in zip(pairs, zip(ref.run(list(pairs), feed), low.run(list(pairs), feed))):
-            pairs[name].append((a, b))
-    same_figures({name: sqnr_db(both) for name, both in pairs.items()}, figures(report["final_figures"]))
+    names = list(figures(report["final_figures"]))
+    ref = session(networks.model_file(network))
+    for optimize in (False, True):
+        low = session(tmp_path / "model.onnx", optimize)
+        pairs = {name: [] for name in names}
+        for feed in feeds_of(network):
+            for name, a, b in zip(names, ref.run(names, feed), low.run(names, feed)):
+                pairs[name].append((a, b))
+        flipped = not optimize and (network, target) in FLIPPED
+        same_figures({name: sqnr_db(both) for name, both in pairs.items()}, figures(report["final_figures"]),
+                     FLIPPED[network, target] if flipped else 0.1)
 
 
 @pytest.mark.parametrize("network", INT8)
-def test_int8_tensors_are_those_of_the_simulation_but_for_whole_steps(network, data, tmp_path):
-    run(PROGRAM, "convert", networks.model_file(network), "--int8", "--data", data(network), "-o", tmp_path / "typed.onnx")
+@pytest.mark.parametrize("target", ["tensorrt", "onnxruntime"])
+def test_int8_tensors_are_those_of_the_simulation_but_for_whole_steps(network, target, data, tmp_path):
+    run(PROGRAM, "convert", networks.model_file(network), "--int8", "--target", target, "--data", data(network), "-o",
+        tmp_path / "typed.onnx")
     model = onnx.load(tmp_path / "typed.onnx")
     constants = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
     # Activations behind their pairs lie on a grid: the scale tells its step.
@@ -80,7 +97,7 @@ def test_int8_tensors_are_those_of_the_simulation_but_for_whole_steps(network, d
         np.testing.assert_allclose(off, np.round(off), atol=1e-3, err_msg=f"{name}: not a whole number of steps")
         differing += np.count_nonzero(np.round(off))
         total += off.size
-    print(f"{network}: {differing} of {total} quantized elements differ")
+    print(f"{network}, {target}: {differing} of {total} quantized elements differ")
     assert differing <= 1e-3 * total
 
 

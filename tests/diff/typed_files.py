@@ -28,10 +28,14 @@ def vernier(*words):
     return json.loads(run(PROGRAM, *words, "--json"))
 
 
-def session(model):
-    """A file or a message, on one thread, as its nodes stand."""
+def session(model, optimize=False):
+    """A file or a message, on one thread, as its nodes stand; or optimized, but without integer kernels, as the program
+    measures.
+    """
     options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    levels = onnxruntime.GraphOptimizationLevel
+    options.graph_optimization_level = levels.ORT_ENABLE_ALL if optimize else levels.ORT_DISABLE_ALL
+    options.add_session_config_entry("session.disable_quant_qdq", "1")
     options.log_severity_level = 4
     options.intra_op_num_threads = 1
     source = model.SerializeToString() if isinstance(model, onnx.ModelProto) else str(model)
