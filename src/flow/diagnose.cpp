@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "compare/effect.h"
@@ -18,6 +19,7 @@
 #include "flow/latency.h"
 #include "flow/setup.h"
 #include "flow/stopwatch.h"
+#include "flow/verify.h"
 #include "plan/lower_typed.h"
 #include "plan/scheme.h"
 #include "search/minimal.h"
@@ -64,7 +66,7 @@ class Diagnosis {
         step("curve", [&] { curve(); });
       }
       step("typed model", [&] { write_typed(); });
-      if (!stopped()) step("verify", [&] { verify_written(); });
+      if (!stopped()) step("verify", [&] { verify_typed_model(); });
       if (!stopped() && options_.latency) step("latency", [&] { latency(); });
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::Interrupted) throw;
@@ -281,7 +283,10 @@ class Diagnosis {
     }
   }
 
-  std::int64_t macs(const Layer& layer) const { return multiply_accumulates(subject().model, layer, reference_.shapes); }
+  std::int64_t macs(const Layer& layer) const {
+    if (reference_.shapes.empty()) return 0;  // interrupted before a run was complete
+    return multiply_accumulates(subject().model, layer, reference_.shapes);
+  }
 
   /// The plan with `high` raised to the high format.
   Plan raised(const std::vector<std::string>& high) const {
@@ -349,9 +354,14 @@ class Diagnosis {
     search_options.max_trials = options_.max_evaluations;
     search_options.stop = [&] { return stopped(); };
     search_options.estimate = [&](const KeptSet& set) {
-      const TrialResult part = run_trial(subject(), raised(names_of(set)), reference_, weights_, nullptr, estimate_samples(),
-                                         /*early_stop=*/false);
-      return damage_of_all(part.outputs, requirement());
+      try {
+        const TrialResult part = run_trial(subject(), raised(names_of(set)), reference_, weights_, nullptr,
+                                           estimate_samples(), /*early_stop=*/false);
+        return damage_of_all(part.outputs, requirement());
+      } catch (const Error& error) {
+        if (error.kind() != ErrorKind::Interrupted) throw;
+        return std::numeric_limits<double>::infinity();  // the search stops by itself at the next step
+      }
     };
     search_options.on_trial = [&](const KeptSet& set, const Trial& trial) {
       ++trials_;
@@ -362,19 +372,7 @@ class Diagnosis {
       }
       if (sinks_.progress) sinks_.progress("search", trials_, 0);
     };
-    const MinimalResult result = search_minimal(
-        items,
-        [&](const KeptSet& set) {
-          try {
-            return judge(set);
-          } catch (const Error& error) {
-            if (error.kind() != ErrorKind::Interrupted) throw;
-            Trial trial;
-            trial.why = "interrupted";
-            return trial;
-          }
-        },
-        search_options);
+    const MinimalResult result = search_minimal(items, [&](const KeptSet& set) { return judge(set); }, search_options);
 
     KeptSetReport kept;
     kept.layers = names_of(result.kept);
@@ -480,24 +478,17 @@ class Diagnosis {
     report_.typed = std::move(info);
   }
 
-  static std::int64_t weight_bytes(const Model& model) {
-    std::int64_t bytes = 0;
-    for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
-      for (const onnx::TensorProto& tensor : graph.initializer()) {
-        const Shape shape(tensor.dims().begin(), tensor.dims().end());
-        bytes += element_count(shape) * dtype_bits(static_cast<Dtype>(tensor.data_type())) / 8;
-      }
-    });
-    return bytes;
-  }
-
-  void verify_written() {
-    if (options_.output.empty()) return;
+  /// The claim. Without a folder to write to, the model that would have been written is measured.
+  void verify_typed_model() {
+    const bool written = !options_.output.empty();
+    // Nothing to claim: all low, or all high, was measured already.
+    if (!written && (!report_.kept || report_.kept->end == "impossible")) return;
     VerifyOptions verify_options;
     verify_options.float_model = options_.model;
-    verify_options.typed_model = report_.files.at("model");
     verify_options.measure = options_.measure;
-    const VerifyReport verified = verify(verify_options, {sinks_.progress, {}, {}, sinks_.interrupted});
+    if (written) verify_options.typed_model = report_.files.at("model");
+    const JobSinks quiet{sinks_.progress, {}, {}, sinks_.interrupted};
+    const VerifyReport verified = written ? verify(verify_options, quiet) : verify_model(typed_, verify_options, quiet);
     report_.final_figures = verified.figures;
   }
 
@@ -512,7 +503,7 @@ class Diagnosis {
     if (integer) {
       const TypedModel low = lower_typed(exported_model(), plan_, false);
       latency.low_ms = median_latency_ms(subject().runtime, low.model, sample, latency.threads);
-      latency.repaired_ms = median_latency_ms(subject().runtime, typed_, sample, latency.threads);
+      if (report_.kept) latency.repaired_ms = median_latency_ms(subject().runtime, typed_, sample, latency.threads);
       latency.note = options_.precision.target == "tensorrt"
                          ? "the tensorrt placement quantizes inputs only, which ONNX Runtime's CPU kernels do not fuse: "
                            "there it is slower than float; engines that fuse it are not"

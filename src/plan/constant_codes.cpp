@@ -1,6 +1,7 @@
 #include "plan/constant_codes.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 namespace vernier {
@@ -8,25 +9,37 @@ namespace {
 
 std::optional<Format> format_of_codes(Dtype dtype) {
   switch (dtype) {
-    case Dtype::Int8: return Format::Int8;
-    case Dtype::UInt8: return Format::UInt8;
-    case Dtype::Float8E4M3FN: return Format::Float8E4M3FN;
-    case Dtype::Float8E5M2: return Format::Float8E5M2;
-    default: return std::nullopt;
+    case Dtype::Int8:
+      return Format::Int8;
+    case Dtype::UInt8:
+      return Format::UInt8;
+    case Dtype::Int4:
+      return Format::Int4;
+    case Dtype::Float8E4M3FN:
+      return Format::Float8E4M3FN;
+    case Dtype::Float8E5M2:
+      return Format::Float8E5M2;
+    default:
+      return std::nullopt;
   }
 }
 
-/// Element type of the codes: of the zero point, else of the constant input, else what the node's attribute says.
-Dtype codes_type(const Model& model, const onnx::NodeProto& node) {
-  if (node.input_size() > 2 && !node.input(2).empty()) {
+bool is_integer(Format format) { return format == Format::Int8 || format == Format::UInt8 || format == Format::Int4; }
+
+bool has_input(const onnx::NodeProto& node, int index) {
+  return index < node.input_size() && !node.input(index).empty();
+}
+
+/// Element type of the codes: of the zero point, else of the quantized tensor, else what the node's attribute says.
+Dtype codes_type(const Model& model, const onnx::NodeProto& node, const ValueType& codes) {
+  if (has_input(node, 2)) {
     const auto zero = initializer(model, node.input(2));
     return zero ? zero->dtype() : Dtype::Undefined;
   }
-  if (node.op_type() == "DequantizeLinear") {
-    if (const auto codes = initializer(model, node.input(0))) return codes->dtype();
-  }
   const std::int64_t attribute = attribute_int(node, "output_dtype", 0);
-  return node.op_type() == "QuantizeLinear" && attribute != 0 ? static_cast<Dtype>(attribute) : Dtype::UInt8;
+  if (node.op_type() == "QuantizeLinear" && attribute != 0) return static_cast<Dtype>(attribute);
+  if (codes.dtype != Dtype::Undefined) return codes.dtype;
+  return node.op_type() == "QuantizeLinear" ? Dtype::UInt8 : Dtype::Undefined;
 }
 
 std::vector<float> scales_of(const Tensor& scale) {
@@ -36,35 +49,85 @@ std::vector<float> scales_of(const Tensor& scale) {
   return decode(half, 1, scale.count(), scale.bytes());
 }
 
+/// One byte a code: ONNX stores two 4-bit codes in one, the first in the low half.
+std::vector<std::byte> unpacked(const Tensor& codes) {
+  if (codes.dtype() != Dtype::Int4) return {codes.bytes().begin(), codes.bytes().end()};
+  std::vector<std::byte> bytes(static_cast<std::size_t>(codes.count()));
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const int half = std::to_integer<int>(codes.bytes()[i / 2] >> (i % 2 == 0 ? 0 : 4)) & 0xF;
+    bytes[i] = static_cast<std::byte>(half >= 8 ? half - 16 : half);
+  }
+  return bytes;
+}
+
 std::vector<std::int32_t> zero_points_of(const Tensor& zero) {
   std::vector<std::int32_t> values;
-  for (const std::byte code : zero.bytes()) {
-    const auto raw = static_cast<std::uint8_t>(code);
-    values.push_back(zero.dtype() == Dtype::Int8 ? static_cast<std::int8_t>(raw) : raw);
+  for (const std::byte code : unpacked(zero)) {
+    const auto raw = std::to_integer<std::uint8_t>(code);
+    values.push_back(zero.dtype() == Dtype::UInt8 ? raw : static_cast<std::int8_t>(raw));
   }
   return values;
 }
 
 bool supported_scale(const Tensor& scale) {
-  return scale.dtype() == Dtype::Float32 || scale.dtype() == Dtype::Float16 || scale.dtype() == Dtype::BFloat16;
+  return (scale.dtype() == Dtype::Float32 || scale.dtype() == Dtype::Float16 || scale.dtype() == Dtype::BFloat16) &&
+         scale.shape().size() <= 1 && scale.count() > 0;
+}
+
+bool all_steps(const std::vector<float>& scales) {
+  return std::all_of(scales.begin(), scales.end(), [](float s) { return std::isfinite(s) && s > 0; });
+}
+
+/// The dimension that several scales run along, counted from the front; -1 for one scale. Empty when it cannot be told.
+std::optional<int> axis_of(const onnx::NodeProto& node, std::size_t scales, const ValueType& codes) {
+  if (scales == 1) return -1;
+  std::int64_t axis = attribute_int(node, "axis", 1);
+  const auto rank = static_cast<std::int64_t>(codes.shape.size());
+  if (axis < 0 && codes.rank_known) axis += rank;
+  if (axis < 0 || (codes.rank_known && axis >= rank)) return std::nullopt;
+  return static_cast<int>(axis);
+}
+
+/// Biases: 32-bit codes have no grid of ours, their values are exact products.
+std::optional<Tensor> dequantized_int32(const Model& model, const onnx::NodeProto& node, const Tensor& codes,
+                                        const ValueType& type) {
+  const auto scale = initializer(model, node.input(1));
+  if (!scale || !supported_scale(*scale) || attribute_int(node, "block_size", 0) != 0) return std::nullopt;
+  const std::vector<float> scales = scales_of(*scale);
+  const auto axis = axis_of(node, scales.size(), type);
+  if (!axis) return std::nullopt;
+  const AxisGeometry g = geometry_along(codes.shape(), *axis);
+  if (g.channels != static_cast<std::int64_t>(scales.size())) return std::nullopt;
+  Tensor values(Dtype::Float32, codes.shape());
+  const std::span<float> out = values.mutable_floats();
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    std::int32_t code = 0;
+    std::memcpy(&code, codes.bytes().data() + i * sizeof(code), sizeof(code));
+    out[i] = static_cast<float>(code) * scales[i / static_cast<std::size_t>(g.inner) % scales.size()];
+  }
+  return values;
 }
 
 }  // namespace
 
-std::optional<QuantParams> quantization_of(const Model& model, const onnx::NodeProto& node) {
+std::optional<QuantParams> quantization_of(const Model& model, const onnx::NodeProto& node, const ValueType& codes) {
   if (node.input_size() < 2 || attribute_int(node, "block_size", 0) != 0) return std::nullopt;
   const auto scale = initializer(model, node.input(1));
-  const auto format = format_of_codes(codes_type(model, node));
-  if (!scale || !format || !supported_scale(*scale) || scale->shape().size() > 1) return std::nullopt;
+  const auto format = format_of_codes(codes_type(model, node, codes));
+  if (!scale || !format || !supported_scale(*scale)) return std::nullopt;
   QuantParams params;
   params.format = *format;
   params.scale = scales_of(*scale);
-  params.axis = params.scale.size() > 1 ? static_cast<int>(attribute_int(node, "axis", 1)) : -1;
-  if (params.axis < -1) return std::nullopt;  // counted from the end: the rank is needed, ONNX Runtime knows it
-  if (node.input_size() > 2 && !node.input(2).empty() && (*format == Format::Int8 || *format == Format::UInt8)) {
-    const auto zero = initializer(model, node.input(2));
-    if (!zero) return std::nullopt;
-    params.zero_point = zero_points_of(*zero);
+  const auto axis = axis_of(node, params.scale.size(), codes);
+  if (!axis || !all_steps(params.scale)) return std::nullopt;
+  params.axis = *axis;
+  if (!is_integer(*format)) {
+    const bool saturates = node.op_type() != "QuantizeLinear" || attribute_int(node, "saturate", 1) != 0;
+    return saturates ? std::optional(params) : std::nullopt;
+  }
+  if (has_input(node, 2)) {
+    params.zero_point = zero_points_of(*initializer(model, node.input(2)));
+    if (params.zero_point.size() != params.scale.size()) return std::nullopt;
     if (std::all_of(params.zero_point.begin(), params.zero_point.end(), [](std::int32_t z) { return z == 0; })) {
       params.zero_point.clear();
     }
@@ -73,36 +136,27 @@ std::optional<QuantParams> quantization_of(const Model& model, const onnx::NodeP
 }
 
 std::optional<Tensor> dequantized_constant(const Model& model, const onnx::NodeProto& node) {
+  if (node.input_size() < 2) return std::nullopt;
   const auto codes = initializer(model, node.input(0));
-  if (!codes || attribute_int(node, "block_size", 0) != 0) return std::nullopt;
-  const auto scale = initializer(model, node.input(1));
-  if (!scale || !supported_scale(*scale)) return std::nullopt;
-  const std::vector<float> scales = scales_of(*scale);
-  std::int64_t axis = scales.size() > 1 ? attribute_int(node, "axis", 1) : -1;
-  if (scales.size() > 1 && axis < 0) axis += static_cast<std::int64_t>(codes->shape().size());
-  std::int64_t channels = 1;
-  std::int64_t inner = codes->count();
-  if (axis >= 0) {
-    channels = codes->shape().at(static_cast<std::size_t>(axis));
-    inner = 1;
-    for (auto i = static_cast<std::size_t>(axis) + 1; i < codes->shape().size(); ++i) inner *= codes->shape()[i];
-    if (channels != static_cast<std::int64_t>(scales.size())) return std::nullopt;
+  if (!codes) return std::nullopt;
+  const ValueType type{codes->dtype(), true, codes->shape()};
+  if (codes->dtype() == Dtype::Int32) return dequantized_int32(model, node, *codes, type);
+  const auto params = quantization_of(model, node, type);
+  if (!params) return std::nullopt;
+  const AxisGeometry g = geometry_along(codes->shape(), params->axis);
+  if (g.channels != static_cast<std::int64_t>(params->scale.size())) return std::nullopt;
+  return Tensor::of(codes->shape(), decode(*params, g.channels, g.inner, unpacked(*codes)));
+}
+
+AxisGeometry geometry_along(const Shape& shape, int axis) {
+  AxisGeometry g;
+  if (axis < 0) {
+    g.inner = element_count(shape);
+    return g;
   }
-  if (codes->dtype() == Dtype::Int32) {
-    Tensor values(Dtype::Float32, codes->shape());
-    const std::span<float> out = values.mutable_floats();
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      std::int32_t code = 0;
-      std::memcpy(&code, codes->bytes().data() + i * sizeof(code), sizeof(code));
-      const auto channel = static_cast<std::size_t>(static_cast<std::int64_t>(i) / inner % channels);
-      out[i] = static_cast<float>(code) * scales[scales.size() > 1 ? channel : 0];
-    }
-    return values;
-  }
-  auto params = quantization_of(model, node);
-  if (!params || codes->dtype() == Dtype::Int4) return std::nullopt;
-  if (scales.size() > 1) params->axis = static_cast<int>(axis);
-  return Tensor::of(codes->shape(), decode(*params, channels, inner, codes->bytes()));
+  g.channels = shape.at(static_cast<std::size_t>(axis));
+  for (std::size_t i = static_cast<std::size_t>(axis) + 1; i < shape.size(); ++i) g.inner *= shape[i];
+  return g;
 }
 
 }  // namespace vernier

@@ -8,7 +8,7 @@
 
 #include "core/text.h"
 #include "model/layers.h"
-#include "plan/type_variables.h"
+#include "plan/low_slots.h"
 #include "plan/weight_axis.h"
 #include "vernier/error.h"
 
@@ -22,8 +22,6 @@ struct Attempt {
 
   static Attempt refused(std::string why) { return {std::nullopt, std::move(why)}; }
 };
-
-Dtype dtype_of(Format format) { return format == Format::Float16 ? Dtype::Float16 : Dtype::BFloat16; }
 
 bool has_body(const onnx::NodeProto& node) {
   return std::ranges::any_of(node.attribute(),
@@ -137,59 +135,14 @@ class Chooser {
     return needs_scale(format) ? attempt_scaled(node, layer) : attempt_low(node, layer, format);
   }
 
-  /// Data, or a weight of the layer: statistics of a BatchNormalization have type variables of their own.
-  bool on_path(const onnx::NodeProto& node, const Layer& layer, int index) const {
-    const std::string& input = node.input(index);
-    if (!is_float32(input)) return false;
-    return carries_data(node, index, opset_) || std::ranges::find(layer.weights, input) != layer.weights.end();
-  }
-
   bool is_float32(const std::string& tensor) const { return result_.is_float32(tensor); }
 
   Attempt attempt_low(const onnx::NodeProto& node, const Layer& layer, Format format) const {
-    const NodeTypes types = node_types(node, opset_);
-    if (!types.has_schema) {
-      return Attempt::refused(fmt::format("ONNX defines no operator {}{}{} at opset {}", node.domain(),
-                                          node.domain().empty() ? "" : ".", node.op_type(), opset_));
-    }
-    const Dtype dtype = dtype_of(format);
-    NodeChoice choice{format, std::vector<bool>(types.inputs.size()), std::vector<bool>(types.outputs.size()),
-                      std::vector<bool>(types.inputs.size())};
-
-    // Type variables on the data path that admit the format. All slots of a variable change together.
-    std::set<std::string> changing;
-    for (int i = 0; i < node.input_size(); ++i) {
-      const TypeSlot& slot = types.inputs[static_cast<std::size_t>(i)];
-      if (!slot.variable.empty() && slot.admits.contains(dtype) && on_path(node, layer, i))
-        changing.insert(slot.variable);
-    }
-    bool any_output = false;
-    for (int i = 0; i < node.output_size(); ++i) {
-      const TypeSlot& slot = types.outputs[static_cast<std::size_t>(i)];
-      // Cast's output type is its own attribute, which lowering rewrites; of the other operators only outputs bound to
-      // an input change.
-      const bool changes = node.op_type() == "Cast" ? slot.admits.contains(dtype) : changing.contains(slot.variable);
-      const bool low = changes && is_float32(node.output(i));
-      choice.low_outputs[static_cast<std::size_t>(i)] = low;
-      any_output = any_output || low;
-    }
-    for (int i = 0; i < node.input_size(); ++i) {
-      const TypeSlot& slot = types.inputs[static_cast<std::size_t>(i)];
-      choice.low_inputs[static_cast<std::size_t>(i)] = changing.contains(slot.variable) && is_float32(node.input(i));
-    }
-    if (!any_output) {
-      return Attempt::refused(fmt::format("the schema of {} at opset {} does not admit {} on its data path",
-                                          node.op_type(), opset_, format_name(format)));
-    }
-    // A variable may be bound to a tensor that cannot be cast because its type is not float32 or not known.
-    for (int i = 0; i < node.input_size(); ++i) {
-      const std::string& input = node.input(i);
-      const bool bound = changing.contains(types.inputs[static_cast<std::size_t>(i)].variable);
-      if (bound && !input.empty() && !is_float32(input)) {
-        return Attempt::refused(fmt::format("the type of its input '{}' is not known to be float32", printable(input)));
-      }
-    }
-    return {std::move(choice), {}};
+    LowSlots slots =
+        low_slots(node, layer, opset_, format, [&](const std::string& tensor) { return is_float32(tensor); });
+    if (!slots.refusal.empty()) return Attempt::refused(std::move(slots.refusal));
+    const std::vector<bool> none(slots.inputs.size());
+    return {NodeChoice{format, std::move(slots.inputs), std::move(slots.outputs), none}, {}};
   }
 
   Attempt attempt_scaled(const onnx::NodeProto& node, const Layer& layer) const {

@@ -5,33 +5,20 @@
 #include <algorithm>
 
 #include "core/text.h"
+#include "plan/constant_codes.h"
+#include "plan/low_slots.h"
 #include "plan/round_node.h"
 #include "vernier/error.h"
 
 namespace vernier {
 namespace {
 
-struct Geometry {
-  std::int64_t channels = 1;
-  std::int64_t inner = 1;
-};
-
-Geometry geometry_of(const Shape& shape, int axis) {
-  Geometry g;
-  if (axis < 0) {
-    g.inner = element_count(shape);
-    return g;
-  }
-  g.channels = shape.at(static_cast<std::size_t>(axis));
-  for (std::size_t i = static_cast<std::size_t>(axis) + 1; i < shape.size(); ++i) g.inner *= shape[i];
-  return g;
-}
-
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// Lowers the nodes of one graph. A tensor has the format of the layer that made it; what comes from outside is float32.
+/// Lowers the nodes of one graph. A tensor has the format of the layer that made it; what comes from outside is
+/// float32.
 class GraphLowering {
  public:
   GraphLowering(Model& model, const std::map<std::string, const Layer*>& layers, const Plan& plan,
@@ -79,10 +66,13 @@ class GraphLowering {
       if (*common != format) return;  // mixed: its output is float32
     }
     if (!common || *common == Format::Float32) return;
+    const LowSlots slots = low_slots(node, layer, default_opset(source.proto), *common);
+    if (!slots.refusal.empty()) return;
     QuantParams params;
     params.format = *common;
     for (int i = 0; i < node.input_size(); ++i) {
-      if (contains(layer.weights, node.input(i))) node.set_input(i, rounded_weight(node.input(i), params, source));
+      if (!slots.inputs[static_cast<std::size_t>(i)] || !contains(layer.weights, node.input(i))) continue;
+      node.set_input(i, rounded_weight(node.input(i), params, source));
     }
     for (const std::string& output : layer.outputs) format_of_tensor[output] = *common;
   }
@@ -136,6 +126,52 @@ class GraphLowering {
   std::set<std::string> have_weight_;
 };
 
+/// What a scaled layer quantizes: its first two inputs (activation and weight), never the bias.
+LayerRounding scaled_rounding(const Layer& layer, const onnx::NodeProto& node, Format format, const Plan& plan) {
+  LayerRounding rounding;
+  rounding.format = format;
+  for (int i = 0; i < std::min(2, node.input_size()); ++i) {
+    const std::string& name = node.input(i);
+    const bool weight = contains(layer.weights, name);
+    if (!weight && !contains(layer.inputs, name)) continue;
+    const auto known = plan.tensors.find(name);
+    if (known == plan.tensors.end()) {
+      throw Error(ErrorKind::Input, fmt::format("layer '{}' is {} but the plan has no range for its input '{}'",
+                                                printable(node.name()), format_name(format), printable(name)));
+    }
+    if (weight) {
+      rounding.weight_params[i] = known->second;
+    } else {
+      rounding.data_inputs.push_back(i);
+      rounding.input_params[i] = known->second;
+    }
+  }
+  return rounding;
+}
+
+/// Nothing is rounded where the schema refuses the format: typed lowering leaves such a layer in float32 too.
+LayerRounding low_rounding(const Layer& layer, const onnx::NodeProto& node, Format format, int opset) {
+  LayerRounding rounding;
+  const LowSlots slots = low_slots(node, layer, opset, format);
+  if (!slots.refusal.empty()) return rounding;
+  rounding.format = format;
+  QuantParams params;
+  params.format = format;
+  for (int i = 0; i < node.input_size(); ++i) {
+    if (!slots.inputs[static_cast<std::size_t>(i)]) continue;
+    if (contains(layer.weights, node.input(i))) {
+      rounding.weight_params[i] = params;
+    } else {
+      rounding.data_inputs.push_back(i);
+      rounding.input_params[i] = params;
+    }
+  }
+  for (int i = 0; i < node.output_size(); ++i) {
+    if (slots.outputs[static_cast<std::size_t>(i)]) rounding.rounded_outputs.push_back(i);
+  }
+  return rounding;
+}
+
 }  // namespace
 
 Tensor RoundedWeights::get(const Model& model, const std::string& name, const QuantParams& params) {
@@ -144,7 +180,7 @@ Tensor RoundedWeights::get(const Model& model, const std::string& name, const Qu
   if (done.dtype() != Dtype::Undefined) return done;
   const std::optional<Tensor> value = initializer(model, name);
   if (!value) throw Error(ErrorKind::Internal, fmt::format("'{}' is no initializer", name));
-  const Geometry g = geometry_of(value->shape(), params.axis);
+  const AxisGeometry g = geometry_along(value->shape(), params.axis);
   Tensor rounded(Dtype::Float32, value->shape());
   round_to(params, g.channels, g.inner, value->floats(), rounded.mutable_floats());
   done = rounded;
@@ -153,44 +189,9 @@ Tensor RoundedWeights::get(const Model& model, const std::string& name, const Qu
 
 LayerRounding rounding_of(const Model& model, const Layer& layer, const onnx::NodeProto& node, Format format,
                           const Plan& plan) {
-  LayerRounding rounding;
-  rounding.format = format;
-  if (format == Format::Float32) return rounding;
-  const int opset = default_opset(model.proto);
-  const bool scaled = needs_scale(format);
-  // What a scaled layer quantizes: its first two inputs (activation and weight), never the bias.
-  const int inputs = scaled ? std::min(2, node.input_size()) : node.input_size();
-  const Dtype dtype = format == Format::BFloat16 ? Dtype::BFloat16 : Dtype::Float16;
-  for (int i = 0; i < inputs; ++i) {
-    const std::string& name = node.input(i);
-    if (name.empty()) continue;
-    const bool weight = contains(layer.weights, name);
-    if (!weight && !contains(layer.inputs, name)) continue;  // a shape, an index, an integer
-    if (!scaled && !schema_admits_input(node, i, opset, dtype)) continue;
-    QuantParams params;
-    params.format = format;
-    if (scaled) {
-      const auto known = plan.tensors.find(name);
-      if (known == plan.tensors.end()) {
-        throw Error(ErrorKind::Input, fmt::format("layer '{}' is {} but the plan has no range for its input '{}'",
-                                                  printable(node.name()), format_name(format), printable(name)));
-      }
-      params = known->second;
-    }
-    if (weight) {
-      rounding.weight_params[i] = params;
-    } else {
-      rounding.data_inputs.push_back(i);
-      rounding.input_params[i] = params;
-    }
-  }
-  if (scaled) return rounding;
-  for (int i = 0; i < node.output_size(); ++i) {
-    if (contains(layer.outputs, node.output(i)) && schema_admits_output(node, i, opset, dtype)) {
-      rounding.rounded_outputs.push_back(i);
-    }
-  }
-  return rounding;
+  if (format == Format::Float32) return {};
+  return needs_scale(format) ? scaled_rounding(layer, node, format, plan)
+                             : low_rounding(layer, node, format, default_opset(model.proto));
 }
 
 Model lower_simulated(const Model& prepared, const std::vector<Layer>& layers, const Plan& plan,

@@ -29,14 +29,14 @@ class RoundedWeights {
   std::map<std::pair<std::string, Format>, Tensor> done_;
 };
 
-/// Rounding of one layer, read from the plan: which inputs, weights and outputs, on which grid. Shared by the whole-graph
-/// lowering and by the one-layer shadows of the own-error pass.
+/// Rounding of one layer, read from the plan: which inputs, weights and outputs, on which grid. Shared by the
+/// whole-graph lowering and by the one-layer shadows of the own-error pass.
 struct LayerRounding {
   Format format = Format::Float32;
-  std::vector<int> data_inputs;                        // inputs that a Round node goes in front of
-  std::map<int, QuantParams> input_params;             // their grids
-  std::map<int, QuantParams> weight_params;            // inputs that are initializers, with their grids
-  std::vector<int> rounded_outputs;                    // outputs that are rounded (float16, bfloat16)
+  std::vector<int> data_inputs;              // inputs that a Round node goes in front of
+  std::map<int, QuantParams> input_params;   // their grids
+  std::map<int, QuantParams> weight_params;  // inputs that are initializers, with their grids
+  std::vector<int> rounded_outputs;          // outputs that are rounded (float16, bfloat16)
 };
 
 /// Errors: Input when the plan has no range for a tensor that the layer reads.
@@ -44,6 +44,7 @@ LayerRounding rounding_of(const Model& model, const Layer& layer, const onnx::No
                           const Plan& plan);
 
 /// The whole model with every layer in its planned format. Bodies of If, Loop and Scan are lowered too.
-Model lower_simulated(const Model& prepared, const std::vector<Layer>& layers, const Plan& plan, RoundedWeights& weights);
+Model lower_simulated(const Model& prepared, const std::vector<Layer>& layers, const Plan& plan,
+                      RoundedWeights& weights);
 
 }  // namespace vernier

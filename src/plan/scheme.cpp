@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/text.h"
+#include "plan/low_slots.h"
 #include "plan/weight_axis.h"
 #include "vernier/error.h"
 
@@ -24,7 +25,11 @@ const onnx::NodeProto* find_node(const onnx::GraphProto& graph, const std::strin
   return found;
 }
 
-Dtype dtype_of(Format format) { return format == Format::BFloat16 ? Dtype::BFloat16 : Dtype::Float16; }
+/// What a low format means under a target: ONNX Runtime's integer kernels take asymmetric uint8 activations, and fuse a
+/// Relu or Clip only into those.
+Format under_target(Format format, const std::string& target) {
+  return format == Format::Int8 && target == "onnxruntime" ? Format::UInt8 : format;
+}
 
 bool refuse(std::string* reason, std::string why) {
   if (reason != nullptr) *reason = std::move(why);
@@ -55,6 +60,27 @@ std::vector<float> absmax_along(const Tensor& tensor, int axis) {
   return absmax;
 }
 
+/// The first type other than float32 that a layer's data is known to have; float32 when there is none.
+Dtype other_float_type(const Layer& layer, const std::map<std::string, ValueType>& types) {
+  for (const std::vector<std::string>* names : {&layer.inputs, &layer.weights, &layer.outputs}) {
+    for (const std::string& name : *names) {
+      const auto type = types.find(name);
+      if (type == types.end() || type->second.dtype == Dtype::Undefined) continue;
+      if (type->second.dtype != Dtype::Float32) return type->second.dtype;
+    }
+  }
+  return Dtype::Float32;
+}
+
+/// Grid of an activation. It may use every code: QuantizeLinear, which a typed model says it with, does not leave one
+/// out.
+QuantParams activation_params(Format format, const RangeStats& range) {
+  if (format == Format::UInt8) return asymmetric_params(range.min, range.max);
+  QuantParams params = symmetric_params(format, std::vector<float>{range.absmax()}, -1);
+  params.lowest_code = 0;
+  return params;
+}
+
 /// The format asked for a layer by --layer-precisions, the last match winning.
 std::optional<Format> exception_for(const std::string& layer, const PrecisionOptions& precision) {
   std::optional<Format> format;
@@ -67,6 +93,7 @@ std::optional<Format> exception_for(const std::string& layer, const PrecisionOpt
 void check_patterns(const std::vector<Layer>& layers, const PrecisionOptions& precision) {
   const std::vector<std::string> names = names_of(layers);
   for (const auto& [pattern, format] : precision.layer_precisions) {
+    if (pattern == "*") continue;  // all layers, even where there are none: no name to mistype
     const bool known = std::any_of(layers.begin(), layers.end(), [&](const Layer& layer) {
       return layer.name == pattern || wildcard_match(pattern, layer.name);
     });
@@ -89,15 +116,13 @@ bool can_take(const Model& model, const Layer& layer, Format format, std::string
     return true;
   }
   const onnx::NodeProto* node = find_node(model.proto.graph(), layer.name);
-  const int opset = default_opset(model.proto);
-  for (int i = 0; node != nullptr && i < node->output_size(); ++i) {
-    if (node->output(i) == layer.outputs.front() && schema_admits_output(*node, i, opset, dtype_of(format))) return true;
-  }
-  return refuse(reason, fmt::format("the schema of {} at opset {} does not admit {}", layer.op_type, opset,
-                                    format_name(format)));
+  if (node == nullptr) return refuse(reason, "the model has no such node");
+  const LowSlots slots = low_slots(*node, layer, default_opset(model.proto), format);
+  return slots.refusal.empty() || refuse(reason, slots.refusal);
 }
 
-AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& layers, const PrecisionOptions& precision) {
+AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& layers,
+                               const PrecisionOptions& precision) {
   if (precision.constraints != "none") check_patterns(layers, precision);
   AssignedFormats assigned;
   Plan& plan = assigned.plan;
@@ -108,28 +133,37 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
   plan.high = precision.high;
   std::vector<Format> low = precision.low;
   std::stable_sort(low.begin(), low.end(), [](Format a, Format b) { return bits_of(a) < bits_of(b); });
+  const std::map<std::string, ValueType> types = infer_types(model);
+  const auto takes = [&](const Layer& layer, Format wanted, std::string* reason = nullptr) {
+    if (const Dtype other = other_float_type(layer, types); wanted != Format::Float32 && other != Dtype::Float32) {
+      return refuse(reason, fmt::format("it computes in {}", dtype_name(other)));
+    }
+    return can_take(model, layer, wanted, reason);
+  };
   for (const Layer& layer : layers) {
     if (layer.follows) continue;
-    const Format high = can_take(model, layer, precision.high) ? precision.high : Format::Float32;
+    const Format high = takes(layer, precision.high) ? precision.high : Format::Float32;
     Format format = high;
-    for (const Format wanted : low) {
-      if (bits_of(wanted) < bits_of(high) && can_take(model, layer, wanted)) {
+    for (const Format listed : low) {
+      const Format wanted = under_target(listed, precision.target);
+      if (bits_of(wanted) < bits_of(high) && takes(layer, wanted)) {
         format = wanted;
         break;
       }
     }
     bool fixed = false;
-    if (const std::optional<Format> asked = exception_for(layer.name, precision)) {
+    if (std::optional<Format> asked = exception_for(layer.name, precision)) {
+      asked = under_target(*asked, precision.target);
       std::string reason;
       if (precision.constraints == "none") {
         assigned.warnings.push_back(fmt::format("--layer-precisions {}:{} is ignored (--precision-constraints none)",
                                                 printable(layer.name), format_name(*asked)));
-      } else if (can_take(model, layer, *asked, &reason)) {
+      } else if (takes(layer, *asked, &reason)) {
         format = *asked;
         fixed = true;
       } else if (precision.constraints == "obey") {
-        throw Error(ErrorKind::Usage, fmt::format("layer '{}' cannot run in {}: {}", printable(layer.name),
-                                                  format_name(*asked), reason));
+        throw Error(ErrorKind::Usage,
+                    fmt::format("layer '{}' cannot run in {}: {}", printable(layer.name), format_name(*asked), reason));
       } else {
         assigned.warnings.push_back(fmt::format("layer '{}' runs in {}, not {}: {}", printable(layer.name),
                                                 format_name(format), format_name(*asked), reason));
@@ -165,8 +199,7 @@ std::vector<std::string> calibrate_plan(Plan& plan, const Model& model, const st
       }
       const RangeStats& range = known->second;
       if (plan.tensors.contains(input)) continue;
-      plan.tensors[input] = format == Format::UInt8 ? asymmetric_params(range.min, range.max)
-                                                    : symmetric_params(format, std::vector<float>{range.absmax()}, -1);
+      plan.tensors[input] = activation_params(format, range);
       if (range.nonfinite > 0) {
         warnings.push_back(fmt::format("tensor '{}': {} of {} values are not finite and were left out of its range",
                                        printable(input), range.nonfinite, range.count));
@@ -189,21 +222,24 @@ std::vector<std::string> calibrate_plan(Plan& plan, const Model& model, const st
 
 std::string scheme_text(const PrecisionOptions& precision) {
   std::string text;
-  for (const Format format : precision.low) {
+  for (const Format listed : precision.low) {
+    const Format format = under_target(listed, precision.target);
     if (!text.empty()) text += "; ";
     if (needs_scale(format)) {
       const bool asymmetric = format == Format::UInt8;
-      text += fmt::format("{}: inputs of Conv, ConvTranspose, Gemm, MatMul, {} per tensor (absolute {}), weights {} "
-                          "symmetric per output channel, bias and outputs in float",
-                          format_name(format), asymmetric ? "asymmetric" : "symmetric",
-                          asymmetric ? "minimum and maximum" : "maximum",
-                          asymmetric ? "int8" : std::string(format_name(format)));
+      text += fmt::format(
+          "{}: inputs of Conv, ConvTranspose, Gemm, MatMul, {} per tensor ({}), weights {} "
+          "symmetric per output channel, bias and outputs in float",
+          format_name(format), asymmetric ? "asymmetric" : "symmetric",
+          asymmetric ? "minimum and maximum" : "absolute maximum",
+          asymmetric ? "int8" : std::string(format_name(format)));
     } else {
       text += fmt::format("{}: all layers that can take it, inputs, weights and outputs rounded, float32 accumulation",
                           format_name(format));
     }
   }
-  return fmt::format("{}; the rest in {}; target {}", text, format_name(precision.high), precision.target);
+  return fmt::format("{}{} in {}; target {}", text, text.empty() ? "everything" : "; the rest",
+                     format_name(precision.high), precision.target);
 }
 
 }  // namespace vernier

@@ -1,4 +1,5 @@
-// From what the user asked for (formats, target, exceptions) and what calibration saw (ranges) to a plan (CONTRACT 1, 2).
+// From what the user asked for (formats, target, exceptions) and what calibration saw (ranges) to a plan (CONTRACT 1,
+// 2).
 #pragma once
 
 #include <map>
@@ -38,7 +39,8 @@ std::set<std::string> tensors_to_calibrate(const std::vector<Layer>& layers, con
 std::vector<std::string> calibrate_plan(Plan& plan, const Model& model, const std::vector<Layer>& layers,
                                         const std::map<std::string, RangeStats>& ranges);
 
-/// One line for people: "int8: Conv, ConvTranspose, Gemm, MatMul; activations symmetric per tensor (absolute maximum) ...".
+/// One line for people: "int8: Conv, ConvTranspose, Gemm, MatMul; activations symmetric per tensor (absolute maximum)
+/// ...".
 std::string scheme_text(const PrecisionOptions& precision);
 
 }  // namespace vernier

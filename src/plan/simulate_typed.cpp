@@ -8,17 +8,44 @@
 #include <set>
 
 #include "core/text.h"
+#include "model/passes/pass.h"
 #include "plan/constant_codes.h"
 #include "plan/round_node.h"
+#include "plan/typed_weights.h"
 
 namespace vernier {
 namespace {
 
 // Selecting and moving values keeps them on the grid they are on.
-constexpr std::array kMovesValues = {"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Identity", "Slice",
-                                     "Split", "Gather", "GatherElements", "GatherND", "Expand", "Tile", "Concat", "Pad",
-                                     "Dropout", "DepthToSpace", "SpaceToDepth", "MaxPool", "GlobalMaxPool", "Compress",
-                                     "CenterCropPad", "ReverseSequence", "Where", "Relu", "Neg", "Abs", "Max", "Min"};
+constexpr std::array kMovesValues = {"Reshape",
+                                     "Transpose",
+                                     "Squeeze",
+                                     "Unsqueeze",
+                                     "Flatten",
+                                     "Identity",
+                                     "Slice",
+                                     "Split",
+                                     "Gather",
+                                     "GatherElements",
+                                     "GatherND",
+                                     "Expand",
+                                     "Tile",
+                                     "Concat",
+                                     "Pad",
+                                     "Dropout",
+                                     "DepthToSpace",
+                                     "SpaceToDepth",
+                                     "MaxPool",
+                                     "GlobalMaxPool",
+                                     "Compress",
+                                     "CenterCropPad",
+                                     "ReverseSequence",
+                                     "Where",
+                                     "Relu",
+                                     "Neg",
+                                     "Abs",
+                                     "Max",
+                                     "Min"};
 
 std::optional<Format> low_float(Dtype dtype) {
   if (dtype == Dtype::Float16) return Format::Float16;
@@ -36,12 +63,29 @@ bool moves_values(const onnx::NodeProto& node) {
   return std::find(kMovesValues.begin(), kMovesValues.end(), node.op_type()) != kMovesValues.end();
 }
 
+/// ONNX Runtime has the quantization operators in its own domain too, with the same meaning.
+bool is_quantization(const onnx::NodeProto& node, const char* op_type) {
+  return node.op_type() == op_type &&
+         (node.domain().empty() || node.domain() == "ai.onnx" || node.domain() == "com.microsoft");
+}
+
+/// Functions inlined and Constant nodes made initializers: what a file says in them must be seen as well.
+Model normalized(const Model& typed) {
+  Model model = typed;
+  const PrepareOptions options;
+  const Evaluator evaluate;
+  const passes::Context context{options, evaluate, 0};
+  passes::inline_functions(model, context);
+  passes::constants_to_initializers(model, context);
+  return model;
+}
+
 /// Rewrites one graph after the other; types are those of the file, before any change.
 class TypedSimulation {
  public:
-  explicit TypedSimulation(const Model& typed) : source_(typed), types_(infer_types(typed)) {
-    result_.model = typed;
-    for_each_graph(typed.proto.graph(), [&](const onnx::GraphProto& graph) { count_readers(graph); });
+  explicit TypedSimulation(const Model& typed) : source_(normalized(typed)), types_(infer_types(source_)) {
+    result_.model = source_;
+    for_each_graph(source_.proto.graph(), [&](const onnx::GraphProto& graph) { count_readers(graph); });
   }
 
   SimulatedFile run() {
@@ -114,10 +158,11 @@ class TypedSimulation {
 
   void rewrite_node(onnx::GraphProto& graph, onnx::NodeProto node) {
     if (node.op_type() == "Cast") return rewrite_cast(graph, std::move(node));
-    if (node.op_type() == "QuantizeLinear" && node.domain().empty() && is_pair(node)) return;
-    if (node.op_type() == "DequantizeLinear" && node.domain().empty()) return rewrite_dequantize(graph, std::move(node));
+    if (is_quantization(node, "QuantizeLinear") && is_pair(node)) return;
+    if (is_quantization(node, "DequantizeLinear")) return rewrite_dequantize(graph, std::move(node));
     widen_attributes(node);
     note_layer(node);
+    note_unknown_types(node);
     std::vector<onnx::NodeProto> rounds;
     for (std::string& output : *node.mutable_output()) {
       const auto format = output.empty() ? std::nullopt : low_float(type_of(output));
@@ -159,8 +204,22 @@ class TypedSimulation {
       *graph.add_node() = round_node(input, output, grid_of(*format));
       return;
     }
-    onnx::NodeProto round = round_node(input, output, grid_of(*format));
-    round.set_name(node.name());
+    add_round(graph, node.name(), input, output, grid_of(*format));
+  }
+
+  /// A Round under the name of the node that it stands for; of a constant its value, so that it stays constant.
+  void add_round(onnx::GraphProto& graph, const std::string& name, const std::string& input, const std::string& output,
+                 const QuantParams& params) {
+    const auto constant = initializer(result_.model, input);
+    if (constant && constant->dtype() == Dtype::Float32) {
+      const AxisGeometry g = geometry_along(constant->shape(), params.axis);
+      Tensor rounded(Dtype::Float32, constant->shape());
+      round_to(params, g.channels, g.inner, constant->floats(), rounded.mutable_floats());
+      set_initializer(result_.model, graph, output, rounded);
+      return;
+    }
+    onnx::NodeProto round = round_node(input, output, params);
+    round.set_name(name);
     *graph.add_node() = std::move(round);
   }
 
@@ -172,20 +231,38 @@ class TypedSimulation {
     return tensor;
   }
 
+  ValueType value_type(const std::string& tensor) const {
+    const auto found = types_.find(tensor);
+    return found == types_.end() ? ValueType{} : found->second;
+  }
+
   /// A QuantizeLinear all of whose readers are DequantizeLinear with the same constant parameters: one rounding.
   bool is_pair(const onnx::NodeProto& quantize) {
-    const auto params = quantization_of(source_, quantize);
-    if (!params || returned_.contains(quantize.output(0))) return false;
-    for (const onnx::NodeProto* reader : readers_[quantize.output(0)]) {
-      if (reader->op_type() != "DequantizeLinear" || quantization_of(source_, *reader) != params) return false;
+    const std::string& codes = quantize.output(0);
+    ValueType type = value_type(codes);
+    const auto params = quantization_of(source_, quantize, type);
+    if (!params || returned_.contains(codes)) return false;
+    type.dtype = dtype_of_format(params->format);
+    for (const onnx::NodeProto* reader : readers_[codes]) {
+      if (!is_quantization(*reader, "DequantizeLinear") || quantization_of(source_, *reader, type) != params) {
+        return false;
+      }
     }
-    pairs_[quantize.output(0)] = {quantize.input(0), *params};
+    pairs_[codes] = {quantize.input(0), *params};
     return true;
+  }
+
+  /// What a DequantizeLinear makes: as inferred, else the type of its scale.
+  Dtype dequantized_type(const onnx::NodeProto& node) const {
+    const Dtype inferred = type_of(node.output(0));
+    if (inferred != Dtype::Undefined || node.input_size() < 2) return inferred;
+    const auto scale = initializer(source_, node.input(1));
+    return scale ? scale->dtype() : Dtype::Undefined;
   }
 
   void rewrite_dequantize(onnx::GraphProto& graph, onnx::NodeProto node) {
     const std::string output = node.output(0);
-    const auto low = low_float(type_of(output));
+    const auto low = low_float(dequantized_type(node));
     if (const auto constant = dequantized_constant(source_, node)) {
       Tensor value = *constant;
       if (low) {
@@ -199,21 +276,33 @@ class TypedSimulation {
     }
     const std::string unrounded = low ? output + "/unrounded" : output;
     if (const auto pair = pairs_.find(node.input(0)); pair != pairs_.end()) {
-      onnx::NodeProto round = round_node(pair->second.input, unrounded, pair->second.params);
-      round.set_name(node.name());
-      *graph.add_node() = std::move(round);
+      add_round(graph, node.name(), pair->second.input, unrounded, pair->second.params);
       grids_[output] = pair->second.params.format;
     } else {
       remember_grid(output, node);
       node.set_output(0, unrounded);
+      if (find_attribute(node, "output_dtype") != nullptr && low) {
+        set_attribute(node, "output_dtype", static_cast<std::int64_t>(Dtype::Float32));
+      }
       *graph.add_node() = std::move(node);
     }
-    if (low) *graph.add_node() = round_node(unrounded, output, grid_of(*low));
+    if (low) add_round(graph, output + "_round", unrounded, output, grid_of(*low));
   }
 
   void remember_grid(const std::string& output, const onnx::NodeProto& dequantize) {
-    const auto params = quantization_of(source_, dequantize);
+    const auto params = quantization_of(source_, dequantize, value_type(dequantize.input(0)));
     if (params) grids_[output] = params->format;
+  }
+
+  /// Operators that ONNX does not know have outputs of unknown type: behind low-precision inputs that is worth saying.
+  void note_unknown_types(const onnx::NodeProto& node) {
+    const bool reads_low = std::any_of(node.input().begin(), node.input().end(), [&](const std::string& input) {
+      return low_float(type_of(source_name(input))).has_value();
+    });
+    if (!reads_low || node.output_size() == 0 || types_.contains(node.output(0)) || node_has_body(node)) return;
+    result_.notes.push_back(fmt::format("the type of what {}{}{} '{}' makes is not known: it is not rounded",
+                                        node.domain(), node.domain().empty() ? "" : ".", node.op_type(),
+                                        printable(node.name())));
   }
 
   static void widen_attributes(onnx::NodeProto& node) {
@@ -245,14 +334,14 @@ class TypedSimulation {
     QuantParams params;
   };
 
-  const Model& source_;
+  Model source_;
   std::map<std::string, ValueType> types_;
   SimulatedFile result_;
   std::map<std::string, std::vector<const onnx::NodeProto*>> readers_;
   std::set<std::string> returned_;
   std::map<std::string, std::string> rounded_inputs_;
-  std::map<std::string, Pair> pairs_;     // QuantizeLinear output -> what it rounds
-  std::map<std::string, Format> grids_;   // DequantizeLinear output -> grid of its values
+  std::map<std::string, Pair> pairs_;    // QuantizeLinear output -> what it rounds
+  std::map<std::string, Format> grids_;  // DequantizeLinear output -> grid of its values
 };
 
 }  // namespace

@@ -213,23 +213,33 @@ OrtStatusPtr compute_kernel(void* raw, OrtKernelContext* context) {
 
 const OrtApi* shape_api = nullptr;  // InferOutputShapeFn receives no table
 
+/// Whether the runtime can be told this shape. It would write an unknown dimension without a name down as -1 and then
+/// compute with that; and unknown shapes look like scalars here, so that nothing is said of either.
+OrtStatusPtr tell_whether_known(const OrtTensorTypeAndShapeInfo* info, bool& known) {
+  known = false;
+  std::size_t rank = 0;
+  if (OrtStatus* status = shape_api->GetDimensionsCount(info, &rank)) return status;
+  if (rank == 0) return nullptr;
+  std::vector<std::int64_t> sizes(rank);
+  std::vector<const char*> symbols(rank);
+  if (OrtStatus* status = shape_api->GetDimensions(info, sizes.data(), rank)) return status;
+  if (OrtStatus* status = shape_api->GetSymbolicDimensions(info, symbols.data(), rank)) return status;
+  known = true;
+  for (std::size_t i = 0; i < rank; ++i) {
+    const bool named = symbols[i] != nullptr && *symbols[i] != '\0';
+    known = known && (sizes[i] >= 0 || named);
+  }
+  return nullptr;
+}
+
 OrtStatusPtr keep_shapes(const OrtCustomOp* op, OrtShapeInferContext* context) {
   const auto* self = static_cast<const Operator*>(op);
   for (std::size_t i = 0; i < self->outputs; ++i) {
     OrtTensorTypeAndShapeInfo* info = nullptr;
     if (OrtStatus* status = shape_api->ShapeInferContext_GetInputTypeShape(context, i, &info)) return status;
-    std::size_t rank = 0;
-    if (OrtStatus* status = shape_api->GetDimensionsCount(info, &rank)) return status;
-    if (rank == 0) continue;  // unknown shapes look like scalars here: nothing is said of either
-    std::vector<std::int64_t> dims(rank);
-    std::vector<const char*> symbols(rank);
-    if (OrtStatus* status = shape_api->GetDimensions(info, dims.data(), rank)) return status;
-    if (OrtStatus* status = shape_api->GetSymbolicDimensions(info, symbols.data(), rank)) return status;
-    // A dimension without value or name would be written down as the value -1, which later nodes take for a size.
-    const auto unknown = [&](std::size_t d) { return dims[d] <= 0 && *symbols[d] == '\0'; };
-    bool all_known = true;
-    for (std::size_t d = 0; d < rank; ++d) all_known = all_known && !unknown(d);
-    if (!all_known) continue;
+    bool known = false;
+    if (OrtStatus* status = tell_whether_known(info, known)) return status;
+    if (!known) continue;
     // The second output of Compare may be absent: not being able to set it is no failure.
     OrtStatus* status = shape_api->ShapeInferContext_SetOutputTypeShape(context, i, info);
     if (status != nullptr && i == 0) return status;

@@ -136,6 +136,9 @@ Session::Session(std::shared_ptr<const Runtime> runtime, const Model& model, con
     state_->weight_values.push_back(value_of(*runtime, state_->memory.get(), kept->second));
     names.push_back(kept->first.c_str());
     values.push_back(state_->weight_values.back().get());
+    // Read in place only where no optimizer rewrites weights: it may transpose one and keep its name, and the runtime
+    // would then read the untransposed bytes. With optimizations it copies each weight once a session.
+    if (!options.optimize) runtime->check(api.AddInitializer(raw_options, names.back(), values.back()));
   }
   if (!names.empty())
     runtime->check(api.AddExternalInitializers(raw_options, names.data(), values.data(), names.size()));

@@ -1,4 +1,5 @@
-// A model ready to run on ONNX Runtime. Weights are shared with the Model, never copied into the session's message.
+// A model ready to run on ONNX Runtime. Weights are handed over beside the session's message, never inside it. Without
+// optimizations the runtime reads them where they lie; with them it takes a copy for each session (measured: 1.31.1).
 #pragma once
 
 #include <memory>

@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 #include <onnx/checker.h>
 #include <onnx/defs/schema.h>
-#include <onnx/version_converter/convert.h>
 
 #include <algorithm>
 
 #include "core/text.h"
 #include "model/graph_edit.h"
+#include "model/passes/onnx_converter.h"
 #include "model/passes/pass.h"
 #include "vernier/error.h"
 
@@ -113,10 +113,10 @@ void refuse_unsound(const onnx::NodeProto& node, const Types& types, int from, i
   if (!last) cannot_raise(node, from, to, "its axis is not the last one, and its meaning changed in opset 13");
 }
 
-onnx::GraphProto convert(const onnx::version_conversion::DefaultVersionConverter& converter,
+onnx::GraphProto convert(const OnnxConverter& converter,
                          const onnx::ModelProto& alone, const onnx::NodeProto& node, int from, int to) {
   try {
-    onnx::ModelProto raised = converter.convert_version(alone, onnx::OpSetID(from), onnx::OpSetID(to));
+    onnx::ModelProto raised = converter.convert(alone, from, to);
     raised.set_ir_version(ir_version_of_opset(to));
     check(raised, node, from, to);
     return raised.graph();
@@ -223,7 +223,7 @@ Outcome raise_opset(Model& model, const Context& context) {
   const int to = context.target_opset;
   if (to <= from) return {};
   const Types types = infer_types(model);
-  const onnx::version_conversion::DefaultVersionConverter converter;
+  const OnnxConverter converter;
   const Model original = model;  // the values that single() looks up must outlive the edits
   std::map<std::string, const onnx::TensorProto*> values;
   for_each_graph(original.proto.graph(), [&](const onnx::GraphProto& graph) {

@@ -1,0 +1,106 @@
+"""Typed models of real networks. INT8: ONNX Runtime, with optimizations off and on one thread, makes of the written file what
+simulation makes of it, bit for bit or off by whole quantization steps that a different order of summation explains; and
+the plan-driven simulation, the file-driven one and ONNX Runtime agree on the figure within 0.1 dB. BF16 and FP8, which no
+CPU provider runs: the ONNX checker, and plan-driven against file-driven simulation.
+"""
+import json
+import sys
+
+import numpy as np
+import onnx
+import pytest
+
+from typed_files import PROGRAM, ROOT, SHARED, evaluate, figures, run, same_figures, session, simulate, sqnr_db, vernier
+
+sys.path.insert(0, str(ROOT / "bench"))
+import networks  # noqa: E402
+
+pytestmark = pytest.mark.skipif(not SHARED.joinpath("models").is_dir(), reason=f"no models under {SHARED}: set VERNIER_SHARED")
+
+SAMPLES = 3
+INT8 = ["mobilenetv2-imagenet", "rfb320-face", "squeezenet-imagenet", "yolox-nano", "vit-cifar", "resnet8-cifar", "espcn-superres",
+        "dtln-part2"]
+SMALL = ["rfb320-face", "squeezenet-imagenet", "vit-cifar", "resnet8-cifar", "dtln-part1", "dtln-part2", "stories260k", "ppocr-en-rec",
+         "silero-vad-16k"]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Makes the inputs of a network once."""
+    folder = tmp_path_factory.mktemp("data")
+    made = {}
+
+    def of(network):
+        if network not in made:
+            made[network] = networks.make(folder, network, SAMPLES)
+        return made[network]
+
+    return of
+
+
+def diagnosed(network, data, folder, *precision):
+    run(PROGRAM, "diagnose", networks.model_file(network), *precision, "--data", data(network), "-o", folder, "--no-latency")
+    with open(folder / "report.json") as file:
+        return json.load(file)
+
+
+def feeds_of(network):
+    name = session(networks.model_file(network)).get_inputs()[0].name
+    return [s if isinstance(s, dict) else {name: s} for s in networks.samples_of(network, SAMPLES)]
+
+
+@pytest.mark.parametrize("network", INT8)
+@pytest.mark.parametrize("target", ["tensorrt", "onnxruntime"])
+def test_int8_figures_agree_on_all_three_roads(network, target, data, tmp_path):
+    report = diagnosed(network, data, tmp_path, "--int8", "--target", target)
+    same_figures(figures(report["all_low"]), figures(report["final_figures"]))
+    ref, low = session(networks.model_file(network)), session(tmp_path / "model.onnx")
+    pairs = {name: [] for name in figures(report["final_figures"])}
+    for feed in feeds_of(network):
+        for name, (a, b) in zip(pairs, zip(ref.run(list(pairs), feed), low.run(list(pairs), feed))):
+            pairs[name].append((a, b))
+    same_figures({name: sqnr_db(both) for name, both in pairs.items()}, figures(report["final_figures"]))
+
+
+@pytest.mark.parametrize("network", INT8)
+def test_int8_tensors_are_those_of_the_simulation_but_for_whole_steps(network, data, tmp_path):
+    run(PROGRAM, "convert", networks.model_file(network), "--int8", "--data", data(network), "-o", tmp_path / "typed.onnx")
+    model = onnx.load(tmp_path / "typed.onnx")
+    constants = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
+    # Activations behind their pairs lie on a grid: the scale tells its step.
+    steps = {node.output[0]: float(constants[node.input[1]]) for node in model.graph.node
+             if node.op_type == "DequantizeLinear" and node.input[0] not in constants}
+    assert steps, "nothing was quantized"
+    feed = feeds_of(network)[0]
+    engine = evaluate(model, feed, list(steps))
+    ours = simulate(tmp_path / "typed.onnx", feed, tmp_path, list(steps))
+    differing = total = 0
+    for name, step in steps.items():
+        off = (engine[name].astype(np.float64) - ours[name]) / step
+        np.testing.assert_allclose(off, np.round(off), atol=1e-3, err_msg=f"{name}: not a whole number of steps")
+        differing += np.count_nonzero(np.round(off))
+        total += off.size
+    print(f"{network}: {differing} of {total} quantized elements differ")
+    assert differing <= 1e-3 * total
+
+
+@pytest.mark.parametrize("network", SMALL)
+@pytest.mark.parametrize("precision", ["--fp16", "--bf16", "--fp8"])
+def test_the_file_says_what_the_plan_says(network, precision, data, tmp_path):
+    report = diagnosed(network, data, tmp_path, precision)
+    onnx.checker.check_model(str(tmp_path / "model.onnx"), full_check=True)
+    same_figures(figures(report["all_low"]), figures(report["final_figures"]))
+    verified = vernier("verify", networks.model_file(network), tmp_path / "model.onnx", "--data", data(network))
+    same_figures(figures(verified["figures"]), figures(report["all_low"]))
+
+
+@pytest.mark.parametrize("network", networks.CARRIES)
+def test_carried_states_agree_too(network, data, tmp_path):
+    carry = [word for pair in networks.CARRIES[network] for word in ("--carry", pair)]
+    report = diagnosed(network, data, tmp_path, "--fp16", *carry)
+    same_figures(figures(report["all_low"]), figures(report["final_figures"]))
+
+
+def test_int8_beside_float16_agrees(data, tmp_path):
+    report = diagnosed("rfb320-face", data, tmp_path, "--int8", "-p", "float16")
+    same_figures(figures(report["all_low"]), figures(report["final_figures"]))

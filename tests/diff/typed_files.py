@@ -1,0 +1,85 @@
+"""What the differential tests share: running the program, ONNX Runtime without optimizations, and SQNR."""
+import json
+import os
+import pathlib
+import subprocess
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import numpy_helper
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SHARED = pathlib.Path(os.environ.get("VERNIER_SHARED", ROOT.parent / "shared"))
+PROGRAM = os.environ.get("VERNIER_PROGRAM", str(ROOT / "build/dev/apps/vernier/vernier"))
+SIMULATE = os.environ.get("VERNIER_SIMULATE", str(ROOT / "build/dev/tests/diff/simulate_cli"))
+LIBRARY = next(pathlib.Path(onnxruntime.__file__).parent.glob("capi/libonnxruntime.so.*"))
+ENVIRONMENT = {"VERNIER_ORT_LIBRARY": str(LIBRARY), **os.environ}
+
+
+def run(*words, code=0):
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, env=ENVIRONMENT)
+    assert done.returncode == code, f"{words}: exit {done.returncode}\n{done.stderr}"
+    return done.stdout
+
+
+def vernier(*words):
+    """The JSON document that a command prints."""
+    return json.loads(run(PROGRAM, *words, "--json"))
+
+
+def session(model):
+    """A file or a message, on one thread, as its nodes stand."""
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    source = model.SerializeToString() if isinstance(model, onnx.ModelProto) else str(model)
+    return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+
+
+def with_outputs(model, tensors):
+    """A copy whose outputs also list float32 tensors of the graph."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    for name in tensors:
+        copy.graph.output.append(onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None))
+    return copy
+
+
+def evaluate(model, feed, tensors=()):
+    """Values by name of the outputs and of the tensors named."""
+    running = session(with_outputs(model, tensors) if tensors else model)
+    names = [output.name for output in running.get_outputs()]
+    return dict(zip(names, running.run(names, feed)))
+
+
+def simulate(path, feed, folder, tensors=()):
+    """The same of the simulated file."""
+    given = onnx.GraphProto()
+    for name, value in feed.items():
+        given.initializer.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
+    source, target = pathlib.Path(folder) / "in.pb", pathlib.Path(folder) / "out.pb"
+    source.write_bytes(given.SerializeToString())
+    run(SIMULATE, path, source, target, *tensors)
+    made = onnx.GraphProto()
+    made.ParseFromString(target.read_bytes())
+    return {tensor.name: numpy_helper.to_array(tensor) for tensor in made.initializer}
+
+
+def sqnr_db(pairs):
+    """Pooled over (ref, got) pairs."""
+    signal = sum(float(np.sum(np.square(ref, dtype=np.float64))) for ref, _ in pairs)
+    noise = sum(float(np.sum(np.square(ref.astype(np.float64) - got))) for ref, got in pairs)
+    return 10 * np.log10(signal / noise) if noise > 0 else np.inf
+
+
+def figures(section):
+    """SQNR in dB by output of a section of a report."""
+    return {output["name"]: float(output["sqnr_db"]) for output in section["outputs"]}
+
+
+def same_figures(a, b, tolerance_db=0.1):
+    assert a.keys() == b.keys()
+    for name in a:
+        assert a[name] == b[name] or abs(a[name] - b[name]) < tolerance_db, f"{name}: {a[name]} dB against {b[name]} dB"
