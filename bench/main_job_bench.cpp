@@ -56,6 +56,19 @@ class TimedSamples final : public SampleSource {
   mutable Clock::time_point first_;  // sample 0 is asked for once a pass, before any other thread could be done
 };
 
+/// The samples of a source over and over: memory must not grow with their number, whatever their shapes.
+class RepeatedSamples final : public SampleSource {
+ public:
+  RepeatedSamples(const SampleSource& source, std::size_t size) : source_(source), size_(size) {}
+  std::size_t size() const override { return size_; }
+  Sample at(std::size_t index) const override { return source_.at(index % source_.size()); }
+  std::string description() const override { return source_.description(); }
+
+ private:
+  const SampleSource& source_;
+  std::size_t size_;
+};
+
 struct Options {
   std::string pass, model, data, low = "int8";
   std::vector<std::string> carries;
@@ -223,7 +236,7 @@ json time_passes(const Options& options) {
           {"lockstep_plain_side_by_side", summary(ratios(series.lock, series.plain_side_by_side))},
           {"effects", time_effects(job, subject, plain_ms["median"])},
           {"largest_live_set_bytes", bench::largest_live_set(job.loaded.subject)},
-          {"weight_bytes", bench::weight_bytes(job.loaded.original)}};
+          {"weight_bytes", bench::weight_bytes(job.loaded.subject.model)}};
 }
 
 /// Most memory this process ever held, in bytes. Of this program alone, unlike getrusage(), which starts from the
@@ -247,9 +260,13 @@ json peak_of(const Options& options) {
     return {{"samples", samples->size()}, {"peak_bytes", peak_bytes()}};
   }
   const Job job(options);
-  if (options.pass == "own-error") run_own_error(job, job.loaded.subject);
-  if (options.pass == "lock-step") run_lockstep(job, job.loaded.subject);
-  return {{"samples", job.loaded.samples->size()}, {"peak_bytes", peak_bytes()}};
+  const RepeatedSamples samples(*job.loaded.samples,
+                                options.samples == 0 ? job.loaded.samples->size() : options.samples);
+  Subject subject = job.loaded.subject;
+  subject.samples = &samples;
+  if (options.pass == "own-error") run_own_error(job, subject);
+  if (options.pass == "lock-step") run_lockstep(job, subject);
+  return {{"samples", samples.size()}, {"peak_bytes", peak_bytes()}};
 }
 
 int run(int argc, char** argv) {

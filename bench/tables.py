@@ -94,7 +94,7 @@ def memory_table(record, verdicts):
             grown = many["peak_bytes"] - few["peak_bytes"]
             met = many["peak_bytes"] <= most and grown <= GROWTH_BYTES + GROWTH_SHARE * few["peak_bytes"]
             cells.append(verdicts.of(f"memory of {phase} of {network} {title}", text, met))
-        rows.append([f"{network} {title}", megabytes(peaks["plain"]["peak_bytes"]), megabytes(live), megabytes(weights),
+        rows.append([f"{network} {title}", megabytes(peaks["plain"]["peak_bytes"]), f"{live / 1e6:.1f}", f"{weights / 1e6:.1f}",
                      megabytes(most), *cells])
     head = ["network", "plain, MB", "largest live set, MB", "weights, MB", "limit, MB", "own error, MB (samples)",
             "lock-step, MB (samples)"]
@@ -123,10 +123,11 @@ def case_row(case, verdicts):
     if "most_seconds" in case:
         seconds = verdicts.of(f"time of {case['name']}", f"{seconds} of at most {case['most_seconds']}",
                               run["seconds"] <= case["most_seconds"])
+    cpu = f"{run['cpu_seconds']:.1f}"
     evaluations = verdicts.of(f"evaluations in {case['name']}", str(run["evaluations"]),
                               run["evaluations"] <= len(run["layers"]) + FREE_EVALUATIONS)
     final = ", ".join(f"{output} {db(value)}" for output, value in run.get("final_figures", {}).items())
-    return [name, run["samples"], kept, evaluations, seconds, ", ".join(f"{db(v)}" for v in run["all_low"].values()),
+    return [name, run["samples"], kept, evaluations, seconds, cpu, ", ".join(f"{db(v)}" for v in run["all_low"].values()),
             verdicts.of(f"answer of {case['name']}", final, bool(run["passed"])), run["end"]]
 
 
@@ -135,7 +136,7 @@ def db(value):
 
 
 def case_table(record, verdicts):
-    head = ["case", "samples", "kept", "evaluations", "seconds", "all low, dB", "written file, dB", "end"]
+    head = ["case", "samples", "kept", "evaluations", "seconds", "CPU seconds", "all low, dB", "written file, dB", "end"]
     return table(head, [case_row(case, verdicts) for case in record["cases"]])
 
 
@@ -188,7 +189,7 @@ Promises: {verdicts.met} met, {missed}.
 ## Searches
 
 Whole commands as a user types them, typed model, verification of the written file and latency included; median of the runs
-(smallest to largest). Evaluations of the full sample set: at most kept + {FREE_EVALUATIONS}. For comparison, mobilenetv2-imagenet to 24 dB: the shortest
+(smallest to largest). CPU seconds are summed over threads. Evaluations of the full sample set: at most kept + {FREE_EVALUATIONS}. For comparison, mobilenetv2-imagenet to 24 dB: the shortest
 prefix keeps 41; NNCF's accuracy control takes 46 s and 156 evaluations for its own kept set (asymmetric, measured on a machine
 of two cores).
 
@@ -213,8 +214,7 @@ two trials at a time) and the share of the network that it ran; recurrent networ
 
 Peak resident memory of a process that does nothing else (loading, reference run and calibration before it included), for few
 and for many samples. Limit: plain inference + 3 x largest live set + weights + {megabytes(EXTRA_BYTES)} MB, and no more growth with samples
-than {megabytes(GROWTH_BYTES)} MB + {100 * GROWTH_SHARE:g} %, which allocators do by themselves. A `.npy` file is mapped: its pages count as
-long as the system leaves them in memory.
+than {megabytes(GROWTH_BYTES)} MB + {100 * GROWTH_SHARE:g} %, which allocators do by themselves.
 
 {memory}
 
