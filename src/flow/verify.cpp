@@ -101,8 +101,8 @@ Matches match_layers(const Subject& subject, const Model& simulated) {
       }
     }
     if (matches.pairs.size() == before) {
-      const char* why = !layer.graph.empty() ? "inside a body"
-                        : absorbed ? "merged into the next layer, which is compared"
+      const char* why = !layer.graph.empty()    ? "inside a body"
+                        : absorbed              ? "merged into the next layer, which is compared"
                         : twin == by_name.end() ? "no node or tensor of this name in the typed file"
                                                 : "its node in the typed file has no such output";
       matches.missing.push_back(fmt::format("{}: {}", layer.name, why));
