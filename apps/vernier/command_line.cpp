@@ -159,7 +159,12 @@ void parse_arguments(CLI::App& root, std::vector<std::string> arguments) {
       throw Error(ErrorKind::Usage, fmt::format("{}: {}", full_name(app), error.what()),
                   fmt::format("usage: {} --help", full_name(app)));
     }
-    throw Error(ErrorKind::Usage, error.what(), fmt::format("usage: {} --help", full_name(app)));
+    std::string text = error.what();
+    // CLI11 counts: "--data: 1 required SOURCE missing".
+    if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr && text.ends_with(" missing")) {
+      text = text.substr(0, text.find(':')) + ": its value is missing";
+    }
+    throw Error(ErrorKind::Usage, text, fmt::format("usage: {} --help", full_name(app)));
   }
   const CLI::App& app = chosen_app(root);
   if (const std::vector<std::string> commands = command_names(app); !commands.empty()) {

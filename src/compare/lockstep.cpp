@@ -16,10 +16,11 @@ Lockstep lockstep(const Subject& subject, const Model& low, const std::vector<Ma
     double noise = 0;
     for (std::size_t i = 0; i < subject.judged.size(); ++i) {
       OutputStats& stats = result.outputs[subject.judged[i]];
-      const double before = stats.pooled.error_energy;
+      const ErrorStats before = stats.pooled;
       stats.add_sample(sample.index, sample.outputs[i], sample.outputs[half + i]);
-      noise = std::max(noise, stats.pooled.finite() ? stats.pooled.error_energy - before
-                                                    : std::numeric_limits<double>::infinity());
+      const bool overflowed = stats.pooled.got_nan > before.got_nan || stats.pooled.got_inf > before.got_inf;
+      noise = std::max(noise, overflowed ? std::numeric_limits<double>::infinity()
+                                         : stats.pooled.error_energy - before.error_energy);
     }
     result.sample_noise.push_back(noise);
     total += sample.recorder;

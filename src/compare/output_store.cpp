@@ -24,7 +24,13 @@ namespace {
 }  // namespace
 
 OutputStore::OutputStore() {
-  std::string name = (std::filesystem::temp_directory_path() / "vernier-XXXXXX").string();
+  std::error_code failure;
+  const std::filesystem::path folder = std::filesystem::temp_directory_path(failure);
+  if (failure) {
+    errno = failure.value();
+    refuse("make");
+  }
+  std::string name = (folder / "vernier-XXXXXX").string();
   descriptor_ = ::mkostemp(name.data(), O_CLOEXEC);
   if (descriptor_ < 0) refuse("make");
   ::unlink(name.c_str());

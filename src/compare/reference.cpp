@@ -34,7 +34,15 @@ Reference run_reference(const Subject& subject, const std::set<std::string>& obs
   const Recorder empty(0, names.size(), 0);
   Recorder total = empty;
   const Session session = subject.session(model);
+  std::map<std::string, RangeStats> states;  // of carried inputs: what each sample hands to the next
+  std::map<std::string, Tensor> handed_on;
   run_samples(subject, session, all_samples(subject), empty, "reference", [&](SampleResult result) {
+    for (const auto& [input, state] : handed_on) {
+      if (state.dtype() == Dtype::Float32) accumulate_range(state.floats(), states[input]);
+    }
+    for (std::size_t i = 0; i < subject.carries.size(); ++i) {
+      handed_on[subject.carries[i].input] = result.outputs[subject.judged.size() + i];
+    }
     result.outputs.resize(subject.judged.size());
     for (std::size_t i = 0; i < result.outputs.size(); ++i) {
       reference.totals[subject.judged[i]].add_sample(result.index, result.outputs[i], result.outputs[i]);
@@ -49,8 +57,11 @@ Reference run_reference(const Subject& subject, const std::set<std::string>& obs
   }
   // Graph inputs pass no operator of ours: they are read where they come from.
   for (const InputInfo& input : model_inputs(subject.model)) {
-    RangeStats range;
+    const auto state = states.find(input.name);
+    const bool carried = state != states.end() || handed_on.contains(input.name);
+    RangeStats range = state == states.end() ? RangeStats{} : state->second;
     for (const std::size_t index : all_samples(subject)) {
+      if (carried && index > 0) break;  // later samples start from the state before
       const Sample sample = subject.samples->at(index);
       const auto value = sample.find(input.name);
       if (value == sample.end()) continue;

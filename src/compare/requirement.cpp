@@ -45,7 +45,7 @@ void OutputStats::add_sample(std::size_t index, const Tensor& ref, const Tensor&
   accumulate_error(ref.floats(), got.floats(), one);
   pooled += one;
   const double db = sqnr_db(one);
-  if (samples == 0 || db < worst_sqnr_db) {
+  if (samples == 0 || std::isnan(worst_sqnr_db) || db < worst_sqnr_db) {
     worst_sqnr_db = db;
     worst_sample = index;
   }
@@ -76,6 +76,8 @@ double metric_value(Metric metric, const OutputStats& stats) {
 
 double damage_of(Metric metric, double limit, const OutputStats& stats) {
   if (!stats.pooled.finite()) return kInfinity;
+  // Equal tensors first: their cosine may come out as 1 - 1e-16, which a limit of 1 would not forgive.
+  if (stats.pooled.error_energy == 0 && stats.pooled.count > stats.pooled.ref_nonfinite) return 0;
   switch (metric) {
     case Metric::MinSqnrDb: {
       const double db = sqnr_db(stats.pooled);

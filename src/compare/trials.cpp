@@ -42,6 +42,8 @@ TrialResult run_trial(const Subject& subject, const Plan& plan, const Reference&
     if (result.stopped_early) {
       stats.pooled.ref_energy = reference.totals.at(name).pooled.ref_energy;
       stats.pooled.count = reference.totals.at(name).pooled.count;
+      stats.rows_agreed += reference.totals.at(name).rows - stats.rows;
+      stats.rows = reference.totals.at(name).rows;
     }
     const double damage = damage_of(requirement->metric, *limit, stats);
     if (first || damage > result.damage) {

@@ -44,8 +44,7 @@ std::size_t match_set(std::string_view pattern, std::size_t at, char c, bool& ma
 
 }  // namespace
 
-std::vector<std::string> nearest_names(std::string_view wanted, std::span<const std::string> names,
-                                       std::size_t limit) {
+std::vector<std::string> nearest_names(std::string_view wanted, std::span<const std::string> names, std::size_t limit) {
   std::vector<std::pair<std::size_t, std::string>> ranked;
   for (const std::string& name : names) {
     // Very long names come from hostile files; the quadratic distance is not worth their time.
@@ -103,7 +102,12 @@ std::string printable(std::string_view name) {
   std::string text;
   for (std::size_t i = 0; i < name.size();) {
     const auto byte = static_cast<unsigned char>(name[i]);
-    std::size_t length = byte < 0x80 ? 1 : byte >= 0xF5 ? 0 : byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC2 ? 2 : 0;
+    std::size_t length = byte < 0x80    ? 1
+                         : byte >= 0xF5 ? 0
+                         : byte >= 0xF0 ? 4
+                         : byte >= 0xE0 ? 3
+                         : byte >= 0xC2 ? 2
+                                        : 0;
     bool valid = length != 0 && i + length <= name.size() && byte >= 0x20 && byte != 0x7F;
     for (std::size_t k = 1; valid && k < length; ++k) {
       valid = (static_cast<unsigned char>(name[i + k]) & 0xC0) == 0x80;

@@ -43,6 +43,15 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& 
   return std::shared_ptr<const MappedFile>(new MappedFile(static_cast<const std::byte*>(first), size));
 }
 
+void MappedFile::forget(std::span<const std::byte> part) const noexcept {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  // The map starts on a page. Pages shared with a neighbour go too: nothing was written that could be lost.
+  const std::size_t begin = static_cast<std::size_t>(part.data() - first_) / page * page;
+  const std::size_t end = static_cast<std::size_t>(part.data() + part.size() - first_);
+  // Best effort: a system that refuses only keeps the pages.
+  ::madvise(const_cast<std::byte*>(first_) + begin, end - begin, MADV_DONTNEED);
+}
+
 MappedFile::~MappedFile() { ::munmap(const_cast<std::byte*>(first_), size_); }
 
 }  // namespace vernier

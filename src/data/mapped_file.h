@@ -20,6 +20,10 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const noexcept { return {first_, size_}; }
 
+  /// Takes the pages of `part` (of bytes()) off this process's resident memory. They can be read again, from the
+  /// system's cache.
+  void forget(std::span<const std::byte> part) const noexcept;
+
  private:
   MappedFile(const std::byte* first, std::size_t size) : first_(first), size_(size) {}
   const std::byte* first_;

@@ -1,5 +1,8 @@
-// One .npy for a network with one input, memory-mapped: a sample is a view into the file.
+// One .npy for a network with one input, memory-mapped. A sample is copied out and its pages are given back: resident
+// pages of the file would make memory grow with the samples read.
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "data/array_reader.h"
 #include "data/fit.h"
@@ -22,9 +25,11 @@ class NpyReader final : public ArrayReader {
 
   FoundSample read(std::size_t index) const override {
     const std::size_t sample_bytes = array_.byte_size() / split_.samples;
-    // Shares the map, so that a sample may outlive this reader.
-    const std::shared_ptr<const std::byte> first(file_, array_.bytes().data() + index * sample_bytes);
-    return {{{input_, Tensor(array_.dtype(), split_.sample_shape, first)}}, where_};
+    const std::span<const std::byte> bytes = array_.bytes().subspan(index * sample_bytes, sample_bytes);
+    Tensor sample(array_.dtype(), split_.sample_shape);
+    std::copy(bytes.begin(), bytes.end(), sample.mutable_bytes().begin());
+    file_->forget(bytes);
+    return {{{input_, std::move(sample)}}, where_};
   }
 
  private:

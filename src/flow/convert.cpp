@@ -5,10 +5,10 @@
 #include "compare/reference.h"
 #include "core/file.h"
 #include "core/text.h"
+#include "engine/ort/runtime.h"
 #include "flow/setup.h"
 #include "plan/lower_typed.h"
 #include "plan/scheme.h"
-#include "engine/ort/runtime.h"
 #include "vernier/error.h"
 #include "vernier/jobs.h"
 
@@ -75,11 +75,15 @@ ConvertResult convert(const ConvertOptions& options, const JobSinks& sinks) {
   for (const Format format : options.precision.low) prepare_options.formats.insert(format);
   for (const auto& [pattern, format] : options.precision.layer_precisions) prepare_options.formats.insert(format);
   if (given) {
-    prepare_options.formats.clear();
+    // What the plan was made for, also when it keeps every layer: the same preparation names the same layers.
+    prepare_options.formats = {given->high};
     for (const PlannedLayer& layer : given->layers) prepare_options.formats.insert(layer.format);
+    for (const auto& [tensor, params] : given->tensors) prepare_options.formats.insert(params.format);
   }
   const auto runtime = Runtime::load();
-  const Prepared prepared = prepare(read_model(options.model), prepare_options, evaluator(runtime));
+  const Model original = read_model(options.model);
+  result.typed.original_weight_bytes = weight_bytes(original);
+  const Prepared prepared = prepare(original, prepare_options, evaluator(runtime));
   for (const PrepareNote& note : prepared.notes) result.notes.push_back(note.text);
   const std::vector<Layer> layers = find_layers(prepared.model);
   if (given) check_plan_names(*given, layers, options.plan.string());

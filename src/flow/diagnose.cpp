@@ -19,6 +19,7 @@
 #include "flow/latency.h"
 #include "flow/setup.h"
 #include "flow/stopwatch.h"
+#include "flow/verify.h"
 #include "plan/lower_typed.h"
 #include "plan/scheme.h"
 #include "search/minimal.h"
@@ -28,13 +29,14 @@
 namespace vernier {
 namespace {
 
-/// Samples for single effects: mostly the hardest under all-low, the rest spread evenly, so that no single photo decides.
+/// Samples for single effects: mostly the hardest under all-low, the rest spread evenly, so that no single photo
+/// decides.
 std::vector<std::size_t> effect_samples(const std::vector<double>& noise, std::size_t wanted) {
   std::vector<std::size_t> order(noise.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return noise[a] > noise[b]; });
-  std::vector<std::size_t> chosen(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(
-                                                                     std::min(order.size(), (wanted + 1) / 2)));
+  std::vector<std::size_t> chosen(
+      order.begin(), order.begin() + static_cast<std::ptrdiff_t>(std::min(order.size(), (wanted + 1) / 2)));
   const std::size_t spread = std::min(wanted, order.size()) - chosen.size();
   for (std::size_t k = 0; k < spread; ++k) {
     std::size_t at = (2 * k + 1) * noise.size() / (2 * spread);
@@ -65,7 +67,7 @@ class Diagnosis {
         step("curve", [&] { curve(); });
       }
       step("typed model", [&] { write_typed(); });
-      if (!stopped()) step("verify", [&] { verify_written(); });
+      if (!stopped()) step("verify", [&] { verify_typed_model(); });
       if (!stopped() && options_.latency) step("latency", [&] { latency(); });
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::Interrupted) throw;
@@ -141,8 +143,10 @@ class Diagnosis {
     std::size_t inside = 0;
     for (const Layer& layer : subject().layers) inside += layer.graph.empty() ? 0 : 1;
     if (inside > 0) {
-      report_.notes.push_back(fmt::format("{} layers inside bodies of If, Loop or Scan are lowered but not measured one "
-                                          "by one", inside));
+      report_.notes.push_back(
+          fmt::format("{} layers inside bodies of If, Loop or Scan are lowered but not measured one "
+                      "by one",
+                      inside));
     }
   }
 
@@ -204,7 +208,8 @@ class Diagnosis {
     for (const LayerEffect& effect : measured.layers) effect_[effect.layer] = effect.outputs;
   }
 
-  /// With carried states a suffix would need the state of every sample before: whole runs over a short sequence instead.
+  /// With carried states a suffix would need the state of every sample before: whole runs over a short sequence
+  /// instead.
   void effects_by_trials(const std::vector<std::string>& single) {
     std::vector<std::size_t> order = all_samples(subject());
     order.resize(std::min<std::size_t>(order.size(), 64));
@@ -282,7 +287,10 @@ class Diagnosis {
     }
   }
 
-  std::int64_t macs(const Layer& layer) const { return multiply_accumulates(subject().model, layer, reference_.shapes); }
+  std::int64_t macs(const Layer& layer) const {
+    if (reference_.shapes.empty()) return 0;  // interrupted before a run was complete
+    return multiply_accumulates(subject().model, layer, reference_.shapes);
+  }
 
   /// The plan with `high` raised to the high format.
   Plan raised(const std::vector<std::string>& high) const {
@@ -362,33 +370,23 @@ class Diagnosis {
     search_options.on_trial = [&](const KeptSet& set, const Trial& trial) {
       ++trials_;
       if (sinks_.info) {
-        sinks_.info(fmt::format("evaluation {}: {} kept, {:.2f} {}{}, damage {:.3f}: {}", trials_, set.size(), trial.metric,
-                                metric_unit(requirement()->metric), trial.stopped_early ? " or worse" : "", trial.damage,
+        sinks_.info(fmt::format("evaluation {}: {} kept, {:.2f} {}{}, damage {:.3f}: {}", trials_, set.size(),
+                                trial.metric, metric_unit(requirement()->metric),
+                                trial.stopped_early ? " or worse" : "", trial.damage,
                                 trial.verdict == Verdict::Good ? "good" : "bad"));
       }
       if (sinks_.progress) sinks_.progress("search", trials_, 0);
     };
     const MinimalResult result = search_minimal(
-        items,
-        [&](const KeptSet& set) {
-          try {
-            return judge(set);
-          } catch (const Error& error) {
-            if (error.kind() != ErrorKind::Interrupted) throw;
-            Trial trial;
-            trial.why = "interrupted";
-            return trial;
-          }
-        },
-        search_options);
+        items, [&](const KeptSet& set) { return judge(set); }, search_options);
 
     KeptSetReport kept;
     kept.layers = names_of(result.kept);
     kept.end = end_text(result.end);
     kept.certified = result.certificate.complete || result.end == SearchEnd::NothingNeeded;
     for (const Certificate::Needed& needed : result.certificate.needed) {
-      kept.certificate.push_back({candidates_[needed.item], needed.trial.metric, needed.trial.damage,
-                                  needed.trial.stopped_early});
+      kept.certificate.push_back(
+          {candidates_[needed.item], needed.trial.metric, needed.trial.damage, needed.trial.stopped_early});
     }
     kept.evaluations = result.trials;
     kept.notes = result.notes;
@@ -412,11 +410,16 @@ class Diagnosis {
 
   static std::string end_text(SearchEnd end) {
     switch (end) {
-      case SearchEnd::Certified: return "certified";
-      case SearchEnd::NothingNeeded: return "nothing-needed";
-      case SearchEnd::Impossible: return "impossible";
-      case SearchEnd::Stopped: return "stopped";
-      case SearchEnd::Unstable: return "unstable";
+      case SearchEnd::Certified:
+        return "certified";
+      case SearchEnd::NothingNeeded:
+        return "nothing-needed";
+      case SearchEnd::Impossible:
+        return "impossible";
+      case SearchEnd::Stopped:
+        return "stopped";
+      case SearchEnd::Unstable:
+        return "unstable";
     }
     return "unstable";
   }
@@ -430,8 +433,10 @@ class Diagnosis {
     std::vector<double> rest(ranked.size() + 1, 0);
     for (std::size_t i = ranked.size(); i-- > 0;) rest[i] = rest[i + 1] + predicted_damage(ranked[i]);
     const double measured_all = noise_share(lockstep_.outputs);
-    const double scale = std::isfinite(rest[0]) && rest[0] > 0 && std::isfinite(measured_all) ? measured_all / rest[0] : 1;
-    for (std::size_t kept = 0; kept <= ranked.size(); kept = kept < 4 ? kept + 1 : kept + std::max<std::size_t>(1, kept / 3)) {
+    const double scale =
+        std::isfinite(rest[0]) && rest[0] > 0 && std::isfinite(measured_all) ? measured_all / rest[0] : 1;
+    for (std::size_t kept = 0; kept <= ranked.size();
+         kept = kept < 4 ? kept + 1 : kept + std::max<std::size_t>(1, kept / 3)) {
       CurvePoint point;
       point.kept = kept;
       point.predicted_sqnr_db = db_of(scale * rest[kept]);
@@ -439,7 +444,8 @@ class Diagnosis {
       if (kept == 0) point.measured_sqnr_db = db_of(measured_all);
       if (measure && report_.curve.size() < 12) {
         const std::vector<std::string> first(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(kept));
-        const TrialResult trial = run_trial(subject(), raised(first), reference_, weights_, nullptr, hard_first_, false);
+        const TrialResult trial =
+            run_trial(subject(), raised(first), reference_, weights_, nullptr, hard_first_, false);
         point.measured_sqnr_db = db_of(noise_share(trial.outputs));
       }
       report_.curve.push_back(point);
@@ -486,43 +492,36 @@ class Diagnosis {
     report_.typed = std::move(info);
   }
 
-  static std::int64_t weight_bytes(const Model& model) {
-    std::int64_t bytes = 0;
-    for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
-      for (const onnx::TensorProto& tensor : graph.initializer()) {
-        const Shape shape(tensor.dims().begin(), tensor.dims().end());
-        bytes += element_count(shape) * dtype_bits(static_cast<Dtype>(tensor.data_type())) / 8;
-      }
-    });
-    return bytes;
-  }
-
-  void verify_written() {
-    if (options_.output.empty()) return;
+  /// The claim. Without a folder to write to, the model that would have been written is measured.
+  void verify_typed_model() {
+    const bool written = !options_.output.empty();
+    // Nothing to claim: all low, or all high, was measured already.
+    if (!written && (!report_.kept || report_.kept->end == "impossible")) return;
     VerifyOptions verify_options;
     verify_options.float_model = options_.model;
-    verify_options.typed_model = report_.files.at("model");
     verify_options.measure = options_.measure;
-    const VerifyReport verified = verify(verify_options, {sinks_.progress, {}, {}, sinks_.interrupted});
+    if (written) verify_options.typed_model = report_.files.at("model");
+    const JobSinks quiet{sinks_.progress, {}, {}, sinks_.interrupted};
+    const VerifyReport verified = written ? verify(verify_options, quiet) : verify_model(typed_, verify_options, quiet);
     report_.final_figures = verified.figures;
   }
 
   void latency() {
     LatencyReport latency;
     latency.threads = static_cast<int>(subject().threads);
-    const bool integer = std::any_of(options_.precision.low.begin(), options_.precision.low.end(), [](Format format) {
-      return format == Format::Int8 || format == Format::UInt8;
-    });
+    const bool integer = std::any_of(options_.precision.low.begin(), options_.precision.low.end(),
+                                     [](Format format) { return format == Format::Int8 || format == Format::UInt8; });
     const Sample sample = subject().samples->at(0);
     latency.float_ms = median_latency_ms(subject().runtime, loaded_.original, sample, latency.threads);
     if (integer) {
       const TypedModel low = lower_typed(exported_model(), plan_, false);
       latency.low_ms = median_latency_ms(subject().runtime, low.model, sample, latency.threads);
-      latency.repaired_ms = median_latency_ms(subject().runtime, typed_, sample, latency.threads);
-      latency.note = options_.precision.target == "tensorrt"
-                         ? "the tensorrt placement quantizes inputs only, which ONNX Runtime's CPU kernels do not fuse: "
-                           "there it is slower than float; engines that fuse it are not"
-                         : "";
+      if (report_.kept) latency.repaired_ms = median_latency_ms(subject().runtime, typed_, sample, latency.threads);
+      latency.note =
+          options_.precision.target == "tensorrt"
+              ? "the tensorrt placement quantizes inputs only, which ONNX Runtime's CPU kernels do not fuse: "
+                "there it is slower than float; engines that fuse it are not"
+              : "";
     } else {
       latency.note = "ONNX Runtime's CPU kernels compute these formats in float32: their latency there says nothing";
     }
@@ -551,8 +550,8 @@ class Diagnosis {
   DiagnoseReport report_;
   Stopwatch watch_;
   Loaded loaded_;
-  Plan plan_;                                  // all low
-  std::vector<std::string> candidates_;        // layers a search may raise
+  Plan plan_;                            // all low
+  std::vector<std::string> candidates_;  // layers a search may raise
   Reference reference_;
   RoundedWeights weights_;
   std::map<std::string, LayerError> own_;
@@ -567,6 +566,8 @@ class Diagnosis {
 
 }  // namespace
 
-DiagnoseReport diagnose(const DiagnoseOptions& options, const JobSinks& sinks) { return Diagnosis(options, sinks).run(); }
+DiagnoseReport diagnose(const DiagnoseOptions& options, const JobSinks& sinks) {
+  return Diagnosis(options, sinks).run();
+}
 
 }  // namespace vernier

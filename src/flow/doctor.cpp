@@ -13,7 +13,8 @@ namespace vernier {
 
 DoctorResult doctor() {
   DoctorResult result;
-  result.text = fmt::format("vernier {} | onnx {}\nmachine    {}\n", VERNIER_VERSION, VERNIER_ONNX_VERSION, machine_text());
+  result.text =
+      fmt::format("vernier {} | onnx {}\nmachine    {}\n", VERNIER_VERSION, VERNIER_ONNX_VERSION, machine_text());
   const std::vector<std::string_view> targets = dispatch_targets();
   result.text += fmt::format("SIMD       {}\n", fmt::join(targets, ", "));
   try {

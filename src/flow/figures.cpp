@@ -26,7 +26,8 @@ RunFigures figures_of(const std::vector<std::string>& judged, const std::map<std
     figure.cosine = s.pooled.finite() && s.pooled.error_energy == 0 ? 1.0 : cosine(s.pooled);
     // One row a sample is a classifier; rows of boxes or pixels have no class.
     const bool classifier = s.rows == static_cast<std::int64_t>(s.samples) || name.find("logits") != std::string::npos;
-    if (classifier && s.rows > 0) figure.top1_agreement = static_cast<double>(s.rows_agreed) / static_cast<double>(s.rows);
+    if (classifier && s.rows > 0)
+      figure.top1_agreement = static_cast<double>(s.rows_agreed) / static_cast<double>(s.rows);
     figure.nonfinite = s.pooled.got_nan + s.pooled.got_inf;
     figure.reference_nonfinite = s.pooled.ref_nonfinite;
     figures.outputs.push_back(figure);
@@ -48,7 +49,8 @@ double damage_of_all(const std::map<std::string, OutputStats>& stats, const Requ
   if (requirement == nullptr) return noise_share(stats);
   double worst = 0;
   for (const auto& [name, s] : stats) {
-    if (const auto limit = requirement->limit_for(name)) worst = std::max(worst, damage_of(requirement->metric, *limit, s));
+    if (const auto limit = requirement->limit_for(name))
+      worst = std::max(worst, damage_of(requirement->metric, *limit, s));
   }
   return worst;
 }

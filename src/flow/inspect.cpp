@@ -19,15 +19,22 @@ std::string value_text(const InputInfo& info) {
 
 std::string attribute_text(const onnx::AttributeProto& attribute) {
   switch (attribute.type()) {
-    case onnx::AttributeProto::INT: return std::to_string(attribute.i());
-    case onnx::AttributeProto::FLOAT: return fmt::format("{}", attribute.f());
-    case onnx::AttributeProto::STRING: return fmt::format("\"{}\"", printable(attribute.s()));
-    case onnx::AttributeProto::INTS: return fmt::format("[{}]", fmt::join(attribute.ints(), ", "));
-    case onnx::AttributeProto::FLOATS: return fmt::format("[{}]", fmt::join(attribute.floats(), ", "));
+    case onnx::AttributeProto::INT:
+      return std::to_string(attribute.i());
+    case onnx::AttributeProto::FLOAT:
+      return fmt::format("{}", attribute.f());
+    case onnx::AttributeProto::STRING:
+      return fmt::format("\"{}\"", printable(attribute.s()));
+    case onnx::AttributeProto::INTS:
+      return fmt::format("[{}]", fmt::join(attribute.ints(), ", "));
+    case onnx::AttributeProto::FLOATS:
+      return fmt::format("[{}]", fmt::join(attribute.floats(), ", "));
     case onnx::AttributeProto::TENSOR:
       return fmt::format("tensor {}", shape_text(Shape(attribute.t().dims().begin(), attribute.t().dims().end())));
-    case onnx::AttributeProto::GRAPH: return fmt::format("graph of {} nodes", attribute.g().node_size());
-    default: return "...";
+    case onnx::AttributeProto::GRAPH:
+      return fmt::format("graph of {} nodes", attribute.g().node_size());
+    default:
+      return "...";
   }
 }
 
@@ -42,8 +49,8 @@ void list_layers(const onnx::GraphProto& graph, const std::map<std::string, cons
   for (const onnx::NodeProto& node : graph.node()) {
     const auto layer = layers.find(node.name());
     const char* role = layer == layers.end() ? "" : layer->second->follows ? "  (moves data)" : "  (layer)";
-    text += fmt::format("{}{} [{}]{}\n{}    {} -> {}\n", indent, printable(node.name()), printable(node.op_type()), role,
-                        indent, names_text(node.input()), names_text(node.output()));
+    text += fmt::format("{}{} [{}]{}\n{}    {} -> {}\n", indent, printable(node.name()), printable(node.op_type()),
+                        role, indent, names_text(node.input()), names_text(node.output()));
     for (const onnx::AttributeProto& attribute : node.attribute()) {
       if (attributes) {
         text += fmt::format("{}    {} = {}\n", indent, printable(attribute.name()), attribute_text(attribute));
@@ -56,8 +63,9 @@ void list_layers(const onnx::GraphProto& graph, const std::map<std::string, cons
 void list_weights(const Model& model, std::string& text) {
   for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
     for (const onnx::TensorProto& tensor : graph.initializer()) {
-      text += fmt::format("  {} [{}, {}]\n", printable(tensor.name()), dtype_name(static_cast<Dtype>(tensor.data_type())),
-                          shape_text(Shape(tensor.dims().begin(), tensor.dims().end())));
+      text +=
+          fmt::format("  {} [{}, {}]\n", printable(tensor.name()), dtype_name(static_cast<Dtype>(tensor.data_type())),
+                      shape_text(Shape(tensor.dims().begin(), tensor.dims().end())));
     }
   });
 }
@@ -101,16 +109,19 @@ std::string inspect_model(const InspectOptions& options) {
   const auto weighted = std::count_if(layers.begin(), layers.end(), [](const Layer& layer) { return layer.weighted; });
   const auto moving = std::count_if(layers.begin(), layers.end(), [](const Layer& layer) { return layer.follows; });
 
-  std::string text = fmt::format("{}\n  graph {} | opset {} | IR {} | {} nodes | {} initializers, {:.2f} MB\n",
-                                 options.model.string(), printable(model.proto.graph().name()), default_opset(model.proto),
-                                 model.proto.ir_version(), nodes, initializers, static_cast<double>(bytes) / 1e6);
+  std::string text =
+      fmt::format("{}\n  graph {} | opset {} | IR {} | {} nodes | {} initializers, {:.2f} MB\n", options.model.string(),
+                  printable(model.proto.graph().name()), default_opset(model.proto), model.proto.ir_version(), nodes,
+                  initializers, static_cast<double>(bytes) / 1e6);
   for (const onnx::OperatorSetIdProto& opset : model.proto.opset_import()) {
     if (!opset.domain().empty()) text += fmt::format("  domain {} {}\n", printable(opset.domain()), opset.version());
   }
   for (const InputInfo& input : model_inputs(model)) text += fmt::format("  input   {}\n", value_text(input));
   for (const InputInfo& output : model_outputs(model)) text += fmt::format("  output  {}\n", value_text(output));
-  text += fmt::format("  layers  {} on the float data path: {} weighted (Conv, ConvTranspose, Gemm, MatMul), {} that only "
-                      "move data\n", layers.size(), weighted, moving);
+  text += fmt::format(
+      "  layers  {} on the float data path: {} weighted (Conv, ConvTranspose, Gemm, MatMul), {} that only "
+      "move data\n",
+      layers.size(), weighted, moving);
   std::vector<std::pair<std::size_t, std::string>> ranked;
   for (const auto& [name, count] : operators) ranked.emplace_back(count, name);
   std::sort(ranked.rbegin(), ranked.rend());

@@ -77,9 +77,10 @@ void check_requirement(const Subject& subject, const std::optional<Requirement>&
   for (const Limit& limit : requirement->limits) {
     if (limit.output.empty()) continue;
     if (std::find(subject.judged.begin(), subject.judged.end(), limit.output) == subject.judged.end()) {
-      throw Error(ErrorKind::Usage, fmt::format("{}: '{}' is not a judged output", metric_option(requirement->metric),
-                                                printable(limit.output)),
-                  "judged are: " + list_some(subject.judged));
+      throw Error(
+          ErrorKind::Usage,
+          fmt::format("{}: '{}' is not a judged output", metric_option(requirement->metric), printable(limit.output)),
+          "judged are: " + list_some(subject.judged));
     }
   }
 }
@@ -159,6 +160,17 @@ RunFigures prove_prepared(const Loaded& loaded) {
   const auto after = outputs_of(subject.model);
   for (const std::string& name : subject.judged) stats[name].add_sample(0, before.at(name), after.at(name));
   return figures_of(subject.judged, stats, nullptr);
+}
+
+std::int64_t weight_bytes(const Model& model) {
+  std::int64_t bytes = 0;
+  for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
+    for (const onnx::TensorProto& tensor : graph.initializer()) {
+      const Shape shape(tensor.dims().begin(), tensor.dims().end());
+      bytes += element_count(shape) * dtype_bits(static_cast<Dtype>(tensor.data_type())) / 8;
+    }
+  });
+  return bytes;
 }
 
 std::string machine_text() {

@@ -1,5 +1,7 @@
-// Measures a typed file by what the file says: it is reloaded, simulated from its own Casts and Q/DQ, and compared with the
-// float model layer by layer in lock-step.
+// Measures a typed file by what the file says: it is reloaded, simulated from its own Casts and Q/DQ, and compared with
+// the float model layer by layer in lock-step.
+
+#include "flow/verify.h"
 
 #include <fmt/format.h>
 
@@ -61,8 +63,9 @@ Matches match_layers(const Subject& subject, const Model& simulated) {
   }
   std::map<std::string, const onnx::NodeProto*> nodes;
   for (const onnx::NodeProto& node : subject.model.proto.graph().node()) nodes[node.name()] = &node;
-  // Tensors of the same name first. A node of the same name may write another tensor in the file: our own lowering names
-  // low versions, and a Conv that absorbed its BatchNormalization writes the latter's output, which is matched already.
+  // Tensors of the same name first. A node of the same name may write another tensor in the file: our own lowering
+  // names low versions, and a Conv that absorbed its BatchNormalization writes the latter's output, which is matched
+  // already.
   std::set<std::string> taken;
   for (const auto& [name, node] : nodes) {
     for (const std::string& output : node->output()) {
@@ -77,6 +80,7 @@ Matches match_layers(const Subject& subject, const Model& simulated) {
   for (const Layer& layer : subject.layers) {
     if (layer.follows) continue;
     const std::size_t before = matches.pairs.size();
+    bool absorbed = false;
     const auto node = nodes.find(layer.name);
     const auto twin = by_name.find(layer.name);
     for (const std::string& output : layer.outputs) {
@@ -89,11 +93,19 @@ Matches match_layers(const Subject& subject, const Model& simulated) {
         if (node->second->output(i) != output || twin->second->output(i).empty()) continue;
         // A rounded output keeps the file's name behind the Round; the node itself writes the unrounded one.
         const std::string low = rounded_name(simulated, twin->second->output(i));
-        if (taken.insert(low).second) add(layer, output, low);
+        if (taken.insert(low).second) {
+          add(layer, output, low);
+        } else {
+          absorbed = true;
+        }
       }
     }
     if (matches.pairs.size() == before) {
-      matches.missing.push_back(layer.name + (layer.graph.empty() ? "" : " (inside a body)"));
+      const char* why = !layer.graph.empty()    ? "inside a body"
+                        : absorbed              ? "merged into the next layer, which is compared"
+                        : twin == by_name.end() ? "no node or tensor of this name in the typed file"
+                                                : "its node in the typed file has no such output";
+      matches.missing.push_back(fmt::format("{}: {}", layer.name, why));
     }
   }
   return matches;
@@ -102,10 +114,13 @@ Matches match_layers(const Subject& subject, const Model& simulated) {
 }  // namespace
 
 VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
+  return verify_model(read_model(options.typed_model), options, sinks);
+}
+
+VerifyReport verify_model(const Model& typed, const VerifyOptions& options, const JobSinks& sinks) {
   VerifyReport report;
   Stopwatch watch(report.phases);
   watch.phase("load");
-  const Model typed = read_model(options.typed_model);
   SimulatedFile simulated = simulate_typed(typed);
   Loaded loaded = load(options.float_model, {Format::Float32}, options.measure, sinks, default_opset(typed.proto));
   Subject& subject = loaded.subject;

@@ -4,6 +4,9 @@
 #include <onnx/checker.h>
 #include <onnx/shape_inference/implementation.h>
 
+#include <iostream>
+#include <sstream>
+
 #include "core/text.h"
 #include "vernier/error.h"
 
@@ -234,7 +237,25 @@ std::map<std::string, ValueType> infer_types(const Model& model) {
   return types;
 }
 
+namespace {
+
+/// ONNX's checker prints a line about removed experimental operators on standard output, which belongs to results.
+class SilentStdout {
+ public:
+  SilentStdout() : before_(std::cout.rdbuf(swallowed_.rdbuf())) {}
+  ~SilentStdout() { std::cout.rdbuf(before_); }
+  SilentStdout(const SilentStdout&) = delete;
+  SilentStdout& operator=(const SilentStdout&) = delete;
+
+ private:
+  std::ostringstream swallowed_;
+  std::streambuf* before_;
+};
+
+}  // namespace
+
 void check_written_model(const Model& model) {
+  const SilentStdout silent;
   try {
     onnx::checker::check_model(whole_proto(model), /*full_check=*/true);
   } catch (const Error&) {

@@ -45,10 +45,10 @@ struct Prepared {
 /// Errors: Input when a construct cannot be raised to the opset that a format needs, naming node, operator and opsets.
 Prepared prepare(const Model& model, const PrepareOptions& options, const Evaluator& evaluate);
 
-/// The lowest default opset, the model's own or above, in which `format` can be written: 13 for int8 and uint8 (a scale for
-/// each channel), 19 for float8, 21 for int4. bfloat16: 13, or the opset (at most 22) from which all the model's layers
-/// that ever take bfloat16 do; convolutions need 22. float16: 7; operators took it from the start, and the few that do
-/// not stay high. Cost: find_layers for bfloat16, else none.
+/// The lowest default opset, the model's own or above, in which `format` can be written: 13 for int8 and uint8 (a scale
+/// for each channel), 19 for float8, 21 for int4. bfloat16: 13, or the opset (at most 22) from which all the model's
+/// layers that ever take bfloat16 do; convolutions need 22. float16: 7; operators took it from the start, and the few
+/// that do not stay high. Cost: find_layers for bfloat16, else none.
 int opset_needed(const Model& model, Format format);
 
 }  // namespace vernier

@@ -93,6 +93,7 @@ std::optional<Format> exception_for(const std::string& layer, const PrecisionOpt
 void check_patterns(const std::vector<Layer>& layers, const PrecisionOptions& precision) {
   const std::vector<std::string> names = names_of(layers);
   for (const auto& [pattern, format] : precision.layer_precisions) {
+    if (pattern == "*") continue;  // all layers, even where there are none: no name to mistype
     const bool known = std::any_of(layers.begin(), layers.end(), [&](const Layer& layer) {
       return layer.name == pattern || wildcard_match(pattern, layer.name);
     });
@@ -237,7 +238,8 @@ std::string scheme_text(const PrecisionOptions& precision) {
                           format_name(format));
     }
   }
-  return fmt::format("{}; the rest in {}; target {}", text, format_name(precision.high), precision.target);
+  return fmt::format("{}{} in {}; target {}", text, text.empty() ? "everything" : "; the rest",
+                     format_name(precision.high), precision.target);
 }
 
 }  // namespace vernier

@@ -43,10 +43,16 @@ std::string figures_section(const DiagnoseReport& report, const TextOptions& opt
   runs.emplace_back("float32 as prepared", &report.reference);
   if (report.all_high) runs.emplace_back(fmt::format("all {}", format_name(report.high)), &*report.all_high);
   runs.emplace_back("all " + low_text(report), &report.all_low);
-  if (report.final_figures) runs.emplace_back("the written model", &*report.final_figures);
+  const char* const last = report.files.contains("model") ? "the written model" : "the repaired model";
+  if (report.final_figures) runs.emplace_back(last, &*report.final_figures);
   const std::string table = figures_table(runs, options.width);
   if (table.empty()) return {};
   return heading("Figures against the float32 model", options.color) + table;
+}
+
+/// Where rows that the printed table leaves out can be found.
+const char* all_of_them(const DiagnoseReport& report) {
+  return report.files.contains("report") ? "all of them in report.json" : "all of them with --top 0";
 }
 
 std::string ranking_section(const DiagnoseReport& report, const TextOptions& options) {
@@ -82,12 +88,12 @@ std::string ranking_section(const DiagnoseReport& report, const TextOptions& opt
   }
   std::string text = heading("Layers, most damaging first", options.color) + table.text(options.width);
   if (rows < report.layers.size()) {
-    text +=
-        fmt::format("  ... and {} (all of them in report.json)\n", plural(report.layers.size() - rows, "more layer"));
+    text += fmt::format("  ... and {} ({})\n", plural(report.layers.size() - rows, "more layer"), all_of_them(report));
   }
   text += wrap(
       "own: the layer's error on exact inputs; inherited: the error that arrives with its inputs; effect: the "
-      "output with only this layer low; share: of all layers' summed damage. " +
+      "output with only this layer low, over a few samples, the hardest among them; share: of all layers' summed "
+      "damage. " +
           event_legend(report.layers),
       options.width, "  ");
   return text;
@@ -130,6 +136,11 @@ std::string curve_section(const DiagnoseReport& report, const TextOptions& optio
   return text;
 }
 
+/// "1.04x"; many times the allowance needs no digits that nobody reads: "1e+04x".
+std::string factor_text(double factor) {
+  return factor < 1000 ? fmt::format("{:.2f}x", factor) : fmt::format("{:.3g}x", factor);
+}
+
 std::string certificate_table(const DiagnoseReport& report, const TextOptions& options) {
   const Metric metric = report.requirement ? report.requirement->metric : Metric::MinSqnrDb;
   const bool higher_is_better = metric != Metric::MaxAbsError && metric != Metric::MaxMse;
@@ -144,12 +155,11 @@ std::string certificate_table(const DiagnoseReport& report, const TextOptions& o
     // A test that was stopped early knows only that the result is at least this bad.
     const char* bound = !row.lower_bound ? "" : higher_is_better ? "<= " : ">= ";
     table.row({shown(row.layer), bound + metric_text(metric, row.metric),
-               std::isfinite(row.damage) ? fmt::format("{}{:.2f}x", row.lower_bound ? ">= " : "", row.damage)
-                                         : "not finite"});
+               std::isfinite(row.damage) ? (row.lower_bound ? ">= " : "") + factor_text(row.damage) : "not finite"});
   }
   std::string text = table.empty() ? std::string{} : table.text(options.width);
   if (rows < certificate.size()) {
-    text += fmt::format("  ... and {} (all of them in report.json)\n", plural(certificate.size() - rows, "more layer"));
+    text += fmt::format("  ... and {} ({})\n", plural(certificate.size() - rows, "more layer"), all_of_them(report));
   }
   return text;
 }
@@ -166,7 +176,7 @@ std::string kept_section(const DiagnoseReport& report, const TextOptions& option
       names += (i > 0 ? ", " : "") + shorten_middle(shown(kept.layers[i]), options.width - 4);
     }
     if (kept.layers.size() > most) {
-      names += fmt::format(" and {} more (all of them in report.json)", kept.layers.size() - most);
+      names += fmt::format(" and {} more ({})", kept.layers.size() - most, all_of_them(report));
     }
     text += wrap(names, options.width, "  ");
   }
@@ -196,9 +206,9 @@ std::string kept_section(const DiagnoseReport& report, const TextOptions& option
 std::string final_section(const DiagnoseReport& report, const TextOptions& options) {
   if (!report.final_figures) return {};
   const auto model = report.files.find("model");
-  std::string text =
-      fmt::format("verify of {}: {}", model == report.files.end() ? "the written model" : shown(model->second),
-                  figure_text(*report.final_figures, report.requirement));
+  std::string text = fmt::format("verify of {}: {}",
+                                 model == report.files.end() ? "the repaired model, not written" : shown(model->second),
+                                 figure_text(*report.final_figures, report.requirement));
   if (report.requirement) {
     text += fmt::format(", {} is {}", required_text(*report.final_figures, *report.requirement),
                         report.final_figures->passed == true ? "met" : "missed");

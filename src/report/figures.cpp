@@ -134,7 +134,7 @@ std::string figures_table(const std::vector<std::pair<std::string, const RunFigu
       }
       table.row({first, shown(figure.name), db_text(figure.sqnr_db),
                  fmt::format("{} (#{})", db_text(figure.worst_sqnr_db), figure.worst_sample),
-                 fmt::format("{:.3g}", figure.max_abs_error), cosine_text(figure.cosine),
+                 fmt::format("{:.3g}", figure.max_abs_error), figure.nonfinite > 0 ? "" : cosine_text(figure.cosine),
                  figure.top1_agreement ? percent_text(figure.top1_agreement) : "", lost});
       first.clear();
     }

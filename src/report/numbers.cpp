@@ -55,6 +55,7 @@ std::string db_text(std::optional<double> db) {
   if (!db) return "-";
   if (std::isnan(*db)) return "nan";
   if (std::isinf(*db)) return *db > 0 ? "exact" : "-inf";
+  if (std::abs(*db) < 0.05) return "0.0";  // never "-0.0"
   return fmt::format("{:.1f}", *db);
 }
 

@@ -48,15 +48,24 @@ std::string header_section(const VerifyReport& report, const TextOptions& option
   return text;
 }
 
+/// What the layers are ranked by: their own errors where those were measured, else the errors at their outputs.
+std::optional<double> LayerRow::*ranked_by(const VerifyReport& report) {
+  const bool own = std::any_of(report.layers.begin(), report.layers.end(),
+                               [](const LayerRow& row) { return row.own_sqnr_db.has_value(); });
+  return own ? &LayerRow::own_sqnr_db : &LayerRow::propagated_sqnr_db;
+}
+
 std::string worst_section(const VerifyReport& report, const TextOptions& options) {
+  const auto figure = ranked_by(report);
+  const bool own = figure == &LayerRow::own_sqnr_db;
   std::vector<const LayerRow*> ranked;
   for (const LayerRow& row : report.layers) {
-    // A layer that adds no error is not among the worst, however many there are.
-    if (row.own_sqnr_db && *row.own_sqnr_db != std::numeric_limits<double>::infinity()) ranked.push_back(&row);
+    // A layer without error is not among the worst, however many there are.
+    if (row.*figure && *(row.*figure) != std::numeric_limits<double>::infinity()) ranked.push_back(&row);
   }
   if (ranked.empty()) return {};
-  const auto badness = [](const LayerRow* row) {
-    return std::isnan(*row->own_sqnr_db) ? -std::numeric_limits<double>::infinity() : *row->own_sqnr_db;
+  const auto badness = [&](const LayerRow* row) {
+    return std::isnan(*(row->*figure)) ? -std::numeric_limits<double>::infinity() : *(row->*figure);
   };
   std::stable_sort(ranked.begin(), ranked.end(),
                    [&](const LayerRow* a, const LayerRow* b) { return badness(a) < badness(b); });
@@ -66,33 +75,37 @@ std::string worst_section(const VerifyReport& report, const TextOptions& options
   table.flexible_column("layer");
   table.flexible_column("operator");
   table.column("format", Align::Left);
-  table.column("own dB", Align::Right);
-  table.column("inherited dB", Align::Right, "inher.");
-  table.column("both dB", Align::Right);
+  if (own) {
+    table.column("own dB", Align::Right);
+    table.column("inherited dB", Align::Right, "inher.");
+  }
+  table.column(own ? "both dB" : "SQNR dB", Align::Right);
   events.add_headings(table);
   const std::size_t rows = options.top == 0 ? ranked.size() : std::min(options.top, ranked.size());
   for (std::size_t i = 0; i < rows; ++i) {
     const LayerRow& row = *ranked[i];
     std::vector<std::string> cells{std::to_string(i + 1),
                                    shown(row.name) + (row.graph.empty() ? "" : " in " + shown(row.graph)),
-                                   shorten_middle(shown(row.op_type), 18),
-                                   std::string(format_name(row.format)),
-                                   db_text(row.own_sqnr_db),
-                                   db_text(row.inherited_sqnr_db),
-                                   db_text(row.propagated_sqnr_db)};
+                                   shorten_middle(shown(row.op_type), 18), std::string(format_name(row.format))};
+    if (own) {
+      cells.push_back(db_text(row.own_sqnr_db));
+      cells.push_back(db_text(row.inherited_sqnr_db));
+    }
+    cells.push_back(db_text(row.propagated_sqnr_db));
     events.add_cells(row, cells);
     table.row(std::move(cells));
   }
-  std::string text = heading("Layers, largest own error first", options.color) + table.text(options.width);
+  std::string text =
+      heading(own ? "Layers, largest own error first" : "Layers, largest error at their outputs first", options.color) +
+      table.text(options.width);
   if (rows < ranked.size()) {
     text += fmt::format("  ... and {} (all of them with --json)\n", plural(ranked.size() - rows, "more layer"));
   }
-  return text +
-         wrap(
-             "own: the layer's error on exact inputs; inherited: the error that arrives with its inputs; both: at "
-             "its output. " +
-                 event_legend(report.layers),
-             options.width, "  ");
+  const char* const legend =
+      own ? "own: the layer's error on exact inputs; inherited: the error that arrives with its inputs; both: at its "
+            "output. "
+          : "SQNR: at the layer's output, its own error and what arrives with its inputs together. ";
+  return text + wrap(legend + event_legend(report.layers), options.width, "  ");
 }
 
 std::string compared_section(const VerifyReport& report, const TextOptions& options) {

@@ -80,7 +80,8 @@ void learn(Learned& learned, const Passing& best, std::size_t item, const Trial&
 }
 
 double increment_of(const std::vector<std::pair<double, std::size_t>>& increments, std::size_t item) {
-  return std::find_if(increments.begin(), increments.end(), [&](const auto& pair) { return pair.second == item; })->first;
+  return std::find_if(increments.begin(), increments.end(), [&](const auto& pair) { return pair.second == item; })
+      ->first;
 }
 
 /// Shrinks the ranked prefix until one test passes and the next shorter one fails.
@@ -299,11 +300,12 @@ MinimalResult search_minimal(const std::vector<SearchItem>& items, const Oracle&
 
   const Ranking ranking = rank(items);
   if (ranking.mandatory > 0)
-    result.notes.push_back(
-        fmt::format("{} items have an infinite predicted effect (values that are not finite): kept from the start", ranking.mandatory));
+    result.notes.push_back(fmt::format(
+        "{} are expected to give values that are not finite, and were kept from the start", ranking.mandatory));
   Passing best = guess(ranking, log, result);
   std::vector<SearchItem> known = items;
-  for (std::size_t before = best.kept.size() + 1; options.estimate && passes(best.trial) && best.kept.size() < before;) {
+  for (std::size_t before = best.kept.size() + 1;
+       options.estimate && passes(best.trial) && best.kept.size() < before;) {
     before = best.kept.size();
     best = refine(known, best, log, options);
   }

@@ -28,7 +28,8 @@ struct Trial {
   std::string why = {};
 };
 
-/// Judges "these items high, all others low" on the full sample set.
+/// Judges "these items high, all others low" on the full sample set. Error{Interrupted} ends the search with the best
+/// set so far; other exceptions pass through.
 using Oracle = std::function<Trial(const KeptSet&)>;
 
 }  // namespace vernier

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <iterator>
 
+#include "vernier/error.h"
+
 namespace vernier {
 
 bool has_exact_damage(const Trial& trial) { return std::isfinite(trial.damage) && !trial.stopped_early; }
@@ -39,8 +41,16 @@ std::optional<Trial> TrialLog::call(const KeptSet& kept) {
   const bool spent = options_.max_trials != 0 && calls_ >= options_.max_trials;
   stopped_ = stopped_ || spent || (options_.stop && options_.stop());
   if (stopped_) return std::nullopt;
+  Trial trial;
+  try {
+    trial = oracle_(kept);
+  } catch (const Error& error) {
+    // Cut off in the middle: no answer, least of all a failure that a certificate could rest on.
+    if (error.kind() != ErrorKind::Interrupted) throw;
+    stopped_ = true;
+    return std::nullopt;
+  }
   ++calls_;
-  Trial trial = oracle_(kept);
   if (options_.on_trial) options_.on_trial(kept, trial);
   return trial;
 }

@@ -1,9 +1,9 @@
 // simulate_cli TYPED IN OUT [TENSOR ...]
 //
-// Simulates a typed file from what it says, runs the simulated graph once without optimizations on one thread, and writes
-// its outputs and the tensors named. IN and OUT are GraphProto messages whose initializers are the tensors. Prints the
-// layers' formats and notes as JSON. The tests in this folder compare them with what ONNX Runtime makes
-// of the file itself.
+// Simulates a typed file from what it says, runs the simulated graph once without optimizations on one thread, and
+// writes its outputs and the tensors named. IN and OUT are GraphProto messages whose initializers are the tensors.
+// Prints the layers' formats and notes as JSON. The tests in this folder compare them with what ONNX Runtime makes of
+// the file itself.
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>

@@ -12,10 +12,10 @@
 namespace vernier {
 
 struct Recorder {
-  std::vector<ErrorStats> errors;    // Compare
-  std::vector<RangeStats> ranges;    // Observe
-  std::vector<RoundEvents> events;   // Round with a slot
-  std::vector<Shape> shapes;         // Compare and Observe: shape last seen, by slot of `errors` or `ranges`
+  std::vector<ErrorStats> errors;   // Compare
+  std::vector<RangeStats> ranges;   // Observe
+  std::vector<RoundEvents> events;  // Round with a slot
+  std::vector<Shape> shapes;        // Compare and Observe: shape last seen, by slot of `errors` or `ranges`
   /// Inject: an operator whose slot is here puts this tensor in the place of its input; all others pass theirs through.
   std::map<std::int64_t, Tensor> injections;
 

@@ -1,6 +1,7 @@
 #include "engine/ort/session.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <onnxruntime_session_options_config_keys.h>
 
 #include <algorithm>
@@ -97,13 +98,16 @@ Session::Session(std::shared_ptr<const Runtime> runtime, const Model& model, con
   OrtSessionOptions* raw_options = nullptr;
   runtime->check(api.CreateSessionOptions(&raw_options));
   const OwnedOptions owned(api, raw_options);
-  runtime->check(api.SetSessionGraphOptimizationLevel(raw_options, options.optimize ? ORT_ENABLE_ALL : ORT_DISABLE_ALL));
+  runtime->check(
+      api.SetSessionGraphOptimizationLevel(raw_options, options.optimize ? ORT_ENABLE_ALL : ORT_DISABLE_ALL));
   runtime->check(api.SetIntraOpNumThreads(raw_options, options.threads));
   runtime->check(api.SetInterOpNumThreads(raw_options, 1));
   runtime->check(api.SetSessionExecutionMode(raw_options, ORT_SEQUENTIAL));
   runtime->check(api.SetSessionLogSeverityLevel(raw_options, ORT_LOGGING_LEVEL_FATAL));
   if (!options.integer_kernels) {
     runtime->check(api.AddSessionConfigEntry(raw_options, kOrtSessionOptionsDisableQuantQDQ, "1"));
+    // A planned block would come on top of the chunks that the first runs, which nothing was planned for, leave behind.
+    runtime->check(api.DisableMemPattern(raw_options));
   }
   // Spinning threads steal the core from the samples that run beside this one.
   runtime->check(api.AddSessionConfigEntry(raw_options, kOrtSessionOptionsConfigAllowIntraOpSpinning,
@@ -132,8 +136,12 @@ Session::Session(std::shared_ptr<const Runtime> runtime, const Model& model, con
     state_->weight_values.push_back(value_of(*runtime, state_->memory.get(), kept->second));
     names.push_back(kept->first.c_str());
     values.push_back(state_->weight_values.back().get());
+    // Read in place only where no optimizer rewrites weights: it may transpose one and keep its name, and the runtime
+    // would then read the untransposed bytes. With optimizations it copies each weight once a session.
+    if (!options.optimize) runtime->check(api.AddInitializer(raw_options, names.back(), values.back()));
   }
-  if (!names.empty()) runtime->check(api.AddExternalInitializers(raw_options, names.data(), values.data(), names.size()));
+  if (!names.empty())
+    runtime->check(api.AddExternalInitializers(raw_options, names.data(), values.data(), names.size()));
 
   const std::string bytes = proto.SerializeAsString();
   OrtSession* raw = nullptr;
@@ -144,6 +152,8 @@ Session::Session(std::shared_ptr<const Runtime> runtime, const Model& model, con
                 error.hint());
   }
   state_->session = OwnedSession(api, raw);
+  // Optimizing leaves several times the weights in freed blocks, which the C library would keep.
+  ::malloc_trim(0);
 }
 
 Session::~Session() = default;

@@ -1,4 +1,5 @@
-// A model ready to run on ONNX Runtime. Weights are shared with the Model, never copied into the session's message.
+// A model ready to run on ONNX Runtime. Weights are handed over beside the session's message, never inside it. Without
+// optimizations the runtime reads them where they lie; with them it takes a copy for each session (measured: 1.31.1).
 #pragma once
 
 #include <memory>
@@ -32,9 +33,9 @@ class Session {
   const std::vector<std::string>& input_names() const noexcept;
   const std::vector<std::string>& output_names() const noexcept;
 
-  /// Runs one sample: `inputs` must hold every graph input by name (more are ignored). Outputs in graph order; they share
-  /// the runtime's memory until they are dropped. `recorder` receives what our operators see. Safe from several threads.
-  /// Errors: Input when an input is missing; Backend with the runtime's text.
+  /// Runs one sample: `inputs` must hold every graph input by name (more are ignored). Outputs in graph order; they
+  /// share the runtime's memory until they are dropped. `recorder` receives what our operators see. Safe from several
+  /// threads. Errors: Input when an input is missing; Backend with the runtime's text.
   std::vector<Tensor> run(const Sample& inputs, Recorder* recorder = nullptr) const;
 
  private:

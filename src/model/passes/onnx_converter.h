@@ -1,5 +1,5 @@
-// ONNX's own version converter behind a small door: its header defines every adapter inline and takes minutes to compile
-// with optimization, so one file includes it, and is built without.
+// ONNX's own version converter behind a small door: its header defines every adapter inline and takes minutes to
+// compile with optimization, so one file includes it, and is built without.
 #pragma once
 
 #include <onnx/onnx_pb.h>

@@ -113,8 +113,8 @@ void refuse_unsound(const onnx::NodeProto& node, const Types& types, int from, i
   if (!last) cannot_raise(node, from, to, "its axis is not the last one, and its meaning changed in opset 13");
 }
 
-onnx::GraphProto convert(const OnnxConverter& converter,
-                         const onnx::ModelProto& alone, const onnx::NodeProto& node, int from, int to) {
+onnx::GraphProto convert(const OnnxConverter& converter, const onnx::ModelProto& alone, const onnx::NodeProto& node,
+                         int from, int to) {
   try {
     onnx::ModelProto raised = converter.convert(alone, from, to);
     raised.set_ir_version(ir_version_of_opset(to));

@@ -7,7 +7,7 @@
 namespace vernier {
 namespace {
 
-TEST(NpySource, YieldsViewsThatOutliveTheSource) {
+TEST(NpySource, YieldsSamplesThatOutliveTheSource) {
   const TempFolder folder;
   write_file(folder / "a.npy", npy_of({3, 1, 2}, counting(6)));
   auto source = open_samples(from(folder / "a.npy"), {float_input("x", {1, 2})});
@@ -16,8 +16,8 @@ TEST(NpySource, YieldsViewsThatOutliveTheSource) {
   EXPECT_NE(source->description().find("a.npy, 3 samples"), std::string::npos);
   const Sample last = source->at(2);
   const Sample first = source->at(0);
-  EXPECT_EQ(last.at("x").bytes().data() - first.at("x").bytes().data(), 16);  // into the map, not copies
   source.reset();
+  EXPECT_EQ(first.at("x").floats()[1], 1.0F);
   EXPECT_EQ(last.at("x").floats()[1], 5.0F);
   EXPECT_EQ(last.at("x").shape(), (Shape{1, 2}));
 }

@@ -15,6 +15,8 @@ TEST(DbText, HasAWordForEachEdge) {
   EXPECT_EQ(db_text(-kInf), "-inf");
   EXPECT_EQ(db_text(std::numeric_limits<double>::quiet_NaN()), "nan");
   EXPECT_EQ(db_text({}), "-");
+  EXPECT_EQ(db_text(-0.01), "0.0");
+  EXPECT_EQ(db_text(-0.06), "-0.1");
 }
 
 TEST(MetricText, NeverRoundsAcrossTheLimit) {

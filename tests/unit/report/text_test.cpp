@@ -45,6 +45,18 @@ TEST(DiagnoseText, SurvivesHostileNames) { expect_golden("diagnose_hostile.txt",
 
 TEST(VerifyText, TellsOfAMissedRequirement) { expect_golden("verify.txt", report_to_text(verified(), {})); }
 
+TEST(VerifyText, RanksByTheErrorAtTheOutputsWhenOwnErrorsWereNotMeasured) {
+  VerifyReport report = verified();
+  for (LayerRow& row : report.layers) {
+    row.own_sqnr_db.reset();
+    row.inherited_sqnr_db.reset();
+  }
+  const std::string text = report_to_text(report, {});
+  EXPECT_NE(text.find("Layers, largest error at their outputs first"), std::string::npos);
+  EXPECT_NE(text.find("Conv_110"), std::string::npos);
+  EXPECT_EQ(text.find("own dB"), std::string::npos);
+}
+
 TEST(Text, FitsTheWidth) {
   for (const std::size_t width : {80U, 100U, 140U}) {
     const TextOptions options{width, 15, false};
@@ -107,6 +119,12 @@ TEST(DiagnoseText, ClaimsNoFigureThatWasNotMeasured) {
   EXPECT_NE(text.find("met in simulation"), std::string::npos);
   EXPECT_EQ(text.find("verify of"), std::string::npos);
   EXPECT_NE(text.find("give -o FOLDER"), std::string::npos);
+}
+
+TEST(DiagnoseText, WritesHugeFactorsOfTheAllowanceShort) {
+  DiagnoseReport report = requirement_met();
+  report.kept->certificate[0].damage = 1.5371e45;
+  EXPECT_NE(report_to_text(report, {}).find(" 1.54e+45x\n"), std::string::npos);
 }
 
 TEST(DiagnoseText, SaysThatAnUnstableSetIsNotProven) {

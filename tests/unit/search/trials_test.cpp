@@ -5,6 +5,8 @@
 #include <array>
 #include <limits>
 
+#include "vernier/error.h"
+
 namespace vernier {
 namespace {
 
@@ -42,6 +44,20 @@ TEST(TrialLog, StillRemembersWhenTheBudgetIsSpent) {
   EXPECT_EQ(log.ask({2}), nullptr);
   EXPECT_TRUE(log.stopped());
   EXPECT_NE(log.ask({1}), nullptr);
+}
+
+TEST(TrialLog, TakesAnInterruptedTestForNoAnswer) {
+  const Oracle oracle = [](const KeptSet& kept) {
+    if (kept.size() == 2) throw Error(ErrorKind::Interrupted, "interrupted");
+    return Trial{.verdict = Verdict::Good};
+  };
+  const MinimalOptions options;
+  TrialLog log(oracle, options);
+  ASSERT_NE(log.ask({1}), nullptr);
+  EXPECT_EQ(log.ask({1, 2}), nullptr);
+  EXPECT_TRUE(log.stopped());
+  EXPECT_EQ(log.calls(), 1U);
+  EXPECT_EQ(log.recorded({1, 2}), nullptr) << "it would count as failed";
 }
 
 TEST(TrialLog, NoticesAFailingSetThatHoldsAPassingOne) {

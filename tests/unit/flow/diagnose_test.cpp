@@ -1,0 +1,256 @@
+// The main job on networks of a few layers.
+#include <cmath>
+
+#include "flow_files.h"
+#include "plan/plan.h"
+
+namespace vernier::testing {
+namespace {
+
+using Names = std::vector<std::string>;
+
+TEST(Diagnose, WithoutARequirementGivesACurveAndSearchesNothing) {
+  const NetFiles files;
+  const DiagnoseReport report = diagnose(files.diagnose_options({Format::Int8}));
+  EXPECT_FALSE(report.kept.has_value());
+  EXPECT_FALSE(report.all_low.passed.has_value());
+  ASSERT_EQ(report.curve.size(), 5U) << "none, 1, 2, 3 and all 4 layers kept";
+  for (std::size_t i = 0; i < report.curve.size(); ++i) EXPECT_EQ(report.curve[i].kept, i);
+  EXPECT_EQ(report.curve[0].measured_sqnr_db.value(), report.all_low.outputs.front().sqnr_db);
+  EXPECT_GT(report.curve[2].measured_sqnr_db.value(), report.curve[0].measured_sqnr_db.value());
+  EXPECT_EQ(report.curve[4].measured_sqnr_db.value(), std::numeric_limits<double>::infinity()) << "nothing is low";
+  ASSERT_EQ(report.layers.size(), 4U);
+  for (std::size_t i = 1; i < report.layers.size(); ++i) {
+    EXPECT_GE(report.layers[i].effect_db.value(), report.layers[i - 1].effect_db.value()) << "most damaging first";
+  }
+  double shares = 0;
+  for (const LayerRow& row : report.layers) shares += row.share.value();
+  EXPECT_NEAR(shares, 1, 1e-12);
+  EXPECT_TRUE(std::filesystem::exists(files / "out" / "model.onnx"));
+  EXPECT_TRUE(std::filesystem::exists(files / "out" / "report.json"));
+}
+
+TEST(Diagnose, NeedsNothingWhenAllLowMeetsTheRequirement) {
+  const NetFiles files;
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  options.measure.requirement = at_least_db(10);
+  const DiagnoseReport report = diagnose(options);
+  EXPECT_EQ(report.kept.value().end, "nothing-needed");
+  EXPECT_TRUE(report.kept->layers.empty());
+  EXPECT_TRUE(report.kept->certified);
+  EXPECT_EQ(report.kept->evaluations, 2U) << "the two ends";
+  EXPECT_TRUE(report.final_figures.value().passed.value());
+  EXPECT_TRUE(report.curve.empty());
+}
+
+TEST(Diagnose, MeetsARequirementWithACertifiedKeptSet) {
+  const NetFiles files;
+  const double all_low = diagnose(files.diagnose_options({Format::Int8})).all_low.outputs.front().sqnr_db;
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  options.measure.requirement = at_least_db(all_low + 3);
+  const DiagnoseReport report = diagnose(options);
+  EXPECT_FALSE(report.all_low.passed.value());
+  EXPECT_EQ(report.kept.value().end, "certified");
+  EXPECT_TRUE(report.kept->certified);
+  ASSERT_FALSE(report.kept->layers.empty());
+  EXPECT_LT(report.kept->layers.size(), 4U);
+  ASSERT_EQ(report.kept->certificate.size(), report.kept->layers.size());
+  for (const CertificateRow& row : report.kept->certificate) EXPECT_GT(row.damage, 1) << row.layer;
+  EXPECT_TRUE(report.final_figures.value().passed.value()) << "measured on the written file";
+  std::int64_t kept_macs = 0;
+  for (const LayerRow& row : report.layers) kept_macs += row.kept ? row.macs : 0;
+  EXPECT_EQ(report.kept->kept_macs, kept_macs);
+  EXPECT_EQ(report.kept->total_macs, 64 * (8 * 27 + 2 * 8 * 72) + 40) << "64 places of 8 channels, and 8 x 5";
+}
+
+TEST(Diagnose, SaysWhenEvenAllHighMissesTheRequirement) {
+  const NetFiles files;
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  options.precision.high = Format::Float16;
+  options.measure.requirement = at_least_db(120);  // float16 keeps some 11 bits, 66 dB
+  const DiagnoseReport report = diagnose(options);
+  EXPECT_EQ(report.kept.value().end, "impossible");
+  EXPECT_FALSE(report.kept->certified);
+  EXPECT_FALSE(report.all_high.value().passed.value());
+  EXPECT_FALSE(report.final_figures.value().passed.value());
+}
+
+TEST(Diagnose, FallsBackToFloat16WhereThatIsTheHighSide) {
+  const NetFiles files;
+  const double all_low = diagnose(files.diagnose_options({Format::Int8})).all_low.outputs.front().sqnr_db;
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  options.precision.high = Format::Float16;
+  options.measure.requirement = at_least_db(all_low + 3);
+  const DiagnoseReport report = diagnose(options);
+  ASSERT_EQ(report.kept.value().end, "certified");
+  const Plan plan = plan_from_json(bytes_of(files / "out" / "plan.json"), "plan.json");
+  EXPECT_EQ(plan.high, Format::Float16);
+  for (const PlannedLayer& layer : plan.layers) {
+    const bool kept =
+        std::find(report.kept->layers.begin(), report.kept->layers.end(), layer.name) != report.kept->layers.end();
+    const bool weighted = layer.name.starts_with("conv") || layer.name == "gemm";
+    EXPECT_EQ(layer.format, weighted && !kept ? Format::Int8 : Format::Float16) << layer.name;
+  }
+  EXPECT_TRUE(report.all_high.value().passed.value());
+  EXPECT_TRUE(report.final_figures.value().passed.value());
+}
+
+TEST(Diagnose, InterruptedKeepsItsRecord) {
+  for (const std::string at : {"reference", "own error", "lock-step comparison", "effect on the output"}) {
+    const NetFiles files;
+    bool interrupted = false;
+    JobSinks sinks;
+    sinks.progress = [&](const std::string& phase, std::size_t, std::size_t) {
+      interrupted = interrupted || phase == at;
+    };
+    sinks.interrupted = [&] { return interrupted; };
+    DiagnoseOptions options = files.diagnose_options({Format::Int8});
+    options.measure.requirement = at_least_db(40);
+    EXPECT_EQ(error_of([&] { diagnose(options, sinks); }).kind(), ErrorKind::Interrupted) << at;
+    ASSERT_TRUE(std::filesystem::exists(files / "out" / "report.json")) << at;
+    const DiagnoseReport report = diagnose_report_from_json(bytes_of(files / "out" / "report.json"), "report.json");
+    EXPECT_FALSE(report.kept.has_value()) << at;
+    ASSERT_FALSE(report.warnings.empty()) << at;
+    EXPECT_EQ(report.warnings.back(), "interrupted: what was not measured is absent");
+    EXPECT_EQ(report.layers.empty(), false);
+    EXPECT_EQ(report.layers.front().own_sqnr_db.has_value(),
+              at == "lock-step comparison" || at == "effect on the output")
+        << at;
+  }
+}
+
+TEST(Diagnose, InterruptedSearchStillWritesAModelThatPasses) {
+  const NetFiles files;
+  const double all_low = diagnose(files.diagnose_options({Format::Int8})).all_low.outputs.front().sqnr_db;
+  for (const std::string phase : {"search", "trial"}) {
+    std::filesystem::remove_all(files / "out");
+    bool interrupted = false;
+    JobSinks sinks;
+    sinks.progress = [&](const std::string& now, std::size_t done, std::size_t) {
+      interrupted = interrupted || (now == phase && done >= 2);
+    };
+    sinks.interrupted = [&] { return interrupted; };
+    DiagnoseOptions options = files.diagnose_options({Format::Int8});
+    options.measure.requirement = at_least_db(all_low + 3);
+    const DiagnoseReport report = diagnose(options, sinks);
+    EXPECT_EQ(report.kept.value().end, "stopped") << phase;
+    EXPECT_FALSE(report.kept->certified) << "an interrupted test proves nothing";
+    EXPECT_TRUE(std::filesystem::exists(files / "out" / "model.onnx"));
+    EXPECT_TRUE(std::filesystem::exists(files / "out" / "report.json"));
+    const VerifyReport verified = [&] {
+      VerifyOptions verify_options = files.verify_options(files / "out" / "model.onnx");
+      verify_options.measure.requirement = options.measure.requirement;
+      return verify(verify_options);
+    }();
+    EXPECT_TRUE(verified.figures.passed.value()) << phase;
+  }
+}
+
+TEST(Diagnose, KeepsALayerThatTheUserFixedOutOfTheSearch) {
+  const NetFiles files;
+  for (const std::string constraints : {"obey", "prefer"}) {
+    DiagnoseOptions options = files.diagnose_options({Format::Int8});
+    options.precision.layer_precisions = {{"conv*", Format::Int8}, {"conv2", Format::Float32}};
+    options.precision.constraints = constraints;
+    const DiagnoseReport report = diagnose(options);
+    const Plan plan = plan_from_json(bytes_of(files / "out" / "plan.json"), "plan.json");
+    EXPECT_EQ(plan.format_of("conv1"), Format::Int8);
+    EXPECT_EQ(plan.format_of("conv2"), Format::Float32) << "later ones win";
+    EXPECT_TRUE(report.warnings.empty());
+    for (const LayerRow& row : report.layers) EXPECT_NE(row.name, "conv2");
+    EXPECT_FALSE(row_named(report.layers, "conv1").share.has_value()) << "no candidate: the user decided";
+  }
+}
+
+TEST(Diagnose, ObeyRefusesWhatALayerCannotTakeAndPreferWarns) {
+  const NetFiles files;
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  options.precision.layer_precisions = {{"relu1", Format::Int8}};
+  options.precision.constraints = "obey";
+  const Error error = error_of([&] { diagnose(options); });
+  EXPECT_EQ(error.kind(), ErrorKind::Usage);
+  EXPECT_EQ(std::string(error.what()), "layer 'relu1' cannot run in int8: Relu is not an operator of the scheme");
+  options.precision.constraints = "prefer";
+  const DiagnoseReport report = diagnose(options);
+  ASSERT_EQ(report.warnings.size(), 1U);
+  EXPECT_EQ(report.warnings.front(), "layer 'relu1' runs in float32, not int8: Relu is not an operator of the scheme");
+}
+
+TEST(Diagnose, NoneIgnoresLayerPrecisionsAndListsThem) {
+  const NetFiles files;
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  options.precision.layer_precisions = {{"conv2", Format::Float32}};
+  options.precision.constraints = "none";
+  const DiagnoseReport report = diagnose(options);
+  EXPECT_EQ(row_named(report.layers, "conv2").format, Format::Int8);
+  ASSERT_EQ(report.warnings.size(), 1U);
+  EXPECT_EQ(report.warnings.front(), "--layer-precisions conv2:float32 is ignored (--precision-constraints none)");
+}
+
+TEST(Diagnose, OffersTheNearestNameForAnUnknownLayer) {
+  const NetFiles files;
+  for (const std::string constraints : {"obey", "prefer"}) {
+    DiagnoseOptions options = files.diagnose_options({Format::Int8});
+    options.precision.layer_precisions = {{"conv22", Format::Float32}};
+    options.precision.constraints = constraints;
+    const Error error = error_of([&] { diagnose(options); });
+    EXPECT_EQ(error.kind(), ErrorKind::Usage);
+    EXPECT_EQ(std::string(error.what()), "--layer-precisions: no layer is named 'conv22'");
+    EXPECT_NE(error.hint().find("conv2"), std::string::npos) << error.hint();
+  }
+}
+
+TEST(Diagnose, CalibratesOnOtherSamplesWhenAsked) {
+  const NetFiles files;
+  write_npy(files / "other.npy", bell_samples("x", kConvNetInput, 3, 10.0F), "x");
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  const DiagnoseReport same = diagnose(options);
+  EXPECT_TRUE(same.calibrated_on_evaluation_samples);
+  const Plan own = plan_from_json(bytes_of(files / "out" / "plan.json"), "plan.json");
+  options.measure.calibration_data = SourceOptions{};
+  options.measure.calibration_data->location = (files / "other.npy").string();
+  const DiagnoseReport report = diagnose(options);
+  EXPECT_FALSE(report.calibrated_on_evaluation_samples);
+  EXPECT_EQ(report.samples, 8U);
+  const Plan plan = plan_from_json(bytes_of(files / "out" / "plan.json"), "plan.json");
+  // The scale of the input is the largest absolute value of the calibration samples over 127.
+  const auto absmax = [](const Samples& samples) {
+    float largest = 0;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      for (const float value : samples.at(i).at("x").floats()) largest = std::max(largest, std::abs(value));
+    }
+    return largest;
+  };
+  EXPECT_EQ(own.tensors.at("x").scale.front(), absmax(bell_samples("x", kConvNetInput, 8)) / 127);
+  EXPECT_EQ(plan.tensors.at("x").scale.front(), absmax(bell_samples("x", kConvNetInput, 3, 10.0F)) / 127);
+  EXPECT_LT(report.all_low.outputs.front().sqnr_db, same.all_low.outputs.front().sqnr_db) << "a range far too wide";
+}
+
+TEST(Diagnose, DoesNotDependOnThreads) {
+  const NetFiles files;
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  const double all_low = diagnose(options).all_low.outputs.front().sqnr_db;
+  options.measure.requirement = at_least_db(all_low + 3);
+  const auto run = [&](std::size_t threads) {
+    options.measure.threads = threads;
+    DiagnoseReport report = diagnose(options);
+    report.phases.clear();
+    return std::pair{report_to_json(report), bytes_of(files / "out" / "model.onnx")};
+  };
+  const auto one = run(1);
+  const auto three = run(3);
+  EXPECT_EQ(one.first, three.first);
+  EXPECT_EQ(one.second, three.second);
+}
+
+TEST(Diagnose, RefusesNoPrecisionAndModelsWithoutSuchLayers) {
+  const NetFiles files;
+  EXPECT_EQ(error_of([&] { diagnose(files.diagnose_options({})); }).kind(), ErrorKind::Usage);
+  const NetFiles relu(network("g (float[1,4] x) => (float[1,4] y) { y = Relu(x) }"), {1, 4});
+  const Error error = error_of([&] { diagnose(relu.diagnose_options({Format::Int8})); });
+  EXPECT_EQ(error.kind(), ErrorKind::Input);
+  EXPECT_NE(std::string(error.what()).find("no layer can run in the formats asked"), std::string::npos) << error.what();
+}
+
+}  // namespace
+}  // namespace vernier::testing
