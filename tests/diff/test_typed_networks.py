@@ -1,7 +1,11 @@
-"""Typed models of real networks. INT8: ONNX Runtime, with optimizations off and on one thread, makes of the written file what
-simulation makes of it, bit for bit or off by whole quantization steps that a different order of summation explains; and
-the plan-driven simulation, the file-driven one and ONNX Runtime agree on the figure within 0.1 dB. BF16 and FP8, which no
-CPU provider runs: the ONNX checker, and plan-driven against file-driven simulation.
+"""Typed models of real networks.
+
+INT8: ONNX Runtime, with optimizations off, makes of the written file what simulation makes of it, bit for bit or off by whole
+quantization steps. The figures of the plan-driven and the file-driven simulation, and of ONNX Runtime with the optimizations
+that the program uses too, agree within 0.1 dB. Optimized and plain runs of one file are not compared: fusions move the last
+bits, steps flip, and of few samples that is up to 0.6 dB (measured, squeezenet-imagenet, 3 samples) in ONNX Runtime alone.
+
+BF16 and FP8, which no CPU provider runs: the ONNX checker, and plan-driven against file-driven simulation.
 """
 import json
 import sys
@@ -18,14 +22,10 @@ import networks  # noqa: E402
 pytestmark = pytest.mark.skipif(not SHARED.joinpath("models").is_dir(), reason=f"no models under {SHARED}: set VERNIER_SHARED")
 
 SAMPLES = 3
-# Of small networks a few flipped steps show in the figure of a few samples: sessions that measure are optimized, and that
-# moves the last bits in front of a rounding.
+# Of small networks a flipped step shows in the figure of a few samples.
 MORE_SAMPLES = {"resnet8-cifar": 64, "vit-cifar": 64, "dtln-part1": 64, "dtln-part2": 64, "silero-vad-16k": 32}
 INT8 = ["mobilenetv2-imagenet", "rfb320-face", "squeezenet-imagenet", "yolox-nano", "vit-cifar", "resnet8-cifar", "espcn-superres",
         "dtln-part2"]
-# Measured: blocked layouts flip a step in 2 of 64 samples of this one, which is 0.18 dB. With the optimizations that the
-# program uses ONNX Runtime gives its figure to 0.0001 dB, and without them the tensors of the simulation bit for bit.
-FLIPPED = {("resnet8-cifar", "onnxruntime"): 0.3}
 SMALL = ["rfb320-face", "squeezenet-imagenet", "vit-cifar", "resnet8-cifar", "dtln-part1", "dtln-part2", "stories260k", "ppocr-en-rec",
          "silero-vad-16k"]
 
@@ -65,16 +65,12 @@ def test_int8_figures_agree_on_all_three_roads(network, target, data, tmp_path):
     report = diagnosed(network, data, tmp_path, "--int8", "--target", target)
     same_figures(figures(report["all_low"]), figures(report["final_figures"]))
     names = list(figures(report["final_figures"]))
-    ref = session(networks.model_file(network))
-    for optimize in (False, True):
-        low = session(tmp_path / "model.onnx", optimize)
-        pairs = {name: [] for name in names}
-        for feed in feeds_of(network):
-            for name, a, b in zip(names, ref.run(names, feed), low.run(names, feed)):
-                pairs[name].append((a, b))
-        flipped = not optimize and (network, target) in FLIPPED
-        same_figures({name: sqnr_db(both) for name, both in pairs.items()}, figures(report["final_figures"]),
-                     FLIPPED[network, target] if flipped else 0.1)
+    ref, low = session(networks.model_file(network)), session(tmp_path / "model.onnx", optimize=True)
+    pairs = {name: [] for name in names}
+    for feed in feeds_of(network):
+        for name, a, b in zip(names, ref.run(names, feed), low.run(names, feed)):
+            pairs[name].append((a, b))
+    same_figures({name: sqnr_db(both) for name, both in pairs.items()}, figures(report["final_figures"]))
 
 
 @pytest.mark.parametrize("network", INT8)
@@ -97,6 +93,12 @@ def test_int8_tensors_are_those_of_the_simulation_but_for_whole_steps(network, t
         np.testing.assert_allclose(off, np.round(off), atol=1e-3, err_msg=f"{name}: not a whole number of steps")
         differing += np.count_nonzero(np.round(off))
         total += off.size
+    if differing == 0:
+        # Behind the last quantization a product with a constant weight, which ONNX Runtime packs, is summed in another
+        # order than one with a weight that a DequantizeLinear makes: half an ulp for each of about 100 terms.
+        for output in model.graph.output:
+            allowed = 50 * np.finfo(np.float32).eps * np.abs(engine[output.name]).max()
+            np.testing.assert_allclose(ours[output.name], engine[output.name], rtol=0, atol=allowed)
     print(f"{network}, {target}: {differing} of {total} quantized elements differ")
     assert differing <= 1e-3 * total
 
