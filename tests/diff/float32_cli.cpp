@@ -1,6 +1,6 @@
-// Converts many models to all float32 in one process: what `vernier convert MODEL --layer-precisions '*:float32' -o OUT`
-// does. Reads pairs of lines from standard input, a model and the file to write; answers each pair with one line, "ok"
-// or "error KIND: TEXT". tests/diff/test_backend_nodes.py drives it.
+// Converts many models to all float32 in one process: what `vernier convert MODEL --layer-precisions '*:float32' -o
+// OUT` does. Reads pairs of lines from standard input, a model and the file to write; answers each pair with one line,
+// "ok" or "error KIND: TEXT". tests/diff/test_backend_nodes.py drives it.
 #include <algorithm>
 #include <exception>
 #include <iostream>
