@@ -60,6 +60,7 @@ class VERNIER_API Tensor {
   Tensor(Dtype dtype, Shape shape);
 
   /// Shares `bytes`, which must hold byte_size() bytes and live as long as any copy (keep the owner in the deleter).
+  /// Copies them when they are not aligned to the element, as arrays inside a file may be.
   Tensor(Dtype dtype, Shape shape, std::shared_ptr<const std::byte> bytes);
 
   /// A float32 tensor holding a copy of `values`. Throws Input when the count does not match the shape.

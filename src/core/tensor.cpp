@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <limits>
@@ -43,6 +44,16 @@ std::shared_ptr<const std::byte> allocate_zeroed(std::size_t byte_size) {
   auto bytes = std::make_shared<std::byte[]>(byte_size == 0 ? 1 : byte_size);
   const std::byte* first = bytes.get();
   return {std::move(bytes), first};
+}
+
+// Files promise nothing about where their arrays start, and a misaligned float must not be read as one.
+std::shared_ptr<const std::byte> aligned(std::shared_ptr<const std::byte> bytes, std::size_t byte_size, Dtype dtype) {
+  const auto width = std::max<std::uintptr_t>(1, static_cast<std::uintptr_t>(dtype_bits(dtype)) / 8);
+  if (reinterpret_cast<std::uintptr_t>(bytes.get()) % width == 0) return bytes;
+  auto copy = std::make_shared_for_overwrite<std::byte[]>(byte_size);
+  std::memcpy(copy.get(), bytes.get(), byte_size);
+  const std::byte* first = copy.get();
+  return {std::move(copy), first};
 }
 
 template <class T>
@@ -117,7 +128,7 @@ Tensor::Tensor(Dtype dtype, Shape shape, std::shared_ptr<const std::byte> bytes)
       shape_(std::move(shape)),
       count_(element_count(shape_)),
       byte_size_((static_cast<std::size_t>(count_) * static_cast<std::size_t>(dtype_bits(dtype)) + 7) / 8),
-      bytes_(std::move(bytes)) {}
+      bytes_(aligned(std::move(bytes), byte_size_, dtype)) {}
 
 Tensor Tensor::of(Shape shape, std::span<const float> values) {
   return copy_of(Dtype::Float32, std::move(shape), values);

@@ -29,11 +29,6 @@ Tensor map(const Tensor& found, Dtype to, Function function) {
   return made;
 }
 
-bool aligned(const Tensor& tensor) {
-  const auto width = static_cast<std::size_t>(dtype_bits(tensor.dtype())) / 8;
-  return width <= 1 || reinterpret_cast<std::uintptr_t>(tensor.bytes().data()) % width == 0;
-}
-
 }  // namespace
 
 std::uint16_t float16_bits(double value) {
@@ -80,12 +75,7 @@ bool convertible(Dtype from, Dtype to) {
 }
 
 Tensor convert(const Tensor& found, Dtype to, const std::string& where) {
-  if (found.dtype() == to) {
-    if (aligned(found)) return found;
-    Tensor copy(to, found.shape());
-    std::memcpy(copy.mutable_bytes().data(), found.bytes().data(), found.byte_size());
-    return copy;
-  }
+  if (found.dtype() == to) return found;
   if (!convertible(found.dtype(), to)) {
     throw Error(ErrorKind::Internal,
                 fmt::format("no conversion from {} to {}", dtype_name(found.dtype()), dtype_name(to)));

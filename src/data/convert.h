@@ -19,7 +19,7 @@ std::uint16_t bfloat16_bits(float value);
 /// True for the same type, float64 | float16 | uint8 -> float32, and int32 <-> int64.
 bool convertible(Dtype from, Dtype to);
 
-/// `found` as `to`; shares the bytes when nothing has to change, copies otherwise (also when they are not aligned).
+/// `found` as `to`; shares the bytes when nothing has to change, copies otherwise.
 /// Errors: Input, starting with `where`, when an int64 does not fit into int32. Internal when not convertible().
 /// Cost: one pass at most.
 Tensor convert(const Tensor& found, Dtype to, const std::string& where);

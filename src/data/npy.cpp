@@ -211,13 +211,18 @@ NpyHeader parse_npy_header(std::span<const std::byte> start, const std::string& 
   return header;
 }
 
-Tensor read_npy(std::span<const std::byte> file, const std::shared_ptr<const void>& owner, const std::string& where) {
+NpyHeader parse_whole_npy(std::span<const std::byte> file, const std::string& where) {
   NpyHeader header = parse_npy_header(file, where);
   const std::size_t left = file.size() - header.data_offset;
   if (left != header.data_bytes) {
     fail(where, fmt::format("its header promises {} of shape {}, {} bytes, but {} bytes follow",
                             dtype_name(header.dtype), shape_text(header.shape), header.data_bytes, left));
   }
+  return header;
+}
+
+Tensor read_npy(std::span<const std::byte> file, const std::shared_ptr<const void>& owner, const std::string& where) {
+  NpyHeader header = parse_whole_npy(file, where);
   return {header.dtype, std::move(header.shape),
           std::shared_ptr<const std::byte>(owner, file.data() + header.data_offset)};
 }

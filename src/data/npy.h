@@ -31,8 +31,12 @@ std::size_t npy_header_size(std::span<const std::byte> start, const std::string&
 /// Errors: Input, naming what is not supported and the numpy call that fixes it.
 NpyHeader parse_npy_header(std::span<const std::byte> start, const std::string& where);
 
-/// The array in `file`, which must be exactly one .npy. The tensor shares `owner`.
+/// The header of `file`, which must be exactly one .npy.
 /// Errors: Input, as above, and when the file's size is not what its header says.
+NpyHeader parse_whole_npy(std::span<const std::byte> file, const std::string& where);
+
+/// The array in `file`. The tensor shares `owner` where the data is aligned to its elements.
+/// Errors: as parse_whole_npy.
 Tensor read_npy(std::span<const std::byte> file, const std::shared_ptr<const void>& owner, const std::string& where);
 
 }  // namespace vernier

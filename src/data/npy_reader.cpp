@@ -14,19 +14,19 @@ namespace {
 
 class NpyReader final : public ArrayReader {
  public:
-  NpyReader(std::string input, std::shared_ptr<const MappedFile> file, Tensor array, Split split, std::string where)
+  NpyReader(std::string input, std::shared_ptr<const MappedFile> file, NpyHeader header, Split split, std::string where)
       : input_(std::move(input)),
         file_(std::move(file)),
-        array_(std::move(array)),
+        header_(std::move(header)),
         split_(std::move(split)),
         where_(std::move(where)) {}
 
   std::size_t size() const override { return split_.samples; }
 
   FoundSample read(std::size_t index) const override {
-    const std::size_t sample_bytes = array_.byte_size() / split_.samples;
-    const std::span<const std::byte> bytes = array_.bytes().subspan(index * sample_bytes, sample_bytes);
-    Tensor sample(array_.dtype(), split_.sample_shape);
+    const std::size_t sample_bytes = header_.data_bytes / split_.samples;
+    const auto bytes = file_->bytes().subspan(header_.data_offset + index * sample_bytes, sample_bytes);
+    Tensor sample(header_.dtype, split_.sample_shape);
     std::copy(bytes.begin(), bytes.end(), sample.mutable_bytes().begin());
     file_->forget(bytes);
     return {{{input_, std::move(sample)}}, where_};
@@ -35,7 +35,7 @@ class NpyReader final : public ArrayReader {
  private:
   std::string input_;
   std::shared_ptr<const MappedFile> file_;
-  Tensor array_;
+  NpyHeader header_;
   Split split_;
   std::string where_;
 };
@@ -48,9 +48,9 @@ std::unique_ptr<ArrayReader> open_npy(const OpenRequest& request) {
   const std::string& where = request.location.text;
   const InputInfo input = only_input(request, "a .npy");
   const std::shared_ptr<const MappedFile> file = MappedFile::open(request.location.path);
-  Tensor array = read_npy(file->bytes(), file, where);
-  Split split = split_samples(input, array.shape(), request.options.split_batch, where);
-  return std::make_unique<NpyReader>(input.name, file, std::move(array), std::move(split), where);
+  NpyHeader header = parse_whole_npy(file->bytes(), where);
+  Split split = split_samples(input, header.shape, request.options.split_batch, where);
+  return std::make_unique<NpyReader>(input.name, file, std::move(header), std::move(split), where);
 }
 
 }  // namespace vernier

@@ -88,11 +88,7 @@ class ExternalData {
                                 printable(location), file.size));
     }
     const std::shared_ptr<const std::byte> start(file.bytes, file.bytes.get() + offset);
-    const auto alignment = static_cast<std::uintptr_t>(std::max(1, dtype_bits(dtype) / 8));
-    if (reinterpret_cast<std::uintptr_t>(start.get()) % alignment == 0) return {dtype, shape, start};
-    Tensor copy(dtype, shape);
-    std::memcpy(copy.mutable_bytes().data(), start.get(), byte_size);
-    return copy;
+    return {dtype, shape, start};
   }
 
   /// Hashes of the files that were read, so that the model's identity covers its weights.

@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <limits>
+#include <memory>
+#include <vector>
 
 #include "vernier/error.h"
 
@@ -16,6 +21,18 @@ TEST(Tensor, StartsZeroedAndCopiesShareBytes) {
   const Tensor b = a;
   EXPECT_EQ(b.floats().data(), a.floats().data());
   EXPECT_THROW(a.mutable_floats(), Error);  // shared now
+}
+
+TEST(Tensor, MisalignedBytesAreCopiedAndAlignedOnesShared) {
+  const auto bytes = std::make_shared<std::vector<std::byte>>(12);
+  const float value = 4.0F;
+  std::memcpy(bytes->data() + 2, &value, sizeof value);
+  const auto from = [&](std::size_t offset) {
+    return Tensor(Dtype::Float32, {1}, std::shared_ptr<const std::byte>(bytes, bytes->data() + offset));
+  };
+  EXPECT_EQ(from(2).floats()[0], value);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(from(2).bytes().data()) % alignof(float), 0U);
+  EXPECT_EQ(from(4).bytes().data(), bytes->data() + 4);
 }
 
 TEST(Tensor, FourBitElementsRoundUpToBytes) { EXPECT_EQ(Tensor(Dtype::Int4, {3}).byte_size(), 2U); }
