@@ -40,13 +40,6 @@ void keep_state(const Session& session, const std::vector<Carry>& carries, const
 
 }  // namespace
 
-const Layer* Subject::find_layer(const std::string& name) const {
-  for (const Layer& layer : layers) {
-    if (layer.name == name) return &layer;
-  }
-  return nullptr;
-}
-
 Session Subject::session(const Model& any) const {
   return {runtime, any, {.optimize = optimize, .threads = 1, .integer_kernels = false}};
 }

@@ -34,7 +34,6 @@ struct Subject {
   bool optimize = true;             // graph optimizations of every session
   Progress progress;
 
-  const Layer* find_layer(const std::string& name) const;
   Session session(const Model& any) const;
 };
 

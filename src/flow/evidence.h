@@ -1,0 +1,33 @@
+// What was measured of single layers, joined by name: how much damage each is expected to do, and the ranked table.
+#pragma once
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "compare/own_error.h"
+#include "flow/experiment.h"
+#include "vernier/report.h"
+
+namespace vernier {
+
+struct Evidence {
+  std::unordered_map<std::string, LayerError> own;                            // on reference inputs
+  std::unordered_map<std::string, ErrorStats> propagated;                     // by tensor, everything low
+  std::unordered_map<std::string, std::map<std::string, OutputStats>> alone;  // judged outputs, only this layer low
+};
+
+/// Damage of running only `layer` low (compare/requirement.h), measured where possible: +inf when its own result is not
+/// finite. A layer inside a body has no measured effect: next to nothing, so that it comes last.
+double predicted_damage(const Evidence& evidence, const std::string& layer, const Requirement* requirement);
+
+/// A row for each layer that does arithmetic and is not in the high format, or could be: most damaging first. `share`
+/// is of the summed finite damages.
+/// Cost: linear in layers, and one sort.
+std::vector<LayerRow> ranked_rows(const Experiment& experiment, const Evidence& evidence);
+
+/// Multiply-accumulates of one sample; 0 before a run was complete.
+std::int64_t macs_of(const Experiment& experiment, const Layer& layer);
+
+}  // namespace vernier

@@ -1,0 +1,66 @@
+#include "flow/experiment.h"
+
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+
+#include "plan/scheme.h"
+
+namespace vernier {
+
+Experiment::Experiment(const Subject& subject, const Requirement* requirement, Plan all_low,
+                       std::vector<std::string> candidates)
+    : subject_(subject),
+      requirement_(requirement),
+      all_low_plan_(std::move(all_low)),
+      hardest_first_(all_samples(subject)) {
+  const std::unordered_set<std::string> wanted(candidates.begin(), candidates.end());
+  for (const Layer& layer : subject.layers) {
+    if (!wanted.contains(layer.name)) continue;
+    candidates_.push_back(&layer);
+    const Format high = all_low_plan_.high;
+    high_of_[layer.name] = can_take(subject.model, layer, high) ? high : Format::Float32;
+  }
+}
+
+bool Experiment::all_high_is_reference() const {
+  const auto low = std::count_if(all_low_plan_.layers.begin(), all_low_plan_.layers.end(),
+                                 [](const PlannedLayer& layer) { return layer.format != Format::Float32; });
+  return all_low_plan_.high == Format::Float32 && low == static_cast<std::ptrdiff_t>(candidates_.size());
+}
+
+Plan Experiment::plan_keeping(const std::vector<std::string>& layers) const {
+  const std::unordered_set<std::string> kept(layers.begin(), layers.end());
+  Plan plan = all_low_plan_;
+  for (PlannedLayer& layer : plan.layers) {
+    if (kept.contains(layer.name)) layer.format = high_of_.at(layer.name);
+  }
+  return plan;
+}
+
+std::vector<std::string> Experiment::candidate_names() const {
+  std::vector<std::string> names;
+  for (const Layer* layer : candidates_) names.push_back(layer->name);
+  return names;
+}
+
+std::vector<std::size_t> Experiment::few_hard_samples() const {
+  std::vector<std::size_t> few = hardest_first_;
+  few.resize(std::min(few.size(), std::max<std::size_t>(4, few.size() / 5)));
+  return few;
+}
+
+void Experiment::run_all_low(const std::vector<Match>& matches) {
+  const Model low = lower_simulated(subject_.model, subject_.layers, all_low_plan_, weights);
+  all_low_ = lockstep(subject_, low, matches);
+  if (!subject_.carries.empty()) return;  // a sequence cannot be reordered
+  std::stable_sort(hardest_first_.begin(), hardest_first_.end(),
+                   [&](std::size_t a, std::size_t b) { return all_low_.sample_noise[a] > all_low_.sample_noise[b]; });
+}
+
+TrialResult Experiment::run_keeping(const std::vector<std::string>& layers, const Requirement* requirement,
+                                    const std::vector<std::size_t>& order, bool early_stop) {
+  return run_trial(subject_, plan_keeping(layers), reference, weights, requirement, order, early_stop);
+}
+
+}  // namespace vernier
