@@ -3,45 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <optional>
 #include <string_view>
 
 #include "core/text.h"
+#include "peer_options.h"
 #include "vernier/error.h"
 
 namespace vernier::cli {
 namespace {
 
-struct Refusal {
-  std::string_view option;
-  std::string_view reason;
-  std::string_view instead;
-};
-
-// Options that users of this tool or its peers know and that no subcommand has yet. One line each.
-constexpr std::array<Refusal, 15> kRefusals{{
-    {"--int4", "4-bit weights are not implemented yet", "--int8 is the lowest format"},
-    {"--metric-script", "metrics of your own are not implemented yet",
-     "one of --min-sqnr --max-abs-error --max-mse --min-cosine --min-top1-agreement"},
-    {"--min", "belongs to --metric-script, which is not implemented yet", "--min-sqnr DB or --min-cosine C"},
-    {"--max", "belongs to --metric-script, which is not implemented yet", "--max-abs-error E or --max-mse E"},
-    {"--data-loader-script", "data loader scripts are not implemented yet",
-     "let the script save its samples with numpy.savez and give the .npz with --data"},
-    {"--calibration-cache", "calibration caches are not read yet", "give samples: --calibration-data SOURCE"},
-    {"--load-inputs", "has another name here", "--data FILE reads saved inputs"},
-    {"--load-input-data", "has another name here", "--data FILE reads saved inputs"},
-    {"--iterations", "has another name here", "--samples N"},
-    {"--iters", "has another name here", "--samples N"},
-    {"--trt-min-shapes", "optimization profiles have no meaning without TensorRT", "--input-shapes x:[1,3,224,224]"},
-    {"--trt-opt-shapes", "optimization profiles have no meaning without TensorRT", "--input-shapes x:[1,3,224,224]"},
-    {"--trt-max-shapes", "optimization profiles have no meaning without TensorRT", "--input-shapes x:[1,3,224,224]"},
-    {"--tf32", "TF32 is not simulated", "--fp16 or --bf16 are"},
-    {"--best", "low formats are named one by one", "--int8 --fp16, for example"},
-}};
-
 std::vector<std::string> option_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
+    if (option->get_group().empty()) continue;  // hidden: accepted, but nothing to recommend
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
     for (const std::string& name : option->get_snames()) names.push_back("-" + name);
   }
@@ -62,12 +37,25 @@ std::string full_name(const CLI::App& app) {
 
 std::string help_hint(const CLI::App& app) { return fmt::format("{} --help lists them", full_name(app)); }
 
+/// Other subcommands that have the option `name`.
+std::vector<std::string> commands_with(const CLI::App& app, const std::string& name) {
+  std::vector<std::string> owners;
+  if (app.get_parent() == nullptr) return owners;
+  for (const CLI::App* other : app.get_parent()->get_subcommands([](const CLI::App*) { return true; })) {
+    const std::vector<std::string> names = option_names(*other);
+    if (std::find(names.begin(), names.end(), name) != names.end()) owners.push_back(full_name(*other));
+  }
+  return owners;
+}
+
 [[noreturn]] void unknown_option(const CLI::App& app, const std::string& argument) {
   const std::string name = argument.substr(0, argument.find('='));
-  for (const Refusal& refusal : kRefusals) {
-    if (refusal.option == name) {
-      throw Error(ErrorKind::Usage, fmt::format("{}: {}", name, refusal.reason), std::string(refusal.instead));
-    }
+  if (const std::optional<Refusal> refusal = refusal_of(name)) {
+    throw Error(ErrorKind::Usage, fmt::format("{}: {}", name, refusal->reason), std::string(refusal->instead));
+  }
+  if (const std::vector<std::string> owners = commands_with(app, name); !owners.empty()) {
+    throw Error(ErrorKind::Usage,
+                fmt::format("{} belongs to {}, not to {}", name, list_some(owners, 3), full_name(app)), help_hint(app));
   }
   const std::vector<std::string> near = nearest_names(name, option_names(app), 1);
   throw Error(ErrorKind::Usage, fmt::format("unknown option {} of {}", printable(name), full_name(app)),

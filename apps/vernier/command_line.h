@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "options.h"
+#include "peer_options.h"
 
 namespace vernier::cli {
 
@@ -18,6 +19,7 @@ struct Command {
   CLI::App* app = nullptr;
   const MessageGroup* messages = nullptr;
   std::function<int(Console&)> run;
+  IgnoredOptions ignored = nullptr;
 };
 
 /// The line that goes on record in reports: `arguments` behind "vernier", quoted for a shell where needed.

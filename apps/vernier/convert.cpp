@@ -79,11 +79,14 @@ Command add_convert(CLI::App& root) {
                 "Write weights into a file beside the model (default: only above 1.9 GB)")
       ->group("Output");
   add_message_options(*app, line->messages);
+  const IgnoredOptions ignored = add_ignored_options(*app);
   app->footer(
       "Example: vernier convert model.onnx --int8 --data samples.npz --layer-precisions 'head*:fp32' -o typed.onnx\n"
       "Exit code: 0 done, with or without warnings; 2 usage; 3 input; 4 backend; 70 our fault; 130 interrupted");
 
-  return {app, &line->messages, [line](Console& console) {
+  return {app, &line->messages,
+          [line](Console& console) {
+            for (const std::string& text : line->data.without_effect()) console.warning(text);
             const ConvertOptions options = options_of(*line);
             require_writable_file(options.output);
             if (is_engine_name(options.output)) {
@@ -93,7 +96,8 @@ Command add_convert(CLI::App& root) {
             const ConvertResult result = convert(options, console.sinks());
             print_result(console, text_of(result, options.output));
             return 0;
-          }};
+          },
+          ignored};
 }
 
 }  // namespace vernier::cli

@@ -80,7 +80,7 @@ void DataGroup::add_calibration(CLI::App& app) {
 SourceOptions DataGroup::source() const {
   SourceOptions source;
   source.split_batch = split_batch_;
-  source.seed = parse_count("--seed", seed_, 0, std::numeric_limits<std::uint64_t>::max());
+  if (!seed_.empty()) source.seed = parse_count("--seed", seed_, 0, std::numeric_limits<std::uint64_t>::max());
   for (const std::string& text : val_range_) {
     auto [name, range] = parse_value_range("--val-range", text);
     source.value_ranges[name] = range;
@@ -101,6 +101,18 @@ SourceOptions DataGroup::source() const {
   source.image.color = parse_choice("--image-color", color_, {"rgb", "bgr", "y"});
   if (!layout_.empty()) source.image.layout = parse_choice("--image-layout", layout_, {"nchw", "nhwc"});
   return source;
+}
+
+std::vector<std::string> DataGroup::without_effect() const {
+  std::vector<std::string> texts;
+  if (data_.empty()) return texts;
+  const auto only_random = [&](const char* option, bool given) {
+    if (given) texts.push_back(fmt::format("{} has no effect with --data: it shapes random data", option));
+  };
+  only_random("--val-range", !val_range_.empty());
+  only_random("--seed", !seed_.empty());
+  only_random("--input-shapes", !shapes_.empty() && carries_.empty());  // carried states take their shape from it
+  return texts;
 }
 
 MeasureOptions DataGroup::values() const {

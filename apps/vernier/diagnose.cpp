@@ -15,7 +15,7 @@ namespace {
 struct DiagnoseLine {
   std::string model, output, max_evaluations = "0";
   std::vector<std::string> outputs;
-  bool no_latency = false;
+  bool no_latency = false, external_data = false;
   PrecisionGroup precision;
   RequirementGroup requirement;
   DataGroup data;
@@ -36,6 +36,7 @@ DiagnoseOptions options_of(const DiagnoseLine& line, const std::string& command)
   options.precision = line.precision.values();
   options.command = command;
   options.latency = !line.no_latency;
+  options.external_data = line.external_data;
   options.max_evaluations = parse_count("--max-evaluations", line.max_evaluations, 0, 1'000'000'000);
   return options;
 }
@@ -71,20 +72,27 @@ Command add_diagnose(CLI::App& root, const std::string& command) {
   add_value(*app, "-o,--output", line->output, "DIR",
             "Folder for the typed model, the plan, the report and deploy.md (default: nothing is written)")
       ->group("Output");
+  app->add_flag("--save-external-data", line->external_data,
+                "Write the typed model's weights into a file beside it (default: only above 1.9 GB)")
+      ->group("Output");
   line->result.add(*app);
   add_message_options(*app, line->messages);
+  const IgnoredOptions ignored = add_ignored_options(*app);
   app->footer(
       "Example: vernier diagnose model.onnx --data samples.npz --int8 --min-sqnr 20 -o out\n"
       "Exit code: 0 no requirement, or met; 1 missed; 2 usage; 3 input; 4 backend; 70 our fault; 130 interrupted");
 
-  return {app, &line->messages, [line, command](Console& console) {
+  return {app, &line->messages,
+          [line, command](Console& console) {
+            for (const std::string& text : line->data.without_effect()) console.warning(text);
             const DiagnoseOptions options = options_of(*line, command);
             const TextOptions text = line->result.values();
             if (!options.output.empty()) require_writable_folder(options.output);
             const DiagnoseReport report = diagnose(options, console.sinks());
             print_result(console, line->result.json ? report_to_json(report) : report_to_text(report, text));
             return exit_code_of(report);
-          }};
+          },
+          ignored};
 }
 
 }  // namespace vernier::cli

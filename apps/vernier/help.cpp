@@ -76,6 +76,7 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string /*name*/, 
     for (const CLI::App* command : commands) text += row(command->get_name(), command->get_description());
   }
   for (const std::string& group : app->get_groups()) {
+    if (group.empty()) continue;  // hidden
     std::string rows;
     for (const CLI::Option* option : options) {
       if (!option->get_positional() && option->get_group() == group) {

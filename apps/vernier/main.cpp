@@ -50,6 +50,9 @@ int run(const std::vector<std::string>& arguments, Console& console) {
     throw vernier::Error(vernier::ErrorKind::Internal, fmt::format("no code for command '{}'", chosen->get_name()));
   }
   console.configure(*found->messages);
+  if (found->ignored) {
+    for (const std::string& text : *found->ignored) console.warning(text);
+  }
   catch_interrupts();
   const int code = found->run(console);
   if (!was_interrupted()) return code;

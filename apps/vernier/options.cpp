@@ -33,6 +33,9 @@ void MessageGroup::add(CLI::App& app) {
   app.add_flag("-v,--verbose", verbose, "Also say what each phase does")->group("Messages");
   app.add_flag("-q,--quiet", quiet, "No progress; twice: no warnings either (the report still lists them)")
       ->group("Messages");
+  app.add_flag_callback(
+         "--silent", [this] { quiet = 2; }, "The same as -qq")
+      ->group("Messages");
   add_value(app, "--log-file", log_file, "FILE", "Also append all messages, with times, to FILE (default: none)")
       ->group("Messages");
 }

@@ -67,11 +67,13 @@ class DataGroup {
   void add_calibration(CLI::App& app);
   /// Everything of MeasureOptions but the requirement and the outputs.
   MeasureOptions values() const;
+  /// Options that were given and do nothing beside the others, in words.
+  std::vector<std::string> without_effect() const;
 
  private:
   SourceOptions source() const;
 
-  std::string data_, calibration_data_, samples_, seed_ = "1", threads_ = "0";
+  std::string data_, calibration_data_, samples_, seed_, threads_ = "0";
   std::string geometry_, color_ = "rgb", layout_;
   std::vector<std::string> mean_, std_, val_range_, shapes_, carries_;
   bool split_batch_ = false;

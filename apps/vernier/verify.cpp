@@ -33,11 +33,14 @@ Command add_verify(CLI::App& root, const std::string& command) {
   line->data.add(*app, "Samples to measure on");
   line->result.add(*app);
   add_message_options(*app, line->messages);
+  const IgnoredOptions ignored = add_ignored_options(*app);
   app->footer(
       "Example: vernier verify model.onnx typed.onnx --data samples.npz --min-sqnr 20\n"
       "Exit code: 0 no requirement, or met; 1 missed; 2 usage; 3 input; 4 backend; 70 our fault; 130 interrupted");
 
-  return {app, &line->messages, [line, command](Console& console) {
+  return {app, &line->messages,
+          [line, command](Console& console) {
+            for (const std::string& text : line->data.without_effect()) console.warning(text);
             VerifyOptions options;
             options.float_model = line->float_model;
             options.typed_model = line->typed_model;
@@ -49,7 +52,8 @@ Command add_verify(CLI::App& root, const std::string& command) {
             const VerifyReport report = verify(options, console.sinks());
             print_result(console, line->result.json ? report_to_json(report) : report_to_text(report, text));
             return report.figures.passed.value_or(true) ? 0 : 1;
-          }};
+          },
+          ignored};
 }
 
 }  // namespace vernier::cli

@@ -51,6 +51,7 @@ struct DiagnoseOptions {
   std::string command;  // for the record
   bool latency = true;
   std::size_t max_evaluations = 0;  // 0: no limit
+  bool external_data = false;       // weights of the typed model in a file beside it, at any size
 };
 
 /// The whole flow: reference, calibration, own errors, all-low, effects, search, typed model, verify of that file.

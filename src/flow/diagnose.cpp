@@ -261,7 +261,7 @@ class Diagnosis {
         throw Error(ErrorKind::Input, fmt::format("{}: {}", options_.output.string(), failure.message()));
       }
       const std::filesystem::path file = options_.output / "model.onnx";
-      write_model(typed.model, file);
+      write_model(typed.model, file, {options_.external_data});
       info.file = file.string();
       report_.files["model"] = file.string();
       const std::filesystem::path plan_file = options_.output / "plan.json";

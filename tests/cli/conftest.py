@@ -1,3 +1,11 @@
+import pytest
+
+
 def pytest_addoption(parser):
     parser.addoption("--cases", action="append", help="file of text cases (repeatable)")
     parser.addoption("--program", help="the program that {vernier} stands for")
+
+
+@pytest.fixture
+def program(request):
+    return request.config.getoption("--program")

@@ -45,6 +45,12 @@ def external(location):
     return made
 
 
+def newer_ir():
+    made = small()
+    made.ir_version = 14  # what an exporter of a later year writes
+    return made
+
+
 def cyclic():
     nodes = [helper.make_node("Add", ["x", "b"], ["a"], name="forth"), helper.make_node("Relu", ["a"], ["b"], name="back")]
     return model(nodes, [value("x", [1, 4])], [value("b", [1, 4])])
@@ -80,7 +86,8 @@ def with_nan():
 MODELS = {"small.onnx": small, "external_missing.onnx": lambda: external("nowhere.bin"),
           "external_outside.onnx": lambda: external("../outside.bin"), "cyclic.onnx": cyclic,
           "unknown_operator.onnx": lambda: unknown("Frobnicate"),
-          "unknown_domain.onnx": lambda: unknown("Frobnicate", "com.example"), "slow.onnx": slow}
+          "unknown_domain.onnx": lambda: unknown("Frobnicate", "com.example"), "slow.onnx": slow,
+          "newer_ir.onnx": newer_ir}
 ARRAYS = {"good.npz": lambda: {"x": samples((3, 1, 4))}, "zero.npz": lambda: {"x": samples((0, 1, 4))},
           "nan.npz": lambda: {"x": with_nan()}, "wrong_name.npz": lambda: {"xx": samples((3, 1, 4))},
           "wrong_rank.npz": lambda: {"x": samples((3, 1, 4, 4, 4))}, "wrong_shape.npz": lambda: {"x": samples((3, 1, 5))},
