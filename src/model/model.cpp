@@ -4,6 +4,7 @@
 #include <onnx/checker.h>
 #include <onnx/shape_inference/implementation.h>
 
+#include <algorithm>
 #include <iostream>
 #include <sstream>
 
@@ -197,6 +198,23 @@ int default_opset(const onnx::ModelProto& proto) {
     if (opset.domain().empty() || opset.domain() == "ai.onnx") return static_cast<int>(opset.version());
   }
   return 0;
+}
+
+int ir_version_of_opset(int opset) {
+  if (opset >= 25) return 12;
+  if (opset >= 23) return 11;
+  if (opset >= 21) return 10;
+  if (opset >= 19) return 9;
+  if (opset >= 15) return 8;
+  if (opset >= 12) return 7;
+  if (opset >= 11) return 6;
+  if (opset >= 10) return 5;
+  return 4;  // the first in which initializers need not be graph inputs
+}
+
+std::int64_t portable_ir_version(const onnx::ModelProto& proto) {
+  const std::int64_t needed = std::max(10, ir_version_of_opset(default_opset(proto)));
+  return std::clamp<std::int64_t>(proto.ir_version(), 4, needed);
 }
 
 void set_opset(onnx::ModelProto& proto, const std::string& domain, int version) {

@@ -68,6 +68,14 @@ std::vector<InputInfo> model_outputs(const Model& model);
 int default_opset(const onnx::ModelProto& proto);
 void set_opset(onnx::ModelProto& proto, const std::string& domain, int version);
 
+/// The lowest IR version that knows an opset (onnx/docs/Versioning.md).
+int ir_version_of_opset(int opset);
+
+/// The lowest IR version that says what `proto` says, as far as we read it: 10, which knows all our types, or what its
+/// opset needs; 4 for older files, since read_model made their initializers no inputs. Exporters write their own newest
+/// version, and an engine that is a few months older refuses the file for that number alone.
+std::int64_t portable_ir_version(const onnx::ModelProto& proto);
+
 /// Calls `visit` for the main graph and each subgraph (If, Loop, Scan bodies), parents first.
 void for_each_graph(onnx::GraphProto& graph, const std::function<void(onnx::GraphProto&)>& visit);
 void for_each_graph(const onnx::GraphProto& graph, const std::function<void(const onnx::GraphProto&)>& visit);

@@ -20,6 +20,7 @@ struct Step {
 constexpr Step kSteps[] = {
     {"inline_functions", passes::inline_functions, When::Always},
     {"replace_removed_operators", passes::replace_removed_operators, When::LoweringOrRaising},
+    {"refuse_unknown_operators", passes::refuse_unknown_operators, When::LoweringOrRaising},
     {"constants_to_initializers", passes::constants_to_initializers, When::Always},
     {"fold_constants", passes::fold_constants, When::Always},
     {"inline_ifs", passes::inline_ifs, When::Always},
@@ -38,8 +39,7 @@ bool lowers(const PrepareOptions& options) {
 
 Prepared prepare(const Model& model, const PrepareOptions& options, const Evaluator& evaluate) {
   Prepared prepared{model, {}, true};
-  // Initializers are no graph inputs here (read_model strips them), which files may say since IR version 4.
-  if (model.proto.ir_version() < 4) prepared.model.proto.set_ir_version(4);
+  prepared.model.proto.set_ir_version(portable_ir_version(model.proto));
   const bool lowering = lowers(options);
   const int opset = default_opset(model.proto);
   passes::Context context{options, evaluate, opset};

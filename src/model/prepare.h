@@ -1,7 +1,8 @@
 // Brings a model into the form that everything behind works on, with names fixed before. Each step is one function from
 // model to model and one line of the table in prepare.cpp:
 //
-//   inline functions -> replace removed operators -> constants become initializers -> fold constants
+//   inline functions -> replace removed operators -> refuse unknown ones -> constants become initializers -> fold
+//   constants
 //   -> inline Ifs whose condition is constant -> fold BatchNormalization into Conv/ConvTranspose/Gemm -> raise the
 //   opset
 //

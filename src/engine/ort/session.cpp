@@ -127,6 +127,7 @@ Session::Session(std::shared_ptr<const Runtime> runtime, const Model& model, con
       }
     }
   });
+  proto.set_ir_version(portable_ir_version(proto));
   if (proto.opset_import_size() != 0) set_opset(proto, kDomain, kDomainVersion);
   std::vector<const char*> names;
   std::vector<const OrtValue*> values;

@@ -47,6 +47,11 @@ Outcome fold_constants(Model& model, const Context& context);
 /// the same for all samples; the prepared model is then right for such inputs only.
 Outcome inline_ifs(Model& model, const Context& context);
 
+/// Refuses a node that ONNX has no operator for at the model's opset, so that it is said with its name and before any
+/// engine is asked. Operators of other domains than ONNX's own are the engine's to know.
+/// Errors: Input with node, operator and opset.
+Outcome refuse_unknown_operators(Model& model, const Context& context);
+
 /// BatchNormalization(Conv(x)) -> Conv(x), likewise ConvTranspose and Gemm:
 ///
 ///   f = scale / sqrt(var + epsilon);  w' = w * f (per output channel);  b' = (b - mean) * f + bias
@@ -61,8 +66,5 @@ Outcome fold_batch_norm(Model& model, const Context& context);
 /// a failure has a name. Nodes the converter adds are called `<node>/<Op>`. Errors: Input with node, operator and
 /// opsets.
 Outcome raise_opset(Model& model, const Context& context);
-
-/// The lowest IR version that knows an opset (onnx/docs/Versioning.md).
-int ir_version_of_opset(int opset);
 
 }  // namespace vernier::passes

@@ -198,25 +198,10 @@ bool means_the_same(const onnx::NodeProto& node, int from, int to) {
   if (!node.domain().empty() && node.domain() != "ai.onnx") return true;
   const onnx::OpSchema* before = onnx::OpSchemaRegistry::Schema(node.op_type(), from, "");
   const onnx::OpSchema* after = onnx::OpSchemaRegistry::Schema(node.op_type(), to, "");
-  if (before == nullptr && after == nullptr) {
-    cannot_raise(node, from, to, "ONNX has no such operator");
-  }
   return before != nullptr && after != nullptr && before->SinceVersion() == after->SinceVersion();
 }
 
 }  // namespace
-
-int ir_version_of_opset(int opset) {
-  if (opset >= 25) return 12;
-  if (opset >= 23) return 11;
-  if (opset >= 21) return 10;
-  if (opset >= 19) return 9;
-  if (opset >= 15) return 8;
-  if (opset >= 12) return 7;
-  if (opset >= 11) return 6;
-  if (opset >= 10) return 5;
-  return 4;  // the first in which initializers need not be graph inputs
-}
 
 Outcome raise_opset(Model& model, const Context& context) {
   const int from = default_opset(model.proto);

@@ -1,0 +1,25 @@
+#include <fmt/format.h>
+#include <onnx/defs/schema.h>
+
+#include "core/text.h"
+#include "model/passes/pass.h"
+#include "vernier/error.h"
+
+namespace vernier::passes {
+
+Outcome refuse_unknown_operators(Model& model, const Context& /*context*/) {
+  const int opset = default_opset(model.proto);
+  for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
+    for (const onnx::NodeProto& node : graph.node()) {
+      if (!node.domain().empty() && node.domain() != "ai.onnx") continue;
+      if (onnx::OpSchemaRegistry::Schema(node.op_type(), opset, "") != nullptr) continue;
+      throw Error(ErrorKind::Input,
+                  fmt::format("node '{}': ONNX has no operator '{}' in opset {}", printable(node.name()),
+                              printable(node.op_type()), opset),
+                  "an operator of your own needs a domain of its own, and the opset import of that domain");
+    }
+  });
+  return {};
+}
+
+}  // namespace vernier::passes
