@@ -73,11 +73,16 @@ std::vector<Shadow> add_shadows(Model& model, const Subject& subject, const Plan
       keep_slot(shadow, rounded.slot);
     }
     for (const auto& [index, params] : rounding.weight_params) {
-      const std::string low_name = fmt::format("{}{}/{}", kShadow, node.input(index), format_name(params.format));
+      const std::string original_name = node.input(index);
+      const std::string low_name = fmt::format("{}{}/{}", kShadow, original_name, format_name(params.format));
       if (have_weight.insert(low_name).second) {
-        set_initializer(model, graph, low_name, weights.get(subject.model, node.input(index), params));
+        set_initializer(model, graph, low_name, weights.get(subject.model, original_name, params));
       }
       node.set_input(index, low_name);
+      // A scaled format is made to fit its weights, and turns small ones into zero by design.
+      if (!needs_scale(params.format)) {
+        shadow.constant_events += weights.events(subject.model, original_name, params);
+      }
     }
     std::vector<onnx::NodeProto> behind;
     for (int o = 0; o < node.output_size(); ++o) {
@@ -144,6 +149,7 @@ std::vector<LayerError> own_error(const Subject& subject, const Plan& plan, Roun
   for (std::size_t s = 0; s < shadows.size(); ++s) {
     errors[s].layer = shadows[s].layer->name;
     errors[s].format = plan.format_of(errors[s].layer);
+    errors[s].events = shadows[s].constant_events;
     for (const std::int64_t slot : shadows[s].event_slots)
       errors[s].events += total.events[static_cast<std::size_t>(slot)];
   }

@@ -14,8 +14,9 @@ namespace vernier {
 struct LayerError {
   std::string layer;
   Format format = Format::Float32;
-  ErrorStats error;    // of all its float outputs, pooled over samples
-  RoundEvents events;  // of its inputs, and of its outputs in float16 and bfloat16
+  ErrorStats error;  // of all its float outputs, pooled over samples
+  /// Of its inputs over all samples; in float16 and bfloat16 of its outputs too, and of its constants, once.
+  RoundEvents events;
 };
 
 /// One entry for each layer of the main graph that `plan` runs below float32 and that does arithmetic. Layers inside
@@ -29,6 +30,7 @@ struct Shadow {
   const Layer* layer = nullptr;
   std::vector<std::string> outputs;  // parallel to Layer::outputs
   std::vector<std::int64_t> event_slots;
+  RoundEvents constant_events;  // float16 and bfloat16: of its weights, masks and epsilons
 };
 std::vector<Shadow> add_shadows(Model& model, const Subject& subject, const Plan& plan,
                                 const std::vector<std::string>& layers, RoundedWeights& weights,

@@ -174,17 +174,27 @@ LayerRounding low_rounding(const Layer& layer, const onnx::NodeProto& node, Form
 
 }  // namespace
 
-Tensor RoundedWeights::get(const Model& model, const std::string& name, const QuantParams& params) {
-  const std::lock_guard lock(mutex_);
-  Tensor& done = done_[{name, params.format}];
-  if (done.dtype() != Dtype::Undefined) return done;
+const RoundedWeights::Rounded& RoundedWeights::rounded(const Model& model, const std::string& name,
+                                                       const QuantParams& params) {
+  Rounded& done = done_[{name, params.format}];
+  if (done.values.dtype() != Dtype::Undefined) return done;
   const std::optional<Tensor> value = initializer(model, name);
   if (!value) throw Error(ErrorKind::Internal, fmt::format("'{}' is no initializer", name));
   const AxisGeometry g = geometry_along(value->shape(), params.axis);
   Tensor rounded(Dtype::Float32, value->shape());
-  round_to(params, g.channels, g.inner, value->floats(), rounded.mutable_floats());
-  done = rounded;
+  round_to_counting(params, g.channels, g.inner, value->floats(), rounded.mutable_floats(), done.events);
+  done.values = std::move(rounded);
   return done;
+}
+
+Tensor RoundedWeights::get(const Model& model, const std::string& name, const QuantParams& params) {
+  const std::lock_guard lock(mutex_);
+  return rounded(model, name, params).values;
+}
+
+RoundEvents RoundedWeights::events(const Model& model, const std::string& name, const QuantParams& params) {
+  const std::lock_guard lock(mutex_);
+  return rounded(model, name, params).events;
 }
 
 LayerRounding rounding_of(const Model& model, const Layer& layer, const onnx::NodeProto& node, Format format,

@@ -23,10 +23,18 @@ class RoundedWeights {
   /// The weight `name` of `model` on the grid of `params`.
   /// Safe from several threads.
   Tensor get(const Model& model, const std::string& name, const QuantParams& params);
+  /// What rounding it did to its values.
+  RoundEvents events(const Model& model, const std::string& name, const QuantParams& params);
 
  private:
+  struct Rounded {
+    Tensor values;
+    RoundEvents events;
+  };
+  const Rounded& rounded(const Model& model, const std::string& name, const QuantParams& params);
+
   std::mutex mutex_;
-  std::map<std::pair<std::string, Format>, Tensor> done_;
+  std::map<std::pair<std::string, Format>, Rounded> done_;
 };
 
 /// Rounding of one layer, read from the plan: which inputs, weights and outputs, on which grid. Shared by the

@@ -1,5 +1,6 @@
 #include "compare/own_error.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "compare/reference.h"
@@ -17,6 +18,10 @@ Model with_output(Model model, const std::string& tensor) {
   return model;
 }
 
+const std::vector<std::string>& outputs_of(const Subject& subject, const std::string& layer) {
+  return std::ranges::find(subject.layers, layer, &Layer::name)->outputs;
+}
+
 TEST(OwnError, EqualsTheErrorOfAModelWithOnlyThatLayerLow) {
   const Samples samples = bell_samples("x", kConvNetInput, 5);
   const Model plain = model_of(kConvNet, conv_net_weights());
@@ -31,7 +36,7 @@ TEST(OwnError, EqualsTheErrorOfAModelWithOnlyThatLayerLow) {
     ASSERT_GE(errors.size(), 4U);
     for (const LayerError& error : errors) {
       EXPECT_EQ(error.format, format);
-      const std::string tensor = subject.find_layer(error.layer)->outputs.front();
+      const std::string tensor = outputs_of(subject, error.layer).front();
       // By hand: the network with this layer alone low, its output compared with the float network's.
       const Subject judged = subject_of(tensor == "y" ? plain : with_output(plain, tensor), samples);
       RoundedWeights own_weights;
@@ -74,6 +79,20 @@ TEST(OwnError, CountsEventsOfInputsAndOutputs) {
   EXPECT_EQ(events.subnormal, 2);
   EXPECT_EQ(events.flushed, 2 + 1) << "1e-9 twice, and 1e-14 behind";
   EXPECT_EQ(errors[0].error.got_inf, 2);
+}
+
+TEST(OwnError, CountsEventsOfConstantsInHalfPrecision) {
+  // A mask of -1e9 becomes -infinity in float16, and 1e-12 disappears.
+  const Samples samples({{{"x", Tensor::of({1, 2}, std::vector<float>{1, 2})}}});
+  const NamedTensors weights{{"c", Tensor::of({2}, std::vector<float>{-1e9F, 1e-12F})}};
+  const Subject subject =
+      subject_of(model_of("g (float[1,2] x) => (float[1,2] y) { [add] y = Add(x, c) }", weights), samples);
+  RoundedWeights rounded;
+  const std::vector<LayerError> errors = own_error(subject, plan_all(subject, Format::Float16), rounded);
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_EQ(errors[0].events.count, 2 + 2 + 2) << "input, output, and the constants once";
+  EXPECT_EQ(errors[0].events.overflowed, 1) << "the mask; behind it infinity is no news";
+  EXPECT_EQ(errors[0].events.flushed, 1);
 }
 
 TEST(OwnError, IgnoresWhatHappensUpstream) {
