@@ -1,4 +1,5 @@
 // The main job on networks of a few layers.
+#include <algorithm>
 #include <cmath>
 
 #include "flow_files.h"
@@ -250,6 +251,18 @@ TEST(Diagnose, RefusesNoPrecisionAndModelsWithoutSuchLayers) {
   const Error error = error_of([&] { diagnose(relu.diagnose_options({Format::Int8})); });
   EXPECT_EQ(error.kind(), ErrorKind::Input);
   EXPECT_NE(std::string(error.what()).find("no layer can run in the formats asked"), std::string::npos) << error.what();
+}
+
+TEST(Diagnose, WarnsOfAReferenceThatRoundsByItself) {
+  const NetFiles files;
+  convert(files.convert_options({Format::Int8}));
+  DiagnoseOptions options = files.diagnose_options({Format::Float16});
+  options.model = files / "converted.onnx";
+  const DiagnoseReport report = diagnose(options);
+  const auto warned = std::ranges::find_if(report.warnings, [](const std::string& text) {
+    return text.find("the float model already rounds: it holds ") == 0;
+  });
+  EXPECT_NE(warned, report.warnings.end());
 }
 
 }  // namespace
