@@ -12,6 +12,7 @@
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <vector>
 
 #include "compare/effect.h"
@@ -172,8 +173,9 @@ void time_pass(const TimedSamples& samples, const std::function<void()>& pass, s
 /// it ran. Trials of segments go on side by side, and the segments' sessions are built within the time.
 json time_effects(const Job& job, const Subject& subject, double plain_ms) {
   std::vector<std::string> single;
-  for (const std::string& name : job.candidates) {
-    if (subject.find_layer(name)->graph.empty()) single.push_back(name);
+  const std::set<std::string> candidates(job.candidates.begin(), job.candidates.end());
+  for (const Layer& layer : subject.layers) {
+    if (layer.graph.empty() && candidates.contains(layer.name)) single.push_back(layer.name);
   }
   if (single.empty() || !subject.carries.empty()) return nullptr;  // with a state, whole sequences are run instead
   EffectOptions options;

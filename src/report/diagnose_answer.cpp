@@ -38,7 +38,7 @@ void say_how_to_deploy(const DiagnoseReport& report, Answer& answer) {
   const bool tensorrt = report.target != "onnxruntime";
   answer.advice.push_back(fmt::format("How to deploy it on each engine is in {}{}",
                                       shown(file_of(report, "deploy", "deploy.md")),
-                                      tensorrt ? "; with TensorRT 10 or 11, for example (documented, not run):" : "."));
+                                      tensorrt ? "; with TensorRT 10, for example (documented, not run):" : "."));
   if (!tensorrt) return;
   answer.commands.push_back(
       fmt::format("trtexec --onnx={} --stronglyTyped --saveEngine={}", shell_quote(model),
