@@ -22,7 +22,7 @@
 #include "flow/verify.h"
 #include "plan/lower_typed.h"
 #include "plan/scheme.h"
-#include "search/minimal.h"
+#include "search/confirmed.h"
 #include "vernier/error.h"
 #include "vernier/jobs.h"
 
@@ -54,6 +54,7 @@ class Diagnosis {
   DiagnoseReport run() {
     describe();
     step("load", [&] { load_model(); });
+    make_output_folder();
     try {
       step("reference run", [&] { reference(); });
       step("calibration", [&] { calibrate(); });
@@ -62,12 +63,11 @@ class Diagnosis {
       step("effect on the output", [&] { effects(); });
       rank();
       if (requirement() != nullptr) {
-        step("search", [&] { search(); });
+        search();
       } else {
         step("curve", [&] { curve(); });
       }
-      step("typed model", [&] { write_typed(); });
-      if (!stopped()) step("verify", [&] { verify_typed_model(); });
+      if (!report_.final_figures) write_and_verify();
       if (!stopped() && options_.latency) step("latency", [&] { latency(); });
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::Interrupted) throw;
@@ -92,8 +92,13 @@ class Diagnosis {
   void step(const std::string& name, const Body& body) {
     watch_.phase(name);
     body();
-    watch_.stop();
-    if (sinks_.info) sinks_.info(fmt::format("{}: {:.2f} s", name, report_.phases.back().seconds));
+    say_seconds();
+  }
+
+  /// Ends the phase that runs, if any.
+  void say_seconds() {
+    if (!watch_.stop() || !sinks_.info) return;
+    sinks_.info(fmt::format("{}: {:.2f} s", report_.phases.back().phase, report_.phases.back().seconds));
   }
 
   void warn(const std::string& text) {
@@ -148,6 +153,14 @@ class Diagnosis {
                       "by one",
                       inside));
     }
+  }
+
+  /// Before anything is measured: minutes of work must not end at a folder that cannot be made.
+  void make_output_folder() const {
+    if (options_.output.empty()) return;
+    std::error_code failure;
+    std::filesystem::create_directories(options_.output, failure);
+    if (failure) throw Error(ErrorKind::Input, fmt::format("{}: {}", options_.output.string(), failure.message()));
   }
 
   void reference() {
@@ -377,9 +390,27 @@ class Diagnosis {
       }
       if (sinks_.progress) sinks_.progress("search", trials_, 0);
     };
-    const MinimalResult result = search_minimal(
-        items, [&](const KeptSet& set) { return judge(set); }, search_options);
+    // The written file has the last word: what misses in it is searched again with less allowance.
+    watch_.phase("search");
+    const auto confirm = [&](const MinimalResult& result) {
+      say_seconds();
+      report_.kept = kept_report(result);
+      write_and_verify();
+      if (!report_.final_figures) return std::numeric_limits<double>::quiet_NaN();
+      if (report_.final_figures->passed != true) watch_.phase("search");
+      return *report_.final_figures->damage;
+    };
+    const ConfirmedResult result = search_confirmed(
+        items, [&](const KeptSet& set) { return judge(set); }, confirm, search_options);
+    say_seconds();
+    report_.kept = kept_report(result.minimal);
+    for (LayerRow& row : report_.layers) {
+      const std::vector<std::string>& kept = report_.kept->layers;
+      row.kept = std::find(kept.begin(), kept.end(), row.name) != kept.end();
+    }
+  }
 
+  KeptSetReport kept_report(const MinimalResult& result) const {
     KeptSetReport kept;
     kept.layers = names_of(result.kept);
     kept.end = end_text(result.end);
@@ -388,6 +419,7 @@ class Diagnosis {
       kept.certificate.push_back(
           {candidates_[needed.item], needed.trial.metric, needed.trial.damage, needed.trial.stopped_early});
     }
+    if (result.final_trial.verdict == Verdict::Good) kept.metric = result.final_trial.metric;
     kept.evaluations = result.trials;
     kept.notes = result.notes;
     for (const std::string& name : candidates_) {
@@ -395,10 +427,7 @@ class Diagnosis {
       kept.total_macs += layer_macs;
       if (std::find(kept.layers.begin(), kept.layers.end(), name) != kept.layers.end()) kept.kept_macs += layer_macs;
     }
-    for (LayerRow& row : report_.layers) {
-      row.kept = std::find(kept.layers.begin(), kept.layers.end(), row.name) != kept.layers.end();
-    }
-    report_.kept = std::move(kept);
+    return kept;
   }
 
   /// The hardest fifth, four at least: they carry most of the noise. A sequence is cut short instead.
@@ -466,6 +495,12 @@ class Diagnosis {
     return exported_;
   }
 
+  void write_and_verify() {
+    report_.final_figures.reset();
+    step("typed model", [&] { write_typed(); });
+    if (!stopped()) step("verify", [&] { verify_typed_model(); });
+  }
+
   void write_typed() {
     TypedModel typed = lower_typed(exported_model(), final_plan(), /*strict=*/false);
     TypedReport info;
@@ -475,11 +510,6 @@ class Diagnosis {
     info.original_weight_bytes = weight_bytes(loaded_.original);
     info.notes = typed.notes;
     if (!options_.output.empty()) {
-      std::error_code failure;
-      std::filesystem::create_directories(options_.output, failure);
-      if (failure) {
-        throw Error(ErrorKind::Input, fmt::format("{}: {}", options_.output.string(), failure.message()));
-      }
       const std::filesystem::path file = options_.output / "model.onnx";
       write_model(typed.model, file);
       info.file = file.string();
@@ -530,8 +560,6 @@ class Diagnosis {
 
   void write_record() {
     if (options_.output.empty()) return;
-    std::error_code ignored;
-    std::filesystem::create_directories(options_.output, ignored);
     const std::filesystem::path report_file = options_.output / "report.json";
     const std::filesystem::path deploy_file = options_.output / "deploy.md";
     report_.files["report"] = report_file.string();
