@@ -27,10 +27,13 @@ std::string duration_text(seconds duration) {
 }
 
 std::optional<std::string> Progress::line(const std::string& phase, std::size_t done, std::size_t total, Time now) {
-  if (phase != phase_) {
+  // A phase that counts anew is another one of the same name: trials follow each other.
+  if (phase != phase_ || done <= done_) {
     phase_ = phase;
     phase_start_ = now;
+    done_at_start_ = done;
   }
+  done_ = done;
   if (now - start_ < kSilence) return std::nullopt;
   if (last_ && now - *last_ < (redraws_ ? kBetweenRedraws : kBetweenLines)) return std::nullopt;
   last_ = now;
@@ -43,9 +46,9 @@ std::optional<std::string> Progress::line(const std::string& phase, std::size_t 
                         static_cast<int>(100.0 * static_cast<double>(done) / static_cast<double>(total)));
   }
   const auto spent = duration_cast<milliseconds>(now - phase_start_);
-  if (done > 0 && done < total && spent >= kBeforeEstimate) {
-    const double left_ms =
-        static_cast<double>(spent.count()) * static_cast<double>(total - done) / static_cast<double>(done);
+  if (done > done_at_start_ && done < total && spent >= kBeforeEstimate) {
+    const double left_ms = static_cast<double>(spent.count()) * static_cast<double>(total - done) /
+                           static_cast<double>(done - done_at_start_);
     text += fmt::format("  about {} left", duration_text(seconds(static_cast<long long>(left_ms / 1000) + 1)));
   }
   return text;

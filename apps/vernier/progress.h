@@ -25,6 +25,8 @@ class Progress {
   bool redraws_;
   Time start_;
   Time phase_start_;
+  std::size_t done_at_start_ = 0;
+  std::size_t done_ = 0;
   std::optional<Time> last_;
   std::string phase_;
 };

@@ -63,7 +63,8 @@ struct KeptSetReport {
   std::string end;  // certified, nothing-needed, impossible, stopped, unstable
   bool certified = false;
   std::vector<CertificateRow> certificate;
-  std::size_t evaluations = 0;  // of the full sample set, the two ends included
+  std::optional<double> metric;  // of the kept set, as the search simulated it; the claim is final_figures
+  std::size_t evaluations = 0;   // of the full sample set, the two ends included
   std::int64_t kept_macs = 0, total_macs = 0;
   std::vector<std::string> notes;
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <optional>
 
@@ -52,6 +53,7 @@ class Diagnosis {
   DiagnoseReport run() {
     describe();
     step("load", [&] { load_model(); });
+    make_output_folder();
     try {
       step("reference run", [&] { reference(); });
       step("calibration", [&] { calibrate(); });
@@ -60,12 +62,11 @@ class Diagnosis {
       step("effect on the output", [&] { effects(); });
       rank();
       if (requirement() != nullptr) {
-        step("search", [&] { search(); });
+        search();
       } else {
         step("curve", [&] { curve(); });
       }
-      step("typed model", [&] { write_typed(); });
-      if (!stopped()) step("verify", [&] { verify_typed_model(); });
+      if (!report_.final_figures) write_and_verify();
       if (!stopped() && options_.latency) step("latency", [&] { latency(); });
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::Interrupted) throw;
@@ -90,8 +91,13 @@ class Diagnosis {
   void step(const std::string& name, const Body& body) {
     watch_.phase(name);
     body();
-    watch_.stop();
-    if (sinks_.info) sinks_.info(fmt::format("{}: {:.2f} s", name, report_.phases.back().seconds));
+    say_seconds();
+  }
+
+  /// Ends the phase that runs, if any.
+  void say_seconds() {
+    if (!watch_.stop() || !sinks_.info) return;
+    sinks_.info(fmt::format("{}: {:.2f} s", report_.phases.back().phase, report_.phases.back().seconds));
   }
 
   void warn(const std::string& text) {
@@ -145,6 +151,14 @@ class Diagnosis {
                       "by one",
                       inside));
     }
+  }
+
+  /// Before anything is measured: minutes of work must not end at a folder that cannot be made.
+  void make_output_folder() const {
+    if (options_.output.empty()) return;
+    std::error_code failure;
+    std::filesystem::create_directories(options_.output, failure);
+    if (failure) throw Error(ErrorKind::Input, fmt::format("{}: {}", options_.output.string(), failure.message()));
   }
 
   void reference() {
@@ -224,8 +238,19 @@ class Diagnosis {
     if (experiment_) report_.layers = ranked_rows(*experiment_, evidence_);
   }
 
+  /// The written file has the last word: what misses in it is searched again with less allowance.
   void search() {
-    report_.kept = find_kept_set(*experiment_, evidence_, options_.max_evaluations, sinks_);
+    watch_.phase("search");
+    const auto confirm = [&](const KeptSetReport& found) {
+      say_seconds();
+      report_.kept = found;
+      write_and_verify();
+      if (!report_.final_figures) return std::numeric_limits<double>::quiet_NaN();
+      if (report_.final_figures->passed != true) watch_.phase("search");
+      return *report_.final_figures->damage;
+    };
+    report_.kept = find_kept_set(*experiment_, evidence_, options_.max_evaluations, confirm, sinks_);
+    say_seconds();
     const std::set<std::string> kept(report_.kept->layers.begin(), report_.kept->layers.end());
     for (LayerRow& row : report_.layers) row.kept = kept.contains(row.name);
   }
@@ -246,6 +271,12 @@ class Diagnosis {
     return exported_;
   }
 
+  void write_and_verify() {
+    report_.final_figures.reset();
+    step("typed model", [&] { write_typed(); });
+    if (!stopped()) step("verify", [&] { verify_typed_model(); });
+  }
+
   void write_typed() {
     TypedModel typed = lower_typed(exported_model(), final_plan(), /*strict=*/false);
     TypedReport info;
@@ -255,11 +286,6 @@ class Diagnosis {
     info.original_weight_bytes = weight_bytes(loaded_.original);
     info.notes = typed.notes;
     if (!options_.output.empty()) {
-      std::error_code failure;
-      std::filesystem::create_directories(options_.output, failure);
-      if (failure) {
-        throw Error(ErrorKind::Input, fmt::format("{}: {}", options_.output.string(), failure.message()));
-      }
       const std::filesystem::path file = options_.output / "model.onnx";
       write_model(typed.model, file, {options_.external_data});
       info.file = file.string();
@@ -310,8 +336,6 @@ class Diagnosis {
 
   void write_record() {
     if (options_.output.empty()) return;
-    std::error_code ignored;
-    std::filesystem::create_directories(options_.output, ignored);
     const std::filesystem::path report_file = options_.output / "report.json";
     const std::filesystem::path deploy_file = options_.output / "deploy.md";
     report_.files["report"] = report_file.string();

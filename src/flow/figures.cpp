@@ -25,7 +25,9 @@ RunFigures figures_of(const std::vector<std::string>& judged, const std::map<std
     figure.mse = mse(s.pooled);
     figure.cosine = s.pooled.finite() && s.pooled.error_energy == 0 ? 1.0 : cosine(s.pooled);
     // One row a sample is a classifier; rows of boxes or pixels have no class.
-    const bool classifier = s.rows == static_cast<std::int64_t>(s.samples) || name.find("logits") != std::string::npos;
+    const bool required = requirement != nullptr && requirement->metric == Metric::MinTop1Agreement;
+    const bool classifier =
+        required || s.rows == static_cast<std::int64_t>(s.samples) || name.find("logits") != std::string::npos;
     if (classifier && s.rows > 0)
       figure.top1_agreement = static_cast<double>(s.rows_agreed) / static_cast<double>(s.rows);
     figure.nonfinite = s.pooled.got_nan + s.pooled.got_inf;

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "flow/figures.h"
-#include "search/minimal.h"
+#include "search/confirmed.h"
 #include "vernier/error.h"
 
 namespace vernier {
@@ -91,10 +91,27 @@ class Judge {
   Experiment& experiment_;
 };
 
+KeptSetReport report_of(const Experiment& experiment, const Judge& judge, const MinimalResult& result) {
+  KeptSetReport kept;
+  kept.layers = judge.names(result.kept);
+  kept.end = end_text(result.end);
+  kept.certified = result.certificate.complete || result.end == SearchEnd::NothingNeeded;
+  for (const Certificate::Needed& needed : result.certificate.needed) {
+    kept.certificate.push_back({experiment.candidates()[needed.item]->name, needed.trial.metric, needed.trial.damage,
+                                needed.trial.stopped_early});
+  }
+  if (result.final_trial.verdict == Verdict::Good) kept.metric = result.final_trial.metric;
+  kept.evaluations = result.trials;
+  kept.notes = result.notes;
+  for (const Layer* layer : experiment.candidates()) kept.total_macs += macs_of(experiment, *layer);
+  for (const std::size_t item : result.kept) kept.kept_macs += macs_of(experiment, *experiment.candidates()[item]);
+  return kept;
+}
+
 }  // namespace
 
 KeptSetReport find_kept_set(Experiment& experiment, const Evidence& evidence, std::size_t max_evaluations,
-                            const JobSinks& sinks) {
+                            const ConfirmKept& confirm, const JobSinks& sinks) {
   const Requirement& requirement = *experiment.requirement();
   std::vector<SearchItem> items;
   for (const Layer* layer : experiment.candidates()) {
@@ -115,22 +132,10 @@ KeptSetReport find_kept_set(Experiment& experiment, const Evidence& evidence, st
     }
     if (sinks.progress) sinks.progress("search", trials, 0);
   };
-  const MinimalResult result = search_minimal(
-      items, [&](const KeptSet& set) { return judge(set); }, options);
-
-  KeptSetReport kept;
-  kept.layers = judge.names(result.kept);
-  kept.end = end_text(result.end);
-  kept.certified = result.certificate.complete || result.end == SearchEnd::NothingNeeded;
-  for (const Certificate::Needed& needed : result.certificate.needed) {
-    kept.certificate.push_back({experiment.candidates()[needed.item]->name, needed.trial.metric, needed.trial.damage,
-                                needed.trial.stopped_early});
-  }
-  kept.evaluations = result.trials;
-  kept.notes = result.notes;
-  for (const Layer* layer : experiment.candidates()) kept.total_macs += macs_of(experiment, *layer);
-  for (const std::size_t item : result.kept) kept.kept_macs += macs_of(experiment, *experiment.candidates()[item]);
-  return kept;
+  const ConfirmedResult result = search_confirmed(
+      items, [&](const KeptSet& set) { return judge(set); },
+      [&](const MinimalResult& found) { return confirm(report_of(experiment, judge, found)); }, options);
+  return report_of(experiment, judge, result.minimal);
 }
 
 std::vector<CurvePoint> quality_curve(Experiment& experiment, const Evidence& evidence,

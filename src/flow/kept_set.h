@@ -2,6 +2,7 @@
 // quality against kept layers.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "flow/evidence.h"
@@ -11,9 +12,13 @@
 
 namespace vernier {
 
-/// The `minimal` search (search/minimal.h) on the experiment's requirement. `max_evaluations` 0: no limit.
+/// Damage of what was found once it is a written file; NaN when there is nothing to confirm. May be called repeatedly.
+using ConfirmKept = std::function<double(const KeptSetReport&)>;
+
+/// The `minimal` search (search/minimal.h) on the experiment's requirement, until the file of its answer passes too
+/// (search/confirmed.h). `max_evaluations` 0: no limit.
 KeptSetReport find_kept_set(Experiment& experiment, const Evidence& evidence, std::size_t max_evaluations,
-                            const JobSinks& sinks);
+                            const ConfirmKept& confirm, const JobSinks& sinks);
 
 /// Quality with the 0, 1, 2, ... most damaging of `ranked` kept: predicted from single effects, measured at a few
 /// points.

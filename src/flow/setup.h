@@ -40,7 +40,7 @@ RunFigures prove_prepared(const Loaded& loaded);
 /// Turns a job's sinks into the progress of a subject: throws Error{Interrupted} when the user asked to stop.
 Progress progress_of(const JobSinks& sinks);
 
-/// Bytes of all initializers, those of bodies included.
+/// Bytes of all initializers and Constant nodes, those of bodies included.
 std::int64_t weight_bytes(const Model& model);
 
 /// CPU model and usable cores, for the record.

@@ -18,10 +18,12 @@ class Stopwatch {
     name_ = name;
     start_ = std::chrono::steady_clock::now();
   }
-  void stop() {
-    if (name_.empty()) return;
+  /// Ends the phase that runs; false when none does.
+  bool stop() {
+    if (name_.empty()) return false;
     phases_.push_back({name_, std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count()});
     name_.clear();
+    return true;
   }
 
  private:

@@ -163,11 +163,16 @@ std::string onnxruntime(const DiagnoseReport& report, const Files& files) {
                             "sample = np.load(\"sample.npz\")  # one array per input, by name\n"
                             "outputs = session.run(None, {{i.name: sample[i.name] for i in session.get_inputs()}})",
                             python_quote(files.model)));
-  if (std::any_of(report.low.begin(), report.low.end(), [](Format f) { return !needs_scale(f); })) {
+  const bool casts = report.high != Format::Float32 ||
+                     std::any_of(report.low.begin(), report.low.end(), [](Format f) { return !needs_scale(f); });
+  if (casts) {
     text +=
         "\nIts CPU provider computes most float16 layers in float32 without rounding in between, and has few bfloat16 "
         "kernels: figures from there say little about an accelerator. Use `CUDAExecutionProvider` or "
-        "`TensorrtExecutionProvider`.\n";
+        "`TensorrtExecutionProvider`.\n\nSome versions crash while they load a graph with casts behind a Transpose on "
+        "an "
+        "x86 CPU (its issue 28392; 1.31.1 does): `InferenceSession(..., "
+        "disabled_optimizers=[\"NchwcTransformer\"])`.\n";
   }
   return text;
 }

@@ -53,7 +53,7 @@ Answer without_requirement(const DiagnoseReport& report) {
   while (worst < report.layers.size() && worst < 3 && report.layers[worst].share && share < 0.5) {
     share += *report.layers[worst++].share;
   }
-  if (worst == 1) {
+  if (worst == 1 && lowered_layers(report) > 1) {
     answer.sentence += fmt::format(" One of {}, '{}', does {} of the damage.", plural(lowered_layers(report), "layer"),
                                    shorten_middle(shown(report.layers[0].name), 40), percent_text(share));
   } else if (worst > 1) {

@@ -73,10 +73,11 @@ struct Fields<CertificateRow> {
 template <>
 struct Fields<KeptSetReport> {
   static constexpr auto list =
-      std::tuple{Field{"layers", &KeptSetReport::layers},           Field{"end", &KeptSetReport::end},
-                 Field{"certified", &KeptSetReport::certified},     Field{"certificate", &KeptSetReport::certificate},
-                 Field{"evaluations", &KeptSetReport::evaluations}, Field{"kept_macs", &KeptSetReport::kept_macs},
-                 Field{"total_macs", &KeptSetReport::total_macs},   Field{"notes", &KeptSetReport::notes}};
+      std::tuple{Field{"layers", &KeptSetReport::layers},       Field{"end", &KeptSetReport::end},
+                 Field{"certified", &KeptSetReport::certified}, Field{"certificate", &KeptSetReport::certificate},
+                 Field{"metric", &KeptSetReport::metric},       Field{"evaluations", &KeptSetReport::evaluations},
+                 Field{"kept_macs", &KeptSetReport::kept_macs}, Field{"total_macs", &KeptSetReport::total_macs},
+                 Field{"notes", &KeptSetReport::notes}};
 };
 
 template <>

@@ -68,8 +68,9 @@ std::string metric_text(Metric metric, double value, std::optional<double> limit
   std::string text;
   for (int extra = 0; extra <= 6; ++extra) {
     text = with_digits(metric, value, extra);
-    if (!limit) break;
     const double printed = std::strtod(text.c_str(), nullptr);
+    if (metric == Metric::MinCosine && printed >= 1 && value < 1) continue;  // 1 means no difference
+    if (!limit) break;
     const auto passes = [&](double x, double bound) { return higher_is_better(metric) ? x >= bound : x <= bound; };
     if (passes(printed, *limit * scale) == passes(value, *limit)) break;
   }

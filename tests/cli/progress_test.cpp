@@ -39,6 +39,14 @@ TEST(Progress, ShowsShareAndTimeLeftOfThePhase) {
   EXPECT_EQ(progress.line("second", 40, 40, kStart + seconds(50)), "second  40/40  100 %");
 }
 
+TEST(Progress, EstimatesAnewWhenAPhaseOfTheSameNameFollows) {
+  Progress progress(/*redraws=*/true, kStart);
+  progress.line("trial", 1, 8, kStart);
+  progress.line("trial", 8, 8, kStart + seconds(60));
+  EXPECT_EQ(progress.line("trial", 1, 8, kStart + seconds(70)), "trial  1/8  12 %") << "nothing is known yet";
+  EXPECT_EQ(progress.line("trial", 3, 8, kStart + seconds(74)), "trial  3/8  37 %  about 11 s left") << "2 s each";
+}
+
 TEST(Progress, CountsOnWhenTheTotalIsUnknown) {
   Progress progress(/*redraws=*/true, kStart);
   EXPECT_EQ(progress.line("search", 7, 0, kStart + seconds(5)), "search  7");

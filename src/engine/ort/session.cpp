@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/ort/layout_fault.h"
 #include "engine/ort/operators.h"
 #include "engine/ort/runtime.h"
 #include "plan/round_node.h"
@@ -108,6 +109,13 @@ Session::Session(std::shared_ptr<const Runtime> runtime, const Model& model, con
     runtime->check(api.AddSessionConfigEntry(raw_options, kOrtSessionOptionsDisableQuantQDQ, "1"));
     // A planned block would come on top of the chunks that the first runs, which nothing was planned for, leave behind.
     runtime->check(api.DisableMemPattern(raw_options));
+  }
+  bool layout_fault = false;
+  for_each_graph(model.proto.graph(),
+                 [&](const onnx::GraphProto& graph) { layout_fault = layout_fault || casts_transposed(graph); });
+  if (layout_fault) {
+    runtime->check(
+        api.AddSessionConfigEntry(raw_options, kOrtSessionOptionsDisableSpecifiedOptimizers, "NchwcTransformer"));
   }
   // Spinning threads steal the core from the samples that run beside this one.
   runtime->check(api.AddSessionConfigEntry(raw_options, kOrtSessionOptionsConfigAllowIntraOpSpinning,

@@ -157,6 +157,33 @@ TEST(RoundOperator, TakesEmptyTensors) {
   EXPECT_EQ(session.run({{"x", empty}, {"z", empty}}).front().shape(), (Shape{2, 0, 3}));
 }
 
+/// One of our operators from t to y.
+onnx::NodeProto own_node(const std::string& op_type) {
+  if (op_type == "Round") return round_node("t", "y", grid_of(Format::Float16));
+  if (op_type == "Observe") return observe_node("t", "y", 0);
+  if (op_type == "Inject") return inject_node("t", "y", 0);
+  return compare_node("t", "t", "y", "", 0);
+}
+
+TEST(OwnOperators, LeaveUnnamedUnknownDimensionsToTheRuntime) {
+  // Told of them, the runtime takes each for -1: it folds Shape, and refuses to broadcast and to reshape.
+  const Tensor x = Tensor::of({2, 1, 3}, std::vector<float>{1, 2, 3, 4, 5, 6});
+  const Tensor z = Tensor::of({1, 5, 3}, std::vector<float>(15, 2.0F));
+  for (const bool optimize : {false, true}) {
+    for (const std::string op_type : {"Round", "Observe", "Compare", "Inject"}) {
+      const std::vector<onnx::NodeProto> nodes{
+          node_of("Neg", {"x"}, "t"),        own_node(op_type),
+          node_of("Mul", {"y", "z"}, "m"),   node_of("Shape", {"m"}, "s"),
+          node_of("Add", {"m", "m"}, "sum"), node_of("Reshape", {"sum", "s"}, "w")};
+      const Session session = session_with(nodes, {"w"}, optimize);
+      const Tensor got = session.run({{"x", x}, {"z", z}}).front();
+      ASSERT_EQ(got.shape(), (Shape{2, 5, 3})) << op_type << ", optimized " << optimize;
+      EXPECT_EQ(got.floats()[0], -4) << op_type;
+      EXPECT_EQ(got.floats()[29], -24) << op_type;
+    }
+  }
+}
+
 TEST(ObserveOperator, FoldsWhatItSeesAndPassesItOn) {
   const Tensor values = telling_values();
   const Session session = session_with({observe_node("x", "y", 1)}, {"y"});

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "engine/ort/layout_fault.h"
 #include "engine/ort/runtime.h"
 #include "tiny_networks.h"
 
@@ -138,6 +139,30 @@ TEST(Session, OutputsOutliveTheSession) {
     output = session.run({{"x", counting({3})}}).front();
   }
   EXPECT_EQ(values_of(output), (std::vector<float>{0, 1, 2}));
+}
+
+TEST(Session, LoadsACastBehindATransposeWithOptimizations) {
+  // ONNX Runtime alone crashes on this graph.
+  for (const int type : {onnx::TensorProto::FLOAT16, onnx::TensorProto::INT64}) {
+    const Model model =
+        model_of("cast (float[N,1,4] x) => (float[a,b,c] y) { h = Cast <to = " + std::to_string(type) +
+                     "> (x) t = Transpose <perm = [1,0,2]> (h) f = Cast <to = 1> (t) y = MatMul (f, w) }",
+                 {{"w", counting({4, 2})}});
+    const Session session(Runtime::load(), model, {.optimize = true, .threads = 1, .integer_kernels = true});
+    const Tensor y = session.run({{"x", counting({3, 1, 4})}}).front();
+    EXPECT_EQ(y.shape(), (Shape{1, 3, 2}));
+    EXPECT_EQ(values_of(y), (std::vector<float>{28, 34, 76, 98, 124, 162}));
+  }
+}
+
+TEST(LayoutFault, IsACastToFloatAtAnyDistanceBehindATranspose) {
+  const auto found = [](const std::string& nodes) {
+    return casts_transposed(model_of("g (float[2,2] x, int64[2,2] i) => (float[a,b] y) {" + nodes + "}").proto.graph());
+  };
+  EXPECT_TRUE(found("t = Transpose (i) n = Neg (t) s = Abs (n) y = Cast <to = 1> (s)"));
+  EXPECT_FALSE(found("c = Cast <to = 1> (i) y = Transpose (c)")) << "before it";
+  EXPECT_FALSE(found("t = Transpose (x) y = Relu (t)")) << "no cast";
+  EXPECT_FALSE(found("t = Transpose (x) s = Shape (t) c = Cast <to = 1> (s) y = Add (c, x)")) << "only its shape";
 }
 
 TEST(Session, TakesScalarsEmptyTensorsAndIntegers) {

@@ -58,10 +58,41 @@ TEST(Diagnose, MeetsARequirementWithACertifiedKeptSet) {
   ASSERT_EQ(report.kept->certificate.size(), report.kept->layers.size());
   for (const CertificateRow& row : report.kept->certificate) EXPECT_GT(row.damage, 1) << row.layer;
   EXPECT_TRUE(report.final_figures.value().passed.value()) << "measured on the written file";
+  EXPECT_NEAR(report.kept->metric.value(), report.final_figures->outputs.front().sqnr_db, 0.1) << "the search's own";
   std::int64_t kept_macs = 0;
   for (const LayerRow& row : report.layers) kept_macs += row.kept ? row.macs : 0;
   EXPECT_EQ(report.kept->kept_macs, kept_macs);
   EXPECT_EQ(report.kept->total_macs, 64 * (8 * 27 + 2 * 8 * 72) + 40) << "64 places of 8 channels, and 8 x 5";
+}
+
+TEST(Diagnose, MeasuresTop1OfAnOutputOfManyRowsWhenItIsRequired) {
+  const NetFiles files(
+      network("rows (float[1,4,8] x) => (float[1,4,5] y) { [m] y = MatMul (x, w) }", {{"w", bell({8, 5}, 1)}}),
+      {1, 4, 8});
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  EXPECT_FALSE(diagnose(options).all_low.outputs.front().top1_agreement.has_value()) << "it may be boxes or pixels";
+  options.measure.requirement = Requirement{Metric::MinTop1Agreement, {{0.5, ""}}};
+  const DiagnoseReport report = diagnose(options);
+  EXPECT_GE(report.all_low.outputs.front().top1_agreement.value(), 0.5);
+  EXPECT_GE(report.final_figures.value().outputs.front().top1_agreement.value(), 0.5);
+}
+
+TEST(Diagnose, CountsTheBytesOfWeightsInConstantNodes) {
+  const NetFiles files(network("constant (float[1,2] x) => (float[1,2] y) {"
+                               "  w = Constant <value = float[2,2] {1, 2, 3, 4}> () y = MatMul (x, w) }"),
+                       {1, 2});
+  EXPECT_EQ(diagnose(files.diagnose_options({Format::Float16})).typed.value().original_weight_bytes, 4 * 4);
+}
+
+TEST(Diagnose, RefusesAFolderThatCannotBeMadeBeforeItMeasures) {
+  const NetFiles files;
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  options.output = files.model_file() / "out";
+  JobSinks sinks;
+  bool measured = false;
+  sinks.progress = [&](const std::string&, std::size_t, std::size_t) { measured = true; };
+  EXPECT_EQ(error_of([&] { diagnose(options, sinks); }).kind(), ErrorKind::Input);
+  EXPECT_FALSE(measured);
 }
 
 TEST(Diagnose, SaysWhenEvenAllHighMissesTheRequirement) {

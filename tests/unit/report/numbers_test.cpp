@@ -26,6 +26,8 @@ TEST(MetricText, NeverRoundsAcrossTheLimit) {
   EXPECT_EQ(metric_text(Metric::MaxAbsError, 0.010004, 0.01), "0.010004");
   EXPECT_EQ(metric_text(Metric::MinTop1Agreement, 0.98496, 0.985), "98.496 %");
   EXPECT_EQ(metric_text(Metric::MinCosine, 0.99, 0.99), "0.9900");
+  EXPECT_EQ(metric_text(Metric::MinCosine, 0.999993, 0.99999), "0.99999") << "1 only for no difference";
+  EXPECT_EQ(metric_text(Metric::MinCosine, 1, 0.99999), "1.0000");
 }
 
 TEST(MetricText, OfNotFiniteValuesSaysSo) {

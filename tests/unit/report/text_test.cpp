@@ -33,6 +33,12 @@ TEST(DiagnoseText, ShowsTheCurveWithoutARequirement) {
   expect_golden("diagnose_open.txt", report_to_text(without_requirement(), {}));
 }
 
+TEST(DiagnoseText, DoesNotCallOutOneLayerOfOne) {
+  DiagnoseReport report = without_requirement();
+  report.layers.resize(1);
+  EXPECT_EQ(report_to_text(report, {}).find("One of 1 layer"), std::string::npos);
+}
+
 TEST(DiagnoseText, SaysWhatToDoWhenNothingHelps) {
   expect_golden("diagnose_impossible.txt", report_to_text(impossible(), {}));
 }

@@ -1,0 +1,92 @@
+#include "search/confirmed.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+
+#include "search/trials.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+/// A ratio of damages moves with the set: a little more than it, so that rounds are few.
+constexpr double kSpareRoom = 1.002;
+
+/// The oracle under a smaller allowance, with the answers of earlier rounds.
+class Rounds {
+ public:
+  Rounds(const Oracle& oracle, const MinimalOptions& options) : oracle_(oracle), options_(options) {}
+
+  MinimalResult search(const std::vector<SearchItem>& items, double room) {
+    earlier_ = answers_;
+    MinimalOptions round = options_;
+    round.max_trials = 0;  // recalled answers are free: the budget is watched here
+    round.stop = [&] { return spent() || (options_.stop && options_.stop()); };
+    round.on_trial = {};
+    const Oracle tightened = [&](const KeptSet& kept) {
+      Trial trial = ask(kept);
+      trial.damage *= room;
+      if (passes(trial) && trial.damage > 1) trial.verdict = Verdict::Bad;
+      return trial;
+    };
+    MinimalResult result = search_minimal(items, tightened, round);
+    for (Trial* trial : {&result.all_high, &result.all_low, &result.final_trial}) trial->damage /= room;
+    for (Certificate::Needed& needed : result.certificate.needed) needed.trial.damage /= room;
+    result.trials = calls_;
+    return result;
+  }
+
+  bool spent() const { return options_.max_trials != 0 && calls_ >= options_.max_trials; }
+
+ private:
+  Trial ask(const KeptSet& kept) {
+    // Only of earlier rounds: within one, a set that is asked again is meant to be run again.
+    if (const auto known = earlier_.find(kept); known != earlier_.end()) return known->second;
+    const Trial trial = oracle_(kept);
+    ++calls_;
+    answers_[kept] = trial;
+    if (options_.on_trial) options_.on_trial(kept, trial);
+    return trial;
+  }
+
+  const Oracle& oracle_;
+  const MinimalOptions& options_;
+  std::map<KeptSet, Trial> answers_;
+  std::map<KeptSet, Trial> earlier_;
+  std::size_t calls_ = 0;
+};
+
+bool worth_confirming(const MinimalResult& result) {
+  return passes(result.final_trial) && result.end != SearchEnd::Impossible;
+}
+
+}  // namespace
+
+ConfirmedResult search_confirmed(const std::vector<SearchItem>& items, const Oracle& oracle, const Confirm& confirm,
+                                 const MinimalOptions& options) {
+  Rounds rounds(oracle, options);
+  ConfirmedResult best{rounds.search(items, 1), 1};
+  std::vector<std::string> notes;
+  for (std::size_t round = 1; worth_confirming(best.minimal); ++round) {
+    const double claimed = best.minimal.final_trial.damage;
+    const double measured = confirm(best.minimal);
+    const double room = kSpareRoom * measured / claimed;
+    const bool repeatable = best.minimal.end == SearchEnd::Certified || best.minimal.end == SearchEnd::NothingNeeded;
+    const bool noise = room > best.room && room <= kMostRoom;  // false for NaN
+    if (!(measured > 1) || !repeatable || !noise || round == kConfirmRounds || rounds.spent()) break;
+    MinimalResult tighter = rounds.search(items, room);
+    best.minimal.trials = tighter.trials;
+    if (!worth_confirming(tighter)) break;
+    notes.push_back(fmt::format(
+        "a set of {} kept items used {:.3f} of the allowance in the search but {:.3f} when it was confirmed: "
+        "searched again with {:.1f} % less allowance, for which the set below is certified",
+        best.minimal.kept.size(), claimed, measured, 100 * (1 - 1 / room)));
+    best = {std::move(tighter), room};
+  }
+  best.minimal.notes.insert(best.minimal.notes.end(), notes.begin(), notes.end());
+  return best;
+}
+
+}  // namespace vernier

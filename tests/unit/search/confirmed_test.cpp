@@ -1,0 +1,145 @@
+#include "search/confirmed.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <set>
+
+#include "toy_oracles.h"
+
+namespace vernier {
+namespace {
+
+toys::Toy ranked(std::vector<double> damage) {
+  toys::Toy toy;
+  for (const double d : damage) toy.items.push_back({d, 1});
+  toy.damage = std::move(damage);
+  return toy;
+}
+
+/// Confirms with the true damage times `factor`, and counts how often it was asked.
+struct Judge {
+  const toys::Toy& toy;
+  double factor = 1;
+  std::size_t asked = 0;
+  Confirm confirm() {
+    return [this](const MinimalResult& result) {
+      ++asked;
+      return factor * toys::damage_of(toy, result.kept);
+    };
+  }
+};
+
+ConfirmedResult search(const toys::Toy& toy, Judge& judge, std::vector<KeptSet>* calls = nullptr,
+                       MinimalOptions options = {}) {
+  options.on_trial = [&](const KeptSet& kept, const Trial&) {
+    if (calls != nullptr) calls->push_back(kept);
+  };
+  return search_confirmed(toy.items, toys::honest(toy), judge.confirm(), options);
+}
+
+// 0.99 of the allowance is used once item 0 is kept; item 1 is the next to go.
+const toys::Toy kTight = ranked({5, 0.5, 0.3, 0.19});
+
+TEST(SearchConfirmed, IsTheMinimalSearchWhenTheJudgeAgrees) {
+  Judge judge{kTight};
+  const ConfirmedResult result = search(kTight, judge);
+  EXPECT_EQ(result.minimal.kept, KeptSet{0});
+  EXPECT_EQ(result.minimal.end, SearchEnd::Certified);
+  EXPECT_EQ(result.minimal.trials, toys::search(kTight, toys::honest(kTight)).result.trials);
+  EXPECT_EQ(result.room, 1);
+  EXPECT_EQ(judge.asked, 1U);
+  EXPECT_TRUE(result.minimal.notes.empty());
+}
+
+TEST(SearchConfirmed, SearchesAgainWithLessAllowanceWhenTheJudgeRefuses) {
+  Judge judge{kTight, 1.05};
+  std::vector<KeptSet> calls;
+  const ConfirmedResult result = search(kTight, judge, &calls);
+  EXPECT_EQ(result.minimal.end, SearchEnd::Certified);
+  EXPECT_LE(1.05 * toys::damage_of(kTight, result.minimal.kept), 1) << "what is returned passes the judge";
+  EXPECT_EQ(result.minimal.kept.size(), 2U);
+  EXPECT_EQ(judge.asked, 2U);
+  EXPECT_NEAR(result.room, 1.05, 0.01);
+  ASSERT_EQ(result.minimal.notes.size(), 1U);
+  EXPECT_EQ(result.minimal.notes[0],
+            "a set of 1 kept items used 0.990 of the allowance in the search but 1.040 when it was confirmed: searched "
+            "again with 5.0 % less allowance, for which the set below is certified");
+}
+
+TEST(SearchConfirmed, ReportsDamagesAsTheOracleGaveThem) {
+  Judge judge{kTight, 1.05};
+  const ConfirmedResult result = search(kTight, judge);
+  EXPECT_NEAR(result.minimal.final_trial.damage, toys::damage_of(kTight, result.minimal.kept), 1e-12);
+  for (const Certificate::Needed& needed : result.minimal.certificate.needed) {
+    KeptSet rest;
+    for (const std::size_t item : result.minimal.kept) {
+      if (item != needed.item) rest.push_back(item);
+    }
+    EXPECT_NEAR(needed.trial.damage, toys::damage_of(kTight, rest), 1e-12);
+    EXPECT_GT(result.room * needed.trial.damage, 1) << "fails within the smaller allowance";
+  }
+}
+
+TEST(SearchConfirmed, AsksNoSetTwice) {
+  Judge judge{kTight, 1.05};
+  std::vector<KeptSet> calls;
+  const ConfirmedResult result = search(kTight, judge, &calls);
+  EXPECT_EQ(std::set<KeptSet>(calls.begin(), calls.end()).size(), calls.size());
+  EXPECT_EQ(result.minimal.trials, calls.size());
+}
+
+TEST(SearchConfirmed, RepairsAllLowThatOnlyTheOraclePassed) {
+  const toys::Toy toy = ranked({0.5, 0.3, 0.19});
+  Judge judge{toy, 1.05};
+  const ConfirmedResult result = search(toy, judge);
+  EXPECT_EQ(result.minimal.end, SearchEnd::Certified);
+  EXPECT_EQ(result.minimal.kept.size(), 1U);
+  EXPECT_EQ(judge.asked, 2U);
+}
+
+TEST(SearchConfirmed, TakesALargeDifferenceForAFaultAndDoesNotCoverItUp) {
+  Judge judge{kTight, 3};
+  const ConfirmedResult result = search(kTight, judge);
+  EXPECT_EQ(result.minimal.kept, KeptSet{0});
+  EXPECT_EQ(judge.asked, 1U);
+}
+
+TEST(SearchConfirmed, EndsAfterAFewRoundsWithAJudgeWhoIsNeverContent) {
+  const toys::Toy toy = toys::diffuse(40, 10, 0.5, 1);
+  std::size_t asked = 0;
+  const Confirm never = [&](const MinimalResult& result) {
+    ++asked;
+    return std::max(1.001, 1.02 * result.final_trial.damage);
+  };
+  search_confirmed(toy.items, toys::honest(toy), never, {});
+  EXPECT_LE(asked, kConfirmRounds);
+  EXPECT_GT(asked, 1U);
+}
+
+TEST(SearchConfirmed, DoesNotAskTheJudgeAboutASetThatFailed) {
+  const toys::Toy toy = ranked({5, 5});
+  Judge judge{toy};
+  const ConfirmedResult result = search_confirmed(
+      toy.items, [](const KeptSet&) { return Trial{.verdict = Verdict::Bad, .damage = 3}; }, judge.confirm(), {});
+  EXPECT_EQ(result.minimal.end, SearchEnd::Impossible);
+  EXPECT_EQ(judge.asked, 0U);
+}
+
+TEST(SearchConfirmed, EndsWhenTheJudgeCouldNotMeasure) {
+  Judge judge{kTight, std::numeric_limits<double>::quiet_NaN()};
+  EXPECT_EQ(search(kTight, judge).minimal.kept, KeptSet{0});
+  EXPECT_EQ(judge.asked, 1U);
+}
+
+TEST(SearchConfirmed, StaysWithinTheBudgetOfAllRounds) {
+  for (const std::size_t budget : {1U, 2U, 3U, 4U, 5U, 6U}) {
+    Judge judge{kTight, 1.05};
+    MinimalOptions options;
+    options.max_trials = budget;
+    EXPECT_LE(search(kTight, judge, nullptr, options).minimal.trials, budget);
+  }
+}
+
+}  // namespace
+}  // namespace vernier
