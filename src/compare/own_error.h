@@ -15,7 +15,7 @@ struct LayerError {
   std::string layer;
   Format format = Format::Float32;
   ErrorStats error;    // of all its float outputs, pooled over samples
-  RoundEvents events;  // of its inputs, and of its outputs in float16 and bfloat16
+  RoundEvents events;  // of its inputs, and of its outputs where they are rounded
 };
 
 /// One entry for each layer of the main graph that `plan` runs below float32 and that does arithmetic. Layers inside
@@ -24,10 +24,12 @@ struct LayerError {
 std::vector<LayerError> own_error(const Subject& subject, const Plan& plan, RoundedWeights& weights);
 
 /// The shadows alone, added to `model` for the layers named; returns the names of each one's shadow outputs, one for
-/// each float output of the layer. `next_event_slot` null: events are not counted.
+/// each float output of the layer. Where the plan quantizes a layer's result behind its activation (placement.h), the
+/// shadow ends there too. `next_event_slot` null: events are not counted.
 struct Shadow {
   const Layer* layer = nullptr;
-  std::vector<std::string> outputs;  // parallel to Layer::outputs
+  std::vector<std::string> outputs;
+  std::vector<std::string> tensors;  // what they are to be compared with: the layer's outputs, or its activation's
   std::vector<std::int64_t> event_slots;
 };
 std::vector<Shadow> add_shadows(Model& model, const Subject& subject, const Plan& plan,

@@ -20,6 +20,7 @@
 #include "flow/setup.h"
 #include "flow/stopwatch.h"
 #include "flow/verify.h"
+#include "plan/calibrate.h"
 #include "plan/lower_typed.h"
 #include "plan/scheme.h"
 #include "search/minimal.h"
@@ -152,7 +153,7 @@ class Diagnosis {
 
   void reference() {
     std::set<std::string> observed = tensors_to_observe(subject());
-    observed.merge(tensors_to_calibrate(subject().layers, plan_));
+    observed.merge(tensors_to_calibrate(subject().model, subject().layers, plan_));
     reference_ = run_reference(subject(), observed);
     for (const auto& [name, stats] : reference_.totals) {
       if (stats.pooled.ref_nonfinite > 0) {
@@ -168,7 +169,7 @@ class Diagnosis {
       const auto samples = open_for(loaded_.original, *options_.measure.calibration_data, options_.measure.carries);
       Subject other = subject();
       other.samples = samples.get();
-      ranges = run_reference(other, tensors_to_calibrate(subject().layers, plan_)).ranges;
+      ranges = run_reference(other, tensors_to_calibrate(subject().model, subject().layers, plan_)).ranges;
     }
     for (const std::string& text : calibrate_plan(plan_, subject().model, subject().layers, ranges)) warn(text);
   }
@@ -299,7 +300,7 @@ class Diagnosis {
     for (PlannedLayer& layer : plan.layers) {
       if (names.contains(layer.name)) {
         const Layer* found = subject().find_layer(layer.name);
-        layer.format = can_take(subject().model, *found, plan.high) ? plan.high : Format::Float32;
+        layer.format = can_take(subject().model, *found, plan.high, plan.target) ? plan.high : Format::Float32;
       }
     }
     return plan;

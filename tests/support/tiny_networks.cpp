@@ -10,6 +10,7 @@
 
 #include "compare/reference.h"
 #include "engine/ort/runtime.h"
+#include "plan/calibrate.h"
 #include "plan/scheme.h"
 
 namespace vernier::testing {
@@ -87,7 +88,7 @@ Plan plan_all(const Subject& subject, Format format) {
   PrecisionOptions precision;
   precision.low = {format};
   Plan plan = assign_formats(subject.model, subject.layers, precision).plan;
-  const std::set<std::string> observed = tensors_to_calibrate(subject.layers, plan);
+  const std::set<std::string> observed = tensors_to_calibrate(subject.model, subject.layers, plan);
   calibrate_plan(plan, subject.model, subject.layers, run_reference(subject, observed).ranges);
   return plan;
 }
