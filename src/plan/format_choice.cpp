@@ -82,7 +82,10 @@ class Chooser {
       } else if (node.op_type() == "Cast") {
         wanted = format_all_read(node.output(0), readers);
       }
-      if (wanted == Format::Float32) continue;
+      if (wanted == Format::Float32) {
+        shield(node, placement);
+        continue;
+      }
       static const Layer kNoLayer;
       const bool known = layer != layers_.end();
       Attempt attempt = known || node.op_type() == "Cast"
@@ -90,6 +93,7 @@ class Chooser {
                             : Attempt::refused("it is not on the float data path");
       if (!attempt.choice) {
         cannot(node.name(), node.op_type(), wanted, attempt.refusal, planned != planned_.end());
+        shield(node, placement);
         continue;
       }
       for (int i = 0; i < node.output_size(); ++i) {
@@ -107,6 +111,10 @@ class Chooser {
               return runs_on_codes_(node) && result_has_range(node, planned) &&
                      attempt_format(node, *by_name_.at(node.name()), planned_.at(node.name())).choice.has_value();
             }};
+  }
+
+  void shield(const onnx::NodeProto& node, const Placement& placement) {
+    if (placement.would_requantize(node)) result_.nodes[node.name()].shielded = true;
   }
 
   bool result_has_range(const onnx::NodeProto& node, const Placement& placement) const {

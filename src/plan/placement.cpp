@@ -59,6 +59,15 @@ const onnx::NodeProto* Placement::activation_of(const onnx::NodeProto& node) con
   return own == Format::Float32 || own == plan_.high ? reader : nullptr;
 }
 
+bool Placement::would_requantize(const onnx::NodeProto& node) const {
+  if (std::ranges::find(scheme_.requantized, node.op_type()) == scheme_.requantized.end()) return false;
+  if (node.input_size() < 2 || !is_initializer(model_, node.input(1)) || !from_codes_.contains(node.input(0))) {
+    return false;
+  }
+  const onnx::NodeProto* activation = activation_of(node);
+  return needed_.contains(node.output(0)) || (activation != nullptr && needed_.contains(activation->output(0)));
+}
+
 bool Placement::is_carrier(const onnx::NodeProto& node) const {
   const auto found = layers_.find(node.name());
   if (found == layers_.end()) return false;
@@ -91,16 +100,19 @@ void Placement::place(const IsLow& is_low) {
       const std::string& result = activation == nullptr ? node.output(0) : activation->output(0);
       if (scheme_.find(node.op_type())->result == ResultGrid::Either && !needed_.contains(result)) continue;
       quantized_.insert(result);
+      from_codes_.insert(result);
       if (activation != nullptr) passing_.insert(activation->name());
       continue;
     }
     if (!is_carrier(node)) continue;
     const Layer& layer = *layers_.at(node.name());
-    const bool on_grid =
-        std::ranges::all_of(layer.inputs, [&](const std::string& input) { return quantized_.contains(input); });
+    const auto all_in = [&](const std::set<std::string>& tensors) {
+      return std::ranges::all_of(layer.inputs, [&](const std::string& input) { return tensors.contains(input); });
+    };
+    if (all_in(from_codes_)) from_codes_.insert(layer.outputs.begin(), layer.outputs.end());
     const bool read =
         std::ranges::any_of(layer.outputs, [&](const std::string& output) { return needed_.contains(output); });
-    if (!on_grid || !read) continue;
+    if (!all_in(quantized_) || !read) continue;
     quantized_.insert(layer.outputs.begin(), layer.outputs.end());
     passing_.insert(node.name());
     carriers_.push_back(&node);

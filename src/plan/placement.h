@@ -45,6 +45,9 @@ class Placement {
   /// Carriers whose outputs are quantized, in graph order.
   const std::vector<const onnx::NodeProto*>& carriers() const { return carriers_; }
 
+  /// An engine would quantize the weights of `node`, which is not low, by itself: see ScaledScheme::requantized.
+  bool would_requantize(const onnx::NodeProto& node) const;
+
   /// True when nothing reads the tensor but one node of this graph.
   bool read_once(const std::string& tensor) const;
 
@@ -63,7 +66,8 @@ class Placement {
   const Plan& plan_;
   const ScaledScheme& scheme_;
   std::map<std::string, std::vector<const onnx::NodeProto*>> readers_;  // null: a graph output or a body
-  std::set<std::string> needed_;  // tensors that a low layer reads as codes
+  std::set<std::string> needed_;      // tensors that a low layer reads as codes, directly or through carriers
+  std::set<std::string> from_codes_;  // tensors whose values are codes that were dequantized, and moved at most
   std::set<std::string> quantized_;
   std::set<std::string> passing_;
   std::vector<const onnx::NodeProto*> carriers_;

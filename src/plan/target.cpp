@@ -22,9 +22,12 @@ constexpr std::array kIntegerKernels = {
     ScaledOperator{"Sigmoid", Unit},         ScaledOperator{"Softmax", Unit},
     ScaledOperator{"Where", Calibrated}};
 
-constexpr ScaledScheme kInputsOnly{kWeightedInputs, /*integer_kernels=*/false, ""};
+// Its optimizer WeightBiasQuantization, per tensor (measured: MobileNetV2, 13 layers kept: 24.2 dB became 22.6).
+constexpr std::array<std::string_view, 3> kRequantized = {"Conv", "ConvTranspose", "Gemm"};
+
+constexpr ScaledScheme kInputsOnly{kWeightedInputs, /*integer_kernels=*/false, "", {}};
 constexpr ScaledScheme kOnnxRuntime{kIntegerKernels, /*integer_kernels=*/true,
-                                    "ONNX Runtime's CPU provider has no integer kernel for it"};
+                                    "ONNX Runtime's CPU provider has no integer kernel for it", kRequantized};
 
 }  // namespace
 

@@ -45,6 +45,7 @@ class GraphLowering {
     for (std::size_t i = 0; i < choice.low_outputs.size(); ++i) {
       if (choice.low_outputs[i]) make_low(node, static_cast<int>(i), choice.format);
     }
+    if (choice.shielded) node.set_input(0, shielded(node));
     if (choice.bias) node.set_input(choice.bias->input, integer_bias(node, *choice.bias));
     std::vector<std::pair<std::string, std::string>> behind;  // what the node writes now, and the tensor that it was
     for (std::size_t i = 0; i < choice.quantized_outputs.size(); ++i) {
@@ -157,6 +158,16 @@ class GraphLowering {
     ++context_.counts.quantize_pairs;
     quantized_[tensor] = output;
     return output;
+  }
+
+  std::string shielded(const onnx::NodeProto& reader) {
+    onnx::NodeProto& sum = *graph_.add_node();
+    sum.set_op_type("Sum");
+    sum.set_name(context_.names.unique(reader.name() + "_stays_float"));
+    sum.add_input(reader.input(0));
+    sum.add_output(context_.names.unique(reader.input(0) + "_float"));
+    ++context_.counts.shields;
+    return sum.output(0);
   }
 
   /// A DequantizeLinear of the bias that `node` reads; it belongs to this node alone, whose steps it is made of.
