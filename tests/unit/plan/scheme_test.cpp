@@ -1,6 +1,8 @@
 // From precision options to a plan: which layer takes which format, exceptions, and quantization parameters.
 #include "plan/scheme.h"
 
+#include "plan/calibrate.h"
+
 #include <gtest/gtest.h>
 
 #include "tiny_graph.h"
@@ -130,14 +132,14 @@ TEST(Scheme, ALayerThatTheSchemaRefusesSaysWhy) {
       "g (float[1,1,2,2] x) => (float[1,1,2,2] y) <float[1,1,1,1] w = {1}> "
       "{ [conv] y = Conv(x, w) }");
   std::string reason;
-  EXPECT_FALSE(can_take(model, find_layers(model)[0], Format::BFloat16, &reason));
+  EXPECT_FALSE(can_take(model, find_layers(model)[0], Format::BFloat16, "tensorrt", &reason));
   EXPECT_EQ(reason, "the schema of Conv at opset 17 does not admit bfloat16 on its data path");
 }
 
 TEST(Scheme, FollowersTakeNoFormatOfTheirOwn) {
   const Model model = net();
   std::string reason;
-  EXPECT_FALSE(can_take(model, find_layers(model)[2], Format::Float16, &reason));
+  EXPECT_FALSE(can_take(model, find_layers(model)[2], Format::Float16, "tensorrt", &reason));
   EXPECT_EQ(reason, "it only moves data and follows its inputs");
 }
 
@@ -145,7 +147,7 @@ TEST(Scheme, ActivationsAreSymmetricPerTensorAndWeightsPerOutputChannel) {
   const Model model = net();
   const std::vector<Layer> layers = find_layers(model);
   Plan plan = assign_formats(model, layers, precision({Format::Int8})).plan;
-  EXPECT_EQ(tensors_to_calibrate(layers, plan), (std::set<std::string>{"x", "c"}));
+  EXPECT_EQ(tensors_to_calibrate(model, layers, plan), (std::set<std::string>{"x", "c"}));
   const std::vector<std::string> warnings =
       calibrate_plan(plan, model, layers, {{"x", range_of({-12.7F, 1})}, {"c", range_of({0, 254})}});
   EXPECT_TRUE(warnings.empty());
