@@ -86,8 +86,7 @@ std::vector<Shadow> add_shadows(Model& model, const Subject& subject, const Plan
     if (rounding.bias) {
       const std::string& bias = node.input(rounding.bias->input);
       const std::string low_name = fmt::format("{}{}/int32", kShadow, node.name());
-      set_initializer(model, graph, low_name,
-                      weights.get_bias(subject.model, bias, layer.name, rounding.bias->scales));
+      set_initializer(model, graph, low_name, weights.get_bias(subject.model, bias, layer.name, rounding.bias->scales));
       node.set_input(rounding.bias->input, low_name);
     }
     std::vector<onnx::NodeProto> behind;
@@ -172,6 +171,7 @@ std::vector<LayerError> own_error(const Subject& subject, const Plan& plan, Roun
   std::vector<LayerError> errors(shadows.size());
   for (std::size_t s = 0; s < shadows.size(); ++s) {
     errors[s].layer = shadows[s].layer->name;
+    errors[s].tensors = shadows[s].tensors;
     errors[s].format = plan.format_of(errors[s].layer);
     for (const std::int64_t slot : shadows[s].event_slots)
       errors[s].events += total.events[static_cast<std::size_t>(slot)];

@@ -14,8 +14,9 @@ namespace vernier {
 struct LayerError {
   std::string layer;
   Format format = Format::Float32;
-  ErrorStats error;    // of all its float outputs, pooled over samples
-  RoundEvents events;  // of its inputs, and of its outputs where they are rounded
+  ErrorStats error;                  // of all its float outputs, pooled over samples
+  std::vector<std::string> tensors;  // where it was measured: those outputs, or its activation's
+  RoundEvents events;                // of its inputs, and of its outputs where they are rounded
 };
 
 /// One entry for each layer of the main graph that `plan` runs below float32 and that does arithmetic. Layers inside

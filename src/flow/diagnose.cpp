@@ -278,7 +278,7 @@ class Diagnosis {
       row.nan = own->second.error.got_nan;
     }
     ErrorStats all;
-    for (const std::string& output : layer.outputs) {
+    for (const std::string& output : own == own_.end() ? layer.outputs : own->second.tensors) {
       if (const auto found = propagated_.find(output); found != propagated_.end()) all += found->second;
     }
     if (all.count == 0) return;

@@ -90,7 +90,8 @@ class QuantizedTensors {
         }
         note_unit(placement, node, plan);
       }
-      for (const onnx::NodeProto* carrier : placement.carriers()) share(placement, *carrier, *by_name.at(carrier->name()));
+      for (const onnx::NodeProto* carrier : placement.carriers())
+        share(placement, *carrier, *by_name.at(carrier->name()));
     });
   }
 
@@ -161,8 +162,7 @@ QuantParams weight_params(const Model& model, const onnx::NodeProto& node, int i
   if (!integer_kernels) return params;
   const auto data = plan.tensors.find(node.input(0));
   if (data == plan.tensors.end()) return params;
-  const std::vector<float> least =
-      least_weight_scales(model, node, data->second.scale.front(), params.scale.size());
+  const std::vector<float> least = least_weight_scales(model, node, data->second.scale.front(), params.scale.size());
   for (std::size_t c = 0; c < least.size(); ++c) params.scale[c] = std::max(params.scale[c], least[c]);
   return params;
 }

@@ -21,10 +21,9 @@ std::set<std::string> tensors_to_calibrate(const Model& model, const std::vector
 ///   weights      absolute maximum per output channel; int8 beside uint8 activations
 ///   constants    of operators without weights: their own minimum and maximum, as activations
 ///
-/// Under a target with integer kernels a carrier (placement.h) moves codes, so that its inputs and outputs share one grid
-/// over all their values; an input of Concat that something else reads too keeps its own. Weight steps are widened where
-/// a bias would not fit into 32 bits otherwise.
-/// Returns warnings (a range that left non-finite values out).
+/// Under a target with integer kernels a carrier (placement.h) moves codes, so that its inputs and outputs share one
+/// grid over all their values; an input of Concat that something else reads too keeps its own. Weight steps are widened
+/// where a bias would not fit into 32 bits otherwise. Returns warnings (a range that left non-finite values out).
 /// Errors: Input when a tensor has no range.
 std::vector<std::string> calibrate_plan(Plan& plan, const Model& model, const std::vector<Layer>& layers,
                                         const std::map<std::string, RangeStats>& ranges);

@@ -105,10 +105,13 @@ class Chooser {
   }
 
   /// Where this graph's tensors are quantized, as far as the layers planned for it can take their format.
-  Placement place(const onnx::GraphProto& graph) const {
+  Placement place(const onnx::GraphProto& graph) {
     const Placement planned(model_, graph, by_name_, plan_, runs_on_codes_);
+    for (const onnx::NodeProto& node : graph.node()) {
+      if (runs_on_codes_(node) && !result_has_range(node, planned)) without_range_.insert(node.name());
+    }
     return {model_, graph, by_name_, plan_, [&](const onnx::NodeProto& node) {
-              return runs_on_codes_(node) && result_has_range(node, planned) &&
+              return runs_on_codes_(node) &&
                      attempt_format(node, *by_name_.at(node.name()), planned_.at(node.name())).choice.has_value();
             }};
   }
@@ -213,6 +216,7 @@ class Chooser {
       choice.quantized[static_cast<std::size_t>(i)] = true;
       any = true;
     }
+    if (without_range_.contains(node.name())) return Attempt::refused("the plan has no range for its result");
     if (!any) return Attempt::refused("it has no float32 input that could be quantized");
     choice.format = planned_.at(node.name());
     if (scaled_scheme(plan_.target, choice.format).integer_kernels) choice.bias = integer_bias(model_, node, plan_);
@@ -266,6 +270,7 @@ class Chooser {
   std::map<std::string, Format> planned_;
   std::set<std::string> initializers_;
   std::set<std::string> seen_;
+  std::set<std::string> without_range_;  // layers on integer kernels whose result the plan does not know
   FormatChoices result_;
 };
 

@@ -1,7 +1,8 @@
 // First half of typed lowering: what each node of the model will compute in. Changes nothing.
 //
 //   a planned layer      takes its format if its ONNX schema lets the tensors on its data path be of it
-//   a layer in int8 under a target with integer kernels: its result is quantized too, where placement.h says so, and what
+//   a layer in int8 under a target with integer kernels: its result is quantized too, where placement.h says so, and
+//   what
 //                        passes its codes on computes between pairs
 //   a follower           takes the format that all its data inputs have, else float32; without data inputs (a Gather of
 //   an

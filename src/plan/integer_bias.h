@@ -1,5 +1,5 @@
-// Biases of integer kernels: sums of products of codes are whole multiples of input step times weight step, and the bias
-// is stored as such a multiple, in 32 bits.
+// Biases of integer kernels: sums of products of codes are whole multiples of input step times weight step, and the
+// bias is stored as such a multiple, in 32 bits.
 #pragma once
 
 #include <onnx/onnx_pb.h>
@@ -17,8 +17,8 @@ struct IntegerBias {
   std::vector<float> scales;  // step of the input times step of the weight: one, or one for each output channel
 };
 
-/// Steps of the bias of `node`, whose data and weight have grids in the plan. Empty when there is nothing to store in 32
-/// bits: no constant bias [channels], a Gemm that scales its products or its bias, a step too small for a normal
+/// Steps of the bias of `node`, whose data and weight have grids in the plan. Empty when there is nothing to store in
+/// 32 bits: no constant bias [channels], a Gemm that scales its products or its bias, a step too small for a normal
 /// float32, a multiple beyond +-2^30 (room for the sum that it is added to). Such a bias stays in float.
 std::optional<IntegerBias> integer_bias(const Model& model, const onnx::NodeProto& node, const Plan& plan);
 

@@ -64,17 +64,18 @@ class GraphLowering {
                                               printable(layer), printable(tensor)));
   }
 
-  /// Rounds behind the outputs of `node` that are quantized where they are made; the node writes under other names then.
+  /// Rounds behind the outputs of `node` that are quantized where they are made; the node writes under other names
+  /// then.
   std::vector<onnx::NodeProto> quantize_outputs(const Placement& placement, const Layer& layer,
                                                 onnx::NodeProto& node) const {
     std::vector<onnx::NodeProto> rounds;
     for (std::string& output : *node.mutable_output()) {
       if (!placement.quantized(output)) continue;
       const QuantParams& grid = grid_of(output, node.name());
-      const bool on_grid = placement.passes_codes(node.name()) &&
-                           std::ranges::all_of(layer.inputs, [&](const std::string& input) {
-                             return placement.quantized(input) && grid_of(input, node.name()) == grid;
-                           });
+      const bool on_grid =
+          placement.passes_codes(node.name()) && std::ranges::all_of(layer.inputs, [&](const std::string& input) {
+            return placement.quantized(input) && grid_of(input, node.name()) == grid;
+          });
       if (on_grid) continue;  // moved values lie on the grid already
       const std::string name = output;
       output = name + "/unrounded";

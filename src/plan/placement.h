@@ -3,7 +3,8 @@
 //
 //   result        of a low layer: its output, or that of the Relu or Clip behind it when nothing else reads the output.
 //                 A QuantizeLinear behind that clips to the calibrated range, which the activation cannot leave.
-//   carrier       a node that moves values (Reshape, MaxPool, Concat, nearest Resize ...): its outputs are quantized too
+//   carrier       a node that moves values (Reshape, MaxPool, Concat, nearest Resize ...): its outputs are quantized
+//   too
 //                 when all its data inputs are and a low layer reads one of them, directly or through other carriers.
 //
 // Everything else reads and makes float; a low layer quantizes each input that is not quantized where it is made. The

@@ -166,14 +166,14 @@ std::string scheme_text(const PrecisionOptions& precision) {
     if (needs_scale(format)) {
       const ScaledScheme& scheme = scaled_scheme(precision.target, format);
       const bool asymmetric = format == Format::UInt8;
-      text += fmt::format("{}: {} of {}, {} per tensor ({}), weights {} symmetric per output channel, {}",
-                          format_name(format), scheme.integer_kernels ? "inputs and outputs" : "inputs",
-                          operators_text(scheme), asymmetric ? "asymmetric" : "symmetric",
-                          asymmetric ? "minimum and maximum" : "absolute maximum",
-                          asymmetric ? "int8" : std::string(format_name(format)),
-                          scheme.integer_kernels ? "bias int32, Relu and Clip with the operator before them, "
-                                                   "data-moving operators on its codes; ConvTranspose has no integer kernel"
-                                                 : "bias and outputs in float");
+      text += fmt::format(
+          "{}: {} of {}, {} per tensor ({}), weights {} symmetric per output channel, {}", format_name(format),
+          scheme.integer_kernels ? "inputs and outputs" : "inputs", operators_text(scheme),
+          asymmetric ? "asymmetric" : "symmetric", asymmetric ? "minimum and maximum" : "absolute maximum",
+          asymmetric ? "int8" : std::string(format_name(format)),
+          scheme.integer_kernels ? "bias int32, Relu and Clip with the operator before them, "
+                                   "data-moving operators on its codes; ConvTranspose has no integer kernel"
+                                 : "bias and outputs in float");
     } else {
       text += fmt::format("{}: all layers that can take it, inputs, weights and outputs rounded, float32 accumulation",
                           format_name(format));

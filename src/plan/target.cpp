@@ -13,14 +13,19 @@ constexpr std::array kWeightedInputs = {ScaledOperator{"Conv", Float}, ScaledOpe
                                         ScaledOperator{"Gemm", Float}, ScaledOperator{"MatMul", Float}};
 
 // ONNX Runtime's CPU provider: what it fuses with the DequantizeLinear in front and the QuantizeLinear behind into one
-// integer kernel (checked with 1.31: tests/diff/test_integer_kernels.py). Steps of 1/256 are those of its own quantizer.
-constexpr std::array kIntegerKernels = {
-    ScaledOperator{"Conv", Calibrated},      ScaledOperator{"Gemm", Either},
-    ScaledOperator{"MatMul", Either},        ScaledOperator{"Add", Calibrated},
-    ScaledOperator{"Mul", Calibrated},       ScaledOperator{"AveragePool", Calibrated},
-    ScaledOperator{"GlobalAveragePool", Calibrated}, ScaledOperator{"LeakyRelu", Calibrated},
-    ScaledOperator{"Sigmoid", Unit},         ScaledOperator{"Softmax", Unit},
-    ScaledOperator{"Where", Calibrated}};
+// integer kernel (checked with 1.31: tests/diff/test_integer_kernels.py). Steps of 1/256 are those of its own
+// quantizer.
+constexpr std::array kIntegerKernels = {ScaledOperator{"Conv", Calibrated},
+                                        ScaledOperator{"Gemm", Either},
+                                        ScaledOperator{"MatMul", Either},
+                                        ScaledOperator{"Add", Calibrated},
+                                        ScaledOperator{"Mul", Calibrated},
+                                        ScaledOperator{"AveragePool", Calibrated},
+                                        ScaledOperator{"GlobalAveragePool", Calibrated},
+                                        ScaledOperator{"LeakyRelu", Calibrated},
+                                        ScaledOperator{"Sigmoid", Unit},
+                                        ScaledOperator{"Softmax", Unit},
+                                        ScaledOperator{"Where", Calibrated}};
 
 // Its optimizer WeightBiasQuantization, per tensor (measured: MobileNetV2, 13 layers kept: 24.2 dB became 22.6).
 constexpr std::array<std::string_view, 3> kRequantized = {"Conv", "ConvTranspose", "Gemm"};

@@ -1,6 +1,6 @@
-// What each target runs in a scaled format, as a table: the one home of that list. Who takes int8 (scheme.h), where Q/DQ
-// pairs go (placement.h) and the line that reports print are all read from it; another target, or an operator that a
-// target learns, is a line here.
+// What each target runs in a scaled format, as a table: the one home of that list. Who takes int8 (scheme.h), where
+// Q/DQ pairs go (placement.h) and the line that reports print are all read from it; another target, or an operator that
+// a target learns, is a line here.
 #pragma once
 
 #include <onnx/onnx_pb.h>
@@ -28,8 +28,8 @@ struct ScaledOperator {
 
 struct ScaledScheme {
   std::span<const ScaledOperator> operators;
-  /// Results are quantized, data-moving operators between quantized tensors move codes, a bias is stored as int32, and a
-  /// Relu or Clip behind an operator is part of it.
+  /// Results are quantized, data-moving operators between quantized tensors move codes, a bias is stored as int32, and
+  /// a Relu or Clip behind an operator is part of it.
   bool integer_kernels = false;
   /// Why an operator with weights that is not in the table is not; empty when there is nothing to add.
   std::string_view absent;

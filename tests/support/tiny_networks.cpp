@@ -84,8 +84,9 @@ Subject subject_of(Model model, const SampleSource& samples, std::vector<Carry> 
   return subject;
 }
 
-Plan plan_all(const Subject& subject, Format format) {
+Plan plan_all(const Subject& subject, Format format, const std::string& target) {
   PrecisionOptions precision;
+  precision.target = target;
   precision.low = {format};
   Plan plan = assign_formats(subject.model, subject.layers, precision).plan;
   const std::set<std::string> observed = tensors_to_calibrate(subject.model, subject.layers, plan);
@@ -93,8 +94,9 @@ Plan plan_all(const Subject& subject, Format format) {
   return plan;
 }
 
-Plan plan_only(const Subject& subject, Format format, const std::vector<std::string>& layers) {
-  Plan plan = plan_all(subject, format);
+Plan plan_only(const Subject& subject, Format format, const std::vector<std::string>& layers,
+               const std::string& target) {
+  Plan plan = plan_all(subject, format, target);
   for (PlannedLayer& layer : plan.layers) {
     if (std::find(layers.begin(), layers.end(), layer.name) == layers.end()) layer.format = Format::Float32;
   }
