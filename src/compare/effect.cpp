@@ -9,6 +9,7 @@
 #include "compare/surgery.h"
 #include "core/parallel.h"
 #include "engine/ort/operators.h"
+#include "plan/placement.h"
 #include "vernier/error.h"
 
 namespace vernier {
@@ -86,7 +87,7 @@ class Segment {
     for (const Shadow& shadow : shadows_) {
       for (std::size_t o = 0; o < shadow.outputs.size(); ++o) {
         add_output(part.model, shadow.outputs[o], Dtype::Float32);
-        slots_[shadow.layer->outputs[o]] = static_cast<std::int64_t>(slots_.size());
+        slots_[shadow.tensors[o]] = static_cast<std::int64_t>(slots_.size());
       }
     }
     for (const auto& [tensor, slot] : slots_) add_output(part.model, tensor, Dtype::Float32);
@@ -124,7 +125,7 @@ class Segment {
     const Shadow& shadow = shadows_[i];
     for (std::size_t o = 0; o < shadow.outputs.size(); ++o) {
       const Tensor& low = lows.at(shadow.outputs[o]);
-      const std::string& tensor = shadow.layer->outputs[o];
+      const std::string& tensor = shadow.tensors[o];
       differs = differs || !same_bytes(low, lows.at(tensor));
       recorder.injections[slots_.at(tensor)] = low;
     }
@@ -158,6 +159,31 @@ class Segment {
   std::optional<Session> shadow_session_;
   std::optional<Session> suffix_session_;
 };
+
+/// Segment starts moved forward so that none lies between a layer and the activation that its result is taken behind.
+std::vector<int> with_activations(const Subject& subject, const Plan& plan, const std::vector<int>& starts) {
+  const onnx::GraphProto& graph = subject.model.proto.graph();
+  std::map<std::string, const Layer*> by_name;
+  for (const Layer& layer : subject.layers) by_name[layer.name] = &layer;
+  const Placement placement(subject.model, graph, by_name, plan, runs_on_codes(by_name, plan));
+  std::map<std::string, int> position;
+  for (int n = 0; n < graph.node_size(); ++n) position[graph.node(n).name()] = n;
+  // The last position of each layer that nothing before it reaches beyond.
+  std::vector<int> reach(static_cast<std::size_t>(graph.node_size()), 0);
+  for (int n = 0; n < graph.node_size(); ++n) {
+    const onnx::NodeProto* activation = placement.activation_of(graph.node(n));
+    const bool absorbed = activation != nullptr && placement.passes_codes(activation->name());
+    const int end = absorbed ? position.at(activation->name()) : n;
+    reach[static_cast<std::size_t>(n)] = std::max(end, n == 0 ? 0 : reach[static_cast<std::size_t>(n - 1)]);
+  }
+  std::vector<int> moved;
+  for (const int start : starts) {
+    int at = start;
+    while (at > 0 && at < graph.node_size() && reach[static_cast<std::size_t>(at - 1)] >= at) ++at;
+    if (at < graph.node_size() && (moved.empty() || at > moved.back())) moved.push_back(at);
+  }
+  return moved;
+}
 
 }  // namespace
 
@@ -214,7 +240,8 @@ Effects measure_effects(const Subject& subject, const Plan& plan, const std::vec
     bytes_of[name] = static_cast<std::size_t>(element_count(shape)) * sizeof(float);
   }
   const int nodes = subject.model.proto.graph().node_size();
-  const std::vector<int> starts = segment_starts(subject.model.proto.graph(), bytes_of, options.segments);
+  const std::vector<int> starts =
+      with_activations(subject, plan, segment_starts(subject.model.proto.graph(), bytes_of, options.segments));
   const auto boundaries = reference_boundaries(subject, starts, options.samples);
   std::vector<std::vector<Tensor>> references;
   for (const std::size_t sample : options.samples) references.push_back(reference.outputs.get(sample));

@@ -6,6 +6,7 @@
 
 #include "compare/surgery.h"
 #include "engine/ort/operators.h"
+#include "plan/placement.h"
 #include "plan/round_node.h"
 
 namespace vernier {
@@ -55,6 +56,7 @@ std::vector<Shadow> add_shadows(Model& model, const Subject& subject, const Plan
   std::set<std::string> have_weight;
   RoundedInputs inputs(graph, next_event_slot);
   std::vector<Shadow> shadows;
+  const Placement placement(subject.model, subject.model.proto.graph(), by_name, plan, runs_on_codes(by_name, plan));
   const int originals = graph.node_size();
   for (int n = 0; n < originals; ++n) {
     const auto found = by_name.find(graph.node(n).name());
@@ -64,6 +66,8 @@ std::vector<Shadow> add_shadows(Model& model, const Subject& subject, const Plan
     if (format == Format::Float32 || layer.follows || !layer.graph.empty()) continue;
     onnx::NodeProto node = graph.node(n);
     const LayerRounding rounding = rounding_of(subject.model, layer, node, format, plan);
+    const onnx::NodeProto* activation = placement.activation_of(node);
+    if (activation != nullptr && !placement.passes_codes(activation->name())) activation = nullptr;
     Shadow shadow;
     shadow.layer = &layer;
     node.set_name(kShadow + node.name());
@@ -84,7 +88,19 @@ std::vector<Shadow> add_shadows(Model& model, const Subject& subject, const Plan
         shadow.constant_events += weights.events(subject.model, original_name, params);
       }
     }
+    if (rounding.bias) {
+      const std::string& bias = node.input(rounding.bias->input);
+      const std::string low_name = fmt::format("{}{}/int32", kShadow, node.name());
+      set_initializer(model, graph, low_name, weights.get_bias(subject.model, bias, layer.name, rounding.bias->scales));
+      node.set_input(rounding.bias->input, low_name);
+    }
     std::vector<onnx::NodeProto> behind;
+    const auto round_behind = [&](const std::string& name, const QuantParams& params) {
+      const std::int64_t slot = next_event_slot == nullptr ? -1 : (*next_event_slot)++;
+      behind.push_back(round_node(name, name + "/rounded", params, slot));
+      keep_slot(shadow, slot);
+      shadow.outputs.push_back(name + "/rounded");
+    };
     for (int o = 0; o < node.output_size(); ++o) {
       const std::string original = node.output(o);
       if (original.empty()) continue;
@@ -95,12 +111,24 @@ std::vector<Shadow> add_shadows(Model& model, const Subject& subject, const Plan
           rounding.rounded_outputs.end()) {
         QuantParams params;
         params.format = format;
-        const std::int64_t slot = next_event_slot == nullptr ? -1 : (*next_event_slot)++;
-        behind.push_back(round_node(name, name + "/rounded", params, slot));
-        keep_slot(shadow, slot);
-        shadow.outputs.push_back(name + "/rounded");
+        round_behind(name, params);
+        shadow.tensors.push_back(original);
+      } else if (activation != nullptr) {
+        onnx::NodeProto shadowed = *activation;
+        const std::string& result = activation->output(0);
+        shadowed.set_name(kShadow + activation->name());
+        shadowed.set_input(0, name);
+        shadowed.set_output(0, kShadow + result);
+        behind.push_back(std::move(shadowed));
+        round_behind(kShadow + result, plan.tensors.at(result));
+        shadow.tensors.push_back(result);
       } else {
-        shadow.outputs.push_back(name);
+        if (placement.quantized(original)) {
+          round_behind(name, plan.tensors.at(original));
+        } else {
+          shadow.outputs.push_back(name);
+        }
+        shadow.tensors.push_back(original);
       }
     }
     *graph.add_node() = std::move(node);
@@ -128,8 +156,8 @@ std::vector<LayerError> own_error(const Subject& subject, const Plan& plan, Roun
   std::int64_t slots = 0;
   for (std::size_t s = 0; s < shadows.size(); ++s) {
     for (std::size_t o = 0; o < shadows[s].outputs.size(); ++o) {
-      places[shadows[s].layer->outputs[o]] = {s, shadows[s].outputs[o], slots++};
-      compared.insert(shadows[s].layer->outputs[o]);
+      places[shadows[s].tensors[o]] = {s, shadows[s].outputs[o], slots++};
+      compared.insert(shadows[s].tensors[o]);
     }
   }
   tap(*model.proto.mutable_graph(), compared, [&](const std::string& raw, const std::string& tensor) {
@@ -148,6 +176,7 @@ std::vector<LayerError> own_error(const Subject& subject, const Plan& plan, Roun
   std::vector<LayerError> errors(shadows.size());
   for (std::size_t s = 0; s < shadows.size(); ++s) {
     errors[s].layer = shadows[s].layer->name;
+    errors[s].tensors = shadows[s].tensors;
     errors[s].format = plan.format_of(errors[s].layer);
     errors[s].events = shadows[s].constant_events;
     for (const std::int64_t slot : shadows[s].event_slots)

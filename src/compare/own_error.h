@@ -14,8 +14,10 @@ namespace vernier {
 struct LayerError {
   std::string layer;
   Format format = Format::Float32;
-  ErrorStats error;  // of all its float outputs, pooled over samples
-  /// Of its inputs over all samples; in float16 and bfloat16 of its outputs too, and of its constants, once.
+  ErrorStats error;                  // of all its float outputs, pooled over samples
+  std::vector<std::string> tensors;  // where it was measured: those outputs, or its activation's
+  /// Over all samples, of its inputs, and of its outputs where they are rounded; in float16 and bfloat16 of its
+  /// constants too, once.
   RoundEvents events;
 };
 
@@ -25,10 +27,12 @@ struct LayerError {
 std::vector<LayerError> own_error(const Subject& subject, const Plan& plan, RoundedWeights& weights);
 
 /// The shadows alone, added to `model` for the layers named; returns the names of each one's shadow outputs, one for
-/// each float output of the layer. `next_event_slot` null: events are not counted.
+/// each float output of the layer. Where the plan quantizes a layer's result behind its activation (placement.h), the
+/// shadow ends there too. `next_event_slot` null: events are not counted.
 struct Shadow {
   const Layer* layer = nullptr;
-  std::vector<std::string> outputs;  // parallel to Layer::outputs
+  std::vector<std::string> outputs;
+  std::vector<std::string> tensors;  // what they are to be compared with: the layer's outputs, or its activation's
   std::vector<std::int64_t> event_slots;
   RoundEvents constant_events;  // float16 and bfloat16: of its weights, masks and epsilons
 };

@@ -7,6 +7,7 @@
 #include "core/text.h"
 #include "engine/ort/runtime.h"
 #include "flow/setup.h"
+#include "plan/calibrate.h"
 #include "plan/lower_typed.h"
 #include "plan/scheme.h"
 #include "vernier/error.h"
@@ -43,7 +44,7 @@ Plan make_plan(const ConvertOptions& options, const Model& model, const std::vec
   AssignedFormats assigned = assign_formats(model, layers, options.precision);
   for (const std::string& text : assigned.warnings) result.notes.push_back(text);
   Plan plan = std::move(assigned.plan);
-  const std::set<std::string> tensors = tensors_to_calibrate(layers, plan);
+  const std::set<std::string> tensors = tensors_to_calibrate(model, layers, plan);
   if (tensors.empty()) return plan;
   MeasureOptions measure = options.measure;
   if (measure.calibration_data) measure.data = *measure.calibration_data;

@@ -20,6 +20,7 @@
 #include "flow/setup.h"
 #include "flow/stopwatch.h"
 #include "flow/verify.h"
+#include "plan/calibrate.h"
 #include "plan/lower_typed.h"
 #include "plan/scheme.h"
 #include "vernier/error.h"
@@ -163,7 +164,7 @@ class Diagnosis {
 
   void reference() {
     std::set<std::string> observed = tensors_to_observe(subject());
-    observed.merge(tensors_to_calibrate(subject().layers, all_low_plan()));
+    observed.merge(tensors_to_calibrate(subject().model, subject().layers, all_low_plan()));
     experiment_->reference = run_reference(subject(), observed);
     for (const auto& [name, stats] : experiment_->reference.totals) {
       if (stats.pooled.ref_nonfinite > 0) {
@@ -179,7 +180,7 @@ class Diagnosis {
       const auto samples = open_for(loaded_.original, *options_.measure.calibration_data, options_.measure.carries);
       Subject other = subject();
       other.samples = samples.get();
-      ranges = run_reference(other, tensors_to_calibrate(subject().layers, all_low_plan())).ranges;
+      ranges = run_reference(other, tensors_to_calibrate(subject().model, subject().layers, all_low_plan())).ranges;
     }
     for (const std::string& text :
          calibrate_plan(experiment_->mutable_plan(), subject().model, subject().layers, ranges)) {

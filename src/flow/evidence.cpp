@@ -24,7 +24,7 @@ void fill_errors(const Evidence& evidence, const Layer& layer, LayerRow& row) {
     row.nan = own->second.error.got_nan;
   }
   ErrorStats all;
-  for (const std::string& output : layer.outputs) {
+  for (const std::string& output : own == evidence.own.end() ? layer.outputs : own->second.tensors) {
     if (const auto found = evidence.propagated.find(output); found != evidence.propagated.end()) all += found->second;
   }
   if (all.count == 0) return;

@@ -19,7 +19,7 @@ Experiment::Experiment(const Subject& subject, const Requirement* requirement, P
     if (!wanted.contains(layer.name)) continue;
     candidates_.push_back(&layer);
     const Format high = all_low_plan_.high;
-    high_of_[layer.name] = can_take(subject.model, layer, high) ? high : Format::Float32;
+    high_of_[layer.name] = can_take(subject.model, layer, high, all_low_plan_.target) ? high : Format::Float32;
   }
 }
 

@@ -9,6 +9,7 @@
 #include "core/text.h"
 #include "model/layers.h"
 #include "plan/low_slots.h"
+#include "plan/placement.h"
 #include "plan/weight_axis.h"
 #include "vernier/error.h"
 
@@ -42,7 +43,9 @@ class Chooser {
       const std::string name = layer.name;
       layers_.emplace(name, std::move(layer));
     }
+    for (const auto& [name, layer] : layers_) by_name_[name] = &layer;
     for (const PlannedLayer& layer : plan.layers) planned_[layer.name] = layer.format;
+    runs_on_codes_ = runs_on_codes(by_name_, plan);
     for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
       for (const onnx::TensorProto& tensor : graph.initializer()) initializers_.insert(tensor.name());
     });
@@ -62,10 +65,15 @@ class Chooser {
     // Formats of the tensors made in this graph. What comes from outside, or leaves it, is float32 at the border.
     std::map<std::string, Format> made;
     const auto readers = readers_of(graph);
+    const Placement placement = place(graph);
     for (const onnx::NodeProto& node : graph.node()) {
       const auto planned = planned_.find(node.name());
       const auto layer = layers_.find(node.name());
       if (planned != planned_.end()) seen_.insert(node.name());
+      if (placement.passes_codes(node.name())) {
+        quantize_outputs(node, placement);
+        continue;
+      }
       Format wanted = Format::Float32;
       if (planned != planned_.end()) {
         wanted = planned->second;
@@ -74,7 +82,10 @@ class Chooser {
       } else if (node.op_type() == "Cast") {
         wanted = format_all_read(node.output(0), readers);
       }
-      if (wanted == Format::Float32) continue;
+      if (wanted == Format::Float32) {
+        shield(node, placement);
+        continue;
+      }
       static const Layer kNoLayer;
       const bool known = layer != layers_.end();
       Attempt attempt = known || node.op_type() == "Cast"
@@ -82,12 +93,46 @@ class Chooser {
                             : Attempt::refused("it is not on the float data path");
       if (!attempt.choice) {
         cannot(node.name(), node.op_type(), wanted, attempt.refusal, planned != planned_.end());
+        shield(node, placement);
         continue;
       }
       for (int i = 0; i < node.output_size(); ++i) {
         if (attempt.choice->low_outputs[static_cast<std::size_t>(i)]) made[node.output(i)] = wanted;
       }
       result_.nodes[node.name()] = std::move(*attempt.choice);
+      quantize_outputs(node, placement);
+    }
+  }
+
+  /// Where this graph's tensors are quantized, as far as the layers planned for it can take their format.
+  Placement place(const onnx::GraphProto& graph) {
+    const Placement planned(model_, graph, by_name_, plan_, runs_on_codes_);
+    for (const onnx::NodeProto& node : graph.node()) {
+      if (runs_on_codes_(node) && !result_has_range(node, planned)) without_range_.insert(node.name());
+    }
+    return {model_, graph, by_name_, plan_, [&](const onnx::NodeProto& node) {
+              return runs_on_codes_(node) &&
+                     attempt_format(node, *by_name_.at(node.name()), planned_.at(node.name())).choice.has_value();
+            }};
+  }
+
+  void shield(const onnx::NodeProto& node, const Placement& placement) {
+    if (placement.would_requantize(node)) result_.nodes[node.name()].shielded = true;
+  }
+
+  bool result_has_range(const onnx::NodeProto& node, const Placement& placement) const {
+    const onnx::NodeProto* activation = placement.activation_of(node);
+    const std::string& result = (activation == nullptr ? node : *activation).output(0);
+    return !placement.quantized(result) || plan_.tensors.contains(result);
+  }
+
+  void quantize_outputs(const onnx::NodeProto& node, const Placement& placement) {
+    std::vector<bool> outputs;
+    for (const std::string& output : node.output()) {
+      outputs.push_back(placement.quantized(output) && plan_.tensors.contains(output));
+    }
+    if (std::ranges::find(outputs, true) != outputs.end()) {
+      result_.nodes[node.name()].quantized_outputs = std::move(outputs);
     }
   }
 
@@ -142,13 +187,19 @@ class Chooser {
         low_slots(node, layer, opset_, format, [&](const std::string& tensor) { return is_float32(tensor); });
     if (!slots.refusal.empty()) return Attempt::refused(std::move(slots.refusal));
     const std::vector<bool> none(slots.inputs.size());
-    return {NodeChoice{format, std::move(slots.inputs), std::move(slots.outputs), none}, {}};
+    NodeChoice choice;
+    choice.format = format;
+    choice.low_inputs = std::move(slots.inputs);
+    choice.low_outputs = std::move(slots.outputs);
+    choice.quantized = none;
+    return {std::move(choice), {}};
   }
 
   Attempt attempt_scaled(const onnx::NodeProto& node, const Layer& layer) const {
-    NodeChoice choice{Format::Float32, std::vector<bool>(static_cast<std::size_t>(node.input_size())),
-                      std::vector<bool>(static_cast<std::size_t>(node.output_size())),
-                      std::vector<bool>(static_cast<std::size_t>(node.input_size()))};
+    NodeChoice choice;
+    choice.low_inputs.resize(static_cast<std::size_t>(node.input_size()));
+    choice.low_outputs.resize(static_cast<std::size_t>(node.output_size()));
+    choice.quantized.resize(static_cast<std::size_t>(node.input_size()));
     bool any = false;
     for (int i = 0; i < node.input_size(); ++i) {
       const std::string& input = node.input(i);
@@ -165,8 +216,10 @@ class Chooser {
       choice.quantized[static_cast<std::size_t>(i)] = true;
       any = true;
     }
+    if (without_range_.contains(node.name())) return Attempt::refused("the plan has no range for its result");
     if (!any) return Attempt::refused("it has no float32 input that could be quantized");
     choice.format = planned_.at(node.name());
+    if (scaled_scheme(plan_.target, choice.format).integer_kernels) choice.bias = integer_bias(model_, node, plan_);
     return {std::move(choice), {}};
   }
 
@@ -212,9 +265,12 @@ class Chooser {
   bool strict_;
   int opset_;
   std::map<std::string, Layer> layers_;
+  std::map<std::string, const Layer*> by_name_;
+  Placement::IsLow runs_on_codes_;
   std::map<std::string, Format> planned_;
   std::set<std::string> initializers_;
   std::set<std::string> seen_;
+  std::set<std::string> without_range_;  // layers on integer kernels whose result the plan does not know
   FormatChoices result_;
 };
 

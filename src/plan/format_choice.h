@@ -1,6 +1,9 @@
 // First half of typed lowering: what each node of the model will compute in. Changes nothing.
 //
 //   a planned layer      takes its format if its ONNX schema lets the tensors on its data path be of it
+//   a layer in int8 under a target with integer kernels: its result is quantized too, where placement.h says so, and
+//   what
+//                        passes its codes on computes between pairs
 //   a follower           takes the format that all its data inputs have, else float32; without data inputs (a Gather of
 //   an
 //                        embedding, a Cast of a mask) the format that all its readers take
@@ -8,10 +11,12 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "model/model.h"
+#include "plan/integer_bias.h"
 #include "plan/plan.h"
 
 namespace vernier {
@@ -23,6 +28,12 @@ struct NodeChoice {
   std::vector<bool> low_inputs;
   std::vector<bool> low_outputs;
   std::vector<bool> quantized;
+  /// Outputs that a Q/DQ pair follows (placement.h), also of nodes that only pass values on.
+  std::vector<bool> quantized_outputs;
+  std::optional<IntegerBias> bias;  // stored as int32
+  /// Stays float32 between quantized tensors, where the engine would quantize its weights: a Sum of one input, which no
+  /// optimizer looks through, goes in front.
+  bool shielded = false;
 };
 
 struct FormatChoices {

@@ -7,6 +7,7 @@
 #include "core/text.h"
 #include "plan/constant_codes.h"
 #include "plan/low_slots.h"
+#include "plan/placement.h"
 #include "plan/round_node.h"
 #include "vernier/error.h"
 
@@ -23,11 +24,12 @@ class GraphLowering {
  public:
   GraphLowering(Model& model, const std::map<std::string, const Layer*>& layers, const Plan& plan,
                 RoundedWeights& weights)
-      : model_(model), layers_(layers), plan_(plan), weights_(weights) {
+      : model_(model), layers_(layers), plan_(plan), weights_(weights), runs_on_codes_(runs_on_codes(layers, plan)) {
     for (const PlannedLayer& layer : plan.layers) formats_[layer.name] = layer.format;
   }
 
   void lower(onnx::GraphProto& graph, const Model& source) {
+    const Placement placement(source, graph, layers_, plan_, runs_on_codes_);
     std::map<std::string, Format> format_of_tensor;
     std::map<std::pair<std::string, std::string>, std::string> rounded;  // (tensor, grid) -> its rounded name
     google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
@@ -41,16 +43,47 @@ class GraphLowering {
         *graph.add_node() = std::move(node);
         continue;
       }
-      if (found->second->follows) {
+      std::vector<onnx::NodeProto> quantizers = quantize_outputs(placement, *found->second, node);
+      if (placement.passes_codes(node.name())) {
+        *graph.add_node() = std::move(node);
+      } else if (found->second->follows) {
         follow(*found->second, node, source, format_of_tensor);
         *graph.add_node() = std::move(node);
-        continue;
+      } else {
+        lower_layer(graph, *found->second, std::move(node), source, placement, format_of_tensor, rounded);
       }
-      lower_layer(graph, *found->second, std::move(node), source, format_of_tensor, rounded);
+      for (onnx::NodeProto& round : quantizers) *graph.add_node() = std::move(round);
     }
   }
 
  private:
+  const QuantParams& grid_of(const std::string& tensor, const std::string& layer) const {
+    const auto known = plan_.tensors.find(tensor);
+    if (known != plan_.tensors.end()) return known->second;
+    throw Error(ErrorKind::Input, fmt::format("layer '{}' quantizes '{}' but the plan has no range for it",
+                                              printable(layer), printable(tensor)));
+  }
+
+  /// Rounds behind the outputs of `node` that are quantized where they are made; the node writes under other names
+  /// then.
+  std::vector<onnx::NodeProto> quantize_outputs(const Placement& placement, const Layer& layer,
+                                                onnx::NodeProto& node) const {
+    std::vector<onnx::NodeProto> rounds;
+    for (std::string& output : *node.mutable_output()) {
+      if (!placement.quantized(output)) continue;
+      const QuantParams& grid = grid_of(output, node.name());
+      const bool on_grid =
+          placement.passes_codes(node.name()) && std::ranges::all_of(layer.inputs, [&](const std::string& input) {
+            return placement.quantized(input) && grid_of(input, node.name()) == grid;
+          });
+      if (on_grid) continue;  // moved values lie on the grid already
+      const std::string name = output;
+      output = name + "/unrounded";
+      rounds.push_back(round_node(output, name, grid));
+    }
+    return rounds;
+  }
+
   Format format_of(const std::string& layer) const {
     const auto found = formats_.find(layer);
     return found == formats_.end() ? Format::Float32 : found->second;
@@ -86,12 +119,13 @@ class GraphLowering {
   }
 
   void lower_layer(onnx::GraphProto& graph, const Layer& layer, onnx::NodeProto node, const Model& source,
-                   std::map<std::string, Format>& format_of_tensor,
+                   const Placement& placement, std::map<std::string, Format>& format_of_tensor,
                    std::map<std::pair<std::string, std::string>, std::string>& rounded) {
     const LayerRounding rounding = rounding_of(source, layer, node, format_of(node.name()), plan_);
     for (const int index : rounding.data_inputs) {
       const std::string name = node.input(index);
       const QuantParams& params = rounding.input_params.at(index);
+      if (placement.quantized(name) && needs_scale(params.format)) continue;  // where it was made
       const auto known = format_of_tensor.find(name);
       if (known != format_of_tensor.end() && known->second == params.format) continue;  // already on that grid
       auto& low_name = rounded[{name, std::string(format_name(params.format))}];
@@ -103,6 +137,13 @@ class GraphLowering {
     }
     for (const auto& [index, params] : rounding.weight_params) {
       node.set_input(index, rounded_weight(node.input(index), params, source));
+    }
+    if (rounding.bias) {
+      const std::string name = node.input(rounding.bias->input);
+      const std::string low_name = fmt::format("{}/{}/int32", name, node.name());
+      set_initializer(model_, *model_.proto.mutable_graph(), low_name,
+                      weights_.get_bias(source, name, node.name(), rounding.bias->scales));
+      node.set_input(rounding.bias->input, low_name);
     }
     std::vector<onnx::NodeProto> behind;
     for (const int index : rounding.rounded_outputs) {
@@ -122,18 +163,18 @@ class GraphLowering {
   const std::map<std::string, const Layer*>& layers_;
   const Plan& plan_;
   RoundedWeights& weights_;
+  Placement::IsLow runs_on_codes_;
   std::map<std::string, Format> formats_;
   std::set<std::string> have_weight_;
 };
 
-/// What a scaled layer quantizes: its first two inputs (activation and weight), never the bias.
-LayerRounding scaled_rounding(const Layer& layer, const onnx::NodeProto& node, Format format, const Plan& plan) {
+LayerRounding scaled_rounding(const Model& model, const Layer& layer, const onnx::NodeProto& node, Format format,
+                              const Plan& plan) {
   LayerRounding rounding;
   rounding.format = format;
-  for (int i = 0; i < std::min(2, node.input_size()); ++i) {
+  for (const int i : quantized_inputs(layer, node)) {
     const std::string& name = node.input(i);
     const bool weight = contains(layer.weights, name);
-    if (!weight && !contains(layer.inputs, name)) continue;
     const auto known = plan.tensors.find(name);
     if (known == plan.tensors.end()) {
       throw Error(ErrorKind::Input, fmt::format("layer '{}' is {} but the plan has no range for its input '{}'",
@@ -146,6 +187,7 @@ LayerRounding scaled_rounding(const Layer& layer, const onnx::NodeProto& node, F
       rounding.input_params[i] = known->second;
     }
   }
+  if (scaled_scheme(plan.target, format).integer_kernels) rounding.bias = integer_bias(model, node, plan);
   return rounding;
 }
 
@@ -197,10 +239,18 @@ RoundEvents RoundedWeights::events(const Model& model, const std::string& name, 
   return rounded(model, name, params).events;
 }
 
+Tensor RoundedWeights::get_bias(const Model& model, const std::string& name, const std::string& layer,
+                                const std::vector<float>& scales) {
+  const std::lock_guard lock(mutex_);
+  Tensor& done = biases_[{name, layer}];
+  if (done.dtype() == Dtype::Undefined) done = rounded_bias(initializer(model, name).value(), scales);
+  return done;
+}
+
 LayerRounding rounding_of(const Model& model, const Layer& layer, const onnx::NodeProto& node, Format format,
                           const Plan& plan) {
   if (format == Format::Float32) return {};
-  return needs_scale(format) ? scaled_rounding(layer, node, format, plan)
+  return needs_scale(format) ? scaled_rounding(model, layer, node, format, plan)
                              : low_rounding(layer, node, format, default_opset(model.proto));
 }
 

@@ -1,17 +1,20 @@
 // Plan + prepared model -> a float32 graph with `Round` nodes that computes what an accelerator with FP32 accumulation
-// does: inputs and weights rounded, FP32 kernel, output rounded (float16, bfloat16) or left in float (int8, float8).
+// does: inputs and weights rounded, FP32 kernel, output rounded (float16, bfloat16, int8 under a target with integer
+// kernels) or left in float (int8 elsewhere, float8).
 // Weights are rounded here, not in the graph, so that they stay constant and the runtime can prepack them.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "model/layers.h"
 #include "model/model.h"
+#include "plan/integer_bias.h"
 #include "plan/plan.h"
 
 namespace vernier {
@@ -25,6 +28,9 @@ class RoundedWeights {
   Tensor get(const Model& model, const std::string& name, const QuantParams& params);
   /// What rounding it did to its values.
   RoundEvents events(const Model& model, const std::string& name, const QuantParams& params);
+  /// The bias `name` as whole multiples of `scales`, which belong to `layer`. Safe from several threads.
+  Tensor get_bias(const Model& model, const std::string& name, const std::string& layer,
+                  const std::vector<float>& scales);
 
  private:
   struct Rounded {
@@ -35,6 +41,7 @@ class RoundedWeights {
 
   std::mutex mutex_;
   std::map<std::pair<std::string, Format>, Rounded> done_;
+  std::map<std::pair<std::string, std::string>, Tensor> biases_;  // by name and layer
 };
 
 /// Rounding of one layer, read from the plan: which inputs, weights and outputs, on which grid. Shared by the
@@ -44,7 +51,8 @@ struct LayerRounding {
   std::vector<int> data_inputs;              // inputs that a Round node goes in front of
   std::map<int, QuantParams> input_params;   // their grids
   std::map<int, QuantParams> weight_params;  // inputs that are initializers, with their grids
-  std::vector<int> rounded_outputs;          // outputs that are rounded (float16, bfloat16)
+  std::optional<IntegerBias> bias;           // integer kernels only
+  std::vector<int> rounded_outputs;          // outputs that are rounded (float16, bfloat16); codes: see Placement
 };
 
 /// Errors: Input when the plan has no range for a tensor that the layer reads.

@@ -1,5 +1,7 @@
 #include "plan/lower_typed.h"
 
+#include <fmt/format.h>
+
 #include "plan/format_choice.h"
 #include "plan/typed_graph.h"
 #include "plan/typed_weights.h"
@@ -34,6 +36,12 @@ TypedModel lower_typed(const Model& prepared, const Plan& plan, bool strict) {
   typed.weight_bytes = initializer_bytes(typed.model);
   typed.notes = std::move(choices.notes);
   for (std::string& note : weights.take_notes()) typed.notes.push_back(std::move(note));
+  if (context.counts.shields > 0) {
+    typed.notes.push_back(
+        fmt::format("{} float32 layers between quantized tensors have a Sum of one input in front: ONNX Runtime would "
+                    "quantize their weights otherwise",
+                    context.counts.shields));
+  }
   check_written_model(typed.model);
   return typed;
 }

@@ -5,7 +5,8 @@
 //   float16, bfloat16:  inputs are rounded to the format, weights are stored in it, the output is rounded to it. A
 //                       tensor has the format of the layer that produces it; a consumer in a higher format reads it
 //                       unchanged.
-//   int8, uint8, float8: inputs and weights are quantized and dequantized with `tensors`; the output stays float.
+//   int8, uint8, float8: inputs and weights are quantized and dequantized with `tensors`; the output stays float, or is
+//                       quantized too where the target's kernels give codes (target.h, placement.h).
 //   float32:            nothing.
 #pragma once
 
@@ -32,7 +33,8 @@ struct Plan {
   Format high = Format::Float32;
   /// In graph order. Layers that only move data are absent: they follow their inputs.
   std::vector<PlannedLayer> layers;
-  /// Activations by tensor name, weights by initializer name; only tensors that a layer in a scaled format reads.
+  /// Activations by tensor name, weights by initializer name; only tensors that a layer in a scaled format reads or,
+  /// under a target with integer kernels, makes.
   std::map<std::string, QuantParams> tensors;
   bool operator==(const Plan&) const = default;
 

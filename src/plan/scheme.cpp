@@ -9,7 +9,7 @@
 
 #include "core/text.h"
 #include "plan/low_slots.h"
-#include "plan/weight_axis.h"
+#include "plan/target.h"
 #include "vernier/error.h"
 
 namespace vernier {
@@ -25,15 +25,14 @@ const onnx::NodeProto* find_node(const onnx::GraphProto& graph, const std::strin
   return found;
 }
 
-/// What a low format means under a target: ONNX Runtime's integer kernels take asymmetric uint8 activations, and fuse a
-/// Relu or Clip only into those.
-Format under_target(Format format, const std::string& target) {
-  return format == Format::Int8 && target == "onnxruntime" ? Format::UInt8 : format;
-}
-
 bool refuse(std::string* reason, std::string why) {
   if (reason != nullptr) *reason = std::move(why);
   return false;
+}
+
+bool all_finite(const Tensor& constant) {
+  return constant.dtype() != Dtype::Float32 ||
+         std::ranges::all_of(constant.floats(), [](float value) { return std::isfinite(value); });
 }
 
 std::vector<std::string> names_of(const std::vector<Layer>& layers) {
@@ -42,22 +41,6 @@ std::vector<std::string> names_of(const std::vector<Layer>& layers) {
     if (!layer.follows) names.push_back(layer.name);
   }
   return names;
-}
-
-/// Absolute maximum of `values` along an axis; one value when axis is -1.
-std::vector<float> absmax_along(const Tensor& tensor, int axis) {
-  const Shape& shape = tensor.shape();
-  const std::int64_t channels = axis < 0 ? 1 : shape.at(static_cast<std::size_t>(axis));
-  std::int64_t inner = 1;
-  for (std::size_t i = static_cast<std::size_t>(axis + 1); axis >= 0 && i < shape.size(); ++i) inner *= shape[i];
-  if (axis < 0) inner = tensor.count();
-  std::vector<float> absmax(static_cast<std::size_t>(channels), 0.0F);
-  const std::span<const float> values = tensor.floats();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto channel = static_cast<std::size_t>(static_cast<std::int64_t>(i) / inner % channels);
-    absmax[channel] = std::max(absmax[channel], std::abs(values[i]));
-  }
-  return absmax;
 }
 
 /// The first type other than float32 that a layer's data is known to have; float32 when there is none.
@@ -70,15 +53,6 @@ Dtype other_float_type(const Layer& layer, const std::map<std::string, ValueType
     }
   }
   return Dtype::Float32;
-}
-
-/// Grid of an activation. It may use every code: QuantizeLinear, which a typed model says it with, does not leave one
-/// out.
-QuantParams activation_params(Format format, const RangeStats& range) {
-  if (format == Format::UInt8) return asymmetric_params(range.min, range.max);
-  QuantParams params = symmetric_params(format, std::vector<float>{range.absmax()}, -1);
-  params.lowest_code = 0;
-  return params;
 }
 
 /// The format asked for a layer by --layer-precisions, the last match winning.
@@ -107,12 +81,21 @@ void check_patterns(const std::vector<Layer>& layers, const PrecisionOptions& pr
 
 }  // namespace
 
-bool can_take(const Model& model, const Layer& layer, Format format, std::string* reason) {
+bool can_take(const Model& model, const Layer& layer, Format format, const std::string& target, std::string* reason) {
   if (format == Format::Float32) return true;
   if (layer.follows) return refuse(reason, "it only moves data and follows its inputs");
   if (needs_scale(format)) {
-    if (!layer.weighted) return refuse(reason, fmt::format("{} is not an operator of the scheme", layer.op_type));
+    const ScaledScheme& scheme = scaled_scheme(target, format);
+    if (scheme.find(layer.op_type) == nullptr) {
+      const bool explain = layer.weighted && !scheme.absent.empty();
+      return refuse(reason, fmt::format("{} is not an operator of the scheme{}{}", layer.op_type, explain ? ": " : "",
+                                        explain ? scheme.absent : ""));
+    }
     if (layer.inputs.empty()) return refuse(reason, "none of its inputs is an activation");
+    for (const std::string& name : layer.weights) {
+      if (layer.weighted || all_finite(*initializer(model, name))) continue;
+      return refuse(reason, fmt::format("its constant '{}' holds values that are not finite", printable(name)));
+    }
     return true;
   }
   const onnx::NodeProto* node = find_node(model.proto.graph(), layer.name);
@@ -138,7 +121,7 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
     if (const Dtype other = other_float_type(layer, types); wanted != Format::Float32 && other != Dtype::Float32) {
       return refuse(reason, fmt::format("it computes in {}", dtype_name(other)));
     }
-    return can_take(model, layer, wanted, reason);
+    return can_take(model, layer, wanted, precision.target, reason);
   };
   for (const Layer& layer : layers) {
     if (layer.follows) continue;
@@ -175,64 +158,22 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
   return assigned;
 }
 
-std::set<std::string> tensors_to_calibrate(const std::vector<Layer>& layers, const Plan& plan) {
-  std::set<std::string> tensors;
-  for (const Layer& layer : layers) {
-    if (!layer.follows && needs_scale(plan.format_of(layer.name))) {
-      tensors.insert(layer.inputs.begin(), layer.inputs.end());
-    }
-  }
-  return tensors;
-}
-
-std::vector<std::string> calibrate_plan(Plan& plan, const Model& model, const std::vector<Layer>& layers,
-                                        const std::map<std::string, RangeStats>& ranges) {
-  std::vector<std::string> warnings;
-  for (const Layer& layer : layers) {
-    const Format format = plan.format_of(layer.name);
-    if (layer.follows || !needs_scale(format)) continue;
-    for (const std::string& input : layer.inputs) {
-      const auto known = ranges.find(input);
-      if (known == ranges.end() || known->second.empty()) {
-        throw Error(ErrorKind::Input, fmt::format("no range was seen for tensor '{}', which layer '{}' quantizes",
-                                                  printable(input), printable(layer.name)));
-      }
-      const RangeStats& range = known->second;
-      if (plan.tensors.contains(input)) continue;
-      plan.tensors[input] = activation_params(format, range);
-      if (range.nonfinite > 0) {
-        warnings.push_back(fmt::format("tensor '{}': {} of {} values are not finite and were left out of its range",
-                                       printable(input), range.nonfinite, range.count));
-      }
-    }
-    const onnx::NodeProto* node = find_node(model.proto.graph(), layer.name);
-    for (int i = 0; node != nullptr && i < std::min(2, node->input_size()); ++i) {
-      const std::string& name = node->input(i);
-      if (std::find(layer.weights.begin(), layer.weights.end(), name) == layer.weights.end()) continue;
-      if (plan.tensors.contains(name)) continue;
-      const std::optional<Tensor> weight = initializer(model, name);
-      const int axis = i == 1 ? weight_axis(*node, static_cast<int>(weight->shape().size())) : -1;
-      // Weights are int8 whatever the activations are: engines take no other.
-      const Format weight_format = format == Format::UInt8 ? Format::Int8 : format;
-      plan.tensors[name] = symmetric_params(weight_format, absmax_along(*weight, axis), axis);
-    }
-  }
-  return warnings;
-}
-
 std::string scheme_text(const PrecisionOptions& precision) {
   std::string text;
   for (const Format listed : precision.low) {
     const Format format = under_target(listed, precision.target);
     if (!text.empty()) text += "; ";
     if (needs_scale(format)) {
+      const ScaledScheme& scheme = scaled_scheme(precision.target, format);
       const bool asymmetric = format == Format::UInt8;
       text += fmt::format(
-          "{}: inputs of Conv, ConvTranspose, Gemm, MatMul, {} per tensor ({}), weights {} "
-          "symmetric per output channel, bias and outputs in float",
-          format_name(format), asymmetric ? "asymmetric" : "symmetric",
-          asymmetric ? "minimum and maximum" : "absolute maximum",
-          asymmetric ? "int8" : std::string(format_name(format)));
+          "{}: {} of {}, {} per tensor ({}), weights {} symmetric per output channel, {}", format_name(format),
+          scheme.integer_kernels ? "inputs and outputs" : "inputs", operators_text(scheme),
+          asymmetric ? "asymmetric" : "symmetric", asymmetric ? "minimum and maximum" : "absolute maximum",
+          asymmetric ? "int8" : std::string(format_name(format)),
+          scheme.integer_kernels ? "bias int32, Relu and Clip with the operator before them, "
+                                   "data-moving operators on its codes; ConvTranspose has no integer kernel"
+                                 : "bias and outputs in float");
     } else {
       text += fmt::format("{}: all layers that can take it, inputs, weights and outputs rounded, float32 accumulation",
                           format_name(format));

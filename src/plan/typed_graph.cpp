@@ -45,7 +45,17 @@ class GraphLowering {
     for (std::size_t i = 0; i < choice.low_outputs.size(); ++i) {
       if (choice.low_outputs[i]) make_low(node, static_cast<int>(i), choice.format);
     }
+    if (choice.shielded) node.set_input(0, shielded(node));
+    if (choice.bias) node.set_input(choice.bias->input, integer_bias(node, *choice.bias));
+    std::vector<std::pair<std::string, std::string>> behind;  // what the node writes now, and the tensor that it was
+    for (std::size_t i = 0; i < choice.quantized_outputs.size(); ++i) {
+      if (!choice.quantized_outputs[i]) continue;
+      const std::string tensor = node.output(static_cast<int>(i));
+      behind.emplace_back(context_.names.unique(tensor + "_unquantized"), tensor);
+      node.set_output(static_cast<int>(i), behind.back().first);
+    }
     graph_.add_node()->Swap(&node);
+    for (const auto& [made, tensor] : behind) add_pair(made, tensor, tensor);
   }
 
   std::string lowered_input(const onnx::NodeProto& node, const NodeChoice& choice, int index) {
@@ -121,23 +131,55 @@ class GraphLowering {
   std::string quantized(const std::string& name) {
     const auto known = quantized_.find(name);
     if (known != quantized_.end()) return known->second;
-    const QuantParams& params = context_.plan.tensors.at(name);
-    const bool constant = context_.weights.holds(name);
-    StoredCodes stored;
-    if (constant) {
-      stored = context_.weights.in_codes(name, params);
-    } else {
+    if (!context_.weights.holds(name)) {
       const std::string source = request(name, Format::Float32);
-      stored = context_.weights.add_params(graph_, name, params);
-      stored.codes = context_.names.unique(name + "_quantized");
-      add_quantizer("QuantizeLinear", name + "_quantize", {source, stored.scale, stored.zero_point}, stored.codes,
-                    params);
+      return add_pair(source, name, context_.names.unique(name + "_dequantized"));
     }
+    const QuantParams& params = context_.plan.tensors.at(name);
+    const StoredCodes stored = context_.weights.in_codes(name, params);
     const std::string output = context_.names.unique(name + "_dequantized");
-    add_quantizer("DequantizeLinear", name + "_dequantize", {stored.codes, stored.scale, stored.zero_point}, output,
+    return add_dequantizer(name, stored, output, params);
+  }
+
+  /// QuantizeLinear and DequantizeLinear of `tensor`, reading `source` and writing `output`.
+  std::string add_pair(const std::string& source, const std::string& tensor, const std::string& output) {
+    const QuantParams& params = context_.plan.tensors.at(tensor);
+    StoredCodes stored = context_.weights.add_params(graph_, tensor, params);
+    stored.codes = context_.names.unique(tensor + "_quantized");
+    add_quantizer("QuantizeLinear", tensor + "_quantize", {source, stored.scale, stored.zero_point}, stored.codes,
+                  params);
+    return add_dequantizer(tensor, stored, output, params);
+  }
+
+  std::string add_dequantizer(const std::string& tensor, const StoredCodes& stored, const std::string& output,
+                              const QuantParams& params) {
+    add_quantizer("DequantizeLinear", tensor + "_dequantize", {stored.codes, stored.scale, stored.zero_point}, output,
                   params);
     ++context_.counts.quantize_pairs;
-    quantized_[name] = output;
+    quantized_[tensor] = output;
+    return output;
+  }
+
+  std::string shielded(const onnx::NodeProto& reader) {
+    onnx::NodeProto& sum = *graph_.add_node();
+    sum.set_op_type("Sum");
+    sum.set_name(context_.names.unique(reader.name() + "_stays_float"));
+    sum.add_input(reader.input(0));
+    sum.add_output(context_.names.unique(reader.input(0) + "_float"));
+    ++context_.counts.shields;
+    return sum.output(0);
+  }
+
+  /// A DequantizeLinear of the bias that `node` reads; it belongs to this node alone, whose steps it is made of.
+  std::string integer_bias(const onnx::NodeProto& node, const IntegerBias& bias) {
+    const std::string& name = node.input(bias.input);
+    const StoredCodes stored = context_.weights.bias_in_codes(name, bias.scales);
+    const std::string output = context_.names.unique(name + "_dequantized");
+    QuantParams params;
+    params.scale = bias.scales;
+    params.axis = 0;
+    add_quantizer("DequantizeLinear", name + "_dequantize", {stored.codes, stored.scale}, output, params);
+    ++context_.counts.quantize_pairs;
     return output;
   }
 

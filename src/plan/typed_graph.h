@@ -17,6 +17,7 @@ namespace vernier {
 struct TypedCounts {
   std::int64_t casts = 0;
   std::int64_t quantize_pairs = 0;
+  std::int64_t shields = 0;  // layers kept float against the engine's own quantization
 };
 
 /// What all graphs of one model share while they are rewritten.

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/text.h"
+#include "plan/integer_bias.h"
 #include "vernier/error.h"
 
 namespace vernier {
@@ -154,6 +155,22 @@ const StoredCodes& TypedWeights::in_codes(const std::string& name, const QuantPa
   return codes_.emplace(name, names).first->second;
 }
 
+StoredCodes TypedWeights::bias_in_codes(const std::string& name, const std::vector<float>& scales) {
+  const Tensor original = initializer(model_, name).value();
+  const std::vector<std::int32_t> codes = bias_codes(original, scales);
+  onnx::GraphProto& owner = *owners_.at(name);
+  StoredCodes names;
+  names.codes = names_.unique(name + ".int32");
+  names.scale = names_.unique(name + "_scale");
+  set_initializer(model_, owner, names.codes,
+                  tensor_of_bytes(Dtype::Int32, original.shape(), std::as_bytes(std::span(codes))));
+  QuantParams params;
+  params.scale = scales;
+  set_initializer(model_, owner, names.scale, Tensor::of(params_shape(params), scales));
+  stored_biases_.insert(name);
+  return names;
+}
+
 StoredCodes TypedWeights::add_params(onnx::GraphProto& graph, const std::string& tensor, const QuantParams& params) {
   StoredCodes names;
   names.scale = names_.unique(tensor + "_scale");
@@ -172,6 +189,7 @@ void TypedWeights::remove_unused() {
   std::set<std::string> replaced;
   for (const auto& [key, copy] : copies_) replaced.insert(key.first);
   for (const auto& [name, codes] : codes_) replaced.insert(name);
+  replaced.insert(stored_biases_.begin(), stored_biases_.end());
   for (const std::string& name : replaced) {
     if (!read.contains(name)) remove_initializer(model_, *owners_.at(name), name);
   }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +35,9 @@ class TypedWeights {
   /// The codes of `name` under `params`, with scale and zero point beside them.
   const StoredCodes& in_codes(const std::string& name, const QuantParams& params);
 
+  /// The int32 codes of a bias under `scales`, for one reader; there is no zero point.
+  StoredCodes bias_in_codes(const std::string& name, const std::vector<float>& scales);
+
   /// Adds scale and zero point of an activation to `graph`.
   StoredCodes add_params(onnx::GraphProto& graph, const std::string& tensor, const QuantParams& params);
 
@@ -48,6 +52,7 @@ class TypedWeights {
   std::map<std::string, onnx::GraphProto*> owners_;
   std::map<std::pair<std::string, Format>, std::string> copies_;
   std::map<std::string, StoredCodes> codes_;
+  std::set<std::string> stored_biases_;  // originals of biases in codes
   std::map<std::pair<std::string, Format>, std::string>
       overflows_;  // what to report for each layer that reads the copy
   std::vector<std::string> notes_;

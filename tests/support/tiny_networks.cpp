@@ -10,6 +10,7 @@
 
 #include "compare/reference.h"
 #include "engine/ort/runtime.h"
+#include "plan/calibrate.h"
 #include "plan/scheme.h"
 
 namespace vernier::testing {
@@ -83,17 +84,19 @@ Subject subject_of(Model model, const SampleSource& samples, std::vector<Carry> 
   return subject;
 }
 
-Plan plan_all(const Subject& subject, Format format) {
+Plan plan_all(const Subject& subject, Format format, const std::string& target) {
   PrecisionOptions precision;
+  precision.target = target;
   precision.low = {format};
   Plan plan = assign_formats(subject.model, subject.layers, precision).plan;
-  const std::set<std::string> observed = tensors_to_calibrate(subject.layers, plan);
+  const std::set<std::string> observed = tensors_to_calibrate(subject.model, subject.layers, plan);
   calibrate_plan(plan, subject.model, subject.layers, run_reference(subject, observed).ranges);
   return plan;
 }
 
-Plan plan_only(const Subject& subject, Format format, const std::vector<std::string>& layers) {
-  Plan plan = plan_all(subject, format);
+Plan plan_only(const Subject& subject, Format format, const std::vector<std::string>& layers,
+               const std::string& target) {
+  Plan plan = plan_all(subject, format, target);
   for (PlannedLayer& layer : plan.layers) {
     if (std::find(layers.begin(), layers.end(), layer.name) == layers.end()) layer.format = Format::Float32;
   }

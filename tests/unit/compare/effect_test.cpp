@@ -38,8 +38,9 @@ std::map<std::string, std::map<std::string, OutputStats>> by_layer(const Effects
   return found;
 }
 
-void expect_equal_to_full_runs(const Subject& subject, Format format, std::size_t segments) {
-  const Plan plan = plan_all(subject, format);
+void expect_equal_to_full_runs(const Subject& subject, Format format, std::size_t segments,
+                               const std::string& target = "tensorrt") {
+  const Plan plan = plan_all(subject, format, target);
   const Reference reference = run_reference(subject, tensors_to_observe(subject));
   RoundedWeights weights;
   const std::vector<std::string> names = low_layers(subject, plan);
@@ -47,7 +48,7 @@ void expect_equal_to_full_runs(const Subject& subject, Format format, std::size_
   const auto effects = by_layer(measure_effects(subject, plan, names, reference, weights, {some, segments}));
   ASSERT_EQ(effects.size(), names.size());
   for (const std::string& name : names) {
-    const Plan alone = plan_only(subject, format, {name});
+    const Plan alone = plan_only(subject, format, {name}, target);
     RoundedWeights own_weights;
     const TrialResult full = run_trial(subject, alone, reference, own_weights, nullptr, some, false);
     for (const std::string& output : subject.judged) {
@@ -66,6 +67,15 @@ TEST(Effects, EqualFullRunsBitForBitWithoutOptimizations) {
       expect_equal_to_full_runs(subject_of(model_of(kConvNet, conv_net_weights()), samples), format, segments);
       expect_equal_to_full_runs(subject_of(forked_net(), samples), format, segments);
     }
+  }
+}
+
+TEST(Effects, OfLayersOnIntegerKernelsEqualFullRunsWhereverTheNetworkIsCut) {
+  const Samples samples = bell_samples("x", kConvNetInput, 4, 1.4F);
+  for (const std::size_t segments : {std::size_t{1}, std::size_t{3}, std::size_t{9}}) {
+    expect_equal_to_full_runs(subject_of(model_of(kConvNet, conv_net_weights()), samples), Format::Int8, segments,
+                              "onnxruntime");
+    expect_equal_to_full_runs(subject_of(forked_net(), samples), Format::Int8, segments, "onnxruntime");
   }
 }
 

@@ -49,6 +49,27 @@ TEST(OwnError, EqualsTheErrorOfAModelWithOnlyThatLayerLow) {
   }
 }
 
+TEST(OwnError, WithIntegerKernelsIsTakenBehindTheActivationAndTheResultsRounding) {
+  const Samples samples = bell_samples("x", kConvNetInput, 5);
+  const Model plain = model_of(kConvNet, conv_net_weights());
+  const Subject subject = subject_of(plain, samples);
+  RoundedWeights weights;
+  const std::vector<LayerError> errors = own_error(subject, plan_all(subject, Format::Int8, "onnxruntime"), weights);
+  const std::map<std::string, std::string> results = {
+      {"conv1", "r1"}, {"conv2", "r2"}, {"conv3", "r3"}, {"pool", "p"}, {"gemm", "y"}};
+  ASSERT_EQ(errors.size(), results.size());
+  for (const LayerError& error : errors) {
+    const std::string& tensor = results.at(error.layer);
+    const Subject judged = subject_of(tensor == "y" ? plain : with_output(plain, tensor), samples);
+    const Reference reference = run_reference(judged, {});
+    RoundedWeights own_weights;
+    const TrialResult alone = run_trial(judged, plan_only(subject, Format::Int8, {error.layer}, "onnxruntime"),
+                                        reference, own_weights, nullptr, all_samples(judged), false);
+    EXPECT_EQ(error.error, alone.outputs.at(tensor).pooled) << error.layer;
+    EXPECT_GT(error.error.error_energy, 0) << error.layer;
+  }
+}
+
 TEST(OwnError, OfAHandMadeLayerIsTheRoundingOfItsInput) {
   // Weights and output of the product are exact on the grid; only x = 0.3 is not: with the range 1.27 a step is 0.01.
   const Samples samples({{{"x", Tensor::of({1, 2}, std::vector<float>{1.27F, 0.304F})}}});

@@ -1,16 +1,19 @@
-// From precision options to a plan: which layer takes which format, exceptions, and quantization parameters.
+// From precision options to a plan: which layer takes which format, and exceptions.
 #include "plan/scheme.h"
 
 #include <gtest/gtest.h>
 
-#include "tiny_graph.h"
+#include "simulated_graph.h"
 #include "vernier/error.h"
 
 namespace vernier {
 namespace {
 
+using testing::draft;
+using testing::Draft;
 using testing::Names;
 using testing::parse_model;
+using testing::with_initializer;
 
 const char* const kNet = R"(
   g (float[1,2] x) => (float[1,3] y) <float[2,2] w1 = {1, -2, 3, 4}, float[2,3] w2 = {1, 2, 3, 4, 5, -6},
@@ -41,12 +44,6 @@ std::vector<Format> formats_of(const Plan& plan) {
   std::vector<Format> formats;
   for (const PlannedLayer& layer : plan.layers) formats.push_back(layer.format);
   return formats;
-}
-
-RangeStats range_of(const std::vector<float>& values) {
-  RangeStats range;
-  accumulate_range(values, range);
-  return range;
 }
 
 TEST(Scheme, Int8TakesTheWeightedOperatorsOnly) {
@@ -130,73 +127,68 @@ TEST(Scheme, ALayerThatTheSchemaRefusesSaysWhy) {
       "g (float[1,1,2,2] x) => (float[1,1,2,2] y) <float[1,1,1,1] w = {1}> "
       "{ [conv] y = Conv(x, w) }");
   std::string reason;
-  EXPECT_FALSE(can_take(model, find_layers(model)[0], Format::BFloat16, &reason));
+  EXPECT_FALSE(can_take(model, find_layers(model)[0], Format::BFloat16, "tensorrt", &reason));
   EXPECT_EQ(reason, "the schema of Conv at opset 17 does not admit bfloat16 on its data path");
 }
 
 TEST(Scheme, FollowersTakeNoFormatOfTheirOwn) {
   const Model model = net();
   std::string reason;
-  EXPECT_FALSE(can_take(model, find_layers(model)[2], Format::Float16, &reason));
+  EXPECT_FALSE(can_take(model, find_layers(model)[2], Format::Float16, "tensorrt", &reason));
   EXPECT_EQ(reason, "it only moves data and follows its inputs");
 }
 
-TEST(Scheme, ActivationsAreSymmetricPerTensorAndWeightsPerOutputChannel) {
-  const Model model = net();
-  const std::vector<Layer> layers = find_layers(model);
-  Plan plan = assign_formats(model, layers, precision({Format::Int8})).plan;
-  EXPECT_EQ(tensors_to_calibrate(layers, plan), (std::set<std::string>{"x", "c"}));
-  const std::vector<std::string> warnings =
-      calibrate_plan(plan, model, layers, {{"x", range_of({-12.7F, 1})}, {"c", range_of({0, 254})}});
-  EXPECT_TRUE(warnings.empty());
-  EXPECT_EQ(plan.tensors.at("x").scale, std::vector<float>{12.7F / 127});
-  EXPECT_EQ(plan.tensors.at("x").lowest_code, 0);  // QuantizeLinear of a typed model uses -128 too
-  EXPECT_EQ(plan.tensors.at("c").scale, std::vector<float>{2});
-  EXPECT_EQ(plan.tensors.at("w1").scale, (std::vector<float>{3.0F / 127, 4.0F / 127}));
-  EXPECT_EQ(plan.tensors.at("w1").axis, 1);
-  EXPECT_EQ(plan.tensors.at("w1").lowest_code, -127);
-  EXPECT_EQ(plan.tensors.at("w2").scale, (std::vector<float>{4.0F / 127, 5.0F / 127, 6.0F / 127}));
-}
-
-TEST(Scheme, Uint8ActivationsAreAsymmetricWithInt8Weights) {
-  const Model model = net();
-  const std::vector<Layer> layers = find_layers(model);
-  Plan plan = assign_formats(model, layers, precision({Format::UInt8})).plan;
-  calibrate_plan(plan, model, layers, {{"x", range_of({-51, 204})}, {"c", range_of({0, 255})}});
-  EXPECT_EQ(plan.tensors.at("x").format, Format::UInt8);
-  EXPECT_EQ(plan.tensors.at("x").scale, std::vector<float>{1});
-  EXPECT_EQ(plan.tensors.at("x").zero_point, std::vector<std::int32_t>{51});
-  EXPECT_EQ(plan.tensors.at("w1").format, Format::Int8);
-}
-
-TEST(Scheme, ValuesThatAreNotFiniteAreLeftOutOfTheRangeWithAWarning) {
-  const Model model = net();
-  const std::vector<Layer> layers = find_layers(model);
-  Plan plan = assign_formats(model, layers, precision({Format::Int8})).plan;
-  const std::vector<std::string> warnings = calibrate_plan(
-      plan, model, layers, {{"x", range_of({1, std::numeric_limits<float>::infinity()})}, {"c", range_of({1})}});
-  ASSERT_EQ(warnings.size(), 1U);
-  EXPECT_EQ(warnings[0], "tensor 'x': 1 of 2 values are not finite and were left out of its range");
-}
-
-TEST(Scheme, TheOnnxruntimeTargetTakesAsymmetricActivationsForInt8) {
-  const Model model = net();
-  const std::vector<Layer> layers = find_layers(model);
+TEST(Scheme, TheOnnxruntimeTargetTakesEveryOperatorWithAnIntegerKernel) {
+  const Model model = parse_model(R"(
+    g (float[1,2,4,4] x) => (float[1,2,1,1] y) <float[2,2,1,1] w = {1, 2, 3, 4}, float[1] k = {2}> {
+      [conv] a = Conv(x, w)
+      [act] b = Relu(a)
+      [up] c = ConvTranspose(b, w)
+      [scale] d = Mul(c, k)
+      [tanh] e = Tanh(d)
+      [join] f = Concat <axis = 1> (e, e)
+      [pool] g = GlobalAveragePool(f)
+      [gate] y = Sigmoid(g)
+    })");
   PrecisionOptions options = precision({Format::Int8});
   options.target = "onnxruntime";
-  Plan plan = assign_formats(model, layers, options).plan;
-  calibrate_plan(plan, model, layers, {{"x", range_of({-51, 204})}, {"c", range_of({0, 255})}});
-  EXPECT_EQ(plan.tensors.at("x").format, Format::UInt8);
-  EXPECT_EQ(plan.tensors.at("x").zero_point, std::vector<std::int32_t>{51});
-  EXPECT_EQ(plan.tensors.at("w1").format, Format::Int8);
-  EXPECT_NE(plan.scheme.find("asymmetric per tensor"), std::string::npos) << plan.scheme;
+  const AssignedFormats result = assign_formats(model, find_layers(model), options);
+  EXPECT_EQ(result.candidates, (Names{"conv", "scale", "pool", "gate"}));
+  EXPECT_EQ(result.plan.format_of("scale"), Format::UInt8);
+  EXPECT_EQ(result.plan.format_of("act"), Format::Float32) << "it belongs to the convolution";
+  EXPECT_NE(result.plan.scheme.find("inputs and outputs of Conv, Gemm"), std::string::npos) << result.plan.scheme;
+  EXPECT_NE(result.plan.scheme.find("ConvTranspose has no integer kernel"), std::string::npos) << result.plan.scheme;
 }
 
-TEST(Scheme, ATensorWithoutARangeIsAnError) {
-  const Model model = net();
-  const std::vector<Layer> layers = find_layers(model);
-  Plan plan = assign_formats(model, layers, precision({Format::Int8})).plan;
-  EXPECT_THROW(calibrate_plan(plan, model, layers, {{"x", range_of({1})}}), Error);
+TEST(Scheme, AnOperatorWithoutAnIntegerKernelIsRefusedWithTheReason) {
+  const Model model = parse_model(
+      "g (float[1,2,4,4] x) => (float[1,2,4,4] y) <float[2,2,1,1] w = {1, 2, 3, 4}> { [up] y = ConvTranspose(x, w) }");
+  PrecisionOptions options = precision({}, {{"up", Format::Int8}}, "obey");
+  options.target = "onnxruntime";
+  try {
+    assign_formats(model, find_layers(model), options);
+    FAIL() << "a ConvTranspose in int8 went through";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "layer 'up' cannot run in uint8: ConvTranspose is not an operator of the scheme: ONNX Runtime's CPU "
+                 "provider has no integer kernel for it");
+  }
+}
+
+TEST(Scheme, AnOperandThatIsNotFiniteKeepsALayerInFloat) {
+  const Draft masked =
+      with_initializer(draft("g (bool[2] c, float[2] x) => (float[2] y) { [mask] y = Where(c, x, v) }"), "v",
+                       Tensor::of({1}, std::vector<float>{-std::numeric_limits<float>::infinity()}));
+  std::string reason;
+  const Model model = masked;
+  EXPECT_FALSE(can_take(model, find_layers(model)[0], Format::UInt8, "onnxruntime", &reason));
+  EXPECT_EQ(reason, "its constant 'v' holds values that are not finite");
+}
+
+TEST(Scheme, TheTensorrtTargetTakesInputsOfWeightedOperatorsAlone) {
+  EXPECT_EQ(scheme_text(precision({Format::Int8})),
+            "int8: inputs of Conv, ConvTranspose, Gemm, MatMul, symmetric per tensor (absolute maximum), weights int8 "
+            "symmetric per output channel, bias and outputs in float; the rest in float32; target tensorrt");
 }
 
 }  // namespace

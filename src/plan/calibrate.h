@@ -1,0 +1,31 @@
+// From the ranges that calibration saw to the grids of a plan (CONTRACT 2).
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "model/layers.h"
+#include "numerics/metrics.h"
+#include "plan/plan.h"
+
+namespace vernier {
+
+/// Float tensors whose ranges the plan needs: what its layers quantize, inputs and results alike.
+std::set<std::string> tensors_to_calibrate(const Model& model, const std::vector<Layer>& layers, const Plan& plan);
+
+/// Fills plan.tensors.
+///
+///   activations  symmetric absolute maximum per tensor; uint8: asymmetric minimum and maximum per tensor
+///   weights      absolute maximum per output channel; int8 beside uint8 activations
+///   constants    of operators without weights: their own minimum and maximum, as activations
+///
+/// Under a target with integer kernels a carrier (placement.h) moves codes, so that its inputs and outputs share one
+/// grid over all their values; an input of Concat that something else reads too keeps its own. Weight steps are widened
+/// where a bias would not fit into 32 bits otherwise. Returns warnings (a range that left non-finite values out).
+/// Errors: Input when a tensor has no range.
+std::vector<std::string> calibrate_plan(Plan& plan, const Model& model, const std::vector<Layer>& layers,
+                                        const std::map<std::string, RangeStats>& ranges);
+
+}  // namespace vernier

@@ -1,0 +1,82 @@
+#include "plan/integer_bias.h"
+
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+
+namespace vernier {
+namespace {
+
+constexpr float kLargestCode = 1073741824.0F;  // 2^30
+
+float attribute_float(const onnx::NodeProto& node, const char* name, float fallback) {
+  const onnx::AttributeProto* attribute = find_attribute(node, name);
+  return attribute == nullptr ? fallback : attribute->f();
+}
+
+/// The constant bias vector of a Conv or Gemm whose sums are those of its codes.
+std::optional<Tensor> bias_vector(const Model& model, const onnx::NodeProto& node) {
+  const bool gemm = node.op_type() == "Gemm";
+  if ((!gemm && node.op_type() != "Conv") || node.input_size() < 3 || node.input(2).empty()) return std::nullopt;
+  if (gemm && (attribute_float(node, "alpha", 1) != 1 || attribute_float(node, "beta", 1) != 1)) return std::nullopt;
+  std::optional<Tensor> bias = initializer(model, node.input(2));
+  if (!bias || bias->dtype() != Dtype::Float32 || bias->shape().size() != 1) return std::nullopt;
+  return bias;
+}
+
+float scale_at(const std::vector<float>& scales, std::size_t channel) {
+  return scales[scales.size() == 1 ? 0 : channel];
+}
+
+}  // namespace
+
+std::optional<IntegerBias> integer_bias(const Model& model, const onnx::NodeProto& node, const Plan& plan) {
+  const std::optional<Tensor> bias = bias_vector(model, node);
+  if (!bias) return std::nullopt;
+  const auto data = plan.tensors.find(node.input(0));
+  const auto weight = plan.tensors.find(node.input(1));
+  if (data == plan.tensors.end() || weight == plan.tensors.end() || data->second.scale.size() != 1) return std::nullopt;
+  IntegerBias grid;
+  for (const float scale : weight->second.scale) grid.scales.push_back(data->second.scale.front() * scale);
+  const std::span<const float> values = bias->floats();
+  if (grid.scales.size() != 1 && grid.scales.size() != values.size()) return std::nullopt;
+  for (std::size_t c = 0; c < values.size(); ++c) {
+    const float step = scale_at(grid.scales, c);
+    // A little above 2^30: least_weight_scales aims at it, and rounds.
+    if (!(step >= FLT_MIN) || !(std::abs(values[c] / step) <= 1.001F * kLargestCode)) return std::nullopt;
+  }
+  return grid;
+}
+
+std::vector<std::int32_t> bias_codes(const Tensor& bias, const std::vector<float>& scales) {
+  const std::span<const float> values = bias.floats();
+  std::vector<std::int32_t> codes(values.size());
+  for (std::size_t c = 0; c < values.size(); ++c) {
+    codes[c] = static_cast<std::int32_t>(std::nearbyint(values[c] / scale_at(scales, c)));
+  }
+  return codes;
+}
+
+Tensor rounded_bias(const Tensor& bias, const std::vector<float>& scales) {
+  const std::vector<std::int32_t> codes = bias_codes(bias, scales);
+  Tensor rounded(Dtype::Float32, bias.shape());
+  for (std::size_t c = 0; c < codes.size(); ++c) {
+    rounded.mutable_floats()[c] = static_cast<float>(codes[c]) * scale_at(scales, c);
+  }
+  return rounded;
+}
+
+std::vector<float> least_weight_scales(const Model& model, const onnx::NodeProto& node, float input_scale,
+                                       std::size_t channels) {
+  std::vector<float> least(channels, 0.0F);
+  const std::optional<Tensor> bias = bias_vector(model, node);
+  if (!bias) return least;
+  const std::span<const float> values = bias->floats();
+  for (std::size_t c = 0; c < values.size(); ++c) {
+    float& scale = least[channels == values.size() ? c : 0];
+    scale = std::max(scale, std::abs(values[c]) / (input_scale * kLargestCode));
+  }
+  return least;
+}
+
+}  // namespace vernier

@@ -1,0 +1,36 @@
+// Biases of integer kernels: sums of products of codes are whole multiples of input step times weight step, and the
+// bias is stored as such a multiple, in 32 bits.
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include <optional>
+#include <vector>
+
+#include "model/model.h"
+#include "plan/plan.h"
+
+namespace vernier {
+
+struct IntegerBias {
+  int input = 2;              // which input of the node it is
+  std::vector<float> scales;  // step of the input times step of the weight: one, or one for each output channel
+};
+
+/// Steps of the bias of `node`, whose data and weight have grids in the plan. Empty when there is nothing to store in
+/// 32 bits: no constant bias [channels], a Gemm that scales its products or its bias, a step too small for a normal
+/// float32, a multiple beyond +-2^30 (room for the sum that it is added to). Such a bias stays in float.
+std::optional<IntegerBias> integer_bias(const Model& model, const onnx::NodeProto& node, const Plan& plan);
+
+/// Codes of a bias [channels]: rne(b / s).
+std::vector<std::int32_t> bias_codes(const Tensor& bias, const std::vector<float>& scales);
+
+/// What is left of the bias: code times step, in float32, as DequantizeLinear computes it.
+Tensor rounded_bias(const Tensor& bias, const std::vector<float>& scales);
+
+/// The smallest weight steps that let the bias fit: |b| / (input step 2^30), by output channel; zeros without a bias.
+/// A channel whose weights are nearly zero beside its bias needs them: its own steps would be too fine.
+std::vector<float> least_weight_scales(const Model& model, const onnx::NodeProto& node, float input_scale,
+                                       std::size_t channels);
+
+}  // namespace vernier

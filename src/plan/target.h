@@ -1,0 +1,53 @@
+// What each target runs in a scaled format, as a table: the one home of that list. Who takes int8 (scheme.h), where
+// Q/DQ pairs go (placement.h) and the line that reports print are all read from it; another target, or an operator that
+// a target learns, is a line here.
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "vernier/format.h"
+
+namespace vernier {
+
+/// What happens to the result of an operator that runs in a scaled format.
+enum class ResultGrid {
+  Float,       // nothing: the kernel gives float
+  Calibrated,  // quantized to the range seen in calibration: the kernel gives codes only
+  Unit,        // quantized to steps of 1/256 from zero on: values in [0, 1], whatever was seen
+  Either       // the kernel gives codes or float: quantized when a layer reads codes, else left in float
+};
+
+struct ScaledOperator {
+  std::string_view op_type;
+  ResultGrid result = ResultGrid::Float;
+};
+
+struct ScaledScheme {
+  std::span<const ScaledOperator> operators;
+  /// Results are quantized, data-moving operators between quantized tensors move codes, a bias is stored as int32, and
+  /// a Relu or Clip behind an operator is part of it.
+  bool integer_kernels = false;
+  /// Why an operator with weights that is not in the table is not; empty when there is nothing to add.
+  std::string_view absent;
+  /// Operators whose float weights the engine quantizes by itself when its data comes from codes and goes to codes: a
+  /// layer that is to stay float must not be seen between them.
+  std::span<const std::string_view> requantized;
+
+  /// Null when the scheme does not have the operator.
+  const ScaledOperator* find(std::string_view op_type) const;
+};
+
+/// The scheme of `format` (one with a scale) under a target: "tensorrt" or "onnxruntime".
+const ScaledScheme& scaled_scheme(std::string_view target, Format format);
+
+/// What a low format means under a target: ONNX Runtime's integer kernels take asymmetric uint8 activations.
+Format under_target(Format format, std::string_view target);
+
+/// Names of the operators of a scheme: "Conv, ConvTranspose, Gemm, MatMul".
+std::string operators_text(const ScaledScheme& scheme);
+
+}  // namespace vernier
