@@ -33,7 +33,9 @@ void PrecisionGroup::add(CLI::App& app) {
             "warning. none: ignored, and listed (default: prefer)")
       ->group(kGroup);
   add_value(app, "--target", target_, "TARGET",
-            "Whose rules place low precision: tensorrt or onnxruntime (default: tensorrt)")
+            "Whose rules place low precision. tensorrt: inputs of weighted operators. onnxruntime: with --int8, inputs "
+            "and outputs of "
+            "every operator that has an integer kernel on its CPU (default: tensorrt)")
       ->group(kGroup);
 }
 

@@ -64,6 +64,7 @@ std::vector<Shadow> add_shadows(Model& model, const Subject& subject, const Plan
     const Layer& layer = *found->second;
     const Format format = plan.format_of(layer.name);
     if (format == Format::Float32 || layer.follows || !layer.graph.empty()) continue;
+    if (placement.passes_codes(layer.name)) continue;  // part of the layer before it
     onnx::NodeProto node = graph.node(n);
     const LayerRounding rounding = rounding_of(subject.model, layer, node, format, plan);
     const onnx::NodeProto* activation = placement.activation_of(node);

@@ -9,6 +9,7 @@
 
 #include "core/text.h"
 #include "plan/low_slots.h"
+#include "plan/placement.h"
 #include "plan/target.h"
 #include "vernier/error.h"
 
@@ -79,6 +80,33 @@ void check_patterns(const std::vector<Layer>& layers, const PrecisionOptions& pr
   }
 }
 
+/// What only passes codes on (an activation behind a layer on integer kernels, a nearest Resize) has no format of its
+/// own to search: it computes in the high one, unless an exception says otherwise.
+void raise_parts_of_layers(AssignedFormats& assigned, const Model& model, const std::vector<Layer>& layers,
+                           const std::set<std::string>& fixed) {
+  std::map<std::string, const Layer*> by_name;
+  for (const Layer& layer : layers) by_name[layer.name] = &layer;
+  const Placement::IsLow is_low = runs_on_codes(by_name, assigned.plan);
+  Plan others_high = assigned.plan;
+  for (PlannedLayer& layer : others_high.layers) {
+    if (!needs_scale(layer.format) && !fixed.contains(layer.name)) layer.format = assigned.plan.high;
+  }
+  std::set<std::string> parts;
+  for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
+    const Placement placement(model, graph, by_name, others_high, is_low);
+    for (const onnx::NodeProto& node : graph.node()) {
+      if (placement.passes_codes(node.name()) && !fixed.contains(node.name())) parts.insert(node.name());
+    }
+  });
+  for (PlannedLayer& layer : assigned.plan.layers) {
+    if (!parts.contains(layer.name)) continue;
+    layer.format = can_take(model, *by_name.at(layer.name), assigned.plan.high, assigned.plan.target)
+                       ? assigned.plan.high
+                       : Format::Float32;
+  }
+  std::erase_if(assigned.candidates, [&](const std::string& name) { return parts.contains(name); });
+}
+
 }  // namespace
 
 bool can_take(const Model& model, const Layer& layer, Format format, const std::string& target, std::string* reason) {
@@ -117,6 +145,7 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
   std::vector<Format> low = precision.low;
   std::stable_sort(low.begin(), low.end(), [](Format a, Format b) { return bits_of(a) < bits_of(b); });
   const std::map<std::string, ValueType> types = infer_types(model);
+  std::set<std::string> fixed_layers;
   const auto takes = [&](const Layer& layer, Format wanted, std::string* reason = nullptr) {
     if (const Dtype other = other_float_type(layer, types); wanted != Format::Float32 && other != Dtype::Float32) {
       return refuse(reason, fmt::format("it computes in {}", dtype_name(other)));
@@ -153,8 +182,13 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
       }
     }
     plan.layers.push_back({layer.name, format});
-    if (!fixed && format != high) assigned.candidates.push_back(layer.name);
+    if (fixed) {
+      fixed_layers.insert(layer.name);
+    } else if (format != high) {
+      assigned.candidates.push_back(layer.name);
+    }
   }
+  raise_parts_of_layers(assigned, model, layers, fixed_layers);
   return assigned;
 }
 

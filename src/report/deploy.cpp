@@ -149,6 +149,10 @@ std::string polygraphy(const DiagnoseReport& report, const Files& files) {
                                       fmt::arg("compare", polygraphy_compare(report))));
 }
 
+bool has_int8(const DiagnoseReport& report) {
+  return std::ranges::any_of(report.low, [](Format f) { return f == Format::Int8 || f == Format::UInt8; });
+}
+
 std::string onnxruntime(const DiagnoseReport& report, const Files& files) {
   const bool timed = report.latency && report.latency->repaired_ms;
   std::string text = timed ? fmt::format(
@@ -163,6 +167,13 @@ std::string onnxruntime(const DiagnoseReport& report, const Files& files) {
                             "sample = np.load(\"sample.npz\")  # one array per input, by name\n"
                             "outputs = session.run(None, {{i.name: sample[i.name] for i in session.get_inputs()}})",
                             python_quote(files.model)));
+  if (report.target == "onnxruntime" && has_int8(report)) {
+    text +=
+        "\nThe file is made for its integer kernels. Where a kept Conv, ConvTranspose or Gemm stands between quantized "
+        "tensors, a Sum of one input is in front of it: without that, ONNX Runtime quantizes the layer's weights by "
+        "itself when it loads the file (seen with 1.31), unless the session is made with "
+        "`disabled_optimizers=[\"WeightBiasQuantization\"]`.\n";
+  }
   const bool casts = report.high != Format::Float32 ||
                      std::any_of(report.low.begin(), report.low.end(), [](Format f) { return !needs_scale(f); });
   if (casts) {

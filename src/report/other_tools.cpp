@@ -68,7 +68,9 @@ std::string modelopt(const DiagnoseReport& report, Format low, const std::vector
 
 std::string ort_quantizer(const DiagnoseReport& report, const std::vector<std::string>& kept) {
   const bool asymmetric = report.target == "onnxruntime";
-  return "ONNX Runtime's quantizer (documented, not run). `reader` is your `CalibrationDataReader`:\n\n" +
+  return "ONNX Runtime's quantizer (documented, not run). `reader` is your `CalibrationDataReader`. An excluded Conv, "
+         "ConvTranspose or Gemm between quantized tensors stays float only in sessions made with "
+         "`disabled_optimizers=[\"WeightBiasQuantization\"]`:\n\n" +
          code_block(
              "python",
              fmt::format(

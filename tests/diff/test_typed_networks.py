@@ -130,6 +130,19 @@ def test_what_only_the_search_met_is_searched_again_until_the_file_meets_it(data
     assert second["final_figures"]["passed"] and figures(second["final_figures"])["logits"] >= between
 
 
-def test_int8_beside_float16_agrees(data, tmp_path):
-    report = diagnosed("rfb320-face", data, tmp_path, "--int8", "-p", "float16")
+@pytest.mark.parametrize("target", ["tensorrt", "onnxruntime"])
+@pytest.mark.parametrize("others", [["-p", "float16"], ["--fp16"]], ids=" ".join)
+def test_int8_beside_float16_agrees(target, others, data, tmp_path):
+    report = diagnosed("rfb320-face", data, tmp_path, "--int8", *others, "--target", target)
+    same_figures(figures(report["all_low"]), figures(report["final_figures"]))
+
+
+@pytest.mark.parametrize("network", ["mobilenetv2-imagenet", "resnet8-cifar", "rfb320-face", "yolox-nano"])
+@pytest.mark.parametrize("high", ["float32", "float16"])
+def test_files_with_kept_layers_say_what_their_plan_says_for_integer_kernels(network, high, data, tmp_path):
+    """Every third convolution kept: whatever stands at the borders of kept layers is passed."""
+    nodes = enumerate(onnx.load(networks.model_file(network)).graph.node)
+    convolutions = [node.name or f"Conv_{index}" for index, node in nodes if node.op_type == "Conv"]
+    kept = [f"{name}:{high}" for name in convolutions[::3]]
+    report = diagnosed(network, data, tmp_path, "--int8", "--target", "onnxruntime", "-p", high, "--layer-precisions", *kept)
     same_figures(figures(report["all_low"]), figures(report["final_figures"]))

@@ -160,6 +160,18 @@ TEST(Scheme, TheOnnxruntimeTargetTakesEveryOperatorWithAnIntegerKernel) {
   EXPECT_NE(result.plan.scheme.find("ConvTranspose has no integer kernel"), std::string::npos) << result.plan.scheme;
 }
 
+TEST(Scheme, AnActivationBehindALayerOnIntegerKernelsIsNoCandidateForAnotherFormat) {
+  const Model model = net();
+  PrecisionOptions options = precision({Format::Int8, Format::Float16});
+  options.target = "onnxruntime";
+  EXPECT_EQ(assign_formats(model, find_layers(model), options).candidates, (Names{"fc1", "fc2"}));
+  options.target = "tensorrt";
+  EXPECT_EQ(assign_formats(model, find_layers(model), options).candidates, (Names{"fc1", "act", "fc2"}));
+  options = precision({Format::Int8}, {{"act", Format::Float16}});
+  options.target = "onnxruntime";
+  EXPECT_EQ(assign_formats(model, find_layers(model), options).plan.format_of("act"), Format::Float16) << "as asked";
+}
+
 TEST(Scheme, AnOperatorWithoutAnIntegerKernelIsRefusedWithTheReason) {
   const Model model = parse_model(
       "g (float[1,2,4,4] x) => (float[1,2,4,4] y) <float[2,2,1,1] w = {1, 2, 3, 4}> { [up] y = ConvTranspose(x, w) }");

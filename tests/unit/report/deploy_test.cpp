@@ -44,6 +44,7 @@ TEST(Deploy, ExcludesNothingWhenNothingIsKept) {
   const std::string text = deploy_markdown(nothing_needed());
   EXPECT_FALSE(holds(text, "nodes_to_exclude"));
   EXPECT_FALSE(holds(text, "--layerPrecisions"));
+  EXPECT_TRUE(holds(text, "a Sum of one input is in front of it")) << "what a reader of the file would wonder about";
   EXPECT_TRUE(holds(text, "QuantType.QUInt8")) << "the onnxruntime target quantizes activations asymmetrically";
 }
 
