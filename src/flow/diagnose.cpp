@@ -177,10 +177,9 @@ class Diagnosis {
 
   void calibrate() {
     std::map<std::string, RangeStats> ranges = reference_.ranges;
-    if (options_.measure.calibration_data) {
-      const auto samples = open_for(loaded_.original, *options_.measure.calibration_data, options_.measure.carries);
+    if (loaded_.calibration) {
       Subject other = subject();
-      other.samples = samples.get();
+      other.samples = loaded_.calibration.get();
       ranges = run_reference(other, tensors_to_calibrate(subject().layers, plan_)).ranges;
     }
     for (const std::string& text : calibrate_plan(plan_, subject().model, subject().layers, ranges)) warn(text);

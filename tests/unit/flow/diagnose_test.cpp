@@ -94,6 +94,33 @@ TEST(Diagnose, RefusesAFolderThatCannotBeMadeBeforeItMeasures) {
   EXPECT_FALSE(measured);
 }
 
+TEST(Diagnose, TakesABranchForGrantedOnlyWhenAllSamplesTakeIt) {
+  const NetFiles files(whole_proto(if_net()), {4, 20});
+  // The first two samples take the first branch; the third, or the one that calibrates, takes the other.
+  const auto samples_of = [](std::vector<int> signs) {
+    std::vector<Sample> samples;
+    for (const int sign : signs) {
+      Tensor x(Dtype::Float32, {4, 20});
+      for (float& value : x.mutable_floats()) value = static_cast<float>(sign);
+      samples.push_back({{"x", x}});
+    }
+    return Samples(samples);
+  };
+  const auto inlined = [](const DiagnoseReport& report) {
+    return std::any_of(report.notes.begin(), report.notes.end(),
+                       [](const std::string& note) { return note.find("was inlined") != std::string::npos; });
+  };
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  write_npy(files.data_file(), samples_of({1, 1, 1}), "x");
+  EXPECT_TRUE(inlined(diagnose(options)));
+  write_npy(files / "calibration.npy", samples_of({1, -1}), "x");
+  options.measure.calibration_data.emplace().location = (files / "calibration.npy").string();
+  EXPECT_FALSE(inlined(diagnose(options)));
+  options.measure.calibration_data.reset();
+  write_npy(files.data_file(), samples_of({1, 1, -1}), "x");
+  EXPECT_FALSE(inlined(diagnose(options)));
+}
+
 TEST(Diagnose, SaysWhenEvenAllHighMissesTheRequirement) {
   const NetFiles files;
   DiagnoseOptions options = files.diagnose_options({Format::Int8});
