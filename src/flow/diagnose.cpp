@@ -235,10 +235,11 @@ class Diagnosis {
   }
 
   double predicted_damage(const std::string& layer) const {
-    const auto own = own_.find(layer);
-    if (own != own_.end() && !own->second.error.finite()) return std::numeric_limits<double>::infinity();
+    // What reaches the output decides: a mask of -1e9 becomes -inf in float16, and its Softmax gives the same zeros.
     const auto effect = effect_.find(layer);
     if (effect != effect_.end()) return damage_of_all(effect->second, requirement());
+    const auto own = own_.find(layer);
+    if (own != own_.end() && !own->second.error.finite()) return std::numeric_limits<double>::infinity();
     // Layers inside bodies have no single effect: a share of what is left, so that they are neither first nor last.
     return 1e-12;
   }

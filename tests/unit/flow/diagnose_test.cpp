@@ -121,6 +121,25 @@ TEST(Diagnose, TakesABranchForGrantedOnlyWhenAllSamplesTakeIt) {
   EXPECT_FALSE(inlined(diagnose(options)));
 }
 
+TEST(Diagnose, RanksAMaskThatOverflowsByWhatItDoesToTheOutput) {
+  Tensor mask(Dtype::Float32, {1, 8});
+  std::fill_n(mask.mutable_floats().begin() + 4, 4, -1e9F);
+  const NetFiles files(network(R"(masked (float[1,8] x) => (float[1,8] y) {
+                                    [scores] s = MatMul (x, w)
+                                    [masked] m = Add (s, mask)
+                                    [softmax] y = Softmax <axis = -1> (m)
+                                  })",
+                               {{"w", bell({8, 8}, 1, 3.0F)}, {"mask", mask}}),
+                       {1, 8});
+  const DiagnoseReport report = diagnose(files.diagnose_options({Format::Float16}));
+  const LayerRow& masked = row_named(report.layers, "masked");
+  EXPECT_EQ(masked.own_sqnr_db.value(), -std::numeric_limits<double>::infinity()) << "-1e9 is no float16";
+  EXPECT_TRUE(masked.share.has_value()) << "it has a place among the others";
+  for (std::size_t i = 1; i < report.layers.size(); ++i) {
+    EXPECT_GE(report.layers[i].effect_db.value(), report.layers[i - 1].effect_db.value());
+  }
+}
+
 TEST(Diagnose, SaysWhenEvenAllHighMissesTheRequirement) {
   const NetFiles files;
   DiagnoseOptions options = files.diagnose_options({Format::Int8});
