@@ -176,10 +176,9 @@ class Diagnosis {
 
   void calibrate() {
     std::map<std::string, RangeStats> ranges = experiment_->reference.ranges;
-    if (options_.measure.calibration_data) {
-      const auto samples = open_for(loaded_.original, *options_.measure.calibration_data, options_.measure.carries);
+    if (loaded_.calibration) {
       Subject other = subject();
-      other.samples = samples.get();
+      other.samples = loaded_.calibration.get();
       ranges = run_reference(other, tensors_to_calibrate(subject().model, subject().layers, all_low_plan())).ranges;
     }
     for (const std::string& text :

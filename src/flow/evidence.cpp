@@ -37,10 +37,10 @@ void fill_errors(const Evidence& evidence, const Layer& layer, LayerRow& row) {
 }  // namespace
 
 double predicted_damage(const Evidence& evidence, const std::string& layer, const Requirement* requirement) {
-  const auto own = evidence.own.find(layer);
-  if (own != evidence.own.end() && !own->second.error.finite()) return std::numeric_limits<double>::infinity();
   const auto alone = evidence.alone.find(layer);
   if (alone != evidence.alone.end()) return damage_of_all(alone->second, requirement);
+  const auto own = evidence.own.find(layer);
+  if (own != evidence.own.end() && !own->second.error.finite()) return std::numeric_limits<double>::infinity();
   return 1e-12;
 }
 

@@ -18,8 +18,9 @@ struct Evidence {
   std::unordered_map<std::string, std::map<std::string, OutputStats>> alone;  // judged outputs, only this layer low
 };
 
-/// Damage of running only `layer` low (compare/requirement.h), measured where possible: +inf when its own result is not
-/// finite. A layer inside a body has no measured effect: next to nothing, so that it comes last.
+/// Damage of running only `layer` low (compare/requirement.h). What reaches the output decides: a mask of -1e9 becomes
+/// -inf in float16, and its Softmax gives the same zeros. Where no effect was measured, +inf when the layer's own
+/// result is not finite, else (it is inside a body) next to nothing, so that it comes last.
 double predicted_damage(const Evidence& evidence, const std::string& layer, const Requirement* requirement);
 
 /// A row for each layer that does arithmetic and is not in the high format, or could be: most damaging first. `share`

@@ -124,6 +124,14 @@ std::unique_ptr<SampleSource> open_for(const Model& model, const SourceOptions& 
   return open_samples(options, inputs);
 }
 
+void show_samples(const Loaded& loaded, PrepareOptions& options) {
+  const std::size_t own = loaded.samples->size();
+  options.samples = own + (loaded.calibration ? loaded.calibration->size() : 0);
+  options.sample_at = [&loaded, own](std::size_t index) {
+    return index < own ? loaded.samples->at(index) : loaded.calibration->at(index - own);
+  };
+}
+
 Loaded load(const std::filesystem::path& path, const std::set<Format>& formats, const MeasureOptions& options,
             const JobSinks& sinks, int min_opset) {
   Loaded loaded;
@@ -131,14 +139,15 @@ Loaded load(const std::filesystem::path& path, const std::set<Format>& formats, 
   check_carries(loaded.original, options.carries);
   loaded.subject.runtime = Runtime::load();
   loaded.samples = open_for(loaded.original, options.data, options.carries);
+  if (options.calibration_data) {
+    loaded.calibration = open_for(loaded.original, *options.calibration_data, options.carries);
+  }
 
   PrepareOptions prepare_options;
   prepare_options.formats = formats;
   prepare_options.inline_ifs = true;
   prepare_options.min_opset = min_opset;
-  for (std::size_t i = 0; i < std::min<std::size_t>(2, loaded.samples->size()); ++i) {
-    prepare_options.samples.push_back(loaded.samples->at(i));
-  }
+  show_samples(loaded, prepare_options);
   Prepared prepared = prepare(loaded.original, prepare_options, evaluator(loaded.subject.runtime));
   for (const PrepareNote& note : prepared.notes) {
     loaded.notes.push_back(note.text);

@@ -16,7 +16,8 @@ namespace vernier {
 struct Loaded {
   Model original;
   std::unique_ptr<SampleSource> samples;
-  Subject subject;  // its samples point to the ones here
+  std::unique_ptr<SampleSource> calibration;  // null: the ranges are learned on `samples`
+  Subject subject;                            // its samples point to the ones here
   bool inlined_ifs = false;
   std::vector<std::string> warnings;
   std::vector<std::string> notes;
@@ -26,6 +27,9 @@ struct Loaded {
 /// Errors: whatever reading, preparing or opening refuses.
 Loaded load(const std::filesystem::path& path, const std::set<Format>& formats, const MeasureOptions& options,
             const JobSinks& sinks, int min_opset = 0);
+
+/// Shows inline_ifs every sample that will be run, calibration included. `loaded` must outlive the options.
+void show_samples(const Loaded& loaded, PrepareOptions& options);
 
 /// Opens one source for the model's inputs (calibration data are opened beside the evaluation data).
 std::unique_ptr<SampleSource> open_for(const Model& model, const SourceOptions& source,

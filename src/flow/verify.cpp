@@ -132,9 +132,7 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, cons
     prepare_options.formats = {Format::Float32};
     prepare_options.inline_ifs = loaded.inlined_ifs;
     prepare_options.min_opset = default_opset(subject.model.proto);
-    for (std::size_t i = 0; i < std::min<std::size_t>(2, loaded.samples->size()); ++i) {
-      prepare_options.samples.push_back(loaded.samples->at(i));
-    }
+    show_samples(loaded, prepare_options);
     simulated.model = prepare(simulated.model, prepare_options, evaluator(subject.runtime)).model;
   }
 

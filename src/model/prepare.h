@@ -27,8 +27,10 @@ struct PrepareOptions {
   std::set<Format> formats;     // that layers will run in, the high one included
   bool fold_batch_norm = true;  // only ever done when formats holds more than float32
   bool inline_ifs = false;      // analysis only: an If whose condition is the same for all `samples`
-  std::vector<Sample> samples;  // what inline_ifs looks at (a few)
-  int min_opset = 0;            // raise at least to this one
+  // What inline_ifs looks at, one at a time. All that will ever be run: the prepared model is wrong for others.
+  std::size_t samples = 0;
+  std::function<Sample(std::size_t)> sample_at = {};
+  int min_opset = 0;  // raise at least to this one
 };
 
 /// What was done, for people and for the plan file.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "report/figures.h"
 #include "report/layout.h"
@@ -45,6 +46,11 @@ void say_how_to_deploy(const DiagnoseReport& report, Answer& answer) {
                   shell_quote(std::filesystem::path(model).replace_extension(".engine").string())));
 }
 
+double deciding_sqnr_db(const RunFigures& run) {
+  const OutputFigure* figure = deciding_output(run, {});
+  return figure == nullptr ? -std::numeric_limits<double>::infinity() : figure->sqnr_db;
+}
+
 Answer without_requirement(const DiagnoseReport& report) {
   Answer answer;
   answer.sentence = fmt::format("Everything in {}: {}.", low_text(report), figure_text(report.all_low, {}));
@@ -63,15 +69,20 @@ Answer without_requirement(const DiagnoseReport& report) {
   answer.advice.emplace_back(
       "No requirement was given, so nothing was searched. With one, the smallest set of layers to "
       "keep is found, proven and written as a model.");
-  // A tenth of the layers kept is what a repair usually may cost.
+  // A tenth of the layers kept is what a repair usually may cost. Where keeping some was measured to help little
+  // although the prediction says otherwise, the next point is taken.
+  const double all_low_db = deciding_sqnr_db(report.all_low);
+  const auto figure = [](const CurvePoint& point) { return point.measured_sqnr_db.value_or(point.predicted_sqnr_db); };
   const auto point = std::find_if(report.curve.begin(), report.curve.end(), [&](const CurvePoint& candidate) {
-    return candidate.kept >= std::max<std::size_t>(1, lowered_layers(report) / 10);
+    return candidate.kept >= std::max<std::size_t>(1, lowered_layers(report) / 10) &&
+           std::floor(figure(candidate)) > all_low_db;
   });
-  if (point != report.curve.end() && std::isfinite(point->predicted_sqnr_db) && !report.command.empty()) {
-    const double wanted = std::floor(point->predicted_sqnr_db);
+  if (point != report.curve.end() && std::isfinite(figure(*point)) && !report.command.empty()) {
+    const double wanted = std::floor(figure(*point));
     if (wanted > 0) {
-      answer.advice.push_back(fmt::format("For {:.0f} dB about {} would be kept, as predicted from the single effects:",
-                                          wanted, plural(point->kept, "layer")));
+      answer.advice.push_back(fmt::format(
+          "For {:.0f} dB about {} would be kept, as {}:", wanted, plural(point->kept, "layer"),
+          point->measured_sqnr_db ? "was measured for the most damaging ones" : "predicted from the single effects"));
       answer.commands.push_back(fmt::format("{} --min-sqnr {:.0f}", shown(report.command), wanted));
     }
   }

@@ -95,8 +95,13 @@ std::vector<std::string> inline_steady_ifs(Model& model, const Context& context)
   if (conditions.empty()) return {};
   const Model probe = cut(model, conditions, infer_types(model));
   std::map<std::string, std::set<bool>> seen;
-  for (const Sample& sample : context.options.samples) {
-    const std::vector<Tensor> values = context.evaluate(probe, sample);
+  const std::size_t samples = context.options.samples;
+  const auto undecided = [&] {
+    return seen.empty() ||
+           std::any_of(seen.begin(), seen.end(), [](const auto& condition) { return condition.second.size() == 1; });
+  };
+  for (std::size_t index = 0; index < samples && undecided(); ++index) {
+    const std::vector<Tensor> values = context.evaluate(probe, context.options.sample_at(index));
     for (std::size_t i = 0; i < conditions.size(); ++i) {
       const auto reader = std::find_if(graph.node().begin(), graph.node().end(), [&](const onnx::NodeProto& node) {
         return is_if(node) && node.input(0) == conditions[i];
@@ -105,14 +110,13 @@ std::vector<std::string> inline_steady_ifs(Model& model, const Context& context)
     }
   }
   std::vector<std::string> notes;
-  const int samples = static_cast<int>(context.options.samples.size());
   for (int i = 0; i < graph.node_size(); ++i) {
     const onnx::NodeProto& node = graph.node(i);
     if (!is_if(node) || !seen.contains(node.input(0)) || seen[node.input(0)].size() != 1) continue;
     const bool taken = *seen[node.input(0)].begin();
-    notes.push_back(fmt::format("If '{}': '{}' is {} for all {} samples, its {} branch was inlined",
-                                printable(node.name()), printable(node.input(0)), taken, samples,
-                                taken ? "then" : "else"));
+    notes.push_back(fmt::format(
+        "If '{}': '{}' is {} for {}, its {} branch was inlined", printable(node.name()), printable(node.input(0)),
+        taken, samples == 1 ? "the sample" : fmt::format("all {} samples", samples), taken ? "then" : "else"));
     splice(model, *model.proto.mutable_graph(), i, taken);
     --i;
   }
@@ -128,7 +132,7 @@ Outcome inline_ifs(Model& model, const Context& context) {
     const int now = inline_constant_ifs(model);
     constant += now;
     std::vector<std::string> steady;
-    if (now == 0 && context.options.inline_ifs && !context.options.samples.empty()) {
+    if (now == 0 && context.options.inline_ifs && context.options.samples > 0) {
       steady = inline_steady_ifs(model, context);
     }
     if (now == 0 && steady.empty()) break;

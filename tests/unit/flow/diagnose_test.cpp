@@ -95,6 +95,52 @@ TEST(Diagnose, RefusesAFolderThatCannotBeMadeBeforeItMeasures) {
   EXPECT_FALSE(measured);
 }
 
+TEST(Diagnose, TakesABranchForGrantedOnlyWhenAllSamplesTakeIt) {
+  const NetFiles files(whole_proto(if_net()), {4, 20});
+  // The first two samples take the first branch; the third, or the one that calibrates, takes the other.
+  const auto samples_of = [](std::vector<int> signs) {
+    std::vector<Sample> samples;
+    for (const int sign : signs) {
+      Tensor x(Dtype::Float32, {4, 20});
+      for (float& value : x.mutable_floats()) value = static_cast<float>(sign);
+      samples.push_back({{"x", x}});
+    }
+    return Samples(samples);
+  };
+  const auto inlined = [](const DiagnoseReport& report) {
+    return std::any_of(report.notes.begin(), report.notes.end(),
+                       [](const std::string& note) { return note.find("was inlined") != std::string::npos; });
+  };
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  write_npy(files.data_file(), samples_of({1, 1, 1}), "x");
+  EXPECT_TRUE(inlined(diagnose(options)));
+  write_npy(files / "calibration.npy", samples_of({1, -1}), "x");
+  options.measure.calibration_data.emplace().location = (files / "calibration.npy").string();
+  EXPECT_FALSE(inlined(diagnose(options)));
+  options.measure.calibration_data.reset();
+  write_npy(files.data_file(), samples_of({1, 1, -1}), "x");
+  EXPECT_FALSE(inlined(diagnose(options)));
+}
+
+TEST(Diagnose, RanksAMaskThatOverflowsByWhatItDoesToTheOutput) {
+  Tensor mask(Dtype::Float32, {1, 8});
+  std::fill_n(mask.mutable_floats().begin() + 4, 4, -1e9F);
+  const NetFiles files(network(R"(masked (float[1,8] x) => (float[1,8] y) {
+                                    [scores] s = MatMul (x, w)
+                                    [masked] m = Add (s, mask)
+                                    [softmax] y = Softmax <axis = -1> (m)
+                                  })",
+                               {{"w", bell({8, 8}, 1, 3.0F)}, {"mask", mask}}),
+                       {1, 8});
+  const DiagnoseReport report = diagnose(files.diagnose_options({Format::Float16}));
+  const LayerRow& masked = row_named(report.layers, "masked");
+  EXPECT_EQ(masked.own_sqnr_db.value(), -std::numeric_limits<double>::infinity()) << "-1e9 is no float16";
+  EXPECT_TRUE(masked.share.has_value()) << "it has a place among the others";
+  for (std::size_t i = 1; i < report.layers.size(); ++i) {
+    EXPECT_GE(report.layers[i].effect_db.value(), report.layers[i - 1].effect_db.value());
+  }
+}
+
 TEST(Diagnose, SaysWhenEvenAllHighMissesTheRequirement) {
   const NetFiles files;
   DiagnoseOptions options = files.diagnose_options({Format::Int8});

@@ -41,13 +41,14 @@ int main(int argc, char** argv) {
   if (argc < 6) return 2;
   try {
     vernier::PrepareOptions options;
+    std::vector<vernier::Sample> samples;
     for (int i = 6; i < argc; ++i) {
       const std::string word = argv[i];
       if (word.starts_with("opset=")) {
         options.min_opset = std::stoi(word.substr(6));
       } else if (word.starts_with("sample=")) {
         options.inline_ifs = true;
-        options.samples.push_back(vernier::testing::read_sample(word.substr(7)));
+        samples.push_back(vernier::testing::read_sample(word.substr(7)));
       } else if (const auto format = vernier::parse_format(word)) {
         options.formats.insert(*format);
       } else {
@@ -55,6 +56,8 @@ int main(int argc, char** argv) {
         return 2;
       }
     }
+    options.samples = samples.size();
+    options.sample_at = [&](std::size_t index) { return samples.at(index); };
     const vernier::Model model = vernier::read_model(argv[1]);
     const vernier::Prepared prepared =
         vernier::prepare(model, options, vernier::testing::python_evaluator(argv[4], argv[5], argv[3]));

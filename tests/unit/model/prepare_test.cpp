@@ -158,13 +158,14 @@ TEST(InlineIfs, TakesTheBranchThatAllSamplesTake) {
   PrepareOptions options;
   options.formats = kFloat;
   options.inline_ifs = true;
-  options.samples = {{{"c", truth(false)}}, {{"c", truth(false)}}};
+  options.samples = 3;
+  options.sample_at = [](std::size_t) { return Sample{{"c", truth(false)}}; };
   const Prepared done = prepare(model_of(kIf), options, table.evaluator());
   EXPECT_EQ(node_names(done.model), (Names{"Relu_0", "p", "q", "last"}));
   EXPECT_FALSE(done.unchanged) << "it is right for such inputs only";
   ASSERT_EQ(done.notes.size(), 1U);
-  EXPECT_EQ(done.notes[0].text, "If 'i': 'c' is false for all 2 samples, its else branch was inlined");
-  options.samples[1] = {{"c", truth(true)}};
+  EXPECT_EQ(done.notes[0].text, "If 'i': 'c' is false for all 3 samples, its else branch was inlined");
+  options.sample_at = [](std::size_t index) { return Sample{{"c", truth(index == 2)}}; };
   EXPECT_EQ(node_names(prepare(model_of(kIf), options, table.evaluator()).model), (Names{"Relu_0", "i", "last"}));
 }
 

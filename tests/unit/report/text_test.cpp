@@ -39,6 +39,14 @@ TEST(DiagnoseText, DoesNotCallOutOneLayerOfOne) {
   EXPECT_EQ(report_to_text(report, {}).find("One of 1 layer"), std::string::npos);
 }
 
+TEST(DiagnoseText, AdvisesByWhatWasMeasuredNotByWhatWasPredicted) {
+  DiagnoseReport report = without_requirement();
+  report.all_low.outputs[0].sqnr_db = 20.5;
+  report.curve = {{0, 20.5, 20.5}, {1, 23.9, 20.6}, {2, 27.4, 25.2}, {3, 30.9, {}}};
+  EXPECT_NE(unwrapped(report_to_text(report, {})).find("For 25 dB about 2 layers would be kept, as was measured"),
+            std::string::npos);
+}
+
 TEST(DiagnoseText, SaysWhatToDoWhenNothingHelps) {
   expect_golden("diagnose_impossible.txt", report_to_text(impossible(), {}));
 }
