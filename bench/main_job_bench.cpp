@@ -23,6 +23,7 @@
 #include "engine/ort/runtime.h"
 #include "flow/setup.h"
 #include "live_set.h"
+#include "plan/calibrate.h"
 #include "plan/scheme.h"
 #include "vernier/error.h"
 
@@ -111,7 +112,7 @@ struct Job {
     plan = std::move(assigned.plan);
     candidates = std::move(assigned.candidates);
     std::set<std::string> observed = tensors_to_observe(subject);
-    observed.merge(tensors_to_calibrate(subject.layers, plan));
+    observed.merge(tensors_to_calibrate(subject.model, subject.layers, plan));
     reference = run_reference(subject, observed);
     calibrate_plan(plan, subject.model, subject.layers, reference.ranges);
   }
