@@ -92,8 +92,8 @@ struct ValueType {
 };
 std::map<std::string, ValueType> infer_types(const Model& model);
 
-/// Runs the ONNX checker (full: schemas and types). Errors: Internal when a model that we made is refused, with its
-/// text.
+/// Runs the ONNX checker (full: schemas and types) on all but outputs of unknown rank, which it refuses.
+/// Errors: Internal when a model that we made is refused, with its text.
 void check_written_model(const Model& model);
 
 /// A name that no tensor, initializer or node of the model has: `wanted`, or with "#2", "#3" behind it.

@@ -253,6 +253,28 @@ void sort_nodes(onnx::GraphProto& graph, std::set<std::string> known, const std:
   }
 }
 
+/// Files may leave the shape of an output out, which ONNX's checker refuses: it is filled in where it can be inferred.
+void give_outputs_a_shape(Model& model) {
+  std::vector<onnx::TypeProto_Tensor*> without;
+  std::vector<std::string> names;
+  for (onnx::ValueInfoProto& output : *model.proto.mutable_graph()->mutable_output()) {
+    if (!output.type().has_tensor_type() || output.type().tensor_type().has_shape()) continue;
+    without.push_back(output.mutable_type()->mutable_tensor_type());
+    names.push_back(output.name());
+  }
+  if (without.empty()) return;
+  const std::map<std::string, ValueType> types = infer_types(model);
+  for (std::size_t i = 0; i < without.size(); ++i) {
+    const auto type = types.find(names[i]);
+    if (type == types.end() || !type->second.rank_known) continue;
+    onnx::TensorShapeProto& shape = *without[i]->mutable_shape();
+    for (const std::int64_t dim : type->second.shape) {
+      onnx::TensorShapeProto_Dimension& added = *shape.add_dim();
+      if (dim >= 0) added.set_dim_value(dim);
+    }
+  }
+}
+
 Model adopt(onnx::ModelProto proto, const fs::path& folder, Sha256* hash) {
   if (!proto.has_graph() || (proto.graph().node_size() == 0 && proto.graph().output_size() == 0)) {
     throw Error(ErrorKind::Input, "not an ONNX model: it has no graph");
@@ -267,6 +289,7 @@ Model adopt(onnx::ModelProto proto, const fs::path& folder, Sha256* hash) {
   if (hash != nullptr) external.add_to(*hash);
   strip_initializers_from_inputs(*model.proto.mutable_graph());
   sort_nodes(*model.proto.mutable_graph(), {}, "");
+  give_outputs_a_shape(model);
   return model;
 }
 

@@ -61,6 +61,24 @@ TEST(ReadModel, TakesInitializersOutOfTheGraphInputs) {
   EXPECT_EQ(floats_of(model, "w"), (std::vector<float>{1, 2}));
 }
 
+TEST(ReadModel, GivesAnOutputWithoutAShapeTheInferredOne) {
+  onnx::ModelProto proto = parse(R"(<ir_version: 8, opset_import: ["" : 13]>
+    g (float[2,n] x) => (float[2] y) { y = Relu(x) })");
+  proto.mutable_graph()->mutable_output(0)->mutable_type()->mutable_tensor_type()->clear_shape();
+  const Model model = adopt_model(proto);
+  EXPECT_EQ(model_outputs(model)[0].shape, (Shape{2, -1}));
+  EXPECT_NO_THROW(check_written_model(model));
+}
+
+TEST(ReadModel, LeavesAnOutputOfUnknownRankWithoutAShape) {
+  onnx::ModelProto proto = parse(R"(<ir_version: 8, opset_import: ["" : 13]>
+    g (float[4] x, int64[n] s) => (float[4] y) { y = Reshape(x, s) })");
+  proto.mutable_graph()->mutable_output(0)->mutable_type()->mutable_tensor_type()->clear_shape();
+  const Model model = adopt_model(proto);
+  EXPECT_FALSE(model.proto.graph().output(0).type().tensor_type().has_shape());
+  EXPECT_NO_THROW(check_written_model(model));
+}
+
 TEST(ReadModel, SortsNodesAndKeepsTheNamesOfTheirOldPlaces) {
   const Model model = model_of(R"(<ir_version: 8, opset_import: ["" : 13]>
     g (float[2] x) => (float[2] y) { y = Abs(b) b = Neg(a) a = Relu(x) })");
