@@ -1,6 +1,11 @@
 #include "compare/reference.h"
 
+#include <fmt/format.h>
+
+#include <span>
+
 #include "compare/surgery.h"
+#include "core/hash.h"
 #include "engine/ort/operators.h"
 
 namespace vernier {
@@ -14,6 +19,44 @@ std::set<std::string> tensors_to_observe(const Subject& subject) {
   }
   return tensors;
 }
+
+namespace {
+
+void add_to_hash(const std::string& name, const Tensor& value, Sha256& hash) {
+  const std::string header = fmt::format("{} {} {}\n", name, dtype_name(value.dtype()), shape_text(value.shape()));
+  hash.update(std::as_bytes(std::span(header)));
+  hash.update(value.bytes());
+}
+
+/// Graph inputs pass no operator of ours: they are read where they come from. `states` are the ranges of carried ones,
+/// which only the first sample reads from the data.
+void read_inputs(const Subject& subject, const std::map<std::string, RangeStats>& states, Reference& reference) {
+  const std::vector<InputInfo> inputs = model_inputs(subject.model);
+  std::set<std::string> carried;
+  for (const Carry& carry : subject.carries) carried.insert(carry.input);
+  for (const InputInfo& input : inputs) {
+    const auto state = states.find(input.name);
+    if (input.dtype == Dtype::Float32) {
+      reference.ranges[input.name] = state == states.end() ? RangeStats{} : state->second;
+    }
+  }
+  Sha256 hash;
+  for (const std::size_t index : all_samples(subject)) {
+    const Sample sample = subject.samples->at(index);
+    for (const auto& [name, value] : sample) add_to_hash(name, value, hash);
+    for (const InputInfo& input : inputs) {
+      const auto value = sample.find(input.name);
+      if (value == sample.end() || (carried.contains(input.name) && index > 0)) continue;
+      if (value->second.dtype() == Dtype::Float32) {
+        accumulate_range(value->second.floats(), reference.ranges[input.name]);
+      }
+      reference.shapes[input.name] = value->second.shape();
+    }
+  }
+  reference.data_sha256 = hash.hex();
+}
+
+}  // namespace
 
 Reference run_reference(const Subject& subject, const std::set<std::string>& observed) {
   const std::vector<std::string> names(observed.begin(), observed.end());
@@ -55,21 +98,7 @@ Reference run_reference(const Subject& subject, const std::set<std::string>& obs
     reference.ranges[names[i]] = total.ranges[i];
     reference.shapes[names[i]] = total.shapes[i];
   }
-  // Graph inputs pass no operator of ours: they are read where they come from.
-  for (const InputInfo& input : model_inputs(subject.model)) {
-    const auto state = states.find(input.name);
-    const bool carried = state != states.end() || handed_on.contains(input.name);
-    RangeStats range = state == states.end() ? RangeStats{} : state->second;
-    for (const std::size_t index : all_samples(subject)) {
-      if (carried && index > 0) break;  // later samples start from the state before
-      const Sample sample = subject.samples->at(index);
-      const auto value = sample.find(input.name);
-      if (value == sample.end()) continue;
-      if (value->second.dtype() == Dtype::Float32) accumulate_range(value->second.floats(), range);
-      reference.shapes[input.name] = value->second.shape();
-    }
-    if (input.dtype == Dtype::Float32) reference.ranges[input.name] = range;
-  }
+  read_inputs(subject, states, reference);
   return reference;
 }
 

@@ -17,6 +17,8 @@ struct Reference {
   std::map<std::string, Shape> shapes;        // as last seen
   OutputStore outputs;                        // judged outputs, in the order of Subject::judged
   std::map<std::string, OutputStats> totals;  // of each judged output: energy, elements, rows of all samples
+  /// Of the samples as the model gets them, in order: for each tensor, by name, "NAME DTYPE SHAPE\n" and its bytes.
+  std::string data_sha256;
 };
 
 /// Streams all samples through the model with an Observe on each tensor of `observed`. Memory: one sample per thread.

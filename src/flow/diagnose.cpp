@@ -166,6 +166,7 @@ class Diagnosis {
     std::set<std::string> observed = tensors_to_observe(subject());
     observed.merge(tensors_to_calibrate(subject().model, subject().layers, all_low_plan()));
     experiment_->reference = run_reference(subject(), observed);
+    report_.data_sha256 = experiment_->reference.data_sha256;
     for (const auto& [name, stats] : experiment_->reference.totals) {
       if (stats.pooled.ref_nonfinite > 0) {
         warn(fmt::format("the float model itself gives {} values that are not finite in output '{}': they are left out",

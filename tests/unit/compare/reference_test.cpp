@@ -96,6 +96,13 @@ TEST(Reference, TellsHowManyValuesOfTheReferenceAreNotFinite) {
   EXPECT_EQ(reference.ranges.at("y").max, 1);
 }
 
+TEST(Reference, HashesTheSamplesItRead) {
+  const Samples samples({{{"x", Tensor::of({1, 3}, std::vector<float>{1, 0, 4})}}});
+  const Subject subject = subject_of(model_of("g (float[1,3] x) => (float[1,3] y) { y = Neg(x) }"), samples);
+  // Python: sha256(b"x float32 1x3\n" + struct.pack("<3f", 1, 0, 4))
+  EXPECT_EQ(run_reference(subject, {}).data_sha256, "1e150a8d6785c010564f76b8c31086961790ff4e3b6a4291529d36592416ee3e");
+}
+
 TEST(RunSamples, NamesPhaseAndSampleOfAFailure) {
   const Samples samples({{{"x", bell({1, 3}, 1)}}, {{"x", bell({1, 4}, 1)}}});
   const Subject subject = subject_of(double_and_shift(), samples);
