@@ -29,6 +29,14 @@
 namespace vernier {
 namespace {
 
+/// How many samples the effects of single layers are measured on: six, and fewer where that takes long. Each layer costs
+/// about half an inference a sample. Decided by work, not by time: the same network gives the same answer everywhere.
+std::size_t effect_sample_count(std::int64_t macs_of_a_sample, std::size_t layers) {
+  constexpr double kWork = 8e11;  // multiply-accumulates: about ten seconds on two cores
+  const double work = static_cast<double>(std::max<std::int64_t>(macs_of_a_sample, 1)) * static_cast<double>(layers);
+  return static_cast<std::size_t>(std::clamp(kWork / work, 2.0, 6.0));
+}
+
 /// Samples for single effects: mostly the hardest under all-low, the rest spread evenly, so that no single photo
 /// decides.
 std::vector<std::size_t> effect_samples(const std::vector<double>& noise, std::size_t wanted) {
@@ -214,8 +222,11 @@ class Diagnosis {
       if (layer->graph.empty()) single.push_back(layer->name);
     }
     if (!subject().carries.empty()) return effects_by_trials(single);
+    std::int64_t macs = 0;
+    for (const Layer& layer : subject().layers) macs += macs_of(*experiment_, layer);
     EffectOptions effect_options;
-    effect_options.samples = effect_samples(experiment_->all_low().sample_noise, single.size() > 80 ? 4 : 6);
+    effect_options.samples =
+        effect_samples(experiment_->all_low().sample_noise, effect_sample_count(macs, single.size()));
     const Effects measured = measure_effects(subject(), all_low_plan(), single, experiment_->reference,
                                              experiment_->weights, effect_options);
     for (const LayerEffect& effect : measured.layers) evidence_.alone[effect.layer] = effect.outputs;

@@ -124,6 +124,21 @@ struct IntegerGrid {
   }
 };
 
+/// False where a vector surely holds no event: every value is zero, or stays between the smallest normal value and
+/// infinity. Tests are cheaper than counts, and in float formats most vectors end here.
+template <class Grid, class D, class V>
+HWY_INLINE bool may_have_events(D d, V x, V v, V q, V low, V high) {
+  if constexpr (Grid::kMinNormal == 0.0f) return true;
+  const V size = hn::Abs(q);
+  auto plain = hn::And(hn::Ge(size, hn::Set(d, Grid::kMinNormal)), hn::IsFinite(q));
+  if constexpr (Grid::kScaled) {
+    plain = hn::AndNot(Grid::clipped(d, v, low, high), plain);
+  } else {
+    (void)v, (void)low, (void)high;
+  }
+  return !hn::AllTrue(d, hn::Or(plain, hn::Eq(x, hn::Zero(d))));
+}
+
 template <class Grid, class D, class V>
 HWY_INLINE void count_events(D d, V x, V v, V q, V y, V low, V high, RoundEvents& events) {
   const auto count = [d](auto mask) HWY_ATTR { return static_cast<std::int64_t>(hn::CountTrue(d, mask)); };
@@ -136,8 +151,10 @@ HWY_INLINE void count_events(D d, V x, V v, V q, V y, V low, V high, RoundEvents
     (void)v, (void)low, (void)high;
     events.overflowed += count(hn::AndNot(hn::IsFinite(y), finite));
   }
-  const V size = hn::Abs(q);
-  events.subnormal += count(hn::And(hn::Gt(size, zero), hn::Lt(size, hn::Set(d, Grid::kMinNormal))));
+  if constexpr (Grid::kMinNormal > 0.0f) {
+    const V size = hn::Abs(q);
+    events.subnormal += count(hn::And(hn::Gt(size, zero), hn::Lt(size, hn::Set(d, Grid::kMinNormal))));
+  }
   events.flushed += count(hn::And(hn::AndNot(hn::Eq(x, zero), number), hn::Eq(y, zero)));
   events.nan += count(hn::IsNaN(x));
 }
@@ -149,7 +166,9 @@ HWY_INLINE V round_vector(D d, V x, V scale, V low, V high, RoundEvents& events)
   const V q = Grid::round(d, v, low, high);
   V y = q;
   if constexpr (Grid::kScaled && kOutput != RoundOutput::Steps) y = hn::Mul(q, scale);
-  if constexpr (kOutput == RoundOutput::Counted) count_events<Grid>(d, x, v, q, y, low, high, events);
+  if constexpr (kOutput == RoundOutput::Counted) {
+    if (may_have_events<Grid>(d, x, v, q, low, high)) count_events<Grid>(d, x, v, q, y, low, high, events);
+  }
   return y;
 }
 
