@@ -137,11 +137,11 @@ Model if_net() {
   return adopt_model(std::move(proto));
 }
 
-const Tensor& tensor_named(const NamedTensors& tensors, const std::string& name) {
+const Tensor& tensor_named(const NamedTensors& tensors, std::string_view name) {
   for (const auto& [known, tensor] : tensors) {
     if (known == name) return tensor;
   }
-  throw std::runtime_error("no tensor " + name);
+  throw std::runtime_error("no tensor " + std::string(name));
 }
 
 void replace_tensor(NamedTensors& tensors, const std::string& name, Tensor value) {

@@ -89,7 +89,7 @@ NamedTensors recurrent_net_weights();
 /// live beside the message.
 Model if_net();
 
-const Tensor& tensor_named(const NamedTensors& tensors, const std::string& name);
+const Tensor& tensor_named(const NamedTensors& tensors, std::string_view name);
 void replace_tensor(NamedTensors& tensors, const std::string& name, Tensor value);
 
 /// True when shape, type and every bit agree.

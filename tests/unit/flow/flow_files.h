@@ -66,11 +66,11 @@ inline std::string bytes_of(const std::filesystem::path& path) {
 
 inline Requirement at_least_db(double db) { return {Metric::MinSqnrDb, {{db, ""}}}; }
 
-inline const LayerRow& row_named(const std::vector<LayerRow>& rows, const std::string& name) {
+inline const LayerRow& row_named(const std::vector<LayerRow>& rows, std::string_view name) {
   for (const LayerRow& row : rows) {
     if (row.name == name) return row;
   }
-  throw std::runtime_error("no row " + name);
+  throw std::runtime_error("no row " + std::string(name));
 }
 
 }  // namespace vernier::testing

@@ -27,14 +27,14 @@ std::vector<std::string> op_types(const Model& model) {
   return types;
 }
 
-const onnx::NodeProto& node_named(const Model& model, const std::string& name) {
+const onnx::NodeProto& node_named(const Model& model, std::string_view name) {
   const onnx::NodeProto* found = nullptr;
   for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
     for (const onnx::NodeProto& node : graph.node()) {
       if (node.name() == name) found = &node;
     }
   });
-  if (found == nullptr) throw std::runtime_error("the model has no node " + name);
+  if (found == nullptr) throw std::runtime_error("the model has no node " + std::string(name));
   return *found;
 }
 

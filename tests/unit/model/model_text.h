@@ -20,7 +20,7 @@ std::vector<std::string> node_names(const Model& model);
 std::vector<std::string> op_types(const Model& model);
 
 /// The node of that name in any graph; throws when there is none.
-const onnx::NodeProto& node_named(const Model& model, const std::string& name);
+const onnx::NodeProto& node_named(const Model& model, std::string_view name);
 
 std::vector<float> floats_of(const Model& model, const std::string& initializer_name);
 

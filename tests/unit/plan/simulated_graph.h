@@ -52,12 +52,12 @@ inline Draft with_initializer(Draft model, const std::string& name, const Tensor
 
 inline std::vector<float> values_of(const Model& model, const std::string& name) {
   const std::optional<Tensor> tensor = initializer(model, name);
-  if (!tensor) throw std::runtime_error("no initializer " + name);
+  if (!tensor) throw std::runtime_error("no initializer " + std::string(name));
   return {tensor->floats().begin(), tensor->floats().end()};
 }
 
 /// The one Round that reads `tensor`.
-inline const onnx::NodeProto& round_behind(const Model& model, const std::string& tensor) {
+inline const onnx::NodeProto& round_behind(const Model& model, std::string_view tensor) {
   const onnx::NodeProto* found = nullptr;
   for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
     for (const onnx::NodeProto& node : graph.node()) {
@@ -66,7 +66,7 @@ inline const onnx::NodeProto& round_behind(const Model& model, const std::string
       found = &node;
     }
   });
-  if (found == nullptr) throw std::runtime_error("no Round of " + tensor);
+  if (found == nullptr) throw std::runtime_error("no Round of " + std::string(tensor));
   return *found;
 }
 

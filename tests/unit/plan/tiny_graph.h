@@ -45,12 +45,12 @@ inline const onnx::NodeProto* find_node(const onnx::GraphProto& graph, const std
   return nullptr;
 }
 
-inline const onnx::NodeProto& node_named(const Model& model, const std::string& name) {
+inline const onnx::NodeProto& node_named(const Model& model, std::string_view name) {
   const onnx::NodeProto* found = nullptr;
   for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
-    if (const onnx::NodeProto* node = find_node(graph, name)) found = node;
+    if (const onnx::NodeProto* node = find_node(graph, std::string(name))) found = node;
   });
-  if (found == nullptr) throw std::runtime_error("no node " + name);
+  if (found == nullptr) throw std::runtime_error("no node " + std::string(name));
   return *found;
 }
 
