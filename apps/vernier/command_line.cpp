@@ -151,6 +151,8 @@ void parse_arguments(CLI::App& root, std::vector<std::string> arguments) {
     // CLI11 counts: "--data: 1 required SOURCE missing".
     if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr && text.ends_with(" missing")) {
       text = text.substr(0, text.find(':')) + ": its value is missing";
+    } else if (text.find("At Most 1 required") != std::string::npos) {
+      text = text.substr(0, text.find(':')) + ": given more than once, and it takes one value";
     }
     throw Error(ErrorKind::Usage, text, fmt::format("usage: {} --help", full_name(app)));
   }

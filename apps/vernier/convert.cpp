@@ -45,22 +45,6 @@ bool is_engine_name(const std::filesystem::path& path) {
   return extension == ".engine" || extension == ".plan" || extension == ".trt";
 }
 
-std::string text_of(const ConvertResult& result, const std::filesystem::path& output) {
-  std::string text = result.scheme.empty() ? "" : fmt::format("scheme   {}\n", printable(result.scheme));
-  std::string layers;
-  for (const auto& [format, count] : result.layers_by_format) {
-    layers += fmt::format("{}{} {}", layers.empty() ? "" : ", ", count, format);
-  }
-  if (!layers.empty()) text += fmt::format("layers   {}\n", layers);
-  text += fmt::format("nodes    {} Cast, {} Q/DQ pairs\n", result.typed.casts, result.typed.quantize_pairs);
-  text += fmt::format("weights  {} bytes, before {}\n", result.typed.weight_bytes, result.typed.original_weight_bytes);
-  for (const std::vector<std::string>* notes : {&result.typed.notes, &result.notes}) {
-    for (const std::string& note : *notes) text += fmt::format("note     {}\n", printable(note));
-  }
-  const std::string& file = result.typed.file.empty() ? output.string() : result.typed.file;
-  return text + fmt::format("wrote    {}\n", printable(file));
-}
-
 }  // namespace
 
 Command add_convert(CLI::App& root) {
@@ -94,7 +78,7 @@ Command add_convert(CLI::App& root) {
                                           options.output.string()));
             }
             const ConvertResult result = convert(options, console.sinks());
-            print_result(console, text_of(result, options.output));
+            print_result(console, result_to_text(result, text_options()));
             return 0;
           },
           ignored};

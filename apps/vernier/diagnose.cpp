@@ -55,7 +55,7 @@ Command add_diagnose(CLI::App& root, const std::string& command) {
   auto line = std::make_shared<DiagnoseLine>();
   CLI::App* app = root.add_subcommand(
       "diagnose",
-      "Find which layers low precision breaks, why, and the fewest to keep in high precision to meet a requirement");
+      "Find which layers low precision breaks, and those that must stay in high precision to meet a requirement");
   add_argument(*app, "MODEL", line->model, "ONNX file, float");
   line->precision.add(*app);
   line->requirement.add(*app);

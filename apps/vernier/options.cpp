@@ -46,9 +46,16 @@ void ResultGroup::add(CLI::App& app) {
 }
 
 TextOptions ResultGroup::values() const {
-  TextOptions options;
+  TextOptions options = text_options();
   options.top = parse_count("--top", top, 0, std::numeric_limits<std::size_t>::max());
-  options.width = terminal_width(STDOUT_FILENO).value_or(options.width);
+  return options;
+}
+
+TextOptions text_options() {
+  TextOptions options;
+  const std::optional<std::size_t> terminal = terminal_width(STDOUT_FILENO);
+  options.width = terminal.value_or(options.width);
+  options.whole_names = !terminal;
   options.color = wants_color(STDOUT_FILENO);
   return options;
 }

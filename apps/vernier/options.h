@@ -92,9 +92,11 @@ struct ResultGroup {
   bool json = false;
   std::string top = "15";
   void add(CLI::App& app);
-  /// Width and colour from the terminal.
   TextOptions values() const;
 };
+
+/// Width and colour from the terminal; in files and pipes tables are as wide as their names.
+TextOptions text_options();
 
 /// Fails now rather than after minutes of measuring when a folder or file could not be written.
 /// Errors: Input, with the system's reason.

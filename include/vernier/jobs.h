@@ -81,9 +81,13 @@ struct ConvertResult {
   std::string scheme;
   TypedReport typed;
   std::vector<std::string> notes;
+  std::vector<std::string> warnings;  // exceptions not honoured, random data: told to the sink as well
   std::map<std::string, std::size_t> layers_by_format;
 };
 VERNIER_API ConvertResult convert(const ConvertOptions& options, const JobSinks& sinks = {});
+
+/// What was written, for people; without the warnings.
+VERNIER_API std::string result_to_text(const ConvertResult& result, const TextOptions& options);
 
 /// `vernier inspect model`: text for people. `show` holds any of layers, attrs, weights, formats.
 struct InspectOptions {

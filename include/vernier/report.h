@@ -104,6 +104,7 @@ struct DiagnoseReport {
   std::string data_sha256;  // of the samples that were read
   std::size_t samples = 0;
   bool calibrated_on_evaluation_samples = true;
+  bool interrupted = false;  // what was not measured by then is absent
   bool random_data = false;
   std::string scheme;  // one line
   std::string runner;  // "trt-sim", ...: what the figures rest on
@@ -113,7 +114,7 @@ struct DiagnoseReport {
   std::optional<Requirement> requirement;
 
   RunFigures reference;                // prepared float model against the original file
-  std::optional<RunFigures> all_high;  // everything in the high format, when that is not float32
+  std::optional<RunFigures> all_high;  // all that may be raised in the high format, when that is not the float model
   RunFigures all_low;
   std::vector<LayerRow> layers;  // ranked: most damaging first
   std::vector<CurvePoint> curve;
@@ -153,9 +154,10 @@ VERNIER_API DiagnoseReport diagnose_report_from_json(const std::string& text, co
 VERNIER_API std::string report_to_json(const VerifyReport& report);
 
 struct TextOptions {
-  std::size_t width = 100;  // columns
+  std::size_t width = 100;  // columns that text is wrapped at
   std::size_t top = 15;     // rows of the ranked table; 0: all
   bool color = false;
+  bool whole_names = false;  // tables as wide as their names, for files and logs
 };
 VERNIER_API std::string report_to_text(const DiagnoseReport& report, const TextOptions& options);
 VERNIER_API std::string report_to_text(const VerifyReport& report, const TextOptions& options);

@@ -125,6 +125,10 @@ std::string printable(std::string_view name) {
   return text;
 }
 
+std::string plural(std::size_t count, const std::string& noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 std::string list_some(std::span<const std::string> names, std::size_t limit) {
   std::string text;
   for (std::size_t i = 0; i < std::min(limit, names.size()); ++i) {

@@ -18,6 +18,9 @@ bool wildcard_match(std::string_view pattern, std::string_view text);
 /// `name` for a terminal: control characters and invalid bytes become \xNN, so a hostile name cannot move the cursor.
 std::string printable(std::string_view name);
 
+/// "1 layer", "3 layers".
+std::string plural(std::size_t count, const std::string& noun);
+
 /// "a, b, c and 4 more".
 std::string list_some(std::span<const std::string> names, std::size_t limit = 5);
 

@@ -42,7 +42,7 @@ void check_plan_names(const Plan& plan, const std::vector<Layer>& layers, const 
 Plan make_plan(const ConvertOptions& options, const Model& model, const std::vector<Layer>& layers,
                const JobSinks& sinks, ConvertResult& result) {
   AssignedFormats assigned = assign_formats(model, layers, options.precision);
-  for (const std::string& text : assigned.warnings) result.notes.push_back(text);
+  result.warnings = assigned.warnings;
   Plan plan = std::move(assigned.plan);
   const std::set<std::string> tensors = tensors_to_calibrate(model, layers, plan);
   if (tensors.empty()) return plan;
@@ -50,13 +50,13 @@ Plan make_plan(const ConvertOptions& options, const Model& model, const std::vec
   if (measure.calibration_data) measure.data = *measure.calibration_data;
   std::set<Format> formats(options.precision.low.begin(), options.precision.low.end());
   Loaded loaded = load(options.model, formats, measure, sinks, default_opset(model.proto));
-  for (const std::string& text : loaded.warnings) result.notes.push_back(text);
+  result.warnings.insert(result.warnings.end(), loaded.warnings.begin(), loaded.warnings.end());
   // The same tensors as diagnose observes: each Observe stops a fusion, and a fusion moves the last bits of a range.
   std::set<std::string> observed = tensors_to_observe(loaded.subject);
   observed.insert(tensors.begin(), tensors.end());
   const Reference reference = run_reference(loaded.subject, observed);
   for (std::string& text : calibrate_plan(plan, loaded.subject.model, layers, reference.ranges)) {
-    result.notes.push_back(std::move(text));
+    result.warnings.push_back(std::move(text));
   }
   return plan;
 }
@@ -64,6 +64,9 @@ Plan make_plan(const ConvertOptions& options, const Model& model, const std::vec
 }  // namespace
 
 ConvertResult convert(const ConvertOptions& options, const JobSinks& sinks) {
+  std::vector<std::filesystem::path> inputs{options.model, options.plan, options.measure.data.location};
+  if (options.measure.calibration_data) inputs.emplace_back(options.measure.calibration_data->location);
+  refuse_to_overwrite(options.output, inputs);
   ConvertResult result;
   std::optional<Plan> given;
   if (!options.plan.empty()) given = read_plan(options);
@@ -89,6 +92,9 @@ ConvertResult convert(const ConvertOptions& options, const JobSinks& sinks) {
   const std::vector<Layer> layers = find_layers(prepared.model);
   if (given) check_plan_names(*given, layers, options.plan.string());
   const Plan plan = given ? *given : make_plan(options, prepared.model, layers, sinks, result);
+  for (const std::string& text : result.warnings) {
+    if (sinks.warning) sinks.warning(text);
+  }
   result.scheme = plan.scheme;
   for (const PlannedLayer& layer : plan.layers) ++result.layers_by_format[std::string(format_name(layer.format))];
 

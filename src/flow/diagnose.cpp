@@ -29,8 +29,9 @@
 namespace vernier {
 namespace {
 
-/// How many samples the effects of single layers are measured on: six, and fewer where that takes long. Each layer costs
-/// about half an inference a sample. Decided by work, not by time: the same network gives the same answer everywhere.
+/// How many samples the effects of single layers are measured on: six, and fewer where that takes long. Each layer
+/// costs about half an inference a sample. Decided by work, not by time: the same network gives the same answer
+/// everywhere.
 std::size_t effect_sample_count(std::int64_t macs_of_a_sample, std::size_t layers) {
   constexpr double kWork = 8e11;  // multiply-accumulates: about ten seconds on two cores
   const double work = static_cast<double>(std::max<std::int64_t>(macs_of_a_sample, 1)) * static_cast<double>(layers);
@@ -61,6 +62,7 @@ class Diagnosis {
 
   DiagnoseReport run() {
     describe();
+    keep_inputs_safe();
     step("load", [&] { load_model(); });
     make_output_folder();
     try {
@@ -81,6 +83,7 @@ class Diagnosis {
       if (error.kind() != ErrorKind::Interrupted) throw;
       watch_.stop();
       rank();
+      report_.interrupted = true;
       warn("interrupted: what was not measured is absent");
       write_record();
       throw;
@@ -155,10 +158,17 @@ class Diagnosis {
     std::size_t inside = 0;
     for (const Layer& layer : subject().layers) inside += layer.graph.empty() ? 0 : 1;
     if (inside > 0) {
-      report_.notes.push_back(
-          fmt::format("{} layers inside bodies of If, Loop or Scan are lowered but not measured one "
-                      "by one",
-                      inside));
+      report_.notes.push_back(fmt::format("{} inside bodies of If, Loop or Scan: lowered, but not measured one by one",
+                                          plural(inside, "layer")));
+    }
+  }
+
+  void keep_inputs_safe() const {
+    if (options_.output.empty()) return;
+    std::vector<std::filesystem::path> inputs{options_.model, options_.measure.data.location};
+    if (options_.measure.calibration_data) inputs.emplace_back(options_.measure.calibration_data->location);
+    for (const char* file : {"model.onnx", "model.onnx.data", "plan.json", "report.json", "deploy.md"}) {
+      refuse_to_overwrite(options_.output / file, inputs);
     }
   }
 
@@ -209,7 +219,7 @@ class Diagnosis {
       evidence_.propagated[matches[i].ref] = experiment_->all_low().errors[i];
     }
     report_.all_low = figures_of(subject().judged, experiment_->all_low().outputs, requirement());
-    if (all_low_plan().high != Format::Float32) {
+    if (!experiment_->all_high_is_reference()) {
       const TrialResult high = experiment_->run_keeping(experiment_->candidate_names(), requirement(),
                                                         all_samples(subject()), /*early_stop=*/false);
       report_.all_high = figures_of(subject().judged, high.outputs, requirement());
@@ -334,14 +344,18 @@ class Diagnosis {
     if (integer) {
       const TypedModel low = lower_typed(exported_model(), all_low_plan(), false);
       latency.low_ms = median_latency_ms(subject().runtime, low.model, sample, latency.threads);
-      if (report_.kept) latency.repaired_ms = median_latency_ms(subject().runtime, typed_, sample, latency.threads);
+      if (report_.kept && !report_.kept->layers.empty()) {  // else the two are one network
+        latency.repaired_ms = median_latency_ms(subject().runtime, typed_, sample, latency.threads);
+      }
       latency.note =
           options_.precision.target == "tensorrt"
               ? "the tensorrt placement quantizes inputs only, which ONNX Runtime's CPU kernels do not fuse: "
                 "there it is slower than float; engines that fuse it are not"
               : "";
     } else {
-      latency.note = "ONNX Runtime's CPU kernels compute these formats in float32: their latency there says nothing";
+      latency.note =
+          "ONNX Runtime's CPU kernels compute these formats in float32, or not at all: their latency there says "
+          "nothing";
     }
     report_.latency = std::move(latency);
   }

@@ -25,10 +25,10 @@ std::optional<std::string> already_quantized(const Model& model) {
   });
   if (nodes == 0) return std::nullopt;
   return fmt::format(
-      "the float model already rounds: it holds {} QuantizeLinear nodes, whose error is part of the "
+      "the float model already rounds: it quantizes ({}), and that error is part of the "
       "reference and counts as no error here (to measure such a file, give it to 'vernier verify' "
       "behind its float model)",
-      nodes);
+      plural(nodes, "QuantizeLinear node"));
 }
 
 /// Valid indices of integer inputs that a Gather looks something up with: random data must stay within them.
@@ -87,6 +87,23 @@ void check_carries(const Model& model, const std::vector<std::pair<std::string, 
       throw Error(ErrorKind::Usage, fmt::format("--carry: the model has no input '{}'", printable(input)));
     }
   }
+}
+
+/// One array of the network's rank whose first dimension the network leaves open is one sample: right for a batch that
+/// belongs together, and a surprise to those who meant N samples.
+std::optional<std::string> batch_as_one_sample(const Model& model, const SampleSource& samples,
+                                               const SourceOptions& options) {
+  if (options.location.empty() || options.split_batch || samples.size() != 1) return std::nullopt;
+  const Sample sample = samples.at(0);
+  std::int64_t batch = 0;
+  for (const InputInfo& input : model_inputs(model)) {
+    const auto value = sample.find(input.name);
+    if (value == sample.end() || input.shape.empty() || input.shape[0] >= 0) return std::nullopt;
+    if (batch != 0 && value->second.shape()[0] != batch) return std::nullopt;
+    batch = value->second.shape()[0];
+  }
+  if (batch < 2) return std::nullopt;
+  return fmt::format("the data are one sample, a batch of {}: --split-batch makes them {} samples", batch, batch);
 }
 
 void check_requirement(const Subject& subject, const std::optional<Requirement>& requirement) {
@@ -164,6 +181,9 @@ Loaded load(const std::filesystem::path& path, const std::set<Format>& formats, 
   subject.progress = progress_of(sinks);
   check_requirement(subject, options.requirement);
   if (const auto text = already_quantized(loaded.original)) loaded.warnings.push_back(*text);
+  if (const auto text = batch_as_one_sample(loaded.original, *loaded.samples, options.data)) {
+    loaded.warnings.push_back(*text);
+  }
   if (loaded.samples->is_random()) {
     loaded.warnings.push_back("the inputs are random numbers: figures say little about real data (give --data)");
   }
@@ -205,6 +225,15 @@ std::int64_t weight_bytes(const Model& model) {
     }
   });
   return bytes;
+}
+
+void refuse_to_overwrite(const std::filesystem::path& output, const std::vector<std::filesystem::path>& inputs) {
+  for (const std::filesystem::path& input : inputs) {
+    std::error_code absent;  // what does not exist cannot be overwritten
+    if (!std::filesystem::equivalent(output, input, absent)) continue;
+    throw Error(ErrorKind::Usage, fmt::format("{} would be overwritten, and this job reads it", input.string()),
+                "choose another place with -o");
+  }
 }
 
 std::string machine_text() {

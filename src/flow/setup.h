@@ -47,6 +47,9 @@ Progress progress_of(const JobSinks& sinks);
 /// Bytes of all initializers and Constant nodes, those of bodies included.
 std::int64_t weight_bytes(const Model& model);
 
+/// Refuses to replace what a job reads. Errors: Usage when `output` is one of `inputs`, under whatever name.
+void refuse_to_overwrite(const std::filesystem::path& output, const std::vector<std::filesystem::path>& inputs);
+
 /// CPU model and usable cores, for the record.
 std::string machine_text();
 

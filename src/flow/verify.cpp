@@ -54,12 +54,26 @@ std::string rounded_name(const Model& simulated, const std::string& tensor) {
   return tensor;
 }
 
+/// What readers of `tensor` get in the file: the only Round that reads it, if nothing else does, else the tensor.
+std::string as_read(const Model& simulated, const std::string& tensor) {
+  std::string rounded;
+  for (const onnx::NodeProto& node : simulated.proto.graph().node()) {
+    if (std::find(node.input().begin(), node.input().end(), tensor) == node.input().end()) continue;
+    if (!rounded.empty() || node.domain() != kDomain || node.op_type() != "Round") return tensor;
+    rounded = node.output(0);
+  }
+  for (const onnx::ValueInfoProto& output : simulated.proto.graph().output()) {
+    if (output.name() == tensor) return tensor;
+  }
+  return rounded.empty() ? tensor : rounded;
+}
+
 Matches match_layers(const Subject& subject, const Model& simulated) {
   std::map<std::string, const onnx::NodeProto*> by_name;
-  std::set<std::string> produced;
+  std::map<std::string, std::string> produced;  // by which operator
   for (const onnx::NodeProto& node : simulated.proto.graph().node()) {
     by_name[node.name()] = &node;
-    produced.insert(node.output().begin(), node.output().end());
+    for (const std::string& output : node.output()) produced[output] = node.op_type();
   }
   std::map<std::string, const onnx::NodeProto*> nodes;
   for (const onnx::NodeProto& node : subject.model.proto.graph().node()) nodes[node.name()] = &node;
@@ -84,8 +98,11 @@ Matches match_layers(const Subject& subject, const Model& simulated) {
     const auto node = nodes.find(layer.name);
     const auto twin = by_name.find(layer.name);
     for (const std::string& output : layer.outputs) {
-      if (produced.contains(output)) {
-        add(layer, output, output);
+      if (const auto made = produced.find(output); made != produced.end()) {
+        // Quantizers drop a Relu or Clip whose work the quantization behind it does as well: then the value is there.
+        const bool clips = layer.op_type == "Relu" || layer.op_type == "Clip";
+        const bool dropped = clips && made->second != layer.op_type && made->second != "Round";
+        add(layer, output, dropped ? as_read(simulated, output) : output);
         continue;
       }
       if (twin == by_name.end() || node == nodes.end()) continue;

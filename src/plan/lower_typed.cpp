@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/text.h"
 #include "plan/format_choice.h"
 #include "plan/typed_graph.h"
 #include "plan/typed_weights.h"
@@ -38,9 +39,9 @@ TypedModel lower_typed(const Model& prepared, const Plan& plan, bool strict) {
   for (std::string& note : weights.take_notes()) typed.notes.push_back(std::move(note));
   if (context.counts.shields > 0) {
     typed.notes.push_back(
-        fmt::format("{} float32 layers between quantized tensors have a Sum of one input in front: ONNX Runtime would "
-                    "quantize their weights otherwise",
-                    context.counts.shields));
+        fmt::format("{} between quantized tensors, with a Sum of one input in front: ONNX Runtime would quantize the "
+                    "weights otherwise",
+                    plural(static_cast<std::size_t>(context.counts.shields), "float32 layer")));
   }
   check_written_model(typed.model);
   return typed;

@@ -160,7 +160,7 @@ Json parse(const std::string& text, const std::string& where) {
   try {
     return Json::parse(text);
   } catch (const Json::parse_error& failure) {
-    throw Error(ErrorKind::Input, fmt::format("{}: not JSON: {}", where, failure.what()));
+    throw Error(ErrorKind::Input, fmt::format("{}: not JSON, at byte {}", where, failure.byte));
   }
 }
 

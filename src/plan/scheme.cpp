@@ -189,6 +189,12 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
     }
   }
   raise_parts_of_layers(assigned, model, layers, fixed_layers);
+  for (const Format listed : low) {
+    const Format wanted = under_target(listed, precision.target);
+    const auto runs_in_it = [&](const PlannedLayer& layer) { return layer.format == wanted; };
+    if (low.size() < 2 || std::any_of(plan.layers.begin(), plan.layers.end(), runs_in_it)) continue;
+    assigned.warnings.push_back(fmt::format("no layer runs in {}: the others are taken first", format_name(listed)));
+  }
   return assigned;
 }
 

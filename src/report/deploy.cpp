@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "core/text.h"
 #include "report/diagnose_answer.h"
 #include "report/figures.h"
 #include "report/layout.h"
@@ -178,14 +179,22 @@ std::string onnxruntime(const DiagnoseReport& report, const Files& files) {
                      std::any_of(report.low.begin(), report.low.end(), [](Format f) { return !needs_scale(f); });
   if (casts) {
     text +=
-        "\nIts CPU provider computes most float16 layers in float32 without rounding in between, and has few bfloat16 "
-        "kernels: figures from there say little about an accelerator. Use `CUDAExecutionProvider` or "
+        "\nIts CPU provider computes most float16 layers in float32 without rounding in between, so that figures from "
+        "there say little about an accelerator, and it refuses files with bfloat16 layers that it has no kernel for "
+        "(`NOT_IMPLEMENTED`; convolutions, for one). Use `CUDAExecutionProvider` or "
         "`TensorrtExecutionProvider`.\n\nSome versions crash while they load a graph with casts behind a Transpose on "
         "an "
         "x86 CPU (its issue 28392; 1.31.1 does): `InferenceSession(..., "
         "disabled_optimizers=[\"NchwcTransformer\"])`.\n";
   }
   return text;
+}
+
+/// Its int8 scheme has zero points, which TensorRT's does not know.
+std::string no_tensorrt() {
+  return "## TensorRT\n\nThis file is made for ONNX Runtime: asymmetric uint8, whose zero points TensorRT refuses (it "
+         "quantizes symmetrically; documented, not run). For an engine of it run the diagnosis again with `--target "
+         "tensorrt`: another scheme, and other layers to keep.\n";
 }
 
 std::string openvino(const Files& files) {
@@ -260,11 +269,14 @@ std::string deploy_markdown(const DiagnoseReport& report) {
       "list of layers for it. The commands are meant for the folder in which the diagnosis ran. \"Documented, "
       "not run\" means exactly that: taken from the tool's documentation, not executed here.\n\n",
       inline_code(files.model));
-  for (const std::string& section :
-       {trtexec_11(report, files), trtexec_10(report, files), polygraphy(report, files), onnxruntime(report, files),
-        openvino(files), trtexec_weak(report, files, kept), other_quantizers(report, kept), kept_list(report, kept)}) {
-    text += section + "\n";
-  }
+  const bool for_onnxruntime = report.target == "onnxruntime" && has_int8(report);
+  const std::vector<std::string> sections =
+      for_onnxruntime
+          ? std::vector{onnxruntime(report, files), openvino(files), no_tensorrt()}
+          : std::vector{trtexec_11(report, files),  trtexec_10(report, files), polygraphy(report, files),
+                        onnxruntime(report, files), openvino(files),           trtexec_weak(report, files, kept)};
+  for (const std::string& section : sections) text += section + "\n";
+  text += other_quantizers(report, kept) + "\n" + kept_list(report, kept) + "\n";
   return text + record(report);
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/text.h"
 #include "report/figures.h"
 #include "report/layout.h"
 #include "report/numbers.h"
@@ -67,8 +68,8 @@ Answer without_requirement(const DiagnoseReport& report) {
                                    plural(lowered_layers(report), "layer"), percent_text(share));
   }
   answer.advice.emplace_back(
-      "No requirement was given, so nothing was searched. With one, the smallest set of layers to "
-      "keep is found, proven and written as a model.");
+      "No requirement was given, so nothing was searched. With one, a set of layers to keep is found of which none "
+      "can be dropped, and with -o FOLDER it is written as a model.");
   // A tenth of the layers kept is what a repair usually may cost. Where keeping some was measured to help little
   // although the prediction says otherwise, the next point is taken.
   const double all_low_db = deciding_sqnr_db(report.all_low);
@@ -79,11 +80,15 @@ Answer without_requirement(const DiagnoseReport& report) {
   });
   if (point != report.curve.end() && std::isfinite(figure(*point)) && !report.command.empty()) {
     const double wanted = std::floor(figure(*point));
+    // An earlier point may reach as much.
+    const auto first = std::find_if(report.curve.begin(), point,
+                                    [&](const CurvePoint& candidate) { return figure(candidate) >= wanted; });
     if (wanted > 0) {
       answer.advice.push_back(fmt::format(
-          "For {:.0f} dB about {} would be kept, as {}:", wanted, plural(point->kept, "layer"),
-          point->measured_sqnr_db ? "was measured for the most damaging ones" : "predicted from the single effects"));
-      answer.commands.push_back(fmt::format("{} --min-sqnr {:.0f}", shown(report.command), wanted));
+          "For {:.0f} dB about {} would be kept, as {}:", wanted, plural(first->kept, "layer"),
+          first->measured_sqnr_db ? "was measured for the most damaging ones" : "predicted from the single effects"));
+      answer.commands.push_back(
+          fmt::format("{} --min-sqnr {:.0f}{}", shown(report.command), wanted, report.files.empty() ? " -o out" : ""));
     }
   }
   return answer;
@@ -93,9 +98,18 @@ Answer impossible(const DiagnoseReport& report) {
   Answer answer;
   answer.outcome = Outcome::Missed;
   const RunFigures& best = report.all_high ? *report.all_high : report.reference;
-  answer.sentence = fmt::format("No choice of layers helps: with every layer in {} the result is {}, and {} is missed.",
+  // The end of such a search keeps all that it may: what is low beside that was asked for by name.
+  const std::size_t raised = report.kept->layers.size();
+  const std::size_t fixed = raised == 0 ? 0 : lowered_layers(report) - std::min(raised, lowered_layers(report));
+  const std::string every = fixed == 0 ? "every layer" : "every layer that may change";
+  answer.sentence = fmt::format("No choice of layers helps: with {} in {} the result is {}, and {} is missed.", every,
                                 format_name(report.high), figure_text(best, report.requirement),
                                 required_text(best, *report.requirement));
+  if (fixed > 0) {
+    answer.advice.push_back(
+        fmt::format("{} fixed in a low format by --layer-precisions: leave out those, or some of them.",
+                    fixed == 1 ? "1 layer is" : fmt::format("{} layers are", fixed)));
+  }
   if (report.high != Format::Float32) {
     answer.advice.push_back(
         fmt::format("{} itself is not enough here: try -p float32 for the layers to keep.", format_name(report.high)));
@@ -110,6 +124,7 @@ Answer impossible(const DiagnoseReport& report) {
 Answer searched(const DiagnoseReport& report) {
   Answer answer;
   const KeptSetReport& kept = *report.kept;
+  const bool everything = kept.layers.size() == lowered_layers(report) && !kept.layers.empty();
   if (report.final_figures && report.final_figures->passed != true) {
     answer.outcome = Outcome::Missed;
     answer.sentence = fmt::format("The requirement is missed: {} kept gives {}, and {} is not reached.",
@@ -136,7 +151,7 @@ Answer searched(const DiagnoseReport& report) {
                     layers == 1 ? "the one layer" : fmt::format("all {} layers", layers), low_text(report), met);
   } else if (kept.end == "stopped") {
     answer.sentence = fmt::format("Stopped early, so fewer may do: keep {}: {}.", kept_text(report), met);
-    answer.advice.emplace_back("Run the same command without its limit to get a certified smallest set.");
+    answer.advice.emplace_back("Run the same command without its limit to get a certified set.");
   } else {
     answer.sentence = fmt::format("Keep {}: {}.", kept_text(report), met);
   }
@@ -145,6 +160,12 @@ Answer searched(const DiagnoseReport& report) {
         "The same test gave different answers, so the set is not proven. Repeat with --threads 1; if it persists, "
         "leave "
         "room between the requirement and the figure.");
+  }
+  if (everything) {
+    answer.sentence += fmt::format(" Nothing is left in {}.", low_text(report));
+    answer.advice.emplace_back(
+        "Every layer is needed in high precision, so there is nothing to gain: ask for less, or try another format.");
+    return answer;
   }
   say_how_to_deploy(report, answer);
   return answer;

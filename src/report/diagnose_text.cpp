@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/text.h"
 #include "report/diagnose_answer.h"
 #include "report/figures.h"
 #include "report/layout.h"
@@ -41,11 +42,11 @@ std::string header_section(const DiagnoseReport& report, const TextOptions& opti
 std::string figures_section(const DiagnoseReport& report, const TextOptions& options) {
   std::vector<std::pair<std::string, const RunFigures*>> runs;
   runs.emplace_back("float32 as prepared", &report.reference);
-  if (report.all_high) runs.emplace_back(fmt::format("all {}", format_name(report.high)), &*report.all_high);
+  if (report.all_high) runs.emplace_back(fmt::format("all kept in {}", format_name(report.high)), &*report.all_high);
   runs.emplace_back("all " + low_text(report), &report.all_low);
   const char* const last = report.files.contains("model") ? "the written model" : "the repaired model";
   if (report.final_figures) runs.emplace_back(last, &*report.final_figures);
-  const std::string table = figures_table(runs, options.width);
+  const std::string table = figures_table(runs, options);
   if (table.empty()) return {};
   return heading("Figures against the float32 model", options.color) + table;
 }
@@ -86,7 +87,8 @@ std::string ranking_section(const DiagnoseReport& report, const TextOptions& opt
     cells.emplace_back(row.kept ? "kept" : "");
     table.row(std::move(cells));
   }
-  std::string text = heading("Layers, most damaging first", options.color) + table.text(options.width);
+  std::string text =
+      heading("Layers, most damaging first", options.color) + table.text(options.width, options.whole_names);
   if (rows < report.layers.size()) {
     text += fmt::format("  ... and {} ({})\n", plural(report.layers.size() - rows, "more layer"), all_of_them(report));
   }
@@ -138,12 +140,16 @@ std::string curve_section(const DiagnoseReport& report, const TextOptions& optio
 
 /// "1.04x"; many times the allowance needs no digits that nobody reads: "1e+04x".
 std::string factor_text(double factor) {
+  if (factor >= 1e9) return "> 1e+09x";
   return factor < 1000 ? fmt::format("{:.2f}x", factor) : fmt::format("{:.3g}x", factor);
 }
 
 std::string certificate_table(const DiagnoseReport& report, const TextOptions& options) {
   const Metric metric = report.requirement ? report.requirement->metric : Metric::MinSqnrDb;
   const bool higher_is_better = metric != Metric::MaxAbsError && metric != Metric::MaxMse;
+  // One limit for all outputs: a result just beyond it gets the digits that say so.
+  std::optional<double> limit;
+  if (report.requirement && report.requirement->limits.size() == 1) limit = report.requirement->limits.front().value;
   const auto& certificate = report.kept->certificate;
   Table table;
   table.flexible_column("without");
@@ -154,10 +160,11 @@ std::string certificate_table(const DiagnoseReport& report, const TextOptions& o
     const CertificateRow& row = certificate[i];
     // A test that was stopped early knows only that the result is at least this bad.
     const char* bound = !row.lower_bound ? "" : higher_is_better ? "<= " : ">= ";
-    table.row({shown(row.layer), bound + metric_text(metric, row.metric),
-               std::isfinite(row.damage) ? (row.lower_bound ? ">= " : "") + factor_text(row.damage) : "not finite"});
+    table.row({shown(row.layer), bound + metric_text(metric, row.metric, limit),
+               std::isfinite(row.damage) ? (row.lower_bound && row.damage < 1e9 ? ">= " : "") + factor_text(row.damage)
+                                         : "not finite"});
   }
-  std::string text = table.empty() ? std::string{} : table.text(options.width);
+  std::string text = table.empty() ? std::string{} : table.text(options.width, options.whole_names);
   if (rows < certificate.size()) {
     text += fmt::format("  ... and {} ({})\n", plural(certificate.size() - rows, "more layer"), all_of_them(report));
   }
@@ -240,7 +247,7 @@ std::string latency_section(const DiagnoseReport& report, const TextOptions& opt
   std::string text = heading(fmt::format("Latency of one sample on ONNX Runtime, {}, median",
                                          plural(static_cast<std::size_t>(std::max(latency.threads, 0)), "thread")),
                              options.color);
-  if (!table.empty()) text += table.text(options.width);
+  if (!table.empty()) text += table.text(options.width, options.whole_names);
   if (!latency.note.empty()) text += wrap(shown(latency.note), options.width, "  ");
   return text;
 }

@@ -137,6 +137,7 @@ struct Fields<DiagnoseReport> {
       Field{"samples", &R::samples},
       Field{"calibrated_on_evaluation_samples", &R::calibrated_on_evaluation_samples},
       Field{"random_data", &R::random_data},
+      Field{"interrupted", &R::interrupted},
       Field{"scheme", &R::scheme},
       Field{"runner", &R::runner},
       Field{"target", &R::target},

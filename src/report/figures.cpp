@@ -108,7 +108,8 @@ std::string requirement_text(const Requirement& requirement) {
   return text;
 }
 
-std::string figures_table(const std::vector<std::pair<std::string, const RunFigures*>>& runs, std::size_t width) {
+std::string figures_table(const std::vector<std::pair<std::string, const RunFigures*>>& runs,
+                          const TextOptions& options) {
   bool nonfinite = false;
   for (const auto& [label, run] : runs) {
     for (const OutputFigure& figure : run->outputs) {
@@ -139,7 +140,7 @@ std::string figures_table(const std::vector<std::pair<std::string, const RunFigu
       first.clear();
     }
   }
-  return table.empty() ? std::string{} : table.text(width);
+  return table.empty() ? std::string{} : table.text(options.width, options.whole_names);
 }
 
 }  // namespace vernier

@@ -28,6 +28,7 @@ std::string requirement_text(const Requirement& requirement);
 
 /// One row per run and output: SQNR, worst sample, largest error, cosine, and top-1 and counts of not finite values
 /// where there are any.
-std::string figures_table(const std::vector<std::pair<std::string, const RunFigures*>>& runs, std::size_t width);
+std::string figures_table(const std::vector<std::pair<std::string, const RunFigures*>>& runs,
+                          const TextOptions& options);
 
 }  // namespace vernier

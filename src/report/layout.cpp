@@ -167,7 +167,7 @@ void Table::row(std::vector<std::string> cells) {
   rows_.push_back(std::move(cells));
 }
 
-std::string Table::text(std::size_t width) const {
+std::string Table::text(std::size_t width, bool whole) const {
   constexpr std::size_t kNarrowest = 8;
   std::vector<std::size_t> used_columns;
   std::vector<std::size_t> cells(columns_.size(), 0);
@@ -188,7 +188,7 @@ std::string Table::text(std::size_t width) const {
   std::size_t total = fit_headings();
   brief = total > width;
   if (brief) total = fit_headings();
-  for (auto c = used_columns.rbegin(); c != used_columns.rend() && total > width; ++c) {
+  for (auto c = used_columns.rbegin(); c != used_columns.rend() && total > width && !whole; ++c) {
     if (!columns_[*c].flexible || widths[*c] <= kNarrowest) continue;
     const std::size_t narrower = std::min(widths[*c] - kNarrowest, total - width);
     widths[*c] -= narrower;

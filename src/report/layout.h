@@ -37,9 +37,9 @@ class Table {
   void row(std::vector<std::string> cells);
   bool empty() const { return rows_.empty(); }
   /// All lines, indented by two spaces; trailing spaces are cut. Columns whose cells are all empty are left out. Where
-  /// lines would be longer than `width`, short headings are used; then the flexible columns give way, from the right,
-  /// each down to 8.
-  std::string text(std::size_t width) const;
+  /// lines would be longer than `width`, short headings are used; then, unless `whole` cells are asked for, the
+  /// flexible columns give way, from the right, each down to 8.
+  std::string text(std::size_t width, bool whole = false) const;
 
  private:
   struct Column {

@@ -114,10 +114,6 @@ std::string cosine_text(double cosine) {
   return fmt::format("{:.6f}", std::trunc(cosine * 1e6) / 1e6);
 }
 
-std::string plural(std::size_t count, const std::string& noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 std::string formats_text(const std::vector<Format>& formats) {
   std::string text;
   for (std::size_t i = 0; i < formats.size(); ++i) {

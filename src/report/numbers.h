@@ -36,9 +36,6 @@ std::string bytes_text(std::int64_t bytes);
 /// Cosine cut after six digits, so that 1 is only written for 1.
 std::string cosine_text(double cosine);
 
-/// "1 layer", "3 layers".
-std::string plural(std::size_t count, const std::string& noun);
-
 /// "int8", "int8 and float16".
 std::string formats_text(const std::vector<Format>& formats);
 

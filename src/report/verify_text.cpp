@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/text.h"
 #include "report/figures.h"
 #include "report/layout.h"
 #include "report/numbers.h"
@@ -97,7 +98,7 @@ std::string worst_section(const VerifyReport& report, const TextOptions& options
   }
   std::string text =
       heading(own ? "Layers, largest own error first" : "Layers, largest error at their outputs first", options.color) +
-      table.text(options.width);
+      table.text(options.width, options.whole_names);
   if (rows < ranked.size()) {
     text += fmt::format("  ... and {} (all of them with --json)\n", plural(ranked.size() - rows, "more layer"));
   }
@@ -127,7 +128,7 @@ std::string compared_section(const VerifyReport& report, const TextOptions& opti
 std::string report_to_text(const VerifyReport& report, const TextOptions& options) {
   std::string text = answer_section(report, options);
   text += header_section(report, options);
-  const std::string figures = figures_table({{"the tested model", &report.figures}}, options.width);
+  const std::string figures = figures_table({{"the tested model", &report.figures}}, options);
   if (!figures.empty()) text += heading("Figures against the reference", options.color) + figures;
   text += worst_section(report, options);
   text += compared_section(report, options);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "core/text.h"
 #include "model/graph_edit.h"
 #include "model/passes/pass.h"
 
@@ -65,8 +66,10 @@ Outcome constants_to_initializers(Model& model, const Context&) {
   });
 
   Outcome outcome;
-  if (constants > 0) outcome.notes.push_back(fmt::format("{} Constant nodes became initializers", constants));
-  if (identities > 0) outcome.notes.push_back(fmt::format("{} Identity nodes of initializers removed", identities));
+  if (constants > 0)
+    outcome.notes.push_back(plural(static_cast<std::size_t>(constants), "Constant node") + " made initializers");
+  if (identities > 0)
+    outcome.notes.push_back(plural(static_cast<std::size_t>(identities), "Identity node") + " of initializers removed");
   return outcome;
 }
 

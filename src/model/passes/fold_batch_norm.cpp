@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/text.h"
 #include "model/graph_edit.h"
 #include "model/passes/pass.h"
 
@@ -177,7 +178,7 @@ Outcome fold_batch_norm(Model& model, const Context&) {
   });
   if (count == 0) return {};
   remove_leftovers(model);
-  return {{fmt::format("{} BatchNormalization nodes folded into the layer before", count)}, true};
+  return {{plural(static_cast<std::size_t>(count), "BatchNormalization node") + " folded into the layer before"}, true};
 }
 
 }  // namespace vernier::passes

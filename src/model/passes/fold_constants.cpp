@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/text.h"
 #include "model/graph_edit.h"
 #include "model/passes/pass.h"
 #include "vernier/error.h"
@@ -172,7 +173,8 @@ Outcome fold_constants(Model& model, const Context& context) {
     try {
       if (!part.values.empty()) values = context.evaluate(part.model, {});
     } catch (const Error& failure) {
-      outcome.notes.push_back(fmt::format("{} constant nodes were not folded: {}", part.nodes.size(), failure.what()));
+      outcome.notes.push_back(
+          fmt::format("{} not folded: {}", plural(part.nodes.size(), "constant node"), failure.what()));
       break;
     }
     if (values.size() != part.values.size()) {
@@ -188,8 +190,10 @@ Outcome fold_constants(Model& model, const Context& context) {
     folded += static_cast<int>(part.nodes.size());
   }
   remove_leftovers(model);
-  if (shapes > 0) outcome.notes.push_back(fmt::format("{} Shape nodes of tensors of fixed shape folded", shapes));
-  if (folded > 0) outcome.notes.push_back(fmt::format("{} constant nodes folded", folded));
+  if (shapes > 0)
+    outcome.notes.push_back(plural(static_cast<std::size_t>(shapes), "Shape node") +
+                            " of tensors of fixed shape folded");
+  if (folded > 0) outcome.notes.push_back(plural(static_cast<std::size_t>(folded), "constant node") + " folded");
   return outcome;
 }
 

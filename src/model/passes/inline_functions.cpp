@@ -24,7 +24,7 @@ Outcome inline_functions(Model& model, const Context&) {
   } catch (const Error& error) {
     throw Error(ErrorKind::Input, error.what());  // what a function's body holds was not looked at before
   }
-  return {{fmt::format("{} functions inlined", count)}};
+  return {{plural(static_cast<std::size_t>(count), "function") + " inlined"}};
 }
 
 }  // namespace vernier::passes

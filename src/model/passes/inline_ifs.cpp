@@ -144,7 +144,8 @@ Outcome inline_ifs(Model& model, const Context& context) {
       outcome.notes.insert(outcome.notes.end(), folded.notes.begin(), folded.notes.end());
     }
   }
-  if (constant > 0) outcome.notes.push_back(fmt::format("{} If nodes of constant condition inlined", constant));
+  if (constant > 0)
+    outcome.notes.push_back(plural(static_cast<std::size_t>(constant), "If node") + " of constant condition inlined");
   if (!outcome.notes.empty()) remove_leftovers(model);
   return outcome;
 }

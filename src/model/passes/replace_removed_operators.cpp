@@ -146,7 +146,8 @@ Outcome replace_removed_operators(Model& model, const Context&) {
   });
   Outcome outcome;
   for (const auto& [op_type, count] : counts) {
-    outcome.notes.push_back(fmt::format("{} nodes of the removed operator {} replaced", count, op_type));
+    outcome.notes.push_back(fmt::format("{} of the removed operator {} replaced",
+                                        plural(static_cast<std::size_t>(count), "node"), op_type));
     outcome.changed_arithmetic = true;
   }
   return outcome;

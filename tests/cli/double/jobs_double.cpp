@@ -127,12 +127,7 @@ VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
 ConvertResult convert(const ConvertOptions& options, const JobSinks& sinks) {
   act(options.model, sinks);
   ConvertResult result;
-  result.scheme = "a scheme";
-  result.typed.casts = 2;
-  result.typed.quantize_pairs = 3;
-  result.typed.weight_bytes = 250;
-  result.typed.original_weight_bytes = 1000;
-  result.layers_by_format = {{"float32", 1}, {"int8", 4}};
+  result.typed.file = options.output.string();
   result.notes = {fmt::format("plan={} external_data={}", options.plan.string(), options.external_data)};
   append(result.notes, describe(options.precision));
   append(result.notes, describe(options.measure));
@@ -157,6 +152,9 @@ std::string report_to_text(const DiagnoseReport& report, const TextOptions& opti
 std::string report_to_text(const VerifyReport& report, const TextOptions& options) {
   return fmt::format("width={} top={} color={}\n{}\n", options.width, options.top, options.color,
                      fmt::join(report.notes, "\n"));
+}
+std::string result_to_text(const ConvertResult& result, const TextOptions&) {
+  return fmt::format("file={}\n{}\n", result.typed.file, fmt::join(result.notes, "\n"));
 }
 
 }  // namespace vernier

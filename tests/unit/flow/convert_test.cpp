@@ -123,6 +123,16 @@ TEST(Convert, RefusesAPlanOfAnotherModel) {
   EXPECT_FALSE(std::filesystem::exists(other / "converted.onnx"));
 }
 
+TEST(Convert, RefusesToWriteOverTheModelItReads) {
+  const NetFiles files;
+  const std::string before = bytes_of(files.model_file());
+  ConvertOptions options = files.convert_options({Format::Int8});
+  options.output = files / "link.onnx";
+  std::filesystem::create_hard_link(files.model_file(), options.output);
+  EXPECT_EQ(error_of([&] { convert(options); }).kind(), ErrorKind::Usage);
+  EXPECT_EQ(bytes_of(files.model_file()), before);
+}
+
 TEST(Convert, RefusesNoPrecisionAtAll) {
   const NetFiles files;
   EXPECT_EQ(error_of([&] { convert(files.convert_options({})); }).kind(), ErrorKind::Usage);

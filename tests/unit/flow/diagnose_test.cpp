@@ -95,6 +95,61 @@ TEST(Diagnose, RefusesAFolderThatCannotBeMadeBeforeItMeasures) {
   EXPECT_FALSE(measured);
 }
 
+TEST(Diagnose, RefusesToWriteOverTheModelItReads) {
+  const NetFiles files;
+  const std::filesystem::path model = files / "out" / "model.onnx";
+  std::filesystem::create_directory(files / "out");
+  std::filesystem::copy_file(files.model_file(), model);
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  options.model = model;
+  EXPECT_EQ(error_of([&] { diagnose(options); }).kind(), ErrorKind::Usage);
+  EXPECT_EQ(bytes_of(model), bytes_of(files.model_file()));
+}
+
+TEST(Diagnose, SaysThatFixedLayersAreWhyNothingHelps) {
+  const NetFiles files;
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  options.precision.layer_precisions = {{"conv1", Format::Int8}};
+  options.measure.requirement = at_least_db(200);
+  const DiagnoseReport report = diagnose(options);
+  ASSERT_EQ(report.kept.value().end, "impossible");
+  EXPECT_LT(report.all_high.value().outputs.front().sqnr_db, 200) << "measured, with conv1 in int8";
+  const std::string text = report_to_text(report, {});
+  EXPECT_NE(text.find("1 layer is fixed in a low format by --layer-precisions"), std::string::npos) << text;
+  EXPECT_EQ(report.kept->total_macs, 64 * (8 * 27 + 2 * 8 * 72) + 40) << "of the whole network";
+}
+
+TEST(Diagnose, RanksByNoiseWhereTheMetricCountsClasses) {
+  const NetFiles files;
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  options.measure.requirement = Requirement{Metric::MinTop1Agreement, {{0.1, ""}}};
+  const DiagnoseReport report = diagnose(options);
+  for (std::size_t i = 1; i < report.layers.size(); ++i) {
+    EXPECT_LE(report.layers[i - 1].effect_db.value(), report.layers[i].effect_db.value()) << i;
+    EXPECT_TRUE(report.layers[i].share.has_value()) << i;
+  }
+}
+
+TEST(Diagnose, WarnsOfABatchThatCountsAsOneSample) {
+  const NetFiles files(
+      network("g (float[n,4] x) => (float[n,3] y) { [m] y = MatMul (x, w) }", {{"w", bell({4, 3}, 1)}}), {4},
+      6);  // an array of shape 6x4
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  const DiagnoseReport report = diagnose(options);
+  EXPECT_EQ(report.samples, 1U);
+  ASSERT_EQ(report.warnings.size(), 1U);
+  EXPECT_EQ(report.warnings.front(), "the data are one sample, a batch of 6: --split-batch makes them 6 samples");
+  options.measure.data.split_batch = true;
+  EXPECT_TRUE(diagnose(options).warnings.empty());
+}
+
+TEST(Diagnose, WarnsOfAFormatThatNoLayerRunsIn) {
+  const NetFiles files;
+  const DiagnoseReport report = diagnose(files.diagnose_options({Format::Float16, Format::BFloat16}));
+  ASSERT_EQ(report.warnings.size(), 1U);
+  EXPECT_EQ(report.warnings.front(), "no layer runs in bfloat16: the others are taken first");
+}
+
 TEST(Diagnose, TakesABranchForGrantedOnlyWhenAllSamplesTakeIt) {
   const NetFiles files(whole_proto(if_net()), {4, 20});
   // The first two samples take the first branch; the third, or the one that calibrates, takes the other.
@@ -337,7 +392,7 @@ TEST(Diagnose, WarnsOfAReferenceThatRoundsByItself) {
   options.model = files / "converted.onnx";
   const DiagnoseReport report = diagnose(options);
   const auto warned = std::ranges::find_if(report.warnings, [](const std::string& text) {
-    return text.find("the float model already rounds: it holds ") == 0;
+    return text.find("the float model already rounds: it quantizes (") == 0;
   });
   EXPECT_NE(warned, report.warnings.end());
 }

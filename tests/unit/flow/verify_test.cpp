@@ -88,6 +88,25 @@ TEST(Verify, OfOurOwnFilesAgreesWithTheSimulationThatMadeThem) {
   }
 }
 
+TEST(Verify, ComparesAReluThatAQuantizerDroppedBehindTheQuantizationThatDoesItsWork) {
+  const NamedTensors weights{{"w", bell({6, 8}, 5)}, {"v", bell({8, 3}, 6)}};
+  const NetFiles files(network(R"(g (float[1,6] x) => (float[1,3] y) {
+                         [dense] d = MatMul (x, w) [act] r = Relu (d) [head] y = MatMul (r, v) })",
+                               weights),
+                       {1, 6});
+  write_model(model_of(R"(g (float[1,6] x) => (float[1,3] y) {
+                [dense] r = MatMul (x, w)
+                s = Constant <value = float {0.05}> ()
+                z = Constant <value = uint8 {0}> ()
+                q = QuantizeLinear (r, s, z)
+                rq = DequantizeLinear (q, s, z)
+                [head] y = MatMul (rq, v) })",
+                       weights),
+              files / "dropped.onnx");
+  const VerifyReport report = verify(files.verify_options(files / "dropped.onnx"));
+  EXPECT_GT(row_named(report.layers, "act").propagated_sqnr_db.value(), 20) << "what its readers get";
+}
+
 TEST(Verify, JudgesTheRequirement) {
   const NetFiles files;
   diagnose(files.diagnose_options({Format::Int8}));

@@ -99,7 +99,7 @@ TEST(FoldConstants, FailingEvaluatorIsNotedAndTheNodesStay) {
   const Prepared done = prepared(kConstantPart, kFloat, failing);
   EXPECT_EQ(node_names(done.model), (Names{"a", "b", "c", "d"}));
   ASSERT_EQ(done.notes.size(), 1U);
-  EXPECT_EQ(done.notes[0].text, "3 constant nodes were not folded: no kernel");
+  EXPECT_EQ(done.notes[0].text, "3 constant nodes not folded: no kernel");
 }
 
 TEST(FoldConstants, LeavesRandomAndQuantizedAndGrowingNodesAlone) {

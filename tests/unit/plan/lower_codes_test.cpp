@@ -95,8 +95,8 @@ TEST(LowerToCodes, AKeptLayerBetweenCodesIsShieldedFromTheEnginesOwnQuantization
   EXPECT_EQ(inputs_of(typed.model, "two")[0], outputs_of(typed.model, "two_stays_float")[0]);
   ASSERT_EQ(typed.notes.size(), 1U);
   EXPECT_EQ(typed.notes[0],
-            "1 float32 layers between quantized tensors have a Sum of one input in front: ONNX Runtime would quantize "
-            "their weights otherwise");
+            "1 float32 layer between quantized tensors, with a Sum of one input in front: ONNX Runtime would quantize "
+            "the weights otherwise");
   EXPECT_TRUE(lower_typed(net(), net_plan({"one", "two", "three"}), true).notes.empty());
 }
 

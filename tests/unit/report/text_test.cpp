@@ -47,6 +47,33 @@ TEST(DiagnoseText, AdvisesByWhatWasMeasuredNotByWhatWasPredicted) {
             std::string::npos);
 }
 
+TEST(DiagnoseText, AdvisesTheFirstPointThatReachesTheFigure) {
+  DiagnoseReport report = without_requirement();
+  report.layers.resize(report.layers.size(), report.layers.front());
+  while (report.layers.size() < 60) report.layers.push_back(report.layers.front());
+  report.all_low.outputs[0].sqnr_db = 20.5;
+  report.curve = {{0, 20.5, 20.5}, {2, 23.9, 22.2}, {6, 27.4, 22.9}};
+  EXPECT_NE(unwrapped(report_to_text(report, {})).find("For 22 dB about 2 layers would be kept, as was measured"),
+            std::string::npos);
+}
+
+TEST(DiagnoseText, SaysWhenNothingIsLeftInTheLowFormat) {
+  DiagnoseReport report = requirement_met();
+  for (const LayerRow& row : report.layers) report.kept->layers.push_back(row.name);
+  report.kept->layers.erase(report.kept->layers.begin(), report.kept->layers.end() - 12);
+  ASSERT_EQ(report.layers.size(), 12U);
+  EXPECT_NE(unwrapped(report_to_text(report, {})).find("Nothing is left in int8."), std::string::npos);
+}
+
+TEST(DiagnoseText, KeepsNamesWholeWhereNoTerminalLimitsTheLine) {
+  DiagnoseReport report = requirement_met();
+  report.layers[0].name = std::string(60, 'a') + std::string(60, 'b');
+  TextOptions options;
+  EXPECT_EQ(report_to_text(report, options).find(report.layers[0].name), std::string::npos);
+  options.whole_names = true;
+  EXPECT_NE(report_to_text(report, options).find(report.layers[0].name), std::string::npos);
+}
+
 TEST(DiagnoseText, SaysWhatToDoWhenNothingHelps) {
   expect_golden("diagnose_impossible.txt", report_to_text(impossible(), {}));
 }
@@ -138,7 +165,7 @@ TEST(DiagnoseText, ClaimsNoFigureThatWasNotMeasured) {
 TEST(DiagnoseText, WritesHugeFactorsOfTheAllowanceShort) {
   DiagnoseReport report = requirement_met();
   report.kept->certificate[0].damage = 1.5371e45;
-  EXPECT_NE(report_to_text(report, {}).find(" 1.54e+45x\n"), std::string::npos);
+  EXPECT_NE(report_to_text(report, {}).find(" > 1e+09x\n"), std::string::npos);
 }
 
 TEST(DiagnoseText, SaysThatAnUnstableSetIsNotProven) {

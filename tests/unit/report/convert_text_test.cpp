@@ -1,0 +1,31 @@
+#include <gtest/gtest.h>
+
+#include "vernier/jobs.h"
+
+namespace vernier {
+namespace {
+
+TEST(ConvertText, SaysWhatWasWritten) {
+  ConvertResult result;
+  result.scheme = "int8: symmetric per tensor";
+  result.typed.file = "out/typed.onnx";
+  result.typed.casts = 1;
+  result.typed.quantize_pairs = 3;
+  result.typed.weight_bytes = 80'530;
+  result.typed.original_weight_bytes = 310'840;
+  result.typed.notes = {"a note of the lowering"};
+  result.notes = {"2 constant nodes folded"};
+  result.layers_by_format = {{"float32", 1}, {"int8", 4}};
+  result.warnings = {"told elsewhere"};
+  EXPECT_EQ(result_to_text(result, {}),
+            "Written       out/typed.onnx, strongly typed\n"
+            "Scheme        int8: symmetric per tensor\n"
+            "Layers        1 float32, 4 int8\n"
+            "Added         1 cast, 3 quantize/dequantize pairs\n"
+            "Weights       80.5 kB, were 311 kB\n"
+            "note: a note of the lowering\n"
+            "note: 2 constant nodes folded\n");
+}
+
+}  // namespace
+}  // namespace vernier
