@@ -73,8 +73,10 @@ inside() {
   # shellcheck disable=SC2016
   unshare --mount --propagation private bash -euc '
     mount -t proc proc "$1/proc"
-    mkdir -p "$1/dev/shm"
+    mkdir -p "$1/dev/shm" "$1/dev/pts"
     mount -t tmpfs tmpfs "$1/dev/shm"
+    mount -t devpts -o newinstance,ptmxmode=0666 devpts "$1/dev/pts"
+    ln -sf pts/ptmx "$1/dev/ptmx"
     machine=$1 command=$2
     shift 2
     exec env -i "$@" HOME=/root LANG=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
