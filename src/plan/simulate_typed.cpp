@@ -316,14 +316,25 @@ class TypedSimulation {
     }
   }
 
+  /// Quantized operators proper, QLinearConv or ConvInteger: codes in, codes or sums of codes out.
+  static bool computes_on_codes(const onnx::NodeProto& node) {
+    return node.op_type().starts_with("QLinear") || node.op_type().ends_with("Integer");
+  }
+
   /// What a node computes in: the grid of its quantized data input, else the type of its first float output.
   void note_layer(const onnx::NodeProto& node) {
     if (node_has_body(node) || node.op_type() == "Constant" || node.output_size() == 0) return;
+    if (computes_on_codes(node)) {
+      const bool is_signed = node.input_size() > 0 && type_of(node.input(0)) == Dtype::Int8;
+      result_.layers.push_back({node.name(), is_signed ? Format::Int8 : Format::UInt8});
+      return;
+    }
     const Dtype type = type_of(node.output(0));
     const auto low = low_float(type);
     if (type != Dtype::Float32 && !low) return;
     Format format = low.value_or(Format::Float32);
-    if (node.input_size() > 0 && !moves_values(node)) {
+    const bool shield = node.op_type() == "Sum" && node.input_size() == 1;
+    if (node.input_size() > 0 && !moves_values(node) && !shield) {
       if (const auto grid = grids_.find(node.input(0)); grid != grids_.end()) format = grid->second;
     }
     result_.layers.push_back({node.name(), format});

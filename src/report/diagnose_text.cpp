@@ -243,7 +243,7 @@ std::string latency_section(const DiagnoseReport& report, const TextOptions& opt
   };
   add("float32", latency.float_ms);
   add("all " + low_text(report), latency.low_ms);
-  add("repaired", latency.repaired_ms);
+  add(report.files.contains("model") ? "the written model" : "the repaired model", latency.repaired_ms);
   std::string text = heading(fmt::format("Latency of one sample on ONNX Runtime, {}, median",
                                          plural(static_cast<std::size_t>(std::max(latency.threads, 0)), "thread")),
                              options.color);

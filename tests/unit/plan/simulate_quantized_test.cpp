@@ -46,6 +46,28 @@ TEST(SimulateQuantized, APairWithEqualParametersIsOneRound) {
   EXPECT_EQ(file.layers[0], (PlannedLayer{"e", Format::Int8}));
 }
 
+TEST(SimulateQuantized, QuantizedOperatorsComputeOnTheCodesThatTheyRead) {
+  const SimulatedFile file = simulate_typed(int8_zero(draft(R"(
+    g (float[2,2] x) => (float[2,2] y) <float s = {0.5}> {
+      [q] codes = QuantizeLinear(x, s, z)
+      [mm] product = QLinearMatMul(codes, s, z, codes, s, z, s, z)
+      [d] y = DequantizeLinear(product, s, z)
+    })")));
+  ASSERT_EQ(file.layers.size(), 1U);
+  EXPECT_EQ(file.layers[0], (PlannedLayer{"mm", Format::Int8}));
+}
+
+TEST(SimulateQuantized, ASumOfOneInputIsNoLayerInTheFormatOfItsInput) {
+  const SimulatedFile file = simulate_typed(int8_zero(draft(R"(
+    g (float[2] x) => (float[2] y) <float s = {0.5}> {
+      [q] codes = QuantizeLinear(x, s, z)
+      [d] back = DequantizeLinear(codes, s, z)
+      [shield] kept = Sum(back)
+      [e] y = Exp(kept)
+    })")));
+  EXPECT_EQ(file.layers[0], (PlannedLayer{"shield", Format::Float32}));
+}
+
 TEST(SimulateQuantized, EachReaderOfOneQuantizeGetsItsRound) {
   const SimulatedFile file = simulate_typed(int8_zero(draft(R"(
     g (float[2] x) => (float[2] y) <float s = {0.5}> {
