@@ -29,9 +29,9 @@ VERNIER = BUILD / "apps" / "vernier" / "vernier"
 BENCH = BUILD / "bench" / "main_job_bench"
 RECORD = ROOT / "bench" / "results" / "main_job.json"
 FORMATS = {"int8": "--int8", "float16": "--fp16"}
-USUAL = {"one": 1, "few": 2, "many": 20, "rounds": 7, "samples": 4}
+USUAL = {"one": 1, "few": 8, "many": 40, "rounds": 7, "samples": 4}
 SPECIAL = {
-    "style-candy": {"many": 6, "rounds": 3, "samples": 2},  # seconds an inference
+    "style-candy": {"few": 4, "many": 8, "rounds": 3, "samples": 2},  # seconds an inference
     "ppocr-en-rec": {"one": 12, "few": 12, "many": 60},  # 12 text lines of different widths: all of them before they repeat
 }
 
@@ -82,7 +82,9 @@ def memory(network, folder, low, settings):
     peaks = {"plain": bench("peak", "plain", *common, "--samples", settings["one"])}
     for phase in ("own-error", "lock-step"):
         for count in (settings["few"], settings["many"]):
-            peaks[f"{phase} {count}"] = bench("peak", phase, *common, "--samples", count)
+            # Which threads' peaks coincide is chance: the middle of three processes.
+            three = [bench("peak", phase, *common, "--samples", count) for _ in range(3)]
+            peaks[f"{phase} {count}"] = sorted(three, key=lambda run: run.get("peak_bytes", 0))[1]
     return peaks
 
 
