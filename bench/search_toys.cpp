@@ -1,6 +1,7 @@
 // Oracle calls and set sizes of the minimal search on toy networks, as a table: the numbers behind its claims.
 // Counts, not times, so they are the same on every machine.
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <vector>

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <limits>
 #include <set>
 
 #include "core/text.h"

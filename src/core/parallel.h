@@ -1,6 +1,7 @@
 // Work on many samples side by side, results taken in order, so that sums do not depend on which thread was faster.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstddef>
 #include <exception>

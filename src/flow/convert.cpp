@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "compare/reference.h"
 #include "core/file.h"
 #include "core/text.h"

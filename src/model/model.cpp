@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <iostream>
 #include <sstream>
+#include <type_traits>
 
 #include "core/text.h"
 #include "vernier/error.h"

@@ -2,6 +2,7 @@
 //   absent optional -> absent key · +inf, -inf, NaN -> "inf", "-inf", "nan" · formats and metrics by name
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <limits>

@@ -1,6 +1,7 @@
 // A good network and twins of it with one fault each, that compute the same in float32 up to its last bits.
 #pragma once
 
+#include <algorithm>
 #include <string>
 
 #include "tiny_networks.h"

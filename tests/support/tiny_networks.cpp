@@ -3,6 +3,7 @@
 #include <onnx/defs/parser.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>

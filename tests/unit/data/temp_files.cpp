@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <zip.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <numeric>

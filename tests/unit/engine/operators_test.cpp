@@ -1,6 +1,9 @@
 // Each operator alone in a graph, against the function it stands for.
 #include "engine/ort/operators.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "engine/ort/runtime.h"
 #include "engine/ort/session.h"
 #include "numerics/metrics.h"

@@ -1,6 +1,7 @@
 // Folded layers against the same layer and normalization, computed here channel by channel.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "simulated_graph.h"
 #include "vernier/error.h"
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstring>
+#include <stdexcept>
 
 #include "numerics/round.h"
 #include "plan/typed_weights.h"

@@ -5,6 +5,7 @@
 #include <onnx/defs/parser.h>
 
 #include <algorithm>
+#include <stdexcept>
 #include <string>
 #include <vector>
 

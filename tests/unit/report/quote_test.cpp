@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <regex.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 
