@@ -350,7 +350,8 @@ TEST(Diagnose, CalibratesOnOtherSamplesWhenAsked) {
   const auto absmax = [](const Samples& samples) {
     float largest = 0;
     for (std::size_t i = 0; i < samples.size(); ++i) {
-      for (const float value : samples.at(i).at("x").floats()) largest = std::max(largest, std::abs(value));
+      const Sample sample = samples.at(i);
+      for (const float value : sample.at("x").floats()) largest = std::max(largest, std::abs(value));
     }
     return largest;
   };
