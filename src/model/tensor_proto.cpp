@@ -31,8 +31,12 @@ void narrow_into(const Field& field, std::span<std::byte> bytes) {
 }
 
 std::size_t typed_count(const onnx::TensorProto& proto) {
-  return static_cast<std::size_t>(proto.float_data_size() + proto.int32_data_size() + proto.int64_data_size() +
-                                  proto.double_data_size() + proto.uint64_data_size());
+  std::size_t count = 0;
+  for (const int values : {proto.float_data_size(), proto.int32_data_size(), proto.int64_data_size(),
+                           proto.double_data_size(), proto.uint64_data_size()}) {
+    count += static_cast<std::size_t>(values);  // each fits an int, their sum need not
+  }
+  return count;
 }
 
 void fill_typed(const onnx::TensorProto& proto, Tensor& tensor) {
