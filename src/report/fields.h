@@ -16,6 +16,12 @@ struct Field {
   bool (*present)(const Owner&) = nullptr;
 };
 
+// Compilers before Clang 17 do not find these by themselves.
+template <class Owner, class Value>
+Field(const char*, Value Owner::*) -> Field<Owner, Value>;
+template <class Owner, class Value>
+Field(const char*, Value Owner::*, bool (*)(const Owner&)) -> Field<Owner, Value>;
+
 /// The fields of a type, in file order.
 template <class T>
 struct Fields;
