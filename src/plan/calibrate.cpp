@@ -22,7 +22,7 @@ std::vector<float> absmax_along(const Tensor& tensor, int axis) {
   const Shape& shape = tensor.shape();
   const std::int64_t channels = axis < 0 ? 1 : shape.at(static_cast<std::size_t>(axis));
   std::int64_t inner = 1;
-  for (std::size_t i = static_cast<std::size_t>(axis + 1); axis >= 0 && i < shape.size(); ++i) inner *= shape[i];
+  for (std::size_t i = static_cast<std::size_t>(axis) + 1; axis >= 0 && i < shape.size(); ++i) inner *= shape[i];
   if (axis < 0) inner = tensor.count();
   std::vector<float> absmax(static_cast<std::size_t>(channels), 0.0F);
   const std::span<const float> values = tensor.floats();

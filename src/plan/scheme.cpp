@@ -69,7 +69,7 @@ void check_patterns(const std::vector<Layer>& layers, const PrecisionOptions& pr
   const std::vector<std::string> names = names_of(layers);
   for (const auto& [pattern, format] : precision.layer_precisions) {
     if (pattern == "*") continue;  // all layers, even where there are none: no name to mistype
-    const bool known = std::any_of(layers.begin(), layers.end(), [&](const Layer& layer) {
+    const bool known = std::any_of(layers.begin(), layers.end(), [&, &pattern = pattern](const Layer& layer) {
       return layer.name == pattern || wildcard_match(pattern, layer.name);
     });
     if (known) continue;
