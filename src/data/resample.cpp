@@ -38,6 +38,8 @@ std::vector<Taps> make_taps(int in_size, int out_size, int out_first, int out_co
     Taps taps{first, {}};
     taps.weights.reserve(exact.size());
     for (const double weight : exact) {
+      // As Pillow rounds; lround would differ where adding 0.5 rounds up.
+      // NOLINTNEXTLINE(bugprone-incorrect-roundings)
       taps.weights.push_back(static_cast<std::int32_t>(0.5 + weight / sum * (1 << kFractionBits)));
     }
     all.push_back(std::move(taps));
