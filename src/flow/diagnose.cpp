@@ -232,11 +232,9 @@ class Diagnosis {
       if (layer->graph.empty()) single.push_back(layer->name);
     }
     if (!subject().carries.empty()) return effects_by_trials(single);
-    std::int64_t macs = 0;
-    for (const Layer& layer : subject().layers) macs += macs_of(*experiment_, layer);
     EffectOptions effect_options;
-    effect_options.samples =
-        effect_samples(experiment_->all_low().sample_noise, effect_sample_count(macs, single.size()));
+    effect_options.samples = effect_samples(experiment_->all_low().sample_noise,
+                                            effect_sample_count(total_macs(*experiment_), single.size()));
     const Effects measured = measure_effects(subject(), all_low_plan(), single, experiment_->reference,
                                              experiment_->weights, effect_options);
     for (const LayerEffect& effect : measured.layers) evidence_.alone[effect.layer] = effect.outputs;

@@ -51,6 +51,12 @@ std::int64_t macs_of(const Experiment& experiment, const Layer& layer) {
   return multiply_accumulates(experiment.subject().model, layer, experiment.reference.shapes);
 }
 
+std::int64_t total_macs(const Experiment& experiment) {
+  std::int64_t total = 0;
+  for (const Layer& layer : experiment.subject().layers) total += macs_of(experiment, layer);
+  return total;
+}
+
 std::vector<LayerRow> ranked_rows(const Experiment& experiment, const Evidence& evidence) {
   const Plan& plan = experiment.all_low_plan();
   std::unordered_map<std::string, Format> formats;

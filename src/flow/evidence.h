@@ -30,5 +30,7 @@ std::vector<LayerRow> ranked_rows(const Experiment& experiment, const Evidence& 
 
 /// Multiply-accumulates of one sample; 0 before a run was complete.
 std::int64_t macs_of(const Experiment& experiment, const Layer& layer);
+/// Of all layers of the network, low or not.
+std::int64_t total_macs(const Experiment& experiment);
 
 }  // namespace vernier

@@ -103,7 +103,7 @@ KeptSetReport report_of(const Experiment& experiment, const Judge& judge, const 
   if (result.final_trial.verdict == Verdict::Good) kept.metric = result.final_trial.metric;
   kept.evaluations = result.trials;
   kept.notes = result.notes;
-  for (const Layer& layer : experiment.subject().layers) kept.total_macs += macs_of(experiment, layer);
+  kept.total_macs = total_macs(experiment);
   for (const std::size_t item : result.kept) kept.kept_macs += macs_of(experiment, *experiment.candidates()[item]);
   return kept;
 }

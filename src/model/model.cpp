@@ -129,9 +129,9 @@ onnx::ModelProto whole_proto(const Model& model) {
   }
   onnx::ModelProto whole = model.proto;
   for_each_graph(*whole.mutable_graph(), [&](onnx::GraphProto& graph) {
-    for (onnx::TensorProto& stub : *graph.mutable_initializer()) {
-      const auto weight = model.weights.find(stub.name());
-      if (weight != model.weights.end()) stub = proto_of(weight->second, stub.name());
+    for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
+      const auto weight = model.weights.find(tensor.name());
+      if (weight != model.weights.end()) tensor = proto_of(weight->second, tensor.name());
     }
   });
   return whole;

@@ -12,16 +12,7 @@ namespace {
 
 using testing::parse_model;
 
-const char* const kNet = R"(
-  g (float[1,2] x) => (float[1,3] y) <float[2,2] w1 = {1, -2, 3, 4}, float[2,3] w2 = {1, 2, 3, 4, 5, -6},
-    int64[2] shape = {1, 2}> {
-    [fc1] a = MatMul(x, w1)
-    [act] b = Relu(a)
-    [move] c = Reshape(b, shape)
-    [fc2] y = MatMul(c, w2)
-  })";
-
-Model net() { return parse_model(kNet); }
+Model net() { return parse_model(testing::kTwoProducts); }
 
 Plan planned(const Model& model, const std::vector<Layer>& layers, Format format,
              const std::string& target = "tensorrt") {

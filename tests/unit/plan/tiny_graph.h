@@ -46,6 +46,16 @@ inline const onnx::NodeProto* find_node(const onnx::GraphProto& graph, const std
   return nullptr;
 }
 
+/// Two products with an activation and a move between them.
+inline constexpr const char* kTwoProducts = R"(
+  g (float[1,2] x) => (float[1,3] y) <float[2,2] w1 = {1, -2, 3, 4}, float[2,3] w2 = {1, 2, 3, 4, 5, -6},
+    int64[2] shape = {1, 2}> {
+    [fc1] a = MatMul(x, w1)
+    [act] b = Relu(a)
+    [move] c = Reshape(b, shape)
+    [fc2] y = MatMul(c, w2)
+  })";
+
 inline const onnx::NodeProto& node_named(const Model& model, std::string_view name) {
   const onnx::NodeProto* found = nullptr;
   for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
