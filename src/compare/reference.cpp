@@ -28,32 +28,14 @@ void add_to_hash(const std::string& name, const Tensor& value, Sha256& hash) {
   hash.update(value.bytes());
 }
 
-/// Graph inputs pass no operator of ours: they are read where they come from. `states` are the ranges of carried ones,
-/// which only the first sample reads from the data.
-void read_inputs(const Subject& subject, const std::map<std::string, RangeStats>& states, Reference& reference) {
-  const std::vector<InputInfo> inputs = model_inputs(subject.model);
-  std::set<std::string> carried;
-  for (const Carry& carry : subject.carries) carried.insert(carry.input);
-  for (const InputInfo& input : inputs) {
-    const auto state = states.find(input.name);
-    if (input.dtype == Dtype::Float32) {
-      reference.ranges[input.name] = state == states.end() ? RangeStats{} : state->second;
-    }
+/// Graph inputs pass no operator of ours: they are folded into the reference as they are fed.
+void fold_inputs(const SampleResult& result, const std::set<std::string>& carried, Reference& reference, Sha256& hash) {
+  for (const auto& [name, value] : result.fed) {
+    const bool is_state = carried.contains(name) && result.index > 0;  // computed, not read
+    if (!is_state) add_to_hash(name, value, hash);
+    if (value.dtype() == Dtype::Float32) accumulate_range(value.floats(), reference.ranges[name]);
+    reference.shapes[name] = value.shape();
   }
-  Sha256 hash;
-  for (const std::size_t index : all_samples(subject)) {
-    const Sample sample = subject.samples->at(index);
-    for (const auto& [name, value] : sample) add_to_hash(name, value, hash);
-    for (const InputInfo& input : inputs) {
-      const auto value = sample.find(input.name);
-      if (value == sample.end() || (carried.contains(input.name) && index > 0)) continue;
-      if (value->second.dtype() == Dtype::Float32) {
-        accumulate_range(value->second.floats(), reference.ranges[input.name]);
-      }
-      reference.shapes[input.name] = value->second.shape();
-    }
-  }
-  reference.data_sha256 = hash.hex();
 }
 
 }  // namespace
@@ -70,22 +52,20 @@ Reference run_reference(const Subject& subject, const std::set<std::string>& obs
   for (const InputInfo& output : model_outputs(subject.model)) dtypes[output.name] = output.dtype;
   std::vector<std::pair<std::string, Dtype>> outputs;
   for (const std::string& name : subject.judged) outputs.emplace_back(name, dtypes[name]);
-  for (const Carry& carry : subject.carries) outputs.emplace_back(carry.output, dtypes[carry.output]);
+  std::set<std::string> carried;
+  for (const Carry& carry : subject.carries) {
+    outputs.emplace_back(carry.output, dtypes[carry.output]);
+    carried.insert(carry.input);
+  }
   set_outputs(model, outputs);
 
   Reference reference;
   const Recorder empty(0, names.size(), 0);
   Recorder total = empty;
   const Session session = subject.session(model);
-  std::map<std::string, RangeStats> states;  // of carried inputs: what each sample hands to the next
-  std::map<std::string, Tensor> handed_on;
+  Sha256 hash;
   run_samples(subject, session, all_samples(subject), empty, "reference", [&](SampleResult result) {
-    for (const auto& [input, state] : handed_on) {
-      if (state.dtype() == Dtype::Float32) accumulate_range(state.floats(), states[input]);
-    }
-    for (std::size_t i = 0; i < subject.carries.size(); ++i) {
-      handed_on[subject.carries[i].input] = result.outputs[subject.judged.size() + i];
-    }
+    fold_inputs(result, carried, reference, hash);
     result.outputs.resize(subject.judged.size());
     for (std::size_t i = 0; i < result.outputs.size(); ++i) {
       reference.totals[subject.judged[i]].add_sample(result.index, result.outputs[i], result.outputs[i]);
@@ -95,10 +75,11 @@ Reference run_reference(const Subject& subject, const std::set<std::string>& obs
     return true;
   });
   for (std::size_t i = 0; i < names.size(); ++i) {
+    if (reference.shapes.contains(names[i])) continue;  // a graph input, which no Observe sees
     reference.ranges[names[i]] = total.ranges[i];
     reference.shapes[names[i]] = total.shapes[i];
   }
-  read_inputs(subject, states, reference);
+  reference.data_sha256 = hash.hex();
   return reference;
 }
 

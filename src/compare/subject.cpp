@@ -52,9 +52,9 @@ void run_samples(const Subject& subject, const Session& session, const std::vect
     SampleResult result;
     result.index = order[position];
     result.recorder = recorder;
-    const Sample feed = feed_for(session, subject.samples->at(result.index), state);
+    result.fed = feed_for(session, subject.samples->at(result.index), state);
     try {
-      result.outputs = session.run(feed, &result.recorder);
+      result.outputs = session.run(result.fed, &result.recorder);
     } catch (const Error& error) {
       throw Error(error.kind(), fmt::format("{}, sample {}: {}", phase, result.index, error.what()), error.hint());
     }

@@ -42,6 +42,7 @@ inline constexpr const char* kLow = "low/";
 
 struct SampleResult {
   std::size_t index = 0;  // of the sample in the source
+  Sample fed;             // what the session got: carried inputs hold the state of the sample before
   std::vector<Tensor> outputs;
   Recorder recorder;
 };
