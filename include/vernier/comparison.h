@@ -104,6 +104,16 @@ struct IterationComparison {
 VERNIER_API IterationComparison compare_iterations(std::size_t index, const Iteration& got, const Iteration& ref,
                                                    const CompareOptions& options, bool detail);
 
+/// --postprocess [out:]top-K[,axis=A]: an output becomes the int64 indices of its K largest values along an axis,
+/// largest first, the first of equal ones in front.
+struct TopK {
+  std::string output;  // empty: all outputs that no other entry names
+  std::int64_t k = 1;
+  std::int64_t axis = -1;
+};
+VERNIER_API TopK parse_top_k(const std::string& text);
+VERNIER_API void apply_top_k(const std::vector<TopK>& choices, Iteration& iteration);
+
 /// Verdicts of one pair of runs, over all iterations.
 struct PairSummary {
   std::string run, reference;
