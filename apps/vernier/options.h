@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,24 +26,34 @@ CLI::Option* add_values(CLI::App& app, const std::string& names, std::vector<std
 /// A positional argument that must be there.
 CLI::Option* add_argument(CLI::App& app, const std::string& name, std::string& value, const std::string& help);
 
+/// Precision options as typed.
+struct PrecisionText {
+  std::vector<Format> flags;  // --int8 ...
+  std::vector<std::string> low;
+  std::string high = "float32";
+  std::string target = "tensorrt";
+  std::vector<std::string> layer_precisions;
+  std::string constraints = "prefer";
+
+  /// True when a low format was asked for.
+  bool any_low() const { return !flags.empty() || !low.empty(); }
+  PrecisionOptions values() const;
+};
+
+/// Adds the options; each occurrence goes, as it is parsed, into what `into` returns at that moment.
+void add_precision_options(CLI::App& app, const std::function<PrecisionText&()>& into);
+
+/// For commands with one precision.
 class PrecisionGroup {
  public:
-  void add(CLI::App& app);
-  PrecisionOptions values() const;
-  /// True when a low format was asked for.
-  bool any_low() const;
+  void add(CLI::App& app) {
+    add_precision_options(app, [this]() -> PrecisionText& { return text_; });
+  }
+  PrecisionOptions values() const { return text_.values(); }
+  bool any_low() const { return text_.any_low(); }
 
  private:
-  struct LowFlag {
-    Format format;
-    bool given = false;
-  };
-  LowFlag int8_{Format::Int8}, fp8_{Format::Float8E4M3FN}, fp16_{Format::Float16}, bf16_{Format::BFloat16};
-  std::vector<std::string> low_;
-  std::string high_ = "float32";
-  std::string target_ = "tensorrt";
-  std::vector<std::string> layer_precisions_;
-  std::string constraints_ = "prefer";
+  PrecisionText text_;
 };
 
 class RequirementGroup {

@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
-#include "compare/reference.h"
 #include "core/file.h"
 #include "core/text.h"
 #include "engine/ort/runtime.h"
+#include "flow/calibrated_plan.h"
 #include "flow/setup.h"
 #include "plan/calibrate.h"
 #include "plan/lower_typed.h"
@@ -46,20 +47,13 @@ Plan make_plan(const ConvertOptions& options, const Model& model, const std::vec
   AssignedFormats assigned = assign_formats(model, layers, options.precision);
   result.warnings = assigned.warnings;
   Plan plan = std::move(assigned.plan);
-  const std::set<std::string> tensors = tensors_to_calibrate(model, layers, plan);
-  if (tensors.empty()) return plan;
-  MeasureOptions measure = options.measure;
-  if (measure.calibration_data) measure.data = *measure.calibration_data;
+  if (tensors_to_calibrate(model, layers, plan).empty()) return plan;  // no samples needed, none are asked for
   std::set<Format> formats(options.precision.low.begin(), options.precision.low.end());
-  Loaded loaded = load(options.model, formats, measure, sinks, default_opset(model.proto));
+  MeasureOptions measure = options.measure;
+  if (measure.calibration_data) measure.data = *std::exchange(measure.calibration_data, std::nullopt);
+  const Loaded loaded = load(options.model, formats, measure, sinks, default_opset(model.proto));
   result.warnings.insert(result.warnings.end(), loaded.warnings.begin(), loaded.warnings.end());
-  // The same tensors as diagnose observes: each Observe stops a fusion, and a fusion moves the last bits of a range.
-  std::set<std::string> observed = tensors_to_observe(loaded.subject);
-  observed.insert(tensors.begin(), tensors.end());
-  const Reference reference = run_reference(loaded.subject, observed);
-  for (std::string& text : calibrate_plan(plan, loaded.subject.model, layers, reference.ranges)) {
-    result.warnings.push_back(std::move(text));
-  }
+  for (std::string& text : calibrate_on_samples(plan, model, layers, loaded)) result.warnings.push_back(std::move(text));
   return plan;
 }
 
