@@ -15,6 +15,11 @@ Command add_verify(CLI::App& root, const std::string& command);
 Command add_convert(CLI::App& root);
 Command add_inspect(CLI::App& root);
 Command add_doctor(CLI::App& root);
+Command add_completion(CLI::App& root);
+
+/// Subcommands of `data` and of `debug`.
+Command add_data_diff(CLI::App& data, const std::string& command);
+Command add_debug_accuracy(CLI::App& debug, const std::string& command);
 
 /// -h, -v, -q and --log-file: last in every help.
 void add_message_options(CLI::App& app, MessageGroup& messages);

@@ -94,6 +94,7 @@ class DataGroup {
 struct MessageGroup {
   int verbose = 0;
   int quiet = 0;
+  bool print_command = false;
   std::string log_file;
   void add(CLI::App& app);
 };

@@ -26,6 +26,7 @@ void add_precision_options(CLI::App& app, const std::function<PrecisionText&()>&
            names, [into, member](const std::string& text) { into().*member = text; }, help)
         ->trigger_on_parse()
         ->type_name(value_name)
+        ->default_str(PrecisionText{}.*member)
         ->group(kGroup);
   };
   const auto values = [&](const char* name, std::vector<std::string> PrecisionText::*member, const char* value_name,

@@ -55,10 +55,12 @@ std::string last_line(const RunResult& result, double seconds, const std::string
 Command add_run(CLI::App& root, const std::string& command) {
   auto line = std::make_shared<RunLine>();
   CLI::App* app = root.add_subcommand(
-      "run", "Run models, save what they give, and compare runs with each other and with saved ones");
+      "run", "Run models, save what they give, and compare each run with the next: runners in the order of the command line, "
+             "then saved runs; the last is the reference");
   app->add_option("MODEL", line->models, "ONNX files, float or typed, under any name (none: only saved runs)")
       ->type_name("");
   line->runners.add(*app);
+  line->runners.add_outputs(*app);
   line->data.add(*app, "Samples to run on");
   line->data.add_calibration(*app);
   add_value(*app, "--save-inputs,--save-input-data", line->save_inputs, "FILE",

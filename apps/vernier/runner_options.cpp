@@ -9,7 +9,7 @@
 namespace vernier::cli {
 namespace {
 
-const char* const kGroup = "Runners (in this order; each is compared with the next, the last is the reference)";
+const char* const kGroup = "Runners";
 const char* const kOutputs = "Outputs";
 
 bool simulates(RunnerKind kind) { return kind != RunnerKind::OnnxRuntime; }
@@ -44,7 +44,9 @@ void RunnerGroup::add(CLI::App& app) {
             "Of --onnxrt: ORT_DISABLE_ALL, ORT_ENABLE_BASIC, ORT_ENABLE_EXTENDED or ORT_ENABLE_ALL (default: "
             "ORT_ENABLE_ALL)")
       ->group(kGroup);
+}
 
+void RunnerGroup::add_outputs(CLI::App& app) {
   const auto outputs = [&](const std::string& prefix, OutputChoice& choice, const std::string& whose) {
     add_values(app, "--" + prefix + "-outputs", choice.names, "NAME",
                "Tensors that " + whose +

@@ -16,6 +16,8 @@ namespace vernier::cli {
 class RunnerGroup {
  public:
   void add(CLI::App& app);
+  /// --onnx-outputs and its relatives, for commands where the tensors can be chosen.
+  void add_outputs(CLI::App& app);
   /// One model is for all runners; as many models as runners pair up; one runner runs each of several models.
   /// Errors: Usage when models and runners do not fit, or precision is given and nothing takes it.
   std::vector<RunnerOptions> values(const std::vector<std::string>& models) const;
