@@ -22,9 +22,9 @@ struct SessionOptions {
   bool integer_kernels = false;
   /// ORT_DISABLE_ALL, ORT_ENABLE_BASIC, ORT_ENABLE_EXTENDED or ORT_ENABLE_ALL in the place of `optimize`; empty: as
   /// that says.
-  std::string level;
+  std::string level = {};
   /// Execution providers, best first, by any part of their names; empty: CPU.
-  std::vector<std::string> providers;
+  std::vector<std::string> providers = {};
 };
 
 class Session {
