@@ -42,7 +42,7 @@ struct RunOptions {
   std::string optimization = "ORT_ENABLE_ALL";      // of OnnxRuntime
   std::filesystem::path save_inputs, save_outputs, save_accuracy;  // empty: not saved
   CompareOptions compare;
-  std::vector<TopK> postprocess;  // applied to all runs before they are compared, not to what is saved
+  PerOutput<TopK> postprocess;  // applied to all runs before they are compared, not to what is saved
   bool validate = false;          // a value that is not finite fails the job
   bool fail_fast = false;         // ends at the first mismatch
   ComparisonTextOptions text;     // for the parts of the result as they come

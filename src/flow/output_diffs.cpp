@@ -10,7 +10,7 @@
 #include "core/parallel.h"
 #include "core/text.h"
 #include "vernier/error.h"
-#include "verdict/elements.h"
+#include "core/elements.h"
 
 namespace vernier {
 namespace {

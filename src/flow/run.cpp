@@ -128,9 +128,7 @@ class Job {
     }
     if (options_.validate) validate(index, done);
     std::vector<Iteration> compared = done.iterations;
-    if (!options_.postprocess.empty()) {
-      for (Iteration& iteration : compared) apply_top_k(options_.postprocess, iteration);
-    }
+    for (Iteration& iteration : compared) postprocess(iteration, options_.postprocess);
     for (std::size_t pair = 0; pair + 1 < compared.size(); ++pair) {
       done.comparisons.push_back(
           compare_iterations(index, compared[pair], compared[pair + 1], options_.compare, options_.text.detail));
