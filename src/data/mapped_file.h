@@ -18,6 +18,9 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
   ~MappedFile();
 
+  /// Readable zero bytes behind bytes(): vectorized parsers read ahead without looking where the end is.
+  static constexpr std::size_t kPadding = 64;
+
   std::span<const std::byte> bytes() const noexcept { return {first_, size_}; }
 
   /// Takes the pages of `part` (of bytes()) off this process's resident memory. They can be read again, from the
@@ -25,9 +28,11 @@ class MappedFile {
   void forget(std::span<const std::byte> part) const noexcept;
 
  private:
-  MappedFile(const std::byte* first, std::size_t size) : first_(first), size_(size) {}
+  MappedFile(const std::byte* first, std::size_t size, std::size_t mapped)
+      : first_(first), size_(size), mapped_(mapped) {}
   const std::byte* first_;
   std::size_t size_;
+  std::size_t mapped_;  // with the padding
 };
 
 }  // namespace vernier

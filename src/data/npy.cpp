@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <limits>
@@ -17,6 +18,7 @@ constexpr std::size_t kHeaderLimit = 64 * 1024;
 constexpr std::string_view kMagic = "\x93NUMPY";
 // More dimensions than NumPy 2 itself allows.
 constexpr std::size_t kMaxRank = 64;
+constexpr std::size_t kVersion1Preamble = 10;
 
 [[noreturn]] void fail(const std::string& where, const std::string& why, std::string hint = {}) {
   throw Error(ErrorKind::Input, fmt::format("{}: {}", where, why), std::move(hint));
@@ -177,7 +179,9 @@ class HeaderParser {
 std::size_t byte_at(std::span<const std::byte> bytes, std::size_t i) { return std::to_integer<std::size_t>(bytes[i]); }
 
 // Where the dictionary starts: the length before it takes two bytes in version 1, four in 2 and 3.
-std::size_t dictionary_offset(std::span<const std::byte> start) { return byte_at(start, 6) == 1 ? 10 : 12; }
+std::size_t dictionary_offset(std::span<const std::byte> start) {
+  return byte_at(start, 6) == 1 ? kVersion1Preamble : kNpyPreamble;
+}
 
 }  // namespace
 
@@ -219,6 +223,25 @@ NpyHeader parse_whole_npy(std::span<const std::byte> file, const std::string& wh
                             dtype_name(header.dtype), shape_text(header.shape), header.data_bytes, left));
   }
   return header;
+}
+
+std::optional<std::string> npy_header(Dtype dtype, const Shape& shape) {
+  const auto row =
+      std::find_if(kDescrs.begin(), kDescrs.end(), [dtype](const DescrRow& each) { return each.dtype == dtype; });
+  if (row == kDescrs.end()) return std::nullopt;
+  std::string dims;
+  for (const std::int64_t dim : shape) dims += fmt::format("{}{}", dims.empty() ? "" : ", ", dim);
+  if (shape.size() == 1) dims += ',';
+  const char order = dtype_bits(dtype) == 8 ? '|' : '<';
+  std::string text =
+      fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}), }}", order, row->descr, dims);
+  // NumPy leaves room for the first dimension to grow to 21 digits, then pads, with 64 spaces rather than with none.
+  if (!shape.empty()) text.append(21 - fmt::formatted_size("{}", shape.front()), ' ');
+  text.append(64 - (kVersion1Preamble + text.size() + 1) % 64, ' ');
+  text += '\n';
+  std::string header(kMagic);
+  header += {'\1', '\0', static_cast<char>(text.size() & 0xFFU), static_cast<char>(text.size() >> 8U)};
+  return header + text;
 }
 
 Tensor read_npy(std::span<const std::byte> file, const std::shared_ptr<const void>& owner, const std::string& where) {

@@ -1,10 +1,11 @@
-// The header of a NumPy .npy array, versions 1 to 3: what numpy.save writes for numbers. Little-endian C order only;
+// NumPy's .npy arrays, versions 1 to 3: what numpy.save writes for numbers. Little-endian C order only;
 // object arrays (pickles), structured types and strings are refused.
 // Source: numpy.lib.format, "Format Version 1.0" to "3.0".
 #pragma once
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -34,6 +35,10 @@ NpyHeader parse_npy_header(std::span<const std::byte> start, const std::string& 
 /// The header of `file`, which must be exactly one .npy.
 /// Errors: Input, as above, and when the file's size is not what its header says.
 NpyHeader parse_whole_npy(std::span<const std::byte> file, const std::string& where);
+
+/// The header that numpy.save (NumPy 2) writes for such an array: version 1.0, a multiple of 64 bytes.
+/// nullopt for types that NumPy does not have: bfloat16, float8, 4 bits.
+std::optional<std::string> npy_header(Dtype dtype, const Shape& shape);
 
 /// The array in `file`. The tensor shares `owner` where the data is aligned to its elements.
 /// Errors: as parse_whole_npy.
