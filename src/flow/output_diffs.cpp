@@ -41,8 +41,8 @@ struct Sums {
 
 template <class Visit>
 void for_each_block(const Tensor& tensor, std::vector<double>& room, const Visit& visit) {
-  for (std::int64_t first = 0; first < tensor.count(); first += static_cast<std::int64_t>(kBlock)) {
-    const auto n = std::min(static_cast<std::size_t>(tensor.count() - first), kBlock);
+  for (std::int64_t first = 0; first < tensor.count(); first += kBlock) {
+    const auto n = static_cast<std::size_t>(std::min(tensor.count() - first, kBlock));
     visit(first, read_block<double>(tensor, first, n, room));
   }
 }
