@@ -33,12 +33,16 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& 
   // Non-blocking: opening a pipe that nobody writes to must not hang before it is refused below.
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (file.fd < 0) fail(path, fmt::format("cannot be read: {}", std::strerror(errno)));
+  return of(file.fd, path);
+}
+
+std::shared_ptr<const MappedFile> MappedFile::of(int descriptor, const std::filesystem::path& path) {
   struct stat info {};
-  if (::fstat(file.fd, &info) != 0) fail(path, fmt::format("cannot be read: {}", std::strerror(errno)));
+  if (::fstat(descriptor, &info) != 0) fail(path, fmt::format("cannot be read: {}", std::strerror(errno)));
   if (!S_ISREG(info.st_mode)) fail(path, "is not a regular file");
   if (info.st_size == 0) fail(path, "is empty");
   const auto size = static_cast<std::size_t>(info.st_size);
-  void* first = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd, 0);
+  void* first = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
   if (first == MAP_FAILED) fail(path, fmt::format("cannot be mapped: {}", std::strerror(errno)));
   return std::shared_ptr<const MappedFile>(new MappedFile(static_cast<const std::byte*>(first), size));
 }
