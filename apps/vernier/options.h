@@ -83,10 +83,17 @@ class DataGroup {
 
  private:
   SourceOptions source() const;
+  /// Where the samples come from, by whichever option; empty: random data.
+  std::vector<std::string> locations() const;
+  /// The option that says so: "--data".
+  std::string location_option() const;
+  std::size_t limit() const;
+  void check_one_source() const;
 
-  std::string data_, calibration_data_, samples_, seed_, threads_ = "0";
+  std::string data_, loader_script_, calibration_data_, samples_, iterations_, seed_, threads_ = "0";
+  std::string python_, timeout_;
   std::string geometry_, color_ = "rgb", layout_;
-  std::vector<std::string> mean_, std_, val_range_, shapes_, carries_;
+  std::vector<std::string> load_inputs_, mean_, std_, val_range_, shapes_, carries_;
   bool split_batch_ = false;
 };
 

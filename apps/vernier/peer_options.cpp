@@ -71,9 +71,6 @@ constexpr Refusal kPeerMetric{"comparisons are stated as a requirement here", kT
 constexpr Refusal kProfile{"optimization profiles have no meaning without TensorRT",
                            "--input-shapes x:[1,3,224,224] for the shape of random data"};
 constexpr Refusal kCalibrationCache{"calibration caches are not read yet", "give samples: --calibration-data SOURCE"};
-constexpr Refusal kLoaderScript{"data loader scripts are not implemented yet",
-                                "let the script save its samples with numpy.savez and give the .npz with --data"};
-constexpr Refusal kLoadInputs{"has another name here", "--data FILE reads saved inputs"};
 constexpr Refusal kSaveResults{"inputs and outputs are compared as they stream, and not saved",
                                "--json or -o DIR for every figure"};
 constexpr Refusal kNoTensorRt{"there is no TensorRT here: its rules are simulated",
@@ -92,18 +89,15 @@ constexpr Refusal kRunners{"one command measures one thing here: the simulated t
 constexpr Refusal kGraphEdit{"this command does not edit graphs", "edit the model first, then give the result"};
 constexpr Refusal kTrtexecData{"raw files have no shape and no type", "--data with .npy or .npz"};
 
-constexpr std::array<RefusedRow, 38> kRefused{{
+constexpr std::array<RefusedRow, 35> kRefused{{
     {"--int4", {"4-bit weights are not implemented yet", "--int8 is the lowest format"}},
     {"--best", {"low formats are named one by one", "--int8 --fp16, for example"}},
     {"--fp-to-fp16", {"has another name here", "--fp16"}},
     {"--metric-script", {"metrics of your own are not implemented yet", kThreshold}},
     {"--min", {"belongs to --metric-script, which is not implemented yet", "--min-sqnr DB or --min-cosine C"}},
     {"--max", {"belongs to --metric-script, which is not implemented yet", "--max-abs-error E or --max-mse E"}},
-    {"--data-loader-script", kLoaderScript},
     {"--calibration-cache --calib", kCalibrationCache},
-    {"--load-inputs --load-input-data", kLoadInputs},
     {"--loadInputs --loadRefOutputs --refPair --dumpRawBindingsToFile", kTrtexecData},
-    {"--iterations --iters", {"has another name here", "--samples N"}},
     {"--trt-min-shapes --trt-opt-shapes --trt-max-shapes --minShapes --optShapes --maxShapes --minShapesCalib "
      "--optShapesCalib --maxShapesCalib --shapes",
      kProfile},

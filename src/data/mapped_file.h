@@ -13,6 +13,8 @@ class MappedFile {
  public:
   /// Errors: Input when `path` is no regular file, cannot be read, or is empty.
   static std::shared_ptr<const MappedFile> open(const std::filesystem::path& path);
+  /// What an open file holds now; `name` is for messages. Errors: as above.
+  static std::shared_ptr<const MappedFile> of(int descriptor, const std::filesystem::path& name);
 
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;

@@ -44,7 +44,9 @@ constexpr std::array<DescrRow, 12> kDescrs{{
     {"b1", Dtype::Bool},
 }};
 
-Dtype dtype_of(std::string_view descr, const std::string& where) {
+}  // namespace
+
+Dtype npy_dtype(std::string_view descr, const std::string& where) {
   if (descr.size() == 3) {
     for (const DescrRow& row : kDescrs) {
       if (descr.substr(1) != row.descr) continue;
@@ -61,6 +63,8 @@ Dtype dtype_of(std::string_view descr, const std::string& where) {
   }
   fail(where, fmt::format("has the element type '{}', which no network input can take", printable(descr)));
 }
+
+namespace {
 
 // Reads the one Python dictionary that a header holds. Not Python: only the literals that numpy writes.
 class HeaderParser {
@@ -80,7 +84,7 @@ class HeaderParser {
       if (key == "descr" && !have_descr) {
         if (peek() == '[')
           fail(where_, "is a structured array", "save each field under the name of its input in a .npz");
-        header.dtype = dtype_of(quoted(), where_);
+        header.dtype = npy_dtype(quoted(), where_);
         have_descr = true;
       } else if (key == "fortran_order" && !have_order) {
         fortran = boolean();

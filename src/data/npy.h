@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "vernier/tensor.h"
 
@@ -19,6 +20,10 @@ struct NpyHeader {
   std::size_t data_offset = 0;  // from the start of the file
   std::size_t data_bytes = 0;
 };
+
+/// The element type that numpy writes as "<f4", "|b1", ...
+/// Errors: Input, as below. `where` starts the message.
+Dtype npy_dtype(std::string_view descr, const std::string& where);
 
 /// Bytes that npy_header_size() looks at.
 inline constexpr std::size_t kNpyPreamble = 12;

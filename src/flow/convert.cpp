@@ -60,8 +60,8 @@ Plan make_plan(const ConvertOptions& options, const Model& model, const std::vec
 }  // namespace
 
 ConvertResult convert(const ConvertOptions& options, const JobSinks& sinks) {
-  std::vector<std::filesystem::path> inputs{options.model, options.plan, options.measure.data.location};
-  if (options.measure.calibration_data) inputs.emplace_back(options.measure.calibration_data->location);
+  std::vector<std::filesystem::path> inputs = source_files(options.measure);
+  inputs.insert(inputs.end(), {options.model, options.plan});
   refuse_to_overwrite(options.output, inputs);
   ConvertResult result;
   std::optional<Plan> given;

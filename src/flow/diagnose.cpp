@@ -165,8 +165,8 @@ class Diagnosis {
 
   void keep_inputs_safe() const {
     if (options_.output.empty()) return;
-    std::vector<std::filesystem::path> inputs{options_.model, options_.measure.data.location};
-    if (options_.measure.calibration_data) inputs.emplace_back(options_.measure.calibration_data->location);
+    std::vector<std::filesystem::path> inputs = source_files(options_.measure);
+    inputs.push_back(options_.model);
     for (const char* file : {"model.onnx", "model.onnx.data", "plan.json", "report.json", "deploy.md"}) {
       refuse_to_overwrite(options_.output / file, inputs);
     }

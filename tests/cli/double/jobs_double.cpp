@@ -11,16 +11,20 @@
 #include <system_error>
 #include <thread>
 
+#include "describe.h"
 #include "vernier/error.h"
 #include "vernier/jobs.h"
 
 namespace vernier {
-namespace {
 
 std::vector<std::string> describe(const SourceOptions& source) {
   std::vector<std::string> lines;
   lines.push_back(fmt::format("location={} limit={} random_samples={} seed={} split_batch={}", source.location,
                               source.limit, source.random_samples, source.seed, source.split_batch));
+  if (!source.further.empty()) lines.push_back(fmt::format("further={}", source.further));
+  if (source.python != "python3" || source.script_seconds != 0) {
+    lines.push_back(fmt::format("python={} script_seconds={}", source.python, source.script_seconds));
+  }
   for (const auto& [name, range] : source.value_ranges) {
     lines.push_back(fmt::format("range '{}' {} {}", name, range.first, range.second));
   }
@@ -90,8 +94,6 @@ void act(const std::filesystem::path& model, const JobSinks& sinks) {
     std::this_thread::sleep_for(std::chrono::seconds(30));
   }
 }
-
-}  // namespace
 
 DiagnoseReport diagnose(const DiagnoseOptions& options, const JobSinks& sinks) {
   act(options.model, sinks);
