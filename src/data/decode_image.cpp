@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <limits>
 #include <memory>
 
@@ -58,7 +59,7 @@ Pixels decode_rgb(std::span<const std::byte> file, const std::string& where) {
 
 Pixels luma_of(const Pixels& rgb) {
   // Six fractional bits, each product rounded on its own, the sum cut off: Pillow's ConvertYCbCr.c.
-  const auto part = [](double share, std::uint8_t value) { return static_cast<int>(share * 64 * value + 0.5); };
+  const auto part = [](double share, std::uint8_t value) { return static_cast<int>(std::lround(share * 64 * value)); };
   Pixels luma{rgb.width, rgb.height, 1, {}};
   luma.values.reserve(rgb.values.size() / 3);
   for (std::size_t i = 0; i + 2 < rgb.values.size(); i += 3) {

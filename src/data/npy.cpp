@@ -14,7 +14,7 @@
 namespace vernier {
 namespace {
 
-constexpr std::size_t kHeaderLimit = 64 * 1024;
+constexpr std::size_t kHeaderLimit = std::size_t{64} * 1024;
 constexpr std::string_view kMagic = "\x93NUMPY";
 // More dimensions than NumPy 2 itself allows.
 constexpr std::size_t kMaxRank = 64;
