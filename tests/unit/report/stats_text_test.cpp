@@ -39,7 +39,7 @@ TEST(StatsToText, SaysWhatWasLeftOut) {
 TEST(HistogramToText, HasThePeersForm) {
   EXPECT_EQ(histogram_to_text({0, 10, {4, 0, 0, 0, 0, 0, 0, 0, 0, 1}}),
             "---- Histogram ----\n"
-            "Bin Range |  Num Elems | Visualization\n"
+            "Bin Range|  Num Elems | Visualization\n"
             "(0 , 1 ) |          4 | ########################################\n"
             "(1 , 2 ) |          0 | \n"
             "(2 , 3 ) |          0 | \n"
