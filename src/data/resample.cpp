@@ -26,8 +26,11 @@ std::vector<Taps> make_taps(int in_size, int out_size, int out_first, int out_co
   std::vector<double> exact;
   for (int x = out_first; x < out_first + out_count; ++x) {
     const double center = (x + 0.5) * scale;
+    // As Pillow rounds: towards zero after adding a half, also below zero, which lround does not.
+    // NOLINTBEGIN(bugprone-incorrect-roundings)
     const int first = std::max(0, static_cast<int>(center - support + 0.5));
     const int end = std::min(in_size, static_cast<int>(center + support + 0.5));
+    // NOLINTEND(bugprone-incorrect-roundings)
     exact.clear();
     double sum = 0;
     for (int i = first; i < end; ++i) {
