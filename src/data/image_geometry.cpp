@@ -48,8 +48,8 @@ double python_round(double value) { return std::nearbyint(value); }
 
 int scaled(double size, std::string_view where) {
   const double rounded = std::max(1.0, python_round(size));
-  constexpr int kLargest = std::numeric_limits<int>::max() / 2;
-  if (rounded > kLargest) {
+  constexpr int kMost = std::numeric_limits<int>::max() / 2;
+  if (rounded > kMost) {
     throw Error(ErrorKind::Input, fmt::format("{}: the image is too narrow to be resized", where));
   }
   return static_cast<int>(rounded);
