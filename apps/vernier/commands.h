@@ -13,6 +13,7 @@ Command add_diagnose(CLI::App& root, const std::string& command);
 Command add_verify(CLI::App& root, const std::string& command);
 Command add_convert(CLI::App& root);
 Command add_inspect(CLI::App& root);
+Command add_check(CLI::App& root);
 Command add_doctor(CLI::App& root);
 
 /// -h, -v, -q and --log-file: last in every help.
