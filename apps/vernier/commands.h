@@ -14,6 +14,7 @@ Command add_run(CLI::App& root, const std::string& command);
 Command add_verify(CLI::App& root, const std::string& command);
 Command add_convert(CLI::App& root);
 Command add_inspect(CLI::App& root);
+Command add_check(CLI::App& root);
 Command add_doctor(CLI::App& root);
 Command add_completion(CLI::App& root);
 

@@ -33,9 +33,18 @@ int run(const std::vector<std::string>& arguments, Console& console) {
   const std::string command = command_text(arguments);
   CLI::App* data = root.add_subcommand("data", "Compare and convert saved outputs and inputs");
   CLI::App* debug = root.add_subcommand("debug", "Find where a model goes wrong");
-  const std::vector<Command> commands{add_diagnose(root, command), add_verify(root, command), add_convert(root),
-                                      add_run(root, command),
-                                      add_inspect(root), add_data_diff(*data, command), add_debug_accuracy(*debug, command), add_doctor(root), add_completion(root)};
+  const std::vector<Command> commands{
+      add_diagnose(root, command),
+      add_verify(root, command),
+      add_convert(root),
+      add_run(root, command),
+      add_inspect(root),
+      add_data_diff(*data, command),
+      add_debug_accuracy(*debug, command),
+      add_check(root),
+      add_doctor(root),
+      add_completion(root),
+  };
   try {
     parse_arguments(root, arguments);
   } catch (const CLI::CallForVersion& version) {

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "describe.h"
+#include "vernier/comparison.h"
 #include "vernier/error.h"
 #include "vernier/jobs.h"
 
@@ -139,6 +140,24 @@ ConvertResult convert(const ConvertOptions& options, const JobSinks& sinks) {
 std::string inspect_model(const InspectOptions& options) {
   act(options.model, {});
   return fmt::format("model={} show={}", options.model.string(), options.show);
+}
+
+CheckAccuracyResult check_accuracy(const CheckAccuracyOptions& options) {
+  act(options.path, {});
+  CheckAccuracyResult result;
+  result.passed = options.path.stem() != "missed";
+  result.text =
+      fmt::format("path={} save={} average={}\n", options.path.string(), options.save.string(), options.check_average);
+  for (const CompareFunction function : options.again.functions) {
+    result.text += fmt::format("function {}\n", compare_function_name(function));
+  }
+  if (options.again.atol.general) result.text += fmt::format("atol {}\n", *options.again.atol.general);
+  for (const auto& [output, value] : options.again.atol.own)
+    result.text += fmt::format("atol '{}' {}\n", output, value);
+  for (const auto& [function, setting] : options.again.thresholds) {
+    result.text += fmt::format("{} {}\n", compare_function_name(function), setting.general.value_or(-1));
+  }
+  return result;
 }
 
 DoctorResult doctor() { return {"nothing is here\n", false}; }
