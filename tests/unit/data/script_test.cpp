@@ -153,6 +153,19 @@ TEST_F(Script, ThreadsReadOneSource) {
   EXPECT_EQ(wrong, 0);
 }
 
+TEST_F(Script, WorkersOfItsOwn) {
+  for (const char* method : {"fork", "spawn"}) {
+    const auto source = open(
+        fmt::format("import multiprocessing\n"
+                    "def make(i): return {{'x': np.full((1, 2), i, np.float32)}}\n"
+                    "def load_data():\n"
+                    "  with multiprocessing.get_context('{}').Pool(2) as pool: yield from pool.imap(make, range(4))\n",
+                    method));
+    ASSERT_EQ(source->size(), 4U) << method;
+    EXPECT_EQ(source->at(3).at("x").floats()[0], 3.0F);
+  }
+}
+
 TEST_F(Script, ImportsItsNeighboursAndNotWhatLiesInTheCurrentFolder) {
   write_file(folder_ / "neighbour.py", "value = 4\n");
   write_file(folder_ / "json.py", "raise RuntimeError('not this one')\n");
