@@ -111,7 +111,7 @@ def load_module():
     except (OSError, SyntaxError, UnicodeDecodeError) as error:
         fail("script", "cannot be read: {}".format(getattr(error, "strerror", None) or first_line(error)))
     name = os.path.basename(SCRIPT)[:-3]
-    module = types.ModuleType(name if name not in sys.modules else "_" + name)
+    module = types.ModuleType(name if name not in sys.modules else "vernier_" + name)
     module.__file__ = SCRIPT
     sys.modules[module.__name__] = module
     sys.path.insert(0, os.path.dirname(os.path.abspath(SCRIPT)))  # as for a script that is run
@@ -144,7 +144,8 @@ def find_function(module):
 def start(function):
     try:
         produced = function()
-        if not isinstance(produced, Mapping) and hasattr(type(produced), "__iter__"):
+        if not isinstance(produced, Mapping) and (hasattr(type(produced), "__iter__") or
+                                                  hasattr(type(produced), "__getitem__")):
             return iter(produced)
     except BaseException as error:
         raised("function", error)

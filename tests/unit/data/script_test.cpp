@@ -68,6 +68,10 @@ TEST_F(Script, YieldsSamplesThatAreReadInAnyOrder) {
 
 TEST_F(Script, OtherFunctionsAndListsAndIterators) {
   const std::string text =
+      "class Dataset:\n"
+      "  def __getitem__(self, i):\n"
+      "    if i == 4: raise IndexError\n"
+      "    return {'x': [[i, 0.0]]}\n"
       "def as_list(): return [{'x': np.zeros((1, 2), np.float32)}] * 3\n"
       "class Loader:\n"
       "  def __init__(self): self.left = 2\n"
@@ -77,6 +81,7 @@ TEST_F(Script, OtherFunctionsAndListsAndIterators) {
       "    self.left -= 1\n"
       "    return {'x': [[1.0, 2.0]]}\n";
   EXPECT_EQ(open_samples(script(text, "as_list"), {kInput})->size(), 3U);
+  EXPECT_EQ(open_samples(script(text, "Dataset"), {kInput})->size(), 4U);
   const auto source = open_samples(script(text, "Loader"), {kInput});
   EXPECT_EQ(source->size(), 2U);
   EXPECT_EQ(source->at(1).at("x").floats()[1], 2.0F);
@@ -153,11 +158,31 @@ TEST_F(Script, ThreadsReadOneSource) {
   EXPECT_EQ(wrong, 0);
 }
 
+TEST_F(Script, WorkersOfItsOwn) {
+  for (const char* method : {"fork", "spawn"}) {
+    const auto source = open(
+        fmt::format("import multiprocessing\n"
+                    "def make(i): return {{'x': np.full((1, 2), i, np.float32)}}\n"
+                    "def load_data():\n"
+                    "  with multiprocessing.get_context('{}').Pool(2) as pool: yield from pool.imap(make, range(4))\n",
+                    method));
+    ASSERT_EQ(source->size(), 4U) << method;
+    EXPECT_EQ(source->at(3).at("x").floats()[0], 3.0F);
+  }
+}
+
 TEST_F(Script, ImportsItsNeighboursAndNotWhatLiesInTheCurrentFolder) {
   write_file(folder_ / "neighbour.py", "value = 4\n");
   write_file(folder_ / "json.py", "raise RuntimeError('not this one')\n");
   const auto source = open("import neighbour\ndef load_data(): yield {'x': np.full((1, 2), neighbour.value, 'f4')}\n");
   EXPECT_EQ(source->at(0).at("x").floats()[0], 4.0F);
+}
+
+TEST_F(Script, MayHaveTheNameOfAModuleThatPythonHasLoaded) {
+  SourceOptions options = script("");
+  write_file(folder_ / "json.py", "import json, numpy\ndef load_data(): yield {'x': json.loads('[[1.0, 2.0]]')}\n");
+  options.location = (folder_ / "json.py").string();
+  EXPECT_EQ(open_samples(options, {kInput})->size(), 1U);
 }
 
 TEST_F(Script, PrintsReachTheUser) {
