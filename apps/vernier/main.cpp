@@ -32,7 +32,8 @@ int run(const std::vector<std::string>& arguments, Console& console) {
 
   const std::string command = command_text(arguments);
   const std::vector<Command> commands{add_diagnose(root, command), add_verify(root, command), add_convert(root),
-                                      add_inspect(root), add_doctor(root)};
+                                      add_inspect(root),           add_inspect_data(root),    add_data_merge(root),
+                                      add_data_to_input(root),     add_data_concat(root),     add_doctor(root)};
   try {
     parse_arguments(root, arguments);
   } catch (const CLI::CallForVersion& version) {
