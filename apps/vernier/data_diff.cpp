@@ -42,9 +42,9 @@ DiffOptions options_of(const DiffLine& line) {
 
 }  // namespace
 
-Command add_data_diff(CLI::App& data, const std::string& command) {
+Command add_data_diff(CLI::App& root, const std::string& command) {
   auto line = std::make_shared<DiffLine>();
-  CLI::App* app = data.add_subcommand("diff", "Rank the outputs of two saved runs by their errors");
+  CLI::App* app = command_group(root, "data", "Compare, join and convert saved inputs and results").add_subcommand("diff", "Rank the outputs of two saved runs by their errors");
   app->add_option("FILE", line->files, "Two files of saved outputs: the reference, then the one tested")->type_name("");
   add_value(*app, "--fp16-outputs,--fp32-outputs,--reference", line->reference, "FILE",
             "The reference, instead of the first argument (default: none)")

@@ -31,16 +31,18 @@ int run(const std::vector<std::string>& arguments, Console& console) {
       "130 interrupted");
 
   const std::string command = command_text(arguments);
-  CLI::App* data = root.add_subcommand("data", "Compare and convert saved outputs and inputs");
-  CLI::App* debug = root.add_subcommand("debug", "Find where a model goes wrong");
   const std::vector<Command> commands{
       add_diagnose(root, command),
       add_verify(root, command),
       add_convert(root),
       add_run(root, command),
       add_inspect(root),
-      add_data_diff(*data, command),
-      add_debug_accuracy(*debug, command),
+      add_inspect_data(root),
+      add_data_diff(root, command),
+      add_data_merge(root),
+      add_data_to_input(root),
+      add_data_concat(root),
+      add_debug_accuracy(root, command),
       add_check(root),
       add_doctor(root),
       add_completion(root),

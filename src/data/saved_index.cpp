@@ -341,8 +341,11 @@ class Indexer {
   /// it better; it takes ten times as long, but only here.
   [[noreturn]] void invalid(std::optional<std::size_t> at, const std::string& why) const {
     const JsonFault fault = find_json_fault(text_).value_or(JsonFault{at.value_or(0), why});
-    fail(fmt::format("is not valid JSON, at byte {} of {}: {}", fault.at, text_.size(), fault.why),
-         fault.at >= text_.size() ? "a file that ends too early is still being written, or the disk was full" : "");
+    const char* cause =
+        "its start is JSON: the rest was cut off and continued, edited, or written by two programs at once";
+    if (fault.at == 0) cause = "saved inputs and results are JSON, a .npz or a .npy";
+    if (fault.at >= text_.size()) cause = "the file is cut short: still being written, or the disk was full";
+    fail(fmt::format("is not valid JSON, at byte {} of {}: {}", fault.at, text_.size(), fault.why), cause);
   }
 
   // Where the parser stands; nullopt at the end, and before it began.

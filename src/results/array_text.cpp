@@ -122,6 +122,12 @@ std::pair<std::string, std::string> scientific_parts(double value, Dtype dtype) 
   return {front, digits.text.substr(e + 1)};
 }
 
+// From here on NumPy shows powers, as the type no longer holds every whole number's digits.
+double whole_digits_below(Dtype dtype) {
+  if (dtype == Dtype::Float16) return 1e3;
+  return dtype == Dtype::Float32 ? 1e6 : 1e16;
+}
+
 std::string not_finite_text(double value) { return std::isnan(value) ? "nan" : value < 0 ? "-inf" : "inf"; }
 
 std::string padded_left(const std::string& text, std::size_t width) {
@@ -143,8 +149,7 @@ std::vector<std::string> float_texts(const std::vector<double>& values, Dtype dt
       smallest = std::min(smallest, std::fabs(value));
     }
   }
-  // float16 holds three decimal digits: from a thousand on, powers are shown.
-  const double plain_below = dtype == Dtype::Float16 ? 1e3 : 1e8;
+  const double plain_below = std::min(1e8, whole_digits_below(dtype));
   const bool powers = largest > 0 && (largest >= plain_below || smallest < 1e-4 || largest / smallest > 1000);
 
   std::vector<std::pair<std::string, std::string>> parts(values.size());  // with its point; behind it or the exponent
@@ -176,13 +181,20 @@ std::vector<std::string> float_texts(const std::vector<double>& values, Dtype dt
       texts.push_back(padded_left(not_finite_text(values[i]), left + behind + 1));
       continue;
     }
-    const auto& [front, power] = parts[i];
+    if (powers) {
+      // All with as many digits as the longest: where the shortest form ends, digits of the exact value follow.
+      const std::string text = fmt::format("{:.{}e}", values[i], right);
+      const std::size_t e = text.find('e');
+      const std::string power = text.substr(e + 1);
+      const std::string point = right == 0 ? "." : "";
+      texts.push_back(padded_left(text.substr(0, e), left + (right == 0 ? 0 : right + 1)) + point + 'e' + power[0] +
+                      std::string(exponent - power.size(), '0') + power.substr(1));
+      continue;
+    }
+    const std::string& front = parts[i].first;
     const std::size_t point = front.find('.');
     std::string text = padded_left(front.substr(0, point), left) + front.substr(point);
-    text.append(right - (front.size() - point - 1), powers ? '0' : ' ');
-    if (powers) {
-      text += 'e' + power.substr(0, 1) + std::string(exponent - power.size(), '0') + power.substr(1);
-    }
+    text.append(right - (front.size() - point - 1), ' ');
     texts.push_back(std::move(text));
   }
   return texts;
@@ -214,7 +226,7 @@ std::string scalar_text(const Tensor& array) {
   const double value = float_at(array, 0);
   if (!std::isfinite(value)) return not_finite_text(value);
   const Digits digits = shortest(value, array.dtype());
-  if (value != 0 && (digits.exponent < -4 || digits.exponent >= 16)) return digits.text;
+  if (value != 0 && (digits.exponent < -4 || std::fabs(value) >= whole_digits_below(array.dtype()))) return digits.text;
   const auto decimals = std::max(1, static_cast<int>(digits.fraction) - digits.exponent);
   return fmt::format("{:.{}f}", value, decimals);
 }

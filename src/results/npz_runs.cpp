@@ -106,7 +106,7 @@ SavedData open_saved_npz(const fs::path& path) {
     fail(where, "is a PyTorch file, which only PyTorch can read",
          "save the tensors as arrays: numpy.savez('results.npz', **{name: tensor.numpy() for ...})");
   }
-  SavedData data{SavedData::Kind::Arrays, {}};
+  SavedData data{SavedData::Kind::Arrays, true, {}};
   std::optional<Iterations> iterations = numbered(members, kIterationPrefix);
   if (iterations) {
     data.kind = SavedData::Kind::Results;
@@ -125,7 +125,7 @@ SavedData open_saved_npz(const fs::path& path) {
 
 SavedData open_saved_npy(const fs::path& path) {
   const auto file = MappedFile::open(path);
-  SavedData data{SavedData::Kind::OneArray, {}};
+  SavedData data{SavedData::Kind::OneArray, true, {}};
   data.runs.push_back(
       std::make_unique<NpyRun>(path.stem().string(), read_npy(file->bytes(), file, printable(path.string()))));
   return data;

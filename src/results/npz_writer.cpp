@@ -99,9 +99,10 @@ void NpzWriter::commit() {
     parts.push_back({&spool_, member.first, member.size});
     const std::string name =
         numbered ? fmt::format("{}{}/{}.npy", prefix, member.iteration, member.name) : member.name + ".npy";
+    // Told that a name is UTF-8, libzip refuses control characters; left to guess, it keeps the bytes of any name.
     zip_source_t* source = zip_source_function(archive.get(), serve, &parts.back());
     const zip_int64_t index =
-        source == nullptr ? -1 : zip_file_add(archive.get(), name.c_str(), source, ZIP_FL_ENC_UTF_8);
+        source == nullptr ? -1 : zip_file_add(archive.get(), name.c_str(), source, ZIP_FL_ENC_GUESS);
     if (index < 0) {
       zip_source_free(source);
       refuse(zip_strerror(archive.get()));

@@ -13,6 +13,7 @@ namespace vernier {
 struct SavedData {
   enum class Kind { Results, Inputs, Arrays, OneArray };
   Kind kind = Kind::Results;
+  bool named_after_file = false;  // the one run: the file itself has no name for it
   /// Inputs: one run. Arrays: one run named after the file. A run may have no iterations.
   std::vector<std::unique_ptr<Run>> runs;
 };

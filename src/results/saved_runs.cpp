@@ -118,7 +118,7 @@ SavedData open_saved_json(const fs::path& path) {
   file->mapped = MappedFile::open(path);
   file->content = index_saved_file(*file->mapped, text_of(path));
   file->mapped->forget(file->mapped->bytes());
-  SavedData data{kind_of(file->content), {}};
+  SavedData data{kind_of(file->content), false, {}};
   for (std::size_t run = 0; run < file->content.runs.size(); ++run) {
     data.runs.push_back(std::make_unique<FileRun>(file, run));
   }

@@ -160,6 +160,28 @@ CheckAccuracyResult check_accuracy(const CheckAccuracyOptions& options) {
   return result;
 }
 
+std::string inspect_data(const InspectDataOptions& options) {
+  act(options.path, {});
+  return fmt::format("path={} all={} values={} histogram={} items={} width={}", options.path.string(), options.all,
+                     options.show_values, options.histogram, options.edge_items.value_or(-1),
+                     options.line_width.value_or(-1));
+}
+
+std::string describe(const char* job, const SavedFilesOptions& options, const JobSinks& sinks) {
+  std::string text = job;
+  for (const std::filesystem::path& path : options.paths) {
+    act(path, sinks);
+    text += " " + path.string();
+  }
+  return text + " -> " + options.output.string();
+}
+std::string merge_data(const SavedFilesOptions& options, const JobSinks& sinks) {
+  return describe("merge", options, sinks);
+}
+std::string concat_data(const SavedFilesOptions& options, const JobSinks& sinks) {
+  return describe("concat", options, sinks);
+}
+
 DoctorResult doctor() { return {"nothing is here\n", false}; }
 
 std::string report_to_json(const DiagnoseReport& report) {

@@ -94,7 +94,7 @@ TEST_F(OpenRuns, SaysAtWhichByteJsonEnds) {
   for (std::size_t size = 1; size < whole.size(); ++size)
     EXPECT_SAYS(whole.substr(0, size), "is not valid JSON, at byte ");
   const std::string cut = whole.substr(0, 100);
-  EXPECT_SAYS(cut, fmt::format("at byte {0} of {0}: it ends in the middle | a file that ends too early", cut.size()));
+  EXPECT_SAYS(cut, fmt::format("at byte {0} of {0}: it ends in the middle | the file is cut short", cut.size()));
 }
 
 TEST_F(OpenRuns, SaysAtWhichByteJsonIsBroken) {
