@@ -44,7 +44,8 @@ DiffOptions options_of(const DiffLine& line) {
 
 Command add_data_diff(CLI::App& root, const std::string& command) {
   auto line = std::make_shared<DiffLine>();
-  CLI::App* app = command_group(root, "data", "Compare, join and convert saved inputs and results").add_subcommand("diff", "Rank the outputs of two saved runs by their errors");
+  CLI::App* app = command_group(root, "data", "Compare, join and convert saved inputs and results")
+                      .add_subcommand("diff", "Rank the outputs of two saved runs by their errors");
   app->add_option("FILE", line->files, "Two files of saved outputs: the reference, then the one tested")->type_name("");
   add_value(*app, "--fp16-outputs,--fp32-outputs,--reference", line->reference, "FILE",
             "The reference, instead of the first argument (default: none)")
@@ -59,7 +60,8 @@ Command add_data_diff(CLI::App& root, const std::string& command) {
             "Outputs worse than T are marked, and the exit code is 1 when there is one (default: none)")
       ->group("Ranking");
   add_value(*app, "--top", line->top, "N", "Outputs in the printed table; 0: all (default: 15)")->group("Output");
-  add_value(*app, "--format", line->format, "FORMAT", "table, json or csv; json and csv hold all outputs (default: table)")
+  add_value(*app, "--format", line->format, "FORMAT",
+            "table, json or csv; json and csv hold all outputs (default: table)")
       ->group("Output");
   app->add_flag_callback(
          "--json", [line] { line->format = "json"; }, "The same as --format json")

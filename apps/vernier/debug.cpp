@@ -23,8 +23,11 @@ struct AccuracyLine {
 
 Command add_debug_accuracy(CLI::App& root, const std::string& command) {
   auto line = std::make_shared<AccuracyLine>();
-  CLI::App* app = command_group(root, "debug", "Find where a model goes wrong").add_subcommand(
-      "accuracy", "Say where along the graph a run leaves its reference, and which layers add error behind that");
+  CLI::App* app =
+      command_group(root, "debug", "Find where a model goes wrong")
+          .add_subcommand(
+              "accuracy",
+              "Say where along the graph a run leaves its reference, and which layers add error behind that");
   add_argument(*app, "MODEL", line->model, "ONNX file, float or typed");
   line->runner.add(*app);
   add_value(*app, "--golden", line->golden, "REFERENCE",

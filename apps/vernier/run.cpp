@@ -47,7 +47,8 @@ RunOptions options_of(const RunLine& line) {
 }
 
 std::string last_line(const RunResult& result, double seconds, const std::string& command) {
-  return fmt::format("{} | Runtime: {:.3f}s | Command: {}", result.passed ? "[I] PASSED" : "[E] FAILED", seconds, command);
+  return fmt::format("{} | Runtime: {:.3f}s | Command: {}", result.passed ? "[I] PASSED" : "[E] FAILED", seconds,
+                     command);
 }
 
 }  // namespace
@@ -55,8 +56,9 @@ std::string last_line(const RunResult& result, double seconds, const std::string
 Command add_run(CLI::App& root, const std::string& command) {
   auto line = std::make_shared<RunLine>();
   CLI::App* app = root.add_subcommand(
-      "run", "Run models, save what they give, and compare each run with the next: runners in the order of the command line, "
-             "then saved runs; the last is the reference");
+      "run",
+      "Run models, save what they give, and compare each run with the next: runners in the order of the command line, "
+      "then saved runs; the last is the reference");
   app->add_option("MODEL", line->models, "ONNX files, float or typed, under any name (none: only saved runs)")
       ->type_name("");
   line->runners.add(*app);

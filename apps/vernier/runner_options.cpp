@@ -32,10 +32,12 @@ void RunnerGroup::add(CLI::App& app) {
          "Our rounding in float32 kernels: each layer in the precision that the options, or a typed model, say");
   runner("--trt", RunnerKind::TensorRt,
          "The same under TensorRT's documented rules; nothing runs on TensorRT, and runs are named trt-sim");
-  app.add_flag_callback("--trt-native", [] {
-       throw Error(ErrorKind::Usage, "--trt=native: there is no TensorRT here to run on",
-                   "--trt simulates its rules; deploy.md of vernier diagnose has the trtexec line");
-     })->group("");
+  app.add_flag_callback("--trt-native",
+                        [] {
+                          throw Error(ErrorKind::Usage, "--trt=native: there is no TensorRT here to run on",
+                                      "--trt simulates its rules; deploy.md of vernier diagnose has the trtexec line");
+                        })
+      ->group("");
   add_precision_options(app, [this]() -> PrecisionText& { return precision(); });
   add_values(app, "--providers,--execution-providers", providers_, "NAME",
              "Execution providers of --onnxrt, best first, by any part of their names (default: CPU)")
@@ -83,10 +85,10 @@ std::vector<RunnerOptions> RunnerGroup::values(const std::vector<std::string>& m
   }
   if (models.empty()) throw Error(ErrorKind::Usage, "a runner was chosen, but no model", "vernier run MODEL --onnxrt");
   if (models.size() != 1 && runners_.size() != 1 && models.size() != runners_.size()) {
-    throw Error(ErrorKind::Usage,
-                fmt::format("{} and {}: which runs which?", plural(models.size(), "model"),
-                            plural(runners_.size(), "runner")),
-                "give one model for all runners, or as many models as runners, in the same order");
+    throw Error(
+        ErrorKind::Usage,
+        fmt::format("{} and {}: which runs which?", plural(models.size(), "model"), plural(runners_.size(), "runner")),
+        "give one model for all runners, or as many models as runners, in the same order");
   }
   const bool takes_precision =
       std::any_of(runners_.begin(), runners_.end(), [](const Typed& typed) { return simulates(typed.kind); });

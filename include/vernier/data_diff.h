@@ -23,7 +23,8 @@ VERNIER_API const std::vector<DiffMetric>& all_diff_metrics();
 /// True where larger is better: sqnr and cosine.
 VERNIER_API bool larger_is_better(DiffMetric metric);
 
-/// Errors of one output over all iterations. Pairs in which a value is not finite are counted, and left out of the rest.
+/// Errors of one output over all iterations. Pairs in which a value is not finite are counted, and left out of the
+/// rest.
 struct DiffRow {
   std::string name;
   Dtype dtype = Dtype::Undefined;  // of the reference
@@ -35,7 +36,7 @@ struct DiffRow {
   std::int64_t near_zero = 0;      // values of ref below that: counted, not divided
   double cosine = 1;               // over all iterations
   double mse = 0;
-  double sqnr_db = 0;  // 10 log10(sum ref^2 / sum (ref - got)^2); +inf when equal
+  double sqnr_db = 0;          // 10 log10(sum ref^2 / sum (ref - got)^2); +inf when equal
   std::int64_t nonfinite = 0;  // pairs left out
   std::int64_t broken = 0;     // of those: finite in the reference only
   std::size_t worst_iteration = 0;

@@ -34,18 +34,18 @@ struct OutputChoice {
 
 struct RunOptions {
   std::vector<RunnerOptions> runners;
-  std::vector<std::filesystem::path> load_outputs;  // runs from files, behind the runners
-  MeasureOptions measure;                           // data, carries, threads; no requirement
-  OutputChoice onnx_outputs;                        // of OnnxRuntime and Simulated
-  OutputChoice trt_outputs;                         // of TensorRt
-  std::vector<std::string> providers;               // of OnnxRuntime, best first; empty: CPU
-  std::string optimization = "ORT_ENABLE_ALL";      // of OnnxRuntime
+  std::vector<std::filesystem::path> load_outputs;                 // runs from files, behind the runners
+  MeasureOptions measure;                                          // data, carries, threads; no requirement
+  OutputChoice onnx_outputs;                                       // of OnnxRuntime and Simulated
+  OutputChoice trt_outputs;                                        // of TensorRt
+  std::vector<std::string> providers;                              // of OnnxRuntime, best first; empty: CPU
+  std::string optimization = "ORT_ENABLE_ALL";                     // of OnnxRuntime
   std::filesystem::path save_inputs, save_outputs, save_accuracy;  // empty: not saved
   CompareOptions compare;
   PerOutput<TopK> postprocess;  // applied to all runs before they are compared, not to what is saved
-  bool validate = false;          // a value that is not finite fails the job
-  bool fail_fast = false;         // ends at the first mismatch
-  ComparisonTextOptions text;     // for the parts of the result as they come
+  bool validate = false;        // a value that is not finite fails the job
+  bool fail_fast = false;       // ends at the first mismatch
+  ComparisonTextOptions text;   // for the parts of the result as they come
 };
 
 struct RunResult {

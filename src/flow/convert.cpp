@@ -53,7 +53,8 @@ Plan make_plan(const ConvertOptions& options, const Model& model, const std::vec
   if (measure.calibration_data) measure.data = *std::exchange(measure.calibration_data, std::nullopt);
   const Loaded loaded = load(options.model, formats, measure, sinks, default_opset(model.proto));
   result.warnings.insert(result.warnings.end(), loaded.warnings.begin(), loaded.warnings.end());
-  for (std::string& text : calibrate_on_samples(plan, model, layers, loaded)) result.warnings.push_back(std::move(text));
+  for (std::string& text : calibrate_on_samples(plan, model, layers, loaded))
+    result.warnings.push_back(std::move(text));
   return plan;
 }
 

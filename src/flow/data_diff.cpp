@@ -59,9 +59,8 @@ DiffReport data_diff(const DiffOptions& options, const JobSinks& sinks) {
     for (DiffRow& row : report.rows) row.beyond = badness(row) > limit;
     report.passed = std::none_of(report.rows.begin(), report.rows.end(), [](const DiffRow& row) { return row.beyond; });
   }
-  report.all_bad = report.rows.size() > 1 && std::all_of(report.rows.begin(), report.rows.end(), [](const DiffRow& row) {
-                     return row.sqnr_db < kHopelessDb;
-                   });
+  report.all_bad = report.rows.size() > 1 && std::all_of(report.rows.begin(), report.rows.end(),
+                                                         [](const DiffRow& row) { return row.sqnr_db < kHopelessDb; });
   return report;
 }
 

@@ -34,8 +34,8 @@ class LiveRun final : public Run {
   const SampleSource& samples() const { return *samples_; }
   bool is_sequence() const { return !carries_.empty(); }
 
-  /// Runs sample `index` again with every tensor in sight: the first one in graph order that is not finite. nullopt when
-  /// there is none: then looking at the tensors changed what the runtime computes. Not for sequences.
+  /// Runs sample `index` again with every tensor in sight: the first one in graph order that is not finite. nullopt
+  /// when there is none: then looking at the tensors changed what the runtime computes. Not for sequences.
   std::optional<NonFinite> first_nonfinite(std::size_t index) const;
 
  private:

@@ -38,7 +38,8 @@ void mark(Model& model, const Model& named, const OutputChoice& choice, const st
   std::vector<std::string> left_out;
   std::vector<std::pair<std::string, Dtype>> outputs;
   std::set<std::string> there;
-  for (const onnx::NodeProto& node : model.proto.graph().node()) there.insert(node.output().begin(), node.output().end());
+  for (const onnx::NodeProto& node : model.proto.graph().node())
+    there.insert(node.output().begin(), node.output().end());
   for (const onnx::ValueInfoProto& output : model.proto.graph().output()) there.insert(output.name());
   for (auto& [name, dtype] : choose_outputs(named, choice, left_out)) {
     const bool simulated = &model != &named && (dtype == Dtype::Float16 || dtype == Dtype::BFloat16);

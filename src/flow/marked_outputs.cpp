@@ -48,8 +48,9 @@ std::set<std::string> matches(const std::string& pattern, const std::vector<std:
   }
   if (!found.empty()) return found;
   const std::vector<std::string> near = nearest_names(pattern, names);
-  throw Error(ErrorKind::Usage, fmt::format("no tensor of the model is called '{}'", printable(pattern)),
-              near.empty() ? "list them with: vernier inspect model MODEL --show layers" : "nearest: " + list_some(near));
+  throw Error(
+      ErrorKind::Usage, fmt::format("no tensor of the model is called '{}'", printable(pattern)),
+      near.empty() ? "list them with: vernier inspect model MODEL --show layers" : "nearest: " + list_some(near));
 }
 
 std::set<std::string> of_type(const std::string& op_type, const Tensors& tensors) {
@@ -99,7 +100,9 @@ std::vector<std::pair<std::string, Dtype>> choose_outputs(const Model& model, co
   for (const std::string& name : candidates) {
     if (!chosen.contains(name)) continue;
     const auto type = types.find(name);
-    const Dtype dtype = declared.contains(name) ? declared[name] : type == types.end() ? Dtype::Undefined : type->second.dtype;
+    const Dtype dtype = declared.contains(name) ? declared[name]
+                        : type == types.end()   ? Dtype::Undefined
+                                                : type->second.dtype;
     if (dtype == Dtype::Undefined) {
       left_out.push_back(name);
     } else {

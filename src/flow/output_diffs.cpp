@@ -7,10 +7,10 @@
 #include <limits>
 #include <map>
 
+#include "core/elements.h"
 #include "core/parallel.h"
 #include "core/text.h"
 #include "vernier/error.h"
-#include "core/elements.h"
 
 namespace vernier {
 namespace {

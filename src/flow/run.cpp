@@ -67,8 +67,10 @@ class Job {
     for (std::size_t i = 0; i < options_.runners.size(); ++i) {
       const RunnerOptions& runner = options_.runners[i];
       if (runner.kind == RunnerKind::TensorRt) {
-        warn("--trt: there is no TensorRT here: its documented rules are simulated (trt-sim), and nothing of this was run "
-             "on TensorRT");
+        warn(
+            "--trt: there is no TensorRT here: its documented rules are simulated (trt-sim), and nothing of this was "
+            "run "
+            "on TensorRT");
       }
       auto live = make_live_run(options_, i, runner_name(runner.kind, i, now), sinks_, warn);
       live_.push_back(live.get());
@@ -84,9 +86,9 @@ class Job {
     for (const auto& one : runs_) {
       if (one->size() == runs_.front()->size()) continue;
       throw Error(ErrorKind::Input,
-                  fmt::format("{} has {}, {} has {}: they cannot be compared one by one", printable(runs_.front()->name()),
-                              plural(runs_.front()->size(), "iteration"), printable(one->name()),
-                              plural(one->size(), "iteration")),
+                  fmt::format("{} has {}, {} has {}: they cannot be compared one by one",
+                              printable(runs_.front()->name()), plural(runs_.front()->size(), "iteration"),
+                              printable(one->name()), plural(one->size(), "iteration")),
                   live_.empty() ? "save both with the same samples" : "give the samples that the saved run had");
     }
   }
@@ -111,7 +113,8 @@ class Job {
   }
 
   std::size_t threads() const {
-    const bool sequence = std::any_of(live_.begin(), live_.end(), [](const LiveRun* run) { return run->is_sequence(); });
+    const bool sequence =
+        std::any_of(live_.begin(), live_.end(), [](const LiveRun* run) { return run->is_sequence(); });
     if (sequence) return 1;
     return options_.measure.threads == 0 ? usable_cores() : options_.measure.threads;
   }

@@ -36,7 +36,10 @@ std::string answer(const DiffReport& report, const TextOptions& options) {
   if (report.threshold) {
     const auto beyond =
         std::count_if(report.rows.begin(), report.rows.end(), [](const DiffRow& row) { return row.beyond; });
-    text += fmt::format("; {} beyond the threshold of {:g}{}", beyond == 0 ? "none is" : beyond == 1 ? "1 is" : fmt::format("{} are", beyond),
+    text += fmt::format("; {} beyond the threshold of {:g}{}",
+                        beyond == 0   ? "none is"
+                        : beyond == 1 ? "1 is"
+                                      : fmt::format("{} are", beyond),
                         *report.threshold, unit);
     paint = report.passed == true ? Paint::Good : Paint::Bad;
   }
@@ -57,8 +60,8 @@ std::string report_to_text(const DiffReport& report, const TextOptions& options)
   std::string text = answer(report, options);
   text += labelled("Reference", fmt::format("{}  ({})", shown(report.reference_file), shown(report.reference_run)),
                    options.width);
-  text += labelled("Tested", fmt::format("{}  ({})", shown(report.tested_file), shown(report.tested_run)),
-                   options.width);
+  text +=
+      labelled("Tested", fmt::format("{}  ({})", shown(report.tested_file), shown(report.tested_run)), options.width);
   text += labelled("Iterations", std::to_string(report.iterations), options.width);
   if (report.all_bad) {
     text += "\n" + painted(wrap("Every output is bad, the first ones too: single layers do not do that. Look at the "
@@ -91,9 +94,10 @@ std::string report_to_text(const DiffReport& report, const TextOptions& options)
   if (rows < report.rows.size()) {
     text += fmt::format("  ... and {} (--top 0 shows all)\n", plural(report.rows.size() - rows, "more output"));
   }
-  text += wrap("sqnr in dB; cosine, sqnr: larger is better. max_rel leaves out values of the reference below 1e-6 of its "
-               "largest. Values that are not finite are counted and left out.",
-               options.width, "  ");
+  text += wrap(
+      "sqnr in dB; cosine, sqnr: larger is better. max_rel leaves out values of the reference below 1e-6 of its "
+      "largest. Values that are not finite are counted and left out.",
+      options.width, "  ");
   if (!report.not_compared.empty()) {
     text += heading(fmt::format("Not compared: {}", report.not_compared.size()), options.color);
     const std::size_t most = options.top == 0 ? report.not_compared.size() : options.top;

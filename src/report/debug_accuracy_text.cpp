@@ -73,10 +73,11 @@ std::string report_to_text(const DebugAccuracyReport& report, const TextOptions&
     if (options.top != 0 && leads > beyond) {
       text += fmt::format("  ... and {} (--top 0 shows all)\n", plural(leads - beyond, "more layer"));
     }
-    text += wrap("first: what arrives is within the threshold, what leaves is not. adds: leaves 3 dB or more below what "
-                 "arrives. A layer may also magnify what it inherits: vernier diagnose measures each layer on exact "
-                 "inputs.",
-                 options.width, "  ");
+    text += wrap(
+        "first: what arrives is within the threshold, what leaves is not. adds: leaves 3 dB or more below what "
+        "arrives. A layer may also magnify what it inherits: vernier diagnose measures each layer on exact "
+        "inputs.",
+        options.width, "  ");
   }
   if (!report.not_compared.empty()) {
     text += fmt::format("\n{} not compared (all of them with --json)\n", plural(report.not_compared.size(), "tensor"));

@@ -199,21 +199,15 @@ struct Fields<VerifyReport> {
 template <>
 struct Fields<DiffRow> {
   using R = DiffRow;
-  static constexpr auto list = std::tuple{Field{"name", &R::name},
-                                          Field{"dtype", &R::dtype},
-                                          Field{"shape", &R::shape},
-                                          Field{"values", &R::values},
-                                          Field{"sqnr_db", &R::sqnr_db},
-                                          Field{"max_abs", &R::max_abs},
-                                          Field{"mean_abs", &R::mean_abs},
-                                          Field{"max_rel", &R::max_rel},
-                                          Field{"cosine", &R::cosine},
-                                          Field{"mse", &R::mse},
-                                          Field{"near_zero", &R::near_zero},
-                                          Field{"nonfinite", &R::nonfinite},
-                                          Field{"broken", &R::broken},
-                                          Field{"worst_iteration", &R::worst_iteration},
-                                          Field{"beyond", &R::beyond}};
+  static constexpr auto list =
+      std::tuple{Field{"name", &R::name},           Field{"dtype", &R::dtype},
+                 Field{"shape", &R::shape},         Field{"values", &R::values},
+                 Field{"sqnr_db", &R::sqnr_db},     Field{"max_abs", &R::max_abs},
+                 Field{"mean_abs", &R::mean_abs},   Field{"max_rel", &R::max_rel},
+                 Field{"cosine", &R::cosine},       Field{"mse", &R::mse},
+                 Field{"near_zero", &R::near_zero}, Field{"nonfinite", &R::nonfinite},
+                 Field{"broken", &R::broken},       Field{"worst_iteration", &R::worst_iteration},
+                 Field{"beyond", &R::beyond}};
 };
 
 template <>
@@ -246,18 +240,13 @@ struct Fields<AccuracyRow> {
 template <>
 struct Fields<DebugAccuracyReport> {
   using R = DebugAccuracyReport;
-  static constexpr auto list = std::tuple{Field{"version", &R::version},
-                                          Field{"command", &R::command},
-                                          Field{"model_file", &R::model_file},
-                                          Field{"reference_run", &R::reference_run},
-                                          Field{"tested_run", &R::tested_run},
-                                          Field{"data", &R::data},
-                                          Field{"iterations", &R::iterations},
-                                          Field{"min_sqnr_db", &R::min_sqnr_db},
-                                          Field{"passed", &R::passed},
-                                          Field{"not_compared", &R::not_compared},
-                                          Field{"warnings", &R::warnings},
-                                          Field{"layers", &R::layers}};
+  static constexpr auto list =
+      std::tuple{Field{"version", &R::version},       Field{"command", &R::command},
+                 Field{"model_file", &R::model_file}, Field{"reference_run", &R::reference_run},
+                 Field{"tested_run", &R::tested_run}, Field{"data", &R::data},
+                 Field{"iterations", &R::iterations}, Field{"min_sqnr_db", &R::min_sqnr_db},
+                 Field{"passed", &R::passed},         Field{"not_compared", &R::not_compared},
+                 Field{"warnings", &R::warnings},     Field{"layers", &R::layers}};
 };
 
 }  // namespace vernier

@@ -31,8 +31,8 @@ std::vector<std::string> describe_run(const RunOptions& options) {
   lines.push_back(fmt::format("providers={} optimization={}", options.providers, options.optimization));
   lines.push_back(fmt::format("save inputs={} outputs={} accuracy={}", options.save_inputs.string(),
                               options.save_outputs.string(), options.save_accuracy.string()));
-  lines.push_back(fmt::format("validate={} fail_fast={} detail={}", options.validate, options.fail_fast,
-                              options.text.detail));
+  lines.push_back(
+      fmt::format("validate={} fail_fast={} detail={}", options.validate, options.fail_fast, options.text.detail));
   return lines;
 }
 
@@ -58,8 +58,8 @@ DiffReport data_diff(const DiffOptions& options, const JobSinks& sinks) {
 }
 
 std::string report_to_text(const DiffReport& report, const TextOptions& options) {
-  return fmt::format("reference={} tested={} metric={} threshold={} top={}\n", report.reference_file, report.tested_file,
-                     report.metric, report.threshold.value_or(-1), options.top);
+  return fmt::format("reference={} tested={} metric={} threshold={} top={}\n", report.reference_file,
+                     report.tested_file, report.metric, report.threshold.value_or(-1), options.top);
 }
 std::string report_to_json(const DiffReport&) { return "{\"kind\": \"diff\"}"; }
 std::string report_to_csv(const DiffReport&) { return "rank\r\n"; }
@@ -67,8 +67,8 @@ std::string report_to_csv(const DiffReport&) { return "rank\r\n"; }
 DebugAccuracyReport debug_accuracy(const DebugAccuracyOptions& options, const JobSinks& sinks) {
   act(options.run.runners.front().model, sinks);
   DebugAccuracyReport report;
-  report.model_file = fmt::format("{}\ngolden={} min_sqnr={}", fmt::join(describe_run(options.run), "\n"), options.golden,
-                                  options.min_sqnr_db);
+  report.model_file = fmt::format("{}\ngolden={} min_sqnr={}", fmt::join(describe_run(options.run), "\n"),
+                                  options.golden, options.min_sqnr_db);
   report.passed = options.run.runners.front().model.stem() != "missed";
   return report;
 }

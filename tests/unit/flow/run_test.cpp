@@ -44,9 +44,7 @@ Model two_steps() {
   })");
 }
 
-TEST(MarkedOutputs, WithoutAChoiceAreTheModels) {
-  EXPECT_EQ(chosen(two_steps(), {}), (std::vector<std::string>{"y"}));
-}
+TEST(MarkedOutputs, WithoutAChoiceAreTheModels) { EXPECT_EQ(chosen(two_steps(), {}), (std::vector<std::string>{"y"})); }
 
 TEST(MarkedOutputs, AllComeInGraphOrder) {
   const std::vector<std::string> all{"a", "b", "y"};
@@ -141,7 +139,8 @@ TEST(Run, ValidateNamesTheLayerThatMadeTheFirstNonFiniteValue) {
     [gone] b = Log (n)
     [negative] n = Neg (a)
     [last] y = Abs (b)
-  })"), {1, 4});
+  })"),
+                       {1, 4});
   RunOptions options = run_of(files, {runner(RunnerKind::OnnxRuntime, files)});
   options.validate = true;
   std::string text;
@@ -158,7 +157,8 @@ TEST(DebugAccuracy, NamesTheLayerWhereTheErrorStarts) {
     [absorb] b = Add (a, big)
     [cancel] c = Sub (b, big)
     [after] y = Abs (c)
-  })"), {1, 4});
+  })"),
+                       {1, 4});
   DebugAccuracyOptions options;
   options.run = run_of(files, {runner(RunnerKind::Simulated, files, {Format::Float16})});
   options.min_sqnr_db = 30;
