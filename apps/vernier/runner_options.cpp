@@ -12,7 +12,7 @@ namespace {
 const char* const kGroup = "Runners";
 const char* const kOutputs = "Outputs";
 
-bool simulates(RunnerKind kind) { return kind != RunnerKind::OnnxRuntime; }
+bool simulates(RunnerKind kind) { return kind == RunnerKind::Simulated || kind == RunnerKind::TensorRt; }
 
 }  // namespace
 
@@ -21,7 +21,7 @@ void RunnerGroup::add(CLI::App& app) {
     app.add_flag_callback(
            name,
            [this, kind] {
-             runners_.push_back({kind, simulates(kind) ? common_ : PrecisionText{}});
+             runners_.push_back({kind, simulates(kind) ? common_ : PrecisionText{}, {}});
            },
            help)
         ->trigger_on_parse()
@@ -32,6 +32,14 @@ void RunnerGroup::add(CLI::App& app) {
          "Our rounding in float32 kernels: each layer in the precision that the options, or a typed model, say");
   runner("--trt", RunnerKind::TensorRt,
          "The same under TensorRT's documented rules; nothing runs on TensorRT, and runs are named trt-sim");
+  app.add_option_function<std::string>(
+         "--exec",
+         [this](const std::string& command) { runners_.push_back({RunnerKind::Program, {}, command}); },
+         "Any program, started once a sample: a command line with {model}, {inputs} and {outputs}, the paths of the "
+         "model, of a .npz with an array for each input, and of the .npz to write")
+      ->trigger_on_parse()
+      ->type_name("COMMAND")
+      ->group(kGroup);
   app.add_flag_callback("--trt-native",
                         [] {
                           throw Error(ErrorKind::Usage, "--trt=native: there is no TensorRT here to run on",
@@ -99,7 +107,7 @@ std::vector<RunnerOptions> RunnerGroup::values(const std::vector<std::string>& m
   std::vector<RunnerOptions> values;
   for (std::size_t i = 0; i < std::max(models.size(), runners_.size()); ++i) {
     const Typed& typed = runners_[runners_.size() == 1 ? 0 : i];
-    values.push_back({typed.kind, models[models.size() == 1 ? 0 : i], typed.precision.values()});
+    values.push_back({typed.kind, models[models.size() == 1 ? 0 : i], typed.precision.values(), typed.command});
   }
   return values;
 }

@@ -32,6 +32,7 @@ class RunnerGroup {
   struct Typed {
     RunnerKind kind;
     PrecisionText precision;
+    std::string command;
   };
   PrecisionText& precision();
 

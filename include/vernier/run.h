@@ -16,6 +16,7 @@ enum class RunnerKind {
   OnnxRuntime,  // --onnxrt: ONNX Runtime as it is, all its optimizations and integer kernels
   Simulated,    // --sim: float32 kernels with our rounding behind them
   TensorRt,     // --trt: the same under TensorRT's documented rules; no TensorRT runs
+  Program,      // --exec: any program, started for each sample
 };
 
 struct RunnerOptions {
@@ -23,6 +24,9 @@ struct RunnerOptions {
   std::filesystem::path model;
   /// Simulated and TensorRt. A typed model says its own formats; options that say others are refused for it.
   PrecisionOptions precision;
+  /// Program: the command line for a shell, with {model}, {inputs} and {outputs}, which become quoted paths: of the
+  /// model, of a .npz with one array an input, and of the .npz that the program writes, one array an output.
+  std::string command;
 };
 
 /// Which tensors a runner gives. All empty: the model's outputs.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <map>
@@ -83,18 +84,18 @@ bool find_nonfinite(const Tensor& tensor, NonFinite& counts) {
   }
 }
 
-LiveRun::LiveRun(std::string name, Model model, const SessionOptions& options,
-                 std::shared_ptr<const SampleSource> samples, std::vector<std::pair<std::string, std::string>> carries)
-    : name_(std::move(name)),
+SessionRun::SessionRun(std::string name, Model model, const SessionOptions& options,
+                       std::shared_ptr<const SampleSource> samples,
+                       std::vector<std::pair<std::string, std::string>> carries)
+    : LiveRun(std::move(name), std::move(samples)),
       model_(std::move(model)),
       options_(options),
-      samples_(std::move(samples)),
       carries_(std::move(carries)),
       only_carried_(add_carried(model_, carries_)),
       session_(Runtime::load(), model_, options_) {}
 
-Iteration LiveRun::at(std::size_t index) const {
-  Sample sample = samples_->at(index);
+Iteration SessionRun::at(std::size_t index) const {
+  Sample sample = samples().at(index);
   for (const auto& [input, value] : state_) sample[input] = value;
   Iteration iteration;
   std::vector<Tensor> values;
@@ -102,7 +103,7 @@ Iteration LiveRun::at(std::size_t index) const {
   try {
     values = session_.run(sample);
   } catch (const Error& error) {
-    throw Error(error.kind(), fmt::format("{}, iteration {}: {}", name_, index, error.what()), error.hint());
+    throw Error(error.kind(), fmt::format("{}, iteration {}: {}", name(), index, error.what()), error.hint());
   }
   iteration.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -115,8 +116,8 @@ Iteration LiveRun::at(std::size_t index) const {
   return iteration;
 }
 
-std::optional<NonFinite> LiveRun::first_nonfinite(std::size_t index) const {
-  const Sample sample = samples_->at(index);
+std::optional<NonFinite> SessionRun::first_nonfinite(std::size_t index) const {
+  const Sample sample = samples().at(index);
   for (const auto& [name, tensor] : sample) {
     NonFinite found;
     if (!find_nonfinite(tensor, found)) continue;
@@ -144,8 +145,9 @@ std::optional<NonFinite> LiveRun::first_nonfinite(std::size_t index) const {
 }
 
 std::string runner_name(RunnerKind kind, std::size_t index, std::time_t now) {
-  const char* words = kind == RunnerKind::OnnxRuntime ? "onnxrt" : kind == RunnerKind::TensorRt ? "trt-sim" : "sim";
-  return fmt::format("{}-runner-N{}-{:%m/%d/%y-%H:%M:%S}", words, index, fmt::localtime(now));
+  constexpr std::array kWords = {"onnxrt", "sim", "trt-sim", "exec"};
+  return fmt::format("{}-runner-N{}-{:%m/%d/%y-%H:%M:%S}", kWords.at(static_cast<std::size_t>(kind)), index,
+                     fmt::localtime(now));
 }
 
 }  // namespace vernier

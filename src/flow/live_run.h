@@ -5,6 +5,7 @@
 #include <ctime>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,28 +22,41 @@ struct NonFinite {
   std::int64_t nan = 0, infinite = 0, count = 0;
 };
 
-class LiveRun final : public Run {
+class LiveRun : public Run {
  public:
-  /// `model` has the outputs that are to be given. With carries, at() must be called for 0, 1, ... in that order.
-  LiveRun(std::string name, Model model, const SessionOptions& options, std::shared_ptr<const SampleSource> samples,
-          std::vector<std::pair<std::string, std::string>> carries);
+  LiveRun(std::string name, std::shared_ptr<const SampleSource> samples)
+      : name_(std::move(name)), samples_(std::move(samples)) {}
 
   const std::string& name() const override { return name_; }
   std::size_t size() const override { return samples_->size(); }
-  Iteration at(std::size_t index) const override;
-
   const SampleSource& samples() const { return *samples_; }
-  bool is_sequence() const { return !carries_.empty(); }
 
-  /// Runs sample `index` again with every tensor in sight: the first one in graph order that is not finite. nullopt
-  /// when there is none: then looking at the tensors changed what the runtime computes. Not for sequences.
-  std::optional<NonFinite> first_nonfinite(std::size_t index) const;
+  /// Iterations depend on those before: at() must be called for 0, 1, ... in that order.
+  virtual bool is_sequence() const { return false; }
+
+  /// Runs sample `index` again with every tensor in sight: the first one in graph order that is not finite. nullopt when
+  /// there is none, because looking at the tensors changed what is computed, or the runner cannot be looked into.
+  virtual std::optional<NonFinite> first_nonfinite(std::size_t index) const = 0;
 
  private:
   std::string name_;
+  std::shared_ptr<const SampleSource> samples_;
+};
+
+/// A model on ONNX Runtime: as it is, or simulated.
+class SessionRun final : public LiveRun {
+ public:
+  /// `model` has the outputs that are to be given.
+  SessionRun(std::string name, Model model, const SessionOptions& options, std::shared_ptr<const SampleSource> samples,
+             std::vector<std::pair<std::string, std::string>> carries);
+
+  Iteration at(std::size_t index) const override;
+  bool is_sequence() const override { return !carries_.empty(); }
+  std::optional<NonFinite> first_nonfinite(std::size_t index) const override;
+
+ private:
   Model model_;
   SessionOptions options_;
-  std::shared_ptr<const SampleSource> samples_;
   std::vector<std::pair<std::string, std::string>> carries_;
   std::set<std::string> only_carried_;  // outputs that were not asked for
   Session session_;
@@ -56,7 +70,7 @@ bool find_nonfinite(const Tensor& tensor, NonFinite& counts);
 std::unique_ptr<LiveRun> make_live_run(const RunOptions& options, std::size_t index, const std::string& name,
                                        const JobSinks& sinks, const std::function<void(const std::string&)>& warn);
 
-/// "onnxrt-runner-N0-11/20/26-23:59:53", as the peer names runners; simulated ones are trt-sim and sim.
+/// "onnxrt-runner-N0-11/20/26-23:59:53", as the peer names runners; the others are trt-sim, sim and exec.
 std::string runner_name(RunnerKind kind, std::size_t index, std::time_t now);
 
 }  // namespace vernier

@@ -11,6 +11,7 @@
 #include "flow/calibrated_plan.h"
 #include "flow/live_run.h"
 #include "flow/marked_outputs.h"
+#include "flow/program_run.h"
 #include "flow/setup.h"
 #include "plan/lower_simulated.h"
 #include "plan/scheme.h"
@@ -75,6 +76,7 @@ class Maker {
 
   std::unique_ptr<LiveRun> make() {
     Model model = read_model(runner_.model);
+    if (runner_.kind == RunnerKind::Program) return as_program(model);
     if (runner_.kind == RunnerKind::OnnxRuntime) return as_it_is(std::move(model));
     SimulatedFile file = simulate_typed(model);
     const bool typed = std::any_of(file.layers.begin(), file.layers.end(),
@@ -95,7 +97,13 @@ class Maker {
     if (samples->is_random()) {
       warn_("the inputs are random numbers: figures say little about real data (give --data)");
     }
-    return std::make_unique<LiveRun>(name_, std::move(model), session, std::move(samples), options_.measure.carries);
+    return std::make_unique<SessionRun>(name_, std::move(model), session, std::move(samples), options_.measure.carries);
+  }
+
+  std::unique_ptr<LiveRun> as_program(const Model& model) {
+    return std::make_unique<ProgramRun>(name_, runner_.command, runner_.model,
+                                        open_for(model, options_.measure.data, options_.measure.carries),
+                                        options_.measure.data.script_seconds, sinks_.interrupted);
   }
 
   std::unique_ptr<LiveRun> as_it_is(Model model) {

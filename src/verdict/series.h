@@ -72,6 +72,7 @@ class Series {
   void ask_ranks_for(double q, std::uint64_t count, std::uint64_t before);
   void open_tables();
   void close_tables();
+  void select();
   void fill_histogram();
 
   std::uint64_t finite() const;
@@ -87,7 +88,7 @@ class Series {
   std::optional<double> quantile_;
   int digit_ = 0;  // this pass counts it
 
-  bool few_;             // then they are kept and sorted instead
+  bool few_;             // then they are kept and looked through instead
   std::vector<T> kept_;  // finite ones
   std::vector<T> finite_room_;
   std::vector<std::uint32_t> position_room_;
