@@ -1,5 +1,7 @@
-// The program that runs a data loader script, in the user's Python: python3 -c PROGRAM SCRIPT FUNCTION LIMIT. It writes
-// the bytes of the arrays to descriptor 3, and to its standard output one line of JSON for each sample, then one more:
+// The program that runs a data loader script, in the user's Python: python3 -c kLoaderStart SCRIPT FUNCTION LIMIT. It
+// is itself at the start of the file that is descriptor 3, where neither a list of processes nor messages of other
+// programs repeat it. Behind it, it writes the bytes of the arrays, and to its standard output one line of JSON for
+// each sample, then one more:
 //
 //   {"sample": [[input, dtype, [dim, ...], offset], ...]}    dtype as numpy names it, "<f4"; little-endian, C order
 //   {"end": samples}                                         all is well
@@ -9,9 +11,13 @@
 // program that started this one is gone, and this one ends too. Python 3.6 or newer.
 #pragma once
 
+#include <string_view>
+
 namespace vernier {
 
-inline constexpr char kLoaderProgram[] = R"python(
+inline constexpr char kLoaderStart[] = "import os; exec(compile(os.pread(3, 65536, 0), '<vernier>', 'exec'))";
+
+inline constexpr std::string_view kLoaderProgram = R"python(
 import sys
 sys.path[:] = [folder for folder in sys.path if folder]  # a json.py in this folder is not the one that is meant
 import inspect, json, os, signal, threading, tokenize, traceback, types
@@ -80,7 +86,7 @@ def raised(at, error):
     if isinstance(error, SystemExit):
         fail(at, "called sys.exit({})".format("" if error.code is None else error.code))
     frames = error.__traceback__
-    while frames and frames.tb_frame.f_code.co_filename == "<string>":  # of this program
+    while frames and frames.tb_frame.f_code.co_filename in ("<string>", "<vernier>"):
         frames = frames.tb_next
     sys.stdout.flush()
     traceback.print_exception(type(error), error, frames)
@@ -171,7 +177,7 @@ def array_of(name, value):
     return array, "bfloat16" if bfloat16 else array.dtype.str
 
 
-position = 0
+position = os.lseek(DATA, 0, os.SEEK_CUR)
 
 
 def write(view):
@@ -219,5 +225,6 @@ def main():
 
 main()
 )python";
+static_assert(kLoaderProgram.size() < 65536);
 
 }  // namespace vernier

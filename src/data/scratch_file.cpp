@@ -28,6 +28,20 @@ ScratchFile::ScratchFile() {
   ::unlink(name.c_str());
 }
 
+void ScratchFile::write(std::string_view bytes) const {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      throw Error(ErrorKind::Input,
+                  fmt::format("{}: a temporary file cannot be written there: {}", printable(folder_.string()),
+                              std::strerror(errno)),
+                  "TMPDIR chooses another folder");
+    }
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
 ScratchFile::~ScratchFile() { ::close(descriptor_); }
 
 }  // namespace vernier

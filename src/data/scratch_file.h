@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string_view>
 
 namespace vernier {
 
@@ -14,6 +15,9 @@ class ScratchFile {
   ~ScratchFile();
   ScratchFile(const ScratchFile&) = delete;
   ScratchFile& operator=(const ScratchFile&) = delete;
+
+  /// Appends. Errors: as above.
+  void write(std::string_view bytes) const;
 
   int descriptor() const noexcept { return descriptor_; }
   const std::filesystem::path& folder() const noexcept { return folder_; }

@@ -71,8 +71,10 @@ class Announcements {
       if (said.contains("error") && !failure_) failure_ = failure_of(said);
       if (said.contains("end")) ended_ = true;
     } catch (const Json::exception&) {
-      throw Error(ErrorKind::Input, fmt::format("{}: something else wrote where samples are announced: {}", where_,
-                                                printable(line_.substr(0, 80))));
+      throw Error(ErrorKind::Input,
+                  fmt::format("{}: something else wrote where samples are announced: {}", where_,
+                              printable(line_.substr(0, 80))),
+                  fmt::format("{} must be Python 3", printable(request_.options.python)));
     }
   }
 
@@ -178,7 +180,7 @@ ProcessEnd run_loader(const SourceOptions& options, const ScriptLocation& script
   process.interrupted = options.interrupted;
   try {
     return run_process(
-        {options.python, "-c", kLoaderProgram, script.file, script.function, std::to_string(options.limit)}, process);
+        {options.python, "-c", kLoaderStart, script.file, script.function, std::to_string(options.limit)}, process);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::Backend) throw;
     throw Error(ErrorKind::Backend, error.what(), "data loader scripts need Python 3: --python PROGRAM names it");
@@ -211,6 +213,7 @@ std::unique_ptr<ArrayReader> open_script(const OpenRequest& request) {
   const std::string file = printable(script.file);
   const std::string where = fmt::format("{}:{}", file, printable(script.function));
   const ScratchFile scratch;
+  scratch.write(kLoaderProgram);
   Announcements announcements(request, file, where);
   const ProcessEnd end = run_loader(request.options, script, scratch, announcements);
   std::vector<KeptSample>& samples = announcements.samples();

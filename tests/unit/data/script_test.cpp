@@ -259,6 +259,7 @@ TEST_F(Script, AnExceptionShowsTheTracebackOfTheScriptAlone) {
   EXPECT_HAS(said, "Traceback (most recent call last)");
   EXPECT_HAS(said, "raise ValueError('no such image')");
   EXPECT_EQ(said.find("<string>"), std::string::npos) << said;
+  EXPECT_EQ(said.find("<vernier>"), std::string::npos) << said;
 }
 
 TEST_F(Script, TroubleBeforeTheFirstSample) {
@@ -310,7 +311,7 @@ TEST_F(Script, AFullDiskSaysWhereAndHowMuch) {
   std::filesystem::permissions(folder_ / "python", std::filesystem::perms::owner_all);
   options.python = (folder_ / "python").string();
   const Error error = error_of([&] { open_samples(options, {float_input("x", {1, -1})}); });
-  EXPECT_HAS(std::string(error.what()), "sample 4: cannot be kept in the temporary file: File too large after 65,536");
+  EXPECT_HAS(std::string(error.what()), "sample 3: cannot be kept in the temporary file: File too large after 65,536");
   EXPECT_HAS(error.hint(), "TMPDIR");
 }
 
@@ -321,6 +322,9 @@ TEST_F(Script, NoPythonOrNoNumPy) {
   EXPECT_EQ(error.kind(), ErrorKind::Backend);
   EXPECT_STREQ(error.what(), "no-such-python: cannot be started: No such file or directory");
   EXPECT_HAS(error.hint(), "--python PROGRAM");
+
+  options.python = "echo";
+  EXPECT_HAS(refusal(options), "something else wrote where samples are announced: -c import os");
 
   write_file(folder_ / "shadow" / "numpy.py", "raise ModuleNotFoundError(\"No module named 'numpy'\", name='numpy')\n");
   ::setenv("PYTHONPATH", (folder_ / "shadow").c_str(), 1);
