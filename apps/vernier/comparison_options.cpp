@@ -16,45 +16,6 @@ namespace vernier::cli {
 namespace {
 
 const char* const kGroup = "Comparison (every function must pass; thresholds as [OUTPUT:]VALUE)";
-constexpr int kMostValues = 1 << 20;
-
-/// Options of the peer that have no counterpart yet: said so when they are given, hidden from the help.
-struct Refused {
-  const char* name;
-  bool takes_value;
-  const char* reason;
-  const char* instead;
-};
-constexpr Refused kRefused[] = {
-    {"--compare-func-script", true, "comparison scripts are not run yet",
-     "--compare with one or more of its functions, or --save-outputs and a script of your own"},
-    {"--postprocess-func-script", true, "postprocessing scripts are not run yet", "--postprocess top-K[,axis=A]"},
-    {"--save-heatmaps", true, "there are no plots yet", "the histograms, and the place of the largest error"},
-    {"--show-heatmaps", false, "there are no plots yet", "the histograms, and the place of the largest error"},
-    {"--save-error-metrics-plot", true, "there are no plots yet", "the histograms; -v prints them for all outputs"},
-    {"--show-error-metrics-plot", false, "there are no plots yet", "the histograms; -v prints them for all outputs"},
-    {"--lpips-threshold", true, "LPIPS needs a network of its own, and there is none here", "--compare psnr or sqnr"},
-    {"--lpips-tolerance", true, "LPIPS needs a network of its own, and there is none here", "--compare psnr or sqnr"},
-};
-
-void add_refused(CLI::App& app) {
-  for (const Refused& row : kRefused) {
-    const auto refuse = [&row] {
-      throw Error(ErrorKind::Usage, fmt::format("{}: {}", row.name, row.reason), row.instead);
-    };
-    CLI::Option* option = nullptr;
-    if (row.takes_value) {
-      option = app.add_option(row.name, [refuse](const CLI::results_t&) -> bool {
-        refuse();
-        return true;
-      });
-      option->expected(0, kMostValues);
-    } else {
-      option = app.add_flag_callback(row.name, refuse);
-    }
-    option->group("");
-  }
-}
 
 struct ThresholdHelp {
   CompareFunction function;
@@ -195,12 +156,12 @@ void ComparisonGroup::add(CLI::App& app) {
              "Compare the indices of the K largest elements along an axis, the last one unless said (default: compare "
              "the outputs)")
       ->group(kGroup);
-  add_refused(app);
+  add_refused_comparison_options(app);
 }
 
 void ComparisonGroup::add_for_record(CLI::App& app) {
   add_thresholds(app, Defaults::AsRecorded);
-  add_refused(app);
+  add_refused_comparison_options(app);
 }
 
 std::vector<CompareFunction> ComparisonGroup::functions() const {

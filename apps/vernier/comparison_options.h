@@ -44,4 +44,8 @@ class ComparisonGroup {
   bool no_shape_check_ = false;
 };
 
+/// Options of the peer's comparisons that are not taken here: hidden from the help; given, they throw Usage with the
+/// reason and what to use instead.
+void add_refused_comparison_options(CLI::App& app);
+
 }  // namespace vernier::cli

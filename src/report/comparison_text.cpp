@@ -158,10 +158,11 @@ class IterationText {
   }
 
   void stats(const std::string& what, const ValueStats& stats, const Shape& shape,
-             const std::optional<Histogram>& histogram, bool percentiles) {
+             const std::optional<Histogram>& histogram, bool percentiles, const std::string& values = {}) {
     log_.line(LogKind::Info, fmt::format("{} | Stats: {}", what, stats_to_text(stats, shape, percentiles)));
-    if (!histogram) return;
     const LogText::Indent indent(log_);
+    if (!values.empty()) log_.line(LogKind::Info, values);
+    if (!histogram) return;
     if (const std::string bars = histogram_to_text(*histogram); !bars.empty()) log_.line(LogKind::Info, bars);
   }
 
@@ -169,17 +170,19 @@ class IterationText {
               Dtype dtype, const std::optional<Histogram>& histogram, bool passed, const Iteration& outputs) {
     if (dtype_bits(dtype) == 0) return;
     const bool is_bool = dtype == Dtype::Bool;
+    const bool shows_values = (options_.detail || !passed) && value_stats.count > 0 &&
+                              static_cast<std::size_t>(value_stats.count) <= options_.values_limit;
     stats(fmt::format("{}: {}", shown(run), shown(name)), value_stats, shape, is_bool ? std::nullopt : histogram,
-          !is_bool);
-    if (passed && !options_.detail) return;
-    if (value_stats.count == 0 || static_cast<std::size_t>(value_stats.count) > options_.values_limit) return;
+          !is_bool, shows_values ? values_block(name, outputs) : "");
+  }
+
+  static std::string values_block(const std::string& name, const Iteration& outputs) {
     const auto found = std::find_if(outputs.outputs.begin(), outputs.outputs.end(),
                                     [&](const NamedTensor& output) { return output.name == name; });
-    if (found == outputs.outputs.end()) return;
-    const LogText::Indent indent(log_);
+    if (found == outputs.outputs.end()) return {};
     std::string block = values_to_text(found->tensor);
     for (std::size_t at = 0; (at = block.find('\n', at)) != std::string::npos; at += 5) block.insert(at + 1, "    ");
-    log_.line(LogKind::Info, "---- Values ----\n    " + block);
+    return "---- Values ----\n    " + block;
   }
 
   const IterationComparison& iteration_;

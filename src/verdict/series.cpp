@@ -6,12 +6,12 @@
 #include <cmath>
 #include <limits>
 
+#include "verdict/moments.h"
 #include "vernier/error.h"
 
 namespace vernier {
 namespace {
 
-constexpr std::size_t kTable = std::size_t{1} << 16U;
 // Up to here selecting among copies is quicker than clearing and summing tables.
 constexpr std::int64_t kFew = 1 << 17;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -24,84 +24,7 @@ double between(double low, double high, double share) {
   return share < 0.5 ? low + (high - low) * share : high - (high - low) * (1 - share);
 }
 
-template <class T>
-bool all_finite(std::span<const T> values) {
-  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-  constexpr Bits kExponent = sizeof(T) == 4 ? static_cast<Bits>(0x7F800000U) : static_cast<Bits>(0x7FF0000000000000U);
-  Bits largest = 0;
-  for (const T value : values) largest = std::max(largest, std::bit_cast<Bits>(value) & kExponent);
-  return largest != kExponent;
-}
-
-constexpr std::size_t kLanes = 8;
-
-/// Sums in eight lanes, so that they can be vectors; the order of additions does not depend on the instruction set.
-template <class T>
-struct Moments {
-  std::array<double, kLanes> sum{}, magnitude{};
-  std::array<T, kLanes> low, high;
-
-  explicit Moments(std::span<const T> values) {
-    low.fill(values[0]);
-    high.fill(values[0]);
-    std::size_t i = 0;
-    for (; i + kLanes <= values.size(); i += kLanes) {
-      for (std::size_t lane = 0; lane < kLanes; ++lane) take(values[i + lane], lane);
-    }
-    for (; i < values.size(); ++i) take(values[i], i % kLanes);
-  }
-  void take(T value, std::size_t lane) {
-    sum[lane] += static_cast<double>(value);
-    magnitude[lane] += static_cast<double>(std::abs(value));
-    low[lane] = value < low[lane] ? value : low[lane];
-    high[lane] = value > high[lane] ? value : high[lane];
-  }
-};
-
-template <class Values>
-double total(const Values& lanes) {
-  double sum = 0;
-  for (const double lane : lanes) sum += lane;
-  return sum;
-}
-
-template <class T>
-double squared_distances(std::span<const T> values, double mean) {
-  std::array<double, kLanes> sum{};
-  std::size_t i = 0;
-  const auto take = [&](T value, std::size_t lane) {
-    const double distance = static_cast<double>(value) - mean;
-    sum[lane] += distance * distance;
-  };
-  for (; i + kLanes <= values.size(); i += kLanes) {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) take(values[i + lane], lane);
-  }
-  for (; i < values.size(); ++i) take(values[i], i % kLanes);
-  return total(sum);
-}
-
 }  // namespace
-
-// Flipped so that keys order as the numbers do; -0 is 0.
-template <class T>
-typename Series<T>::Key Series<T>::key_of(T value) {
-  constexpr int kSign = static_cast<int>(sizeof(T)) * 8 - 1;
-  const Key bits = std::bit_cast<Key>(value + T{0});
-  const Key negative = static_cast<Key>(Key{0} - (bits >> kSign));
-  return bits ^ (negative | (Key{1} << kSign));
-}
-
-template <class T>
-T Series<T>::value_of(Key key) {
-  constexpr int kSign = static_cast<int>(sizeof(T)) * 8 - 1;
-  const Key negative = static_cast<Key>((key >> kSign) - Key{1});
-  return std::bit_cast<T>(static_cast<Key>(key ^ (negative | (Key{1} << kSign))));
-}
-
-template <class T>
-typename Series<T>::Key Series<T>::prefix(Key key, int digits) {
-  return digits == 0 ? Key{0} : static_cast<Key>(key >> (16 * (kDigits - digits)));
-}
 
 template <class T>
 Series<T>::Series(std::int64_t count, std::optional<double> quantile) : quantile_(quantile), few_(count <= kFew) {
@@ -110,15 +33,15 @@ Series<T>::Series(std::int64_t count, std::optional<double> quantile) : quantile
   if (few_) {
     kept_.reserve(static_cast<std::size_t>(count));
   } else {
-    counts_.assign(2 * kTable, 0);
+    digits_.emplace();
   }
 }
 
 template <class T>
 void Series<T>::add(std::span<const T> block) {
   if (block.empty()) return;
-  if (digit_ > 0) {
-    count_digits(block);
+  if (pass_ > 0) {
+    digits_->count_next(block, not_finite() == 0);
   } else {
     add_moments(block);
   }
@@ -177,42 +100,10 @@ void Series<T>::add_finite(std::span<const T> values, const std::uint32_t* posit
   magnitude_ += total(moments.magnitude);
   finite_before_ += values.size();
   if (few_) {
-    kept_.insert(kept_.end(), values.begin(), values.end());
+    kept_.add(values);
     return;
   }
-  // Two tables in turn: equal neighbours would wait for each other's increment.
-  constexpr int kShift = 16 * (kDigits - 1);
-  std::uint32_t* const even = counts_.data();
-  std::uint32_t* const odd = even + kTable;
-  std::size_t i = 0;
-  for (; i + 2 <= values.size(); i += 2) {
-    ++even[key_of(values[i]) >> kShift];
-    ++odd[key_of(values[i + 1]) >> kShift];
-  }
-  if (i < values.size()) ++even[key_of(values[i]) >> kShift];
-}
-
-template <class T>
-void Series<T>::count_digits(std::span<const T> block) {
-  using Bits = Key;
-  constexpr Bits kExponent = sizeof(T) == 4 ? static_cast<Bits>(0x7F800000U) : static_cast<Bits>(0x7FF0000000000000U);
-  const bool finite_only = finite() == static_cast<std::uint64_t>(stats_.count);
-  const int shift = 16 * (kDigits - 1 - digit_);
-  for (const T value : block) {
-    const Key key = key_of(value);
-    std::size_t table = table_of_first_[key >> (16 * (kDigits - 1))];
-    if (table == 0) continue;
-    if (!finite_only && (std::bit_cast<Bits>(value) & kExponent) == kExponent) continue;
-    --table;
-    if constexpr (kDigits > 2) {
-      if (digit_ > 1) {
-        const Key wanted = prefix(key, digit_);
-        while (table < prefixes_.size() && prefixes_[table] < wanted) ++table;
-        if (table == prefixes_.size() || prefixes_[table] != wanted) continue;
-      }
-    }
-    ++counts_[table * kTable + ((key >> shift) & (kTable - 1))];
-  }
+  digits_->count_first(values);
 }
 
 template <class T>
@@ -241,8 +132,7 @@ void Series<T>::ask_ranks_for(double q, std::uint64_t count, std::uint64_t befor
   for (const double end : {std::floor(place), std::ceil(place)}) {
     const auto rank = static_cast<std::uint64_t>(end);
     if (rank < before || rank - before >= finite()) continue;  // an infinity
-    asked_ranks_.emplace_back(rank - before, queries_.size());
-    queries_.push_back({true, rank - before, 0, 0});
+    few_ ? kept_.ask_rank(rank - before) : digits_->ask_rank(rank - before);
   }
 }
 
@@ -268,7 +158,6 @@ std::vector<T> bin_edges(const Histogram& histogram) {
 template <class T>
 void Series<T>::ask() {
   const std::uint64_t count = finite();
-  if (count == 0) return;
   for (const double q : kQuantiles) ask_ranks_for(q, count, 0);
   const auto infinite_below = static_cast<std::uint64_t>(stats_.negative_infinite);
   const std::uint64_t all = count + infinite_below + static_cast<std::uint64_t>(stats_.positive_infinite);
@@ -278,113 +167,32 @@ void Series<T>::ask() {
     ask_ranks_for(*quantile_, all, infinite_below);
   }
   if (!histogram_) return;
-  for (const T edge : bin_edges<T>(*histogram_)) {
-    asked_keys_.emplace_back(key_of(edge), queries_.size());
-    queries_.push_back({false, 0, key_of(edge), 0});
-  }
-}
-
-template <class T>
-void Series<T>::open_tables() {
-  prefixes_.clear();
-  for (const Query& query : queries_) {
-    prefixes_.push_back(query.by_rank ? query.key : prefix(query.key, digit_));
-  }
-  std::sort(prefixes_.begin(), prefixes_.end());
-  prefixes_.erase(std::unique(prefixes_.begin(), prefixes_.end()), prefixes_.end());
-  for (Query& query : queries_) {
-    const Key wanted = query.by_rank ? query.key : prefix(query.key, digit_);
-    query.table =
-        static_cast<std::size_t>(std::lower_bound(prefixes_.begin(), prefixes_.end(), wanted) - prefixes_.begin());
-  }
-  counts_.assign(prefixes_.size() * kTable, 0);
-  table_of_first_.assign(kTable, 0);
-  for (std::size_t table = prefixes_.size(); table-- > 0;) {
-    table_of_first_[prefixes_[table] >> (16 * (digit_ - 1))] = static_cast<std::uint8_t>(table + 1);
-  }
-}
-
-template <class T>
-void Series<T>::close_tables() {
-  std::vector<std::uint64_t> up_to(kTable);
-  const std::size_t tables = counts_.size() / kTable;
-  for (std::size_t table = 0; table < tables; ++table) {
-    std::uint64_t sum = 0;
-    for (std::size_t i = 0; i < kTable; ++i) up_to[i] = sum += counts_[table * kTable + i];
-    for (Query& query : queries_) {
-      if (query.table != table) continue;
-      if (query.by_rank) {
-        const auto digit =
-            static_cast<std::size_t>(std::upper_bound(up_to.begin(), up_to.end(), query.rank) - up_to.begin());
-        if (digit > 0) query.rank -= up_to[digit - 1];
-        query.key = static_cast<Key>(digit_ == 0 ? Key{0} : query.key << 16U) | static_cast<Key>(digit);
-      } else {
-        const auto digit = static_cast<std::size_t>((query.key >> (16 * (kDigits - 1 - digit_))) & (kTable - 1));
-        if (digit > 0) query.rank += up_to[digit - 1];
-      }
-    }
-  }
-}
-
-/// The answers to the questions, from the numbers themselves.
-template <class T>
-void Series<T>::select() {
-  std::sort(asked_ranks_.begin(), asked_ranks_.end());
-  auto unordered = kept_.begin();  // what lies before is in its place
-  for (const auto& [rank, query] : asked_ranks_) {
-    const auto place = kept_.begin() + static_cast<std::ptrdiff_t>(rank);
-    if (place < unordered) continue;
-    std::nth_element(unordered, place, kept_.end());
-    unordered = place + 1;
-  }
-  for (const auto& [key, query] : asked_keys_) {
-    const T edge = value_of(key);
-    std::uint64_t below_edge = 0;
-    for (const T value : kept_) below_edge += value < edge ? 1U : 0U;
-    queries_[query].rank = below_edge;
-  }
+  for (const T edge : bin_edges<T>(*histogram_)) few_ ? kept_.ask_below(edge) : digits_->ask_below(edge);
 }
 
 template <class T>
 bool Series<T>::next_pass() {
   position_ = 0;
-  if (few_) {
-    ask();
-    select();
-    fill_histogram();
-    return false;
+  if (finite() > 0) {
+    if (pass_++ == 0) ask();
+    if (few_) {
+      kept_.select();
+    } else if (digits_->next_pass()) {
+      return true;
+    }
   }
-  if (digit_ == 0) {
-    for (std::size_t i = 0; i < kTable; ++i) counts_[i] += counts_[kTable + i];
-    counts_.resize(kTable);
-    ask();
-    if (queries_.empty()) return false;
-  }
-  close_tables();
-  if (++digit_ < kDigits) {
-    open_tables();
-    return true;
-  }
-  counts_ = {};
   fill_histogram();
   return false;
 }
 
 template <class T>
-std::uint64_t Series<T>::below(Key key) const {
-  for (const auto& [asked, query] : asked_keys_) {
-    if (asked == key) return queries_[query].rank;
-  }
-  throw Error(ErrorKind::Internal, "a number that was not asked for");
+std::uint64_t Series<T>::below(T value) const {
+  return few_ ? kept_.below(value) : digits_->below(value);
 }
 
 template <class T>
 double Series<T>::at_rank(std::uint64_t rank_of_finite) const {
-  if (few_) return static_cast<double>(kept_[rank_of_finite]);
-  for (const auto& [rank, query] : asked_ranks_) {
-    if (rank == rank_of_finite) return static_cast<double>(value_of(queries_[query].key));
-  }
-  throw Error(ErrorKind::Internal, "a rank that was not asked for");
+  return static_cast<double>(few_ ? kept_.at_rank(rank_of_finite) : digits_->at_rank(rank_of_finite));
 }
 
 template <class T>
@@ -393,7 +201,7 @@ void Series<T>::fill_histogram() {
   const std::vector<T> edges = bin_edges<T>(*histogram_);
   for (std::size_t bin = 0; bin < kHistogramBins; ++bin) {
     histogram_->bins[bin] =
-        static_cast<std::int64_t>(below(key_of(edges[bin + 1]))) - static_cast<std::int64_t>(below(key_of(edges[bin])));
+        static_cast<std::int64_t>(below(edges[bin + 1])) - static_cast<std::int64_t>(below(edges[bin]));
   }
 }
 

@@ -1,15 +1,16 @@
 // Statistics of a long series of numbers that is never stored: whoever makes it makes it again for each pass, block by
-// block. Exact order statistics and histograms come from counting the digits of the numbers' bits (radix selection), so
-// that memory is a few megabytes for any length, and time two passes for float32 and four for float64.
+// block. Exact order statistics and histograms come from digit_select.h, so that memory is a few megabytes for any
+// length, and time two passes for float32 and four for float64.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "verdict/digit_select.h"
+#include "verdict/kept_select.h"
 #include "vernier/comparison.h"
 
 namespace vernier {
@@ -50,33 +51,14 @@ class Series {
   std::int64_t not_finite() const { return stats_.nan + stats_.positive_infinite + stats_.negative_infinite; }
 
  private:
-  using Key = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-  static constexpr int kDigits = static_cast<int>(sizeof(T)) / 2;  // of 16 bits, the first is the highest
-
-  // Either a rank is known and its key sought, digit by digit, or the other way round.
-  struct Query {
-    bool by_rank = true;
-    std::uint64_t rank = 0;  // by rank: among the numbers with the digits found so far; by key: how many are below
-    Key key = 0;             // by rank: those digits as a number
-    std::size_t table = 0;   // of this pass
-  };
-
-  static Key key_of(T value);
-  static T value_of(Key key);
-  static Key prefix(Key key, int digits);
-
   void add_moments(std::span<const T> block);
   void add_finite(std::span<const T> values, const std::uint32_t* positions);
-  void count_digits(std::span<const T> block);
   void ask();
   void ask_ranks_for(double q, std::uint64_t count, std::uint64_t before);
-  void open_tables();
-  void close_tables();
-  void select();
   void fill_histogram();
 
   std::uint64_t finite() const;
-  std::uint64_t below(Key key) const;
+  std::uint64_t below(T value) const;
   double at_rank(std::uint64_t rank_of_finite) const;
   double interpolated(double q, std::uint64_t count, std::uint64_t before) const;
 
@@ -86,19 +68,14 @@ class Series {
   std::int64_t position_ = 0;
   std::uint64_t finite_before_ = 0;
   std::optional<double> quantile_;
-  int digit_ = 0;  // this pass counts it
+  int pass_ = 0;
 
-  bool few_;             // then they are kept and looked through instead
-  std::vector<T> kept_;  // finite ones
+  bool few_;  // then the finite ones are kept
+  KeptSelect<T> kept_;
   std::vector<T> finite_room_;
   std::vector<std::uint32_t> position_room_;
 
-  std::vector<std::uint32_t> counts_;         // one table of 65536 after another
-  std::vector<Key> prefixes_;                 // of the tables, ascending
-  std::vector<std::uint8_t> table_of_first_;  // by the first digit: 1 + the first of its tables; 0: none
-  std::vector<Query> queries_;
-  std::vector<std::pair<std::uint64_t, std::size_t>> asked_ranks_;
-  std::vector<std::pair<Key, std::size_t>> asked_keys_;
+  std::optional<DigitSelect<T>> digits_;  // else
   std::optional<Histogram> histogram_;
 };
 

@@ -69,9 +69,11 @@ void PairTally::add(const IterationComparison& iteration) {
     if (!options_.check_average) continue;
     Sums& sums = sums_[output.output];
     ++sums.iterations;
-    for (std::size_t i = 0; i < output.results.size(); ++i) {
-      if (i == sums.results.size()) sums.results.push_back(settings_of(output.results[i]));
-      add_result(sums.results[i], output.results[i], iteration.iteration);
+    for (const FunctionResult& result : output.results) {
+      const auto same = [&](const FunctionResult& sum) { return sum.function == result.function; };
+      auto sum = std::find_if(sums.results.begin(), sums.results.end(), same);
+      if (sum == sums.results.end()) sum = sums.results.insert(sum, settings_of(result));
+      add_result(*sum, result, iteration.iteration);
     }
   }
 }

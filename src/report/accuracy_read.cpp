@@ -1,15 +1,13 @@
-// The peer's accuracy results: writing them so that the peer's own `check accuracy` reads them, and reading what either
-// of us wrote. Infinity and NaN stand in them as bare words, which strict JSON does not know.
+// Accuracy results, whoever of us wrote them.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/compare_function.h"
 #include "core/text.h"
+#include "report/accuracy_json.h"
 #include "report/python_json.h"
 #include "vernier/comparison.h"
 #include "vernier/error.h"
@@ -19,87 +17,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kClass = "polygraphy_class";
-constexpr const char* kOurs = "vernier";
-constexpr int kVersion = 1;
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-// ---- writing
-
-Json simple_entry(const FunctionResult& result) {
-  const ErrorFigures& absolute = result.absolute_figures;
-  const ErrorFigures& relative = result.relative_figures;
-  const auto or_null = [](std::optional<double> value) { return value ? Json(*value) : Json(); };
-  Json entry{{"max_absdiff", absolute.max},
-             {"max_reldiff", relative.max},
-             {"mean_absdiff", absolute.mean},
-             {"mean_reldiff", relative.mean},
-             {"median_absdiff", absolute.median},
-             {"median_reldiff", relative.median},
-             {"quantile_absdiff", or_null(absolute.quantile)},
-             {"quantile_reldiff", or_null(relative.quantile)}};
-  entry["thresholds"] = Json{{"check_error_stat", error_stat_name(result.stat)},
-                             {"atol", result.atol},
-                             {"rtol", result.rtol},
-                             {kClass, "SimpleThreshold"}};
-  entry["passed"] = result.stat == ErrorStat::Elemwise ? Json(result.passed) : Json();
-  entry[kClass] = "OutputCompareResult";
-  return entry;
-}
-
-/// What the peer knows of a result; a bare verdict where it knows nothing.
-Json peer_entry(const FunctionResult& result) {
-  if (!result.compared) return result.passed;
-  if (result.function == CompareFunction::Simple) return simple_entry(result);
-  const CompareFunctionInfo& info = compare_function_info(result.function);
-  if (info.peer_class.empty()) return result.passed;
-  // Its verdict follows from its figure: one that left something out has to be none.
-  return Json{
-      {std::string(info.peer_key), result.not_finite > 0 ? kNan : result.value},
-      {"thresholds", Json{{"threshold", result.threshold}, {kClass, fmt::format("{}Threshold", info.peer_class)}}},
-      {kClass, fmt::format("{}Result", info.peer_class)}};
-}
-
-Json our_entry(const FunctionResult& result) {
-  Json entry{{"passed", result.passed}, {"compared", result.compared}};
-  if (result.function != CompareFunction::Simple) {
-    entry["value"] = result.value;
-    entry["threshold"] = result.threshold;
-  }
-  if (result.not_finite > 0) entry["not_finite"] = result.not_finite;
-  if (!result.left_out.empty()) entry["left_out"] = result.left_out;
-  if (!result.reason.empty()) entry["reason"] = result.reason;
-  return entry;
-}
-
-template <class Entry>
-Json iterations_json(const AccuracyRecord::Row& row, std::size_t function, const Entry& entry) {
-  Json iterations = Json::array();
-  for (const IterationComparison& iteration : row.iterations) {
-    Json outputs = Json::object();
-    for (const OutputComparison& output : iteration.outputs) {
-      if (function < output.results.size()) outputs[output.output] = entry(output.results[function]);
-    }
-    iterations.push_back(std::move(outputs));
-  }
-  return iterations;
-}
-
-std::vector<CompareFunction> functions_of(const std::vector<AccuracyRecord::Row>& rows) {
-  std::vector<CompareFunction> functions;
-  for (const AccuracyRecord::Row& row : rows) {
-    for (const IterationComparison& iteration : row.iterations) {
-      for (const OutputComparison& output : iteration.outputs) {
-        for (std::size_t i = functions.size(); i < output.results.size(); ++i) {
-          functions.push_back(output.results[i].function);
-        }
-      }
-    }
-  }
-  return functions;
-}
-
-// ---- reading
+using accuracy_json::kClass;
+using accuracy_json::kOurs;
 
 /// A place in the file, for messages.
 class Place {
@@ -226,14 +145,20 @@ std::optional<CompareFunction> function_of_class(const std::string& name) {
   return std::nullopt;
 }
 
+/// Errors: Input unless it is [[run, reference], [{output: entry, ...}, ...]].
+void require_pair(const Json& pair, const Place& place) {
+  if (!pair.is_array() || pair.size() != 2 || !pair[1].is_array()) place.fail("a pair of runs without its iterations");
+  if (!pair[0].is_array() || pair[0].size() != 2) place.fail("a pair of runs without two names");
+  for (const Json& iteration : pair[1]) {
+    if (!iteration.is_object()) place.fail("an iteration without outputs");
+  }
+}
+
 /// The function behind one AccuracyResult: from its entries; where they are all bare verdicts, from our own key; else
 /// indices, the one that the peer writes so.
-CompareFunction function_of(const Json& result, const Json* ours, std::size_t index, const Place& place) {
-  for (const Json& pair : place.list(result, "lst")) {
-    if (!pair.is_array() || pair.size() != 2 || !pair[1].is_array())
-      place.fail("a pair of runs without its iterations");
+CompareFunction function_of(const Json& pairs, const Json* ours, std::size_t index, const Place& place) {
+  for (const Json& pair : pairs) {
     for (const Json& iteration : pair[1]) {
-      if (!iteration.is_object()) place.fail("an iteration without outputs");
       for (const Json& entry : iteration) {
         if (entry.is_boolean()) continue;
         const std::string name = place.text(place.member(entry, kClass), kClass);
@@ -265,7 +190,9 @@ Json our_result(const Json* ours, std::size_t function, std::size_t row, std::si
   return at->is_object() && at->contains(output) ? (*at)[output] : Json();
 }
 
-OutputComparison& output_named(IterationComparison& iteration, const std::string& name) {
+/// Found at `hint` in files where every function has the same outputs.
+OutputComparison& output_named(IterationComparison& iteration, const std::string& name, std::size_t hint) {
+  if (hint < iteration.outputs.size() && iteration.outputs[hint].output == name) return iteration.outputs[hint];
   for (OutputComparison& output : iteration.outputs) {
     if (output.output == name) return output;
   }
@@ -276,47 +203,6 @@ OutputComparison& output_named(IterationComparison& iteration, const std::string
 }
 
 }  // namespace
-
-void AccuracyRecord::add(const std::string& run, const std::string& reference, const IterationComparison& iteration) {
-  const auto same = [&](const Row& row) { return row.run == run && row.reference == reference; };
-  auto row = std::find_if(rows_.begin(), rows_.end(), same);
-  if (row == rows_.end()) row = rows_.insert(rows_.end(), Row{run, reference, {}});
-  IterationComparison kept = iteration;
-  for (OutputComparison& output : kept.outputs) {
-    output.histogram.reset();
-    output.reference_histogram.reset();
-    for (FunctionResult& result : output.results) {
-      result.absolute_histogram.reset();
-      result.relative_histogram.reset();
-    }
-  }
-  row->iterations.push_back(std::move(kept));
-}
-
-std::string AccuracyRecord::to_json(const CompareOptions& options) const {
-  std::vector<CompareFunction> functions = functions_of(rows_);
-  if (functions.empty()) functions = options.functions;
-  const bool average = options.check_average || check_average_;
-  Json results = Json::array();
-  Json names = Json::array();
-  Json ours = Json::array();
-  for (std::size_t function = 0; function < functions.size(); ++function) {
-    Json pairs = Json::array();
-    Json our_pairs = Json::array();
-    for (const Row& row : rows_) {
-      pairs.push_back(Json::array({Json::array({row.run, row.reference}), iterations_json(row, function, peer_entry)}));
-      our_pairs.push_back(iterations_json(row, function, our_entry));
-    }
-    results.push_back(Json{
-        {"lst", std::move(pairs)}, {"aggregation", average ? "average" : "per_sample"}, {kClass, "AccuracyResult"}});
-    names.push_back(compare_function_name(functions[function]));
-    ours.push_back(std::move(our_pairs));
-  }
-  Json root{{"lst", std::move(results)}};
-  root[kOurs] = Json{{"version", kVersion}, {"functions", std::move(names)}, {"results", std::move(ours)}};
-  root[kClass] = "AccuracyResults";
-  return python_json(root);
-}
 
 AccuracyRecord AccuracyRecord::from_json(const std::string& text, const std::string& name) {
   const Place top(name, "");
@@ -329,13 +215,13 @@ AccuracyRecord AccuracyRecord::from_json(const std::string& text, const std::str
   const Json& results = top.list(root, "lst");
   for (std::size_t f = 0; f < results.size(); ++f) {
     const Place in_function = top.in(fmt::format("comparison {}", f));
-    const CompareFunction function = function_of(results[f], ours, f, in_function);
+    const Json& pairs = in_function.list(results[f], "lst");
+    for (const Json& pair : pairs) require_pair(pair, in_function);
+    const CompareFunction function = function_of(pairs, ours, f, in_function);
     record.check_average_ =
         record.check_average_ || (results[f].contains("aggregation") && results[f]["aggregation"] == "average");
-    const Json& pairs = results[f]["lst"];
     for (std::size_t r = 0; r < pairs.size(); ++r) {
       const Json& runs = pairs[r][0];
-      if (!runs.is_array() || runs.size() != 2) in_function.fail("a pair of runs without two names");
       const std::string run = in_function.text(runs[0], "the name of a run");
       const std::string reference = in_function.text(runs[1], "the name of a run");
       const auto same = [&](const Row& row) { return row.run == run && row.reference == reference; };
@@ -348,11 +234,12 @@ AccuracyRecord AccuracyRecord::from_json(const std::string& text, const std::str
           row->iterations.back().passed = true;
         }
         IterationComparison& iteration = row->iterations[i];
+        std::size_t hint = 0;
         for (const auto& [output_name, entry] : iterations[i].items()) {
           const Place place = in_function.in(fmt::format("iteration {}, output '{}'", i, printable(output_name)));
           FunctionResult result = read_peer(function, entry, place);
           read_ours(our_result(ours, f, r, i, output_name), result);
-          OutputComparison& output = output_named(iteration, output_name);
+          OutputComparison& output = output_named(iteration, output_name, hint++);
           output.passed = output.passed && result.passed;
           iteration.passed = iteration.passed && result.passed;
           output.results.push_back(std::move(result));
