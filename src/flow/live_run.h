@@ -34,8 +34,8 @@ class LiveRun : public Run {
   /// Iterations depend on those before: at() must be called for 0, 1, ... in that order.
   virtual bool is_sequence() const { return false; }
 
-  /// Runs sample `index` again with every tensor in sight: the first one in graph order that is not finite. nullopt when
-  /// there is none, because looking at the tensors changed what is computed, or the runner cannot be looked into.
+  /// Runs sample `index` again with every tensor in sight: the first one in graph order that is not finite. nullopt
+  /// when there is none, because looking at the tensors changed what is computed, or the runner cannot be looked into.
   virtual std::optional<NonFinite> first_nonfinite(std::size_t index) const = 0;
 
  private:
