@@ -40,10 +40,10 @@ void DataGroup::add(CLI::App& app, const std::string& data_help) {
             "Instead of --data: a Python script whose FUNC yields a dict {input name: numpy array} for each sample "
             "(default: none; FUNC: load_data)")
       ->group(kGroup);
-  add_value(app, "--python", python_, "PROGRAM", "Python that runs data loader scripts, with NumPy (default: python3)")
+  add_value(app, "--python", python_, "PROGRAM",
+            "Python that runs scripts, with NumPy for data loaders (default: python3)")
       ->group(kGroup);
-  add_value(app, "--timeout", timeout_, "SECONDS", "End a data loader script that takes longer (default: never)")
-      ->group(kGroup);
+  add_value(app, "--timeout", timeout_, "SECONDS", "End a script that takes longer (default: never)")->group(kGroup);
   add_value(app, "--samples", samples_, "N", "Use at most N samples, 1 or more (default: all; of random data: 1)")
       ->group(kGroup);
   add_value(app, "--iterations,--iters", iterations_, "N", "The same as --samples (default: none)")->group(kGroup);
@@ -138,13 +138,13 @@ std::size_t DataGroup::limit() const {
   return iterations;
 }
 
-std::vector<std::string> DataGroup::without_effect() const {
+std::vector<std::string> DataGroup::without_effect(bool scripts) const {
   std::vector<std::string> texts;
   const std::vector<std::string> sources = locations();
   const auto is_script = [](const std::string& location) { return script_location(location).has_value(); };
-  if (std::none_of(sources.begin(), sources.end(), is_script) && !is_script(calibration_data_)) {
+  if (!scripts && std::none_of(sources.begin(), sources.end(), is_script) && !is_script(calibration_data_)) {
     const auto only_scripts = [&](const char* option, bool given) {
-      if (given) texts.push_back(fmt::format("{} has no effect without a data loader script", option));
+      if (given) texts.push_back(fmt::format("{} has no effect without a script", option));
     };
     only_scripts("--python", !python_.empty());
     only_scripts("--timeout", !timeout_.empty());

@@ -48,7 +48,7 @@ Command add_debug_accuracy(CLI::App& root, const std::string& command) {
 
   return {app, &line->messages,
           [line, command](Console& console) {
-            for (const std::string& text : line->data.without_effect()) console.warning(text);
+            for (const std::string& text : line->data.without_effect(line->runner.any_script())) console.warning(text);
             DebugAccuracyOptions options;
             options.run.runners = line->runner.values({line->model});
             options.run.measure = line->data.values();

@@ -34,6 +34,7 @@ struct PrecisionText {
   std::string target = "tensorrt";
   std::vector<std::string> layer_precisions;
   std::string constraints = "prefer";
+  std::vector<std::string> network_scripts;  // file.py[:function]
 
   /// True when a low format was asked for.
   bool any_low() const { return !flags.empty() || !low.empty(); }
@@ -51,6 +52,7 @@ class PrecisionGroup {
   }
   PrecisionOptions values() const { return text_.values(); }
   bool any_low() const { return text_.any_low(); }
+  bool any_script() const { return !text_.network_scripts.empty(); }
 
  private:
   PrecisionText text_;
@@ -78,8 +80,8 @@ class DataGroup {
   void add_calibration(CLI::App& app);
   /// Everything of MeasureOptions but the requirement and the outputs.
   MeasureOptions values() const;
-  /// Options that were given and do nothing beside the others, in words.
-  std::vector<std::string> without_effect() const;
+  /// Options that were given and do nothing beside the others, in words. `scripts`: other options name scripts.
+  std::vector<std::string> without_effect(bool scripts = false) const;
 
  private:
   SourceOptions source() const;

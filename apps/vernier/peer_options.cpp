@@ -75,8 +75,10 @@ constexpr Refusal kSaveResults{"inputs and outputs are compared as they stream, 
                                "--json or -o DIR for every figure"};
 constexpr Refusal kNoTensorRt{"there is no TensorRT here: its rules are simulated",
                               "the model written with -o carries its types; deploy.md has the trtexec line for it"};
-constexpr Refusal kNetworkScript{"scripts that edit a TensorRT network are not run",
-                                 "--layer-precisions NAME:FORMAT says which layer runs in which format"};
+constexpr Refusal kNetworkScript{"a typed model says itself which layer runs in which format",
+                                 "vernier run MODEL --trt, vernier convert or vernier diagnose takes these scripts"};
+constexpr Refusal kConfigScript{"scripts that configure a TensorRT builder are not run",
+                                "--int8, --fp16, --bf16 or --fp8, and --layer-precisions NAME:FORMAT"};
 constexpr Refusal kProbe{"every layer is measured anyway, without being marked as an output",
                          "--outputs NAME chooses the outputs that are judged"};
 constexpr Refusal kTensorTypes{"tensors have the type of the layer that makes them",
@@ -89,7 +91,7 @@ constexpr Refusal kRunners{"one command measures one thing here: the simulated t
 constexpr Refusal kGraphEdit{"this command does not edit graphs", "edit the model first, then give the result"};
 constexpr Refusal kTrtexecData{"raw files have no shape and no type", "--data with .npy or .npz"};
 
-constexpr std::array<RefusedRow, 35> kRefused{{
+constexpr std::array<RefusedRow, 36> kRefused{{
     {"--int4", {"4-bit weights are not implemented yet", "--int8 is the lowest format"}},
     {"--best", {"low formats are named one by one", "--int8 --fp16, for example"}},
     {"--fp-to-fp16", {"has another name here", "--fp16"}},
@@ -133,9 +135,8 @@ constexpr std::array<RefusedRow, 35> kRefused{{
      kProbe},
     {"--layer-precision", {"has another name here", "--layer-precisions NAME:FORMAT"}},
     {"--tensor-dtypes --tensor-datatypes --all-tensor-dtypes --inputIOFormats --outputIOFormats", kTensorTypes},
-    {"--trt-network-postprocess-script --trt-npps --trt-config-script --trt-config-postprocess-script --trt-cpps "
-     "--trt-network-func-script",
-     kNetworkScript},
+    {"--trt-network-postprocess-script --trt-npps --trt-network-func-script", kNetworkScript},
+    {"--trt-config-script --trt-config-postprocess-script --trt-cpps", kConfigScript},
     {"--trt --onnxrt --tf --pluginref --sim --exec --openvino --providers --execution-providers "
      "--graph-optimization-level",
      kRunners},

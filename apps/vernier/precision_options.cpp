@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/text.h"
+#include "data/script_location.h"
 #include "options.h"
 #include "parse_values.h"
 #include "vernier/error.h"
@@ -56,6 +58,10 @@ void add_precision_options(CLI::App& app, const std::function<PrecisionText&()>&
   value("--precision-constraints", &PrecisionText::constraints, "MODE",
         "What --layer-precisions means. obey: exactly these, or an error. prefer: where possible, else low with a "
         "warning. none: ignored, and listed (default: prefer)");
+  values("--trt-network-postprocess-script,--trt-npps,--trt-network-func-script", &PrecisionText::network_scripts,
+         "FILE[:FUNC]",
+         "Python scripts whose FUNC(network=...) sets layer.precision on a TensorRT network, in this order: what they "
+         "set wins over --layer-precisions (default: none; FUNC: postprocess)");
   value("--target", &PrecisionText::target, "TARGET",
         "Whose rules place low precision. tensorrt: inputs of weighted operators. onnxruntime: with --int8, inputs "
         "and outputs of "
@@ -104,6 +110,15 @@ PrecisionOptions PrecisionText::values() const {
   for (const std::string& text : layer_precisions) {
     auto [name, format] = parse_pair("--layer-precisions", text, "NAME:FORMAT");
     options.layer_precisions.emplace_back(std::move(name), parse_format_name("--layer-precisions", format));
+  }
+  for (const std::string& text : network_scripts) {
+    const auto script = script_location(text, "postprocess");
+    if (!script) {
+      throw Error(ErrorKind::Usage,
+                  fmt::format("--trt-network-postprocess-script: '{}' names no Python file", printable(text)),
+                  "postprocess.py, or postprocess.py:function");
+    }
+    options.network_scripts.push_back(script->file + ":" + script->function);
   }
   return options;
 }

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 
 #include "commands.h"
 #include "comparison_options.h"
 #include "console.h"
+#include "data/script_location.h"
 #include "options.h"
 #include "runner_options.h"
 
@@ -46,6 +48,10 @@ RunOptions options_of(const RunLine& line) {
   return options;
 }
 
+bool any_model_script(const std::vector<std::string>& models) {
+  return std::any_of(models.begin(), models.end(), [](const std::string& model) { return script_location(model); });
+}
+
 std::string last_line(const RunResult& result, double seconds, const std::string& command) {
   return fmt::format("{} | Runtime: {:.3f}s | Command: {}", result.passed ? "[I] PASSED" : "[E] FAILED", seconds,
                      command);
@@ -59,7 +65,10 @@ Command add_run(CLI::App& root, const std::string& command) {
       "run",
       "Run models, save what they give, and compare each run with the next: runners in the order of the command line, "
       "then saved runs; the last is the reference");
-  app->add_option("MODEL", line->models, "ONNX files, float or typed, under any name (none: only saved runs)")
+  app->add_option(
+         "MODEL", line->models,
+         "ONNX files, float or typed, under any name, or scripts that make them: loader.py[:FUNC] (none: only saved "
+         "runs)")
       ->type_name("");
   line->runners.add(*app);
   line->runners.add_outputs(*app);
@@ -88,7 +97,9 @@ Command add_run(CLI::App& root, const std::string& command) {
 
   return {app, &line->messages,
           [line, command](Console& console) {
-            for (const std::string& text : line->data.without_effect()) console.warning(text);
+            for (const std::string& text :
+                 line->data.without_effect(line->runners.any_script() || any_model_script(line->models)))
+              console.warning(text);
             const RunOptions options = options_of(*line);
             for (const auto& path : {options.save_inputs, options.save_outputs, options.save_accuracy}) {
               if (path.has_extension()) require_writable_file(path);

@@ -34,7 +34,9 @@ void RunnerGroup::add(CLI::App& app) {
          "The same under TensorRT's documented rules; nothing runs on TensorRT, and runs are named trt-sim");
   app.add_option_function<std::string>(
          "--exec",
-         [this](const std::string& command) { runners_.push_back({RunnerKind::Program, {}, command}); },
+         [this](const std::string& command) {
+           runners_.push_back({RunnerKind::Program, {}, command});
+         },
          "Any program, started once a sample: a command line with {model}, {inputs} and {outputs}, the paths of the "
          "model, of a .npz with an array for each input, and of the .npz to write")
       ->trigger_on_parse()
@@ -80,6 +82,12 @@ PrecisionText& RunnerGroup::precision() {
   return common_;
 }
 
+bool RunnerGroup::any_script() const {
+  return !common_.network_scripts.empty() || std::any_of(runners_.begin(), runners_.end(), [](const Typed& typed) {
+    return !typed.precision.network_scripts.empty();
+  });
+}
+
 std::string RunnerGroup::optimization() const {
   return parse_choice("--graph-optimization-level", optimization_,
                       {"ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED", "ORT_ENABLE_ALL"});
@@ -103,6 +111,10 @@ std::vector<RunnerOptions> RunnerGroup::values(const std::vector<std::string>& m
   if (common_.any_low() && !takes_precision) {
     throw Error(ErrorKind::Usage, "a low format was given, but --onnxrt runs a model as it is",
                 "add --sim, or --trt; vernier convert writes a typed model for --onnxrt");
+  }
+  if (!common_.network_scripts.empty() && !takes_precision) {
+    throw Error(ErrorKind::Usage, "a network script was given, but --onnxrt runs a model as it is",
+                "add --trt, or --sim: they run each layer in the precision that the script sets");
   }
   std::vector<RunnerOptions> values;
   for (std::size_t i = 0; i < std::max(models.size(), runners_.size()); ++i) {

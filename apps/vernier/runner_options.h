@@ -22,6 +22,7 @@ class RunnerGroup {
   /// Errors: Usage when models and runners do not fit, or precision is given and nothing takes it.
   std::vector<RunnerOptions> values(const std::vector<std::string>& models) const;
   bool empty() const { return runners_.empty(); }
+  bool any_script() const;
 
   std::vector<std::string> providers() const { return providers_; }
   std::string optimization() const;

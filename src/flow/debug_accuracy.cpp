@@ -13,9 +13,11 @@
 #include "core/text.h"
 #include "engine/ort/runtime.h"
 #include "flow/live_run.h"
+#include "flow/network_scripts.h"
 #include "flow/output_diffs.h"
 #include "flow/setup.h"
 #include "model/layers.h"
+#include "plan/scheme.h"
 #include "vernier/error.h"
 
 namespace vernier {
@@ -26,8 +28,7 @@ constexpr double kOwnDb = 3;  // a layer that doubles the noise power adds as mu
 /// The layers under the names that a runner of these formats gives their tensors.
 std::vector<Layer> layers_of(const RunnerOptions& runner) {
   PrepareOptions options;
-  options.formats.insert(runner.precision.low.begin(), runner.precision.low.end());
-  options.formats.insert(runner.precision.high);
+  options.formats = formats_named(runner.precision);
   return find_layers(prepare(read_model(runner.model), options, evaluator(Runtime::load())).model);
 }
 
@@ -55,11 +56,13 @@ DebugAccuracyReport debug_accuracy(const DebugAccuracyOptions& options, const Jo
   };
 
   RunOptions run = options.run;
+  RunnerOptions& runner = run.runners.front();
+  runner.precision = run_network_scripts(runner.model, runner.precision, run.measure.data, sinks, warn);
   run.onnx_outputs.names = run.trt_outputs.names = {"*"};
   const bool file = options.golden != "onnxrt" && options.golden != "sim";
   if (!file) {
     const RunnerKind kind = options.golden == "sim" ? RunnerKind::Simulated : RunnerKind::OnnxRuntime;
-    run.runners.push_back({kind, run.runners.front().model, {}});
+    run.runners.push_back({kind, std::filesystem::path(runner.model), {}, {}});
   }
   const std::time_t now = std::time(nullptr);
   const auto live = [&](std::size_t index) {

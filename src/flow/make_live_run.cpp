@@ -11,6 +11,7 @@
 #include "flow/calibrated_plan.h"
 #include "flow/live_run.h"
 #include "flow/marked_outputs.h"
+#include "flow/network_scripts.h"
 #include "flow/program_run.h"
 #include "flow/setup.h"
 #include "plan/lower_simulated.h"
@@ -20,8 +21,6 @@
 
 namespace vernier {
 namespace {
-
-using Warn = std::function<void(const std::string&)>;
 
 bool any(const OutputChoice& choice) {
   return !choice.names.empty() || !choice.excluded.empty() || !choice.op_types.empty();
@@ -65,7 +64,8 @@ std::string formats_of(const std::vector<PlannedLayer>& layers) {
 }
 
 bool says_formats(const PrecisionOptions& precision) {
-  return !precision.low.empty() || !precision.layer_precisions.empty() || precision.high != Format::Float32;
+  return formats_named(precision) != std::set<Format>{Format::Float32} || !precision.layer_precisions.empty() ||
+         !precision.layer_settings.empty() || !precision.network_scripts.empty();
 }
 
 class Maker {
@@ -135,11 +135,9 @@ class Maker {
   }
 
   std::unique_ptr<LiveRun> from_plan() {
-    const PrecisionOptions& precision = runner_.precision;
-    std::set<Format> formats(precision.low.begin(), precision.low.end());
-    formats.insert(precision.high);
-    for (const auto& [pattern, format] : precision.layer_precisions) formats.insert(format);
-    Loaded loaded = load(runner_.model, formats, options_.measure, sinks_);
+    const PrecisionOptions precision =
+        run_network_scripts(runner_.model, runner_.precision, options_.measure.data, sinks_, warn_);
+    Loaded loaded = load(runner_.model, formats_named(precision), options_.measure, sinks_);
     for (const std::string& text : loaded.warnings) warn_(text);
     for (const std::string& text : loaded.notes) say(text);
     const Subject& subject = loaded.subject;

@@ -9,32 +9,11 @@
 
 #include "core/process.h"
 #include "core/text.h"
+#include "flow/scratch_folder.h"
 #include "vernier/error.h"
 
 namespace vernier {
 namespace {
-
-/// A folder of our own that is gone afterwards.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "vernier-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) {
-      throw Error(ErrorKind::Input, fmt::format("{}: no temporary folder can be made: {}", name, std::strerror(errno)));
-    }
-    path_ = name;
-  }
-  ~ScratchFolder() {
-    std::error_code best_effort;
-    std::filesystem::remove_all(path_, best_effort);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  std::filesystem::path operator/(const char* name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// As a shell reads it, whatever is in it.
 std::string shell_quoted(const std::string& text) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <set>
 
@@ -14,7 +15,10 @@
 #include "core/parallel.h"
 #include "core/text.h"
 #include "flow/live_run.h"
+#include "flow/model_script.h"
+#include "flow/network_scripts.h"
 #include "flow/setup.h"
+#include "plan/scheme.h"
 #include "vernier/error.h"
 
 namespace vernier {
@@ -95,7 +99,10 @@ class Job {
 
   void open_writers() {
     std::vector<std::filesystem::path> read{options_.measure.data.location};
-    for (const RunnerOptions& runner : options_.runners) read.push_back(runner.model);
+    for (const RunnerOptions& runner : options_.runners) {
+      read.push_back(runner.model);
+      for (std::filesystem::path& script : script_files(runner.precision)) read.push_back(std::move(script));
+    }
     read.insert(read.end(), options_.load_outputs.begin(), options_.load_outputs.end());
     for (const std::filesystem::path& path : {options_.save_inputs, options_.save_outputs, options_.save_accuracy}) {
       if (!path.empty()) refuse_to_overwrite(path, read);
@@ -227,10 +234,36 @@ class Job {
   mutable std::map<std::size_t, std::optional<std::string>> origins_;  // by run
 };
 
+/// Replaces scripts by the models that they make. Each runs once, whatever the number of runners: these compare the
+/// same model. The networks that they see are prepared for the formats of all runners.
+std::vector<ScriptedModel> run_model_scripts(RunOptions& options, const JobSinks& sinks) {
+  std::map<std::filesystem::path, std::set<Format>> scripts;
+  for (const RunnerOptions& runner : options.runners) {
+    if (is_model_script(runner.model)) scripts[runner.model].merge(formats_named(runner.precision));
+  }
+  std::vector<ScriptedModel> models;
+  for (const auto& [script, formats] : scripts) {
+    for (const auto& path : {options.save_inputs, options.save_outputs, options.save_accuracy}) {
+      if (!path.empty()) keep_model_script(path, script);
+    }
+    models.push_back(run_model_script(script, formats, options.measure.data, sinks, [&](const std::string& text) {
+      if (sinks.warning) sinks.warning(text);
+    }));
+    for (RunnerOptions& runner : options.runners) {
+      if (runner.model != script) continue;
+      runner.model = models.back().path;
+      runner.precision.layer_settings = models.back().settings;
+    }
+  }
+  return models;
+}
+
 }  // namespace
 
 RunResult run(const RunOptions& options, const JobSinks& sinks, const std::function<void(const std::string&)>& print) {
-  return Job(options, sinks, print).run();
+  RunOptions resolved = options;
+  const std::vector<ScriptedModel> scripted = run_model_scripts(resolved, sinks);  // kept while they are read
+  return Job(resolved, sinks, print).run();
 }
 
 }  // namespace vernier
