@@ -59,7 +59,7 @@ DebugAccuracyReport debug_accuracy(const DebugAccuracyOptions& options, const Jo
   const bool file = options.golden != "onnxrt" && options.golden != "sim";
   if (!file) {
     const RunnerKind kind = options.golden == "sim" ? RunnerKind::Simulated : RunnerKind::OnnxRuntime;
-    run.runners.push_back({kind, run.runners.front().model, {}});
+    run.runners.push_back({kind, run.runners.front().model, {}, {}});
   }
   const std::time_t now = std::time(nullptr);
   const auto live = [&](std::size_t index) {
