@@ -42,7 +42,7 @@ void DataGroup::add(CLI::App& app, const std::string& data_help) {
       ->group(kGroup);
   add_value(app, "--python", python_, "PROGRAM", "Python that runs data loader scripts, with NumPy (default: python3)")
       ->group(kGroup);
-  add_value(app, "--timeout", timeout_, "SECONDS", "End a data loader script that takes longer (default: never)")
+  add_value(app, "--timeout", timeout_, "SECONDS", "End a data loader script, or one start of --exec, that takes longer (default: never)")
       ->group(kGroup);
   add_value(app, "--samples", samples_, "N", "Use at most N samples, 1 or more (default: all; of random data: 1)")
       ->group(kGroup);

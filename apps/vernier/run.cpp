@@ -89,6 +89,7 @@ Command add_run(CLI::App& root, const std::string& command) {
   return {app, &line->messages,
           [line, command](Console& console) {
             for (const std::string& text : line->data.without_effect()) console.warning(text);
+            for (const std::string& text : line->comparison.without_effect()) console.warning(text);
             const RunOptions options = options_of(*line);
             for (const auto& path : {options.save_inputs, options.save_outputs, options.save_accuracy}) {
               if (path.has_extension()) require_writable_file(path);
