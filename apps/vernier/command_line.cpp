@@ -125,6 +125,9 @@ std::vector<std::string> normalize_arguments(std::vector<std::string> arguments)
   bool in_range = false;
   for (std::string& argument : arguments) {
     if (argument == "--") break;
+    // A flag that may have a value, which CLI11's flags cannot.
+    if (argument == "--trt=native") argument = "--trt-native";
+    if (argument == "--trt=sim") argument = "--trt";
     if (argument.starts_with("--")) {
       const std::size_t end = std::min(argument.find('='), argument.size());
       std::replace(argument.begin(), argument.begin() + static_cast<std::ptrdiff_t>(end), '_', '-');

@@ -43,7 +43,9 @@ void DataGroup::add(CLI::App& app, const std::string& data_help) {
   add_value(app, "--python", python_, "PROGRAM",
             "Python that runs scripts, with NumPy for data loaders (default: python3)")
       ->group(kGroup);
-  add_value(app, "--timeout", timeout_, "SECONDS", "End a script that takes longer (default: never)")->group(kGroup);
+  add_value(app, "--timeout", timeout_, "SECONDS",
+            "End a script, or one start of --exec, that takes longer (default: never)")
+      ->group(kGroup);
   add_value(app, "--samples", samples_, "N", "Use at most N samples, 1 or more (default: all; of random data: 1)")
       ->group(kGroup);
   add_value(app, "--iterations,--iters", iterations_, "N", "The same as --samples (default: none)")->group(kGroup);

@@ -71,8 +71,8 @@ constexpr Refusal kPeerMetric{"comparisons are stated as a requirement here", kT
 constexpr Refusal kProfile{"optimization profiles have no meaning without TensorRT",
                            "--input-shapes x:[1,3,224,224] for the shape of random data"};
 constexpr Refusal kCalibrationCache{"calibration caches are not read yet", "give samples: --calibration-data SOURCE"};
-constexpr Refusal kSaveResults{"inputs and outputs are compared as they stream, and not saved",
-                               "--json or -o DIR for every figure"};
+constexpr Refusal kSaveResults{"inputs and outputs are compared as they stream here, and not saved",
+                               "vernier run saves them; --json or -o DIR for every figure"};
 constexpr Refusal kNoTensorRt{"there is no TensorRT here: its rules are simulated",
                               "the model written with -o carries its types; deploy.md has the trtexec line for it"};
 constexpr Refusal kNetworkScript{"a typed model says itself which layer runs in which format",
@@ -80,14 +80,14 @@ constexpr Refusal kNetworkScript{"a typed model says itself which layer runs in 
 constexpr Refusal kConfigScript{"scripts that configure a TensorRT builder are not run",
                                 "--int8, --fp16, --bf16 or --fp8, and --layer-precisions NAME:FORMAT"};
 constexpr Refusal kProbe{"every layer is measured anyway, without being marked as an output",
-                         "--outputs NAME chooses the outputs that are judged"};
+                         "--outputs NAME chooses the outputs that are judged; vernier run marks tensors"};
 constexpr Refusal kTensorTypes{"tensors have the type of the layer that makes them",
                                "--layer-precisions NAME:FORMAT for that layer"};
 constexpr Refusal kOtherTool{"belongs to another program", "the program that it comes from"};
 constexpr Refusal kSearchScript{"the search here measures by itself and runs no outside check yet",
                                 "a requirement, for example --min-sqnr 20"};
-constexpr Refusal kRunners{"one command measures one thing here: the simulated target against float32",
-                           "--target tensorrt or --target onnxruntime"};
+constexpr Refusal kRunners{"this command measures one thing: the simulated target against float32",
+                           "--target tensorrt or --target onnxruntime; vernier run has runners"};
 constexpr Refusal kGraphEdit{"this command does not edit graphs", "edit the model first, then give the result"};
 constexpr Refusal kTrtexecData{"raw files have no shape and no type", "--data with .npy or .npz"};
 
@@ -112,7 +112,8 @@ constexpr std::array<RefusedRow, 36> kRefused{{
      {"no engine is built here; the typed model goes where -o says", "-o"}},
     {"--convert-to", {"only ONNX models are written", "-o out.onnx"}},
     {"--golden --load-outputs --load-results",
-     {"the reference is the float model itself", "vernier verify FLOAT TYPED"}},
+     {"the reference is the float model itself",
+      "vernier verify FLOAT TYPED; vernier run compares with saved outputs"}},
     {"--save-inputs --save-input-data --save-input-blob --save-outputs --save-results --save-accuracy-results "
      "--exportOutput --dumpOutput",
      kSaveResults},

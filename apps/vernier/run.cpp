@@ -100,6 +100,7 @@ Command add_run(CLI::App& root, const std::string& command) {
             for (const std::string& text :
                  line->data.without_effect(line->runners.any_script() || any_model_script(line->models)))
               console.warning(text);
+            for (const std::string& text : line->comparison.without_effect()) console.warning(text);
             const RunOptions options = options_of(*line);
             for (const auto& path : {options.save_inputs, options.save_outputs, options.save_accuracy}) {
               if (path.has_extension()) require_writable_file(path);

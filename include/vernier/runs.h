@@ -58,7 +58,8 @@ class VERNIER_API RunWriter {
   std::unique_ptr<State> state_;
 };
 
-/// The same for inputs, as the peer's --save-inputs writes them: one feed dictionary a sample.
+/// The same for inputs, as the peer's --save-inputs writes them: one feed dictionary a sample. A .npz holds
+/// sample_<i>/INPUT. All forms can be given to --data.
 class VERNIER_API InputWriter {
  public:
   explicit InputWriter(const std::filesystem::path& path);

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 #include <string_view>
+#include <vector>
 
 #include "core/text.h"
 #include "vernier/error.h"
@@ -102,9 +103,7 @@ class HeaderParser {
     }
     skip_space();
     if (at_ != text_.size() || !have_descr || !have_order || !have_shape) damaged();
-    if (fortran && header.shape.size() > 1) {
-      fail(where_, "is in Fortran order", "save it in C order: numpy.save(path, numpy.ascontiguousarray(a))");
-    }
+    header.fortran_order = fortran && header.shape.size() > 1;
     return header;
   }
 
@@ -203,7 +202,10 @@ std::size_t npy_header_size(std::span<const std::byte> start, const std::string&
   return dictionary_offset(start) + length;
 }
 
-NpyHeader parse_npy_header(std::span<const std::byte> start, const std::string& where) {
+namespace {
+
+// Of either order.
+NpyHeader parse_any_header(std::span<const std::byte> start, const std::string& where) {
   const std::size_t size = npy_header_size(start, where);
   if (start.size() < size) fail(where, "is cut short");
   const std::size_t offset = dictionary_offset(start);
@@ -219,14 +221,52 @@ NpyHeader parse_npy_header(std::span<const std::byte> start, const std::string& 
   return header;
 }
 
-NpyHeader parse_whole_npy(std::span<const std::byte> file, const std::string& where) {
-  NpyHeader header = parse_npy_header(file, where);
+// Of either order.
+NpyHeader parse_any_file(std::span<const std::byte> file, const std::string& where) {
+  NpyHeader header = parse_any_header(file, where);
   const std::size_t left = file.size() - header.data_offset;
   if (left != header.data_bytes) {
     fail(where, fmt::format("its header promises {} of shape {}, {} bytes, but {} bytes follow",
                             dtype_name(header.dtype), shape_text(header.shape), header.data_bytes, left));
   }
   return header;
+}
+
+NpyHeader in_c_order(NpyHeader header, const std::string& where) {
+  if (header.fortran_order) {
+    fail(where, "is in Fortran order", "save it in C order: numpy.save(path, numpy.ascontiguousarray(a))");
+  }
+  return header;
+}
+
+// `data` has its first dimension innermost; in the tensor it is the last.
+Tensor from_fortran_order(const NpyHeader& header, std::span<const std::byte> data) {
+  Tensor tensor(header.dtype, header.shape);
+  const std::size_t width = static_cast<std::size_t>(dtype_bits(header.dtype)) / 8;
+  std::byte* out = tensor.mutable_bytes().data();
+  std::vector<std::size_t> place(header.shape.size());
+  for (std::size_t done = 0; done < data.size(); done += width) {
+    std::size_t from = 0;
+    for (std::size_t axis = place.size(); axis-- > 0;) {
+      from = from * static_cast<std::size_t>(header.shape[axis]) + place[axis];
+    }
+    std::memcpy(out + done, data.data() + from * width, width);
+    for (std::size_t axis = place.size(); axis-- > 0;) {
+      if (++place[axis] < static_cast<std::size_t>(header.shape[axis])) break;
+      place[axis] = 0;
+    }
+  }
+  return tensor;
+}
+
+}  // namespace
+
+NpyHeader parse_npy_header(std::span<const std::byte> start, const std::string& where) {
+  return in_c_order(parse_any_header(start, where), where);
+}
+
+NpyHeader parse_whole_npy(std::span<const std::byte> file, const std::string& where) {
+  return in_c_order(parse_any_file(file, where), where);
 }
 
 std::optional<std::string> npy_header(Dtype dtype, const Shape& shape) {
@@ -249,7 +289,8 @@ std::optional<std::string> npy_header(Dtype dtype, const Shape& shape) {
 }
 
 Tensor read_npy(std::span<const std::byte> file, const std::shared_ptr<const void>& owner, const std::string& where) {
-  NpyHeader header = parse_whole_npy(file, where);
+  NpyHeader header = parse_any_file(file, where);
+  if (header.fortran_order) return from_fortran_order(header, file.subspan(header.data_offset));
   return {header.dtype, std::move(header.shape),
           std::shared_ptr<const std::byte>(owner, file.data() + header.data_offset)};
 }

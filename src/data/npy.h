@@ -1,5 +1,5 @@
-// NumPy's .npy arrays, versions 1 to 3: what numpy.save writes for numbers. Little-endian C order only;
-// object arrays (pickles), structured types and strings are refused.
+// NumPy's .npy arrays, versions 1 to 3: what numpy.save writes for numbers. Little-endian only; object
+// arrays (pickles), structured types and strings are refused. Fortran order is read where an array is read whole.
 // Source: numpy.lib.format, "Format Version 1.0" to "3.0".
 #pragma once
 
@@ -19,6 +19,7 @@ struct NpyHeader {
   Shape shape;
   std::size_t data_offset = 0;  // from the start of the file
   std::size_t data_bytes = 0;
+  bool fortran_order = false;  // and more than one dimension
 };
 
 /// The element type that numpy writes as "<f4", "|b1", ...
@@ -45,8 +46,8 @@ NpyHeader parse_whole_npy(std::span<const std::byte> file, const std::string& wh
 /// nullopt for types that NumPy does not have: bfloat16, float8, 4 bits.
 std::optional<std::string> npy_header(Dtype dtype, const Shape& shape);
 
-/// The array in `file`. The tensor shares `owner` where the data is aligned to its elements.
-/// Errors: as parse_whole_npy.
+/// The array in `file`. The tensor shares `owner` where the data is aligned to its elements; an array in Fortran order
+/// is copied into C order. Errors: as parse_whole_npy, but for that.
 Tensor read_npy(std::span<const std::byte> file, const std::shared_ptr<const void>& owner, const std::string& where);
 
 }  // namespace vernier

@@ -81,7 +81,8 @@ class Maker {
     SimulatedFile file = simulate_typed(model);
     const bool typed = std::any_of(file.layers.begin(), file.layers.end(),
                                    [](const PlannedLayer& layer) { return layer.format != Format::Float32; });
-    return typed ? from_file(model, std::move(file)) : from_plan();
+    if (typed) return from_file(model, std::move(file));
+    return says_formats(runner_.precision) ? from_plan() : in_float32(std::move(model));
   }
 
  private:
@@ -122,6 +123,12 @@ class Maker {
   /// possible depends on which tensors are outputs. Marking must not change what is computed.
   static SessionOptions exact() { return {.optimize = false, .threads = 1, .integer_kernels = false}; }
 
+  std::unique_ptr<LiveRun> in_float32(Model model) {
+    std::shared_ptr<SampleSource> samples = open_for(model, options_.measure.data, options_.measure.carries);
+    mark(model, model, choice(), name_, warn_);
+    return finish(std::move(model), exact(), std::move(samples));
+  }
+
   std::unique_ptr<LiveRun> from_file(const Model& typed, SimulatedFile file) {
     say("formats as the file says: " + formats_of(file.layers));
     if (says_formats(runner_.precision)) {
@@ -129,7 +136,8 @@ class Maker {
                         runner_.model.string()));
     }
     for (const std::string& note : file.notes) say(note);
-    std::shared_ptr<SampleSource> samples = open_for(typed, options_.measure.data, options_.measure.carries);
+    // Its inputs are float32 where the file's are float16 or bfloat16: they are rounded inside.
+    std::shared_ptr<SampleSource> samples = open_for(file.model, options_.measure.data, options_.measure.carries);
     mark(file.model, typed, choice(), name_, warn_);
     return finish(std::move(file.model), exact(), std::move(samples));
   }
@@ -145,7 +153,7 @@ class Maker {
     for (const std::string& text : assigned.warnings) warn_(text);
     Plan plan = std::move(assigned.plan);
     for (const std::string& text : calibrate_on_samples(plan, subject.model, subject.layers, loaded)) warn_(text);
-    if (says_formats(precision)) say(scheme_text(precision) + "; " + formats_of(plan.layers));
+    say(scheme_text(precision) + "; " + formats_of(plan.layers));
     RoundedWeights weights;
     Model lowered = lower_simulated(subject.model, subject.layers, plan, weights);
     mark(lowered, subject.model, choice(), name_, warn_);

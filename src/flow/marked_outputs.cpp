@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <set>
 
 #include "core/text.h"
+#include "plan/round_node.h"
 #include "vernier/error.h"
 
 namespace vernier {
@@ -15,6 +17,7 @@ namespace {
 struct Tensors {
   std::vector<std::string> names;  // in graph order
   std::map<std::string, std::string> op_types;
+  std::set<std::string> ours;  // made by an operator of our own, which ONNX does not know: they give float32
 };
 
 Tensors tensors_of(const onnx::GraphProto& graph) {
@@ -25,6 +28,7 @@ Tensors tensors_of(const onnx::GraphProto& graph) {
       if (output.empty()) continue;
       tensors.names.push_back(output);
       tensors.op_types[output] = node.op_type();
+      if (node.domain() == kDomain) tensors.ours.insert(output);
     }
   }
   return tensors;
@@ -99,10 +103,14 @@ std::vector<std::pair<std::string, Dtype>> choose_outputs(const Model& model, co
   std::vector<std::pair<std::string, Dtype>> outputs;
   for (const std::string& name : candidates) {
     if (!chosen.contains(name)) continue;
-    const auto type = types.find(name);
-    const Dtype dtype = declared.contains(name) ? declared[name]
-                        : type == types.end()   ? Dtype::Undefined
-                                                : type->second.dtype;
+    Dtype dtype = Dtype::Undefined;
+    if (const auto known = declared.find(name); known != declared.end()) {
+      dtype = known->second;
+    } else if (tensors.ours.contains(name)) {
+      dtype = Dtype::Float32;
+    } else if (const auto inferred = types.find(name); inferred != types.end()) {
+      dtype = inferred->second.dtype;
+    }
     if (dtype == Dtype::Undefined) {
       left_out.push_back(name);
     } else {

@@ -65,7 +65,7 @@ struct Discard {
 }  // namespace
 
 NpzWriter::NpzWriter(std::filesystem::path path, Content content)
-    : path_(std::move(path)), content_(content), spool_(folder_of(path_)) {}
+    : path_(std::move(path)), content_(content), spool_(folder_of(path_), path_) {}
 
 void NpzWriter::add(const std::vector<NamedTensor>& arrays) {
   for (const NamedTensor& array : arrays) {

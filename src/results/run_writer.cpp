@@ -39,7 +39,7 @@ class JsonFile final : public RunsForm {
  public:
   JsonFile(const std::filesystem::path& path, const std::vector<std::string>& runs)
       : runs_(runs), counts_(runs.size()), file_(path) {
-    for (std::size_t i = 1; i < runs.size(); ++i) waiting_.emplace_back(folder_of(path));
+    for (std::size_t i = 1; i < runs.size(); ++i) waiting_.emplace_back(folder_of(path), path);
     file_.write(kFileStart);
     if (!runs.empty()) file_.write(run_start(true, runs.front()));
   }
@@ -79,7 +79,7 @@ class JsonFile final : public RunsForm {
 class Folder final : public RunsForm {
  public:
   Folder(const std::filesystem::path& path, const std::vector<std::string>& runs) : runs_(runs), folder_(path) {
-    for (std::size_t i = 0; i < runs.size(); ++i) waiting_.emplace_back(Spool(folder_.temporary()));
+    for (std::size_t i = 0; i < runs.size(); ++i) waiting_.emplace_back(Spool(folder_.temporary(), path));
   }
 
   void add(std::size_t run, const Iteration& iteration) override {

@@ -17,17 +17,17 @@
 namespace vernier {
 namespace {
 
-[[noreturn]] void fail(const std::filesystem::path& folder, const char* what, int code) {
-  throw Error(ErrorKind::Input,
-              fmt::format("{}: cannot {} a temporary file: {}", printable(folder.string()), what, std::strerror(code)));
+[[noreturn]] void fail(const std::filesystem::path& target, int code) {
+  throw Error(ErrorKind::Input, fmt::format("{}: cannot write, by way of a temporary file: {}",
+                                            printable(target.string()), std::strerror(code)));
 }
 
 }  // namespace
 
-Spool::Spool(const std::filesystem::path& folder) : folder_(folder) {
+Spool::Spool(const std::filesystem::path& folder, std::filesystem::path target) : target_(std::move(target)) {
   std::string name = (folder / ".vernier-XXXXXX").string();
   fd_ = ::mkostemp(name.data(), O_CLOEXEC);
-  if (fd_ < 0) fail(folder_, "make", errno);
+  if (fd_ < 0) fail(target_, errno);
   ::unlink(name.c_str());
 }
 
@@ -36,13 +36,13 @@ Spool::~Spool() {
 }
 
 Spool::Spool(Spool&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), size_(other.size_), folder_(std::move(other.folder_)) {}
+    : fd_(std::exchange(other.fd_, -1)), size_(other.size_), target_(std::move(other.target_)) {}
 
 void Spool::append(std::string_view text) {
   while (!text.empty()) {
     const ::ssize_t put = ::pwrite(fd_, text.data(), text.size(), static_cast<::off_t>(size_));
     if (put < 0 && errno == EINTR) continue;
-    if (put < 0) fail(folder_, "write", errno);
+    if (put < 0) fail(target_, errno);
     size_ += static_cast<std::uint64_t>(put);
     text.remove_prefix(static_cast<std::size_t>(put));
   }
@@ -56,7 +56,7 @@ void Spool::read(std::uint64_t from, std::span<char> out) const {
   while (!out.empty()) {
     const ::ssize_t got = ::pread(fd_, out.data(), out.size(), static_cast<::off_t>(from));
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) fail(folder_, "read", got < 0 ? errno : EIO);
+    if (got <= 0) fail(target_, got < 0 ? errno : EIO);
     from += static_cast<std::uint64_t>(got);
     out = out.subspan(static_cast<std::size_t>(got));
   }
@@ -75,7 +75,7 @@ void Spool::copy(std::uint64_t from, std::uint64_t count, const TextSink& out) c
 
 void Spool::clear() {
   size_ = 0;
-  if (::ftruncate(fd_, 0) != 0) fail(folder_, "empty", errno);
+  if (::ftruncate(fd_, 0) != 0) fail(target_, errno);
 }
 
 std::filesystem::path folder_of(const std::filesystem::path& path) {

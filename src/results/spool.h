@@ -13,8 +13,8 @@ namespace vernier {
 
 class Spool {
  public:
-  /// Errors of all functions: Input, with the system's reason.
-  explicit Spool(const std::filesystem::path& folder);
+  /// `target`: the file that it is for, which errors name. Errors of all functions: Input, with the system's reason.
+  Spool(const std::filesystem::path& folder, std::filesystem::path target);
   ~Spool();
   Spool(Spool&& other) noexcept;
   Spool& operator=(Spool&&) = delete;
@@ -31,7 +31,7 @@ class Spool {
  private:
   int fd_ = -1;
   std::uint64_t size_ = 0;
-  std::filesystem::path folder_;
+  std::filesystem::path target_;
 };
 
 /// The folder that a file of this path lies in.

@@ -1,14 +1,18 @@
 #include "verdict/digit_select.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <utility>
 
 #include "vernier/error.h"
 
 namespace vernier {
 namespace {
 
-constexpr std::size_t kTable = std::size_t{1} << 16U;
+// Tables of a digit stay in the first-level cache, and cost little where numbers are few.
+constexpr int kBits = 11;
+constexpr std::size_t kTable = std::size_t{1} << kBits;
 
 }  // namespace
 
@@ -30,7 +34,12 @@ T DigitSelect<T>::value_of(Key key) {
 
 template <class T>
 typename DigitSelect<T>::Key DigitSelect<T>::prefix(Key key, int digits) {
-  return digits == 0 ? Key{0} : static_cast<Key>(key >> (16 * (kDigits - digits)));
+  return digits == 0 ? Key{0} : static_cast<Key>(key >> (kBits * (kDigits - digits)));
+}
+
+template <class T>
+std::size_t DigitSelect<T>::digit_at(Key key, int digit) {
+  return static_cast<std::size_t>(key >> (kBits * (kDigits - 1 - digit))) & (kTable - 1);
 }
 
 template <class T>
@@ -39,15 +48,14 @@ DigitSelect<T>::DigitSelect() : counts_(2 * kTable, 0) {}
 template <class T>
 void DigitSelect<T>::count_first(std::span<const T> finite) {
   // Two tables in turn: equal neighbours would wait for each other's increment.
-  constexpr int kShift = 16 * (kDigits - 1);
   std::uint32_t* const even = counts_.data();
   std::uint32_t* const odd = even + kTable;
   std::size_t i = 0;
   for (; i + 2 <= finite.size(); i += 2) {
-    ++even[key_of(finite[i]) >> kShift];
-    ++odd[key_of(finite[i + 1]) >> kShift];
+    ++even[digit_at(key_of(finite[i]), 0)];
+    ++odd[digit_at(key_of(finite[i + 1]), 0)];
   }
-  if (i < finite.size()) ++even[key_of(finite[i]) >> kShift];
+  if (i < finite.size()) ++even[digit_at(key_of(finite[i]), 0)];
 }
 
 template <class T>
@@ -78,44 +86,56 @@ bool DigitSelect<T>::next_pass() {
 }
 
 template <class T>
-void DigitSelect<T>::count_next(std::span<const T> block, bool all_finite) {
+template <int Digit>
+void DigitSelect<T>::count_digit(std::span<const T> block, bool all_finite) {
   using Bits = Key;
   constexpr Bits kExponent = sizeof(T) == 4 ? static_cast<Bits>(0x7F800000U) : static_cast<Bits>(0x7FF0000000000000U);
-  const int shift = 16 * (kDigits - 1 - digit_);
+  std::array<const std::uint8_t*, Digit> next{};
+  for (std::size_t i = 0; i < next.size(); ++i) next[i] = next_tables_[i].data();
+  std::uint32_t* const counts = counts_.data();
   for (const T value : block) {
-    const Key key = key_of(value);
-    std::size_t table = table_of_first_[key >> (16 * (kDigits - 1))];
-    if (table == 0) continue;
     if (!all_finite && (std::bit_cast<Bits>(value) & kExponent) == kExponent) continue;
-    --table;
-    if constexpr (kDigits > 2) {
-      if (digit_ > 1) {
-        const Key wanted = prefix(key, digit_);
-        while (table < prefixes_.size() && prefixes_[table] < wanted) ++table;
-        if (table == prefixes_.size() || prefixes_[table] != wanted) continue;
-      }
+    const Key key = key_of(value);
+    // No branches: which numbers were asked for cannot be foreseen. The others end in table 0, which nobody reads.
+    std::size_t table = next[0][digit_at(key, 0)];
+    for (int digit = 1; digit < Digit; ++digit) {
+      table = next[static_cast<std::size_t>(digit)][table * kTable + digit_at(key, digit)];
     }
-    ++counts_[table * kTable + ((key >> shift) & (kTable - 1))];
+    ++counts[table * kTable + digit_at(key, Digit)];
+  }
+}
+
+template <class T>
+void DigitSelect<T>::count_next(std::span<const T> block, bool all_finite) {
+  if (digit_ == 1) return count_digit<1>(block, all_finite);
+  if (digit_ == 2) return count_digit<2>(block, all_finite);
+  if constexpr (kDigits > 3) {
+    if (digit_ == 3) return count_digit<3>(block, all_finite);
+    if (digit_ == 4) return count_digit<4>(block, all_finite);
+    count_digit<5>(block, all_finite);
   }
 }
 
 template <class T>
 void DigitSelect<T>::open_tables() {
-  prefixes_.clear();
+  const std::vector<Key> parents = std::exchange(prefixes_, {});
   for (const Query& query : queries_) {
     prefixes_.push_back(query.by_rank ? query.key : prefix(query.key, digit_));
   }
   std::sort(prefixes_.begin(), prefixes_.end());
   prefixes_.erase(std::unique(prefixes_.begin(), prefixes_.end()), prefixes_.end());
+  const auto table_of = [](const std::vector<Key>& tables, Key wanted) {
+    return static_cast<std::size_t>(std::lower_bound(tables.begin(), tables.end(), wanted) - tables.begin());
+  };
   for (Query& query : queries_) {
-    const Key wanted = query.by_rank ? query.key : prefix(query.key, digit_);
-    query.table =
-        static_cast<std::size_t>(std::lower_bound(prefixes_.begin(), prefixes_.end(), wanted) - prefixes_.begin());
+    query.table = table_of(prefixes_, query.by_rank ? query.key : prefix(query.key, digit_)) + 1;
   }
-  counts_.assign(prefixes_.size() * kTable, 0);
-  table_of_first_.assign(kTable, 0);
-  for (std::size_t table = prefixes_.size(); table-- > 0;) {
-    table_of_first_[prefixes_[table] >> (16 * (digit_ - 1))] = static_cast<std::uint8_t>(table + 1);
+  counts_.assign((prefixes_.size() + 1) * kTable, 0);
+  std::vector<std::uint8_t>& next = next_tables_.emplace_back((parents.size() + 1) * kTable, 0);
+  for (std::size_t table = 0; table < prefixes_.size(); ++table) {
+    const std::size_t parent = parents.empty() ? 0 : table_of(parents, static_cast<Key>(prefixes_[table] >> kBits)) + 1;
+    next[parent * kTable + static_cast<std::size_t>(prefixes_[table] & (kTable - 1))] =
+        static_cast<std::uint8_t>(table + 1);
   }
 }
 
@@ -132,9 +152,9 @@ void DigitSelect<T>::close_tables() {
         const auto digit =
             static_cast<std::size_t>(std::upper_bound(up_to.begin(), up_to.end(), query.rank) - up_to.begin());
         if (digit > 0) query.rank -= up_to[digit - 1];
-        query.key = static_cast<Key>(digit_ == 0 ? Key{0} : query.key << 16U) | static_cast<Key>(digit);
+        query.key = static_cast<Key>(digit_ == 0 ? Key{0} : query.key << kBits) | static_cast<Key>(digit);
       } else {
-        const auto digit = static_cast<std::size_t>((query.key >> (16 * (kDigits - 1 - digit_))) & (kTable - 1));
+        const std::size_t digit = digit_at(query.key, digit_);
         if (digit > 0) query.rank += up_to[digit - 1];
       }
     }

@@ -1,4 +1,4 @@
-// Radix selection: order statistics of numbers that are never stored, by counting the digits of their bits, 16 at a
+// Radix selection: order statistics of numbers that are never stored, by counting the digits of their bits, 11 at a
 // time. Each pass over the numbers settles one digit of what was asked for; memory does not depend on how many there
 // are.
 #pragma once
@@ -35,7 +35,7 @@ class DigitSelect {
 
  private:
   using Key = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-  static constexpr int kDigits = static_cast<int>(sizeof(T)) / 2;  // the first is the highest
+  static constexpr int kDigits = sizeof(T) == 4 ? 3 : 6;  // the first is the highest
 
   // Either a rank is known and its key sought, digit by digit, or the other way round.
   struct Query {
@@ -48,13 +48,18 @@ class DigitSelect {
   static Key key_of(T value);
   static T value_of(Key key);
   static Key prefix(Key key, int digits);
+  static std::size_t digit_at(Key key, int digit);
+  template <int Digit>
+  void count_digit(std::span<const T> block, bool all_finite);
   void open_tables();
   void close_tables();
 
-  int digit_ = 0;                             // this pass counts it
-  std::vector<std::uint32_t> counts_;         // one table of 65536 after another
-  std::vector<Key> prefixes_;                 // of the tables, ascending
-  std::vector<std::uint8_t> table_of_first_;  // by the first digit: 1 + the first of its tables; 0: none
+  int digit_ = 0;                      // this pass counts it
+  /// One table of 2048 after another; behind the first pass table 0 takes what was not asked for.
+  std::vector<std::uint32_t> counts_;
+  std::vector<Key> prefixes_;          // of the tables, ascending
+  /// For each pass behind the first: from a table of the pass before and its digit to the table of this one; 0: none.
+  std::vector<std::vector<std::uint8_t>> next_tables_;
   std::vector<Query> queries_;
   std::vector<std::pair<std::uint64_t, std::size_t>> asked_ranks_;
   std::vector<std::pair<Key, std::size_t>> asked_keys_;

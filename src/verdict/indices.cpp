@@ -51,9 +51,10 @@ class Lists {
       if (apart <= tolerance_) continue;
       if (mismatches_++ > 0) continue;
       const std::string where = place_text(first + static_cast<std::int64_t>(i), pair_.shape());
-      result_.reason = std::isinf(apart) ? fmt::format("value {} at {} is not in the reference's list", got[i], where)
-                                         : fmt::format("value {} at {} is {} places off in the reference; {} allowed",
-                                                       got[i], where, apart, tolerance_);
+      result_.reason = std::isinf(apart)
+                           ? fmt::format("value {} at {} is not in the reference's list", got[i], where)
+                           : fmt::format("value {} at {} is {} off in the reference; {} allowed", got[i], where,
+                                         plural(static_cast<std::size_t>(apart), "place"), tolerance_);
     }
   }
 

@@ -13,7 +13,7 @@ namespace vernier {
 namespace {
 
 // Up to here selecting among copies is quicker than clearing and summing tables.
-constexpr std::int64_t kFew = 1 << 17;
+constexpr std::int64_t kFew = 1 << 12;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::array<double, 4> kQuantiles{0.5, 0.9, 0.95, 0.99};

@@ -91,6 +91,14 @@ def test_other_forms_of_arrays_are_read(tmp_path):
     assert (tmp_path / "ours.json").read_bytes() == (tmp_path / "theirs.json").read_bytes()
 
 
+def test_arrays_in_fortran_order_are_read(tmp_path):
+    value = np.asfortranarray(array("float32", (3, 4, 5)))
+    save_json([{"x": value}], str(tmp_path / "theirs.json"))
+    assert not value.flags.c_contiguous  # so NumPy writes the bytes as they lie
+    vernier("data", "concat", tmp_path / "theirs.json", "-o", tmp_path / "ours.json")
+    assert np.array_equal(load_json(str(tmp_path / "ours.json"))[0]["x"], value)
+
+
 def test_they_read_what_we_write(tmp_path):
     made = runs()
     made.save(str(tmp_path / "theirs.json"))

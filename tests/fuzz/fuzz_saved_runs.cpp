@@ -41,7 +41,7 @@ std::string bytes_of(const fs::path& path) {
 void write_again(const SavedData& data, const fs::path& path) {
   std::vector<std::string> names;
   for (const auto& run : data.runs) names.push_back(run->name());
-  fs::remove(path);  // a file system may wait for the disk when one file takes the place of another
+  fs::remove(path);
   RunWriter writer(path, names);
   for (std::size_t run = 0; run < data.runs.size(); ++run) {
     for (std::size_t i = 0; i < data.runs[run]->size(); ++i) {
@@ -81,6 +81,7 @@ std::vector<std::string> fuzz_seeds() {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const fs::path file = scratch() / "file";
+  fs::remove(file);  // a file system may wait for the disk when what is there is replaced
   std::ofstream(file, std::ios::binary).write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
   try {
     const SavedData read = open_saved_data(file);

@@ -46,6 +46,8 @@ RunResult run(const RunOptions& options, const JobSinks& sinks, const std::funct
   return result;
 }
 
+std::string AccuracyRecord::to_json(const CompareOptions&) const { return "{\"kind\": \"accuracy\"}"; }
+
 DiffReport data_diff(const DiffOptions& options, const JobSinks& sinks) {
   act(options.reference, sinks);
   DiffReport report;

@@ -150,6 +150,22 @@ TEST(Run, ValidateNamesTheLayerThatMadeTheFirstNonFiniteValue) {
   EXPECT_NE(text.find("layer 'gone' (Log)"), std::string::npos) << text;
 }
 
+TEST(Run, ValidateSeesWhatRoundingMakesInfinite) {
+  const NetFiles files(network(R"(g (float[1,4] x) => (float[1,4] y) {
+    [square] a = Mul (x, x)
+    [grow] b = Exp (a)
+    [shrink] y = Sqrt (b)
+  })"), {1, 4});
+  RunOptions options = run_of(files, {runner(RunnerKind::Simulated, files, {Format::Float16})});
+  options.measure.data = {};
+  options.measure.data.value_ranges["x"] = {4, 5};
+  options.validate = true;
+  std::string text;
+  run(options, {}, [&](const std::string& part) { text += part; });
+  EXPECT_NE(text.find("tensor 'b'"), std::string::npos) << text;
+  EXPECT_NE(text.find("layer 'grow' (Exp)"), std::string::npos) << text;
+}
+
 TEST(DebugAccuracy, NamesTheLayerWhereTheErrorStarts) {
   // The second product cancels what the first one rounds: float16 has 11 bits.
   const NetFiles files(network(R"(g (float[1,4] x) => (float[1,4] y) <float big = {4096.0}> {

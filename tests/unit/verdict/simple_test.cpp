@@ -150,7 +150,7 @@ TEST(Indices, MayBeAFewPlacesOff) {
   EXPECT_TRUE(indices(int64s({0, 1, 2}), int64s({0, 1, 2}), 0).passed);
   const FunctionResult swapped = indices(int64s({0, 1, 2}), int64s({1, 0, 2}), 0);
   EXPECT_FALSE(swapped.passed);
-  EXPECT_EQ(swapped.reason, "value 0 at (0,) is 1 places off in the reference; 0 allowed; 2 mismatches in all");
+  EXPECT_EQ(swapped.reason, "value 0 at (0,) is 1 place off in the reference; 0 allowed; 2 mismatches in all");
   EXPECT_TRUE(indices(int64s({0, 1, 2}), int64s({1, 0, 2}), 1).passed);
   EXPECT_FALSE(indices(int64s({0, 1, 2}), int64s({1, 2, 0}), 1).passed);
   EXPECT_TRUE(indices(int64s({0, 1, 2}), int64s({1, 2, 0}), 2).passed);

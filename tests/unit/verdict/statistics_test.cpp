@@ -183,7 +183,7 @@ TEST_P(ManyOrFew, WholeNumbers) {
   expect_as_sorted(int64s(values), {values.begin(), values.end()});
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, ManyOrFew, ::testing::Values(101, 50001, 131072, 131073, 200001));
+INSTANTIATE_TEST_SUITE_P(Sizes, ManyOrFew, ::testing::Values(101, 4096, 4097, 50001));
 
 TEST(HistogramOf, PutsASingleValueInTheMiddle) {
   const Histogram histogram = histogram_of(floats({3, 3, 3}));
