@@ -304,14 +304,14 @@ TEST_F(Script, ThreadsThatNeverEndDoNotHoldItUp) {
 }
 
 TEST_F(Script, AFullDiskSaysWhereAndHowMuch) {
-  // A limit on file sizes stands for the disk: 64 blocks of 1024 bytes.
+  // A limit on file sizes stands for the disk: 128 blocks of 1024 bytes, the program among them.
   SourceOptions options =
       script("def load_data():\n  for i in range(9): yield {'x': np.zeros((1, 4096), np.float32)}\n");
-  write_file(folder_ / "python", fmt::format("#!/bin/bash\nulimit -f 64\nexec '{}' \"$@\"\n", VERNIER_PYTHON));
+  write_file(folder_ / "python", fmt::format("#!/bin/bash\nulimit -f 128\nexec '{}' \"$@\"\n", VERNIER_PYTHON));
   std::filesystem::permissions(folder_ / "python", std::filesystem::perms::owner_all);
   options.python = (folder_ / "python").string();
   const Error error = error_of([&] { open_samples(options, {float_input("x", {1, -1})}); });
-  EXPECT_HAS(std::string(error.what()), "sample 3: cannot be kept in the temporary file: File too large after 65,536");
+  EXPECT_HAS(std::string(error.what()), "cannot be kept in the temporary file: File too large after 131,072");
   EXPECT_HAS(error.hint(), "TMPDIR");
 }
 
