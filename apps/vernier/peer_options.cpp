@@ -91,7 +91,7 @@ constexpr Refusal kRunners{"this command measures one thing: the simulated targe
 constexpr Refusal kGraphEdit{"this command does not edit graphs", "edit the model first, then give the result"};
 constexpr Refusal kTrtexecData{"raw files have no shape and no type", "--data with .npy or .npz"};
 
-constexpr std::array<RefusedRow, 36> kRefused{{
+constexpr std::array<RefusedRow, 38> kRefused{{
     {"--int4", {"4-bit weights are not implemented yet", "--int8 is the lowest format"}},
     {"--best", {"low formats are named one by one", "--int8 --fp16, for example"}},
     {"--fp-to-fp16", {"has another name here", "--fp16"}},
@@ -110,6 +110,8 @@ constexpr std::array<RefusedRow, 36> kRefused{{
     {"--onnx --onnx-path --loadEngine", {"the model is an argument here, without a name", "vernier COMMAND MODEL"}},
     {"--saveEngine --save-engine --save-onnx --output-path",
      {"no engine is built here; the typed model goes where -o says", "-o"}},
+    {"--output --save-external-data", {"this command writes no model", "--json prints every figure on stdout"}},
+    {"--outputs", {"this command looks at every tensor", "--onnx-outputs of vernier run chooses tensors"}},
     {"--convert-to", {"only ONNX models are written", "-o out.onnx"}},
     {"--golden --load-outputs --load-results",
      {"the reference is the float model itself",

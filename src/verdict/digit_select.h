@@ -54,10 +54,10 @@ class DigitSelect {
   void open_tables();
   void close_tables();
 
-  int digit_ = 0;                      // this pass counts it
+  int digit_ = 0;  // this pass counts it
   /// One table of 2048 after another; behind the first pass table 0 takes what was not asked for.
   std::vector<std::uint32_t> counts_;
-  std::vector<Key> prefixes_;          // of the tables, ascending
+  std::vector<Key> prefixes_;  // of the tables, ascending
   /// For each pass behind the first: from a table of the pass before and its digit to the table of this one; 0: none.
   std::vector<std::vector<std::uint8_t>> next_tables_;
   std::vector<Query> queries_;

@@ -155,7 +155,8 @@ TEST(Run, ValidateSeesWhatRoundingMakesInfinite) {
     [square] a = Mul (x, x)
     [grow] b = Exp (a)
     [shrink] y = Sqrt (b)
-  })"), {1, 4});
+  })"),
+                       {1, 4});
   RunOptions options = run_of(files, {runner(RunnerKind::Simulated, files, {Format::Float16})});
   options.measure.data = {};
   options.measure.data.value_ranges["x"] = {4, 5};
