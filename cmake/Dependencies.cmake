@@ -4,6 +4,7 @@ find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(nlohmann_json 3.11 REQUIRED)
 find_package(CLI11 REQUIRED)
+find_package(simdjson 3.0 REQUIRED)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 
 find_package(PkgConfig REQUIRED)

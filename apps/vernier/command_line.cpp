@@ -73,6 +73,19 @@ std::vector<std::string> commands_with(const CLI::App& app, const std::string& n
       near.empty() ? "one of: " + list_some(commands, commands.size()) : fmt::format("did you mean {}?", near.front()));
 }
 
+/// An argument as a shell takes it.
+std::string quoted(const std::string& argument) {
+  constexpr std::string_view kPlain = "-_./:=,@%+";
+  const bool plain = !argument.empty() && std::all_of(argument.begin(), argument.end(), [&](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           kPlain.find(c) != std::string_view::npos;
+  });
+  if (plain) return argument;
+  std::string text = "'";
+  for (const char c : argument) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
 /// What nothing claimed: more telling than whatever CLI11 stumbled over first.
 void explain_leftovers(const CLI::App& root) {
   const CLI::App* app = &root;
@@ -91,21 +104,18 @@ void explain_leftovers(const CLI::App& root) {
 }  // namespace
 
 std::string command_text(const std::vector<std::string>& arguments) {
-  constexpr std::string_view kPlain = "-_./:=,@%+";
   std::string text = "vernier";
-  for (const std::string& argument : arguments) {
-    const bool plain = !argument.empty() && std::all_of(argument.begin(), argument.end(), [&](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-             kPlain.find(c) != std::string_view::npos;
-    });
-    text += ' ';
-    if (plain) {
-      text += argument;
-      continue;
-    }
-    text += '\'';
-    for (const char c : argument) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    text += '\'';
+  for (const std::string& argument : arguments) text += ' ' + quoted(argument);
+  return text;
+}
+
+std::string resolved_command(const CLI::App& app, const std::string& typed) {
+  std::string text = typed;
+  for (const CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
+    const std::string value = option->get_default_str();
+    const bool shown = !option->get_group().empty() && !option->get_positional() && !option->get_lnames().empty();
+    if (!shown || option->count() > 0 || value.empty()) continue;
+    text += fmt::format(" --{} {}", option->get_lnames().front(), quoted(value));
   }
   return text;
 }
@@ -115,6 +125,9 @@ std::vector<std::string> normalize_arguments(std::vector<std::string> arguments)
   bool in_range = false;
   for (std::string& argument : arguments) {
     if (argument == "--") break;
+    // A flag that may have a value, which CLI11's flags cannot.
+    if (argument == "--trt=native") argument = "--trt-native";
+    if (argument == "--trt=sim") argument = "--trt";
     if (argument.starts_with("--")) {
       const std::size_t end = std::min(argument.find('='), argument.size());
       std::replace(argument.begin(), argument.begin() + static_cast<std::ptrdiff_t>(end), '_', '-');

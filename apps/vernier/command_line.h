@@ -25,6 +25,9 @@ struct Command {
 /// The line that goes on record in reports: `arguments` behind "vernier", quoted for a shell where needed.
 std::string command_text(const std::vector<std::string>& arguments);
 
+/// `typed` (command_text) with every option that was not given and has a default behind it.
+std::string resolved_command(const CLI::App& app, const std::string& typed);
+
 /// Peers' underscore forms become ours ("--high_precision_dtype=x" -> "--high-precision-dtype=x"; values, and all that
 /// follows "--", stay). A value "[a,b]" of --val-range becomes ":[a,b]", since CLI11 would take it apart.
 std::vector<std::string> normalize_arguments(std::vector<std::string> arguments);

@@ -11,6 +11,13 @@
 
 namespace vernier::cli {
 
+CLI::App& command_group(CLI::App& root, const std::string& name, const std::string& description) {
+  for (CLI::App* there : root.get_subcommands([](CLI::App*) { return true; })) {
+    if (there->get_name() == name) return *there;
+  }
+  return *root.add_subcommand(name, description);
+}
+
 void add_message_options(CLI::App& app, MessageGroup& messages) {
   messages.add(app);
   app.set_help_flag("-h,--help", "Print this help")->group("Messages");

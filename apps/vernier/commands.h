@@ -12,8 +12,20 @@ namespace vernier::cli {
 Command add_diagnose(CLI::App& root, const std::string& command);
 Command add_verify(CLI::App& root, const std::string& command);
 Command add_convert(CLI::App& root);
+Command add_run(CLI::App& root, const std::string& command);
 Command add_inspect(CLI::App& root);
+Command add_inspect_data(CLI::App& root);
+Command add_data_diff(CLI::App& root, const std::string& command);
+Command add_data_merge(CLI::App& root);
+Command add_data_to_input(CLI::App& root);
+Command add_data_concat(CLI::App& root);
+Command add_debug_accuracy(CLI::App& root, const std::string& command);
+Command add_check(CLI::App& root);
 Command add_doctor(CLI::App& root);
+Command add_completion(CLI::App& root);
+
+/// The command that only groups others ("inspect"); made when it is not there yet.
+CLI::App& command_group(CLI::App& root, const std::string& name, const std::string& description);
 
 /// -h, -v, -q and --log-file: last in every help.
 void add_message_options(CLI::App& app, MessageGroup& messages);

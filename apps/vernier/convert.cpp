@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "console.h"
 #include "core/text.h"
+#include "data/script_location.h"
 #include "options.h"
 #include "vernier/error.h"
 #include "vernier/jobs.h"
@@ -30,6 +31,10 @@ ConvertOptions options_of(const ConvertLine& line) {
                           : "--plan and a low format: the plan already says which layer runs in which format",
         line.plan.empty() ? "add --plan plan.json, or --int8, --fp16, --bf16 or --fp8" : "leave out one of them");
   }
+  if (!line.plan.empty() && line.precision.any_script()) {
+    throw Error(ErrorKind::Usage, "--plan and a network script: the plan already says which layer runs in which format",
+                "leave out one of them");
+  }
   ConvertOptions options;
   options.model = line.model;
   options.output = line.output;
@@ -51,7 +56,7 @@ Command add_convert(CLI::App& root) {
   auto line = std::make_shared<ConvertLine>();
   CLI::App* app =
       root.add_subcommand("convert", "Write a strongly typed ONNX model (Cast, Q/DQ) from a plan or from low formats");
-  add_argument(*app, "MODEL", line->model, "ONNX file, float");
+  add_argument(*app, "MODEL", line->model, "ONNX file, float, or a script that makes it: loader.py[:FUNC]");
   add_value(*app, "--plan", line->plan, "FILE", "Plan as written by diagnose, instead of low formats (default: none)")
       ->group("Precision");
   line->precision.add(*app);
@@ -70,7 +75,9 @@ Command add_convert(CLI::App& root) {
 
   return {app, &line->messages,
           [line](Console& console) {
-            for (const std::string& text : line->data.without_effect()) console.warning(text);
+            for (const std::string& text :
+                 line->data.without_effect(line->precision.any_script() || script_location(line->model).has_value()))
+              console.warning(text);
             const ConvertOptions options = options_of(*line);
             require_writable_file(options.output);
             if (is_engine_name(options.output)) {

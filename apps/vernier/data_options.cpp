@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "core/text.h"
+#include "data/script_location.h"
 #include "options.h"
 #include "parse_values.h"
 #include "vernier/error.h"
@@ -13,16 +15,6 @@ namespace {
 const char* const kGroup = "Data";
 const char* const kImageGroup = "Images (for a --data folder of images)";
 constexpr std::uint64_t kMostThreads = 4096;
-
-void refuse_loader_script(const char* option, const std::string& location) {
-  // "file.py" or "file.py:func".
-  const std::size_t at = location.rfind(".py");
-  if (at == std::string::npos || (at + 3 != location.size() && location[at + 3] != ':')) return;
-  throw Error(ErrorKind::Usage,
-              fmt::format("{} {}: data loader scripts are not implemented yet", option, printable(location)),
-              "let the script save its samples with numpy.savez (arrays by input name, first axis = samples) and give "
-              "the .npz");
-}
 
 void check_geometry(const std::string& geometry) {
   // Only the kind: the rest is parsed where images are read, which also says what is wrong with it.
@@ -39,10 +31,24 @@ void DataGroup::add(CLI::App& app, const std::string& data_help) {
   add_value(app, "--data", data_, "SOURCE",
             data_help +
                 ": .npy, .npz, a folder of .npz, a folder of images or one image, saved inputs JSON, ONNX test data "
-                "folders (default: random data, with a warning)")
+                "folders, a data loader script loader.py[:FUNC] (default: random data, with a warning)")
+      ->group(kGroup);
+  add_values(app, "--load-inputs,--load-input-data", load_inputs_, "SOURCE",
+             "Instead of --data: one or more sources, in any form of --data, one behind the other (default: none)")
+      ->group(kGroup);
+  add_value(app, "--data-loader-script", loader_script_, "FILE[:FUNC]",
+            "Instead of --data: a Python script whose FUNC yields a dict {input name: numpy array} for each sample "
+            "(default: none; FUNC: load_data)")
+      ->group(kGroup);
+  add_value(app, "--python", python_, "PROGRAM",
+            "Python that runs scripts, with NumPy for data loaders (default: python3)")
+      ->group(kGroup);
+  add_value(app, "--timeout", timeout_, "SECONDS",
+            "End a script, or one start of --exec, that takes longer (default: never)")
       ->group(kGroup);
   add_value(app, "--samples", samples_, "N", "Use at most N samples, 1 or more (default: all; of random data: 1)")
       ->group(kGroup);
+  add_value(app, "--iterations,--iters", iterations_, "N", "The same as --samples (default: none)")->group(kGroup);
   app.add_flag("--split-batch", split_batch_,
                "Split a .npy or .npz along a dynamic first dimension into samples of batch 1 (default: do not)")
       ->group(kGroup);
@@ -80,6 +86,14 @@ void DataGroup::add_calibration(CLI::App& app) {
 SourceOptions DataGroup::source() const {
   SourceOptions source;
   source.split_batch = split_batch_;
+  if (!python_.empty()) source.python = python_;
+  if (!timeout_.empty()) {
+    source.script_seconds = parse_number("--timeout", timeout_);
+    if (source.script_seconds <= 0) {
+      throw Error(ErrorKind::Usage, fmt::format("--timeout: {} s leave no time at all", timeout_),
+                  "leave it out to wait as long as it takes");
+    }
+  }
   if (!seed_.empty()) source.seed = parse_count("--seed", seed_, 0, std::numeric_limits<std::uint64_t>::max());
   for (const std::string& text : val_range_) {
     auto [name, range] = parse_value_range("--val-range", text);
@@ -103,11 +117,44 @@ SourceOptions DataGroup::source() const {
   return source;
 }
 
-std::vector<std::string> DataGroup::without_effect() const {
+std::vector<std::string> DataGroup::locations() const {
+  if (!data_.empty()) return {data_};
+  if (!loader_script_.empty()) return {loader_script_};
+  return load_inputs_;
+}
+
+std::string DataGroup::location_option() const {
+  if (!data_.empty()) return "--data";
+  return loader_script_.empty() ? "--load-inputs" : "--data-loader-script";
+}
+
+std::size_t DataGroup::limit() const {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::size_t>::max();
+  if (!samples_.empty() && !iterations_.empty()) {
+    throw Error(ErrorKind::Usage, "--samples and --iterations are the same", "leave out one of them");
+  }
+  if (!samples_.empty()) return parse_count("--samples", samples_, 1, kMost);
+  if (iterations_.empty()) return 0;
+  const std::size_t iterations = parse_count("--iterations", iterations_, 0, kMost);
+  if (iterations == 0) throw Error(ErrorKind::Usage, "--iterations 0: nothing would be compared", "1 or more");
+  return iterations;
+}
+
+std::vector<std::string> DataGroup::without_effect(bool scripts) const {
   std::vector<std::string> texts;
-  if (data_.empty()) return texts;
+  const std::vector<std::string> sources = locations();
+  const auto is_script = [](const std::string& location) { return script_location(location).has_value(); };
+  if (!scripts && std::none_of(sources.begin(), sources.end(), is_script) && !is_script(calibration_data_)) {
+    const auto only_scripts = [&](const char* option, bool given) {
+      if (given) texts.push_back(fmt::format("{} has no effect without a script", option));
+    };
+    only_scripts("--python", !python_.empty());
+    only_scripts("--timeout", !timeout_.empty());
+  }
+  if (sources.empty()) return texts;
   const auto only_random = [&](const char* option, bool given) {
-    if (given) texts.push_back(fmt::format("{} has no effect with --data: it shapes random data", option));
+    if (given)
+      texts.push_back(fmt::format("{} has no effect with {}: it shapes random data", option, location_option()));
   };
   only_random("--val-range", !val_range_.empty());
   only_random("--seed", !seed_.empty());
@@ -116,22 +163,38 @@ std::vector<std::string> DataGroup::without_effect() const {
 }
 
 MeasureOptions DataGroup::values() const {
+  check_one_source();
   MeasureOptions options;
   options.data = source();
-  refuse_loader_script("--data", data_);
-  options.data.location = data_;
-  if (!samples_.empty()) {
-    options.data.limit = parse_count("--samples", samples_, 1, std::numeric_limits<std::size_t>::max());
-    options.data.random_samples = options.data.limit;
+  const std::vector<std::string> sources = locations();
+  if (!sources.empty()) {
+    options.data.location = sources.front();
+    options.data.further.assign(sources.begin() + 1, sources.end());
   }
+  if (const std::size_t most = limit(); most != 0) options.data.limit = options.data.random_samples = most;
   if (!calibration_data_.empty()) {
-    refuse_loader_script("--calibration-data", calibration_data_);
     options.calibration_data = source();
     options.calibration_data->location = calibration_data_;
   }
   for (const std::string& text : carries_) options.carries.push_back(parse_pair("--carry", text, "OUT:IN"));
   options.threads = parse_count("--threads", threads_, 0, kMostThreads);
   return options;
+}
+
+void DataGroup::check_one_source() const {
+  std::vector<std::string> given;
+  if (!data_.empty()) given.emplace_back("--data");
+  if (!load_inputs_.empty()) given.emplace_back("--load-inputs");
+  if (!loader_script_.empty()) given.emplace_back("--data-loader-script");
+  if (given.size() > 1) {
+    throw Error(ErrorKind::Usage, fmt::format("{} and {}: both say where the samples come from", given[0], given[1]),
+                "leave out one of them; --load-inputs takes several sources");
+  }
+  if (!loader_script_.empty() && !script_location(loader_script_)) {
+    throw Error(ErrorKind::Usage,
+                fmt::format("--data-loader-script: '{}' names no Python file", printable(loader_script_)),
+                "loader.py, or loader.py:function; other sources go to --data");
+  }
 }
 
 }  // namespace vernier::cli

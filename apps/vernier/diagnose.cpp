@@ -84,7 +84,8 @@ Command add_diagnose(CLI::App& root, const std::string& command) {
 
   return {app, &line->messages,
           [line, command](Console& console) {
-            for (const std::string& text : line->data.without_effect()) console.warning(text);
+            for (const std::string& text : line->data.without_effect(line->precision.any_script()))
+              console.warning(text);
             const DiagnoseOptions options = options_of(*line, command);
             const TextOptions text = line->result.values();
             if (!options.output.empty()) require_writable_folder(options.output);

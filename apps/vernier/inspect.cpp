@@ -19,8 +19,8 @@ struct InspectLine {
 
 Command add_inspect(CLI::App& root) {
   auto line = std::make_shared<InspectLine>();
-  CLI::App* inspect = root.add_subcommand("inspect", "Print what is in a file");
-  CLI::App* app = inspect->add_subcommand("model", "Print a model's inputs, outputs, layers and formats");
+  CLI::App* app = command_group(root, "inspect", "Print what is in a file")
+                      .add_subcommand("model", "Print a model's inputs, outputs, layers and formats");
   add_argument(*app, "MODEL", line->model, "ONNX file, float or typed");
   add_values(*app, "--show", line->show, "WHAT",
              "What to print beside the summary: layers attrs weights formats (default: nothing)")

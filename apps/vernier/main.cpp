@@ -31,8 +31,22 @@ int run(const std::vector<std::string>& arguments, Console& console) {
       "130 interrupted");
 
   const std::string command = command_text(arguments);
-  const std::vector<Command> commands{add_diagnose(root, command), add_verify(root, command), add_convert(root),
-                                      add_inspect(root), add_doctor(root)};
+  const std::vector<Command> commands{
+      add_diagnose(root, command),
+      add_verify(root, command),
+      add_convert(root),
+      add_run(root, command),
+      add_inspect(root),
+      add_inspect_data(root),
+      add_data_diff(root, command),
+      add_data_merge(root),
+      add_data_to_input(root),
+      add_data_concat(root),
+      add_debug_accuracy(root, command),
+      add_check(root),
+      add_doctor(root),
+      add_completion(root),
+  };
   try {
     parse_arguments(root, arguments);
   } catch (const CLI::CallForVersion& version) {
@@ -52,6 +66,10 @@ int run(const std::vector<std::string>& arguments, Console& console) {
   console.configure(*found->messages);
   if (found->ignored) {
     for (const std::string& text : *found->ignored) console.warning(text);
+  }
+  if (found->messages->print_command) {
+    print_result(console, resolved_command(*chosen, command));
+    return 0;
   }
   catch_interrupts();
   const int code = found->run(console);

@@ -17,7 +17,7 @@ namespace vernier::cli {
 
 CLI::Option* add_value(CLI::App& app, const std::string& names, std::string& value, const std::string& value_name,
                        const std::string& help) {
-  return app.add_option(names, value, help)->type_name(value_name);
+  return app.add_option(names, value, help)->type_name(value_name)->capture_default_str();
 }
 
 CLI::Option* add_values(CLI::App& app, const std::string& names, std::vector<std::string>& values,
@@ -35,6 +35,8 @@ void MessageGroup::add(CLI::App& app) {
       ->group("Messages");
   app.add_flag_callback(
          "--silent", [this] { quiet = 2; }, "The same as -qq")
+      ->group("Messages");
+  app.add_flag("--print-command", print_command, "Print this command with every default filled in, and do nothing")
       ->group("Messages");
   add_value(app, "--log-file", log_file, "FILE", "Also append all messages, with times, to FILE (default: none)")
       ->group("Messages");

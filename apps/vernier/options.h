@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,24 +26,36 @@ CLI::Option* add_values(CLI::App& app, const std::string& names, std::vector<std
 /// A positional argument that must be there.
 CLI::Option* add_argument(CLI::App& app, const std::string& name, std::string& value, const std::string& help);
 
+/// Precision options as typed.
+struct PrecisionText {
+  std::vector<Format> flags;  // --int8 ...
+  std::vector<std::string> low;
+  std::string high = "float32";
+  std::string target = "tensorrt";
+  std::vector<std::string> layer_precisions;
+  std::string constraints = "prefer";
+  std::vector<std::string> network_scripts;  // file.py[:function]
+
+  /// True when a low format was asked for.
+  bool any_low() const { return !flags.empty() || !low.empty(); }
+  PrecisionOptions values() const;
+};
+
+/// Adds the options; each occurrence goes, as it is parsed, into what `into` returns at that moment.
+void add_precision_options(CLI::App& app, const std::function<PrecisionText&()>& into);
+
+/// For commands with one precision.
 class PrecisionGroup {
  public:
-  void add(CLI::App& app);
-  PrecisionOptions values() const;
-  /// True when a low format was asked for.
-  bool any_low() const;
+  void add(CLI::App& app) {
+    add_precision_options(app, [this]() -> PrecisionText& { return text_; });
+  }
+  PrecisionOptions values() const { return text_.values(); }
+  bool any_low() const { return text_.any_low(); }
+  bool any_script() const { return !text_.network_scripts.empty(); }
 
  private:
-  struct LowFlag {
-    Format format;
-    bool given = false;
-  };
-  LowFlag int8_{Format::Int8}, fp8_{Format::Float8E4M3FN}, fp16_{Format::Float16}, bf16_{Format::BFloat16};
-  std::vector<std::string> low_;
-  std::string high_ = "float32";
-  std::string target_ = "tensorrt";
-  std::vector<std::string> layer_precisions_;
-  std::string constraints_ = "prefer";
+  PrecisionText text_;
 };
 
 class RequirementGroup {
@@ -67,15 +80,22 @@ class DataGroup {
   void add_calibration(CLI::App& app);
   /// Everything of MeasureOptions but the requirement and the outputs.
   MeasureOptions values() const;
-  /// Options that were given and do nothing beside the others, in words.
-  std::vector<std::string> without_effect() const;
+  /// Options that were given and do nothing beside the others, in words. `scripts`: other options name scripts.
+  std::vector<std::string> without_effect(bool scripts = false) const;
 
  private:
   SourceOptions source() const;
+  /// Where the samples come from, by whichever option; empty: random data.
+  std::vector<std::string> locations() const;
+  /// The option that says so: "--data".
+  std::string location_option() const;
+  std::size_t limit() const;
+  void check_one_source() const;
 
-  std::string data_, calibration_data_, samples_, seed_, threads_ = "0";
+  std::string data_, loader_script_, calibration_data_, samples_, iterations_, seed_, threads_ = "0";
+  std::string python_, timeout_;
   std::string geometry_, color_ = "rgb", layout_;
-  std::vector<std::string> mean_, std_, val_range_, shapes_, carries_;
+  std::vector<std::string> load_inputs_, mean_, std_, val_range_, shapes_, carries_;
   bool split_batch_ = false;
 };
 
@@ -83,6 +103,7 @@ class DataGroup {
 struct MessageGroup {
   int verbose = 0;
   int quiet = 0;
+  bool print_command = false;
   std::string log_file;
   void add(CLI::App& app);
 };

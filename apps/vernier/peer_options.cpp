@@ -71,24 +71,23 @@ constexpr Refusal kPeerMetric{"comparisons are stated as a requirement here", kT
 constexpr Refusal kProfile{"optimization profiles have no meaning without TensorRT",
                            "--input-shapes x:[1,3,224,224] for the shape of random data"};
 constexpr Refusal kCalibrationCache{"calibration caches are not read yet", "give samples: --calibration-data SOURCE"};
-constexpr Refusal kLoaderScript{"data loader scripts are not implemented yet",
-                                "let the script save its samples with numpy.savez and give the .npz with --data"};
-constexpr Refusal kLoadInputs{"has another name here", "--data FILE reads saved inputs"};
-constexpr Refusal kSaveResults{"inputs and outputs are compared as they stream, and not saved",
-                               "--json or -o DIR for every figure"};
+constexpr Refusal kSaveResults{"inputs and outputs are compared as they stream here, and not saved",
+                               "vernier run saves them; --json or -o DIR for every figure"};
 constexpr Refusal kNoTensorRt{"there is no TensorRT here: its rules are simulated",
                               "the model written with -o carries its types; deploy.md has the trtexec line for it"};
-constexpr Refusal kNetworkScript{"scripts that edit a TensorRT network are not run",
-                                 "--layer-precisions NAME:FORMAT says which layer runs in which format"};
+constexpr Refusal kNetworkScript{"a typed model says itself which layer runs in which format",
+                                 "vernier run MODEL --trt, vernier convert or vernier diagnose takes these scripts"};
+constexpr Refusal kConfigScript{"scripts that configure a TensorRT builder are not run",
+                                "--int8, --fp16, --bf16 or --fp8, and --layer-precisions NAME:FORMAT"};
 constexpr Refusal kProbe{"every layer is measured anyway, without being marked as an output",
-                         "--outputs NAME chooses the outputs that are judged"};
+                         "--outputs NAME chooses the outputs that are judged; vernier run marks tensors"};
 constexpr Refusal kTensorTypes{"tensors have the type of the layer that makes them",
                                "--layer-precisions NAME:FORMAT for that layer"};
 constexpr Refusal kOtherTool{"belongs to another program", "the program that it comes from"};
 constexpr Refusal kSearchScript{"the search here measures by itself and runs no outside check yet",
                                 "a requirement, for example --min-sqnr 20"};
-constexpr Refusal kRunners{"one command measures one thing here: the simulated target against float32",
-                           "--target tensorrt or --target onnxruntime"};
+constexpr Refusal kRunners{"this command measures one thing: the simulated target against float32",
+                           "--target tensorrt or --target onnxruntime; vernier run has runners"};
 constexpr Refusal kGraphEdit{"this command does not edit graphs", "edit the model first, then give the result"};
 constexpr Refusal kTrtexecData{"raw files have no shape and no type", "--data with .npy or .npz"};
 
@@ -99,11 +98,8 @@ constexpr std::array<RefusedRow, 38> kRefused{{
     {"--metric-script", {"metrics of your own are not implemented yet", kThreshold}},
     {"--min", {"belongs to --metric-script, which is not implemented yet", "--min-sqnr DB or --min-cosine C"}},
     {"--max", {"belongs to --metric-script, which is not implemented yet", "--max-abs-error E or --max-mse E"}},
-    {"--data-loader-script", kLoaderScript},
     {"--calibration-cache --calib", kCalibrationCache},
-    {"--load-inputs --load-input-data", kLoadInputs},
     {"--loadInputs --loadRefOutputs --refPair --dumpRawBindingsToFile", kTrtexecData},
-    {"--iterations --iters", {"has another name here", "--samples N"}},
     {"--trt-min-shapes --trt-opt-shapes --trt-max-shapes --minShapes --optShapes --maxShapes --minShapesCalib "
      "--optShapesCalib --maxShapesCalib --shapes",
      kProfile},
@@ -114,9 +110,12 @@ constexpr std::array<RefusedRow, 38> kRefused{{
     {"--onnx --onnx-path --loadEngine", {"the model is an argument here, without a name", "vernier COMMAND MODEL"}},
     {"--saveEngine --save-engine --save-onnx --output-path",
      {"no engine is built here; the typed model goes where -o says", "-o"}},
+    {"--output --save-external-data", {"this command writes no model", "--json prints every figure on stdout"}},
+    {"--outputs", {"this command looks at every tensor", "--onnx-outputs of vernier run chooses tensors"}},
     {"--convert-to", {"only ONNX models are written", "-o out.onnx"}},
     {"--golden --load-outputs --load-results",
-     {"the reference is the float model itself", "vernier verify FLOAT TYPED"}},
+     {"the reference is the float model itself",
+      "vernier verify FLOAT TYPED; vernier run compares with saved outputs"}},
     {"--save-inputs --save-input-data --save-input-blob --save-outputs --save-results --save-accuracy-results "
      "--exportOutput --dumpOutput",
      kSaveResults},
@@ -139,9 +138,8 @@ constexpr std::array<RefusedRow, 38> kRefused{{
      kProbe},
     {"--layer-precision", {"has another name here", "--layer-precisions NAME:FORMAT"}},
     {"--tensor-dtypes --tensor-datatypes --all-tensor-dtypes --inputIOFormats --outputIOFormats", kTensorTypes},
-    {"--trt-network-postprocess-script --trt-npps --trt-config-script --trt-config-postprocess-script --trt-cpps "
-     "--trt-network-func-script",
-     kNetworkScript},
+    {"--trt-network-postprocess-script --trt-npps --trt-network-func-script", kNetworkScript},
+    {"--trt-config-script --trt-config-postprocess-script --trt-cpps", kConfigScript},
     {"--trt --onnxrt --tf --pluginref --sim --exec --openvino --providers --execution-providers "
      "--graph-optimization-level",
      kRunners},

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/text.h"
+#include "data/script_location.h"
 #include "options.h"
 #include "parse_values.h"
 #include "vernier/error.h"
@@ -13,45 +15,69 @@ const char* const kGroup = "Precision";
 
 }  // namespace
 
-void PrecisionGroup::add(CLI::App& app) {
-  app.add_flag("--int8", int8_.given, "Try INT8: Q/DQ with calibrated scales")->group(kGroup);
-  app.add_flag("--fp8", fp8_.given, "Try FP8 (E4M3): Q/DQ with calibrated scales, as engines run it")->group(kGroup);
-  app.add_flag("--fp16", fp16_.given, "Try FP16: casts")->group(kGroup);
-  app.add_flag("--bf16", bf16_.given, "Try BF16: casts")->group(kGroup);
-  add_values(app, "--low", low_, "FORMAT",
-             "Low formats by name: float16 bfloat16 float8e4m3fn float8e5m2 int8 uint8. Several low formats may be "
-             "given: each layer takes the lowest it can")
-      ->group(kGroup);
-  add_value(app, "-p,--precision,--high,--high-precision-dtype", high_, "FORMAT",
-            "What layers fall back to: float32, float16 or bfloat16 (default: float32)")
-      ->group(kGroup);
-  add_values(app, "--layer-precisions", layer_precisions_, "NAME:FORMAT",
-             "Formats of single layers. Shell wildcards; the last ':' separates; later ones win (default: none)")
-      ->group(kGroup);
-  add_value(app, "--precision-constraints", constraints_, "MODE",
-            "What --layer-precisions means. obey: exactly these, or an error. prefer: where possible, else low with a "
-            "warning. none: ignored, and listed (default: prefer)")
-      ->group(kGroup);
-  add_value(app, "--target", target_, "TARGET",
-            "Whose rules place low precision. tensorrt: inputs of weighted operators. onnxruntime: with --int8, inputs "
-            "and outputs of "
-            "every operator that has an integer kernel on its CPU (default: tensorrt)")
-      ->group(kGroup);
+void add_precision_options(CLI::App& app, const std::function<PrecisionText&()>& into) {
+  const auto flag = [&](const char* name, Format format, const char* help) {
+    app.add_flag_callback(
+           name, [into, format] { into().flags.push_back(format); }, help)
+        ->trigger_on_parse()
+        ->group(kGroup);
+  };
+  const auto value = [&](const char* names, std::string PrecisionText::*member, const char* value_name,
+                         const char* help) {
+    app.add_option_function<std::string>(
+           names, [into, member](const std::string& text) { into().*member = text; }, help)
+        ->trigger_on_parse()
+        ->type_name(value_name)
+        ->default_str(PrecisionText{}.*member)
+        ->group(kGroup);
+  };
+  const auto values = [&](const char* name, std::vector<std::string> PrecisionText::*member, const char* value_name,
+                          const char* help) {
+    app.add_option_function<std::vector<std::string>>(
+           name,
+           [into, member](const std::vector<std::string>& texts) {
+             std::vector<std::string>& list = into().*member;
+             list.insert(list.end(), texts.begin(), texts.end());
+           },
+           help)
+        ->trigger_on_parse()
+        ->type_name(value_name)
+        ->group(kGroup);
+  };
+  flag("--int8", Format::Int8, "Try INT8: Q/DQ with calibrated scales");
+  flag("--fp8", Format::Float8E4M3FN, "Try FP8 (E4M3): Q/DQ with calibrated scales, as engines run it");
+  flag("--fp16", Format::Float16, "Try FP16: casts");
+  flag("--bf16", Format::BFloat16, "Try BF16: casts");
+  values("--low", &PrecisionText::low, "FORMAT",
+         "Low formats by name: float16 bfloat16 float8e4m3fn float8e5m2 int8 uint8. Several low formats may be "
+         "given: each layer takes the lowest it can");
+  value("-p,--precision,--high,--high-precision-dtype", &PrecisionText::high, "FORMAT",
+        "What layers fall back to: float32, float16 or bfloat16 (default: float32)");
+  values("--layer-precisions", &PrecisionText::layer_precisions, "NAME:FORMAT",
+         "Formats of single layers. Shell wildcards; the last ':' separates; later ones win (default: none)");
+  value("--precision-constraints", &PrecisionText::constraints, "MODE",
+        "What --layer-precisions means. obey: exactly these, or an error. prefer: where possible, else low with a "
+        "warning. none: ignored, and listed (default: prefer)");
+  values("--trt-network-postprocess-script,--trt-npps,--trt-network-func-script", &PrecisionText::network_scripts,
+         "FILE[:FUNC]",
+         "Python scripts whose FUNC(network=...) sets layer.precision on a TensorRT network, in this order: what they "
+         "set wins over --layer-precisions (default: none; FUNC: postprocess)");
+  value("--target", &PrecisionText::target, "TARGET",
+        "Whose rules place low precision. tensorrt: inputs of weighted operators. onnxruntime: with --int8, inputs "
+        "and outputs of "
+        "every operator that has an integer kernel on its CPU (default: tensorrt)");
 }
 
-bool PrecisionGroup::any_low() const {
-  return int8_.given || fp8_.given || fp16_.given || bf16_.given || !low_.empty();
-}
-
-PrecisionOptions PrecisionGroup::values() const {
+PrecisionOptions PrecisionText::values() const {
   PrecisionOptions options;
   const auto add_low = [&](Format format) {
     if (std::find(options.low.begin(), options.low.end(), format) == options.low.end()) options.low.push_back(format);
   };
-  for (const LowFlag& flag : {int8_, fp8_, fp16_, bf16_}) {
-    if (flag.given) add_low(flag.format);
+  // Lowest first, however they were typed: the record of a run does not depend on it.
+  for (const Format format : {Format::Int8, Format::Float8E4M3FN, Format::Float16, Format::BFloat16}) {
+    if (std::find(flags.begin(), flags.end(), format) != flags.end()) add_low(format);
   }
-  for (const std::string& text : low_) {
+  for (const std::string& text : low) {
     const Format format = parse_format_name("--low", text);
     if (format == Format::Int4) {
       throw Error(ErrorKind::Usage, "--low int4: 4-bit weights are not implemented yet", "--int8 is the lowest format");
@@ -63,7 +89,7 @@ PrecisionOptions PrecisionGroup::values() const {
     add_low(format);
   }
 
-  options.high = parse_format_name("--precision", high_);
+  options.high = parse_format_name("--precision", high);
   if (needs_scale(options.high)) {
     throw Error(ErrorKind::Usage, fmt::format("--precision {}: layers fall back to float32, float16 or bfloat16",
                                               format_name(options.high)));
@@ -75,15 +101,24 @@ PrecisionOptions PrecisionGroup::values() const {
         "leave out --precision, or choose a lower format");
   }
 
-  if (target_ == "openvino") {
+  if (target == "openvino") {
     throw Error(ErrorKind::Usage, "--target openvino: its placement rules are not implemented yet",
                 "--target onnxruntime is the nearest; --target tensorrt is the default");
   }
-  options.target = parse_choice("--target", target_, {"tensorrt", "onnxruntime"});
-  options.constraints = parse_choice("--precision-constraints", constraints_, {"obey", "prefer", "none"});
-  for (const std::string& text : layer_precisions_) {
+  options.target = parse_choice("--target", target, {"tensorrt", "onnxruntime"});
+  options.constraints = parse_choice("--precision-constraints", constraints, {"obey", "prefer", "none"});
+  for (const std::string& text : layer_precisions) {
     auto [name, format] = parse_pair("--layer-precisions", text, "NAME:FORMAT");
     options.layer_precisions.emplace_back(std::move(name), parse_format_name("--layer-precisions", format));
+  }
+  for (const std::string& text : network_scripts) {
+    const auto script = script_location(text, "postprocess");
+    if (!script) {
+      throw Error(ErrorKind::Usage,
+                  fmt::format("--trt-network-postprocess-script: '{}' names no Python file", printable(text)),
+                  "postprocess.py, or postprocess.py:function");
+    }
+    options.network_scripts.push_back(script->file + ":" + script->function);
   }
   return options;
 }

@@ -35,12 +35,23 @@ struct MeasureOptions {
   std::size_t threads = 0;  // 0: all usable cores
 };
 
+/// What a network script says of one layer.
+struct LayerSetting {
+  std::string layer;                 // its name, never a pattern
+  std::optional<Format> precision;   // layer.precision
+  std::vector<Format> output_types;  // layer.set_output_type()
+};
+
 struct PrecisionOptions {
   std::vector<Format> low;  // --int8 --fp16 ...: the lowest that a layer can take wins
   Format high = Format::Float32;
   std::string target = "tensorrt";                               // tensorrt, onnxruntime
   std::vector<std::pair<std::string, Format>> layer_precisions;  // wildcards allowed, later ones win
   std::string constraints = "prefer";                            // obey, prefer, none
+  /// Scripts that set precisions on a TensorRT network, file.py:function, in this order; Python and its time as for
+  /// data loader scripts (SourceOptions).
+  std::vector<std::string> network_scripts;
+  std::vector<LayerSetting> layer_settings;  // what scripts have set; wins over layer_precisions
 };
 
 struct DiagnoseOptions {
@@ -95,6 +106,31 @@ struct InspectOptions {
   std::vector<std::string> show;
 };
 VERNIER_API std::string inspect_model(const InspectOptions& options);
+
+/// `vernier inspect data`: saved inputs or results in any form, a .npz or a .npy, as text for people.
+struct InspectDataOptions {
+  std::filesystem::path path;
+  bool all = false;          // all iterations, not only the first
+  bool show_values = false;  // as NumPy prints them
+  bool histogram = false;
+  std::optional<std::size_t> edge_items = 3;   // values at each end of a dimension; absent: all
+  std::optional<std::size_t> line_width = 75;  // absent: lines end where rows do
+};
+/// Errors: Input: nothing that is saved data, and at which byte a JSON file is broken.
+VERNIER_API std::string inspect_data(const InspectDataOptions& options);
+
+struct SavedFilesOptions {
+  std::vector<std::filesystem::path> paths;  // at least one
+  std::filesystem::path output;              // saved inputs or results; its form as InputWriter and RunWriter choose it
+};
+
+/// `vernier data merge`: sample i of the output holds the arrays of iteration i of every file, outputs of results
+/// become inputs. Returns what was written, in words. Memory: one iteration of every file.
+VERNIER_API std::string merge_data(const SavedFilesOptions& options, const JobSinks& sinks = {});
+
+/// `vernier data concat`: the iterations of the files one after the other, run by run. Runs go by their names; the time
+/// at the end of a runner's name is not looked at. All files must hold inputs, or all results. Memory: one iteration.
+VERNIER_API std::string concat_data(const SavedFilesOptions& options, const JobSinks& sinks = {});
 
 /// `vernier doctor`: what was found and tried; `healthy` is false when something needed is missing.
 struct DoctorResult {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -51,7 +52,8 @@ struct ImageOptions {
 };
 
 struct SourceOptions {
-  std::string location;  // --data; empty: random
+  std::string location;              // --data; empty: random
+  std::vector<std::string> further;  // more locations, in any form: their samples follow in this order
   bool split_batch = false;
   std::size_t limit = 0;  // at most this many samples; 0: all
   ImageOptions image;
@@ -62,11 +64,18 @@ struct SourceOptions {
   std::map<std::string, Shape> shapes;
   /// Inputs that are not in the files because they carry state (--carry): the source fills zeros of the given shape.
   std::vector<std::string> carried;
+  /// Data loader scripts: the Python that runs them (a path, or a name on PATH), the seconds that one may take (0:
+  /// any), and what is polled meanwhile; true ends the script and the opening.
+  std::string python = "python3";
+  double script_seconds = 0;
+  std::function<bool()> interrupted;
 };
 
 /// Opens --data as CONTRACT 5 defines it: .npy, .npz, a folder of .npz, a folder of images, one image, saved inputs
-/// JSON, ONNX test data folders, or random data when there is no location.
-/// Errors: Input, naming the file, the input, what was expected and what was found. Zero samples is an error.
+/// JSON, ONNX test data folders, a data loader script (file.py[:function], run here and now), or random data when there
+/// is no location. Several locations are one source; those behind the limit are not opened.
+/// Errors: Input, naming the file, the input, what was expected and what was found. Zero samples is an error. Backend
+/// when Python cannot be started; Interrupted.
 VERNIER_API std::unique_ptr<SampleSource> open_samples(const SourceOptions& options,
                                                        const std::vector<InputInfo>& inputs);
 

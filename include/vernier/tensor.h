@@ -90,4 +90,9 @@ class VERNIER_API Tensor {
   std::shared_ptr<const std::byte> bytes_;
 };
 
+struct NamedTensor {
+  std::string name;  // may be empty
+  Tensor tensor;
+};
+
 }  // namespace vernier

@@ -13,28 +13,41 @@
 namespace vernier {
 namespace fs = std::filesystem;
 
-void replace_file(const fs::path& path, const std::function<void(std::ostream&)>& write) {
-  const fs::path temporary = fs::path(path).concat(fmt::format(".{}.tmp", ::getpid()));
-  const auto refuse = [&] {
-    const std::string reason = std::strerror(errno);
-    std::error_code ignored;
-    fs::remove(temporary, ignored);
-    throw Error(ErrorKind::Input, fmt::format("{}: cannot write: {}", path.string(), reason));
-  };
+NewFile::NewFile(fs::path path)
+    : path_(std::move(path)), temporary_(fs::path(path_).concat(fmt::format(".{}.tmp", ::getpid()))) {
   errno = 0;
-  std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
-  if (!out) refuse();
-  try {
-    write(out);
-  } catch (...) {
-    out.close();
-    std::error_code ignored;
-    fs::remove(temporary, ignored);
-    throw;
-  }
-  out.close();
-  if (!out) refuse();
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) refuse();
+  out_.open(temporary_, std::ios::binary | std::ios::trunc);
+  if (!out_) refuse();
+}
+
+NewFile::~NewFile() {
+  if (temporary_.empty()) return;
+  out_.close();
+  std::error_code ignored;
+  fs::remove(temporary_, ignored);
+}
+
+void NewFile::write(std::string_view text) {
+  if (!out_.write(text.data(), static_cast<std::streamsize>(text.size()))) refuse();
+}
+
+void NewFile::commit() {
+  out_.close();
+  if (!out_ || std::rename(temporary_.c_str(), path_.c_str()) != 0) refuse();
+  temporary_.clear();
+}
+
+void NewFile::refuse() {
+  const std::string reason = std::strerror(errno);
+  std::error_code ignored;
+  fs::remove(temporary_, ignored);
+  throw Error(ErrorKind::Input, fmt::format("{}: cannot write: {}", path_.string(), reason));
+}
+
+void replace_file(const fs::path& path, const std::function<void(std::ostream&)>& write) {
+  NewFile file(path);
+  write(file.stream());
+  file.commit();
 }
 
 void replace_file(const fs::path& path, const std::string& text) {

@@ -2,11 +2,32 @@
 #pragma once
 
 #include <filesystem>
+#include <fstream>
 #include <functional>
-#include <iosfwd>
 #include <string>
+#include <string_view>
 
 namespace vernier {
+
+/// A file that appears under its name when it is complete: until commit() it is written to a temporary name in the same
+/// folder, which is removed when there is no commit(). All errors: Input, with the system's reason.
+class NewFile {
+ public:
+  explicit NewFile(std::filesystem::path path);
+  ~NewFile();
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  std::ostream& stream() { return out_; }
+  /// To the stream, checked at once: hours of results must not be computed for a disk that is full.
+  void write(std::string_view text);
+  void commit();
+
+ private:
+  [[noreturn]] void refuse();
+  std::filesystem::path path_, temporary_;
+  std::ofstream out_;
+};
 
 /// Writes to a temporary name in the same folder, flushes, then renames over `path`. The temporary file is removed when
 /// `write` throws. Errors: Input when a folder is missing or the disk refuses, with the system's reason.

@@ -1,6 +1,7 @@
 #include "core/text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -137,6 +138,20 @@ std::string list_some(std::span<const std::string> names, std::size_t limit) {
   }
   if (names.size() > limit) text += fmt::format(" and {} more", names.size() - limit);
   return text;
+}
+
+std::string tuple_text(const Shape& shape) {
+  return shape.size() == 1 ? fmt::format("({},)", shape[0]) : fmt::format("({})", fmt::join(shape, ", "));
+}
+
+std::string place_text(std::int64_t at, const Shape& shape) {
+  Shape place(shape.size());
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    const std::int64_t size = std::max<std::int64_t>(shape[axis], 1);
+    place[axis] = at % size;
+    at /= size;
+  }
+  return tuple_text(place);
 }
 
 }  // namespace vernier

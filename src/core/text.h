@@ -1,10 +1,13 @@
 // Small text functions that messages everywhere need: nearest names, wildcards, safe printing of names from files.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "vernier/tensor.h"
 
 namespace vernier {
 
@@ -23,5 +26,11 @@ std::string plural(std::size_t count, const std::string& noun);
 
 /// "a, b, c and 4 more".
 std::string list_some(std::span<const std::string> names, std::size_t limit = 5);
+
+/// A shape or a place as Python writes a tuple: "(1, 3)", "(3,)", "()".
+std::string tuple_text(const Shape& shape);
+
+/// The place of flat index `at` in `shape`: "(0, 6, 0)"; "()" in a scalar.
+std::string place_text(std::int64_t at, const Shape& shape);
 
 }  // namespace vernier

@@ -72,6 +72,10 @@ std::unique_ptr<ArrayReader> open_saved_inputs(const OpenRequest& request);
 bool is_onnx_test_data(const Location& location);
 std::unique_ptr<ArrayReader> open_onnx_test_data(const OpenRequest& request);
 
+/// A data loader script: known by how it is named, not by what is there. script_location() of the options' location
+/// must name one. Takes as long as the script does; it has ended when this returns.
+std::unique_ptr<ArrayReader> open_script(const OpenRequest& request);
+
 /// Random data, for when there is no location.
 std::unique_ptr<ArrayReader> open_random(const SourceOptions& options, const std::vector<InputInfo>& inputs);
 

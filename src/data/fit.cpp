@@ -130,7 +130,7 @@ void check_names(const std::vector<InputInfo>& inputs, const std::vector<std::st
     const std::vector<std::string> near = nearest_names(name, candidates);
     throw Error(
         ErrorKind::Input,
-        fmt::format("{}: {} '{}'; the network wants {}, the file has {}", where, what, printable(name),
+        fmt::format("{}: {} '{}'; the network wants {}, the data have {}", where, what, printable(name),
                     wanted.empty() ? "no inputs" : list_some(wanted), found.empty() ? "no arrays" : list_some(found)),
         near.empty() ? "" : fmt::format("nearest: {}", list_some(near)));
   };
@@ -149,16 +149,19 @@ void check_shape(const InputInfo& input, const Shape& shape, std::size_t index, 
   wrong_shape(input, shape, fmt::format("{}: sample {}", where, index), reordered_hint(input.shape, shape));
 }
 
+void check_type(const InputInfo& input, Dtype found, const std::string& where) {
+  if (convertible(found, input.dtype)) return;
+  throw Error(
+      ErrorKind::Input,
+      fmt::format("{}: input '{}' wants {}, the array is {}", where, printable(input.name), dtype_name(input.dtype),
+                  dtype_name(found)),
+      "give it as that type; only float64, float16 and uint8 to float32, and int32 and int64 to each other, are "
+      "converted here");
+}
+
 Tensor fit(const Tensor& found, const InputInfo& input, std::size_t index, const std::string& where) {
   check_shape(input, found.shape(), index, where);
-  if (!convertible(found.dtype(), input.dtype)) {
-    throw Error(
-        ErrorKind::Input,
-        fmt::format("{}: input '{}' wants {}, the array is {}", where, printable(input.name), dtype_name(input.dtype),
-                    dtype_name(found.dtype())),
-        "save it as that type; only float64, float16 and uint8 to float32, and int32 and int64 to each other, are "
-        "converted here");
-  }
+  check_type(input, found.dtype(), where);
   Tensor tensor =
       convert(found, input.dtype, fmt::format("{}: sample {}, input '{}'", where, index, printable(input.name)));
   check_values(tensor, input, index, where);

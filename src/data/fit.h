@@ -32,6 +32,9 @@ void check_names(const std::vector<InputInfo>& inputs, const std::vector<std::st
 /// Errors: Input when sample `index`, of shape `shape`, is not exactly what the input wants.
 void check_shape(const InputInfo& input, const Shape& shape, std::size_t index, const std::string& where);
 
+/// Errors: Input when arrays of type `found` cannot become what the input wants.
+void check_type(const InputInfo& input, Dtype found, const std::string& where);
+
 /// `found` as sample `index` of `input`: the very shape, the input's type (convert.h), finite, booleans 0 or 1.
 /// Shares the bytes when it can.
 /// Errors: Input. Cost: one pass, two when converted.

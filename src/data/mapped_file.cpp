@@ -33,14 +33,26 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& 
   // Non-blocking: opening a pipe that nobody writes to must not hang before it is refused below.
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (file.fd < 0) fail(path, fmt::format("cannot be read: {}", std::strerror(errno)));
+  return of(file.fd, path);
+}
+
+std::shared_ptr<const MappedFile> MappedFile::of(int descriptor, const std::filesystem::path& path) {
   struct stat info {};
-  if (::fstat(file.fd, &info) != 0) fail(path, fmt::format("cannot be read: {}", std::strerror(errno)));
+  if (::fstat(descriptor, &info) != 0) fail(path, fmt::format("cannot be read: {}", std::strerror(errno)));
   if (!S_ISREG(info.st_mode)) fail(path, "is not a regular file");
   if (info.st_size == 0) fail(path, "is empty");
   const auto size = static_cast<std::size_t>(info.st_size);
-  void* first = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd, 0);
+  // The file lies over the start of a zeroed map that is longer: what is left of it is the padding.
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t mapped = (size + kPadding + page - 1) / page * page;
+  void* first = ::mmap(nullptr, mapped, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (first == MAP_FAILED) fail(path, fmt::format("cannot be mapped: {}", std::strerror(errno)));
-  return std::shared_ptr<const MappedFile>(new MappedFile(static_cast<const std::byte*>(first), size));
+  if (::mmap(first, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, descriptor, 0) == MAP_FAILED) {
+    const int why = errno;
+    ::munmap(first, mapped);
+    fail(path, fmt::format("cannot be mapped: {}", std::strerror(why)));
+  }
+  return std::shared_ptr<const MappedFile>(new MappedFile(static_cast<const std::byte*>(first), size, mapped));
 }
 
 void MappedFile::forget(std::span<const std::byte> part) const noexcept {
@@ -52,6 +64,6 @@ void MappedFile::forget(std::span<const std::byte> part) const noexcept {
   ::madvise(const_cast<std::byte*>(first_) + begin, end - begin, MADV_DONTNEED);
 }
 
-MappedFile::~MappedFile() { ::munmap(const_cast<std::byte*>(first_), size_); }
+MappedFile::~MappedFile() { ::munmap(const_cast<std::byte*>(first_), mapped_); }
 
 }  // namespace vernier

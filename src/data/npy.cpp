@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <limits>
 #include <string_view>
+#include <vector>
 
 #include "core/text.h"
 #include "vernier/error.h"
@@ -17,6 +19,7 @@ constexpr std::size_t kHeaderLimit = std::size_t{64} * 1024;
 constexpr std::string_view kMagic = "\x93NUMPY";
 // More dimensions than NumPy 2 itself allows.
 constexpr std::size_t kMaxRank = 64;
+constexpr std::size_t kVersion1Preamble = 10;
 
 [[noreturn]] void fail(const std::string& where, const std::string& why, std::string hint = {}) {
   throw Error(ErrorKind::Input, fmt::format("{}: {}", where, why), std::move(hint));
@@ -42,7 +45,9 @@ constexpr std::array<DescrRow, 12> kDescrs{{
     {"b1", Dtype::Bool},
 }};
 
-Dtype dtype_of(std::string_view descr, const std::string& where) {
+}  // namespace
+
+Dtype npy_dtype(std::string_view descr, const std::string& where) {
   if (descr.size() == 3) {
     for (const DescrRow& row : kDescrs) {
       if (descr.substr(1) != row.descr) continue;
@@ -59,6 +64,8 @@ Dtype dtype_of(std::string_view descr, const std::string& where) {
   }
   fail(where, fmt::format("has the element type '{}', which no network input can take", printable(descr)));
 }
+
+namespace {
 
 // Reads the one Python dictionary that a header holds. Not Python: only the literals that numpy writes.
 class HeaderParser {
@@ -78,7 +85,7 @@ class HeaderParser {
       if (key == "descr" && !have_descr) {
         if (peek() == '[')
           fail(where_, "is a structured array", "save each field under the name of its input in a .npz");
-        header.dtype = dtype_of(quoted(), where_);
+        header.dtype = npy_dtype(quoted(), where_);
         have_descr = true;
       } else if (key == "fortran_order" && !have_order) {
         fortran = boolean();
@@ -96,9 +103,7 @@ class HeaderParser {
     }
     skip_space();
     if (at_ != text_.size() || !have_descr || !have_order || !have_shape) damaged();
-    if (fortran && header.shape.size() > 1) {
-      fail(where_, "is in Fortran order", "save it in C order: numpy.save(path, numpy.ascontiguousarray(a))");
-    }
+    header.fortran_order = fortran && header.shape.size() > 1;
     return header;
   }
 
@@ -177,7 +182,9 @@ class HeaderParser {
 std::size_t byte_at(std::span<const std::byte> bytes, std::size_t i) { return std::to_integer<std::size_t>(bytes[i]); }
 
 // Where the dictionary starts: the length before it takes two bytes in version 1, four in 2 and 3.
-std::size_t dictionary_offset(std::span<const std::byte> start) { return byte_at(start, 6) == 1 ? 10 : 12; }
+std::size_t dictionary_offset(std::span<const std::byte> start) {
+  return byte_at(start, 6) == 1 ? kVersion1Preamble : kNpyPreamble;
+}
 
 }  // namespace
 
@@ -195,7 +202,10 @@ std::size_t npy_header_size(std::span<const std::byte> start, const std::string&
   return dictionary_offset(start) + length;
 }
 
-NpyHeader parse_npy_header(std::span<const std::byte> start, const std::string& where) {
+namespace {
+
+// Of either order.
+NpyHeader parse_any_header(std::span<const std::byte> start, const std::string& where) {
   const std::size_t size = npy_header_size(start, where);
   if (start.size() < size) fail(where, "is cut short");
   const std::size_t offset = dictionary_offset(start);
@@ -211,8 +221,9 @@ NpyHeader parse_npy_header(std::span<const std::byte> start, const std::string& 
   return header;
 }
 
-NpyHeader parse_whole_npy(std::span<const std::byte> file, const std::string& where) {
-  NpyHeader header = parse_npy_header(file, where);
+// Of either order.
+NpyHeader parse_any_file(std::span<const std::byte> file, const std::string& where) {
+  NpyHeader header = parse_any_header(file, where);
   const std::size_t left = file.size() - header.data_offset;
   if (left != header.data_bytes) {
     fail(where, fmt::format("its header promises {} of shape {}, {} bytes, but {} bytes follow",
@@ -221,8 +232,65 @@ NpyHeader parse_whole_npy(std::span<const std::byte> file, const std::string& wh
   return header;
 }
 
+NpyHeader in_c_order(NpyHeader header, const std::string& where) {
+  if (header.fortran_order) {
+    fail(where, "is in Fortran order", "save it in C order: numpy.save(path, numpy.ascontiguousarray(a))");
+  }
+  return header;
+}
+
+// `data` has its first dimension innermost; in the tensor it is the last.
+Tensor from_fortran_order(const NpyHeader& header, std::span<const std::byte> data) {
+  Tensor tensor(header.dtype, header.shape);
+  const std::size_t width = static_cast<std::size_t>(dtype_bits(header.dtype)) / 8;
+  std::byte* out = tensor.mutable_bytes().data();
+  std::vector<std::size_t> place(header.shape.size());
+  for (std::size_t done = 0; done < data.size(); done += width) {
+    std::size_t from = 0;
+    for (std::size_t axis = place.size(); axis-- > 0;) {
+      from = from * static_cast<std::size_t>(header.shape[axis]) + place[axis];
+    }
+    std::memcpy(out + done, data.data() + from * width, width);
+    for (std::size_t axis = place.size(); axis-- > 0;) {
+      if (++place[axis] < static_cast<std::size_t>(header.shape[axis])) break;
+      place[axis] = 0;
+    }
+  }
+  return tensor;
+}
+
+}  // namespace
+
+NpyHeader parse_npy_header(std::span<const std::byte> start, const std::string& where) {
+  return in_c_order(parse_any_header(start, where), where);
+}
+
+NpyHeader parse_whole_npy(std::span<const std::byte> file, const std::string& where) {
+  return in_c_order(parse_any_file(file, where), where);
+}
+
+std::optional<std::string> npy_header(Dtype dtype, const Shape& shape) {
+  const auto row =
+      std::find_if(kDescrs.begin(), kDescrs.end(), [dtype](const DescrRow& each) { return each.dtype == dtype; });
+  if (row == kDescrs.end()) return std::nullopt;
+  std::string dims;
+  for (const std::int64_t dim : shape) dims += fmt::format("{}{}", dims.empty() ? "" : ", ", dim);
+  if (shape.size() == 1) dims += ',';
+  const char order = dtype_bits(dtype) == 8 ? '|' : '<';
+  std::string text =
+      fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}), }}", order, row->descr, dims);
+  // NumPy leaves room for the first dimension to grow to 21 digits, then pads, with 64 spaces rather than with none.
+  if (!shape.empty()) text.append(21 - fmt::formatted_size("{}", shape.front()), ' ');
+  text.append(64 - (kVersion1Preamble + text.size() + 1) % 64, ' ');
+  text += '\n';
+  std::string header(kMagic);
+  header += {'\1', '\0', static_cast<char>(text.size() & 0xFFU), static_cast<char>(text.size() >> 8U)};
+  return header + text;
+}
+
 Tensor read_npy(std::span<const std::byte> file, const std::shared_ptr<const void>& owner, const std::string& where) {
-  NpyHeader header = parse_whole_npy(file, where);
+  NpyHeader header = parse_any_file(file, where);
+  if (header.fortran_order) return from_fortran_order(header, file.subspan(header.data_offset));
   return {header.dtype, std::move(header.shape),
           std::shared_ptr<const std::byte>(owner, file.data() + header.data_offset)};
 }

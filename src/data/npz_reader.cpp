@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <mutex>
-#include <optional>
 
 #include "core/text.h"
 #include "data/array_reader.h"
 #include "data/fit.h"
+#include "data/npz_names.h"
 #include "data/zip_archive.h"
 #include "vernier/error.h"
 
@@ -17,11 +16,6 @@ namespace vernier {
 namespace {
 
 using Member = ZipArchive::Member;
-
-/// The array's name: a member's without the ".npy" that numpy adds.
-std::string array_name(const std::string& member) {
-  return member.ends_with(".npy") ? member.substr(0, member.size() - 4) : member;
-}
 
 std::vector<std::string> names_of(const std::map<std::string, Member>& by_name) {
   std::vector<std::string> names;
@@ -118,26 +112,12 @@ class MembersReader final : public ArrayReader {
   std::string where_;
 };
 
-// Reads "sample_12" and "sample_12/input"; the input is empty in the first form. nullopt: another name.
-std::optional<std::pair<std::uint64_t, std::string>> parse_sample_key(std::string_view name) {
-  constexpr std::string_view kPrefix = "sample_";
-  if (!name.starts_with(kPrefix)) return std::nullopt;
-  name.remove_prefix(kPrefix.size());
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  if (error != std::errc()) return std::nullopt;
-  name.remove_prefix(static_cast<std::size_t>(end - name.data()));
-  if (name.empty()) return std::pair(number, std::string());
-  if (name[0] != '/' || name.size() == 1) return std::nullopt;
-  return std::pair(number, std::string(name.substr(1)));
-}
-
 // The samples of an archive whose members are all named sample_<i>[/<input>], in order of <i>; empty otherwise.
 std::vector<std::map<std::string, Member>> numbered_samples(const std::map<std::string, Member>& by_name,
                                                             const OpenRequest& request) {
   std::map<std::uint64_t, std::map<std::string, Member>> numbered;
   for (const auto& [name, member] : by_name) {
-    auto key = parse_sample_key(name);
+    auto key = numbered_name(name, kSamplePrefix);
     if (!key) return {};
     if (key->second.empty()) key->second = only_input(request, "a .npz with sample_<i> arrays").name;
     if (!numbered[key->first].emplace(key->second, member).second) {

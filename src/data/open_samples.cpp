@@ -9,6 +9,7 @@
 #include "core/text.h"
 #include "data/array_reader.h"
 #include "data/fit.h"
+#include "data/script_location.h"
 #include "vernier/error.h"
 
 namespace vernier {
@@ -104,12 +105,6 @@ class CheckedSource final : public SampleSource {
   std::size_t size_;
 };
 
-// "loader.py" or "loader.py:load_data".
-bool is_script(const std::string& text) {
-  const std::size_t colon = text.rfind(':');
-  return text.ends_with(".py") || (colon != std::string::npos && text.substr(0, colon).ends_with(".py"));
-}
-
 std::string first_bytes(const fs::path& path) {
   std::array<char, 16> head{};
   std::ifstream file(path, std::ios::binary);
@@ -146,7 +141,7 @@ Location look_at(const std::string& text) {
 
 constexpr std::string_view kKnown =
     "known: .npy, .npz, a folder of .npz, images or a folder of them, saved inputs (JSON), ONNX test data "
-    "(test_data_set_<k>/input_<i>.pb)";
+    "(test_data_set_<k>/input_<i>.pb), a data loader script (file.py[:function])";
 
 const Kind& kind_of(const Location& location) {
   std::vector<const Kind*> found;
@@ -171,13 +166,16 @@ const Kind& kind_of(const Location& location) {
   return *found.front();
 }
 
+std::unique_ptr<ArrayReader> open_script_at(const ScriptLocation& script, const SourceOptions& options,
+                                            const std::vector<InputInfo>& inputs) {
+  const Location location = look_at(script.file);
+  if (location.is_folder) throw Error(ErrorKind::Input, fmt::format("{}: is a folder, not a script", location.text));
+  return open_script({options, inputs, location});
+}
+
 std::unique_ptr<ArrayReader> open_reader(const SourceOptions& options, const std::vector<InputInfo>& inputs) {
   if (options.location.empty()) return open_random(options, inputs);
-  if (is_script(options.location)) {
-    throw Error(ErrorKind::Usage,
-                fmt::format("{}: data loader scripts come with a later version", printable(options.location)),
-                "save what the script yields to a .npy or .npz, and give that");
-  }
+  if (const auto script = script_location(options.location)) return open_script_at(*script, options, inputs);
   try {
     const Location location = look_at(options.location);
     return kind_of(location).open({options, inputs, location});
@@ -186,6 +184,45 @@ std::unique_ptr<ArrayReader> open_reader(const SourceOptions& options, const std
                 fmt::format("{}: cannot be read: {}", printable(options.location), error.code().message()));
   }
 }
+
+std::unique_ptr<SampleSource> open_one(const SourceOptions& options, const std::vector<InputInfo>& inputs) {
+  auto source =
+      std::make_unique<CheckedSource>(open_reader(options, inputs), options, inputs, printable(options.location));
+  if (source->size() == 0) {
+    throw Error(ErrorKind::Input, fmt::format("{}: holds no samples",
+                                              options.location.empty() ? "random data" : printable(options.location)));
+  }
+  // A wrong file should fail here, before models are loaded and minutes are spent.
+  source->at(0);
+  return source;
+}
+
+// Several sources one behind the other. Each keeps its own checks, so that messages name the file and count its
+// samples.
+class ChainedSource final : public SampleSource {
+ public:
+  ChainedSource(std::vector<std::unique_ptr<SampleSource>> parts, std::string name)
+      : parts_(std::move(parts)), name_(std::move(name)) {
+    for (const auto& part : parts_) ends_.push_back(size() + part->size());
+  }
+
+  std::size_t size() const override { return ends_.empty() ? 0 : ends_.back(); }
+  std::string description() const override { return fmt::format("{}, {}", name_, plural(size(), "sample")); }
+
+  Sample at(std::size_t index) const override {
+    const auto end = std::upper_bound(ends_.begin(), ends_.end(), index);
+    if (end == ends_.end()) {
+      throw Error(ErrorKind::Internal, fmt::format("{}: sample {} of {} was asked for", name_, index, size()));
+    }
+    const auto part = static_cast<std::size_t>(end - ends_.begin());
+    return parts_[part]->at(index - (part == 0 ? 0 : ends_[part - 1]));
+  }
+
+ private:
+  std::vector<std::unique_ptr<SampleSource>> parts_;
+  std::vector<std::size_t> ends_;  // of each part, in samples
+  std::string name_;
+};
 
 }  // namespace
 
@@ -226,15 +263,22 @@ std::vector<fs::path> entries_with(const Location& location, std::span<const std
 }
 
 std::unique_ptr<SampleSource> open_samples(const SourceOptions& options, const std::vector<InputInfo>& inputs) {
-  auto source =
-      std::make_unique<CheckedSource>(open_reader(options, inputs), options, inputs, printable(options.location));
-  if (source->size() == 0) {
-    throw Error(ErrorKind::Input, fmt::format("{}: holds no samples",
-                                              options.location.empty() ? "random data" : printable(options.location)));
+  if (options.further.empty()) return open_one(options, inputs);
+  std::vector<std::unique_ptr<SampleSource>> parts;
+  std::vector<std::string> names{printable(options.location)};
+  SourceOptions part = options;
+  part.further.clear();
+  parts.push_back(open_one(part, inputs));
+  std::size_t samples = parts.back()->size();
+  for (const std::string& location : options.further) {
+    names.push_back(printable(location));
+    if (options.limit != 0 && samples == options.limit) continue;
+    part.location = location;
+    part.limit = options.limit == 0 ? 0 : options.limit - samples;
+    parts.push_back(open_one(part, inputs));
+    samples += parts.back()->size();
   }
-  // A wrong file should fail here, before models are loaded and minutes are spent.
-  source->at(0);
-  return source;
+  return std::make_unique<ChainedSource>(std::move(parts), list_some(names));
 }
 
 }  // namespace vernier

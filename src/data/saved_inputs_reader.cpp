@@ -1,15 +1,10 @@
 // Saved inputs: one JSON file, or a folder of them in the order of their names, as --save-inputs writes both.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <nlohmann/json.hpp>
-
 #include "core/text.h"
 #include "data/array_reader.h"
-#include "data/base64.h"
 #include "data/mapped_file.h"
-#include "data/npy.h"
-#include "data/saved_inputs_index.h"
+#include "data/saved_index.h"
 #include "vernier/error.h"
 
 namespace vernier {
@@ -17,44 +12,40 @@ namespace {
 
 constexpr std::string_view kJson[] = {".json"};
 
-struct SavedSample {
-  std::filesystem::path file;
-  std::map<std::string, SavedArray> arrays;
+// One file: a sample each when it comes from a folder, or all of them.
+struct SavedInputsFile {
+  std::filesystem::path path;
+  SavedFile content;
 };
-
-// The quoted text at `range`, without quotes and escapes; empty when it is no such text any more.
-std::string text_at(std::span<const std::byte> file, const SavedArray& range) {
-  if (range.end > file.size()) return {};
-  const auto* first = reinterpret_cast<const char*>(file.data());
-  // Slashes may be escaped by other writers, though not by Python.
-  const nlohmann::json text = nlohmann::json::parse(first + range.first, first + range.end, nullptr,
-                                                    /*allow_exceptions=*/false);
-  return text.is_string() ? text.get<std::string>() : std::string();
-}
 
 class SavedInputsReader final : public ArrayReader {
  public:
-  explicit SavedInputsReader(std::vector<SavedSample> samples) : samples_(std::move(samples)) {}
+  explicit SavedInputsReader(std::vector<SavedInputsFile> files) : files_(std::move(files)) {
+    for (std::size_t file = 0; file < files_.size(); ++file) {
+      const std::size_t count = files_[file].content.runs.front().iterations.size();
+      for (std::size_t i = 0; i < count; ++i) samples_.emplace_back(file, i);
+    }
+  }
 
   std::size_t size() const override { return samples_.size(); }
 
   FoundSample read(std::size_t index) const override {
-    const SavedSample& sample = samples_[index];
-    FoundSample found{{}, printable(sample.file.string())};
+    const auto& [file, at] = samples_[index];
+    const SavedInputsFile& saved = files_[file];
+    FoundSample found{{}, printable(saved.path.string())};
     // Opened anew each time: a folder may hold more files than can be kept mapped.
-    const std::shared_ptr<const MappedFile> file = MappedFile::open(sample.file);
-    for (const auto& [input, range] : sample.arrays) {
+    const std::shared_ptr<const MappedFile> mapped = MappedFile::open(saved.path);
+    for (const SavedArray& array : saved.content.runs.front().iterations[at].arrays) {
+      const std::string& input = saved.content.names[array.name];
       const std::string where = fmt::format("{}: sample {}, input '{}'", found.where, index, printable(input));
-      auto decoded = decode_base64(text_at(file->bytes(), range));
-      if (!decoded || decoded->empty()) throw Error(ErrorKind::Input, fmt::format("{}: is not Base64", where));
-      const auto bytes = std::make_shared<const std::vector<std::byte>>(std::move(*decoded));
-      found.arrays.emplace(input, read_npy(*bytes, bytes, where));
+      found.arrays.emplace(input, read_saved_array(*mapped, array, where));
     }
     return found;
   }
 
  private:
-  std::vector<SavedSample> samples_;
+  std::vector<SavedInputsFile> files_;
+  std::vector<std::pair<std::size_t, std::size_t>> samples_;  // file, and place in it
 };
 
 }  // namespace
@@ -70,13 +61,12 @@ std::unique_ptr<ArrayReader> open_saved_inputs(const OpenRequest& request) {
   const Location& location = request.location;
   const std::vector<std::filesystem::path> files =
       location.is_folder ? entries_with(location, kJson) : std::vector<std::filesystem::path>{location.path};
-  std::vector<SavedSample> samples;
+  std::vector<SavedInputsFile> saved;
   for (const std::filesystem::path& path : files) {
-    for (auto& arrays : index_saved_inputs(MappedFile::open(path)->bytes(), printable(path.string()))) {
-      samples.push_back({path, std::move(arrays)});
-    }
+    saved.push_back(
+        {path, index_saved_file(*MappedFile::open(path), printable(path.string()), SavedFile::Kind::Inputs)});
   }
-  return std::make_unique<SavedInputsReader>(std::move(samples));
+  return std::make_unique<SavedInputsReader>(std::move(saved));
 }
 
 }  // namespace vernier

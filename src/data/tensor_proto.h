@@ -8,11 +8,6 @@
 
 namespace vernier {
 
-struct NamedTensor {
-  std::string name;  // may be empty
-  Tensor tensor;
-};
-
 /// Errors: Input, starting with `where`: no TensorProto, data kept in another file, strings, or a number of values that
 /// is not what the dimensions say. Memory: the file's size a few times over; dimensions alone take none. Source:
 /// onnx.proto, TensorProto.

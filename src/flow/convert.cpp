@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
-#include "compare/reference.h"
 #include "core/file.h"
 #include "core/text.h"
 #include "engine/ort/runtime.h"
+#include "flow/calibrated_plan.h"
+#include "flow/model_script.h"
+#include "flow/network_scripts.h"
 #include "flow/setup.h"
 #include "plan/calibrate.h"
 #include "plan/lower_typed.h"
@@ -41,45 +44,55 @@ void check_plan_names(const Plan& plan, const std::vector<Layer>& layers, const 
 }
 
 /// The plan from options; formats with scales are calibrated on the samples given.
-Plan make_plan(const ConvertOptions& options, const Model& model, const std::vector<Layer>& layers,
-               const JobSinks& sinks, ConvertResult& result) {
-  AssignedFormats assigned = assign_formats(model, layers, options.precision);
-  result.warnings = assigned.warnings;
+Plan make_plan(const ConvertOptions& options, const PrecisionOptions& precision, const Model& model,
+               const std::vector<Layer>& layers, const JobSinks& sinks, ConvertResult& result) {
+  AssignedFormats assigned = assign_formats(model, layers, precision);
+  result.warnings.insert(result.warnings.end(), assigned.warnings.begin(), assigned.warnings.end());
   Plan plan = std::move(assigned.plan);
-  const std::set<std::string> tensors = tensors_to_calibrate(model, layers, plan);
-  if (tensors.empty()) return plan;
+  if (tensors_to_calibrate(model, layers, plan).empty()) return plan;  // no samples needed, none are asked for
+  const std::set<Format> formats(precision.low.begin(), precision.low.end());
   MeasureOptions measure = options.measure;
-  if (measure.calibration_data) measure.data = *measure.calibration_data;
-  std::set<Format> formats(options.precision.low.begin(), options.precision.low.end());
-  Loaded loaded = load(options.model, formats, measure, sinks, default_opset(model.proto));
+  if (measure.calibration_data) measure.data = *std::exchange(measure.calibration_data, std::nullopt);
+  const Loaded loaded = load(options.model, formats, measure, sinks, default_opset(model.proto));
   result.warnings.insert(result.warnings.end(), loaded.warnings.begin(), loaded.warnings.end());
-  // The same tensors as diagnose observes: each Observe stops a fusion, and a fusion moves the last bits of a range.
-  std::set<std::string> observed = tensors_to_observe(loaded.subject);
-  observed.insert(tensors.begin(), tensors.end());
-  const Reference reference = run_reference(loaded.subject, observed);
-  for (std::string& text : calibrate_plan(plan, loaded.subject.model, layers, reference.ranges)) {
+  for (std::string& text : calibrate_on_samples(plan, model, layers, loaded))
     result.warnings.push_back(std::move(text));
-  }
   return plan;
 }
 
 }  // namespace
 
-ConvertResult convert(const ConvertOptions& options, const JobSinks& sinks) {
-  std::vector<std::filesystem::path> inputs{options.model, options.plan, options.measure.data.location};
-  if (options.measure.calibration_data) inputs.emplace_back(options.measure.calibration_data->location);
-  refuse_to_overwrite(options.output, inputs);
+ConvertResult convert(const ConvertOptions& given_options, const JobSinks& sinks) {
+  ConvertOptions options = given_options;
   ConvertResult result;
+  const auto warn = [&](const std::string& text) { result.warnings.push_back(text); };
+  ScriptedModel scripted;  // as long as its model is read
+  if (is_model_script(options.model)) {
+    keep_model_script(options.output, options.model);
+    scripted = run_model_script(options.model, formats_named(options.precision), options.measure.data, sinks, warn);
+    options.model = scripted.path;
+    options.precision.layer_settings = scripted.settings;
+    if (!options.plan.empty() && !scripted.settings.empty()) {
+      warn("the precisions that the script sets have no effect: the plan says which layer runs in which format");
+    }
+  }
+  std::vector<std::filesystem::path> inputs = source_files(options.measure);
+  inputs.insert(inputs.end(), {options.model, options.plan});
+  for (std::filesystem::path& script : script_files(options.precision)) inputs.push_back(std::move(script));
+  refuse_to_overwrite(options.output, inputs);
   std::optional<Plan> given;
   if (!options.plan.empty()) given = read_plan(options);
   if (!given && options.precision.low.empty() && options.precision.layer_precisions.empty() &&
+      options.precision.network_scripts.empty() && options.precision.layer_settings.empty() &&
       options.precision.high == Format::Float32) {
     throw Error(ErrorKind::Usage, "no precision was chosen", "give --plan FILE, or --int8, --fp16, --bf16, --fp8");
   }
+  PrecisionOptions precision = options.precision;
+  if (!given) {
+    precision = run_network_scripts(options.model, precision, options.measure.data, sinks, warn);
+  }
   PrepareOptions prepare_options;
-  prepare_options.formats.insert(options.precision.high);
-  for (const Format format : options.precision.low) prepare_options.formats.insert(format);
-  for (const auto& [pattern, format] : options.precision.layer_precisions) prepare_options.formats.insert(format);
+  prepare_options.formats = formats_named(precision);
   if (given) {
     // What the plan was made for, also when it keeps every layer: the same preparation names the same layers.
     prepare_options.formats = {given->high};
@@ -93,7 +106,7 @@ ConvertResult convert(const ConvertOptions& options, const JobSinks& sinks) {
   for (const PrepareNote& note : prepared.notes) result.notes.push_back(note.text);
   const std::vector<Layer> layers = find_layers(prepared.model);
   if (given) check_plan_names(*given, layers, options.plan.string());
-  const Plan plan = given ? *given : make_plan(options, prepared.model, layers, sinks, result);
+  const Plan plan = given ? *given : make_plan(options, precision, prepared.model, layers, sinks, result);
   for (const std::string& text : result.warnings) {
     if (sinks.warning) sinks.warning(text);
   }

@@ -17,6 +17,7 @@
 #include "flow/figures.h"
 #include "flow/kept_set.h"
 #include "flow/latency.h"
+#include "flow/network_scripts.h"
 #include "flow/setup.h"
 #include "flow/stopwatch.h"
 #include "flow/verify.h"
@@ -135,10 +136,9 @@ class Diagnosis {
   }
 
   void load_model() {
-    std::set<Format> formats(options_.precision.low.begin(), options_.precision.low.end());
-    formats.insert(options_.precision.high);
-    for (const auto& [pattern, format] : options_.precision.layer_precisions) formats.insert(format);
-    loaded_ = load(options_.model, formats, options_.measure, sinks_);
+    const PrecisionOptions precision = run_network_scripts(options_.model, options_.precision, options_.measure.data,
+                                                           sinks_, [&](const std::string& text) { warn(text); });
+    loaded_ = load(options_.model, formats_named(precision), options_.measure, sinks_);
     report_.onnxruntime_version = subject().runtime->version();
     report_.model_file = options_.model.string();
     report_.model_sha256 = loaded_.original.sha256;
@@ -147,7 +147,7 @@ class Diagnosis {
     report_.random_data = loaded_.samples->is_random();
     for (const std::string& text : loaded_.warnings) warn(text);
     report_.notes = loaded_.notes;
-    AssignedFormats assigned = assign_formats(subject().model, subject().layers, options_.precision);
+    AssignedFormats assigned = assign_formats(subject().model, subject().layers, precision);
     for (const std::string& text : assigned.warnings) warn(text);
     if (assigned.candidates.empty()) {
       throw Error(ErrorKind::Input, fmt::format("{}: no layer can run in the formats asked", options_.model.string()),
@@ -165,8 +165,9 @@ class Diagnosis {
 
   void keep_inputs_safe() const {
     if (options_.output.empty()) return;
-    std::vector<std::filesystem::path> inputs{options_.model, options_.measure.data.location};
-    if (options_.measure.calibration_data) inputs.emplace_back(options_.measure.calibration_data->location);
+    std::vector<std::filesystem::path> inputs = source_files(options_.measure);
+    inputs.push_back(options_.model);
+    for (std::filesystem::path& script : script_files(options_.precision)) inputs.push_back(std::move(script));
     for (const char* file : {"model.onnx", "model.onnx.data", "plan.json", "report.json", "deploy.md"}) {
       refuse_to_overwrite(options_.output / file, inputs);
     }

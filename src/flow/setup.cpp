@@ -8,6 +8,7 @@
 
 #include "core/parallel.h"
 #include "core/text.h"
+#include "data/script_location.h"
 #include "engine/ort/runtime.h"
 #include "flow/figures.h"
 #include "vernier/error.h"
@@ -155,10 +156,12 @@ Loaded load(const std::filesystem::path& path, const std::set<Format>& formats, 
   loaded.original = read_model(path);
   check_carries(loaded.original, options.carries);
   loaded.subject.runtime = Runtime::load();
-  loaded.samples = open_for(loaded.original, options.data, options.carries);
-  if (options.calibration_data) {
-    loaded.calibration = open_for(loaded.original, *options.calibration_data, options.carries);
-  }
+  const auto open = [&](SourceOptions source) {
+    source.interrupted = sinks.interrupted;
+    return open_for(loaded.original, source, options.carries);
+  };
+  loaded.samples = open(options.data);
+  if (options.calibration_data) loaded.calibration = open(*options.calibration_data);
 
   PrepareOptions prepare_options;
   prepare_options.formats = formats;
@@ -234,6 +237,21 @@ void refuse_to_overwrite(const std::filesystem::path& output, const std::vector<
     throw Error(ErrorKind::Usage, fmt::format("{} would be overwritten, and this job reads it", input.string()),
                 "choose another place with -o");
   }
+}
+
+std::vector<std::filesystem::path> source_files(const MeasureOptions& options) {
+  std::vector<std::filesystem::path> files;
+  const auto add = [&files](const SourceOptions& source) {
+    std::vector<std::string> locations = source.further;
+    locations.push_back(source.location);
+    for (const std::string& location : locations) {
+      const auto script = script_location(location);
+      files.emplace_back(script ? script->file : location);
+    }
+  };
+  add(options.data);
+  if (options.calibration_data) add(*options.calibration_data);
+  return files;
 }
 
 std::string machine_text() {

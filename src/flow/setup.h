@@ -50,6 +50,9 @@ std::int64_t weight_bytes(const Model& model);
 /// Refuses to replace what a job reads. Errors: Usage when `output` is one of `inputs`, under whatever name.
 void refuse_to_overwrite(const std::filesystem::path& output, const std::vector<std::filesystem::path>& inputs);
 
+/// The files that the samples come from, scripts among them.
+std::vector<std::filesystem::path> source_files(const MeasureOptions& options);
+
 /// CPU model and usable cores, for the record.
 std::string machine_text();
 

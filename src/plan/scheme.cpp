@@ -56,14 +56,46 @@ Dtype other_float_type(const Layer& layer, const std::map<std::string, ValueType
   return Dtype::Float32;
 }
 
-/// The format asked for a layer by --layer-precisions, the last match winning.
-std::optional<Format> exception_for(const std::string& layer, const PrecisionOptions& precision) {
-  std::optional<Format> format;
+/// The format asked for a layer, the last one winning, and who asked.
+struct Asked {
+  Format format = Format::Float32;
+  bool by_script = false;
+};
+
+std::optional<Asked> exception_for(const std::string& layer, const PrecisionOptions& precision) {
+  std::optional<Asked> asked;
   for (const auto& [pattern, wanted] : precision.layer_precisions) {
-    if (pattern == layer || wildcard_match(pattern, layer)) format = wanted;
+    if (pattern == layer || wildcard_match(pattern, layer)) asked = {wanted, false};
   }
-  return format;
+  for (const LayerSetting& setting : precision.layer_settings) {
+    if (setting.layer == layer && setting.precision) asked = {*setting.precision, true};
+  }
+  return asked;
 }
+
+/// Texts about single layers, one for all layers of which the same is to be said: scripts set all that they find.
+class Grouped {
+ public:
+  /// `text` goes on behind "layer 'a' runs" or "layers a, b and 4 more run".
+  void add(const std::string& text, const std::string& layer) {
+    for (auto& [known, layers] : groups_) {
+      if (known != text) continue;
+      layers.push_back(printable(layer));
+      return;
+    }
+    groups_.push_back({text, {printable(layer)}});
+  }
+
+  void append_to(std::vector<std::string>& texts) const {
+    for (const auto& [text, layers] : groups_) {
+      texts.push_back(layers.size() == 1 ? fmt::format("layer '{}' runs {}", layers.front(), text)
+                                         : fmt::format("layers {} run {}", list_some(layers), text));
+    }
+  }
+
+ private:
+  std::vector<std::pair<std::string, std::vector<std::string>>> groups_;
+};
 
 void check_patterns(const std::vector<Layer>& layers, const PrecisionOptions& precision) {
   const std::vector<std::string> names = names_of(layers);
@@ -107,7 +139,58 @@ void raise_parts_of_layers(AssignedFormats& assigned, const Model& model, const 
   std::erase_if(assigned.candidates, [&](const std::string& name) { return parts.contains(name); });
 }
 
+/// The format of what a layer gives.
+Format output_format(Format layer, const PrecisionOptions& precision) {
+  const bool codes = needs_scale(layer) && scaled_scheme(precision.target, layer).integer_kernels;
+  return needs_scale(layer) && !codes ? precision.high : layer;
+}
+
+/// set_output_type() of scripts: a plan has no types of tensors beside the formats of layers, so it can only agree.
+void check_output_types(AssignedFormats& assigned, const std::vector<Layer>& layers,
+                        const PrecisionOptions& precision) {
+  Grouped unheard;
+  std::vector<std::string> gone;
+  for (const LayerSetting& setting : precision.layer_settings) {
+    if (std::none_of(layers.begin(), layers.end(), [&](const Layer& layer) { return layer.name == setting.layer; })) {
+      gone.push_back(printable(setting.layer));
+    }
+    const auto layer = std::find_if(assigned.plan.layers.begin(), assigned.plan.layers.end(),
+                                    [&](const PlannedLayer& planned) { return planned.name == setting.layer; });
+    if (layer == assigned.plan.layers.end()) continue;
+    const Format given = output_format(layer->format, precision);
+    for (const Format listed : setting.output_types) {
+      const Format asked = under_target(listed, precision.target);
+      if (asked == given) continue;
+      const std::string why = "an output has the format of its layer, which layer.precision sets";
+      if (precision.constraints == "obey") {
+        throw Error(ErrorKind::Usage,
+                    fmt::format("layer '{}' gives {}, not the output type {}: {}", printable(setting.layer),
+                                format_name(given), format_name(asked), why));
+      }
+      unheard.add(fmt::format("in {}: its output is {}, not {} as the script says: {}", format_name(layer->format),
+                              format_name(given), format_name(asked), why),
+                  setting.layer);
+    }
+  }
+  unheard.append_to(assigned.warnings);
+  if (gone.empty()) return;
+  assigned.warnings.push_back(
+      fmt::format("what a script sets of {} has no effect: the formats that it sets lead to "
+                  "another preparation, without these layers",
+                  list_some(gone)));
+}
+
 }  // namespace
+
+std::set<Format> formats_named(const PrecisionOptions& precision) {
+  std::set<Format> formats(precision.low.begin(), precision.low.end());
+  formats.insert(precision.high);
+  for (const auto& [pattern, format] : precision.layer_precisions) formats.insert(format);
+  for (const LayerSetting& setting : precision.layer_settings) {
+    if (setting.precision) formats.insert(*setting.precision);
+  }
+  return formats;
+}
 
 bool can_take(const Model& model, const Layer& layer, Format format, const std::string& target, std::string* reason) {
   if (format == Format::Float32) return true;
@@ -152,6 +235,7 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
     }
     return can_take(model, layer, wanted, precision.target, reason);
   };
+  Grouped unheard;
   for (const Layer& layer : layers) {
     if (layer.follows) continue;
     const Format high = takes(layer, precision.high) ? precision.high : Format::Float32;
@@ -164,21 +248,26 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
       }
     }
     bool fixed = false;
-    if (std::optional<Format> asked = exception_for(layer.name, precision)) {
-      asked = under_target(*asked, precision.target);
+    if (const std::optional<Asked> exception = exception_for(layer.name, precision)) {
+      const Format asked = under_target(exception->format, precision.target);
       std::string reason;
-      if (precision.constraints == "none") {
+      if (precision.constraints == "none" && exception->by_script) {
+        unheard.add(fmt::format("as if no script had said {} (--precision-constraints none)", format_name(asked)),
+                    layer.name);
+      } else if (precision.constraints == "none") {
         assigned.warnings.push_back(fmt::format("--layer-precisions {}:{} is ignored (--precision-constraints none)",
-                                                printable(layer.name), format_name(*asked)));
-      } else if (takes(layer, *asked, &reason)) {
-        format = *asked;
+                                                printable(layer.name), format_name(asked)));
+      } else if (takes(layer, asked, &reason)) {
+        format = asked;
         fixed = true;
       } else if (precision.constraints == "obey") {
         throw Error(ErrorKind::Usage,
-                    fmt::format("layer '{}' cannot run in {}: {}", printable(layer.name), format_name(*asked), reason));
+                    fmt::format("layer '{}' cannot run in {}: {}", printable(layer.name), format_name(asked), reason));
+      } else if (exception->by_script) {
+        unheard.add(fmt::format("in {}, not {}: {}", format_name(format), format_name(asked), reason), layer.name);
       } else {
         assigned.warnings.push_back(fmt::format("layer '{}' runs in {}, not {}: {}", printable(layer.name),
-                                                format_name(format), format_name(*asked), reason));
+                                                format_name(format), format_name(asked), reason));
       }
     }
     plan.layers.push_back({layer.name, format});
@@ -188,7 +277,9 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
       assigned.candidates.push_back(layer.name);
     }
   }
+  unheard.append_to(assigned.warnings);
   raise_parts_of_layers(assigned, model, layers, fixed_layers);
+  check_output_types(assigned, layers, precision);
   for (const Format listed : low) {
     const Format wanted = under_target(listed, precision.target);
     const auto runs_in_it = [&](const PlannedLayer& layer) { return layer.format == wanted; };

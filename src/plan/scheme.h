@@ -2,6 +2,7 @@
 // from what calibration saw: calibrate.h.
 #pragma once
 
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,9 @@ struct AssignedFormats {
   std::vector<std::string> candidates;  // layers below the high format that a search may raise
   std::vector<std::string> warnings;    // exceptions not honoured ("prefer"), or ignored ("none")
 };
+
+/// Every format that the options name for some layer, the high one included: what a model is prepared for.
+std::set<Format> formats_named(const PrecisionOptions& precision);
 
 /// Every layer in the lowest format it can take, exceptions applied.
 /// Errors: Usage for a name that matches no layer (nearest offered), and under "obey" for a layer that cannot take the

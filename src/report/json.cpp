@@ -23,6 +23,8 @@ using Json = nlohmann::ordered_json;
 constexpr int kVersion = 1;
 constexpr const char* kDiagnose = "vernier diagnose";
 constexpr const char* kVerify = "vernier verify";
+constexpr const char* kDiff = "vernier data diff";
+constexpr const char* kDebugAccuracy = "vernier debug accuracy";
 
 template <class T>
 constexpr bool kIsOptional = false;
@@ -38,6 +40,8 @@ Json write(bool value) { return value; }
 Json write(const std::string& value) { return value; }
 Json write(Format value) { return format_name(value); }
 Json write(Metric value) { return metric_key(value); }
+Json write(Dtype value) { return dtype_name(value); }
+Json write(ErrorRole value) { return error_role_name(value); }
 Json write(std::integral auto value) { return value; }
 Json write(double value) {
   if (std::isnan(value)) return "nan";
@@ -206,6 +210,8 @@ Json parse(const std::string& text, const Place& place) {
 
 std::string report_to_json(const DiagnoseReport& report) { return document(kDiagnose, report); }
 std::string report_to_json(const VerifyReport& report) { return document(kVerify, report); }
+std::string report_to_json(const DiffReport& report) { return document(kDiff, report); }
+std::string report_to_json(const DebugAccuracyReport& report) { return document(kDebugAccuracy, report); }
 
 DiagnoseReport diagnose_report_from_json(const std::string& text, const std::string& where) {
   const Place top{where, ""};

@@ -13,7 +13,8 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 REFERENCE = pathlib.Path(os.environ.get("VERNIER_SHARED", ROOT.parent / "shared")) / "reference" / "polygraphy.md"
-COMMANDS = {"diagnose": ["m.onnx", "--int8"], "convert": ["m.onnx", "--fp16", "-o", "out.onnx"], "verify": ["a", "b"]}
+COMMANDS = {"diagnose": ["m.onnx", "--int8"], "convert": ["m.onnx", "--fp16", "-o", "out.onnx"], "verify": ["a", "b"],
+            "run": ["m.onnx", "--onnxrt"], "debug accuracy": ["m.onnx", "--sim"]}
 
 
 def peer_options():
@@ -29,7 +30,7 @@ def peer_options():
 
 
 def answer(program, command, option):
-    words = [program, command, *COMMANDS[command], option]
+    words = [program, *command.split(), *COMMANDS[command], option]
     done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60)
     return done.returncode, done.stderr
 
@@ -51,9 +52,9 @@ def test_no_peer_option_is_unknown(program, tmp_path, monkeypatch):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_refusals_say_what_to_use(program, command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    code, said = answer(program, command, "--trt-outputs")
+    code, said = answer(program, command, "--save-heatmaps")
     assert code == 2
-    assert re.search(r"^error: --trt-outputs: .+\n hint: .+", said, re.MULTILINE)
+    assert re.search(r"^error: --save-heatmaps: .+\n hint: .+", said, re.MULTILINE)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -105,9 +105,15 @@ def program_of(block):
     return [sys.executable, "-c", text] if block.language == "python" else ["bash", "-euc", text]
 
 
+def stable(text):
+    """Without hashes, runners' times and run times."""
+    text = re.sub(r"sha256 \w+", "sha256", text)
+    return re.sub(r"\d\d/\d\d/\d\d-\d\d:\d\d:\d\d", "NOW", re.sub(r"Runtime: [\d.]+s", "Runtime", text))
+
+
 def skeleton(line):
     """A line without what may differ: where a chunk of shown output begins and ends is found by it."""
-    return " ".join(NUMBER.sub("#", re.sub(r"sha256 \w+", "sha256", line)).split())
+    return " ".join(NUMBER.sub("#", stable(line)).split())
 
 
 def chunks_of(shown):
@@ -174,7 +180,7 @@ def differences(shown, actual):
     if a != b:
         at = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
         return [f"shown: {' '.join(a[max(0, at - 6):at + 6])}", f"now:   {' '.join(b[max(0, at - 6):at + 6])}"]
-    numbers = [[float(m.group().replace(",", "")) for m in NUMBER.finditer(re.sub(r"sha256 \w+", "", text))]
+    numbers = [[float(m.group().replace(",", "")) for m in NUMBER.finditer(stable(text))]
                for text in (words_shown, words_actual)]
     return [f"shown {x:g}, now {y:g}" for x, y in zip(*numbers)
             if x != y and not abs(x - y) <= max(TOLERANCE, RELATIVE * abs(x))]

@@ -9,6 +9,7 @@
 
 #include "engine/ort/layout_fault.h"
 #include "engine/ort/operators.h"
+#include "engine/ort/providers.h"
 #include "engine/ort/runtime.h"
 #include "plan/round_node.h"
 #include "vernier/error.h"
@@ -47,6 +48,16 @@ void drop_unread_initializers(onnx::GraphProto& graph) {
   list.erase(std::remove_if(list.begin(), list.end(),
                             [&](const onnx::TensorProto& tensor) { return !read.contains(tensor.name()); }),
              list.end());
+}
+
+GraphOptimizationLevel level_of(const SessionOptions& options) {
+  if (options.level.empty()) return options.optimize ? ORT_ENABLE_ALL : ORT_DISABLE_ALL;
+  if (options.level == "ORT_DISABLE_ALL") return ORT_DISABLE_ALL;
+  if (options.level == "ORT_ENABLE_BASIC") return ORT_ENABLE_BASIC;
+  if (options.level == "ORT_ENABLE_EXTENDED") return ORT_ENABLE_EXTENDED;
+  if (options.level == "ORT_ENABLE_ALL") return ORT_ENABLE_ALL;
+  throw Error(ErrorKind::Usage, fmt::format("'{}' is no graph optimization level", options.level),
+              "one of: ORT_DISABLE_ALL, ORT_ENABLE_BASIC, ORT_ENABLE_EXTENDED, ORT_ENABLE_ALL");
 }
 
 /// Takes over a value that the runtime made; the tensor's handle keeps it alive.
@@ -99,8 +110,8 @@ Session::Session(std::shared_ptr<const Runtime> runtime, const Model& model, con
   OrtSessionOptions* raw_options = nullptr;
   runtime->check(api.CreateSessionOptions(&raw_options));
   const OwnedOptions owned(api, raw_options);
-  runtime->check(
-      api.SetSessionGraphOptimizationLevel(raw_options, options.optimize ? ORT_ENABLE_ALL : ORT_DISABLE_ALL));
+  runtime->check(api.SetSessionGraphOptimizationLevel(raw_options, level_of(options)));
+  append_providers(*runtime, raw_options, options.providers);
   runtime->check(api.SetIntraOpNumThreads(raw_options, options.threads));
   runtime->check(api.SetInterOpNumThreads(raw_options, 1));
   runtime->check(api.SetSessionExecutionMode(raw_options, ORT_SEQUENTIAL));

@@ -20,6 +20,11 @@ struct SessionOptions {
   int threads = 1;
   /// Let the runtime fuse QuantizeLinear/DequantizeLinear into its integer kernels. Off wherever numbers are simulated.
   bool integer_kernels = false;
+  /// ORT_DISABLE_ALL, ORT_ENABLE_BASIC, ORT_ENABLE_EXTENDED or ORT_ENABLE_ALL in the place of `optimize`; empty: as
+  /// that says.
+  std::string level = {};
+  /// Execution providers, best first, by any part of their names; empty: CPU.
+  std::vector<std::string> providers = {};
 };
 
 class Session {

@@ -11,16 +11,21 @@
 #include <system_error>
 #include <thread>
 
+#include "describe.h"
+#include "vernier/comparison.h"
 #include "vernier/error.h"
 #include "vernier/jobs.h"
 
 namespace vernier {
-namespace {
 
 std::vector<std::string> describe(const SourceOptions& source) {
   std::vector<std::string> lines;
   lines.push_back(fmt::format("location={} limit={} random_samples={} seed={} split_batch={}", source.location,
                               source.limit, source.random_samples, source.seed, source.split_batch));
+  if (!source.further.empty()) lines.push_back(fmt::format("further={}", source.further));
+  if (source.python != "python3" || source.script_seconds != 0) {
+    lines.push_back(fmt::format("python={} script_seconds={}", source.python, source.script_seconds));
+  }
   for (const auto& [name, range] : source.value_ranges) {
     lines.push_back(fmt::format("range '{}' {} {}", name, range.first, range.second));
   }
@@ -91,8 +96,6 @@ void act(const std::filesystem::path& model, const JobSinks& sinks) {
   }
 }
 
-}  // namespace
-
 DiagnoseReport diagnose(const DiagnoseOptions& options, const JobSinks& sinks) {
   act(options.model, sinks);
   DiagnoseReport report;
@@ -137,6 +140,46 @@ ConvertResult convert(const ConvertOptions& options, const JobSinks& sinks) {
 std::string inspect_model(const InspectOptions& options) {
   act(options.model, {});
   return fmt::format("model={} show={}", options.model.string(), options.show);
+}
+
+CheckAccuracyResult check_accuracy(const CheckAccuracyOptions& options) {
+  act(options.path, {});
+  CheckAccuracyResult result;
+  result.passed = options.path.stem() != "missed";
+  result.text =
+      fmt::format("path={} save={} average={}\n", options.path.string(), options.save.string(), options.check_average);
+  for (const CompareFunction function : options.again.functions) {
+    result.text += fmt::format("function {}\n", compare_function_name(function));
+  }
+  if (options.again.atol.general) result.text += fmt::format("atol {}\n", *options.again.atol.general);
+  for (const auto& [output, value] : options.again.atol.own)
+    result.text += fmt::format("atol '{}' {}\n", output, value);
+  for (const auto& [function, setting] : options.again.thresholds) {
+    result.text += fmt::format("{} {}\n", compare_function_name(function), setting.general.value_or(-1));
+  }
+  return result;
+}
+
+std::string inspect_data(const InspectDataOptions& options) {
+  act(options.path, {});
+  return fmt::format("path={} all={} values={} histogram={} items={} width={}", options.path.string(), options.all,
+                     options.show_values, options.histogram, options.edge_items.value_or(-1),
+                     options.line_width.value_or(-1));
+}
+
+std::string describe(const char* job, const SavedFilesOptions& options, const JobSinks& sinks) {
+  std::string text = job;
+  for (const std::filesystem::path& path : options.paths) {
+    act(path, sinks);
+    text += " " + path.string();
+  }
+  return text + " -> " + options.output.string();
+}
+std::string merge_data(const SavedFilesOptions& options, const JobSinks& sinks) {
+  return describe("merge", options, sinks);
+}
+std::string concat_data(const SavedFilesOptions& options, const JobSinks& sinks) {
+  return describe("concat", options, sinks);
 }
 
 DoctorResult doctor() { return {"nothing is here\n", false}; }

@@ -29,5 +29,16 @@ TEST(Printable, EscapesWhatCouldMoveTheCursor) {
   EXPECT_EQ(printable("\xc2\x9b"), "\\xc2\\x9b");
 }
 
+TEST(TupleText, IsPythons) {
+  EXPECT_EQ(tuple_text({}), "()");
+  EXPECT_EQ(tuple_text({3}), "(3,)");
+  EXPECT_EQ(tuple_text({1, 2, 3}), "(1, 2, 3)");
+}
+
+TEST(PlaceText, CountsTheLastAxisFirst) {
+  EXPECT_EQ(place_text(0, {}), "()");
+  EXPECT_EQ(place_text(14, {2, 3, 4}), "(1, 0, 2)");
+}
+
 }  // namespace
 }  // namespace vernier

@@ -60,15 +60,46 @@ TEST(Npy, HugeShapesTakeNoMemory) {
 }
 
 TEST(Npy, RefusesWhatItDoesNotReadAndSaysHowToSaveIt) {
-  EXPECT_NE(message_of(npy_of("<f4", "(1, 2)", std::string(8, '\0'), "True")).find("Fortran"), std::string::npos);
   EXPECT_NE(message_of(npy_of(">f4", "(1,)", std::string(4, '\0'))).find("big-endian"), std::string::npos);
   EXPECT_NE(message_of(npy_of("|O", "(1,)", std::string(8, '\0'))).find("pickle"), std::string::npos);
   EXPECT_NE(message_of(npy_of("<c8", "(1,)", std::string(8, '\0'))).find("'<c8'"), std::string::npos);
   EXPECT_NE(message_of(npy_of("<U1\x1b[2J", "(1,)", "")).find("\\x1b"), std::string::npos);
 }
 
+TEST(Npy, FortranOrderIsTurnedWhereAnArrayIsReadWhole) {
+  // numpy.arange(24).reshape(4, 3, 2).T, whose bytes count up in Fortran order: element [i, j, k] is 6 k + 2 j + i.
+  const std::string data = npy_of({24}, counting(24)).substr(128);
+  const std::string file = npy_of("<f4", "(2, 3, 4)", data, "True");
+  const Tensor tensor = read(file);
+  EXPECT_EQ(tensor.shape(), (Shape{2, 3, 4}));
+  EXPECT_EQ(tensor.floats()[0], 0.0F);
+  EXPECT_EQ(tensor.floats()[1], 6.0F);
+  EXPECT_EQ(tensor.floats()[4], 2.0F);
+  EXPECT_EQ(tensor.floats()[12 + 4 + 2], 15.0F);
+  EXPECT_EQ(read(npy_of("<f4", "(0, 3)", "", "True")).count(), 0);
+  const Error error = error_of([&] { parse_whole_npy(std::as_bytes(std::span(file)), "a.npy"); });
+  EXPECT_NE(std::string(error.what()).find("Fortran"), std::string::npos);
+}
+
 TEST(Npy, FortranOrderOfAVectorIsCOrder) {
   EXPECT_EQ(read(npy_of("<f4", "(1,)", std::string(4, '\0'), "True")).shape(), Shape{1});
+}
+
+TEST(Npy, HeadersAreWhatNumPyWrites) {
+  // numpy.lib.format leaves room for a first dimension of 21 digits, hence 128 bytes for all but the longest.
+  const std::optional<std::string> header = npy_header(Dtype::Int8, {3});
+  ASSERT_TRUE(header);
+  EXPECT_EQ(header->size(), 128U);
+  EXPECT_EQ(header->substr(0, 70), std::string("\x93NUMPY\x01\x00\x76\x00", 10) +
+                                       "{'descr': '|i1', 'fortran_order': False, 'shape': (3,), }   ");
+  EXPECT_EQ(header->back(), '\n');
+  for (const Shape& shape : {Shape{}, Shape{0}, Shape{1, 2, 3}, Shape(32, 1000000)}) {
+    const std::string made = *npy_header(Dtype::Float16, shape);
+    EXPECT_EQ(made.size() % 64, 0U);
+    EXPECT_EQ(npy_header_size(std::as_bytes(std::span(made)), "a.npy"), made.size());
+  }
+  EXPECT_FALSE(npy_header(Dtype::BFloat16, {1}));
+  EXPECT_FALSE(npy_header(Dtype::Int4, {1}));
 }
 
 }  // namespace

@@ -47,14 +47,6 @@ TEST(OpenSamples, DoesNotGuessAtAMixedFolder) {
             std::string::npos);
 }
 
-TEST(OpenSamples, PointsFromScriptsToFiles) {
-  for (const char* script : {"loader.py", "loader.py:load_data"}) {
-    const Error error = open_error(script);
-    EXPECT_EQ(error.kind(), ErrorKind::Usage);
-    EXPECT_NE(error.hint().find(".npz"), std::string::npos);
-  }
-}
-
 TEST(OpenSamples, HostileNamesArePrintable) {
   EXPECT_NE(std::string(open_error("\x1b[2Jx").what()).find("\\x1b"), std::string::npos);
 }

@@ -60,16 +60,27 @@ TEST(SavedInputs, AFolderIsReadInTheOrderOfNames) {
 }
 
 TEST(SavedInputs, DeepNestingIsRefusedAtOnce) {
-  EXPECT_NE(message_of(std::string(10000000, '[')).find("holds a list"), std::string::npos);
+  const std::string open(1000000, '[');
+  EXPECT_NE(message_of(open).find("not valid JSON, at byte 1000000 of 1000000: it ends in the middle"),
+            std::string::npos);
+  EXPECT_NE(message_of(open + std::string(1000000, ']')).find("a list where a sample belongs"), std::string::npos);
   std::string objects;
-  for (int i = 0; i < 100000; ++i) objects += R"({"x":)";
-  EXPECT_NE(message_of(objects).find("nested deeper"), std::string::npos);
+  std::string closing;
+  for (int i = 0; i < 100000; ++i) {
+    objects += R"({"x":)";
+    closing += '}';
+  }
+  EXPECT_NE(message_of(objects).find("not valid JSON"), std::string::npos);
+  EXPECT_NE(message_of(objects + "0" + closing).find("nested deeper"), std::string::npos);
 }
 
 TEST(SavedInputs, TellsResultsFromInputs) {
-  EXPECT_NE(message_of(R"({"lst": [["r", []]], "polygraphy_class": "RunResults"})").find("holds a list"),
-            std::string::npos);
-  EXPECT_NE(message_of(R"({"polygraphy_class": "RunResults", "lst": []})").find("saved 'RunResults', not inputs"),
+  for (const char* json :
+       {R"({"lst": [["r", []]], "polygraphy_class": "RunResults"})", R"({"polygraphy_class": "RunResults", "lst": []})",
+        R"({"__polygraphy_encoded_RunResults": "polygraphy_serialized_json_type", "lst": []})"}) {
+    EXPECT_NE(message_of(json).find("holds saved results ('RunResults'), not inputs"), std::string::npos) << json;
+  }
+  EXPECT_NE(message_of(R"({"lst": [], "polygraphy_class": "AccuracyResults"})").find("'AccuracyResults', not inputs"),
             std::string::npos);
 }
 

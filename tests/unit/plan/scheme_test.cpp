@@ -91,6 +91,36 @@ TEST(Scheme, NoneIgnoresExceptionsAndListsThem) {
   EXPECT_EQ(result.warnings[0], "--layer-precisions fc1:float32 is ignored (--precision-constraints none)");
 }
 
+TEST(Scheme, WhatAScriptSetsWinsAndItsNamesAreNoPatterns) {
+  PrecisionOptions options = precision({Format::Float16}, {{"*", Format::BFloat16}});
+  options.layer_settings = {{"fc1", Format::Float32, {}}, {"fc?", Format::Float32, {}}, {"[a]ct", Format::Float32, {}}};
+  const AssignedFormats result = assigned(options);
+  EXPECT_EQ(formats_of(result.plan), (std::vector{Format::Float32, Format::BFloat16, Format::BFloat16}));
+  ASSERT_EQ(result.warnings.size(), 1U);
+  EXPECT_EQ(result.warnings[0].substr(0, 47), "what a script sets of fc?, [a]ct has no effect:");
+}
+
+TEST(Scheme, WhatAScriptSetsOfManyLayersIsRefusedInOneLine) {
+  PrecisionOptions options = precision({Format::Float16});
+  for (const char* name : {"fc1", "act", "fc2"}) options.layer_settings.push_back({name, Format::Float32, {}});
+  options.constraints = "none";
+  EXPECT_EQ(assigned(options).warnings,
+            (Names{"layers fc1, act, fc2 run as if no script had said float32 (--precision-constraints none)"}));
+}
+
+TEST(Scheme, AnOutputTypeCanOnlyAgreeWithItsLayer) {
+  PrecisionOptions options = precision({Format::Int8, Format::Float16});
+  options.layer_settings = {{"fc1", {}, {Format::Float32}}, {"act", {}, {Format::Float32}}};
+  EXPECT_EQ(
+      assigned(options).warnings,
+      (Names{"layer 'act' runs in float16: its output is float16, not float32 as the script says: an output has the "
+             "format of its layer, which layer.precision sets"}));
+  options.constraints = "obey";
+  EXPECT_THROW(assigned(options), Error);
+  options.layer_settings[1].precision = Format::Float32;
+  EXPECT_EQ(formats_of(assigned(options).plan), (std::vector{Format::Int8, Format::Float32, Format::Int8}));
+}
+
 TEST(Scheme, ANameThatMatchesNothingIsAMistake) {
   try {
     assigned(precision({Format::Int8}, {{"fc3", Format::Float32}}));

@@ -1,0 +1,70 @@
+// The job behind `vernier run`: one or more runners over the same samples, their outputs saved, and each run compared
+// with the next one in line. The last run is the reference.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "vernier/comparison.h"
+#include "vernier/jobs.h"
+#include "vernier/runs.h"
+
+namespace vernier {
+
+enum class RunnerKind {
+  OnnxRuntime,  // --onnxrt: ONNX Runtime as it is, all its optimizations and integer kernels
+  Simulated,    // --sim: float32 kernels with our rounding behind them
+  TensorRt,     // --trt: the same under TensorRT's documented rules; no TensorRT runs
+  Program,      // --exec: any program, started for each sample
+};
+
+struct RunnerOptions {
+  RunnerKind kind = RunnerKind::OnnxRuntime;
+  std::filesystem::path model;
+  /// Simulated and TensorRt. A typed model says its own formats; options that say others are refused for it.
+  PrecisionOptions precision;
+  /// Program: the command line for a shell, with {model}, {inputs} and {outputs}, which become quoted paths: of the
+  /// model, of a .npz with one array an input, and of the .npz that the program writes, one array an output.
+  std::string command;
+};
+
+/// Which tensors a runner gives. All empty: the model's outputs.
+struct OutputChoice {
+  std::vector<std::string> names;     // wildcards; they replace the model's outputs. "*", or "mark" "all": every tensor
+  std::vector<std::string> excluded;  // wildcards, taken off what was chosen
+  std::vector<std::string> op_types;  // outputs of nodes of these types, added
+};
+
+struct RunOptions {
+  std::vector<RunnerOptions> runners;
+  std::vector<std::filesystem::path> load_outputs;                 // runs from files, behind the runners
+  MeasureOptions measure;                                          // data, carries, threads; no requirement
+  OutputChoice onnx_outputs;                                       // of OnnxRuntime and Simulated
+  OutputChoice trt_outputs;                                        // of TensorRt
+  std::vector<std::string> providers;                              // of OnnxRuntime, best first; empty: CPU
+  std::string optimization = "ORT_ENABLE_ALL";                     // of OnnxRuntime
+  std::filesystem::path save_inputs, save_outputs, save_accuracy;  // empty: not saved
+  CompareOptions compare;
+  PerOutput<TopK> postprocess;  // applied to all runs before they are compared, not to what is saved
+  bool validate = false;        // a value that is not finite fails the job
+  bool fail_fast = false;       // ends at the first mismatch
+  ComparisonTextOptions text;   // for the parts of the result as they come
+};
+
+struct RunResult {
+  std::size_t iterations = 0;
+  std::vector<std::string> runs;
+  std::vector<PairSummary> pairs;
+  std::size_t nonfinite = 0;  // outputs with such values, when validated
+  AccuracyRecord accuracy;
+  bool passed = true;  // no pair failed, and nothing that was validated
+};
+
+/// Memory: one iteration a thread, whatever the number of samples. `print` gets the comparison in the peer's form, part
+/// by part while the job goes on.
+/// Errors: Usage when there is nothing to run or to compare; Input, Backend.
+VERNIER_API RunResult run(const RunOptions& options, const JobSinks& sinks = {},
+                          const std::function<void(const std::string&)>& print = {});
+
+}  // namespace vernier

@@ -1,0 +1,75 @@
+// `vernier inspect data`: what is in a file of saved inputs or results, in the layout that users of the peer know.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/text.h"
+#include "report/stats_text.h"
+#include "results/array_text.h"
+#include "results/saved_data.h"
+#include "verdict/statistics.h"
+#include "vernier/jobs.h"
+
+namespace vernier {
+namespace {
+
+constexpr std::size_t kStep = 4;
+
+std::string indented(const std::string& text, std::size_t indent) {
+  std::string made;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    made += std::string(indent, ' ') + text.substr(at, end - at) + "\n";
+    at = end + 1;
+  }
+  return made;
+}
+
+std::string array_lines(const NamedTensor& array, const InspectDataOptions& options, std::size_t indent) {
+  const Tensor& tensor = array.tensor;
+  const bool truth = tensor.dtype() == Dtype::Bool;
+  const Summary summary = options.histogram && !truth ? summary_of(tensor) : Summary{stats_of(tensor), {}};
+  std::string text = fmt::format("{:{}}{} [dtype={}, shape={}] | Stats: {}\n", "", indent, printable(array.name),
+                                 dtype_name(tensor.dtype()), tuple_text(tensor.shape()),
+                                 stats_to_text(summary.stats, tensor.shape(), /*percentiles=*/!truth));
+  if (summary.histogram) text += indented(histogram_to_text(*summary.histogram), indent + kStep);
+  if (options.show_values) {
+    text += indented(array_text(tensor, {options.edge_items, options.line_width}), indent + kStep);
+  }
+  return text;
+}
+
+std::string run_lines(const Run& run, const InspectDataOptions& options) {
+  if (run.size() == 0) return "\nno iterations\n";
+  const bool several = options.all && run.size() > 1;
+  std::string text;
+  for (std::size_t i = 0; i < (options.all ? run.size() : 1); ++i) {
+    text += several ? fmt::format("\n-- Iteration: {}\n", i) : "\n";
+    const Iteration iteration = run.at(i);
+    if (iteration.outputs.empty()) text += "no arrays\n";
+    for (const NamedTensor& array : iteration.outputs) text += array_lines(array, options, several ? kStep : 0);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string inspect_data(const InspectDataOptions& options) {
+  const SavedData data = open_saved_data(options.path);
+  if (data.kind != SavedData::Kind::Results) {
+    const bool inputs = data.kind == SavedData::Kind::Inputs;
+    std::string text = inputs ? fmt::format("==== Data ({} iterations) ====\n", data.runs.front()->size())
+                              : std::string("==== Arrays ====\n");
+    return text + run_lines(*data.runs.front(), options);
+  }
+  std::string text = fmt::format("==== Run Results ({} runners) ====\n", data.runs.size());
+  std::size_t width = 0;
+  for (const auto& run : data.runs) width = std::max(width, printable(run->name()).size());
+  for (const auto& run : data.runs) {
+    text += fmt::format("\n---- {:<{}} ({} iterations) ----\n", printable(run->name()), width, run->size());
+    text += run_lines(*run, options);
+  }
+  return text;
+}
+
+}  // namespace vernier

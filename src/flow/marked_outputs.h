@@ -1,0 +1,20 @@
+// Which tensors of a model a runner gives: --onnx-outputs and its relatives, as the peer means them.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/model.h"
+#include "vernier/run.h"
+
+namespace vernier {
+
+/// Name and element type of the tensors chosen, in graph order: outputs of nodes of the main graph that are not
+/// Constant. Without a choice: the model's own outputs. Tensors whose type cannot be inferred (sequences, outputs of
+/// operators that ONNX does not know) are left out by "all" and named in `left_out`.
+/// Errors: Usage when a name, a pattern or an operator type matches nothing, with the nearest; or when nothing is left.
+std::vector<std::pair<std::string, Dtype>> choose_outputs(const Model& model, const OutputChoice& choice,
+                                                          std::vector<std::string>& left_out);
+
+}  // namespace vernier

@@ -1,0 +1,35 @@
+// Scripts that set the precision of layers on a TensorRT network. Here they see a stand-in for it, made of the prepared
+// model, and what they set becomes part of the precision options.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+
+#include "model/layers.h"
+#include "vernier/jobs.h"
+
+namespace vernier {
+
+using Warn = std::function<void(const std::string&)>;
+
+/// The network as scripts/network.py reads it: every node in graph order, bodies behind their node, with what is set
+/// already.
+nlohmann::json network_json(const Model& prepared, const std::vector<Layer>& layers,
+                            const std::vector<LayerSetting>& settings);
+
+/// Runs `precision.network_scripts` on the model as these options prepare it. Returns the options with what they set in
+/// layer_settings, and without scripts. Settings that cannot mean anything here are dropped, and said to `warn`.
+/// Errors: Input: what a script does wrong; Backend when Python cannot be started; Interrupted.
+PrecisionOptions run_network_scripts(const std::filesystem::path& model, PrecisionOptions precision,
+                                     const SourceOptions& how, const JobSinks& sinks, const Warn& warn);
+
+/// The settings that a program of scripts/ says, {"set": [[layer, format, {output: format}], ...]}, of the network that
+/// it was given.
+std::vector<LayerSetting> settings_of(const nlohmann::json& set, const nlohmann::json& network, const Warn& warn);
+
+/// The files that are run, so that nothing is written over them.
+std::vector<std::filesystem::path> script_files(const PrecisionOptions& precision);
+
+}  // namespace vernier

@@ -1,0 +1,212 @@
+#include "flow/output_diffs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "core/elements.h"
+#include "core/parallel.h"
+#include "core/text.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+constexpr double kNearZero = 1e-6;  // of a tensor's largest magnitude
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// Sums over pairs of values, in double.
+struct Sums {
+  double ref_energy = 0, got_energy = 0, dot = 0, error_energy = 0, error_sum = 0, max_abs = 0, max_rel = 0;
+  std::int64_t finite = 0, near_zero = 0, nonfinite = 0, broken = 0;
+
+  Sums& operator+=(const Sums& other) {
+    ref_energy += other.ref_energy;
+    got_energy += other.got_energy;
+    dot += other.dot;
+    error_energy += other.error_energy;
+    error_sum += other.error_sum;
+    max_abs = std::max(max_abs, other.max_abs);
+    max_rel = std::max(max_rel, other.max_rel);
+    finite += other.finite;
+    near_zero += other.near_zero;
+    nonfinite += other.nonfinite;
+    broken += other.broken;
+    return *this;
+  }
+};
+
+template <class Visit>
+void for_each_block(const Tensor& tensor, std::vector<double>& room, const Visit& visit) {
+  for (std::int64_t first = 0; first < tensor.count(); first += kBlock) {
+    const auto n = static_cast<std::size_t>(std::min(tensor.count() - first, kBlock));
+    visit(first, read_block<double>(tensor, first, n, room));
+  }
+}
+
+Sums sums_of(const Tensor& ref, const Tensor& got) {
+  std::vector<double> ref_room, got_room;
+  double largest = 0;
+  for_each_block(ref, ref_room, [&](std::int64_t, std::span<const double> values) {
+    for (const double value : values) {
+      if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+    }
+  });
+  Sums sums;
+  for_each_block(ref, ref_room, [&](std::int64_t first, std::span<const double> refs) {
+    const std::span<const double> gots = read_block<double>(got, first, refs.size(), got_room);
+    for (std::size_t i = 0; i < refs.size(); ++i) {
+      const double r = refs[i];
+      const double g = gots[i];
+      if (!std::isfinite(r) || !std::isfinite(g)) {
+        ++sums.nonfinite;
+        sums.broken += std::isfinite(r) ? 1 : 0;
+        continue;
+      }
+      const double error = std::abs(g - r);
+      ++sums.finite;
+      sums.ref_energy += r * r;
+      sums.got_energy += g * g;
+      sums.dot += r * g;
+      sums.error_energy += error * error;
+      sums.error_sum += error;
+      sums.max_abs = std::max(sums.max_abs, error);
+      if (std::abs(r) < kNearZero * largest || r == 0) {
+        ++sums.near_zero;
+      } else {
+        sums.max_rel = std::max(sums.max_rel, error / std::abs(r));
+      }
+    }
+  });
+  return sums;
+}
+
+double sqnr_db_of(const Sums& sums) {
+  if (sums.broken > 0) return -kInfinity;
+  if (sums.error_energy == 0) return kInfinity;
+  return 10 * std::log10(sums.ref_energy / sums.error_energy);  // -inf when the reference is all zero
+}
+
+/// One output in one iteration.
+struct Pair {
+  std::string name;
+  Dtype dtype = Dtype::Undefined;
+  Shape shape;
+  Sums sums;
+  std::string refusal;  // why it is not compared
+};
+
+const Tensor* find(const Iteration& iteration, const std::string& name) {
+  for (const NamedTensor& output : iteration.outputs) {
+    if (output.name == name) return &output.tensor;
+  }
+  return nullptr;
+}
+
+std::vector<Pair> pairs_of(std::size_t iteration, const Iteration& ref, const Iteration& got,
+                           const std::string& reference_name, const std::string& tested_name) {
+  std::vector<Pair> pairs;
+  for (const auto& [name, tensor] : ref.outputs) {
+    Pair pair{name, tensor.dtype(), tensor.shape(), {}, {}};
+    const Tensor* other = find(got, name);
+    if (other == nullptr) {
+      pair.refusal = "is not in " + tested_name;
+    } else if (other->shape() != tensor.shape()) {
+      pair.refusal = fmt::format("iteration {}: shape {} against {}", iteration, shape_text(tensor.shape()),
+                                 shape_text(other->shape()));
+    } else {
+      pair.sums = sums_of(tensor, *other);
+    }
+    pairs.push_back(std::move(pair));
+  }
+  for (const auto& [name, tensor] : got.outputs) {
+    if (find(ref, name) == nullptr) pairs.push_back({name, tensor.dtype(), {}, {}, "is not in " + reference_name});
+  }
+  return pairs;
+}
+
+class Total {
+ public:
+  void add(std::size_t iteration, Pair pair) {
+    row_.name = pair.name;
+    row_.dtype = pair.dtype;
+    row_.shape = std::move(pair.shape);
+    if (!pair.refusal.empty()) refusal = std::move(pair.refusal);
+    const double db = sqnr_db_of(pair.sums);
+    if (sums_.finite + sums_.nonfinite == 0 || db < worst_db_) {
+      worst_db_ = db;
+      row_.worst_iteration = iteration;
+    }
+    sums_ += pair.sums;
+  }
+
+  DiffRow row() const {
+    DiffRow row = row_;
+    row.values = sums_.finite;
+    row.max_abs = sums_.max_abs;
+    row.max_rel = sums_.max_rel;
+    row.near_zero = sums_.near_zero;
+    row.nonfinite = sums_.nonfinite;
+    row.broken = sums_.broken;
+    const auto count = static_cast<double>(std::max<std::int64_t>(sums_.finite, 1));
+    row.mean_abs = sums_.error_sum / count;
+    row.mse = sums_.error_energy / count;
+    row.sqnr_db = sqnr_db_of(sums_);
+    const double norms = std::sqrt(sums_.ref_energy) * std::sqrt(sums_.got_energy);
+    const bool both_zero = sums_.ref_energy == 0 && sums_.got_energy == 0;
+    row.cosine = both_zero ? 1 : norms > 0 ? std::clamp(sums_.dot / norms, -1.0, 1.0) : 0;
+    return row;
+  }
+
+  std::string refusal;
+
+ private:
+  DiffRow row_;
+  Sums sums_;
+  double worst_db_ = kInfinity;
+};
+
+}  // namespace
+
+OutputDiffs diff_runs(const Run& reference, const Run& tested, const std::string& reference_name,
+                      const std::string& tested_name, std::size_t threads, const JobSinks& sinks) {
+  if (reference.size() != tested.size()) {
+    throw Error(ErrorKind::Input,
+                fmt::format("{} has {}, {} has {}", reference_name, plural(reference.size(), "iteration"), tested_name,
+                            plural(tested.size(), "iteration")),
+                "both runs must have seen the same samples");
+  }
+  std::map<std::string, Total> totals;
+  std::vector<std::string> order;
+  parallel_ordered(
+      reference.size(), threads,
+      [&](std::size_t i) { return pairs_of(i, reference.at(i), tested.at(i), reference_name, tested_name); },
+      [&](std::size_t i, std::vector<Pair> pairs) {
+        if (sinks.interrupted && sinks.interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
+        if (sinks.progress) sinks.progress("compare", i + 1, reference.size());
+        for (Pair& pair : pairs) {
+          if (!totals.contains(pair.name)) order.push_back(pair.name);
+          totals[pair.name].add(i, std::move(pair));
+        }
+        return true;
+      });
+  OutputDiffs diffs;
+  for (const std::string& name : order) {
+    const Total& total = totals.at(name);
+    if (total.refusal.empty()) {
+      diffs.rows.push_back(total.row());
+    } else {
+      diffs.not_compared.push_back(fmt::format("{}: {}", name, total.refusal));
+    }
+  }
+  if (diffs.rows.empty()) {
+    throw Error(ErrorKind::Input, fmt::format("{} and {} have no output in common", reference_name, tested_name),
+                "save all tensors of both with: vernier run MODEL ... --onnx-outputs mark all --save-outputs FILE");
+  }
+  return diffs;
+}
+
+}  // namespace vernier

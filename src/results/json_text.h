@@ -1,0 +1,35 @@
+// The text of saved inputs and results, byte for byte as Polygraphy 0.53 writes it: Python's json.dumps(indent=4),
+// names in ASCII, the class of an object last. In pieces, so that an array's text is never whole in memory.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vernier/runs.h"
+
+namespace vernier {
+
+using TextSink = std::function<void(std::string_view)>;
+
+/// In quotes; everything outside printable ASCII becomes \uXXXX. Bytes that are no UTF-8 become U+FFFD.
+std::string json_quoted(std::string_view text);
+
+/// As Python prints a float: the shortest digits that give the same value, 1e-05 but 0.0001; NaN, Infinity.
+std::string json_number(double value);
+
+/// Where an iteration's object stands in a results file.
+inline constexpr std::size_t kIterationIndent = 16;
+
+/// One iteration of `runner`, without indentation before its first line.
+/// Errors: Input when NumPy has no such type: bfloat16, float8, 4 bits.
+void put_iteration(const TextSink& out, const Iteration& iteration, const std::string& runner);
+
+/// The same for a sample of inputs, whose object stands at `indent`.
+void put_sample(const TextSink& out, const std::vector<NamedTensor>& inputs, std::size_t indent);
+
+/// A complete .npy file. `what` is "output" or "input". Errors: as above.
+void put_npy(const TextSink& out, const NamedTensor& array, const std::string& what);
+
+}  // namespace vernier

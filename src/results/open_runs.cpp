@@ -1,0 +1,57 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/text.h"
+#include "data/mapped_file.h"
+#include "results/saved_data.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(const fs::path& path, const std::string& why, std::string hint = {}) {
+  throw Error(ErrorKind::Input, fmt::format("{}: {}", printable(path.string()), why), std::move(hint));
+}
+
+}  // namespace
+
+SavedData open_saved_data(const fs::path& path) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) return open_saved_folder(path);
+  const auto file = MappedFile::open(path);
+  const std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
+  if (text.starts_with("PK")) return open_saved_npz(path);
+  if (text.starts_with("\x93NUMPY")) return open_saved_npy(path);
+  // Every pickle since Python 2.3 starts with this byte and its protocol's number.
+  if (text.size() > 1 && text[0] == '\x80' && text[1] > 1 && text[1] < 16) {
+    fail(
+        path, "is a Python pickle, which can run any program when it is opened",
+        "where it comes from, save it as JSON: polygraphy run ... --save-outputs NAME.json; or, if you trust the file: "
+        "python3 -c \"import pickle, sys; from polygraphy.json import save_json; "
+        "save_json(pickle.load(open(sys.argv[1], 'rb')), sys.argv[2])\" OLD NEW.json");
+  }
+  return open_saved_json(path);
+}
+
+std::vector<std::unique_ptr<Run>> open_runs(const fs::path& path) {
+  SavedData data = open_saved_data(path);
+  if (data.kind == SavedData::Kind::Inputs) {
+    fail(path, "holds saved inputs, not results",
+         "inputs are what --save-inputs writes, results what --save-outputs writes");
+  }
+  if (data.kind == SavedData::Kind::OneArray) {
+    fail(path, "is one array, and does not say of which output",
+         "save it under the output's name: numpy.savez('results.npz', OUTPUT=array)");
+  }
+  if (data.runs.empty()) fail(path, "holds no runs");
+  for (const auto& run : data.runs) {
+    if (run->size() == 0)
+      fail(path, fmt::format("run '{}' has no iterations: there is nothing in it", printable(run->name())));
+  }
+  return std::move(data.runs);
+}
+
+}  // namespace vernier

@@ -1,0 +1,13 @@
+// The Python programs that run users' scripts, in the user's Python. Each says at its beginning what it is given and
+// what it writes: host.py, and samples.py, postprocess.py, load_model.py.
+#pragma once
+
+#include <string>
+
+namespace vernier {
+
+std::string samples_program();      // a data loader script
+std::string postprocess_program();  // a script that changes a network
+std::string load_model_program();   // a script that makes a model
+
+}  // namespace vernier

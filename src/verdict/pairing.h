@@ -1,0 +1,29 @@
+// Which output of one run belongs to which of the other.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "vernier/runs.h"
+
+namespace vernier {
+
+struct OutputPair {
+  std::size_t got = 0, ref = 0;  // indices into the outputs
+  std::string how;               // empty: same name
+};
+
+struct Pairing {
+  std::vector<OutputPair> pairs;       // in the order of got
+  std::vector<std::string> unmatched;  // in words
+};
+
+/// For each output of `got`: the one of the same name; else the first one whose name contains it or is contained in it,
+/// whatever the case; else the one at the same position. One found in the latter two ways must not belong to another
+/// output by name.
+/// Source: default_find_output_func of the peer, which leaves the unmatched out without a word.
+Pairing pair_outputs(const Iteration& got, const Iteration& ref);
+
+}  // namespace vernier

@@ -1,0 +1,21 @@
+// Which options arrived, in words, and how a job ends: shared by the doubles.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "vernier/jobs.h"
+
+namespace vernier {
+
+std::vector<std::string> describe(const SourceOptions& source);
+std::vector<std::string> describe(const MeasureOptions& measure);
+std::vector<std::string> describe(const PrecisionOptions& precision);
+
+void append(std::vector<std::string>& lines, const std::vector<std::string>& more);
+
+/// Ends as the model's name says.
+void act(const std::filesystem::path& model, const JobSinks& sinks);
+
+}  // namespace vernier

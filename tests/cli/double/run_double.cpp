@@ -1,0 +1,81 @@
+// Doubles of `run`, `data diff` and `debug accuracy`: they print the options that arrived.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "describe.h"
+#include "vernier/data_diff.h"
+#include "vernier/debug_accuracy.h"
+#include "vernier/run.h"
+
+namespace vernier {
+namespace {
+
+std::string words(RunnerKind kind) {
+  return kind == RunnerKind::OnnxRuntime ? "onnxrt" : kind == RunnerKind::TensorRt ? "trt" : "sim";
+}
+
+std::string words(const OutputChoice& choice) {
+  return fmt::format("names={} excluded={} types={}", choice.names, choice.excluded, choice.op_types);
+}
+
+std::vector<std::string> describe_run(const RunOptions& options) {
+  std::vector<std::string> lines;
+  for (const RunnerOptions& runner : options.runners) {
+    lines.push_back(fmt::format("runner {} model={} {}", words(runner.kind), runner.model.string(),
+                                fmt::join(describe(runner.precision), " ")));
+  }
+  for (const auto& path : options.load_outputs) lines.push_back("load " + path.string());
+  append(lines, describe(options.measure));
+  lines.push_back("onnx outputs " + words(options.onnx_outputs));
+  lines.push_back("trt outputs " + words(options.trt_outputs));
+  lines.push_back(fmt::format("providers={} optimization={}", options.providers, options.optimization));
+  lines.push_back(fmt::format("save inputs={} outputs={} accuracy={}", options.save_inputs.string(),
+                              options.save_outputs.string(), options.save_accuracy.string()));
+  lines.push_back(
+      fmt::format("validate={} fail_fast={} detail={}", options.validate, options.fail_fast, options.text.detail));
+  return lines;
+}
+
+}  // namespace
+
+RunResult run(const RunOptions& options, const JobSinks& sinks, const std::function<void(const std::string&)>& print) {
+  if (!options.runners.empty()) act(options.runners.front().model, sinks);
+  if (print) print(fmt::format("{}", fmt::join(describe_run(options), "\n")));
+  RunResult result;
+  result.passed = options.runners.empty() || options.runners.front().model.stem() != "missed";
+  return result;
+}
+
+std::string AccuracyRecord::to_json(const CompareOptions&) const { return "{\"kind\": \"accuracy\"}"; }
+
+DiffReport data_diff(const DiffOptions& options, const JobSinks& sinks) {
+  act(options.reference, sinks);
+  DiffReport report;
+  report.reference_file = options.reference.string();
+  report.tested_file = options.tested.string();
+  report.metric = diff_metric_name(options.metric);
+  report.threshold = options.threshold;
+  if (options.threshold) report.passed = options.reference.stem() != "missed";
+  return report;
+}
+
+std::string report_to_text(const DiffReport& report, const TextOptions& options) {
+  return fmt::format("reference={} tested={} metric={} threshold={} top={}\n", report.reference_file,
+                     report.tested_file, report.metric, report.threshold.value_or(-1), options.top);
+}
+std::string report_to_json(const DiffReport&) { return "{\"kind\": \"diff\"}"; }
+std::string report_to_csv(const DiffReport&) { return "rank\r\n"; }
+
+DebugAccuracyReport debug_accuracy(const DebugAccuracyOptions& options, const JobSinks& sinks) {
+  act(options.run.runners.front().model, sinks);
+  DebugAccuracyReport report;
+  report.model_file = fmt::format("{}\ngolden={} min_sqnr={}", fmt::join(describe_run(options.run), "\n"),
+                                  options.golden, options.min_sqnr_db);
+  report.passed = options.run.runners.front().model.stem() != "missed";
+  return report;
+}
+
+std::string report_to_text(const DebugAccuracyReport& report, const TextOptions&) { return report.model_file + "\n"; }
+std::string report_to_json(const DebugAccuracyReport&) { return "{\"kind\": \"debug\"}"; }
+
+}  // namespace vernier
