@@ -111,9 +111,10 @@ TEST(Scheme, WhatAScriptSetsOfManyLayersIsRefusedInOneLine) {
 TEST(Scheme, AnOutputTypeCanOnlyAgreeWithItsLayer) {
   PrecisionOptions options = precision({Format::Int8, Format::Float16});
   options.layer_settings = {{"fc1", {}, {Format::Float32}}, {"act", {}, {Format::Float32}}};
-  EXPECT_EQ(assigned(options).warnings,
-            (Names{"layer 'act' runs in float16: its output is float16, not float32 as the script says: an output has the "
-                   "format of its layer, which layer.precision sets"}));
+  EXPECT_EQ(
+      assigned(options).warnings,
+      (Names{"layer 'act' runs in float16: its output is float16, not float32 as the script says: an output has the "
+             "format of its layer, which layer.precision sets"}));
   options.constraints = "obey";
   EXPECT_THROW(assigned(options), Error);
   options.layer_settings[1].precision = Format::Float32;
