@@ -111,6 +111,8 @@ std::string command_text(const std::vector<std::string>& arguments) {
 
 std::string resolved_command(const CLI::App& app, const std::string& typed) {
   std::string text = typed;
+  constexpr std::string_view kItself = " --print-command";  // the line is to be run
+  if (const std::size_t at = text.find(kItself); at != std::string::npos) text.erase(at, kItself.size());
   for (const CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
     const std::string value = option->get_default_str();
     const bool shown = !option->get_group().empty() && !option->get_positional() && !option->get_lnames().empty();

@@ -23,13 +23,15 @@ struct DiffLine {
 
 DiffOptions options_of(const DiffLine& line) {
   DiffOptions options;
-  const bool by_words = !line.reference.empty() || !line.tested.empty();
-  if (by_words ? !line.files.empty() || line.reference.empty() || line.tested.empty() : line.files.size() != 2) {
+  std::vector<std::string> files = line.files;
+  if (!line.reference.empty()) files.insert(files.begin(), line.reference);
+  if (!line.tested.empty()) files.push_back(line.tested);
+  if (files.size() != 2) {
     throw Error(ErrorKind::Usage, "two files of saved outputs are wanted, the reference first",
                 "vernier data diff REFERENCE TESTED, or --fp16-outputs REFERENCE --int8-outputs TESTED");
   }
-  options.reference = by_words ? line.reference : line.files[0];
-  options.tested = by_words ? line.tested : line.files[1];
+  options.reference = files[0];
+  options.tested = files[1];
   std::vector<std::string> names;
   for (const DiffMetric metric : all_diff_metrics()) names.emplace_back(diff_metric_name(metric));
   const std::string& name = parse_choice("--metric", line.metric, names);

@@ -16,7 +16,7 @@ volatile std::sig_atomic_t interrupted = 0;
 void on_interrupt(int /*signal*/) {
   if (interrupted != 0) ::_exit(static_cast<int>(ErrorKind::Interrupted));
   interrupted = 1;
-  constexpr std::string_view kMessage = "\ninterrupted: keeping what was found; once more ends at once\n";
+  constexpr std::string_view kMessage = "\ninterrupted: ending; once more ends at once\n";
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
 }
 

@@ -36,7 +36,7 @@ void MessageGroup::add(CLI::App& app) {
   app.add_flag_callback(
          "--silent", [this] { quiet = 2; }, "The same as -qq")
       ->group("Messages");
-  app.add_flag("--print-command", print_command, "Print this command with every default filled in, and do nothing")
+  app.add_flag("--print-command", print_command, "Print this command with the defaults of its options, and do nothing")
       ->group("Messages");
   add_value(app, "--log-file", log_file, "FILE", "Also append all messages, with times, to FILE (default: none)")
       ->group("Messages");

@@ -186,7 +186,8 @@ void add_ignored(CLI::App& app, const std::string& name, const IgnoredRow& row, 
       note();
       return true;
     });
-    option->expected(1, row.takes == Takes::Many ? kMostValues : 1);
+    // None is fine too: peers take some of these bare, and what follows may be an option that counts.
+    option->expected(0, row.takes == Takes::Many ? kMostValues : 1);
     option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   }
   option->group("");  // hidden

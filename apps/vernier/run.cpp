@@ -45,6 +45,7 @@ RunOptions options_of(const RunLine& line) {
   options.fail_fast = line.comparison.fail_fast;
   options.text.color = text_options().color;
   options.text.detail = line.messages.verbose > 0;
+  options.brief = line.messages.quiet > 0;
   return options;
 }
 
@@ -97,8 +98,8 @@ Command add_run(CLI::App& root, const std::string& command) {
 
   return {app, &line->messages,
           [line, command](Console& console) {
-            for (const std::string& text :
-                 line->data.without_effect(line->runners.any_script() || any_model_script(line->models)))
+            for (const std::string& text : line->data.without_effect(
+                     line->runners.any_script() || line->runners.any_program() || any_model_script(line->models)))
               console.warning(text);
             for (const std::string& text : line->comparison.without_effect()) console.warning(text);
             const RunOptions options = options_of(*line);
@@ -107,9 +108,12 @@ Command add_run(CLI::App& root, const std::string& command) {
             }
             const auto start = std::chrono::steady_clock::now();
             std::function<void(const std::string&)> print;
-            if (!line->json) print = [&](const std::string& text) { print_result(console, text); };
+            const bool silent = line->messages.quiet > 1;
+            if (silent && !line->json) print = [](const std::string&) {};
+            if (!silent && !line->json) print = [&](const std::string& text) { print_result(console, text); };
             const RunResult result = run(options, console.sinks(), print);
             const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+            if (silent && !line->json) return result.passed ? 0 : 1;
             print_result(console, line->json ? result.accuracy.to_json(options.compare)
                                              : last_line(result, seconds.count(), command));
             return result.passed ? 0 : 1;

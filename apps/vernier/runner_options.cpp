@@ -37,7 +37,8 @@ void RunnerGroup::add(CLI::App& app) {
          [this](const std::string& command) {
            runners_.push_back({RunnerKind::Program, {}, command});
          },
-         "Any program, started once a sample: a command line with {model}, {inputs} and {outputs}, the paths of the "
+         "Any program, started once a sample, one after the other: a command line with {model}, {inputs} and "
+         "{outputs}, the paths of the "
          "model, of a .npz with an array for each input, and of the .npz to write")
       ->trigger_on_parse()
       ->type_name("COMMAND")
@@ -71,8 +72,8 @@ void RunnerGroup::add_outputs(CLI::App& app) {
                "Also what nodes of these operator types give (default: none)")
         ->group(kOutputs);
   };
-  outputs("onnx", onnx_, "--onnxrt and --sim");
-  outputs("trt", trt_, "--trt");
+  outputs("onnx", onnx_, "--onnxrt, --sim and --trt");
+  outputs("trt", trt_, "--trt, whatever --onnx-outputs says,");
 }
 
 PrecisionText& RunnerGroup::precision() {
@@ -86,6 +87,11 @@ bool RunnerGroup::any_script() const {
   return !common_.network_scripts.empty() || std::any_of(runners_.begin(), runners_.end(), [](const Typed& typed) {
     return !typed.precision.network_scripts.empty();
   });
+}
+
+bool RunnerGroup::any_program() const {
+  return std::any_of(runners_.begin(), runners_.end(),
+                     [](const Typed& typed) { return typed.kind == RunnerKind::Program; });
 }
 
 std::string RunnerGroup::optimization() const {
@@ -115,6 +121,11 @@ std::vector<RunnerOptions> RunnerGroup::values(const std::vector<std::string>& m
   if (!common_.network_scripts.empty() && !takes_precision) {
     throw Error(ErrorKind::Usage, "a network script was given, but --onnxrt runs a model as it is",
                 "add --trt, or --sim: they run each layer in the precision that the script sets");
+  }
+  const bool is_trt = std::any_of(runners_.begin(), runners_.end(),
+                                  [](const Typed& typed) { return typed.kind == RunnerKind::TensorRt; });
+  if (!is_trt && !(trt_.names.empty() && trt_.excluded.empty() && trt_.op_types.empty())) {
+    throw Error(ErrorKind::Usage, "--trt-outputs was given, but no --trt", "--onnx-outputs is for --onnxrt and --sim");
   }
   std::vector<RunnerOptions> values;
   for (std::size_t i = 0; i < std::max(models.size(), runners_.size()); ++i) {

@@ -21,6 +21,8 @@ class RunnerGroup {
   /// One model is for all runners; as many models as runners pair up; one runner runs each of several models.
   /// Errors: Usage when models and runners do not fit, or precision is given and nothing takes it.
   std::vector<RunnerOptions> values(const std::vector<std::string>& models) const;
+  /// True when one is a program, which --timeout bounds.
+  bool any_program() const;
   bool empty() const { return runners_.empty(); }
   bool any_script() const;
 

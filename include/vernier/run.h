@@ -40,8 +40,8 @@ struct RunOptions {
   std::vector<RunnerOptions> runners;
   std::vector<std::filesystem::path> load_outputs;                 // runs from files, behind the runners
   MeasureOptions measure;                                          // data, carries, threads; no requirement
-  OutputChoice onnx_outputs;                                       // of OnnxRuntime and Simulated
-  OutputChoice trt_outputs;                                        // of TensorRt
+  OutputChoice onnx_outputs;                                       // of all runners but Program
+  OutputChoice trt_outputs;                                        // of TensorRt, in its place; empty: onnx_outputs
   std::vector<std::string> providers;                              // of OnnxRuntime, best first; empty: CPU
   std::string optimization = "ORT_ENABLE_ALL";                     // of OnnxRuntime
   std::filesystem::path save_inputs, save_outputs, save_accuracy;  // empty: not saved
@@ -50,6 +50,7 @@ struct RunOptions {
   bool validate = false;        // a value that is not finite fails the job
   bool fail_fast = false;       // ends at the first mismatch
   ComparisonTextOptions text;   // for the parts of the result as they come
+  bool brief = false;           // only the summaries of them
 };
 
 struct RunResult {

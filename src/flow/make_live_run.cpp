@@ -87,7 +87,8 @@ class Maker {
 
  private:
   const OutputChoice& choice() const {
-    return runner_.kind == RunnerKind::TensorRt ? options_.trt_outputs : options_.onnx_outputs;
+    const bool own = runner_.kind == RunnerKind::TensorRt && any(options_.trt_outputs);
+    return own ? options_.trt_outputs : options_.onnx_outputs;
   }
 
   void say(const std::string& text) const {

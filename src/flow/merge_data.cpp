@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/text.h"
+#include "flow/setup.h"
 #include "results/saved_data.h"
 #include "vernier/error.h"
 #include "vernier/jobs.h"
@@ -84,6 +85,7 @@ class Merger {
 }  // namespace
 
 std::string merge_data(const SavedFilesOptions& options, const JobSinks& sinks) {
+  refuse_to_overwrite(options.output, options.paths);
   Merger merger(open_sources(options.paths), sinks);
   InputWriter writer(options.output);
   std::vector<std::string> names;

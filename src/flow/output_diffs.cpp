@@ -156,8 +156,8 @@ class Total {
     row.mse = sums_.error_energy / count;
     row.sqnr_db = sqnr_db_of(sums_);
     const double norms = std::sqrt(sums_.ref_energy) * std::sqrt(sums_.got_energy);
-    const bool both_zero = sums_.ref_energy == 0 && sums_.got_energy == 0;
-    row.cosine = both_zero ? 1 : norms > 0 ? std::clamp(sums_.dot / norms, -1.0, 1.0) : 0;
+    const bool equal = sums_.error_energy == 0 && sums_.finite > 0;
+    row.cosine = equal ? 1 : norms > 0 ? std::clamp(sums_.dot / norms, -1.0, 1.0) : 0;
     return row;
   }
 

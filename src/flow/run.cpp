@@ -50,7 +50,7 @@ class Job {
       tallies_.emplace_back(runs_[pair]->name(), runs_[pair + 1]->name(), options_.compare);
     }
     pair_texts_.resize(tallies_.size());
-    if (!tallies_.empty()) say(header(0));
+    if (!tallies_.empty() && !options_.brief) say(header(0));
     parallel_ordered(
         runs_.front()->size(), threads(), [&](std::size_t index) { return step(index); },
         [&](std::size_t index, Step done) { return take(index, std::move(done)); });
@@ -194,26 +194,41 @@ class Job {
         result_.accuracy.add(runs_[pair]->name(), runs_[pair + 1]->name(), done.comparisons[pair]);
       }
       // The first pair is printed as it comes; the others wait, so that each pair reads as one.
+      passed = passed && done.comparisons[pair].passed;
+      if (options_.brief) continue;
       if (pair == 0) {
         say(done.texts[pair]);
       } else {
         pair_texts_[pair] += done.texts[pair];
       }
-      passed = passed && done.comparisons[pair].passed;
     }
     return passed || !options_.fail_fast;
   }
 
   void finish() {
     for (std::size_t pair = 0; pair < tallies_.size(); ++pair) {
-      if (pair > 0) say(header(pair) + pair_texts_[pair]);
+      if (pair > 0 && !options_.brief) say(header(pair) + pair_texts_[pair]);
       result_.pairs.push_back(tallies_[pair].summary());
       say(summary_to_text(result_.pairs.back(), options_.text));
       result_.passed = result_.passed && result_.pairs.back().passed;
     }
     result_.passed = result_.passed && result_.nonfinite == 0;
-    if (outputs_) outputs_->finish();
-    if (inputs_) inputs_->finish();
+    const auto saved = [&](const char* what, const std::filesystem::path& path) {
+      say(fmt::format("[I] Saved {} of {} to {}\n", what, plural(result_.iterations, "iteration"),
+                      printable(path.string())));
+    };
+    if (outputs_) {
+      outputs_->finish();
+      saved("outputs", options_.save_outputs);
+    }
+    if (inputs_) {
+      inputs_->finish();
+      saved("inputs", options_.save_inputs);
+    }
+    if (tallies_.empty()) {
+      say(fmt::format("[I] {} ran {}: nothing was compared\n", printable(result_.runs.front()),
+                      plural(result_.iterations, "iteration")));
+    }
     if (!options_.save_accuracy.empty()) {
       replace_file(options_.save_accuracy, result_.accuracy.to_json(options_.compare));
     }

@@ -1,9 +1,12 @@
 #include "model/prepare.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "model/graph_edit.h"
 #include "model/passes/pass.h"
+#include "vernier/error.h"
 
 namespace vernier {
 namespace {
@@ -38,6 +41,12 @@ bool lowers(const PrepareOptions& options) {
 }  // namespace
 
 Prepared prepare(const Model& model, const PrepareOptions& options, const Evaluator& evaluate) {
+  try {
+    verify_structure(model, "the file");
+  } catch (const Error& error) {
+    throw Error(ErrorKind::Input,
+                fmt::format("{}: {}", model.path.empty() ? "model" : model.path.string(), error.what()));
+  }
   Prepared prepared{model, {}, true};
   prepared.model.proto.set_ir_version(portable_ir_version(model.proto));
   const bool lowering = lowers(options);

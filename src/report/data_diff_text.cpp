@@ -29,7 +29,8 @@ std::string value_text(DiffMetric metric, double value) {
 std::string answer(const DiffReport& report, const TextOptions& options) {
   const DiffMetric metric = metric_of(report);
   const DiffRow& worst = report.rows.front();
-  const std::string unit = metric == DiffMetric::Sqnr ? " dB" : "";
+  const bool in_db = metric == DiffMetric::Sqnr && std::isfinite(worst.sqnr_db);
+  const std::string unit = in_db ? " dB" : "";
   std::string text = fmt::format("Worst of {}: {}, {} {}{}", plural(report.rows.size(), "output"), shown(worst.name),
                                  report.metric, value_text(metric, worst.value(metric)), unit);
   Paint paint = Paint::Bold;

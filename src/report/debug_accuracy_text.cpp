@@ -22,18 +22,20 @@ std::size_t count_of(const DebugAccuracyReport& report, ErrorRole role) {
 
 std::string answer(const DebugAccuracyReport& report, const TextOptions& options) {
   if (report.passed) {
-    const std::string text = fmt::format("All {} are within {:g} dB of the reference.",
+    const std::string text = fmt::format("{} compared with the reference: {:g} dB or better everywhere.",
                                          plural(report.layers.size(), "layer output"), report.min_sqnr_db);
     return painted(wrap(text, options.width), Paint::Good, options.color) + "\n";
   }
   const auto first = std::find_if(report.layers.begin(), report.layers.end(),
                                   [](const AccuracyRow& row) { return row.role == ErrorRole::First; });
-  std::string text = "The error does not start at a single layer.";
+  std::string text = fmt::format("No layer alone falls below {:g} dB.", report.min_sqnr_db);
   if (first != report.layers.end()) {
-    text = fmt::format("The error starts at {} ({}): {} dB at its output, {} dB arrive.", shown(first->layer),
-                       shown(first->op_type), db_text(first->sqnr_db), db_text(first->arriving_db));
+    text = fmt::format("{:g} dB are first missed at {} ({}): {} dB at its output, {}.", report.min_sqnr_db,
+                       shown(first->layer), shown(first->op_type), db_text(first->sqnr_db),
+                       first->arriving_db ? fmt::format("{} dB arrive", db_text(first->arriving_db))
+                                          : "of inputs that were not compared");
   }
-  text += fmt::format(" Below {:g} dB: {} where it starts, {} that add to it, {} that only inherit it.",
+  text += fmt::format(" Below {:g} dB: {} whose inputs are not, {} that add to the error, {} that only inherit it.",
                       report.min_sqnr_db, count_of(report, ErrorRole::First), count_of(report, ErrorRole::Adds),
                       count_of(report, ErrorRole::Inherits));
   return painted(wrap(text, options.width), Paint::Bad, options.color) + "\n";
@@ -66,7 +68,7 @@ std::string report_to_text(const DebugAccuracyReport& report, const TextOptions&
   }
   if (!table.empty()) {
     text += heading(options.top == 0 ? "Layers, in the order of the graph"
-                                     : "Layers where error starts or is added, in the order of the graph",
+                                     : "Layers that fall below it or add error, in the order of the graph",
                     options.color) +
             table.text(options.width, options.whole_names);
     const std::size_t leads = count_of(report, ErrorRole::First) + count_of(report, ErrorRole::Adds);
@@ -74,7 +76,8 @@ std::string report_to_text(const DebugAccuracyReport& report, const TextOptions&
       text += fmt::format("  ... and {} (--top 0 shows all)\n", plural(leads - beyond, "more layer"));
     }
     text += wrap(
-        "first: what arrives is within the threshold, what leaves is not. adds: leaves 3 dB or more below what "
+        "first: what arrives is within the threshold, what leaves is not; a small own error is enough where little is "
+        "missing. adds: leaves 3 dB or more below what "
         "arrives. A layer may also magnify what it inherits: vernier diagnose measures each layer on exact "
         "inputs.",
         options.width, "  ");

@@ -69,6 +69,13 @@ Tensor top_k(const Tensor& tensor, std::int64_t k, std::int64_t axis) {
     throw Error(ErrorKind::Input, fmt::format("top-{}: {} elements have no order", k, dtype_name(tensor.dtype())));
   }
   const auto at = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
+  if (tensor.shape()[at] == 1 && tensor.count() > 1) {
+    throw Error(
+        ErrorKind::Usage,
+        fmt::format("top-{}: axis {} of shape {} has one element, so that every index is 0: nothing would be compared",
+                    k, axis, tuple_text(tensor.shape())),
+        fmt::format("top-{},axis=1, for example", k));
+  }
   const auto kept = static_cast<std::size_t>(std::clamp<std::int64_t>(k, 0, tensor.shape()[at]));
   if (tensor.dtype() == Dtype::Float32) return largest_along<float>(tensor, kept, at);
   if (is_float(tensor.dtype()) || tensor.dtype() == Dtype::UInt64) return largest_along<double>(tensor, kept, at);
