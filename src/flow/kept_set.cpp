@@ -17,6 +17,8 @@ const char* end_text(SearchEnd end) {
   switch (end) {
     case SearchEnd::Certified:
       return "certified";
+    case SearchEnd::Found:
+      return "found";
     case SearchEnd::NothingNeeded:
       return "nothing-needed";
     case SearchEnd::Impossible:
