@@ -37,7 +37,7 @@ DiagnoseOptions options_of(const DiagnoseLine& line, const std::string& command)
   options.command = command;
   options.latency = !line.no_latency;
   options.external_data = line.external_data;
-  options.max_evaluations = parse_count("--max-evaluations", line.max_evaluations, 0, 1'000'000'000);
+  options.search.max_evaluations = parse_count("--max-evaluations", line.max_evaluations, 0, 1'000'000'000);
   return options;
 }
 

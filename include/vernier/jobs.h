@@ -12,6 +12,7 @@
 #include "vernier/report.h"
 #include "vernier/requirement.h"
 #include "vernier/samples.h"
+#include "vernier/search_options.h"
 
 namespace vernier {
 
@@ -61,11 +62,12 @@ struct DiagnoseOptions {
   PrecisionOptions precision;
   std::string command;  // for the record
   bool latency = true;
-  std::size_t max_evaluations = 0;  // 0: no limit
-  bool external_data = false;       // weights of the typed model in a file beside it, at any size
+  SearchOptions search;
+  bool external_data = false;  // weights of the typed model in a file beside it, at any size
 };
 
 /// The whole flow: reference, calibration, own errors, all-low, effects, search, typed model, verify of that file.
+/// Steps that a search mode other than Minimal has no use for are left out.
 /// Errors: Input, Backend, Usage; a missed requirement is a value (final_figures->passed == false or kept->end).
 VERNIER_API DiagnoseReport diagnose(const DiagnoseOptions& options, const JobSinks& sinks = {});
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <optional>
 
@@ -15,15 +16,19 @@
 #include "flow/evidence.h"
 #include "flow/experiment.h"
 #include "flow/figures.h"
+#include "flow/golden.h"
+#include "flow/judge.h"
 #include "flow/kept_set.h"
 #include "flow/latency.h"
 #include "flow/network_scripts.h"
+#include "flow/objective.h"
 #include "flow/setup.h"
 #include "flow/stopwatch.h"
 #include "flow/verify.h"
 #include "plan/calibrate.h"
 #include "plan/lower_typed.h"
 #include "plan/scheme.h"
+#include "plan/simulate_typed.h"
 #include "vernier/error.h"
 #include "vernier/jobs.h"
 
@@ -69,16 +74,17 @@ class Diagnosis {
     try {
       step("reference run", [&] { reference(); });
       step("calibration", [&] { calibrate(); });
-      step("own error", [&] { own_errors(); });
+      if (ranks_layers()) step("own error", [&] { own_errors(); });
       step("all-low lock-step", [&] { all_low(); });
-      step("effect on the output", [&] { effects(); });
+      if (ranks_layers())
+        step("effect on the output", [&] { effects(effect_sample_count(total_macs(*experiment_), singles().size())); });
       rank();
-      if (requirement() != nullptr) {
+      if (searches()) {
         search();
       } else {
         step("curve", [&] { curve(); });
       }
-      if (!report_.final_figures) write_and_verify();
+      if (!report_.final_figures && !report_.typed) write_and_verify();
       if (!stopped() && options_.latency) step("latency", [&] { latency(); });
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::Interrupted) throw;
@@ -98,6 +104,9 @@ class Diagnosis {
   const Requirement* requirement() const {
     return options_.measure.requirement ? &*options_.measure.requirement : nullptr;
   }
+  /// A list that is walked needs no effects of single layers.
+  bool ranks_layers() const { return !searches() || options_.search.mode == SearchMode::Minimal; }
+  bool searches() const { return requirement() != nullptr || objective_ != nullptr; }
   bool stopped() const { return sinks_.interrupted && sinks_.interrupted(); }
 
   template <class Body>
@@ -153,6 +162,7 @@ class Diagnosis {
       throw Error(ErrorKind::Input, fmt::format("{}: no layer can run in the formats asked", options_.model.string()),
                   "list the layers with: vernier inspect model MODEL --show layers");
     }
+    if (requirement() == nullptr && options_.search.compare) objective_ = comparison_objective(options_.search);
     experiment_.emplace(subject(), requirement(), std::move(assigned.plan), std::move(assigned.candidates));
     report_.reference = prove_prepared(loaded_);
     std::size_t inside = 0;
@@ -186,6 +196,9 @@ class Diagnosis {
     observed.merge(tensors_to_calibrate(subject().model, subject().layers, all_low_plan()));
     experiment_->reference = run_reference(subject(), observed);
     report_.data_sha256 = experiment_->reference.data_sha256;
+    if (!options_.search.golden.empty()) {
+      experiment_->golden = golden_reference(subject(), experiment_->reference, options_.search.golden);
+    }
     for (const auto& [name, stats] : experiment_->reference.totals) {
       if (stats.pooled.ref_nonfinite > 0) {
         warn(fmt::format("the float model itself gives {} values that are not finite in output '{}': they are left out",
@@ -227,18 +240,31 @@ class Diagnosis {
     }
   }
 
-  void effects() {
+  /// Layers whose effect can be measured alone.
+  std::vector<std::string> singles() const {
     std::vector<std::string> single;
     for (const Layer* layer : experiment_->candidates()) {
       if (layer->graph.empty()) single.push_back(layer->name);
     }
-    if (!subject().carries.empty()) return effects_by_trials(single);
+    return single;
+  }
+
+  void effects(std::size_t samples) {
+    if (!subject().carries.empty()) return effects_by_trials(singles());
     EffectOptions effect_options;
-    effect_options.samples = effect_samples(experiment_->all_low().sample_noise,
-                                            effect_sample_count(total_macs(*experiment_), single.size()));
-    const Effects measured = measure_effects(subject(), all_low_plan(), single, experiment_->reference,
+    effect_options.samples = effect_samples(experiment_->all_low().sample_noise, samples);
+    effect_samples_ = effect_options.samples.size();
+    const Effects measured = measure_effects(subject(), all_low_plan(), singles(), experiment_->reference,
                                              experiment_->weights, effect_options);
     for (const LayerEffect& effect : measured.layers) evidence_.alone[effect.layer] = effect.outputs;
+  }
+
+  /// When the ranking is poor: three times as many samples.
+  bool measure_more() {
+    const std::size_t more = std::min(subject().samples->size(), 3 * effect_samples_);
+    if (!subject().carries.empty() || more <= effect_samples_) return false;
+    effects(more);
+    return true;
   }
 
   /// With carried states a suffix would need the state of every sample before: whole runs over a short sequence
@@ -259,21 +285,54 @@ class Diagnosis {
     if (experiment_) report_.layers = ranked_rows(*experiment_, evidence_);
   }
 
+  /// What decides, in words: for the report and the journal.
+  std::string objective_text() const {
+    std::string text = objective_ != nullptr ? objective_->text() : std::string(metric_option(requirement()->metric));
+    if (objective_ == nullptr) {
+      for (const Limit& limit : requirement()->limits) {
+        text += fmt::format(" {}{}{:.17g}", limit.output, limit.output.empty() ? "" : ":", limit.value);
+      }
+    }
+    const std::filesystem::path& golden = options_.search.golden;
+    return text + (golden.empty() ? "" : fmt::format(", against {}", printable(golden.string())));
+  }
+
   /// The written file has the last word: what misses in it is searched again with less allowance.
   void search() {
     watch_.phase("search");
-    const auto confirm = [&](const KeptSetReport& found) {
+    std::optional<TestRow> file_test;
+    SearchRequest request;
+    request.options = options_.search;
+    request.objective = objective_.get();
+    request.objective_text = objective_text();
+    request.measure_more = [&] { return measure_more(); };
+    request.confirm = [&](const KeptSetReport& found) {
       say_seconds();
       report_.kept = found;
       write_and_verify();
-      if (!report_.final_figures) return std::numeric_limits<double>::quiet_NaN();
-      if (report_.final_figures->passed != true) watch_.phase("search");
-      return *report_.final_figures->damage;
+      double damage = std::numeric_limits<double>::quiet_NaN();
+      if (objective_ != nullptr && !stopped()) {
+        file_test = test_of_file(found);
+        damage = file_test->damage;
+      } else if (report_.final_figures && report_.final_figures->damage) {
+        damage = *report_.final_figures->damage;
+      }
+      if (!(damage <= 1)) watch_.phase("search");
+      return damage;
     };
-    report_.kept = find_kept_set(*experiment_, evidence_, options_.max_evaluations, confirm, sinks_);
+    report_.kept = find_kept_set(*experiment_, evidence_, request, sinks_);
+    report_.kept->file_test = file_test;
     say_seconds();
     const std::set<std::string> kept(report_.kept->layers.begin(), report_.kept->layers.end());
     for (LayerRow& row : report_.layers) row.kept = kept.contains(row.name);
+  }
+
+  /// The typed model, simulated from what it says, by the objective.
+  TestRow test_of_file(const KeptSetReport& found) {
+    Judge judge(*experiment_, objective_.get(), /*early_stop=*/false);
+    const Trial trial = judge.of_model(simulate_typed(typed_).model, /*early_stop=*/false);
+    return {found.layers, trial.verdict == Verdict::Good ? "good" : "bad", trial.metric, trial.damage, false,
+            trial.why};
   }
 
   void curve() { report_.curve = quality_curve(*experiment_, evidence_, report_.layers); }
@@ -382,6 +441,8 @@ class Diagnosis {
   Loaded loaded_;
   std::optional<Experiment> experiment_;  // from load_model() on
   Evidence evidence_;
+  std::unique_ptr<Objective> objective_;  // null: the requirement decides, if there is one
+  std::size_t effect_samples_ = 0;        // that the effects rest on
   Model typed_;
   Model exported_;
 };

@@ -102,7 +102,7 @@ DiagnoseReport diagnose(const DiagnoseOptions& options, const JobSinks& sinks) {
   report.requirement = options.measure.requirement;
   report.command = options.command;
   report.notes = {fmt::format("model={} output={} latency={} max_evaluations={}", options.model.string(),
-                              options.output.string(), options.latency, options.max_evaluations),
+                              options.output.string(), options.latency, options.search.max_evaluations),
                   "command=" + options.command};
   append(report.notes, describe(options.precision));
   append(report.notes, describe(options.measure));
