@@ -75,6 +75,12 @@ struct ParetoPoint {  // one set that was tried
   bool front = false;  // none that costs less has less damage
 };
 
+struct MinimalInstead {  // what the minimal search keeps where another one was asked for
+  std::vector<std::string> layers;
+  bool certified = false;
+  std::size_t evaluations = 0;  // beyond those of the other search
+};
+
 struct KeptSetReport {
   std::vector<std::string> layers;
   std::string mode = "minimal";       // bisect, linear, worst-first
@@ -82,7 +88,8 @@ struct KeptSetReport {
   std::string end;                    // certified, found, nothing-needed, impossible, stopped, unstable
   std::string objective;              // what decided, when it was no requirement: "simple, against golden.json"
   std::vector<TestRow> tests;         // every trial, in order
-  std::optional<TestRow> file_test;   // the written file, by that objective
+  std::optional<MinimalInstead> minimal;
+  std::optional<TestRow> file_test;  // the written file, by that objective
   std::string cost_unit = "layers";
   double cost = 0;  // of the set, borders included
   std::optional<double> cost_of_all;

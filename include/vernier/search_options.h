@@ -46,6 +46,7 @@ struct SearchOptions {
   std::optional<CompareOptions> compare;
   PerOutput<TopK> postprocess;  // of both sides, before they are compared
   bool validate = false;        // a value that is not finite fails
+  bool minimal_too = true;      // other modes: what Minimal would keep instead
   bool pareto = false;          // the curve of accuracy against cost, from the trials made and a few more
 };
 

@@ -76,8 +76,7 @@ class Diagnosis {
       step("calibration", [&] { calibrate(); });
       if (ranks_layers()) step("own error", [&] { own_errors(); });
       step("all-low lock-step", [&] { all_low(); });
-      if (ranks_layers())
-        step("effect on the output", [&] { effects(effect_sample_count(total_macs(*experiment_), singles().size())); });
+      if (ranks_layers()) step("effect on the output", [&] { effects(usual_samples()); });
       rank();
       if (searches()) {
         search();
@@ -249,6 +248,8 @@ class Diagnosis {
     return single;
   }
 
+  std::size_t usual_samples() const { return effect_sample_count(total_macs(*experiment_), singles().size()); }
+
   void effects(std::size_t samples) {
     if (!subject().carries.empty()) return effects_by_trials(singles());
     EffectOptions effect_options;
@@ -306,6 +307,11 @@ class Diagnosis {
     request.objective = objective_.get();
     request.objective_text = objective_text();
     request.measure_more = [&] { return measure_more(); };
+    request.rank = [&] {
+      say_seconds();
+      step("effect on the output", [&] { effects(usual_samples()); });
+      watch_.phase("minimal search");
+    };
     request.confirm = [&](const KeptSetReport& found) {
       say_seconds();
       report_.kept = found;

@@ -122,6 +122,8 @@ class KeptSetSearch {
                                                                         : search_list(recorded, options);
     KeptSetReport report = report_of(result);
     if (request_.options.mode != SearchMode::Minimal && passes(result.final_trial)) request_.confirm(report);
+    const bool list = request_.options.mode != SearchMode::Minimal;
+    if (list && result.end == SearchEnd::Found && request_.options.minimal_too && !stopped()) add_minimal(report);
     if (request_.options.pareto && !stopped()) add_pareto(report);
     return report;
   }
@@ -274,6 +276,43 @@ class KeptSetSearch {
     }
   }
 
+  /// What the minimal search keeps instead; tests that were made are not made again.
+  void add_minimal(KeptSetReport& report) {
+    request_.rank();
+    Judge judge(experiment_, request_.objective, /*early_stop=*/true);
+    std::map<KeptSet, Trial> known;
+    for (const TestRow& row : tests_) known[items_named(row.layers)] = trial_of(row);
+    const std::size_t before = known.size();
+    const Oracle oracle = [&](const KeptSet& set) { return judge(set); };
+    const Oracle recorded = journal_ ? journal_->recorded(oracle) : oracle;
+    const Oracle remembered = [&](const KeptSet& set) {
+      if (const auto found = known.find(set); found != known.end()) return found->second;
+      return known[set] = recorded(set);
+    };
+    MinimalOptions options = search_options();
+    options.on_trial = {};
+    options.estimate = [&](const KeptSet& set) { return judge.estimate(set); };
+    const MinimalResult result = search_minimal(items(), remembered, options);
+    if (!passes(result.final_trial)) return;
+    report.minimal = MinimalInstead{judge_.names(result.kept), result.certificate.complete, known.size() - before};
+    report.evaluations += known.size() - before;
+  }
+
+  KeptSet items_named(const std::vector<std::string>& layers) const {
+    KeptSet set;
+    for (std::size_t i = 0; i < experiment_.candidates().size(); ++i) {
+      if (std::find(layers.begin(), layers.end(), experiment_.candidates()[i]->name) != layers.end()) set.push_back(i);
+    }
+    return set;
+  }
+
+  static Trial trial_of(const TestRow& row) {
+    return {.verdict = row.verdict == "good" ? Verdict::Good : Verdict::Bad,
+            .metric = row.metric,
+            .damage = row.damage,
+            .stopped_early = row.lower_bound};
+  }
+
   /// Accuracy against cost: the trials that ran to their end, and the most useful layers up to a few more counts.
   void add_pareto(KeptSetReport& report) {
     constexpr std::size_t kMoreTrials = 6;
@@ -284,14 +323,9 @@ class KeptSetSearch {
     const Oracle recorded = journal_ ? journal_->recorded(whole) : whole;
     std::map<KeptSet, Trial> points;
     const auto known = [&](const KeptSet& set) { return points.contains(set); };
-    std::map<std::string, std::size_t> index;
-    for (std::size_t i = 0; i < all.size(); ++i) index[experiment_.candidates()[i]->name] = i;
     for (const TestRow& row : tests_) {
-      if (row.lower_bound || !std::isfinite(row.damage)) continue;
-      KeptSet set;
-      for (const std::string& layer : row.layers) set.push_back(index.at(layer));
-      std::sort(set.begin(), set.end());
-      points[set] = Trial{.verdict = Verdict::Good, .metric = row.metric, .damage = row.damage};
+      const Trial trial = trial_of(row);
+      if (has_exact_damage(trial)) points[items_named(row.layers)] = trial;
     }
     std::size_t more = 0;
     for (std::size_t length = 1; length < all.size() && more < kMoreTrials && !stopped();

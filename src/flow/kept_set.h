@@ -24,6 +24,8 @@ struct SearchRequest {
   ConfirmKept confirm;
   /// Effects of single layers on more samples than before, into the evidence; false when there are no more.
   std::function<bool()> measure_more;
+  /// Fills the evidence that ranks layers, for Minimal behind another mode.
+  std::function<void()> rank;
   std::string objective_text;  // what decides, for the journal
 };
 

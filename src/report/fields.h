@@ -95,6 +95,13 @@ struct Fields<ParetoPoint> {
 };
 
 template <>
+struct Fields<MinimalInstead> {
+  using R = MinimalInstead;
+  static constexpr auto list =
+      std::tuple{Field{"layers", &R::layers}, Field{"certified", &R::certified}, Field{"evaluations", &R::evaluations}};
+};
+
+template <>
 struct Fields<KeptSetReport> {
   using R = KeptSetReport;
   // Reports of earlier versions have none of these.
@@ -119,6 +126,7 @@ struct Fields<KeptSetReport> {
                                           Field{"assumed", &R::assumed, always},
                                           Field{"proven", &R::proven, always},
                                           Field{"tests", &R::tests, always},
+                                          Field{"minimal", &R::minimal},
                                           Field{"file_test", &R::file_test},
                                           Field{"pareto", &R::pareto, traded},
                                           Field{"notes", &R::notes}};
