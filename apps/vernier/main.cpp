@@ -34,6 +34,7 @@ int run(const std::vector<std::string>& arguments, Console& console) {
   const std::vector<Command> commands{
       add_diagnose(root, command),
       add_verify(root, command),
+      add_calibrate(root, command),
       add_convert(root),
       add_run(root, command),
       add_inspect(root),

@@ -66,7 +66,7 @@ bool take_outermost(Distribution& values, Mask& mask) {
 
 float Distribution::absmax() const noexcept { return std::max(std::abs(min), std::abs(max)); }
 
-Distribution distribution_of(const Histogram& histogram) {
+Distribution distribution_of(const ValueHistogram& histogram) {
   Distribution values;
   values.bins = histogram.bins();
   values.count = histogram.range().count - histogram.range().nonfinite;

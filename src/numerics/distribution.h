@@ -19,7 +19,7 @@ struct Distribution {
   float absmax() const noexcept;
 };
 
-Distribution distribution_of(const Histogram& histogram);
+Distribution distribution_of(const ValueHistogram& histogram);
 
 /// The same values without their signs.
 Distribution magnitudes(const Distribution& values);

@@ -5,7 +5,7 @@
 namespace vernier {
 namespace {
 
-constexpr int kShift = 23 - Histogram::kMantissaBits;
+constexpr int kShift = 23 - ValueHistogram::kMantissaBits;
 constexpr std::size_t kKeys = std::size_t{1} << (32 - kShift);  // sign, exponent, first bits of the mantissa
 constexpr std::size_t kExponents = 256;
 constexpr std::size_t kSign = kKeys / 2;
@@ -33,7 +33,7 @@ void count_keys(std::span<const float> values, Scratch& scratch) {
 
 }  // namespace
 
-void Histogram::add(std::span<const float> values) {
+void ValueHistogram::add(std::span<const float> values) {
   // Counters of 32 bits cannot overflow within a chunk.
   constexpr std::size_t kChunk = std::size_t{1} << 30U;
   for (; values.size() > kChunk; values = values.subspan(kChunk)) add(values.first(kChunk));
@@ -73,7 +73,7 @@ void Histogram::add(std::span<const float> values) {
   }
 }
 
-Histogram& Histogram::operator+=(const Histogram& other) {
+ValueHistogram& ValueHistogram::operator+=(const ValueHistogram& other) {
   range_ += other.range_;
   zeros_ += other.zeros_;
   for (const auto& [exponent, counts] : other.octaves_) {
@@ -83,7 +83,7 @@ Histogram& Histogram::operator+=(const Histogram& other) {
   return *this;
 }
 
-std::vector<Bin> Histogram::bins() const {
+std::vector<Bin> ValueHistogram::bins() const {
   std::vector<Bin> bins;
   const auto edge = [](int exponent, std::size_t bin) {
     // The bin behind the last one of an octave is the first of the next; behind the largest float32 it stays there.
@@ -110,7 +110,8 @@ std::vector<Bin> Histogram::bins() const {
 }
 
 void SharedHistograms::add(std::size_t tensor, std::size_t sample, std::span<const float> values) {
-  Histogram one;
+  if (!wants(tensor)) return;
+  ValueHistogram one;
   one.add(values);  // outside the lock
   Slot& slot = *slots_.at(tensor);
   const std::lock_guard lock(slot.mutex);

@@ -27,7 +27,7 @@ struct Bin {
   bool operator==(const Bin&) const = default;
 };
 
-class Histogram {
+class ValueHistogram {
  public:
   static constexpr int kMantissaBits = 9;
   static constexpr std::size_t kBinsPerOctave = std::size_t{1} << kMantissaBits;
@@ -37,13 +37,13 @@ class Histogram {
   /// practice; one megabyte for each thread that ever called it.
   void add(std::span<const float> values);
   /// Exact: the same as if one histogram had seen all values, in any order.
-  Histogram& operator+=(const Histogram& other);
+  ValueHistogram& operator+=(const ValueHistogram& other);
 
   /// Exact ends and counts of all values.
   const RangeStats& range() const noexcept { return range_; }
   /// Bins that hold anything, from the most negative to the most positive.
   std::vector<Bin> bins() const;
-  bool operator==(const Histogram&) const = default;
+  bool operator==(const ValueHistogram&) const = default;
 
  private:
   using Octave = std::array<std::int64_t, kBinsPerOctave>;
@@ -52,22 +52,29 @@ class Histogram {
   std::map<int, Octave> octaves_;  // by biased exponent, negative for negative values: in the order of values
 };
 
+/// Of the first and of the second half of the samples, so that what one half learned can be held against the other.
+using HalvedHistogram = std::array<ValueHistogram, 2>;
+
 /// Histograms of several tensors that several threads fill at once, apart for the first and the second half of the
 /// samples. What they hold afterwards does not depend on the threads.
 class SharedHistograms {
  public:
-  SharedHistograms(std::size_t tensors, std::size_t samples) : samples_(samples), slots_(tensors) {
-    for (auto& slot : slots_) slot = std::make_unique<Slot>();
+  /// Of each tensor, whether its values are wanted; the others stay empty.
+  SharedHistograms(const std::vector<bool>& wanted, std::size_t samples) : samples_(samples), slots_(wanted.size()) {
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      if (wanted[i]) slots_[i] = std::make_unique<Slot>();
+    }
   }
-  std::size_t size() const noexcept { return slots_.size(); }
+  bool wants(std::size_t tensor) const { return tensor < slots_.size() && slots_[tensor] != nullptr; }
+  /// Does nothing for a tensor that is not wanted.
   void add(std::size_t tensor, std::size_t sample, std::span<const float> values);
-  /// Of the samples below samples / 2, and of the others.
-  const std::array<Histogram, 2>& halves(std::size_t tensor) const { return slots_.at(tensor)->halves; }
+  /// Of the samples below samples / 2, and of the others. The tensor must be wanted.
+  const HalvedHistogram& halves(std::size_t tensor) const { return slots_.at(tensor)->halves; }
 
  private:
   struct Slot {
     std::mutex mutex;
-    std::array<Histogram, 2> halves;
+    HalvedHistogram halves;
   };
   std::size_t samples_;
   std::vector<std::unique_ptr<Slot>> slots_;

@@ -1,11 +1,8 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
 #include "numerics/range_methods.h"
-#include "vernier/error.h"
 
 namespace vernier {
 namespace {
@@ -67,11 +64,7 @@ Moments moments_of(const Distribution& values, bool about_mean, bool skip_zeros)
 
 ValueRange aciq_range(const Distribution& values, Format format) {
   const bool asymmetric = format == Format::UInt8;
-  if (!asymmetric && format != Format::Int8 && format != Format::Int4) {
-    throw Error(ErrorKind::Usage,
-                fmt::format("calibration by aciq counts equal levels, which {} does not have", format_name(format)),
-                "--calibration-method minmax, percentile, mse or auto");
-  }
+  require_levels_for({CalibrationMethod::Aciq}, format);
   if (values.absmax() == 0) return {};
   const bool one_sided = values.min >= 0 || values.max <= 0;
   const int bits = (format == Format::Int4 ? 4 : 8) + (asymmetric && one_sided ? 1 : 0);

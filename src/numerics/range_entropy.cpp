@@ -1,11 +1,8 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "numerics/range_methods.h"
-#include "vernier/error.h"
 
 namespace vernier {
 namespace {
@@ -13,19 +10,8 @@ namespace {
 constexpr std::size_t kBins = 2048;
 
 std::size_t levels_of(Format format) {
-  switch (format) {
-    case Format::Int8:
-      return 128;
-    case Format::UInt8:
-      return 256;
-    case Format::Int4:
-      return 8;
-    default:
-      throw Error(
-          ErrorKind::Usage,
-          fmt::format("calibration by entropy counts equal levels, which {} does not have", format_name(format)),
-          "--calibration-method minmax, percentile, mse or auto");
-  }
+  require_levels_for({CalibrationMethod::Entropy}, format);
+  return format == Format::Int4 ? 8 : format == Format::UInt8 ? 256 : 128;
 }
 
 /// Sums over the first bins, so that every window costs as many steps as it has levels.

@@ -1,5 +1,7 @@
 #include "numerics/range_methods.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -17,7 +19,21 @@ QuantParams activation_params(Format format, ValueRange range) {
 
 ValueRange minmax_range(const Distribution& values) { return {values.min, values.max}; }
 
+bool has_levels_for(const CalibrationChoice& choice, Format format) {
+  const bool counts_levels = choice.method == CalibrationMethod::Entropy || choice.method == CalibrationMethod::Aciq;
+  return !counts_levels || format == Format::Int8 || format == Format::UInt8 || format == Format::Int4;
+}
+
+void require_levels_for(const CalibrationChoice& choice, Format format) {
+  if (has_levels_for(choice, format)) return;
+  throw Error(ErrorKind::Usage,
+              fmt::format("calibration by {} counts equal levels, which {} does not have", method_name(choice.method),
+                          format_name(format)),
+              "--calibration-method minmax, percentile, mse or auto");
+}
+
 ValueRange range_by(const CalibrationChoice& choice, const Distribution& values, Format format) {
+  require_levels_for(choice, format);
   if (values.empty() || values.min == values.max) return minmax_range(values);
   switch (choice.method) {
     case CalibrationMethod::MinMax:

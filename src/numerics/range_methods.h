@@ -65,7 +65,12 @@ double rounding_noise(const Distribution& values, const QuantParams& params);
 /// convolutional networks", NeurIPS 2019.
 ValueRange aciq_range(const Distribution& values, Format format);
 
-/// The range by a method other than Automatic.
+/// True unless the method counts equal levels, as entropy and aciq do, and the format (float8) has none.
+bool has_levels_for(const CalibrationChoice& choice, Format format);
+/// Errors: Usage when it has none, saying what to use instead.
+void require_levels_for(const CalibrationChoice& choice, Format format);
+
+/// The range by a method other than Automatic. Errors: as require_levels_for.
 ValueRange range_by(const CalibrationChoice& choice, const Distribution& values, Format format);
 
 }  // namespace vernier

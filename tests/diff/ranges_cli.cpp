@@ -36,11 +36,11 @@ Json answer(const Json& about) {
   std::vector<float> values(about["count"].get<std::size_t>());
   std::cin.read(reinterpret_cast<char*>(values.data()), static_cast<std::streamsize>(values.size() * sizeof(float)));
   const std::size_t parts = about["parts"].get<std::size_t>();
-  Histogram histogram;
+  ValueHistogram histogram;
   for (std::size_t part = parts; part-- > 0;) {  // backwards: the order must not matter
     const std::size_t first = values.size() * part / parts;
     const std::size_t last = values.size() * (part + 1) / parts;
-    Histogram one;
+    ValueHistogram one;
     one.add(std::span(values).subspan(first, last - first));
     histogram += one;
   }

@@ -13,8 +13,8 @@
 namespace vernier {
 namespace {
 
-Histogram of(const std::vector<float>& values) {
-  Histogram histogram;
+ValueHistogram of(const std::vector<float>& values) {
+  ValueHistogram histogram;
   histogram.add(values);
   return histogram;
 }
@@ -26,7 +26,7 @@ std::vector<float> waves(std::size_t n, float step) {
   return values;
 }
 
-TEST(Histogram, BinsAreHalfOpenAwayFromZero) {
+TEST(ValueHistogram, BinsAreHalfOpenAwayFromZero) {
   const float below_two = std::nextafter(2.0F, 0.0F);
   EXPECT_EQ(of({1, 1, below_two, 2, -2, 0, -0.0F}).bins(), (std::vector<Bin>{{-2 - 1.0F / 256, -2, 1},
                                                                              {0, 0, 2},
@@ -35,7 +35,7 @@ TEST(Histogram, BinsAreHalfOpenAwayFromZero) {
                                                                              {2, 2 + 1.0F / 256, 1}}));
 }
 
-TEST(Histogram, LargestAndSmallestFloatsHaveBins) {
+TEST(ValueHistogram, LargestAndSmallestFloatsHaveBins) {
   const float largest = std::numeric_limits<float>::max();
   const float smallest = std::numeric_limits<float>::min();
   const std::vector<Bin> bins = of({largest, -largest, smallest, smallest / 2}).bins();
@@ -46,12 +46,12 @@ TEST(Histogram, LargestAndSmallestFloatsHaveBins) {
   EXPECT_EQ(bins[2].low, smallest);
 }
 
-TEST(Histogram, AddingIsExactInAnyOrder) {
-  const Histogram a = of(waves(5000, 0.37F));
-  const Histogram b = of(waves(777, 1.1F));
-  Histogram ab = a;
+TEST(ValueHistogram, AddingIsExactInAnyOrder) {
+  const ValueHistogram a = of(waves(5000, 0.37F));
+  const ValueHistogram b = of(waves(777, 1.1F));
+  ValueHistogram ab = a;
   ab += b;
-  Histogram ba = b;
+  ValueHistogram ba = b;
   ba += a;
   EXPECT_EQ(ab, ba);
   std::vector<float> all = waves(777, 1.1F);
@@ -59,9 +59,9 @@ TEST(Histogram, AddingIsExactInAnyOrder) {
   EXPECT_EQ(of(all), ab);
 }
 
-TEST(Histogram, CountsWhatIsNotFiniteAndNothingElseOfIt) {
+TEST(ValueHistogram, CountsWhatIsNotFiniteAndNothingElseOfIt) {
   const float infinity = std::numeric_limits<float>::infinity();
-  const Histogram histogram = of({infinity, -infinity, std::nanf(""), 1});
+  const ValueHistogram histogram = of({infinity, -infinity, std::nanf(""), 1});
   EXPECT_EQ(histogram.range().nonfinite, 3);
   EXPECT_EQ(histogram.bins(), (std::vector<Bin>{{1, 1 + 1.0F / 512, 1}}));
   EXPECT_EQ(of({2, 2}).bins().front().count, 2) << "nothing is left over from the call before";
@@ -69,12 +69,13 @@ TEST(Histogram, CountsWhatIsNotFiniteAndNothingElseOfIt) {
 
 TEST(SharedHistograms, HoldTheSameWhoeverFillsThem) {
   const auto filled = [](std::size_t threads) {
-    auto shared = std::make_unique<SharedHistograms>(2, 10);
+    auto shared = std::make_unique<SharedHistograms>(std::vector<bool>{true, true, false}, 10);
     std::vector<std::jthread> pool;
     for (std::size_t t = 0; t < threads; ++t) {
       pool.emplace_back([&shared = *shared, t, threads] {
         for (std::size_t sample = t; sample < 10; sample += threads) {
           shared.add(0, sample, waves(3000, 0.1F * static_cast<float>(sample + 1)));
+          shared.add(2, sample, waves(10, 1.0F));
           shared.add(1, sample, waves(10, 0.2F * static_cast<float>(sample + 1)));
         }
       });
@@ -88,6 +89,7 @@ TEST(SharedHistograms, HoldTheSameWhoeverFillsThem) {
     for (const std::size_t half : {0U, 1U}) EXPECT_EQ(one->halves(tensor).at(half), four->halves(tensor).at(half));
   }
   EXPECT_EQ(one->halves(0)[0].range().count, 5 * 3000);
+  EXPECT_FALSE(one->wants(2));
 }
 
 TEST(Distribution, ShareBeyondCountsCutBinsInPart) {
