@@ -12,6 +12,7 @@ namespace vernier::cli {
 /// `command`: the whole line as typed, for the record.
 Command add_diagnose(CLI::App& root, const std::string& command);
 Command add_verify(CLI::App& root, const std::string& command);
+Command add_calibrate(CLI::App& root, const std::string& command);
 Command add_convert(CLI::App& root);
 Command add_run(CLI::App& root, const std::string& command);
 Command add_inspect(CLI::App& root);

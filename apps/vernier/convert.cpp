@@ -61,6 +61,7 @@ Command add_convert(CLI::App& root) {
       ->group("Precision");
   line->precision.add(*app);
   line->data.add(*app, "Samples to learn the ranges of int8 and fp8 from");
+  line->data.add_calibration_cache(*app);
   add_value(*app, "-o,--output", line->output, "FILE",
             "File to write; under an engine's name (.engine .plan .trt) it is a typed ONNX model as well (required)")
       ->group("Output");

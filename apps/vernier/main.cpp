@@ -35,6 +35,7 @@ int run(const std::vector<std::string>& arguments, Console& console) {
   std::vector<Command> commands{
       add_diagnose(root, command),
       add_verify(root, command),
+      add_calibrate(root, command),
       add_convert(root),
       add_run(root, command),
       add_inspect(root),

@@ -70,7 +70,8 @@ constexpr std::string_view kThreshold = "one of --min-sqnr --max-abs-error --max
 constexpr Refusal kPeerMetric{"comparisons are stated as a requirement here", kThreshold};
 constexpr Refusal kProfile{"optimization profiles have no meaning without TensorRT",
                            "--input-shapes x:[1,3,224,224] for the shape of random data"};
-constexpr Refusal kCalibrationCache{"calibration caches are not read yet", "give samples: --calibration-data SOURCE"};
+constexpr Refusal kCalibrationCache{"nothing is calibrated here: the typed file holds its scales",
+                                    "vernier convert, diagnose and calibrate take calibration caches"};
 constexpr Refusal kSaveResults{"inputs and outputs are compared as they stream here, and not saved",
                                "vernier run saves them; --json or -o DIR for every figure"};
 constexpr Refusal kNoTensorRt{"there is no TensorRT here: its rules are simulated",
@@ -98,7 +99,7 @@ constexpr std::array<RefusedRow, 38> kRefused{{
     {"--metric-script", {"metrics of your own are not implemented yet", kThreshold}},
     {"--min", {"belongs to --metric-script, which is not implemented yet", "--min-sqnr DB or --min-cosine C"}},
     {"--max", {"belongs to --metric-script, which is not implemented yet", "--max-abs-error E or --max-mse E"}},
-    {"--calibration-cache --calib", kCalibrationCache},
+    {"--calibration-cache --calib --calibration-method", kCalibrationCache},
     {"--loadInputs --loadRefOutputs --refPair --dumpRawBindingsToFile", kTrtexecData},
     {"--trt-min-shapes --trt-opt-shapes --trt-max-shapes --minShapes --optShapes --maxShapes --minShapesCalib "
      "--optShapesCalib --maxShapesCalib --shapes",

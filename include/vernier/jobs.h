@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "vernier/calibration.h"
 #include "vernier/format.h"
 #include "vernier/report.h"
 #include "vernier/requirement.h"
@@ -30,7 +31,10 @@ struct JobSinks {
 struct MeasureOptions {
   SourceOptions data;
   std::optional<SourceOptions> calibration_data;  // absent: the samples given
-  std::vector<std::string> outputs;               // judged outputs; empty: every float output that carries no state
+  /// --calibration-cache: when it is there, and belongs to the model, ranges are read from it and no samples are needed
+  /// for them; else it is written with those that were learned.
+  std::filesystem::path calibration_cache;
+  std::vector<std::string> outputs;  // judged outputs; empty: every float output that carries no state
   std::vector<std::pair<std::string, std::string>> carries;  // --carry OUT:IN
   std::optional<Requirement> requirement;
   std::size_t threads = 0;  // 0: all usable cores
@@ -47,6 +51,7 @@ struct PrecisionOptions {
   std::vector<Format> low;  // --int8 --fp16 ...: the lowest that a layer can take wins
   Format high = Format::Float32;
   std::string target = "tensorrt";                               // tensorrt, onnxruntime
+  CalibrationChoice calibration;                                 // how ranges of activations are chosen
   std::vector<std::pair<std::string, Format>> layer_precisions;  // wildcards allowed, later ones win
   std::string constraints = "prefer";                            // obey, prefer, none
   /// Scripts that set precisions on a TensorRT network, file.py:function, in this order; Python and its time as for

@@ -13,6 +13,7 @@
 #include "core/file.h"
 #include "core/text.h"
 #include "engine/ort/runtime.h"
+#include "flow/calibrated_plan.h"
 #include "flow/evidence.h"
 #include "flow/experiment.h"
 #include "flow/figures.h"
@@ -177,6 +178,7 @@ class Diagnosis {
     std::vector<std::filesystem::path> inputs = source_files(options_.measure);
     inputs.push_back(options_.model);
     for (std::filesystem::path& script : script_files(options_.precision)) inputs.push_back(std::move(script));
+    if (!options_.measure.calibration_cache.empty()) inputs.push_back(options_.measure.calibration_cache);
     for (const char* file : {"model.onnx", "model.onnx.data", "plan.json", "report.json", "deploy.md"}) {
       refuse_to_overwrite(options_.output / file, inputs);
     }
@@ -193,7 +195,12 @@ class Diagnosis {
   void reference() {
     std::set<std::string> observed = tensors_to_observe(subject());
     observed.merge(tensors_to_calibrate(subject().model, subject().layers, all_low_plan()));
-    experiment_->reference = run_reference(subject(), observed);
+    const std::map<std::string, Format> tensors = quantized();
+    cached_ = read_calibration_cache(options_.measure.calibration_cache, loaded_.original, tensors);
+    if (!cached_) check_method(options_.precision.calibration, tensors);
+    const bool learns = !cached_ && !loaded_.calibration;
+    experiment_->reference = run_reference(
+        subject(), observed, learns ? to_count(options_.precision.calibration, tensors) : std::set<std::string>());
     report_.data_sha256 = experiment_->reference.data_sha256;
     if (!options_.search.golden.empty()) {
       experiment_->golden = golden_reference(subject(), experiment_->reference, options_.search.golden);
@@ -207,15 +214,45 @@ class Diagnosis {
   }
 
   void calibrate() {
-    std::map<std::string, RangeStats> ranges = experiment_->reference.ranges;
-    if (loaded_.calibration) {
-      Subject other = subject();
-      other.samples = loaded_.calibration.get();
-      ranges = run_reference(other, tensors_to_calibrate(subject().model, subject().layers, all_low_plan())).ranges;
+    const std::map<std::string, Format> tensors = quantized();
+    if (tensors.empty()) return;
+    if (cached_) {
+      for (const std::string& text : cached_->warnings) warn(text);
+      use_ranges(cached_->cache.ranges, {cached_->note});
+      return;
     }
+    const CalibrationChoice& choice = options_.precision.calibration;
+    Subject own = subject();
+    Reference other;
+    if (loaded_.calibration) {
+      own.samples = loaded_.calibration.get();
+      std::set<std::string> observed;
+      for (const auto& [tensor, format] : tensors) observed.insert(tensor);
+      other = run_reference(own, observed, to_count(choice, tensors));
+    }
+    Reference& seen = loaded_.calibration ? other : experiment_->reference;
+    const LearnedRanges learned = learn_ranges(own, all_low_plan(), tensors, choice, seen);
+    for (const std::string& text : learned.warnings) warn(text);
+    use_ranges(learned.chosen.ranges, learned.notes);
+    for (const std::string& text : write_calibration_cache(options_.measure.calibration_cache, loaded_.original,
+                                                           tensors, learned, choice, own.samples->is_random())) {
+      warn(text);
+    }
+    experiment_->reference.histograms.clear();
+  }
+
+  std::map<std::string, Format> quantized() const {
+    return formats_to_calibrate(subject().model, subject().layers, all_low_plan());
+  }
+
+  void use_ranges(const Ranges& ranges, const std::vector<std::string>& notes) {
     for (const std::string& text :
          calibrate_plan(experiment_->mutable_plan(), subject().model, subject().layers, ranges)) {
       warn(text);
+    }
+    for (const std::string& note : notes) {
+      report_.notes.push_back(note);
+      experiment_->mutable_plan().scheme += "; " + note;
     }
   }
 
@@ -445,6 +482,7 @@ class Diagnosis {
   DiagnoseReport report_;
   Stopwatch watch_;
   Loaded loaded_;
+  std::optional<CachedCalibration> cached_;
   std::optional<Experiment> experiment_;  // from load_model() on
   Evidence evidence_;
   std::unique_ptr<Objective> objective_;  // null: the requirement decides, if there is one

@@ -157,8 +157,11 @@ class Maker {
     AssignedFormats assigned = assign_formats(subject.model, subject.layers, precision);
     for (const std::string& text : assigned.warnings) warn_(text);
     Plan plan = std::move(assigned.plan);
-    for (const std::string& text : calibrate_on_samples(plan, subject.model, subject.layers, loaded)) warn_(text);
-    say(scheme_text(precision) + "; " + formats_of(plan.layers));
+    for (const std::string& text : calibrate_on_samples(plan, subject.model, subject.layers, loaded,
+                                                        precision.calibration, options_.measure.calibration_cache)) {
+      warn_(text);
+    }
+    say(plan.scheme + "; " + formats_of(plan.layers));
     RoundedWeights weights;
     Model lowered = lower_simulated(subject.model, subject.layers, plan, weights);
     mark(lowered, subject.model, choice(), name_, warn_);

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "describe.h"
+#include "vernier/calibrate.h"
 #include "vernier/comparison.h"
 #include "vernier/error.h"
 #include "vernier/jobs.h"
@@ -39,6 +40,7 @@ std::vector<std::string> describe(const SourceOptions& source) {
 std::vector<std::string> describe(const MeasureOptions& measure) {
   std::vector<std::string> lines = describe(measure.data);
   if (measure.calibration_data) lines.push_back("calibration location=" + measure.calibration_data->location);
+  if (!measure.calibration_cache.empty()) lines.push_back("cache=" + measure.calibration_cache.string());
   lines.push_back(fmt::format("outputs={} threads={}", measure.outputs, measure.threads));
   for (const auto& [out, in] : measure.carries) lines.push_back(fmt::format("carry '{}' to '{}'", out, in));
   if (measure.requirement) {
@@ -56,6 +58,10 @@ std::vector<std::string> describe(const PrecisionOptions& precision) {
   for (const Format format : precision.low) low += fmt::format(" {}", format_name(format));
   lines.push_back(fmt::format("low={} high={} target={} constraints={}", low, format_name(precision.high),
                               precision.target, precision.constraints));
+  if (precision.calibration != CalibrationChoice{}) {
+    lines.push_back(fmt::format("method={} percentile={}", method_name(precision.calibration.method),
+                                precision.calibration.percentile));
+  }
   for (const auto& [name, format] : precision.layer_precisions) {
     lines.push_back(fmt::format("layer '{}' {}", name, format_name(format)));
   }
@@ -135,6 +141,17 @@ ConvertResult convert(const ConvertOptions& options, const JobSinks& sinks) {
   append(result.notes, describe(options.precision));
   append(result.notes, describe(options.measure));
   return result;
+}
+
+CalibrateReport calibrate(const CalibrateOptions& options, const JobSinks& sinks) {
+  act(options.model, sinks);
+  CalibrateReport report;
+  report.command = options.command;
+  report.notes = {fmt::format("model={} output={} form={}", options.model.string(), options.output.string(),
+                              options.output_format)};
+  append(report.notes, describe(options.precision));
+  append(report.notes, describe(options.measure));
+  return report;
 }
 
 std::string inspect_model(const InspectOptions& options) {

@@ -1,0 +1,34 @@
+// For each tensor the range, of those that several methods choose, with the smallest error of the layers that read it.
+//
+// Each method's ranges are tried on all tensors at once: beside every layer its shadow in low precision, reading exact
+// inputs (own_error.h), so that one pass over the samples measures what one method does to every layer. A tensor takes
+// the method whose error, summed over the layers that read it (through those that only move values), is the smallest.
+// Errors of single layers do not know how they add up behind each other: the mixture, milder mixtures, and each method
+// alone are run as whole networks, and the best of them on these samples is the answer. So it is not worse than any of
+// the methods there.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "compare/chosen_ranges.h"
+#include "compare/reference.h"
+#include "compare/subject.h"
+#include "plan/plan.h"
+
+namespace vernier {
+
+struct AutomaticRanges {
+  ChosenRanges chosen;
+  std::map<std::string, std::string> methods;  // of each tensor: "percentile:99.99"
+  std::string answer;                          // in words: what won, over how many samples, against what
+};
+
+/// `plan`: formats of the layers of `subject`, without grids. `reference` was run over the subject's samples and
+/// counted all of `tensors`. Looks at 16 samples at most, spread evenly (of a sequence: its beginning). Cost: seven
+/// methods, each 3.5 plain inferences a sample looked at for the shadows and one for the whole network.
+AutomaticRanges choose_automatically(const Subject& subject, const Plan& plan,
+                                     const std::map<std::string, Format>& tensors, const Reference& reference);
+
+}  // namespace vernier
