@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <string_view>
 
+#include "vernier/check.h"
 #include "vernier/comparison.h"
 
 namespace vernier {
@@ -28,6 +31,20 @@ enum class CostUnit { Layers, Macs, Bytes, Time };
 /// "layers", "macs", "bytes", "time".
 VERNIER_API std::string_view cost_unit_name(CostUnit unit);
 
+/// How many samples a classifier gets right, by labels of the user's.
+struct LabelRequirement {
+  std::filesystem::path file;  // .npy of whole numbers, or text with one a line; one a sample
+  std::int64_t offset = 0;     // added to each: 1 where a network has a background class that the labels have not
+  std::size_t top = 1;         // right: the label is among the `top` largest
+  double min_share = 0;        // of the samples, 0 to 1
+};
+
+/// A number that a Python function of the user's computes of all outputs.
+struct MetricScript {
+  std::string script;  // file.py[:function], function `metric`
+  std::optional<double> min, max;
+};
+
 struct SearchOptions {
   SearchMode mode = SearchMode::Minimal;
   bool reverse = false;              // Bisect and Linear: the last N layers
@@ -45,9 +62,14 @@ struct SearchOptions {
   /// without a requirement.
   std::optional<CompareOptions> compare;
   PerOutput<TopK> postprocess;  // of both sides, before they are compared
-  bool validate = false;        // a value that is not finite fails
-  bool minimal_too = true;      // other modes: what Minimal would keep instead
-  bool pareto = false;          // the curve of accuracy against cost, from the trials made and a few more
+  std::optional<LabelRequirement> labels;
+  std::optional<MetricScript> metric;
+  bool validate = false;  // a value that is not finite fails
+  /// An outside program decides, of a typed model in a file; samples then only rank the layers.
+  std::optional<CheckOptions> check;
+  CheckSinks check_sinks;
+  bool minimal_too = true;  // other modes: what Minimal would keep instead
+  bool pareto = false;      // the curve of accuracy against cost, from the trials made and a few more
 };
 
 }  // namespace vernier

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <optional>
 
+#include "check/check_loop.h"
 #include "compare/effect.h"
 #include "compare/own_error.h"
 #include "core/file.h"
@@ -21,6 +22,7 @@
 #include "flow/judge.h"
 #include "flow/kept_set.h"
 #include "flow/latency.h"
+#include "flow/layer_times.h"
 #include "flow/network_scripts.h"
 #include "flow/objective.h"
 #include "flow/setup.h"
@@ -106,7 +108,7 @@ class Diagnosis {
   }
   /// A list that is walked needs no effects of single layers.
   bool ranks_layers() const { return !searches() || options_.search.mode == SearchMode::Minimal; }
-  bool searches() const { return requirement() != nullptr || objective_ != nullptr; }
+  bool searches() const { return requirement() != nullptr || objective_ != nullptr || options_.search.check; }
   bool stopped() const { return sinks_.interrupted && sinks_.interrupted(); }
 
   template <class Body>
@@ -130,6 +132,16 @@ class Diagnosis {
   void describe() {
     if (options_.precision.low.empty()) {
       throw Error(ErrorKind::Usage, "no low precision was chosen", "give --int8, --fp16, --bf16 or --fp8");
+    }
+    const auto without_kernels =
+        std::find_if(options_.precision.low.begin(), options_.precision.low.end(),
+                     [](Format format) { return format != Format::Int8 && format != Format::UInt8; });
+    if (options_.search.cost == CostUnit::Time && without_kernels != options_.precision.low.end()) {
+      throw Error(
+          ErrorKind::Usage,
+          fmt::format("--cost time: ONNX Runtime's CPU kernels compute {} in float32, so their time says nothing",
+                      format_name(*without_kernels)),
+          "--cost macs or --cost bytes; time works with --int8");
     }
     report_.command = options_.command;
     report_.vernier_version = VERNIER_VERSION;
@@ -162,7 +174,7 @@ class Diagnosis {
       throw Error(ErrorKind::Input, fmt::format("{}: no layer can run in the formats asked", options_.model.string()),
                   "list the layers with: vernier inspect model MODEL --show layers");
     }
-    if (requirement() == nullptr && options_.search.compare) objective_ = comparison_objective(options_.search);
+    objective_ = make_objective();
     experiment_.emplace(subject(), requirement(), std::move(assigned.plan), std::move(assigned.candidates));
     report_.reference = prove_prepared(loaded_);
     std::size_t inside = 0;
@@ -323,8 +335,26 @@ class Diagnosis {
     if (experiment_) report_.layers = ranked_rows(*experiment_, evidence_);
   }
 
+  /// What decides where no requirement and no check does; null: nothing else.
+  std::unique_ptr<Objective> make_objective() const {
+    const SearchOptions& search = options_.search;
+    if (requirement() != nullptr || search.check) return nullptr;
+    if (search.labels) return label_objective(*search.labels, subject().samples->size());
+    if (search.metric) {
+      SourceOptions how = options_.measure.data;
+      how.interrupted = sinks_.interrupted;
+      return metric_objective(*search.metric, how);
+    }
+    return search.compare ? comparison_objective(search) : nullptr;
+  }
+
   /// What decides, in words: for the report and the journal.
   std::string objective_text() const {
+    if (options_.search.check) {
+      std::string command = "--check";
+      for (const std::string& word : options_.search.check->command) command += " " + word;
+      return command;
+    }
     std::string text = objective_ != nullptr ? objective_->text() : std::string(metric_option(requirement()->metric));
     if (objective_ == nullptr) {
       for (const Limit& limit : requirement()->limits) {
@@ -363,11 +393,36 @@ class Diagnosis {
       if (!(damage <= 1)) watch_.phase("search");
       return damage;
     };
+    std::optional<CheckLoop> loop;
+    if (options_.search.check) {
+      const CheckIdentity identity{"debug precision", options_.model.string(), report_.model_sha256,
+                                   fmt::format("scheme={}", report_.scheme), objective_text()};
+      loop.emplace(*options_.search.check, identity, sinks_, options_.search.check_sinks);
+      request.external = [&](const std::vector<std::string>& kept) { return trial_of_check(*loop, kept); };
+    }
+    LayerTimes times;
+    if (options_.search.cost == CostUnit::Time) {
+      times = measure_layer_times(subject().runtime, loaded_.original,
+                                  lower_typed(exported_model(), all_low_plan(), false).model, subject().samples->at(0));
+      request.times = &times;
+    }
     report_.kept = find_kept_set(*experiment_, evidence_, request, sinks_);
     report_.kept->file_test = file_test;
     say_seconds();
     const std::set<std::string> kept(report_.kept->layers.begin(), report_.kept->layers.end());
     for (LayerRow& row : report_.layers) row.kept = kept.contains(row.name);
+  }
+
+  /// An outside program looks at the typed model with these layers kept.
+  Trial trial_of_check(CheckLoop& loop, const std::vector<std::string>& kept) {
+    const CheckLoop::Result result = loop.check({{"kept", kept}}, "", [&](const std::filesystem::path& path) {
+      write_model(lower_typed(exported_model(), experiment_->plan_keeping(kept), /*strict=*/false).model, path,
+                  {options_.external_data});
+    });
+    Trial trial;
+    trial.verdict = result.verdict;
+    trial.why = result.why;
+    return trial;
   }
 
   /// The typed model, simulated from what it says, by the objective.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/hash.h"
 #include "core/text.h"
 #include "data/convert.h"
 #include "vernier/error.h"
@@ -22,6 +23,7 @@ Reference golden_reference(const Subject& subject, const Reference& float_model,
                 "save the outputs for the same data: vernier run MODEL --onnxrt --data SOURCE --save-outputs FILE");
   }
   Reference golden;
+  Sha256 hash;
   for (std::size_t sample = 0; sample < run.size(); ++sample) {
     const Iteration iteration = run.at(sample);
     const std::vector<Tensor> expected = float_model.outputs.get(sample);
@@ -45,10 +47,12 @@ Reference golden_reference(const Subject& subject, const Reference& float_model,
         throw Error(ErrorKind::Input, fmt::format("{} has shape {}, the model gives {}", place,
                                                   shape_text(outputs.back().shape()), shape_text(expected[i].shape())));
       }
+      hash.update(outputs.back().bytes());
       golden.totals[name].add_sample(sample, outputs.back(), outputs.back());
     }
     golden.outputs.put(sample, outputs);
   }
+  golden.data_sha256 = hash.hex();
   return golden;
 }
 

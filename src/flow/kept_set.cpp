@@ -17,6 +17,7 @@
 #include "core/text.h"
 #include "flow/figures.h"
 #include "flow/judge.h"
+#include "flow/worst_first.h"
 #include "search/confirmed.h"
 #include "search/contiguous.h"
 #include "search/journal.h"
@@ -60,33 +61,6 @@ const char* verdict_text(Verdict verdict) {
   return "unstable";
 }
 
-/// The layers whose noise rises most over that of their inputs, by graph edges: layers that were not compared pass on
-/// what they read. The rise is a difference of relative noise powers, so exact inputs are nothing special.
-std::vector<std::size_t> worst_first(const Experiment& experiment, const Evidence& evidence) {
-  std::map<std::string, double> noise;  // of each tensor, over its own power
-  std::map<std::string, double> rise;
-  for (const Layer& layer : experiment.subject().layers) {
-    double arriving = 0;
-    for (const std::string& input : layer.inputs) {
-      if (const auto known = noise.find(input); known != noise.end()) arriving = std::max(arriving, known->second);
-    }
-    for (const std::string& output : layer.outputs) {
-      const auto measured = evidence.propagated.find(output);
-      const bool compared = measured != evidence.propagated.end() && measured->second.count > 0;
-      const double leaving = !compared ? arriving : std::pow(10.0, -sqnr_db(measured->second) / 10);
-      noise[output] = std::isnan(leaving) ? arriving : leaving;
-      const double risen = noise[output] > arriving ? noise[output] - arriving : 0;
-      rise[layer.name] = std::max(rise[layer.name], std::isnan(risen) ? 0 : risen);
-    }
-  }
-  std::vector<std::size_t> order(experiment.candidates().size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return rise[experiment.candidates()[a]->name] > rise[experiment.candidates()[b]->name];
-  });
-  return order;
-}
-
 std::string hash_of(const std::string& text) {
   Sha256 hash;
   hash.update(std::as_bytes(std::span(text)));
@@ -104,12 +78,16 @@ class KeptSetSearch {
         costs_(cost_model(experiment, request.options.cost, request.times)),
         // A list that is walked says of each step what it would have needed.
         judge_(experiment, request.objective, request.options.mode == SearchMode::Minimal),
-        oracle_([this](const KeptSet& set) { return judge_(set); }) {
+        oracle_([this](const KeptSet& set) {
+          return request_.external ? request_.external(judge_.names(set)) : judge_(set);
+        }) {
     if (!request.options.journal.empty()) {
-      const Journal::Identity identity{{"model_sha256", experiment.all_low_plan().model_sha256},
-                                       {"data_sha256", experiment.reference.data_sha256},
-                                       {"plan_sha256", hash_of(plan_to_json(experiment.all_low_plan()))},
-                                       {"objective", request.objective_text}};
+      Journal::Identity identity{{"model_sha256", experiment.all_low_plan().model_sha256},
+                                 {"data_sha256", experiment.reference.data_sha256},
+                                 {"plan_sha256", hash_of(plan_to_json(experiment.all_low_plan()))},
+                                 {"objective", request.objective_text}};
+      if (experiment.golden) identity["golden_sha256"] = experiment.golden->data_sha256;
+      if (request.objective != nullptr) identity["objective_sha256"] = request.objective->fingerprint();
       journal_.emplace(request.options.journal, identity, experiment.candidate_names(), request.options.resume);
       for (const std::string& note : journal_->notes()) say(note);
     }
@@ -120,11 +98,12 @@ class KeptSetSearch {
     MinimalOptions options = search_options();
     MinimalResult result = request_.options.mode == SearchMode::Minimal ? search_minimal_set(recorded, options)
                                                                         : search_list(recorded, options);
+    if (request_.external && passes(result.final_trial) && !stopped()) look_again(recorded, result);
     KeptSetReport report = report_of(result);
     if (request_.options.mode != SearchMode::Minimal && passes(result.final_trial)) request_.confirm(report);
     const bool list = request_.options.mode != SearchMode::Minimal;
     if (list && result.end == SearchEnd::Found && request_.options.minimal_too && !stopped()) add_minimal(report);
-    if (request_.options.pareto && !stopped()) add_pareto(report);
+    if (request_.options.pareto && !request_.external && !stopped()) add_pareto(report);
     return report;
   }
 
@@ -142,7 +121,8 @@ class KeptSetSearch {
 
   double predicted(std::size_t item) const {
     // An objective of its own kind has no damage of single layers: their noise ranks them.
-    const Requirement* requirement = request_.objective == nullptr ? experiment_.requirement() : nullptr;
+    const bool figures = request_.objective == nullptr && !request_.external;
+    const Requirement* requirement = figures ? experiment_.requirement() : nullptr;
     return predicted_damage(evidence_, experiment_.candidates()[item]->name, requirement);
   }
 
@@ -157,8 +137,8 @@ class KeptSetSearch {
       const double limit = request_.options.max_seconds;
       return stopped() || (limit > 0 && spent.count() > limit);
     };
-    options.estimate = [this](const KeptSet& set) { return judge_.estimate(set); };
-    if (journal_) options.estimate = journal_->recorded_estimate(options.estimate);
+    if (!request_.external) options.estimate = [this](const KeptSet& set) { return judge_.estimate(set); };
+    if (journal_ && options.estimate) options.estimate = journal_->recorded_estimate(options.estimate);
     options.rerank = [this] {
       std::vector<double> again;
       if (!request_.measure_more || !request_.measure_more()) return again;
@@ -173,7 +153,7 @@ class KeptSetSearch {
     tests_.push_back(row_of(set, trial));
     if (sinks_.progress) sinks_.progress("search", tests_.size(), 0);
     std::string text = fmt::format("evaluation {}: {} kept", tests_.size(), set.size());
-    if (request_.objective == nullptr) {
+    if (request_.objective == nullptr && !request_.external) {
       text += fmt::format(", {:.2f} {}{}", trial.metric, metric_unit(experiment_.requirement()->metric),
                           trial.stopped_early ? " or worse" : "");
     }
@@ -223,7 +203,7 @@ class KeptSetSearch {
     kept.mode = search_mode_name(request_.options.mode);
     if (request_.options.reverse) kept.direction = "reverse";
     kept.end = end_text(result.end);
-    kept.objective = request_.objective == nullptr ? "" : request_.objective_text;
+    kept.objective = request_.objective == nullptr && !request_.external ? "" : request_.objective_text;
     kept.certified = result.certificate.complete || result.end == SearchEnd::NothingNeeded;
     for (const Certificate::Needed& needed : result.certificate.needed) {
       kept.certificate.push_back({experiment_.candidates()[needed.item]->name, needed.trial.metric, needed.trial.damage,
@@ -276,14 +256,24 @@ class KeptSetSearch {
     }
   }
 
+  /// An outside check may be flaky: the answer is asked once more.
+  void look_again(const Oracle& oracle, MinimalResult& result) {
+    const Trial again = oracle(result.kept);
+    ++result.trials;
+    if (passes(again)) return;
+    result.end = SearchEnd::Unstable;
+    result.notes.emplace_back("the check is unstable: it passed the answer first and then did not");
+  }
+
   /// What the minimal search keeps instead; tests that were made are not made again.
   void add_minimal(KeptSetReport& report) {
     request_.rank();
     Judge judge(experiment_, request_.objective, /*early_stop=*/true);
+    const Oracle simulated = [&](const KeptSet& set) { return judge(set); };
     std::map<KeptSet, Trial> known;
     for (const TestRow& row : tests_) known[items_named(row.layers)] = trial_of(row);
     const std::size_t before = known.size();
-    const Oracle oracle = [&](const KeptSet& set) { return judge(set); };
+    const Oracle& oracle = request_.external ? oracle_ : simulated;
     const Oracle recorded = journal_ ? journal_->recorded(oracle) : oracle;
     const Oracle remembered = [&](const KeptSet& set) {
       if (const auto found = known.find(set); found != known.end()) return found->second;
@@ -291,7 +281,6 @@ class KeptSetSearch {
     };
     MinimalOptions options = search_options();
     options.on_trial = {};
-    options.estimate = [&](const KeptSet& set) { return judge.estimate(set); };
     const MinimalResult result = search_minimal(items(), remembered, options);
     if (!passes(result.final_trial)) return;
     report.minimal = MinimalInstead{judge_.names(result.kept), result.certificate.complete, known.size() - before};

@@ -20,7 +20,9 @@ using ConfirmKept = std::function<double(const KeptSetReport&)>;
 struct SearchRequest {
   SearchOptions options;
   const Objective* objective = nullptr;  // null: the experiment's requirement
-  const LayerTimes* times = nullptr;     // for CostUnit::Time
+  /// Judges a set of kept layers in the place of both, and knows verdicts only.
+  std::function<Trial(const std::vector<std::string>& kept)> external;
+  const LayerTimes* times = nullptr;  // for CostUnit::Time
   ConfirmKept confirm;
   /// Effects of single layers on more samples than before, into the evidence; false when there are no more.
   std::function<bool()> measure_more;

@@ -78,6 +78,9 @@ Trial trial_of(const Json& json) {
   return trial;
 }
 
+/// "model" of "model_sha256".
+std::string words_of(const std::string& key) { return key.substr(0, key.find("_sha256")); }
+
 // A name from a file may hold bytes that are no UTF-8: they must not end a search of hours.
 std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
@@ -135,7 +138,7 @@ void Journal::read(const Identity& identity, bool resume) {
   for (const auto& [key, value] : identity) {
     const std::string theirs = header["search"].value(key, "");
     if (theirs == value || (!resume && key != kModel)) continue;
-    refuse(fmt::format("belongs to a search of another {}: {} there, {} here", key == kModel ? "model" : key,
+    refuse(fmt::format("belongs to a search of another {}: {} there, {} here", words_of(key),
                        printable(theirs.empty() ? "nothing" : theirs), printable(value)),
            resume ? "the same command without --resume, with another --journal FILE, begins anew" : other);
   }

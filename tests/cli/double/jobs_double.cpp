@@ -14,6 +14,7 @@
 #include "describe.h"
 #include "vernier/calibrate.h"
 #include "vernier/comparison.h"
+#include "vernier/debug_precision.h"
 #include "vernier/error.h"
 #include "vernier/jobs.h"
 
@@ -123,6 +124,12 @@ DiagnoseReport diagnose(const DiagnoseOptions& options, const JobSinks& sinks) {
   }
   return report;
 }
+
+std::string debug_precision_to_text(const DiagnoseReport& report, const TextOptions&) {
+  return report.notes.empty() ? "" : report.notes.front();
+}
+std::string pareto_to_csv(const KeptSetReport&) { return ""; }
+std::string pareto_to_svg(const KeptSetReport&) { return ""; }
 
 VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
   act(options.typed_model, sinks);
