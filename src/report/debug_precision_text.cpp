@@ -24,6 +24,8 @@ std::string layers_text(const KeptSetReport& kept, std::size_t count) {
   return fmt::format("{} {}", count == 1 && !is_list(kept) ? "this" : which, plural(count, "layer"));
 }
 
+bool by_outside_check(const KeptSetReport& kept) { return kept.objective.starts_with("--check"); }
+
 std::size_t searched_layers(const KeptSetReport& kept) {
   std::size_t most = kept.layers.size();
   for (const TestRow& test : kept.tests) most = std::max(most, test.layers.size());
@@ -64,9 +66,10 @@ std::string way_out(const DiagnoseReport& report, const TextOptions& options) {
   std::string text;
   if (kept.end == "impossible" && !kept.tests.empty()) {
     const TestRow& all = kept.tests.front();
-    text += wrap(fmt::format("With every layer in {}: {}.", high,
-                             all.needs.empty() ? "no tolerance would do" : "it would pass with " + shown(all.needs)),
-                 options.width);
+    const std::string says = all.needs.empty()       ? "no tolerance would do"
+                             : by_outside_check(kept) ? "the check " + shown(all.needs)
+                                                      : "it would pass with " + shown(all.needs);
+    text += wrap(fmt::format("With every layer in {}: {}.", high, says), options.width);
     const bool golden = kept.objective.find(", against ") != std::string::npos;
     text += wrap(
         report.high != Format::Float32 ? fmt::format("The way out: {} itself is not enough here, try -p float32.", high)
@@ -118,7 +121,7 @@ std::string iterations_section(const DiagnoseReport& report, const TextOptions& 
   table.column("#", Align::Right);
   table.column(std::string(format_name(report.high)), Align::Right);
   table.column("", Align::Left);
-  table.flexible_column("would pass with");
+  table.flexible_column(by_outside_check(kept) ? "the check" : "would pass with");
   table.flexible_column("layers that ran high");
   // Of a long search the last ones lead to the answer.
   const std::size_t rows = options.top == 0 ? kept.tests.size() : std::min(kept.tests.size(), options.top);
