@@ -18,7 +18,8 @@
 namespace vernier {
 namespace {
 
-constexpr std::size_t kSamples = 16;
+constexpr std::size_t kShadowSamples = 16;  // single layers: every pixel of a tensor is a sample
+constexpr std::size_t kWholeSamples = 64;   // whole networks: outputs may be a few numbers
 constexpr std::array kMethods{"minmax", "percentile:99.999", "percentile:99.99", "percentile:99.9", "entropy", "mse",
                               "aciq"};
 /// A mixture leaves the best single method only where another has at most this share of its error.
@@ -31,9 +32,9 @@ struct Candidate {
   std::map<std::string, double> error;         // of each layer, as a share of its output's energy
 };
 
-std::vector<std::size_t> spread_samples(const Subject& subject) {
+std::vector<std::size_t> spread_samples(const Subject& subject, std::size_t most) {
   const std::size_t all = subject.samples->size();
-  const std::size_t wanted = std::min(all, kSamples);
+  const std::size_t wanted = std::min(all, most);
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < wanted; ++i) order.push_back(subject.carries.empty() ? i * all / wanted : i);
   return order;
@@ -49,16 +50,20 @@ double share(const ErrorStats& stats) {
 class Tryout {
  public:
   Tryout(const Subject& subject, const Plan& plan, const Reference& reference)
-      : subject_(subject), plan_(plan), reference_(reference), order_(spread_samples(subject)) {}
+      : subject_(subject),
+        plan_(plan),
+        reference_(reference),
+        few_(spread_samples(subject, kShadowSamples)),
+        many_(spread_samples(subject, kWholeSamples)) {}
 
-  std::size_t samples() const { return order_.size(); }
+  std::size_t samples() const { return many_.size(); }
 
   std::map<std::string, double> layer_errors(const Candidate& candidate) {
     Plan plan = planned(candidate);
     // Inputs only, under every target: what a layer's own result is rounded to belongs to the layers that read that.
     plan.target = "tensorrt";
     std::map<std::string, double> errors;
-    for (const LayerError& error : own_error(subject_, plan, weights_for(candidate), &order_)) {
+    for (const LayerError& error : own_error(subject_, plan, weights_for(candidate), &few_)) {
       errors[error.layer] = share(error.error);
     }
     return errors;
@@ -67,7 +72,7 @@ class Tryout {
   /// Logarithm of the noise, mean over judged outputs: the lower the better.
   double noise(const Candidate& candidate) {
     const TrialResult trial =
-        run_trial(subject_, planned(candidate), reference_, weights_for(candidate), nullptr, order_, false);
+        run_trial(subject_, planned(candidate), reference_, weights_for(candidate), nullptr, many_, false);
     double sum = 0;
     for (const auto& [output, stats] : trial.outputs) sum += std::log(share(stats.pooled) + 1e-15);
     return sum;
@@ -91,7 +96,7 @@ class Tryout {
   const Subject& subject_;
   const Plan& plan_;
   const Reference& reference_;
-  std::vector<std::size_t> order_;
+  std::vector<std::size_t> few_, many_;
   std::map<std::string, std::unique_ptr<RoundedWeights>> weights_;
 };
 

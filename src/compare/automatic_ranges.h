@@ -26,8 +26,9 @@ struct AutomaticRanges {
 };
 
 /// `plan`: formats of the layers of `subject`, without grids. `reference` was run over the subject's samples and
-/// counted all of `tensors`. Looks at 16 samples at most, spread evenly (of a sequence: its beginning). Cost: seven
-/// methods, each 3.5 plain inferences a sample looked at for the shadows and one for the whole network.
+/// counted all of `tensors`. Layers are measured on 16 samples at most, whole networks on 64, spread evenly (of a
+/// sequence: its beginning). Cost: seven methods, each 3.5 plain inferences for every one of the 16, and ten whole
+/// networks over the 64.
 AutomaticRanges choose_automatically(const Subject& subject, const Plan& plan,
                                      const std::map<std::string, Format>& tensors, const Reference& reference);
 
