@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <numeric>
 
 #include "compare/own_error.h"
 #include "compare/trials.h"
@@ -24,6 +25,8 @@ constexpr std::array kMethods{"minmax", "percentile:99.999", "percentile:99.99",
                               "aciq"};
 /// A mixture leaves the best single method only where another has at most this share of its error.
 constexpr std::array kMixtures{1.0, 0.8, 0.5};
+/// In standard deviations of the mean difference between samples: two, because ten are compared.
+constexpr double kScatter = 2;
 
 struct Candidate {
   std::string name;
@@ -44,6 +47,31 @@ double share(const ErrorStats& stats) {
   if (!stats.finite()) return std::numeric_limits<double>::infinity();
   if (stats.ref_energy == 0) return stats.error_energy == 0 ? 0 : std::numeric_limits<double>::infinity();
   return stats.error_energy / stats.ref_energy;
+}
+
+/// Noise of a whole network, as the logarithm of its share of the signal, summed over judged outputs.
+struct Noise {
+  double pooled = 0;
+  std::vector<double> samples;
+};
+
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+/// True when `noise` is below that of `other`, pooled and for the typical sample, and by more than the scatter of the
+/// difference between samples explains: a few samples that happen to round well are no reason to clip all others.
+bool surely_below(const Noise& noise, const Noise& other) {
+  if (noise.pooled >= other.pooled) return false;
+  const std::size_t n = noise.samples.size();
+  if (n < 2) return false;
+  std::vector<double> gain(n);
+  for (std::size_t i = 0; i < n; ++i) gain[i] = other.samples[i] - noise.samples[i];
+  const double average = mean(gain);
+  double squares = 0;
+  for (const double value : gain) squares += (value - average) * (value - average);
+  const double deviation_of_mean = std::sqrt(squares / static_cast<double>(n * (n - 1)));
+  return average > kScatter * deviation_of_mean;
 }
 
 /// What runs the candidates: the plan with the grids that their ranges give.
@@ -69,13 +97,13 @@ class Tryout {
     return errors;
   }
 
-  /// Logarithm of the noise, mean over judged outputs: the lower the better.
-  double noise(const Candidate& candidate) {
-    const TrialResult trial =
+  Noise noise(const Candidate& candidate) {
+    TrialResult trial =
         run_trial(subject_, planned(candidate), reference_, weights_for(candidate), nullptr, many_, false);
-    double sum = 0;
-    for (const auto& [output, stats] : trial.outputs) sum += std::log(share(stats.pooled) + 1e-15);
-    return sum;
+    Noise noise;
+    for (const auto& [output, stats] : trial.outputs) noise.pooled += log_noise(stats.pooled);
+    noise.samples = std::move(trial.sample_log_noise);
+    return noise;
   }
 
  private:
@@ -185,34 +213,40 @@ AutomaticRanges choose_automatically(const Subject& subject, const Plan& plan,
   AutomaticRanges automatic;
   std::vector<Candidate> candidates = candidates_for(tensors, reference, subject.threads, automatic.chosen.masks);
   Tryout tryout(subject, plan, reference);
-  std::size_t base = 0;
-  std::vector<double> noises;
-  for (Candidate& candidate : candidates) {
-    candidate.error = tryout.layer_errors(candidate);
-    noises.push_back(tryout.noise(candidate));
-    if (noises.back() < noises[base]) base = noises.size() - 1;
+  std::vector<Noise> noises;
+  std::size_t base = 0;  // minmax, unless another is surely better; of those the best
+  for (std::size_t c = 0; c < candidates.size(); ++c) {
+    candidates[c].error = tryout.layer_errors(candidates[c]);
+    noises.push_back(tryout.noise(candidates[c]));
+    const bool first =
+        base == 0 ? c > 0
+                  : noises[c].pooled + mean(noises[c].samples) < noises[base].pooled + mean(noises[base].samples);
+    if (first && surely_below(noises[c], noises[0])) base = c;
   }
   const Mixer mixer(subject, candidates);
   Candidate best = mixer.mixture(candidates[base], 0);
-  best.name = candidates[base].name;
-  double least = noises[base];
+  Noise least = noises[base];
   for (const double part : kMixtures) {
     Candidate mixed = mixer.mixture(candidates[base], part);
-    const double noise = tryout.noise(mixed);
-    if (noise >= least) continue;
-    least = noise;
+    Noise noise = tryout.noise(mixed);
+    if (!surely_below(noise, least)) continue;
+    least = std::move(noise);
     best = std::move(mixed);
   }
   std::map<std::string, std::size_t> uses;
   for (const auto& [tensor, method] : best.methods) ++uses[method];
   std::string used;
   for (const auto& [method, count] : uses) used += fmt::format("{}{} {}", used.empty() ? "" : ", ", method, count);
-  const double decibels = 10 * (noises.front() - least) / std::log(10) / static_cast<double>(subject.judged.size());
-  automatic.answer = fmt::format(
-      "methods by tensor: {}; {:.2f} dB better at the output than minmax alone, {:.2f} dB than {}, the best "
-      "single method, on {}",
-      used, decibels, 10 * (noises[base] - least) / std::log(10) / static_cast<double>(subject.judged.size()),
-      candidates[base].name, plural(tryout.samples(), "sample"));
+  const auto decibels = [&](const Noise& other) {
+    return 10 * (other.pooled - least.pooled) / std::log(10) / static_cast<double>(subject.judged.size());
+  };
+  automatic.answer =
+      fmt::format("methods by tensor: {}; at the output {:.2f} dB above minmax alone", used, decibels(noises.front()));
+  if (base != 0) {
+    automatic.answer +=
+        fmt::format(", {:.2f} dB above {}, the best single method", decibels(noises[base]), candidates[base].name);
+  }
+  automatic.answer += fmt::format(", on {}", plural(tryout.samples(), "sample"));
   automatic.chosen.ranges = std::move(best.ranges);
   automatic.methods = std::move(best.methods);
   return automatic;

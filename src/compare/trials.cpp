@@ -1,8 +1,17 @@
 #include "compare/trials.h"
 
+#include <cmath>
+
 #include "compare/surgery.h"
 
 namespace vernier {
+
+double log_noise(const ErrorStats& stats) {
+  constexpr double kHopeless = 1e3;
+  if (!stats.finite()) return kHopeless;
+  if (stats.ref_energy == 0) return stats.error_energy == 0 ? std::log(1e-15) : kHopeless;
+  return std::log(stats.error_energy / stats.ref_energy + 1e-15);
+}
 
 TrialResult run_trial(const Subject& subject, const Plan& plan, const Reference& reference, RoundedWeights& weights,
                       const Requirement* requirement, const std::vector<std::size_t>& order, bool early_stop) {
@@ -18,9 +27,11 @@ TrialResult run_trial(const Subject& subject, const Plan& plan, const Reference&
   TrialResult result;
   run_samples(subject, session, order, {}, "trial", [&](SampleResult sample) {
     const std::vector<Tensor> ref = reference.outputs.get(sample.index);
+    double noise = 0;
     for (std::size_t i = 0; i < subject.judged.size(); ++i) {
-      result.outputs[subject.judged[i]].add_sample(sample.index, ref[i], sample.outputs[i]);
+      noise += log_noise(result.outputs[subject.judged[i]].add_sample(sample.index, ref[i], sample.outputs[i]));
     }
+    result.sample_log_noise.push_back(noise);
     ++result.samples_run;
     if (!early_stop || requirement == nullptr || result.samples_run == order.size()) return true;
     for (const std::string& name : subject.judged) {
