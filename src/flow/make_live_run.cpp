@@ -70,9 +70,13 @@ bool says_formats(const PrecisionOptions& precision) {
 
 class Maker {
  public:
-  Maker(const RunOptions& options, const RunnerOptions& runner, std::string name, const JobSinks& sinks,
-        const Warn& warn)
-      : options_(options), runner_(runner), name_(std::move(name)), sinks_(sinks), warn_(warn) {}
+  Maker(const RunOptions& options, const RunnerOptions& runner, std::string name, Sources& sources, const Warn& warn)
+      : options_(options),
+        runner_(runner),
+        name_(std::move(name)),
+        sources_(sources),
+        sinks_(sources.sinks()),
+        warn_(warn) {}
 
   std::unique_ptr<LiveRun> make() {
     Model model = read_model(runner_.model);
@@ -95,7 +99,8 @@ class Maker {
     if (sinks_.info) sinks_.info(fmt::format("{}: {}", name_, text));
   }
 
-  std::unique_ptr<LiveRun> finish(Model model, const SessionOptions& session, std::shared_ptr<SampleSource> samples) {
+  std::unique_ptr<LiveRun> finish(Model model, const SessionOptions& session,
+                                  std::shared_ptr<const SampleSource> samples) {
     if (samples->is_random()) {
       warn_("the inputs are random numbers: figures say little about real data (give --data)");
     }
@@ -103,8 +108,7 @@ class Maker {
   }
 
   std::unique_ptr<LiveRun> as_program(const Model& model) {
-    return std::make_unique<ProgramRun>(name_, runner_.command, runner_.model,
-                                        open_for(model, options_.measure.data, options_.measure.carries),
+    return std::make_unique<ProgramRun>(name_, runner_.command, runner_.model, sources_.samples(model),
                                         options_.measure.data.script_seconds, sinks_.interrupted);
   }
 
@@ -113,7 +117,7 @@ class Maker {
     session.integer_kernels = true;
     session.level = options_.optimization;
     session.providers = options_.providers;
-    std::shared_ptr<SampleSource> samples = open_for(model, options_.measure.data, options_.measure.carries);
+    std::shared_ptr<const SampleSource> samples = sources_.samples(model);
     // Alone, a sample gets all threads; beside others, one.
     if (samples->size() == 1) session.threads = static_cast<int>(options_.measure.threads);
     mark(model, model, choice(), name_, warn_);
@@ -125,7 +129,7 @@ class Maker {
   static SessionOptions exact() { return {.optimize = false, .threads = 1, .integer_kernels = false}; }
 
   std::unique_ptr<LiveRun> in_float32(Model model) {
-    std::shared_ptr<SampleSource> samples = open_for(model, options_.measure.data, options_.measure.carries);
+    std::shared_ptr<const SampleSource> samples = sources_.samples(model);
     mark(model, model, choice(), name_, warn_);
     return finish(std::move(model), exact(), std::move(samples));
   }
@@ -138,7 +142,7 @@ class Maker {
     }
     for (const std::string& note : file.notes) say(note);
     // Its inputs are float32 where the file's are float16 or bfloat16: they are rounded inside.
-    std::shared_ptr<SampleSource> samples = open_for(file.model, options_.measure.data, options_.measure.carries);
+    std::shared_ptr<const SampleSource> samples = sources_.samples(file.model);
     mark(file.model, typed, choice(), name_, warn_);
     return finish(std::move(file.model), exact(), std::move(samples));
   }
@@ -146,7 +150,7 @@ class Maker {
   std::unique_ptr<LiveRun> from_plan() {
     const PrecisionOptions precision =
         run_network_scripts(runner_.model, runner_.precision, options_.measure.data, sinks_, warn_);
-    Loaded loaded = load(runner_.model, formats_named(precision), options_.measure, sinks_);
+    Loaded loaded = load(runner_.model, formats_named(precision), sources_);
     for (const std::string& text : loaded.warnings) warn_(text);
     for (const std::string& text : loaded.notes) say(text);
     const Subject& subject = loaded.subject;
@@ -167,6 +171,7 @@ class Maker {
   const RunOptions& options_;
   const RunnerOptions& runner_;
   std::string name_;
+  Sources& sources_;
   const JobSinks& sinks_;
   const Warn& warn_;
 };
@@ -174,8 +179,8 @@ class Maker {
 }  // namespace
 
 std::unique_ptr<LiveRun> make_live_run(const RunOptions& options, std::size_t index, const std::string& name,
-                                       const JobSinks& sinks, const Warn& warn) {
-  return Maker(options, options.runners[index], name, sinks, warn).make();
+                                       Sources& sources, const Warn& warn) {
+  return Maker(options, options.runners[index], name, sources, warn).make();
 }
 
 }  // namespace vernier
