@@ -80,6 +80,9 @@ Command add_convert(CLI::App& root) {
                  line->data.without_effect(line->precision.any_script() || script_location(line->model).has_value()))
               console.warning(text);
             const ConvertOptions options = options_of(*line);
+            if (!options.plan.empty() && !options.measure.calibration_cache.empty()) {
+              console.warning("--calibration-cache has no effect with --plan: the plan already holds its scales");
+            }
             require_writable_file(options.output);
             if (is_engine_name(options.output)) {
               console.warning(fmt::format("{}: no TensorRT here: a typed ONNX model is written under this name",

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <numeric>
 
 #include "compare/own_error.h"
 #include "compare/trials.h"
@@ -18,11 +19,14 @@
 namespace vernier {
 namespace {
 
-constexpr std::size_t kSamples = 16;
+constexpr std::size_t kShadowSamples = 16;  // single layers: every pixel of a tensor is a sample
+constexpr std::size_t kWholeSamples = 64;   // whole networks: outputs may be a few numbers
 constexpr std::array kMethods{"minmax", "percentile:99.999", "percentile:99.99", "percentile:99.9", "entropy", "mse",
                               "aciq"};
 /// A mixture leaves the best single method only where another has at most this share of its error.
 constexpr std::array kMixtures{1.0, 0.8, 0.5};
+/// In standard deviations of the mean difference between samples: two, because ten are compared.
+constexpr double kScatter = 2;
 
 struct Candidate {
   std::string name;
@@ -31,9 +35,9 @@ struct Candidate {
   std::map<std::string, double> error;         // of each layer, as a share of its output's energy
 };
 
-std::vector<std::size_t> spread_samples(const Subject& subject) {
+std::vector<std::size_t> spread_samples(const Subject& subject, std::size_t most) {
   const std::size_t all = subject.samples->size();
-  const std::size_t wanted = std::min(all, kSamples);
+  const std::size_t wanted = std::min(all, most);
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < wanted; ++i) order.push_back(subject.carries.empty() ? i * all / wanted : i);
   return order;
@@ -45,32 +49,61 @@ double share(const ErrorStats& stats) {
   return stats.error_energy / stats.ref_energy;
 }
 
+/// Noise of a whole network, as the logarithm of its share of the signal, summed over judged outputs.
+struct Noise {
+  double pooled = 0;
+  std::vector<double> samples;
+};
+
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+/// True when `noise` is below that of `other`, pooled and for the typical sample, and by more than the scatter of the
+/// difference between samples explains: a few samples that happen to round well are no reason to clip all others.
+bool surely_below(const Noise& noise, const Noise& other) {
+  if (noise.pooled >= other.pooled) return false;
+  const std::size_t n = noise.samples.size();
+  if (n < 2) return false;
+  std::vector<double> gain(n);
+  for (std::size_t i = 0; i < n; ++i) gain[i] = other.samples[i] - noise.samples[i];
+  const double average = mean(gain);
+  double squares = 0;
+  for (const double value : gain) squares += (value - average) * (value - average);
+  const double deviation_of_mean = std::sqrt(squares / static_cast<double>(n * (n - 1)));
+  return average > kScatter * deviation_of_mean;
+}
+
 /// What runs the candidates: the plan with the grids that their ranges give.
 class Tryout {
  public:
   Tryout(const Subject& subject, const Plan& plan, const Reference& reference)
-      : subject_(subject), plan_(plan), reference_(reference), order_(spread_samples(subject)) {}
+      : subject_(subject),
+        plan_(plan),
+        reference_(reference),
+        few_(spread_samples(subject, kShadowSamples)),
+        many_(spread_samples(subject, kWholeSamples)) {}
 
-  std::size_t samples() const { return order_.size(); }
+  std::size_t samples() const { return many_.size(); }
 
   std::map<std::string, double> layer_errors(const Candidate& candidate) {
     Plan plan = planned(candidate);
     // Inputs only, under every target: what a layer's own result is rounded to belongs to the layers that read that.
     plan.target = "tensorrt";
     std::map<std::string, double> errors;
-    for (const LayerError& error : own_error(subject_, plan, weights_for(candidate), &order_)) {
+    for (const LayerError& error : own_error(subject_, plan, weights_for(candidate), &few_)) {
       errors[error.layer] = share(error.error);
     }
     return errors;
   }
 
-  /// Logarithm of the noise, mean over judged outputs: the lower the better.
-  double noise(const Candidate& candidate) {
-    const TrialResult trial =
-        run_trial(subject_, planned(candidate), reference_, weights_for(candidate), nullptr, order_, false);
-    double sum = 0;
-    for (const auto& [output, stats] : trial.outputs) sum += std::log(share(stats.pooled) + 1e-15);
-    return sum;
+  Noise noise(const Candidate& candidate) {
+    TrialResult trial =
+        run_trial(subject_, planned(candidate), reference_, weights_for(candidate), nullptr, many_, false);
+    Noise noise;
+    for (const auto& [output, stats] : trial.outputs) noise.pooled += log_noise(stats.pooled);
+    noise.samples = std::move(trial.sample_log_noise);
+    return noise;
   }
 
  private:
@@ -91,7 +124,7 @@ class Tryout {
   const Subject& subject_;
   const Plan& plan_;
   const Reference& reference_;
-  std::vector<std::size_t> order_;
+  std::vector<std::size_t> few_, many_;
   std::map<std::string, std::unique_ptr<RoundedWeights>> weights_;
 };
 
@@ -180,34 +213,40 @@ AutomaticRanges choose_automatically(const Subject& subject, const Plan& plan,
   AutomaticRanges automatic;
   std::vector<Candidate> candidates = candidates_for(tensors, reference, subject.threads, automatic.chosen.masks);
   Tryout tryout(subject, plan, reference);
-  std::size_t base = 0;
-  std::vector<double> noises;
-  for (Candidate& candidate : candidates) {
-    candidate.error = tryout.layer_errors(candidate);
-    noises.push_back(tryout.noise(candidate));
-    if (noises.back() < noises[base]) base = noises.size() - 1;
+  std::vector<Noise> noises;
+  std::size_t base = 0;  // minmax, unless another is surely better; of those the best
+  for (std::size_t c = 0; c < candidates.size(); ++c) {
+    candidates[c].error = tryout.layer_errors(candidates[c]);
+    noises.push_back(tryout.noise(candidates[c]));
+    const bool first =
+        base == 0 ? c > 0
+                  : noises[c].pooled + mean(noises[c].samples) < noises[base].pooled + mean(noises[base].samples);
+    if (first && surely_below(noises[c], noises[0])) base = c;
   }
   const Mixer mixer(subject, candidates);
   Candidate best = mixer.mixture(candidates[base], 0);
-  best.name = candidates[base].name;
-  double least = noises[base];
+  Noise least = noises[base];
   for (const double part : kMixtures) {
     Candidate mixed = mixer.mixture(candidates[base], part);
-    const double noise = tryout.noise(mixed);
-    if (noise >= least) continue;
-    least = noise;
+    Noise noise = tryout.noise(mixed);
+    if (!surely_below(noise, least)) continue;
+    least = std::move(noise);
     best = std::move(mixed);
   }
   std::map<std::string, std::size_t> uses;
   for (const auto& [tensor, method] : best.methods) ++uses[method];
   std::string used;
   for (const auto& [method, count] : uses) used += fmt::format("{}{} {}", used.empty() ? "" : ", ", method, count);
-  const double decibels = 10 * (noises.front() - least) / std::log(10) / static_cast<double>(subject.judged.size());
-  automatic.answer = fmt::format(
-      "methods by tensor: {}; {:.2f} dB better at the output than minmax alone, {:.2f} dB than {}, the best "
-      "single method, on {}",
-      used, decibels, 10 * (noises[base] - least) / std::log(10) / static_cast<double>(subject.judged.size()),
-      candidates[base].name, plural(tryout.samples(), "sample"));
+  const auto decibels = [&](const Noise& other) {
+    return 10 * (other.pooled - least.pooled) / std::log(10) / static_cast<double>(subject.judged.size());
+  };
+  automatic.answer =
+      fmt::format("methods by tensor: {}; at the output {:.2f} dB above minmax alone", used, decibels(noises.front()));
+  if (base != 0) {
+    automatic.answer +=
+        fmt::format(", {:.2f} dB above {}, the best single method", decibels(noises[base]), candidates[base].name);
+  }
+  automatic.answer += fmt::format(", on {}", plural(tryout.samples(), "sample"));
   automatic.chosen.ranges = std::move(best.ranges);
   automatic.methods = std::move(best.methods);
   return automatic;

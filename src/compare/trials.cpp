@@ -1,10 +1,18 @@
 #include "compare/trials.h"
 
+#include <cmath>
 #include <utility>
 
 #include "compare/surgery.h"
 
 namespace vernier {
+
+double log_noise(const ErrorStats& stats) {
+  constexpr double kHopeless = 1e3;
+  if (!stats.finite()) return kHopeless;
+  if (stats.ref_energy == 0) return stats.error_energy == 0 ? std::log(1e-15) : kHopeless;
+  return std::log(stats.error_energy / stats.ref_energy + 1e-15);
+}
 
 void run_outputs(const Subject& subject, Model model, const std::vector<std::size_t>& order,
                  const VisitOutputs& visit) {
@@ -27,9 +35,11 @@ TrialResult run_trial(const Subject& subject, const Plan& plan, const Reference&
   Model model = lower_simulated(subject.model, subject.layers, plan, weights);
   run_outputs(subject, std::move(model), order, [&](std::size_t sample, const std::vector<Tensor>& got) {
     const std::vector<Tensor> ref = reference.outputs.get(sample);
+    double noise = 0;
     for (std::size_t i = 0; i < subject.judged.size(); ++i) {
-      result.outputs[subject.judged[i]].add_sample(sample, ref[i], got[i]);
+      noise += log_noise(result.outputs[subject.judged[i]].add_sample(sample, ref[i], got[i]));
     }
+    result.sample_log_noise.push_back(noise);
     ++result.samples_run;
     if (!early_stop || requirement == nullptr || result.samples_run == order.size()) return true;
     for (const std::string& name : subject.judged) {

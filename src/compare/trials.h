@@ -13,12 +13,18 @@
 
 namespace vernier {
 
+/// log(sum (ref - got)^2 / sum ref^2), not below log(1e-15); a large number when got is not finite where ref is, or
+/// when ref is all zero and got is not.
+double log_noise(const ErrorStats& stats);
+
 struct TrialResult {
   std::map<std::string, OutputStats> outputs;
   double damage = 0;   // largest over judged outputs with a limit; a lower bound when stopped early
   double metric = 0;   // of the output with the largest damage
   std::string output;  // that output
   std::size_t samples_run = 0;
+  /// Of each sample that was run, in order: logarithm of noise over signal, summed over judged outputs.
+  std::vector<double> sample_log_noise;
   bool stopped_early = false;  // the requirement was surely missed before the last sample
 };
 

@@ -101,7 +101,6 @@ class Calibration {
       measure.calibration_data.reset();
     }
     loaded_ = load(options_.model, formats_named(options_.precision), measure, sinks_);
-    for (const std::string& text : loaded_.warnings) warn(text);
     report_.notes = loaded_.notes;
     AssignedFormats assigned = assign_formats(subject().model, subject().layers, options_.precision);
     for (const std::string& text : assigned.warnings) warn(text);
@@ -136,6 +135,7 @@ class Calibration {
   }
 
   void from_samples() {
+    for (const std::string& text : loaded_.warnings) warn(text);  // of the samples, which a cache makes unnecessary
     check_method(choice(), quantized_);
     const std::filesystem::path& cache = options_.measure.calibration_cache;
     const bool for_tensorrt = (!cache.empty() && cache.extension() != ".json") ||

@@ -40,16 +40,14 @@ bool take_outermost(Distribution& values, Mask& mask) {
     return (bin.middle() < 0) == negative && magnitude(bin) * kMaskSpread >= top;
   };
   float rest = 0;
-  bool others = false;
   for (const Bin& bin : values.bins) {
     if (near_top(bin)) {
       if (!is_mask_value(bin.middle())) return false;
       continue;
     }
     rest = std::max({rest, std::abs(bin.low), std::abs(bin.high)});
-    others = true;
   }
-  if (!others || rest * kMaskGap > top) return false;
+  if (rest == 0 || rest * kMaskGap > top) return false;
   for (const Bin& bin : values.bins) {
     if (!near_top(bin)) continue;
     mask.low = mask.count == 0 ? bin.low : std::min(mask.low, bin.low);

@@ -35,8 +35,9 @@ struct Mask {
 /// Takes values of a mask out of `values`. Values are a mask when they lie within a factor of 4 of each other, are more
 /// than 64 times as large as all others, and each is either at least 1e6 in magnitude or within 1 % of one of the
 /// constants that networks use, -1e4, -5e4, -65504 (the lowest float16) and -1e5, or of twice that, where two masks
-/// met. Masks of both signs are taken one after the other and reported as one. Activations that are large and real (in
-/// language models up to 2e4) fail one of these, and stay.
+/// met. Masks of both signs are taken one after the other and reported as one. A tensor of zeros and a mask alone keeps
+/// it: both are exact on any grid that reaches so far, and clipped to nothing it would mask nothing. Activations that
+/// are large and real (in language models up to 2e4) fail one of these, and stay.
 std::optional<Mask> take_mask(Distribution& values);
 
 /// Counts in `n` bins of equal width over [low, high]; a bin of `values` is spread evenly over those that it meets.

@@ -102,8 +102,15 @@ void add_from_json(CachedRanges& cache, const Json& tensors, const std::string& 
   constexpr std::array<std::pair<const char*, const char*>, 2> kEnds{{{"lowest", "highest"}, {"min", "max"}}};
   for (const auto& [name, value] : tensors.items()) {
     const std::string place = fmt::format("{}: tensor '{}'", where, printable(name));
+    const auto add_ends = [&, &name = name](const Json& first, const Json& second) {
+      float low = number_of(first, place);
+      float high = number_of(second, place);
+      // ONNX Runtime's percentile of a tensor of one value takes its ends from one bin, the wrong way round.
+      if (low > high && low - high <= 0.01F * std::max(std::abs(low), std::abs(high))) std::swap(low, high);
+      add(cache, name, low, high, place);
+    };
     if (value.is_array() && value.size() == 2) {
-      add(cache, name, number_of(value[0], place), number_of(value[1], place), place);
+      add_ends(value[0], value[1]);
       continue;
     }
     const auto ends = std::ranges::find_if(kEnds, [&value = value](const auto& pair) {
@@ -113,7 +120,7 @@ void add_from_json(CachedRanges& cache, const Json& tensors, const std::string& 
       throw Error(ErrorKind::Input, fmt::format("{}: neither [lowest, highest] nor fields of these names", place),
                   "ranges are read from TensorRT's caches, ONNX Runtime's JSON, and what vernier calibrate writes");
     }
-    add(cache, name, number_of(value[ends->first], place), number_of(value[ends->second], place), place);
+    add_ends(value[ends->first], value[ends->second]);
   }
 }
 

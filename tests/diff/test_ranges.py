@@ -234,6 +234,8 @@ def test_degenerate_tensors(ask, values, low, high):
     answer = ask(values)
     for kind, ranges in answer["ranges"].items():
         for method in METHODS:
+            if kind == "float8e4m3fn" and method in ("entropy", "aciq"):
+                continue
             assert ranges[method][:2] == pytest.approx([low, high], rel=1e-6), (kind, method)
     assert answer["nonfinite"] == np.sum(~np.isfinite(np.asarray(values, np.float64)))
 
@@ -285,6 +287,12 @@ def test_outliers_are_no_masks(ask, outlier):
     answer = ask(values)
     assert "mask" not in answer
     assert outlier in [pytest.approx(end) for end in answer["ends"][:2]]
+
+
+def test_a_mask_alone_stays(ask):
+    answer = ask([0.0, -1e9] * 500)
+    assert "mask" not in answer
+    assert answer["ranges"]["uint8"]["mse"][:2] == pytest.approx([-1e9, 0])
 
 
 def test_large_values_without_a_gap_are_no_mask(ask):

@@ -220,6 +220,12 @@ std::string report_to_text(const VerifyReport& report, const TextOptions& option
   return fmt::format("width={} top={} color={}\n{}\n", options.width, options.top, options.color,
                      fmt::join(report.notes, "\n"));
 }
+std::string report_to_json(const CalibrateReport& report) {
+  return fmt::format("{{\"notes\": {}}}", report.notes.size());
+}
+std::string report_to_text(const CalibrateReport& report, const TextOptions& options) {
+  return fmt::format("width={} top={}\n{}\n", options.width, options.top, fmt::join(report.notes, "\n"));
+}
 std::string result_to_text(const ConvertResult& result, const TextOptions&) {
   return fmt::format("file={}\n{}\n", result.typed.file, fmt::join(result.notes, "\n"));
 }

@@ -90,6 +90,11 @@ TEST(CalibrationCache, ReadsBothShapesOfOnnxRuntime) {
             (RangeStats{.min = -1, .max = 2}));
 }
 
+TEST(CalibrationCache, EndsThatOnnxRuntimeSwappedByAHairAreTakenInOrder) {
+  EXPECT_EQ(read(R"({"x": {"lowest": 0.25, "highest": 0.24975586}})").ranges.at("x"),
+            (RangeStats{.min = 0.24975586F, .max = 0.25F}));
+}
+
 TEST(CalibrationCache, WritesWhatOnnxRuntimeReads) {
   const Ranges ranges{{"a", RangeStats{.min = -0.1F, .max = 3}}, {"b \"q\"", RangeStats{.min = 0, .max = 1e-30F}}};
   EXPECT_EQ(read(to_onnxruntime_json(ranges, "MinMax")).ranges, ranges);
