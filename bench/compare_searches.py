@@ -50,7 +50,7 @@ def measure(program, network, low, target, words, inputs, limit):
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
         seconds = time.perf_counter() - start
     if done.returncode not in (0, 1):
-        return {"error": done.stderr.strip().splitlines()[-1]}
+        return {"error": next((l for l in done.stderr.splitlines() if l.startswith("error")), "failed")}
     report = json.loads(done.stdout)
     kept = report["kept"]
     layers = max((len(test["layers"]) for test in kept["tests"]), default=0)

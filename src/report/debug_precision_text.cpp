@@ -66,7 +66,7 @@ std::string way_out(const DiagnoseReport& report, const TextOptions& options) {
   std::string text;
   if (kept.end == "impossible" && !kept.tests.empty()) {
     const TestRow& all = kept.tests.front();
-    const std::string says = all.needs.empty()       ? "no tolerance would do"
+    const std::string says = all.needs.empty()        ? "no tolerance would do"
                              : by_outside_check(kept) ? "the check " + shown(all.needs)
                                                       : "it would pass with " + shown(all.needs);
     text += wrap(fmt::format("With every layer in {}: {}.", high, says), options.width);

@@ -288,10 +288,11 @@ Passing regroup(const std::vector<SearchItem>& items, const Costs& costs, const 
     KeptSet more = best.kept;
     KeptSet less;
     double damage = 0;
+    bool untried = true;  // what fails without one of them fails without all
     for (const std::size_t i : border.items) {
-      if (!kept(i)) more.push_back(i);
-      if (kept(i)) less.push_back(i);
+      (kept(i) ? less : more).push_back(i);
       damage += kept(i) ? expected[i] : 0;
+      untried = untried && (!kept(i) || std::isnan(learned[i]));
     }
     if (less.empty()) continue;
     std::sort(more.begin(), more.end());
@@ -299,7 +300,7 @@ Passing regroup(const std::vector<SearchItem>& items, const Costs& costs, const 
     std::vector<KeptSet> cheaper;
     if (more.size() > best.kept.size() && costs.of(more) < cost) cheaper.push_back(more);
     const KeptSet rest = without(best.kept, less);
-    if (less.size() > 1 && !(damage > headroom(best)) && costs.of(rest) < cost) cheaper.push_back(rest);
+    if (less.size() > 1 && untried && !(damage > headroom(best)) && costs.of(rest) < cost) cheaper.push_back(rest);
     for (const KeptSet& set : cheaper) {
       const Trial* trial = log.ask(set);
       if (!trial) return best;
