@@ -61,6 +61,7 @@ Command add_convert(CLI::App& root) {
       ->group("Precision");
   line->precision.add(*app);
   line->data.add(*app, "Samples to learn the ranges of int8 and fp8 from");
+  line->data.add_calibration_cache(*app);
   add_value(*app, "-o,--output", line->output, "FILE",
             "File to write; under an engine's name (.engine .plan .trt) it is a typed ONNX model as well (required)")
       ->group("Output");
@@ -79,6 +80,9 @@ Command add_convert(CLI::App& root) {
                  line->data.without_effect(line->precision.any_script() || script_location(line->model).has_value()))
               console.warning(text);
             const ConvertOptions options = options_of(*line);
+            if (!options.plan.empty() && !options.measure.calibration_cache.empty()) {
+              console.warning("--calibration-cache has no effect with --plan: the plan already holds its scales");
+            }
             require_writable_file(options.output);
             if (is_engine_name(options.output)) {
               console.warning(fmt::format("{}: no TensorRT here: a typed ONNX model is written under this name",

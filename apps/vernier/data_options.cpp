@@ -81,6 +81,14 @@ void DataGroup::add_calibration(CLI::App& app) {
   add_value(app, "--calibration-data", calibration_data_, "SOURCE",
             "Samples to learn ranges from, in any form of --data (default: the samples of --data)")
       ->group(kGroup);
+  add_calibration_cache(app);
+}
+
+void DataGroup::add_calibration_cache(CLI::App& app) {
+  add_value(app, "--calibration-cache,--calib", calibration_cache_, "FILE",
+            "Ranges: read from FILE when it is there, in TensorRT's, ONNX Runtime's or our form, else learned and "
+            "written to it, as JSON under *.json, or as TensorRT's text (default: none)")
+      ->group(kGroup);
 }
 
 SourceOptions DataGroup::source() const {
@@ -176,6 +184,7 @@ MeasureOptions DataGroup::values() const {
     options.calibration_data = source();
     options.calibration_data->location = calibration_data_;
   }
+  options.calibration_cache = calibration_cache_;
   for (const std::string& text : carries_) options.carries.push_back(parse_pair("--carry", text, "OUT:IN"));
   options.threads = parse_count("--threads", threads_, 0, kMostThreads);
   return options;

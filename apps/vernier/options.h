@@ -32,6 +32,7 @@ struct PrecisionText {
   std::vector<std::string> low;
   std::string high = "float32";
   std::string target = "tensorrt";
+  std::string calibration = "minmax";
   std::vector<std::string> layer_precisions;
   std::string constraints = "prefer";
   std::vector<std::string> network_scripts;  // file.py[:function]
@@ -41,14 +42,17 @@ struct PrecisionText {
   PrecisionOptions values() const;
 };
 
-/// Adds the options; each occurrence goes, as it is parsed, into what `into` returns at that moment.
-void add_precision_options(CLI::App& app, const std::function<PrecisionText&()>& into);
+/// Adds the options; each occurrence goes, as it is parsed, into what `into` returns at that moment. `method`: the
+/// names of the option that says how ranges are chosen.
+void add_precision_options(CLI::App& app, const std::function<PrecisionText&()>& into,
+                           const char* method = "--calibration-method");
 
 /// For commands with one precision.
 class PrecisionGroup {
  public:
-  void add(CLI::App& app) {
-    add_precision_options(app, [this]() -> PrecisionText& { return text_; });
+  void add(CLI::App& app, const char* method = "--calibration-method") {
+    add_precision_options(
+        app, [this]() -> PrecisionText& { return text_; }, method);
   }
   PrecisionOptions values() const { return text_.values(); }
   bool any_low() const { return text_.any_low(); }
@@ -76,8 +80,10 @@ class DataGroup {
  public:
   /// `data_help` says what the samples are used for.
   void add(CLI::App& app, const std::string& data_help);
-  /// --calibration-data, for commands that calibrate and measure.
+  /// --calibration-data, for commands that calibrate and measure, and --calibration-cache.
   void add_calibration(CLI::App& app);
+  /// --calibration-cache alone, for commands whose samples are there to calibrate.
+  void add_calibration_cache(CLI::App& app);
   /// Everything of MeasureOptions but the requirement and the outputs.
   MeasureOptions values() const;
   /// Options that were given and do nothing beside the others, in words. `scripts`: other options name scripts.
@@ -92,7 +98,8 @@ class DataGroup {
   std::size_t limit() const;
   void check_one_source() const;
 
-  std::string data_, loader_script_, calibration_data_, samples_, iterations_, seed_, threads_ = "0";
+  std::string data_, loader_script_, calibration_data_, calibration_cache_, samples_, iterations_, seed_,
+      threads_ = "0";
   std::string python_, timeout_;
   std::string geometry_, color_ = "rgb", layout_;
   std::vector<std::string> load_inputs_, mean_, std_, val_range_, shapes_, carries_;

@@ -15,7 +15,7 @@ const char* const kGroup = "Precision";
 
 }  // namespace
 
-void add_precision_options(CLI::App& app, const std::function<PrecisionText&()>& into) {
+void add_precision_options(CLI::App& app, const std::function<PrecisionText&()>& into, const char* method) {
   const auto flag = [&](const char* name, Format format, const char* help) {
     app.add_flag_callback(
            name, [into, format] { into().flags.push_back(format); }, help)
@@ -66,6 +66,10 @@ void add_precision_options(CLI::App& app, const std::function<PrecisionText&()>&
         "Whose rules place low precision. tensorrt: inputs of weighted operators. onnxruntime: with --int8, inputs "
         "and outputs of "
         "every operator that has an integer kernel on its CPU (default: tensorrt)");
+  value(
+      method, &PrecisionText::calibration, "METHOD",
+      "How ranges of activations are chosen: minmax, percentile[:99.99] (99.999 without a number), entropy, mse, aciq; "
+      "auto: for each tensor the one of these with the least error of the layers that read it (default: minmax)");
 }
 
 PrecisionOptions PrecisionText::values() const {
@@ -106,6 +110,14 @@ PrecisionOptions PrecisionText::values() const {
                 "--target onnxruntime is the nearest; --target tensorrt is the default");
   }
   options.target = parse_choice("--target", target, {"tensorrt", "onnxruntime"});
+  if (const auto choice = parse_calibration_method(calibration)) {
+    options.calibration = *choice;
+  } else {
+    throw Error(ErrorKind::Usage, fmt::format("--calibration-method: '{}' is no method", printable(calibration)),
+                calibration == "distribution"
+                    ? "it chooses among the values of float8; minmax, percentile or mse do so too"
+                    : "one of: minmax percentile percentile:99.99 entropy mse aciq auto");
+  }
   options.constraints = parse_choice("--precision-constraints", constraints, {"obey", "prefer", "none"});
   for (const std::string& text : layer_precisions) {
     auto [name, format] = parse_pair("--layer-precisions", text, "NAME:FORMAT");

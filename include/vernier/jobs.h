@@ -8,10 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "vernier/calibration.h"
 #include "vernier/format.h"
 #include "vernier/report.h"
 #include "vernier/requirement.h"
 #include "vernier/samples.h"
+#include "vernier/search_options.h"
 
 namespace vernier {
 
@@ -29,7 +31,10 @@ struct JobSinks {
 struct MeasureOptions {
   SourceOptions data;
   std::optional<SourceOptions> calibration_data;  // absent: the samples given
-  std::vector<std::string> outputs;               // judged outputs; empty: every float output that carries no state
+  /// --calibration-cache: when it is there, and belongs to the model, ranges are read from it and no samples are needed
+  /// for them; else it is written with those that were learned.
+  std::filesystem::path calibration_cache;
+  std::vector<std::string> outputs;  // judged outputs; empty: every float output that carries no state
   std::vector<std::pair<std::string, std::string>> carries;  // --carry OUT:IN
   std::optional<Requirement> requirement;
   std::size_t threads = 0;  // 0: all usable cores
@@ -46,6 +51,7 @@ struct PrecisionOptions {
   std::vector<Format> low;  // --int8 --fp16 ...: the lowest that a layer can take wins
   Format high = Format::Float32;
   std::string target = "tensorrt";                               // tensorrt, onnxruntime
+  CalibrationChoice calibration;                                 // how ranges of activations are chosen
   std::vector<std::pair<std::string, Format>> layer_precisions;  // wildcards allowed, later ones win
   std::string constraints = "prefer";                            // obey, prefer, none
   /// Scripts that set precisions on a TensorRT network, file.py:function, in this order; Python and its time as for
@@ -61,11 +67,12 @@ struct DiagnoseOptions {
   PrecisionOptions precision;
   std::string command;  // for the record
   bool latency = true;
-  std::size_t max_evaluations = 0;  // 0: no limit
-  bool external_data = false;       // weights of the typed model in a file beside it, at any size
+  SearchOptions search;
+  bool external_data = false;  // weights of the typed model in a file beside it, at any size
 };
 
 /// The whole flow: reference, calibration, own errors, all-low, effects, search, typed model, verify of that file.
+/// Steps that a search mode other than Minimal has no use for are left out.
 /// Errors: Input, Backend, Usage; a missed requirement is a value (final_figures->passed == false or kept->end).
 VERNIER_API DiagnoseReport diagnose(const DiagnoseOptions& options, const JobSinks& sinks = {});
 

@@ -139,7 +139,8 @@ std::vector<Shadow> add_shadows(Model& model, const Subject& subject, const Plan
   return shadows;
 }
 
-std::vector<LayerError> own_error(const Subject& subject, const Plan& plan, RoundedWeights& weights) {
+std::vector<LayerError> own_error(const Subject& subject, const Plan& plan, RoundedWeights& weights,
+                                  const std::vector<std::size_t>* order) {
   Model model = subject.model;
   std::vector<std::string> names;
   for (const Layer& layer : subject.layers) names.push_back(layer.name);
@@ -169,10 +170,11 @@ std::vector<LayerError> own_error(const Subject& subject, const Plan& plan, Roun
   const Recorder empty(static_cast<std::size_t>(slots), 0, static_cast<std::size_t>(event_slots));
   Recorder total = empty;
   const Session session = subject.session(model);
-  run_samples(subject, session, all_samples(subject), empty, "own error", [&](SampleResult result) {
-    total += result.recorder;
-    return true;
-  });
+  run_samples(subject, session, order == nullptr ? all_samples(subject) : *order, empty, "own error",
+              [&](SampleResult result) {
+                total += result.recorder;
+                return true;
+              });
 
   std::vector<LayerError> errors(shadows.size());
   for (std::size_t s = 0; s < shadows.size(); ++s) {

@@ -29,24 +29,39 @@ void add_to_hash(const std::string& name, const Tensor& value, Sha256& hash) {
 }
 
 /// Graph inputs pass no operator of ours: they are folded into the reference as they are fed.
-void fold_inputs(const SampleResult& result, const std::set<std::string>& carried, Reference& reference, Sha256& hash) {
+void fold_inputs(const SampleResult& result, const std::set<std::string>& carried,
+                 const std::map<std::string, std::int64_t>& slots, SharedHistograms& histograms, Reference& reference,
+                 Sha256& hash) {
   for (const auto& [name, value] : result.fed) {
     const bool is_state = carried.contains(name) && result.index > 0;  // computed, not read
     if (!is_state) add_to_hash(name, value, hash);
-    if (value.dtype() == Dtype::Float32) accumulate_range(value.floats(), reference.ranges[name]);
+    if (value.dtype() == Dtype::Float32) {
+      accumulate_range(value.floats(), reference.ranges[name]);
+      const auto slot = slots.find(name);
+      if (slot != slots.end()) histograms.add(static_cast<std::size_t>(slot->second), result.index, value.floats());
+    }
     reference.shapes[name] = value.shape();
   }
 }
 
 }  // namespace
 
-Reference run_reference(const Subject& subject, const std::set<std::string>& observed) {
-  const std::vector<std::string> names(observed.begin(), observed.end());
+Reference run_reference(const Subject& subject, const std::set<std::string>& observed,
+                        const std::set<std::string>& counted) {
+  std::set<std::string> all = observed;
+  all.insert(counted.begin(), counted.end());
+  const std::vector<std::string> names(all.begin(), all.end());
   std::map<std::string, std::int64_t> slots;
-  for (std::size_t i = 0; i < names.size(); ++i) slots[names[i]] = static_cast<std::int64_t>(i);
+  std::vector<bool> wanted;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    slots[names[i]] = static_cast<std::int64_t>(i);
+    wanted.push_back(counted.contains(names[i]));
+  }
+  const std::size_t samples = subject.samples->size();
+  SharedHistograms histograms(wanted, samples);
 
   Model model = subject.model;
-  tap(*model.proto.mutable_graph(), observed,
+  tap(*model.proto.mutable_graph(), all,
       [&](const std::string& raw, const std::string& tensor) { return observe_node(raw, tensor, slots.at(tensor)); });
   std::map<std::string, Dtype> dtypes;
   for (const InputInfo& output : model_outputs(subject.model)) dtypes[output.name] = output.dtype;
@@ -60,12 +75,17 @@ Reference run_reference(const Subject& subject, const std::set<std::string>& obs
   set_outputs(model, outputs);
 
   Reference reference;
-  const Recorder empty(0, names.size(), 0);
+  Recorder empty(0, names.size(), 0);
   Recorder total = empty;
+  if (!counted.empty()) empty.histograms = &histograms;
   const Session session = subject.session(model);
   Sha256 hash;
   run_samples(subject, session, all_samples(subject), empty, "reference", [&](SampleResult result) {
-    fold_inputs(result, carried, reference, hash);
+    if (result.index == samples - samples / 5) {
+      reference.early = reference.ranges;
+      for (std::size_t i = 0; i < names.size(); ++i) reference.early.emplace(names[i], total.ranges[i]);
+    }
+    fold_inputs(result, carried, slots, histograms, reference, hash);
     result.outputs.resize(subject.judged.size());
     for (std::size_t i = 0; i < result.outputs.size(); ++i) {
       reference.totals[subject.judged[i]].add_sample(result.index, result.outputs[i], result.outputs[i]);
@@ -75,6 +95,7 @@ Reference run_reference(const Subject& subject, const std::set<std::string>& obs
     return true;
   });
   for (std::size_t i = 0; i < names.size(); ++i) {
+    if (wanted[i]) reference.histograms.emplace(names[i], histograms.halves(i));
     if (reference.shapes.contains(names[i])) continue;  // a graph input, which no Observe sees
     reference.ranges[names[i]] = total.ranges[i];
     reference.shapes[names[i]] = total.shapes[i];

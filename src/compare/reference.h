@@ -13,16 +13,20 @@
 namespace vernier {
 
 struct Reference {
-  std::map<std::string, RangeStats> ranges;   // of the observed tensors and float graph inputs
-  std::map<std::string, Shape> shapes;        // as last seen
-  OutputStore outputs;                        // judged outputs, in the order of Subject::judged
-  std::map<std::string, OutputStats> totals;  // of each judged output: energy, elements, rows of all samples
+  std::map<std::string, RangeStats> ranges;           // of the observed tensors and float graph inputs
+  std::map<std::string, RangeStats> early;            // the same of the first four fifths of the samples
+  std::map<std::string, HalvedHistogram> histograms;  // of the tensors asked for
+  std::map<std::string, Shape> shapes;                // as last seen
+  OutputStore outputs;                                // judged outputs, in the order of Subject::judged
+  std::map<std::string, OutputStats> totals;          // of each judged output: energy, elements, rows of all samples
   /// Of the samples as the model gets them, in order: for each tensor, by name, "NAME DTYPE SHAPE\n" and its bytes.
   std::string data_sha256;
 };
 
-/// Streams all samples through the model with an Observe on each tensor of `observed`. Memory: one sample per thread.
-Reference run_reference(const Subject& subject, const std::set<std::string>& observed);
+/// Streams all samples through the model with an Observe on each tensor of `observed`, and counts the values of those
+/// in `counted`, which are observed as well. Memory: one sample per thread, and 100 to 400 kB for each tensor counted.
+Reference run_reference(const Subject& subject, const std::set<std::string>& observed,
+                        const std::set<std::string>& counted = {});
 
 /// Float tensors that layers of the default scheme read, and inputs of every weighted layer: what run_reference should
 /// observe for calibration and for counting multiply-accumulates.

@@ -22,7 +22,8 @@ struct OutputStats {
   std::size_t worst_sample = 0;
   std::size_t samples = 0;
 
-  void add_sample(std::size_t index, const Tensor& ref, const Tensor& got);
+  /// Returns the sums of this sample alone.
+  ErrorStats add_sample(std::size_t index, const Tensor& ref, const Tensor& got);
 };
 
 /// The metric's value of one output.

@@ -52,6 +52,7 @@ void run_samples(const Subject& subject, const Session& session, const std::vect
     SampleResult result;
     result.index = order[position];
     result.recorder = recorder;
+    result.recorder.sample = result.index;
     result.fed = feed_for(session, subject.samples->at(result.index), state);
     try {
       result.outputs = session.run(result.fed, &result.recorder);

@@ -1,6 +1,7 @@
 // One trial of a search: a plan, run over the samples in simulation and judged against the stored reference outputs.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -12,14 +13,26 @@
 
 namespace vernier {
 
+/// log(sum (ref - got)^2 / sum ref^2), not below log(1e-15); a large number when got is not finite where ref is, or
+/// when ref is all zero and got is not.
+double log_noise(const ErrorStats& stats);
+
 struct TrialResult {
   std::map<std::string, OutputStats> outputs;
   double damage = 0;   // largest over judged outputs with a limit; a lower bound when stopped early
   double metric = 0;   // of the output with the largest damage
   std::string output;  // that output
   std::size_t samples_run = 0;
+  /// Of each sample that was run, in order: logarithm of noise over signal, summed over judged outputs.
+  std::vector<double> sample_log_noise;
   bool stopped_early = false;  // the requirement was surely missed before the last sample
 };
+
+/// Sees the judged outputs of one sample, in the order of Subject::judged; false ends the run.
+using VisitOutputs = std::function<bool(std::size_t sample, const std::vector<Tensor>& got)>;
+
+/// Runs `model`, which has the judged outputs and the carried ones of `subject`, over the samples of `order`.
+void run_outputs(const Subject& subject, Model model, const std::vector<std::size_t>& order, const VisitOutputs& visit);
 
 /// Runs `plan` in simulation. Samples go in `order`; with `early_stop` the run ends as soon as the verdict is certain.
 /// Without a requirement damage is left at 0.

@@ -1,20 +1,167 @@
 #include "flow/calibrated_plan.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compare/automatic_ranges.h"
 #include "compare/reference.h"
+#include "core/file.h"
+#include "core/text.h"
 #include "plan/calibrate.h"
 
 namespace vernier {
+namespace {
+
+std::set<std::string> names_of(const std::map<std::string, Format>& tensors) {
+  std::set<std::string> names;
+  for (const auto& [name, format] : tensors) names.insert(name);
+  return names;
+}
+
+/// Every tensor that the file knows, under the names that it gives them.
+std::set<std::string> tensors_of(const Model& model) {
+  std::set<std::string> names;
+  for (const InputInfo& input : model_inputs(model)) names.insert(input.name);
+  for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
+    for (const onnx::NodeProto& node : graph.node()) names.insert(node.output().begin(), node.output().end());
+    for (const onnx::TensorProto& tensor : graph.initializer()) names.insert(tensor.name());
+  });
+  return names;
+}
+
+bool any_asymmetric(const std::map<std::string, Format>& tensors) {
+  return std::ranges::any_of(tensors, [](const auto& tensor) { return tensor.second == Format::UInt8; });
+}
+
+std::vector<std::string> mask_warnings(const ChosenRanges& chosen) {
+  std::vector<std::string> warnings;
+  for (const auto& [tensor, mask] : chosen.masks) {
+    warnings.push_back(
+        fmt::format("tensor '{}': {} values of a mask ({:g}) were left out of its range; all others are "
+                    "within {:g}",
+                    printable(tensor), mask.count, mask.low < 0 ? mask.low : mask.high, mask.ordinary));
+  }
+  return warnings;
+}
+
+/// Counts what the run did not, in a second one over the same samples.
+void count_missing(const Subject& subject, const std::set<std::string>& wanted, Reference& reference) {
+  std::set<std::string> missing;
+  for (const std::string& tensor : wanted) {
+    if (reference.ranges.contains(tensor) && !reference.histograms.contains(tensor)) missing.insert(tensor);
+  }
+  if (missing.empty()) return;
+  Reference counted = run_reference(subject, {}, missing);
+  reference.histograms.merge(counted.histograms);
+}
+
+}  // namespace
+
+LearnedRanges learn_ranges(const Subject& subject, const Plan& plan, const std::map<std::string, Format>& tensors,
+                           const CalibrationChoice& choice, Reference& reference) {
+  std::set<std::string> wanted = to_count(choice, tensors);
+  wanted.merge(maybe_masked(tensors, reference.ranges));
+  count_missing(subject, wanted, reference);
+  LearnedRanges learned;
+  if (choice.method == CalibrationMethod::Automatic) {
+    AutomaticRanges automatic = choose_automatically(subject, plan, tensors, reference);
+    learned.chosen = std::move(automatic.chosen);
+    learned.methods = std::move(automatic.methods);
+    learned.notes.push_back("calibration by auto: " + automatic.answer);
+  } else {
+    learned.chosen = choose_ranges(choice, tensors, reference, subject.threads);
+  }
+  learned.warnings = mask_warnings(learned.chosen);
+  return learned;
+}
+
+std::optional<CachedCalibration> read_calibration_cache(const std::filesystem::path& file, const Model& original,
+                                                        const std::map<std::string, Format>& tensors) {
+  std::error_code absent;
+  if (file.empty() || tensors.empty() || !std::filesystem::exists(file, absent)) return std::nullopt;
+  const std::string text = read_text(file);
+  if (text.empty()) return std::nullopt;
+  CachedCalibration cached;
+  cached.cache = calibration_cache_from_text(text, file.string());
+  require_cache_of(cached.cache, file.string(), original.sha256, names_of(tensors), tensors_of(original));
+  cached.note = fmt::format("ranges of {} are those of {} ({}): no sample was looked at for them",
+                            plural(tensors.size(), "tensor"), file.string(), cached.cache.kind);
+  if (cached.cache.symmetric && any_asymmetric(tensors)) {
+    cached.warnings.push_back(
+        fmt::format("{}: holds symmetric steps only: a uint8 tensor without negative values uses "
+                    "half of its codes (vernier calibrate --target onnxruntime -o ranges.json "
+                    "keeps both ends)",
+                    file.string()));
+  }
+  return cached;
+}
+
+std::string ranges_text(const std::string& form, const Ranges& ranges, const CalibrationChoice& choice,
+                        const Model& original) {
+  if (form == "tensorrt") return to_tensorrt_cache(ranges);
+  if (form == "vernier") {
+    return to_ranges_json(ranges, method_name(choice.method), original.path.filename().string(), original.sha256);
+  }
+  // Its own three; what else chose the ends is to its reader a smallest and a largest value.
+  const bool known = choice.method == CalibrationMethod::Entropy || choice.method == CalibrationMethod::Percentile;
+  return to_onnxruntime_json(ranges, !known                                        ? "MinMax"
+                                     : choice.method == CalibrationMethod::Entropy ? "Entropy"
+                                                                                   : "Percentile");
+}
+
+std::vector<std::string> write_calibration_cache(const std::filesystem::path& file, const Model& original,
+                                                 const std::map<std::string, Format>& tensors,
+                                                 const LearnedRanges& learned, const CalibrationChoice& choice,
+                                                 bool random_data) {
+  if (file.empty()) return {};
+  if (random_data) return {fmt::format("{}: not written: ranges of random data are no calibration", file.string())};
+  const bool json = file.extension() == ".json";
+  replace_file(file, ranges_text(json ? "vernier" : "tensorrt", learned.chosen.ranges, choice, original));
+  if (json || !any_asymmetric(tensors)) return {};
+  return {
+      fmt::format("{}: TensorRT's cache holds symmetric steps only: the next run that reads it quantizes otherwise "
+                  "than this one (a name that ends in .json keeps both ends)",
+                  file.string())};
+}
+
+bool calibrate_from_cache(Plan& plan, const Model& model, const std::vector<Layer>& layers, const Model& original,
+                          const std::filesystem::path& cache_file, std::vector<std::string>& warnings) {
+  const auto cached = read_calibration_cache(cache_file, original, formats_to_calibrate(model, layers, plan));
+  if (!cached) return false;
+  warnings.insert(warnings.end(), cached->warnings.begin(), cached->warnings.end());
+  for (std::string& text : calibrate_plan(plan, model, layers, cached->cache.ranges)) {
+    warnings.push_back(std::move(text));
+  }
+  plan.scheme += "; " + cached->note;
+  return true;
+}
 
 std::vector<std::string> calibrate_on_samples(Plan& plan, const Model& model, const std::vector<Layer>& layers,
-                                              const Loaded& loaded) {
-  const std::set<std::string> tensors = tensors_to_calibrate(model, layers, plan);
+                                              const Loaded& loaded, const CalibrationChoice& choice,
+                                              const std::filesystem::path& cache_file) {
+  const std::map<std::string, Format> tensors = formats_to_calibrate(model, layers, plan);
   if (tensors.empty()) return {};
+  std::vector<std::string> warnings;
+  if (calibrate_from_cache(plan, model, layers, loaded.original, cache_file, warnings)) return warnings;
+  check_method(choice, tensors);
   Subject subject = loaded.subject;
   if (loaded.calibration) subject.samples = loaded.calibration.get();
   // The same tensors as diagnose observes: each Observe stops a fusion, and a fusion moves the last bits of a range.
   std::set<std::string> observed = tensors_to_observe(subject);
-  observed.insert(tensors.begin(), tensors.end());
-  return calibrate_plan(plan, model, layers, run_reference(subject, observed).ranges);
+  observed.merge(names_of(tensors));
+  Reference reference = run_reference(subject, observed, to_count(choice, tensors));
+  const LearnedRanges learned = learn_ranges(subject, plan, tensors, choice, reference);
+  warnings = learned.warnings;
+  for (std::string& text : calibrate_plan(plan, model, layers, learned.chosen.ranges)) {
+    warnings.push_back(std::move(text));
+  }
+  for (const std::string& note : learned.notes) plan.scheme += "; " + note;
+  for (std::string& text :
+       write_calibration_cache(cache_file, loaded.original, tensors, learned, choice, subject.samples->is_random())) {
+    warnings.push_back(std::move(text));
+  }
+  return warnings;
 }
 
 }  // namespace vernier

@@ -1,17 +1,65 @@
-// From precision options to a plan that is ready to be lowered, for jobs that keep nothing of the calibration run.
+// From precision options to a plan that is ready to be lowered: ranges from samples, by any method, or from a
+// calibration cache.
 #pragma once
 
+#include <filesystem>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "compare/chosen_ranges.h"
 #include "flow/setup.h"
+#include "plan/calibration_cache.h"
 #include "plan/plan.h"
 
 namespace vernier {
 
-/// Fills the scales of `plan`, whose layers are those of `model`, from the samples of `loaded`: its calibration samples
-/// where there are any. Does nothing when no layer has a scaled format. Returns warnings.
+/// What calibration of some tensors came to.
+struct LearnedRanges {
+  ChosenRanges chosen;
+  std::map<std::string, std::string> methods;  // automatic: of each tensor
+  std::vector<std::string> warnings;           // masks that were left out
+  std::vector<std::string> notes;              // automatic: what won
+};
+
+/// Ranges of `tensors` from a reference run over the samples of `subject`. Values that the method needs and the run did
+/// not count are counted in a second one. `plan`: formats of the subject's layers.
+LearnedRanges learn_ranges(const Subject& subject, const Plan& plan, const std::map<std::string, Format>& tensors,
+                           const CalibrationChoice& choice, Reference& reference);
+
+/// Ranges from a cache, for tensors of one model.
+struct CachedCalibration {
+  CachedRanges cache;
+  std::vector<std::string> warnings;
+  std::string note;  // which file, and how many ranges
+};
+
+/// Absent when there is no such file (or an empty one, which peers take for none) or no tensor needs a range.
+/// Errors: Input for a file that is no cache, or one of another model.
+std::optional<CachedCalibration> read_calibration_cache(const std::filesystem::path& file, const Model& original,
+                                                        const std::map<std::string, Format>& tensors);
+
+/// Writes what was learned, in the form that the name asks for: TensorRT's text, or JSON under *.json. Returns notes
+/// and warnings in words; of random data nothing is written.
+std::vector<std::string> write_calibration_cache(const std::filesystem::path& file, const Model& original,
+                                                 const std::map<std::string, Format>& tensors,
+                                                 const LearnedRanges& learned, const CalibrationChoice& choice,
+                                                 bool random_data);
+
+/// The text of a file of ranges. `form`: "tensorrt", "onnxruntime" or "vernier".
+std::string ranges_text(const std::string& form, const Ranges& ranges, const CalibrationChoice& choice,
+                        const Model& original);
+
+/// Fills the scales of `plan`, whose layers are those of `model`: from the cache that `measure` names, or else from the
+/// samples of `loaded`: its calibration samples where there are any. Does nothing when no layer has a scaled format.
+/// Returns warnings.
 std::vector<std::string> calibrate_on_samples(Plan& plan, const Model& model, const std::vector<Layer>& layers,
-                                              const Loaded& loaded);
+                                              const Loaded& loaded, const CalibrationChoice& choice,
+                                              const std::filesystem::path& cache_file);
+
+/// The same from the cache alone; false when there is none.
+bool calibrate_from_cache(Plan& plan, const Model& model, const std::vector<Layer>& layers, const Model& original,
+                          const std::filesystem::path& cache_file, std::vector<std::string>& warnings);
 
 }  // namespace vernier

@@ -45,17 +45,19 @@ void check_plan_names(const Plan& plan, const std::vector<Layer>& layers, const 
 
 /// The plan from options; formats with scales are calibrated on the samples given.
 Plan make_plan(const ConvertOptions& options, const PrecisionOptions& precision, const Model& model,
-               const std::vector<Layer>& layers, const JobSinks& sinks, ConvertResult& result) {
+               const std::vector<Layer>& layers, const Model& original, const JobSinks& sinks, ConvertResult& result) {
   AssignedFormats assigned = assign_formats(model, layers, precision);
   result.warnings.insert(result.warnings.end(), assigned.warnings.begin(), assigned.warnings.end());
   Plan plan = std::move(assigned.plan);
   if (tensors_to_calibrate(model, layers, plan).empty()) return plan;  // no samples needed, none are asked for
+  const std::filesystem::path& cache = options.measure.calibration_cache;
+  if (calibrate_from_cache(plan, model, layers, original, cache, result.warnings)) return plan;
   const std::set<Format> formats(precision.low.begin(), precision.low.end());
   MeasureOptions measure = options.measure;
   if (measure.calibration_data) measure.data = *std::exchange(measure.calibration_data, std::nullopt);
   const Loaded loaded = load(options.model, formats, measure, sinks, default_opset(model.proto));
   result.warnings.insert(result.warnings.end(), loaded.warnings.begin(), loaded.warnings.end());
-  for (std::string& text : calibrate_on_samples(plan, model, layers, loaded))
+  for (std::string& text : calibrate_on_samples(plan, model, layers, loaded, precision.calibration, cache))
     result.warnings.push_back(std::move(text));
   return plan;
 }
@@ -79,6 +81,10 @@ ConvertResult convert(const ConvertOptions& given_options, const JobSinks& sinks
   std::vector<std::filesystem::path> inputs = source_files(options.measure);
   inputs.insert(inputs.end(), {options.model, options.plan});
   for (std::filesystem::path& script : script_files(options.precision)) inputs.push_back(std::move(script));
+  if (!options.measure.calibration_cache.empty()) {
+    refuse_to_overwrite(options.measure.calibration_cache, inputs);
+    inputs.push_back(options.measure.calibration_cache);
+  }
   refuse_to_overwrite(options.output, inputs);
   std::optional<Plan> given;
   if (!options.plan.empty()) given = read_plan(options);
@@ -106,7 +112,7 @@ ConvertResult convert(const ConvertOptions& given_options, const JobSinks& sinks
   for (const PrepareNote& note : prepared.notes) result.notes.push_back(note.text);
   const std::vector<Layer> layers = find_layers(prepared.model);
   if (given) check_plan_names(*given, layers, options.plan.string());
-  const Plan plan = given ? *given : make_plan(options, precision, prepared.model, layers, sinks, result);
+  const Plan plan = given ? *given : make_plan(options, precision, prepared.model, layers, original, sinks, result);
   for (const std::string& text : result.warnings) {
     if (sinks.warning) sinks.warning(text);
   }

@@ -166,11 +166,14 @@ class Maker {
     AssignedFormats assigned = assign_formats(subject.model, subject.layers, precision);
     for (const std::string& text : assigned.warnings) warn_(text);
     Plan plan = std::move(assigned.plan);
-    for (const std::string& text : calibrate_on_samples(plan, subject.model, subject.layers, loaded)) warn_(text);
-    say(scheme_text(precision) + "; " + formats_of(plan.layers));
+    for (const std::string& text : calibrate_on_samples(plan, subject.model, subject.layers, loaded,
+                                                        precision.calibration, options_.measure.calibration_cache)) {
+      warn_(text);
+    }
+    say(plan.scheme + "; " + formats_of(plan.layers));
     const bool scaled = std::any_of(plan.layers.begin(), plan.layers.end(),
                                     [](const PlannedLayer& layer) { return needs_scale(layer.format); });
-    if (scaled && !loaded.calibration) {
+    if (scaled && !loaded.calibration && options_.measure.calibration_cache.empty()) {
       warn_("ranges are calibrated on the samples that are compared (--calibration-data gives others)");
     }
     RoundedWeights weights;

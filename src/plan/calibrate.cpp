@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "core/text.h"
+#include "numerics/range_methods.h"
 #include "plan/integer_bias.h"
 #include "plan/placement.h"
 #include "plan/target.h"
@@ -41,13 +42,8 @@ RangeStats range_of_constant(const Tensor& tensor) {
   return range;
 }
 
-/// Grid of an activation. It may use every code: QuantizeLinear, which a typed model says it with, does not leave one
-/// out.
-QuantParams activation_params(Format format, const RangeStats& range) {
-  if (format == Format::UInt8) return asymmetric_params(range.min, range.max);
-  QuantParams params = symmetric_params(format, std::vector<float>{range.absmax()}, -1);
-  params.lowest_code = 0;
-  return params;
+QuantParams params_of(Format format, const RangeStats& range) {
+  return activation_params(format, {range.min, range.max});
 }
 
 /// Tensors that share one grid, by the smallest name among them.
@@ -154,7 +150,7 @@ QuantParams weight_params(const Model& model, const onnx::NodeProto& node, int i
   const auto rank = static_cast<int>(weight.shape().size());
   // Integer kernels of ONNX Runtime take the second operand alone as a weight, with scales along matrices only.
   const bool per_channel = index == 1 && (!integer_kernels || node.op_type() != "MatMul" || rank == 2);
-  if (integer_kernels && index == 0) return activation_params(format, range_of_constant(weight));
+  if (integer_kernels && index == 0) return params_of(format, range_of_constant(weight));
   const int axis = per_channel ? weight_axis(node, rank) : -1;
   // Weights are int8 whatever the activations are: engines take no other.
   const Format weight_format = format == Format::UInt8 ? Format::Int8 : format;
@@ -176,6 +172,14 @@ std::set<std::string> tensors_to_calibrate(const Model& model, const std::vector
   return tensors;
 }
 
+std::map<std::string, Format> formats_to_calibrate(const Model& model, const std::vector<Layer>& layers,
+                                                   const Plan& plan) {
+  std::map<std::string, Format> formats;
+  const QuantizedTensors quantized(model, layers, plan);
+  for (const auto& use : quantized.uses()) formats.emplace(use.tensor, use.format);
+  return formats;
+}
+
 std::vector<std::string> calibrate_plan(Plan& plan, const Model& model, const std::vector<Layer>& layers,
                                         const std::map<std::string, RangeStats>& ranges) {
   std::vector<std::string> warnings;
@@ -188,7 +192,7 @@ std::vector<std::string> calibrate_plan(Plan& plan, const Model& model, const st
     place->second.max = std::max(place->second.max, range.max);
   }
   for (const auto& use : quantized.uses()) {
-    plan.tensors.emplace(use.tensor, activation_params(use.format, range_of_grid.at(quantized.grid_of(use.tensor))));
+    plan.tensors.emplace(use.tensor, params_of(use.format, range_of_grid.at(quantized.grid_of(use.tensor))));
   }
   std::map<std::string, const Layer*> by_name;
   for (const Layer& layer : layers) by_name[layer.name] = &layer;
@@ -202,9 +206,8 @@ std::vector<std::string> calibrate_plan(Plan& plan, const Model& model, const st
         const std::string& name = node.input(index);
         if (std::ranges::find(layer->second->weights, name) == layer->second->weights.end()) continue;
         if (plan.tensors.contains(name)) continue;
-        plan.tensors[name] = layer->second->weighted
-                                 ? weight_params(model, node, index, format, plan)
-                                 : activation_params(format, range_of_constant(*initializer(model, name)));
+        plan.tensors[name] = layer->second->weighted ? weight_params(model, node, index, format, plan)
+                                                     : params_of(format, range_of_constant(*initializer(model, name)));
       }
     }
   });

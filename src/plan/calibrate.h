@@ -15,9 +15,13 @@ namespace vernier {
 /// Float tensors whose ranges the plan needs: what its layers quantize, inputs and results alike.
 std::set<std::string> tensors_to_calibrate(const Model& model, const std::vector<Layer>& layers, const Plan& plan);
 
+/// The same with the format that each is quantized to: by the first layer that does.
+std::map<std::string, Format> formats_to_calibrate(const Model& model, const std::vector<Layer>& layers,
+                                                   const Plan& plan);
+
 /// Fills plan.tensors.
 ///
-///   activations  symmetric absolute maximum per tensor; uint8: asymmetric minimum and maximum per tensor
+///   activations  symmetric per tensor, to the range's largest magnitude; uint8: asymmetric, to both of its ends
 ///   weights      absolute maximum per output channel; int8 beside uint8 activations
 ///   constants    of operators without weights: their own minimum and maximum, as activations
 ///

@@ -300,7 +300,7 @@ std::string scheme_text(const PrecisionOptions& precision) {
       text += fmt::format(
           "{}: {} of {}, {} per tensor ({}), weights {} symmetric per output channel, {}", format_name(format),
           scheme.integer_kernels ? "inputs and outputs" : "inputs", operators_text(scheme),
-          asymmetric ? "asymmetric" : "symmetric", asymmetric ? "minimum and maximum" : "absolute maximum",
+          asymmetric ? "asymmetric" : "symmetric", method_text(precision.calibration, !asymmetric),
           asymmetric ? "int8" : std::string(format_name(format)),
           scheme.integer_kernels ? "bias int32, Relu and Clip with the operator before them, "
                                    "data-moving operators on its codes; ConvTranspose has no integer kernel"

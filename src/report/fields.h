@@ -4,6 +4,7 @@
 
 #include <tuple>
 
+#include "vernier/calibrate.h"
 #include "vernier/data_diff.h"
 #include "vernier/debug_accuracy.h"
 #include "vernier/report.h"
@@ -79,13 +80,57 @@ struct Fields<CertificateRow> {
 };
 
 template <>
-struct Fields<KeptSetReport> {
+struct Fields<TestRow> {
+  using R = TestRow;
   static constexpr auto list =
-      std::tuple{Field{"layers", &KeptSetReport::layers},       Field{"end", &KeptSetReport::end},
-                 Field{"certified", &KeptSetReport::certified}, Field{"certificate", &KeptSetReport::certificate},
-                 Field{"metric", &KeptSetReport::metric},       Field{"evaluations", &KeptSetReport::evaluations},
-                 Field{"kept_macs", &KeptSetReport::kept_macs}, Field{"total_macs", &KeptSetReport::total_macs},
-                 Field{"notes", &KeptSetReport::notes}};
+      std::tuple{Field{"layers", &R::layers}, Field{"verdict", &R::verdict},         Field{"metric", &R::metric},
+                 Field{"damage", &R::damage}, Field{"lower_bound", &R::lower_bound}, Field{"needs", &R::needs}};
+};
+
+template <>
+struct Fields<ParetoPoint> {
+  using R = ParetoPoint;
+  static constexpr auto list =
+      std::tuple{Field{"layers", &R::layers}, Field{"cost", &R::cost}, Field{"metric", &R::metric},
+                 Field{"damage", &R::damage}, Field{"front", &R::front}};
+};
+
+template <>
+struct Fields<MinimalInstead> {
+  using R = MinimalInstead;
+  static constexpr auto list =
+      std::tuple{Field{"layers", &R::layers}, Field{"certified", &R::certified}, Field{"evaluations", &R::evaluations}};
+};
+
+template <>
+struct Fields<KeptSetReport> {
+  using R = KeptSetReport;
+  // Reports of earlier versions have none of these.
+  static constexpr bool (*always)(const R&) = [](const R&) { return true; };
+  static constexpr bool (*traded)(const R&) = [](const R& kept) { return !kept.pareto.empty(); };
+  static constexpr auto list = std::tuple{Field{"layers", &R::layers},
+                                          Field{"mode", &R::mode, always},
+                                          Field{"direction", &R::direction, always},
+                                          Field{"end", &R::end},
+                                          Field{"objective", &R::objective, always},
+                                          Field{"certified", &R::certified},
+                                          Field{"certificate", &R::certificate},
+                                          Field{"metric", &R::metric},
+                                          Field{"evaluations", &R::evaluations},
+                                          Field{"recalled", &R::recalled, always},
+                                          Field{"kept_macs", &R::kept_macs},
+                                          Field{"total_macs", &R::total_macs},
+                                          Field{"cost_unit", &R::cost_unit, always},
+                                          Field{"cost", &R::cost, always},
+                                          Field{"cost_of_all", &R::cost_of_all},
+                                          Field{"lower_bound", &R::lower_bound},
+                                          Field{"assumed", &R::assumed, always},
+                                          Field{"proven", &R::proven, always},
+                                          Field{"tests", &R::tests, always},
+                                          Field{"minimal", &R::minimal},
+                                          Field{"file_test", &R::file_test},
+                                          Field{"pareto", &R::pareto, traded},
+                                          Field{"notes", &R::notes}};
 };
 
 template <>
@@ -247,6 +292,66 @@ struct Fields<DebugAccuracyReport> {
                  Field{"iterations", &R::iterations}, Field{"min_sqnr_db", &R::min_sqnr_db},
                  Field{"passed", &R::passed},         Field{"not_compared", &R::not_compared},
                  Field{"warnings", &R::warnings},     Field{"layers", &R::layers}};
+};
+
+template <>
+struct Fields<MaskReport> {
+  using R = MaskReport;
+  static constexpr auto list = std::tuple{Field{"low", &R::low}, Field{"high", &R::high}, Field{"count", &R::count}};
+};
+
+template <>
+struct Fields<RangeRow> {
+  using R = RangeRow;
+  // What a cache says of a tensor are its ends; nothing was seen.
+  static constexpr bool (*seen)(const R&) = [](const R& row) { return row.count > 0; };
+  static constexpr auto list = std::tuple{Field{"tensor", &R::tensor},
+                                          Field{"format", &R::format},
+                                          Field{"method", &R::method},
+                                          Field{"quantized", &R::quantized},
+                                          Field{"min", &R::min},
+                                          Field{"max", &R::max},
+                                          Field{"seen_min", &R::seen_min, seen},
+                                          Field{"seen_max", &R::seen_max, seen},
+                                          Field{"count", &R::count, seen},
+                                          Field{"nonfinite", &R::nonfinite, seen},
+                                          Field{"mask", &R::mask},
+                                          Field{"clipped", &R::clipped},
+                                          Field{"halves_differ", &R::halves_differ},
+                                          Field{"uncovered", &R::uncovered},
+                                          Field{"growth", &R::growth}};
+};
+
+template <>
+struct Fields<Sufficiency> {
+  using R = Sufficiency;
+  static constexpr auto list =
+      std::tuple{Field{"tensors", &R::tensors},     Field{"differ", &R::differ}, Field{"grow", &R::grow},
+                 Field{"uncovered", &R::uncovered}, Field{"enough", &R::enough}, Field{"text", &R::text}};
+};
+
+template <>
+struct Fields<CalibrateReport> {
+  using R = CalibrateReport;
+  static constexpr auto list = std::tuple{Field{"version", &R::version},
+                                          Field{"command", &R::command},
+                                          Field{"vernier_version", &R::vernier_version},
+                                          Field{"onnxruntime_version", &R::onnxruntime_version},
+                                          Field{"model_file", &R::model_file},
+                                          Field{"model_sha256", &R::model_sha256},
+                                          Field{"data", &R::data},
+                                          Field{"data_sha256", &R::data_sha256},
+                                          Field{"samples", &R::samples},
+                                          Field{"scheme", &R::scheme},
+                                          Field{"method", &R::method},
+                                          Field{"answer", &R::answer},
+                                          Field{"ranges_from", &R::ranges_from},
+                                          Field{"sufficiency", &R::sufficiency},
+                                          Field{"files", &R::files},
+                                          Field{"seconds", &R::seconds},
+                                          Field{"warnings", &R::warnings},
+                                          Field{"notes", &R::notes},
+                                          Field{"tensors", &R::tensors}};
 };
 
 }  // namespace vernier

@@ -25,6 +25,7 @@ constexpr const char* kDiagnose = "vernier diagnose";
 constexpr const char* kVerify = "vernier verify";
 constexpr const char* kDiff = "vernier data diff";
 constexpr const char* kDebugAccuracy = "vernier debug accuracy";
+constexpr const char* kCalibrate = "vernier calibrate";
 
 template <class T>
 constexpr bool kIsOptional = false;
@@ -212,6 +213,7 @@ std::string report_to_json(const DiagnoseReport& report) { return document(kDiag
 std::string report_to_json(const VerifyReport& report) { return document(kVerify, report); }
 std::string report_to_json(const DiffReport& report) { return document(kDiff, report); }
 std::string report_to_json(const DebugAccuracyReport& report) { return document(kDebugAccuracy, report); }
+std::string report_to_json(const CalibrateReport& report) { return document(kCalibrate, report); }
 
 DiagnoseReport diagnose_report_from_json(const std::string& text, const std::string& where) {
   const Place top{where, ""};

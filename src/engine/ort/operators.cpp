@@ -138,6 +138,7 @@ struct ObserveKernel final : SlotKernel {
     if (Recorder* recorder = current_recorder(); recorder != nullptr && slot < recorder->ranges.size()) {
       accumulate_range(in.values, recorder->ranges[slot]);
       recorder->shapes[slot] = in.shape;
+      if (recorder->histograms != nullptr) recorder->histograms->add(slot, recorder->sample, in.values);
     }
     pass(context, 0, in);
   }

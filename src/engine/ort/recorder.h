@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "numerics/histogram.h"
 #include "numerics/metrics.h"
 #include "numerics/round.h"
 #include "vernier/tensor.h"
@@ -18,6 +19,9 @@ struct Recorder {
   std::vector<Shape> shapes;        // Compare and Observe: shape last seen, by slot of `errors` or `ranges`
   /// Inject: an operator whose slot is here puts this tensor in the place of its input; all others pass theirs through.
   std::map<std::int64_t, Tensor> injections;
+  /// Observe: also counts the values of the slots wanted here; shared by all runs, null: nowhere.
+  SharedHistograms* histograms = nullptr;
+  std::size_t sample = 0;  // index of the sample that runs, for `histograms`
 
   Recorder() = default;
   Recorder(std::size_t error_slots, std::size_t range_slots, std::size_t event_slots);

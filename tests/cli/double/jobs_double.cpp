@@ -12,7 +12,9 @@
 #include <thread>
 
 #include "describe.h"
+#include "vernier/calibrate.h"
 #include "vernier/comparison.h"
+#include "vernier/debug_precision.h"
 #include "vernier/error.h"
 #include "vernier/jobs.h"
 
@@ -39,6 +41,7 @@ std::vector<std::string> describe(const SourceOptions& source) {
 std::vector<std::string> describe(const MeasureOptions& measure) {
   std::vector<std::string> lines = describe(measure.data);
   if (measure.calibration_data) lines.push_back("calibration location=" + measure.calibration_data->location);
+  if (!measure.calibration_cache.empty()) lines.push_back("cache=" + measure.calibration_cache.string());
   lines.push_back(fmt::format("outputs={} threads={}", measure.outputs, measure.threads));
   for (const auto& [out, in] : measure.carries) lines.push_back(fmt::format("carry '{}' to '{}'", out, in));
   if (measure.requirement) {
@@ -56,6 +59,10 @@ std::vector<std::string> describe(const PrecisionOptions& precision) {
   for (const Format format : precision.low) low += fmt::format(" {}", format_name(format));
   lines.push_back(fmt::format("low={} high={} target={} constraints={}", low, format_name(precision.high),
                               precision.target, precision.constraints));
+  if (precision.calibration != CalibrationChoice{}) {
+    lines.push_back(fmt::format("method={} percentile={}", method_name(precision.calibration.method),
+                                precision.calibration.percentile));
+  }
   for (const auto& [name, format] : precision.layer_precisions) {
     lines.push_back(fmt::format("layer '{}' {}", name, format_name(format)));
   }
@@ -102,7 +109,7 @@ DiagnoseReport diagnose(const DiagnoseOptions& options, const JobSinks& sinks) {
   report.requirement = options.measure.requirement;
   report.command = options.command;
   report.notes = {fmt::format("model={} output={} latency={} max_evaluations={}", options.model.string(),
-                              options.output.string(), options.latency, options.max_evaluations),
+                              options.output.string(), options.latency, options.search.max_evaluations),
                   "command=" + options.command};
   append(report.notes, describe(options.precision));
   append(report.notes, describe(options.measure));
@@ -117,6 +124,12 @@ DiagnoseReport diagnose(const DiagnoseOptions& options, const JobSinks& sinks) {
   }
   return report;
 }
+
+std::string debug_precision_to_text(const DiagnoseReport& report, const TextOptions&) {
+  return report.notes.empty() ? "" : report.notes.front();
+}
+std::string pareto_to_csv(const KeptSetReport&) { return ""; }
+std::string pareto_to_svg(const KeptSetReport&) { return ""; }
 
 VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
   act(options.typed_model, sinks);
@@ -135,6 +148,17 @@ ConvertResult convert(const ConvertOptions& options, const JobSinks& sinks) {
   append(result.notes, describe(options.precision));
   append(result.notes, describe(options.measure));
   return result;
+}
+
+CalibrateReport calibrate(const CalibrateOptions& options, const JobSinks& sinks) {
+  act(options.model, sinks);
+  CalibrateReport report;
+  report.command = options.command;
+  report.notes = {fmt::format("model={} output={} form={}", options.model.string(), options.output.string(),
+                              options.output_format)};
+  append(report.notes, describe(options.precision));
+  append(report.notes, describe(options.measure));
+  return report;
 }
 
 std::string inspect_model(const InspectOptions& options) {
@@ -195,6 +219,12 @@ std::string report_to_text(const DiagnoseReport& report, const TextOptions& opti
 std::string report_to_text(const VerifyReport& report, const TextOptions& options) {
   return fmt::format("width={} top={} color={}\n{}\n", options.width, options.top, options.color,
                      fmt::join(report.notes, "\n"));
+}
+std::string report_to_json(const CalibrateReport& report) {
+  return fmt::format("{{\"notes\": {}}}", report.notes.size());
+}
+std::string report_to_text(const CalibrateReport& report, const TextOptions& options) {
+  return fmt::format("width={} top={}\n{}\n", options.width, options.top, fmt::join(report.notes, "\n"));
 }
 std::string result_to_text(const ConvertResult& result, const TextOptions&) {
   return fmt::format("file={}\n{}\n", result.typed.file, fmt::join(result.notes, "\n"));

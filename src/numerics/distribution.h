@@ -1,0 +1,50 @@
+// The values of a tensor as ranges are chosen from them: bins without what must not count. Values that are not finite
+// are absent from the start; masks are taken out by take_mask.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "numerics/histogram.h"
+
+namespace vernier {
+
+struct Distribution {
+  std::vector<Bin> bins;  // in the order of values, none empty, none beyond the exact ends
+  float min = 0;          // exact, or the edge of a bin once a mask was taken out; 0 when there are no values
+  float max = 0;
+  std::int64_t count = 0;
+  bool empty() const noexcept { return count == 0; }
+  float absmax() const noexcept;
+};
+
+Distribution distribution_of(const ValueHistogram& histogram);
+
+/// The same values without their signs.
+Distribution magnitudes(const Distribution& values);
+
+/// Values that stand for "never" and are no data: what masks add to logits, or put in the place of a value.
+struct Mask {
+  float low = 0;  // ends of the bins that hold them
+  float high = 0;
+  std::int64_t count = 0;
+  float ordinary = 0;  // largest magnitude of the values that are left
+};
+
+/// Takes values of a mask out of `values`. Values are a mask when they lie within a factor of 4 of each other, are more
+/// than 64 times as large as all others, and each is either at least 1e6 in magnitude or within 1 % of one of the
+/// constants that networks use, -1e4, -5e4, -65504 (the lowest float16) and -1e5, or of twice that, where two masks
+/// met. Masks of both signs are taken one after the other and reported as one. A tensor of zeros and a mask alone keeps
+/// it: both are exact on any grid that reaches so far, and clipped to nothing it would mask nothing. Activations that
+/// are large and real (in language models up to 2e4) fail one of these, and stay.
+std::optional<Mask> take_mask(Distribution& values);
+
+/// Counts in `n` bins of equal width over [low, high]; a bin of `values` is spread evenly over those that it meets.
+/// Values outside are left out. Edges: high > low, n >= 1.
+std::vector<double> linear_bins(const Distribution& values, float low, float high, std::size_t n);
+
+/// Share of the values that lie beyond [low, high]; a bin that an end cuts counts by the part beyond it.
+double share_beyond(const Distribution& values, float low, float high);
+
+}  // namespace vernier

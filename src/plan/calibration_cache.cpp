@@ -1,0 +1,252 @@
+#include "plan/calibration_cache.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "core/text.h"
+#include "numerics/round.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr float kCodes = 127;
+
+/// The absolute maximum whose step is `step`; where float32 has none, one whose step is a unit in the last place off.
+float absmax_of_step(float step) {
+  const float product = step * kCodes;
+  const float above = std::nextafter(product, INFINITY);
+  const float below = std::nextafter(product, 0.0F);
+  for (const float candidate : {product, above, below}) {
+    if (candidate / kCodes == step) return candidate;
+  }
+  return product;
+}
+
+void add(CachedRanges& cache, const std::string& name, float low, float high, const std::string& place) {
+  if (!std::isfinite(low) || !std::isfinite(high) || low > high) {
+    throw Error(ErrorKind::Input,
+                fmt::format("{}: [{}, {}] of tensor '{}' is no range", place, low, high, printable(name)));
+  }
+  const RangeStats range{.min = low, .max = high};
+  const auto [known, fresh] = cache.ranges.emplace(name, range);
+  if (fresh || known->second == range) return;
+  throw Error(ErrorKind::Input, fmt::format("{}: tensor '{}' has a second range", place, printable(name)));
+}
+
+CachedRanges read_tensorrt(const std::string& text, const std::string& where) {
+  CachedRanges cache;
+  cache.symmetric = true;
+  std::size_t number = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    std::string line = text.substr(at, end - at);
+    at = end + 1;
+    ++number;
+    if (line.ends_with('\r')) line.pop_back();
+    if (number == 1) {
+      cache.kind = fmt::format("TensorRT cache ({})", printable(line));
+      continue;
+    }
+    if (line.empty()) continue;
+    const std::string place = fmt::format("{}: line {}", where, number);
+    const std::size_t colon = line.rfind(": ");
+    std::uint32_t bits = 0;
+    const char* const first = line.data() + (colon == std::string::npos ? line.size() : colon + 2);
+    const char* const last = line.data() + line.size();
+    const auto [stop, failure] = std::from_chars(first, last, bits, 16);
+    if (colon == std::string::npos || first == last || failure != std::errc() || stop != last || last - first > 8) {
+      throw Error(ErrorKind::Input, fmt::format("{}: '{}' is not NAME: HEX, a step as the hex digits of a float32",
+                                                place, printable(line.substr(0, 80))));
+    }
+    const auto step = std::bit_cast<float>(bits);
+    if (!std::isfinite(step) || std::signbit(step)) {
+      throw Error(ErrorKind::Input, fmt::format("{}: step {} of tensor '{}' is not a finite number >= 0", place, step,
+                                                printable(line.substr(0, colon))));
+    }
+    const float absmax = std::min(absmax_of_step(step), std::numeric_limits<float>::max());
+    add(cache, line.substr(0, colon), -absmax, absmax, place);
+  }
+  return cache;
+}
+
+/// A number as NumPy arrays are written, {"data": 1.5}, {"data": [1.5]}, or bare.
+float number_of(const Json& written, const std::string& place) {
+  const Json* value = &written;
+  if (value->is_object() && value->contains("data")) value = &(*value)["data"];
+  while (value->is_array() && value->size() == 1) value = &value->front();
+  if (value->is_array()) {
+    throw Error(ErrorKind::Input,
+                fmt::format("{}: {} ranges, one a channel: activations have one a tensor", place, value->size()));
+  }
+  if (!value->is_number()) {
+    throw Error(ErrorKind::Input, fmt::format("{}: expected a number, found {}", place, value->type_name()));
+  }
+  return value->get<float>();
+}
+
+void add_from_json(CachedRanges& cache, const Json& tensors, const std::string& where) {
+  if (!tensors.is_object()) {
+    throw Error(ErrorKind::Input,
+                fmt::format("{}: ranges by tensor name were expected, found {}", where, tensors.type_name()));
+  }
+  constexpr std::array<std::pair<const char*, const char*>, 2> kEnds{{{"lowest", "highest"}, {"min", "max"}}};
+  for (const auto& [name, value] : tensors.items()) {
+    const std::string place = fmt::format("{}: tensor '{}'", where, printable(name));
+    const auto add_ends = [&, &name = name](const Json& first, const Json& second) {
+      float low = number_of(first, place);
+      float high = number_of(second, place);
+      // ONNX Runtime's percentile of a tensor of one value takes its ends from one bin, the wrong way round.
+      if (low > high && low - high <= 0.01F * std::max(std::abs(low), std::abs(high))) std::swap(low, high);
+      add(cache, name, low, high, place);
+    };
+    if (value.is_array() && value.size() == 2) {
+      add_ends(value[0], value[1]);
+      continue;
+    }
+    const auto ends = std::ranges::find_if(kEnds, [&value = value](const auto& pair) {
+      return value.is_object() && value.contains(pair.first) && value.contains(pair.second);
+    });
+    if (ends == kEnds.end()) {
+      throw Error(ErrorKind::Input, fmt::format("{}: neither [lowest, highest] nor fields of these names", place),
+                  "ranges are read from TensorRT's caches, ONNX Runtime's JSON, and what vernier calibrate writes");
+    }
+    add_ends(value[ends->first], value[ends->second]);
+  }
+}
+
+CachedRanges read_json(const std::string& text, const std::string& where) {
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded()) throw Error(ErrorKind::Input, fmt::format("{}: not valid JSON", where));
+  if (!json.is_object()) {
+    throw Error(ErrorKind::Input, fmt::format("{}: an object was expected, found {}", where, json.type_name()));
+  }
+  CachedRanges cache;
+  if (json.contains("vernier_ranges")) {
+    if (json["vernier_ranges"] != 1) {
+      throw Error(ErrorKind::Input,
+                  fmt::format("{}: version {} of ranges, this program reads 1", where, json["vernier_ranges"].dump()));
+    }
+    cache.kind = "ranges of vernier calibrate";
+    const auto sha = json.find("model_sha256");
+    if (sha != json.end() && sha->is_string()) cache.model_sha256 = sha->get<std::string>();
+    if (!json.contains("tensors")) throw Error(ErrorKind::Input, where + ": field 'tensors' is missing");
+    add_from_json(cache, json["tensors"], where);
+    return cache;
+  }
+  cache.kind = "ONNX Runtime's ranges";
+  const bool whole = json.contains("data") && json.contains("calibration_method");
+  if (whole && json.contains("smooth_quant") && json["smooth_quant"] == true) {
+    throw Error(ErrorKind::Input, where + ": these ranges belong to a model that SmoothQuant changed",
+                "calibrate this model: vernier calibrate MODEL --data SOURCE");
+  }
+  add_from_json(cache, whole ? json["data"] : json, where);
+  return cache;
+}
+
+std::string quoted(const std::string& text) { return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+/// A float32 as JSON readers, which hold doubles, give it back.
+std::string number_text(float value) { return Json(static_cast<double>(value)).dump(); }
+
+}  // namespace
+
+CachedRanges calibration_cache_from_text(const std::string& text, const std::string& where) {
+  CachedRanges cache;
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (text.starts_with("TRT-")) {
+    cache = read_tensorrt(text, where);
+  } else if (first != std::string::npos && text[first] == '{') {
+    cache = read_json(text, where);
+  } else {
+    throw Error(ErrorKind::Input, where + ": neither a TensorRT cache (first line TRT-...) nor JSON with ranges",
+                "vernier calibrate MODEL --data SOURCE -o ranges.json makes one");
+  }
+  if (cache.ranges.empty()) throw Error(ErrorKind::Input, where + ": holds no range at all");
+  return cache;
+}
+
+void require_cache_of(const CachedRanges& cache, const std::string& where, const std::string& model_sha256,
+                      const std::set<std::string>& needed, const std::set<std::string>& known) {
+  std::vector<std::string> missing;
+  for (const std::string& name : needed) {
+    if (!cache.ranges.contains(name)) missing.push_back(printable(name));
+  }
+  std::vector<std::string> foreign;
+  for (const auto& [name, range] : cache.ranges) {
+    if (!known.contains(name)) foreign.push_back(printable(name));
+  }
+  const bool other_file = !cache.model_sha256.empty() && cache.model_sha256 != model_sha256;
+  if (missing.empty() && !other_file) return;
+  std::string why;
+  if (other_file) {
+    why = fmt::format("it was made for the file with sha256 {}..., this one has {}...",
+                      printable(cache.model_sha256.substr(0, 12)), model_sha256.substr(0, 12));
+  }
+  if (!missing.empty()) {
+    why += fmt::format("{}{} of {} quantized tensors have no range in it ({})", why.empty() ? "" : "; ", missing.size(),
+                       needed.size(), list_some(missing, 3));
+  }
+  if (!foreign.empty()) {
+    why += fmt::format("; {} of its {} are no tensors of this model ({})", foreign.size(), cache.ranges.size(),
+                       list_some(foreign, 3));
+  }
+  throw Error(ErrorKind::Input, fmt::format("{}: {} of another model: {}", where, cache.kind, why),
+              "name another file for this model's ranges: this one is left as it is");
+}
+
+std::string to_tensorrt_cache(const Ranges& ranges) {
+  std::string text = "TRT-8601-EntropyCalibration2\n";
+  for (const auto& [name, range] : ranges) {
+    if (name.find_first_of("\r\n") != std::string::npos) {
+      throw Error(ErrorKind::Input,
+                  fmt::format("tensor '{}': TensorRT's cache is made of lines and cannot hold a name with a line end",
+                              printable(name)),
+                  "write ranges as JSON: -o ranges.json");
+    }
+    const float step = symmetric_params(Format::Int8, std::array{range.absmax()}, -1).scale.front();
+    text += fmt::format("{}: {:08x}\n", name, std::bit_cast<std::uint32_t>(step));
+  }
+  return text;
+}
+
+std::string to_ranges_json(const Ranges& ranges, std::string_view method, const std::string& model_file,
+                           const std::string& model_sha256) {
+  std::string text = fmt::format(
+      "{{\n  \"vernier_ranges\": 1,\n  \"model_file\": {},\n  \"model_sha256\": {},\n  \"method\": {},\n"
+      "  \"tensors\": {{\n",
+      quoted(model_file), quoted(model_sha256), quoted(std::string(method)));
+  std::size_t left = ranges.size();
+  for (const auto& [name, range] : ranges) {
+    text += fmt::format("    {}: {{\"min\": {}, \"max\": {}}}{}\n", quoted(name), number_text(range.min),
+                        number_text(range.max), --left == 0 ? "" : ",");
+  }
+  return text + "  }\n}\n";
+}
+
+std::string to_onnxruntime_json(const Ranges& ranges, std::string_view method) {
+  const auto array = [](float value) {
+    return fmt::format(R"({{"data": {}, "dtype": "float32", "CLS": "numpy.array"}})", number_text(value));
+  };
+  std::string text = R"({"CLS": "TensorsData", "data": {)";
+  std::size_t left = ranges.size();
+  for (const auto& [name, range] : ranges) {
+    text += fmt::format(R"({}: {{"lowest": {}, "highest": {}, "CLS": "TensorData"}}{})", quoted(name), array(range.min),
+                        array(range.max), --left == 0 ? "" : ", ");
+  }
+  return text +
+         fmt::format(R"(}}, "calibration_method": {{"CLS": "CalibrationMethod", "value": "CalibrationMethod.{}"}}, )"
+                     R"("smooth_quant": false}})",
+                     method);
+}
+
+}  // namespace vernier

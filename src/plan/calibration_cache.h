@@ -1,0 +1,51 @@
+// Files that hold ranges by tensor name: TensorRT's calibration cache, ONNX Runtime's JSON, and ours. What a file holds
+// is known by its content, never by its name.
+//
+//   TensorRT      first line TRT-<version>-<algorithm>, then "NAME: HEX" a line: the eight hex digits are the bits of
+//                 the float32 step, absolute maximum / 127. A name may hold spaces and colons: the last ": " separates.
+//   ONNX Runtime  {"CLS": "TensorsData", "data": {NAME: {"lowest", "highest", ...}}} of save_tensors_data, or the
+//                 tensors alone, {NAME: {"lowest", "highest"}} or {NAME: [lowest, highest]} of write_calibration_table
+//   ours          {"vernier_ranges": 1, "model_sha256", "method", "tensors": {NAME: {"min", "max"}}}
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "numerics/metrics.h"
+
+namespace vernier {
+
+using Ranges = std::map<std::string, RangeStats>;
+
+struct CachedRanges {
+  std::string kind;          // "TensorRT cache (TRT-8601-EntropyCalibration2)", for people
+  bool symmetric = false;    // the file holds steps for zero point 0 only: each range is [-a, a]
+  std::string model_sha256;  // of the original file; empty when the file does not say
+  Ranges ranges;             // counts are 0: nothing was looked at
+};
+
+/// Reads any of the three. Steps come back exactly: symmetric_params of a range read from TensorRT's text gives the
+/// step that the file holds. Errors: Input, with the line or the field: no such file, a step or an end that is not
+/// finite or negative, one name with two ranges, ranges per channel, ranges of a model that SmoothQuant changed.
+CachedRanges calibration_cache_from_text(const std::string& text, const std::string& where);
+
+/// Refuses ranges of another model: recorded for another file, or without one of the `needed` tensors. The message
+/// names the first that are missing and the first names that `known`, the tensors of the model, does not have.
+void require_cache_of(const CachedRanges& cache, const std::string& where, const std::string& model_sha256,
+                      const std::set<std::string>& needed, const std::set<std::string>& known);
+
+/// TensorRT's text, under the header of its entropy calibrator, which is the one that its documentation shows. Holds
+/// symmetric steps only. Errors: Input for a name with a line end, which the format cannot say.
+std::string to_tensorrt_cache(const Ranges& ranges);
+
+/// Ours, one line a tensor.
+std::string to_ranges_json(const Ranges& ranges, std::string_view method, const std::string& model_file,
+                           const std::string& model_sha256);
+
+/// ONNX Runtime's, as save_tensors_data writes it, for calibration_cache_path of its quantize_static. `method` is one
+/// of its own: "MinMax", "Entropy", "Percentile".
+std::string to_onnxruntime_json(const Ranges& ranges, std::string_view method);
+
+}  // namespace vernier

@@ -1,0 +1,141 @@
+#include "compare/automatic_ranges.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "compare/trials.h"
+#include "plan/calibrate.h"
+#include "plan/scheme.h"
+#include "tiny_networks.h"
+
+namespace vernier::testing {
+namespace {
+
+CalibrationChoice choice_of(const char* text) { return *parse_calibration_method(text); }
+
+Plan formats_of(const Subject& subject, Format format) {
+  PrecisionOptions options;
+  options.low = {format};
+  return assign_formats(subject.model, subject.layers, options).plan;
+}
+
+/// y = x W: a product that reads x alone.
+Model product() {
+  return model_of(R"(
+    g (float[64,16] x) => (float[64,8] y) {
+      [product] y = MatMul (x, w)
+    })",
+                  {{"w", bell({16, 8}, 5)}});
+}
+
+/// Bells, in the last of which one value is enormous.
+Samples with_outlier(float outlier) {
+  std::vector<Sample> samples;
+  for (std::uint32_t s = 0; s < 12; ++s) samples.push_back({{"x", bell({64, 16}, s + 1)}});
+  std::vector<float> values(samples.back().at("x").floats().begin(), samples.back().at("x").floats().end());
+  values[7] = outlier;
+  samples.back()["x"] = Tensor::of({64, 16}, values);
+  return Samples(std::move(samples));
+}
+
+Reference counted(const Subject& subject, const std::map<std::string, Format>& tensors) {
+  std::set<std::string> names;
+  for (const auto& [name, format] : tensors) names.insert(name);
+  return run_reference(subject, names, names);
+}
+
+double noise_of(const Subject& subject, Plan plan, const std::map<std::string, RangeStats>& ranges,
+                const Reference& reference) {
+  calibrate_plan(plan, subject.model, subject.layers, ranges);
+  RoundedWeights weights;
+  return log_noise(
+      run_trial(subject, plan, reference, weights, nullptr, all_samples(subject), false).outputs.at("y").pooled);
+}
+
+TEST(ChosenRanges, DoNotDependOnThreads) {
+  const Samples samples = bell_samples("x", kConvNetInput, 9, 1.2F);
+  Subject subject = subject_of(model_of(kConvNet, conv_net_weights()), samples);
+  const Plan plan = formats_of(subject, Format::Int8);
+  const auto tensors = formats_to_calibrate(subject.model, subject.layers, plan);
+  const Reference one = counted(subject, tensors);
+  subject.threads = 4;
+  const Reference four = counted(subject, tensors);
+  EXPECT_EQ(one.histograms, four.histograms);
+  for (const char* method : {"minmax", "percentile:99", "entropy", "mse", "aciq"}) {
+    EXPECT_EQ(choose_ranges(choice_of(method), tensors, one, 1).ranges,
+              choose_ranges(choice_of(method), tensors, four, 4).ranges)
+        << method;
+  }
+  EXPECT_EQ(choose_automatically(subject, plan, tensors, four).chosen.ranges,
+            choose_automatically(subject, plan, tensors, one).chosen.ranges);
+}
+
+TEST(ChosenRanges, WithoutCountsAreTheSmallestAndLargestValue) {
+  const Samples samples = with_outlier(9);
+  const Subject subject = subject_of(product(), samples);
+  const Reference reference = run_reference(subject, {"x"});
+  const auto chosen = choose_ranges(choice_of("mse"), {{"x", Format::Int8}}, reference, 1);
+  EXPECT_EQ(chosen.ranges.at("x"), reference.ranges.at("x"));
+  EXPECT_TRUE(to_count(choice_of("minmax"), {{"x", Format::Int8}}).empty());
+  EXPECT_EQ(to_count(choice_of("auto"), {{"x", Format::Int8}}).size(), 1U);
+}
+
+TEST(ChosenRanges, LeaveAMaskOutAndSaySo) {
+  const Samples samples = with_outlier(-1e9F);
+  const Subject subject = subject_of(product(), samples);
+  const std::map<std::string, Format> tensors{{"x", Format::Int8}};
+  const Reference reference = counted(subject, tensors);
+  EXPECT_EQ(maybe_masked(tensors, reference.ranges), (std::set<std::string>{"x"}));
+  for (const char* method : {"minmax", "percentile", "entropy", "mse", "aciq"}) {
+    const ChosenRanges chosen = choose_ranges(choice_of(method), tensors, reference, 1);
+    EXPECT_LT(chosen.ranges.at("x").absmax(), 10) << method;
+    EXPECT_EQ(chosen.masks.at("x").count, 1) << method;
+  }
+}
+
+TEST(ChosenRanges, RefuseAMethodThatMeansNothingForAFormat) {
+  EXPECT_EQ(error_of([] {
+              check_method(choice_of("entropy"), {{"x", Format::Float8E4M3FN}});
+            }).kind(),
+            ErrorKind::Usage);
+  EXPECT_NO_THROW(check_method(choice_of("mse"), {{"x", Format::Float8E4M3FN}}));
+}
+
+TEST(AutomaticRanges, AreSurelyBetterThanMinmaxOrMinmax) {
+  for (const float outlier : {4.0F, 30.0F}) {
+    const Samples samples = with_outlier(outlier);
+    const Subject subject = subject_of(product(), samples);
+    const Plan plan = formats_of(subject, Format::Int8);
+    const auto tensors = formats_to_calibrate(subject.model, subject.layers, plan);
+    const Reference reference = counted(subject, tensors);
+    const AutomaticRanges automatic = choose_automatically(subject, plan, tensors, reference);
+    const double minmax =
+        noise_of(subject, plan, choose_ranges(choice_of("minmax"), tensors, reference, 1).ranges, reference);
+    EXPECT_LE(noise_of(subject, plan, automatic.chosen.ranges, reference), minmax) << outlier;
+    EXPECT_TRUE(automatic.methods.contains("x")) << automatic.answer;
+  }
+}
+
+TEST(AutomaticRanges, ClipWhatSpoilsTheResolutionOfEveryOtherSample) {
+  // Without clipping the steps are 0.24 wide in 64 x 16 x 12 values for the sake of one.
+  const Samples samples = with_outlier(30);
+  Subject subject = subject_of(product(), samples);
+  const Plan plan = formats_of(subject, Format::Int8);
+  const std::map<std::string, Format> tensors{{"x", Format::Int8}};
+  const AutomaticRanges automatic = choose_automatically(subject, plan, tensors, counted(subject, tensors));
+  EXPECT_LE(automatic.chosen.ranges.at("x").absmax(), 30);
+  EXPECT_NE(automatic.answer.find("12 samples"), std::string::npos) << automatic.answer;
+}
+
+TEST(AutomaticRanges, WorkForFloat8AndOneSample) {
+  const Samples samples = bell_samples("x", {64, 16}, 1);
+  const Subject subject = subject_of(product(), samples);
+  const Plan plan = formats_of(subject, Format::Float8E4M3FN);
+  const auto tensors = formats_to_calibrate(subject.model, subject.layers, plan);
+  const AutomaticRanges automatic = choose_automatically(subject, plan, tensors, counted(subject, tensors));
+  EXPECT_EQ(automatic.methods.at("x"), "minmax") << "one sample is no evidence against it";
+}
+
+}  // namespace
+}  // namespace vernier::testing
