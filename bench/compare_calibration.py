@@ -51,7 +51,7 @@ class Reader(CalibrationDataReader):
         elif loaded.files[0].startswith("sample_"):
             feeds = [{name: loaded[key]} for key in loaded.files]
         else:
-            feeds = [{name: loaded[name][i] for name in loaded.files} for i in range(len(loaded[loaded.files[0]]))]
+            feeds = [{name: np.asarray(loaded[name][i]) for name in loaded.files} for i in range(len(loaded[loaded.files[0]]))]
         self.feeds = iter(feeds)
     def get_next(self):
         return next(self.feeds, None)
@@ -146,13 +146,15 @@ def figures(vernier, folder, model, typed, data):
 
 
 # Of networks that take long, fewer; of the others as many as the shared data have, up to --samples.
-SAMPLES = {"yolox-nano": 30, "style-candy": 16, "rfb320-face": 60}
+SAMPLES = {"yolox-nano": 20, "style-candy": 8, "rfb320-face": 40, "mobilenetv2-imagenet": 40, "squeezenet-imagenet": 40,
+           "espcn-superres": 40}
 
 
-def quality(vernier, folder, names, count):
-    rows = []
+def quality(vernier, folder, names, count, keep):
+    """Measures network by network; `keep` gets the rows of each, so that a run that is stopped has not been for nothing."""
     for network in names:
         model = networks.model_file(network)
+        rows = []
         files, sizes = halves(folder, network, min(count, SAMPLES.get(network, count)))
         for target in TARGETS:
             row = {"network": network, "target": target, "samples": sizes, "ours": {}, "theirs": {}}
@@ -174,7 +176,7 @@ def quality(vernier, folder, names, count):
             rows.append(row)
             print(network, target, {who: {m: f.get("sqnr_db", "failed") for m, f in row[who].items()}
                                     for who in ("ours", "theirs")}, flush=True)
-    return rows
+        keep(rows)
 
 
 def db(figure):
@@ -247,16 +249,23 @@ def main():
                         "machine": f"{cpu}, {len(os.sched_getaffinity(0))} usable cores",
                         "versions": f"onnxruntime {onnxruntime.__version__}, numpy {np.__version__}", "runs": options.runs,
                         "build": options.build}
+
+    def write():
+        RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+        PAGE.write_text(page(results), encoding="utf-8")
+
+    def keep(new):
+        done = {(row["network"], row["target"]) for row in new}
+        old = [row for row in results.get("quality", []) if (row["network"], row["target"]) not in done]
+        results["quality"] = sorted(old + new, key=lambda row: (row["target"], row["network"]))
+        write()
+
     with tempfile.TemporaryDirectory() as folder:
         if options.only in (None, "speed"):
             results["speed"] = speed(vernier, pathlib.Path(folder), options.runs)
         if options.only in (None, "quality"):
-            new = quality(vernier, pathlib.Path(folder), options.names or networks.NETWORKS, options.samples)
-            done = {(row["network"], row["target"]) for row in new}
-            old = [row for row in results.get("quality", []) if (row["network"], row["target"]) not in done]
-            results["quality"] = sorted(old + new, key=lambda row: (row["target"], row["network"]))
-    RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    PAGE.write_text(page(results), encoding="utf-8")
+            quality(vernier, pathlib.Path(folder), options.names or networks.NETWORKS, options.samples, keep)
+    write()
 
 
 if __name__ == "__main__":
