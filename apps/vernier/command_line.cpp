@@ -74,6 +74,19 @@ std::vector<std::string> commands_with(const CLI::App& app, const std::string& n
       near.empty() ? "one of: " + list_some(commands, commands.size()) : fmt::format("did you mean {}?", near.front()));
 }
 
+/// --check takes the rest of the line, options of the check included. It becomes one argument that nothing here looks
+/// into, its words apart by the one byte that no argument can hold.
+void bundle_check(std::vector<std::string>& arguments) {
+  const auto check = std::find_if(arguments.begin(), arguments.end(), [](const std::string& argument) {
+    return argument == "--check" || argument == "--check-inference";
+  });
+  if (check == arguments.end()) return;
+  std::string bundle = "--check=";
+  for (auto word = check + 1; word != arguments.end(); ++word) bundle += '\0' + *word;
+  arguments.erase(check, arguments.end());
+  arguments.push_back(std::move(bundle));
+}
+
 /// What nothing claimed: more telling than whatever CLI11 stumbled over first.
 void explain_leftovers(const CLI::App& root) {
   const CLI::App* app = &root;
@@ -111,6 +124,7 @@ std::string resolved_command(const CLI::App& app, const std::string& typed) {
 }
 
 std::vector<std::string> normalize_arguments(std::vector<std::string> arguments) {
+  bundle_check(arguments);
   constexpr std::string_view kRange = "--val-range";
   bool in_range = false;
   for (std::string& argument : arguments) {

@@ -29,7 +29,8 @@ std::string command_text(const std::vector<std::string>& arguments);
 std::string resolved_command(const CLI::App& app, const std::string& typed);
 
 /// Peers' underscore forms become ours ("--high_precision_dtype=x" -> "--high-precision-dtype=x"; values, and all that
-/// follows "--", stay). A value "[a,b]" of --val-range becomes ":[a,b]", since CLI11 would take it apart.
+/// follows "--", stay). A value "[a,b]" of --val-range becomes ":[a,b]", since CLI11 would take it apart. What follows
+/// --check becomes its one value (check_options.h).
 std::vector<std::string> normalize_arguments(std::vector<std::string> arguments);
 
 /// The innermost subcommand that was named.

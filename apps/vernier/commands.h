@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 #include "command_line.h"
 
@@ -21,6 +22,9 @@ Command add_data_merge(CLI::App& root);
 Command add_data_to_input(CLI::App& root);
 Command add_data_concat(CLI::App& root);
 Command add_debug_accuracy(CLI::App& root, const std::string& command);
+Command add_debug_precision(CLI::App& root, const std::string& command);
+/// The older form, one command a mode.
+std::vector<Command> add_precision(CLI::App& root, const std::string& command);
 Command add_check(CLI::App& root);
 Command add_doctor(CLI::App& root);
 Command add_completion(CLI::App& root);

@@ -249,6 +249,13 @@ PerOutput<TopK> ComparisonGroup::postprocess() const {
   return per_output<TopK>("--postprocess", postprocess_, parse_top_k);
 }
 
+bool ComparisonGroup::any() const {
+  const auto given = [](const auto& entry) { return !entry.second.empty(); };
+  return !functions_.empty() || !atol_.empty() || !rtol_.empty() || !error_stat_.empty() || !error_quantile_.empty() ||
+         !postprocess_.empty() || infinities_compare_equal_ || no_shape_check_ || validate ||
+         std::any_of(thresholds_.begin(), thresholds_.end(), given);
+}
+
 std::vector<std::string> ComparisonGroup::without_effect() const {
   const CompareOptions options = values();
   const auto asked_for = [&](CompareFunction function) {

@@ -24,6 +24,8 @@ class ComparisonGroup {
   PerOutput<TopK> postprocess() const;
   /// Thresholds of functions that were not asked for, and the like, in words.
   std::vector<std::string> without_effect() const;
+  /// Any of what says how outputs are compared was given.
+  bool any() const;
 
   bool fail_fast = false;
   bool validate = false;

@@ -2,9 +2,11 @@
 
 #include "commands.h"
 #include "console.h"
+#include "core/file.h"
 #include "interrupt.h"
 #include "options.h"
-#include "parse_values.h"
+#include "search_group.h"
+#include "vernier/debug_precision.h"
 #include "vernier/error.h"
 #include "vernier/jobs.h"
 #include "vernier/report.h"
@@ -13,11 +15,12 @@ namespace vernier::cli {
 namespace {
 
 struct DiagnoseLine {
-  std::string model, output, max_evaluations = "0";
+  std::string model, output;
   std::vector<std::string> outputs;
   bool no_latency = false, external_data = false;
   PrecisionGroup precision;
   RequirementGroup requirement;
+  SearchGroup search;
   DataGroup data;
   MessageGroup messages;
   ResultGroup result;
@@ -37,7 +40,7 @@ DiagnoseOptions options_of(const DiagnoseLine& line, const std::string& command)
   options.command = command;
   options.latency = !line.no_latency;
   options.external_data = line.external_data;
-  options.max_evaluations = parse_count("--max-evaluations", line.max_evaluations, 0, 1'000'000'000);
+  options.search = line.search.values("");
   return options;
 }
 
@@ -62,9 +65,7 @@ Command add_diagnose(CLI::App& root, const std::string& command) {
   add_values(*app, "--outputs", line->outputs, "NAME",
              "Outputs to judge (default: every float output that carries no state)")
       ->group("Requirement (one metric; default: none; must hold for each judged output)");
-  add_value(*app, "--max-evaluations", line->max_evaluations, "N",
-            "Stop the search after N runs over all samples; 0: no limit (default: 0)")
-      ->group("Search");
+  line->search.add(*app);
   app->add_flag("--no-latency", line->no_latency, "Do not time the models on ONNX Runtime (default: do)")
       ->group("Search");
   line->data.add(*app, "Samples to measure on");
@@ -89,7 +90,14 @@ Command add_diagnose(CLI::App& root, const std::string& command) {
             const DiagnoseOptions options = options_of(*line, command);
             const TextOptions text = line->result.values();
             if (!options.output.empty()) require_writable_folder(options.output);
+            for (const std::string& file : {line->search.pareto_csv, line->search.pareto_svg}) {
+              if (!file.empty()) require_writable_file(file);
+            }
             const DiagnoseReport report = diagnose(options, console.sinks());
+            const KeptSetReport none;
+            const KeptSetReport& kept = report.kept ? *report.kept : none;
+            if (!line->search.pareto_csv.empty()) replace_file(line->search.pareto_csv, pareto_to_csv(kept));
+            if (!line->search.pareto_svg.empty()) replace_file(line->search.pareto_svg, pareto_to_svg(kept));
             print_result(console, line->result.json ? report_to_json(report) : report_to_text(report, text));
             return exit_code_of(report);
           },

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "command_line.h"
@@ -31,7 +32,7 @@ int run(const std::vector<std::string>& arguments, Console& console) {
       "130 interrupted");
 
   const std::string command = command_text(arguments);
-  const std::vector<Command> commands{
+  std::vector<Command> commands{
       add_diagnose(root, command),
       add_verify(root, command),
       add_calibrate(root, command),
@@ -44,10 +45,12 @@ int run(const std::vector<std::string>& arguments, Console& console) {
       add_data_to_input(root),
       add_data_concat(root),
       add_debug_accuracy(root, command),
+      add_debug_precision(root, command),
       add_check(root),
       add_doctor(root),
       add_completion(root),
   };
+  for (Command& older : add_precision(root, command)) commands.push_back(std::move(older));
   try {
     parse_arguments(root, arguments);
   } catch (const CLI::CallForVersion& version) {

@@ -67,6 +67,9 @@ struct RefusedRow {
 };
 
 constexpr std::string_view kThreshold = "one of --min-sqnr --max-abs-error --max-mse --min-cosine --min-top1-agreement";
+constexpr std::string_view kTask =
+    "vernier debug precision takes metric scripts and labels; here one of --min-sqnr --max-abs-error --max-mse "
+    "--min-cosine --min-top1-agreement";
 constexpr Refusal kPeerMetric{"comparisons are stated as a requirement here", kThreshold};
 constexpr Refusal kProfile{"optimization profiles have no meaning without TensorRT",
                            "--input-shapes x:[1,3,224,224] for the shape of random data"};
@@ -85,20 +88,21 @@ constexpr Refusal kProbe{"every layer is measured anyway, without being marked a
 constexpr Refusal kTensorTypes{"tensors have the type of the layer that makes them",
                                "--layer-precisions NAME:FORMAT for that layer"};
 constexpr Refusal kOtherTool{"belongs to another program", "the program that it comes from"};
-constexpr Refusal kSearchScript{"the search here measures by itself and runs no outside check yet",
-                                "a requirement, for example --min-sqnr 20"};
+constexpr Refusal kSearchScript{"this command measures by itself and runs no outside check",
+                                "vernier debug precision --check CMD...; here a requirement, --min-sqnr 20"};
 constexpr Refusal kRunners{"this command measures one thing: the simulated target against float32",
                            "--target tensorrt or --target onnxruntime; vernier run has runners"};
 constexpr Refusal kGraphEdit{"this command does not edit graphs", "edit the model first, then give the result"};
 constexpr Refusal kTrtexecData{"raw files have no shape and no type", "--data with .npy or .npz"};
 
-constexpr std::array<RefusedRow, 38> kRefused{{
+constexpr std::array<RefusedRow, 39> kRefused{{
     {"--int4", {"4-bit weights are not implemented yet", "--int8 is the lowest format"}},
     {"--best", {"low formats are named one by one", "--int8 --fp16, for example"}},
     {"--fp-to-fp16", {"has another name here", "--fp16"}},
-    {"--metric-script", {"metrics of your own are not implemented yet", kThreshold}},
-    {"--min", {"belongs to --metric-script, which is not implemented yet", "--min-sqnr DB or --min-cosine C"}},
-    {"--max", {"belongs to --metric-script, which is not implemented yet", "--max-abs-error E or --max-mse E"}},
+    {"--labels --label-offset --min-top1 --min-top5", {"this command measures figures of its own only", kTask}},
+    {"--metric-script", {"this command measures figures of its own only", kTask}},
+    {"--min", {"belongs to --metric-script, which this command has not", kTask}},
+    {"--max", {"belongs to --metric-script, which this command has not", kTask}},
     {"--calibration-cache --calib --calibration-method", kCalibrationCache},
     {"--loadInputs --loadRefOutputs --refPair --dumpRawBindingsToFile", kTrtexecData},
     {"--trt-min-shapes --trt-opt-shapes --trt-max-shapes --minShapes --optShapes --maxShapes --minShapesCalib "
@@ -150,7 +154,7 @@ constexpr std::array<RefusedRow, 38> kRefused{{
      "--no-remove-intermediate --iter-info --iteration-info --load-debug-replay --save-debug-replay --until",
      kSearchScript},
     {"--mode --direction --dir",
-     {"the search is always the minimal one", "a requirement; --max-evaluations bounds it"}},
+     {"the search of this command is always the minimal one", "vernier debug precision --mode bisect"}},
     {"--ignore-external-data", {"weights are needed to measure", "vernier inspect model MODEL"}},
     {"--external-data-path --external-data-size-threshold --no-save-all-tensors-to-one-file",
      {"weights go into one file beside the model", "--save-external-data of vernier convert"}},

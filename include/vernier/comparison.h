@@ -250,6 +250,7 @@ struct CheckAccuracyOptions {
   AccuracyRecord::Again again;
   bool check_average = false;  // --check-average; a file that was saved with it is judged so anyway
   std::filesystem::path save;  // --save-accuracy-results: the file with its new verdicts; empty: not saved
+  bool json = false;           // the text of the result is what would be saved
   ComparisonTextOptions text;
 };
 struct CheckAccuracyResult {

@@ -13,6 +13,7 @@
 #include "vernier/report.h"
 #include "vernier/requirement.h"
 #include "vernier/samples.h"
+#include "vernier/search_options.h"
 
 namespace vernier {
 
@@ -66,11 +67,12 @@ struct DiagnoseOptions {
   PrecisionOptions precision;
   std::string command;  // for the record
   bool latency = true;
-  std::size_t max_evaluations = 0;  // 0: no limit
-  bool external_data = false;       // weights of the typed model in a file beside it, at any size
+  SearchOptions search;
+  bool external_data = false;  // weights of the typed model in a file beside it, at any size
 };
 
 /// The whole flow: reference, calibration, own errors, all-low, effects, search, typed model, verify of that file.
+/// Steps that a search mode other than Minimal has no use for are left out.
 /// Errors: Input, Backend, Usage; a missed requirement is a value (final_figures->passed == false or kept->end).
 VERNIER_API DiagnoseReport diagnose(const DiagnoseOptions& options, const JobSinks& sinks = {});
 
@@ -112,12 +114,13 @@ struct InspectOptions {
 };
 VERNIER_API std::string inspect_model(const InspectOptions& options);
 
-/// `vernier inspect data`: saved inputs or results in any form, a .npz or a .npy, as text for people.
+/// `vernier inspect data`: saved inputs or results in any form, a .npz or a .npy, as text for people or as JSON.
 struct InspectDataOptions {
   std::filesystem::path path;
   bool all = false;          // all iterations, not only the first
   bool show_values = false;  // as NumPy prints them
   bool histogram = false;
+  bool json = false;                           // the same as JSON, without values and histograms
   std::optional<std::size_t> edge_items = 3;   // values at each end of a dimension; absent: all
   std::optional<std::size_t> line_width = 75;  // absent: lines end where rows do
 };

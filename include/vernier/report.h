@@ -58,9 +58,46 @@ struct CertificateRow {
   bool lower_bound = false;  // stopped as soon as the failure was certain
 };
 
+struct TestRow {                    // one trial of a search
+  std::vector<std::string> layers;  // that ran in the high format
+  std::string verdict;              // good, bad, invalid, timed-out, unstable
+  double metric = 0;
+  double damage = 0;
+  bool lower_bound = false;  // stopped as soon as the failure was certain
+  std::string needs;         // what it would pass with, in words; empty: not known
+};
+
+struct ParetoPoint {  // one set that was tried
+  std::vector<std::string> layers;
+  double cost = 0;  // borders included, in the unit of the search
+  double metric = 0;
+  double damage = 0;
+  bool front = false;  // none that costs less has less damage
+};
+
+struct MinimalInstead {  // what the minimal search keeps where another one was asked for
+  std::vector<std::string> layers;
+  bool certified = false;
+  std::size_t evaluations = 0;  // beyond those of the other search
+};
+
 struct KeptSetReport {
   std::vector<std::string> layers;
-  std::string end;  // certified, nothing-needed, impossible, stopped, unstable
+  std::string mode = "minimal";       // bisect, linear, worst-first
+  std::string direction = "forward";  // reverse: the last layers
+  std::string end;                    // certified, found, nothing-needed, impossible, stopped, unstable
+  std::string objective;              // what decided, when it was no requirement: "simple, against golden.json"
+  std::vector<TestRow> tests;         // every trial, in order
+  std::optional<MinimalInstead> minimal;
+  std::optional<TestRow> file_test;  // the written file, by that objective
+  std::string cost_unit = "layers";
+  double cost = 0;  // of the set, borders included
+  std::optional<double> cost_of_all;
+  std::optional<double> lower_bound;  // no set that passes costs less, if the network is monotone
+  std::vector<ParetoPoint> pareto;    // cheapest first
+  std::vector<std::string> assumed;   // what the answer rests on without a test
+  std::vector<std::string> proven;    // what was tested
+  std::size_t recalled = 0;           // evaluations that came from the journal
   bool certified = false;
   std::vector<CertificateRow> certificate;
   std::optional<double> metric;  // of the kept set, as the search simulated it; the claim is final_figures

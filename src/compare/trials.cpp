@@ -1,6 +1,7 @@
 #include "compare/trials.h"
 
 #include <cmath>
+#include <utility>
 
 #include "compare/surgery.h"
 
@@ -13,9 +14,8 @@ double log_noise(const ErrorStats& stats) {
   return std::log(stats.error_energy / stats.ref_energy + 1e-15);
 }
 
-TrialResult run_trial(const Subject& subject, const Plan& plan, const Reference& reference, RoundedWeights& weights,
-                      const Requirement* requirement, const std::vector<std::size_t>& order, bool early_stop) {
-  Model model = lower_simulated(subject.model, subject.layers, plan, weights);
+void run_outputs(const Subject& subject, Model model, const std::vector<std::size_t>& order,
+                 const VisitOutputs& visit) {
   std::map<std::string, Dtype> dtypes;
   for (const InputInfo& output : model_outputs(subject.model)) dtypes[output.name] = output.dtype;
   std::vector<std::pair<std::string, Dtype>> outputs;
@@ -23,13 +23,21 @@ TrialResult run_trial(const Subject& subject, const Plan& plan, const Reference&
   for (const Carry& carry : subject.carries) outputs.emplace_back(carry.output, dtypes[carry.output]);
   set_outputs(model, outputs);
   const Session session = subject.session(model);
-
-  TrialResult result;
   run_samples(subject, session, order, {}, "trial", [&](SampleResult sample) {
-    const std::vector<Tensor> ref = reference.outputs.get(sample.index);
+    sample.outputs.resize(subject.judged.size());
+    return visit(sample.index, sample.outputs);
+  });
+}
+
+TrialResult run_trial(const Subject& subject, const Plan& plan, const Reference& reference, RoundedWeights& weights,
+                      const Requirement* requirement, const std::vector<std::size_t>& order, bool early_stop) {
+  TrialResult result;
+  Model model = lower_simulated(subject.model, subject.layers, plan, weights);
+  run_outputs(subject, std::move(model), order, [&](std::size_t sample, const std::vector<Tensor>& got) {
+    const std::vector<Tensor> ref = reference.outputs.get(sample);
     double noise = 0;
     for (std::size_t i = 0; i < subject.judged.size(); ++i) {
-      noise += log_noise(result.outputs[subject.judged[i]].add_sample(sample.index, ref[i], sample.outputs[i]));
+      noise += log_noise(result.outputs[subject.judged[i]].add_sample(sample, ref[i], got[i]));
     }
     result.sample_log_noise.push_back(noise);
     ++result.samples_run;

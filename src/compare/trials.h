@@ -1,6 +1,7 @@
 // One trial of a search: a plan, run over the samples in simulation and judged against the stored reference outputs.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -26,6 +27,12 @@ struct TrialResult {
   std::vector<double> sample_log_noise;
   bool stopped_early = false;  // the requirement was surely missed before the last sample
 };
+
+/// Sees the judged outputs of one sample, in the order of Subject::judged; false ends the run.
+using VisitOutputs = std::function<bool(std::size_t sample, const std::vector<Tensor>& got)>;
+
+/// Runs `model`, which has the judged outputs and the carried ones of `subject`, over the samples of `order`.
+void run_outputs(const Subject& subject, Model model, const std::vector<std::size_t>& order, const VisitOutputs& visit);
 
 /// Runs `plan` in simulation. Samples go in `order`; with `early_stop` the run ends as soon as the verdict is certain.
 /// Without a requirement damage is left at 0.

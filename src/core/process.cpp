@@ -55,11 +55,12 @@ class Descriptor {
 // What posix_spawn is told: which descriptors the program has, its process group and its signals.
 class SpawnPlan {
  public:
-  SpawnPlan(const std::string& program, int standard_output, const std::vector<int>& inherited) {
+  SpawnPlan(const std::string& program, int standard_output, int standard_error, const std::vector<int>& inherited) {
     ::posix_spawn_file_actions_init(&actions_);
     ::posix_spawnattr_init(&attributes_);
     ::posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     ::posix_spawn_file_actions_adddup2(&actions_, standard_output, STDOUT_FILENO);
+    ::posix_spawn_file_actions_adddup2(&actions_, standard_error, STDERR_FILENO);
     const int end = kFirstInherited + static_cast<int>(inherited.size());
     for (const int fd : inherited) {
       // Moved out of the way first, so that no target is a source that is still needed.
@@ -147,6 +148,29 @@ bool read_available(int fd, const std::function<void(std::string_view)>& take) {
   return true;
 }
 
+// What a program writes to one of its standard descriptors, on its way to `take`; our standard error without one.
+class Pipe {
+ public:
+  Pipe(const std::string& program, const std::function<void(std::string_view)>& take) : take_(take) {
+    if (!take) return;
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) cannot_start(program, errno);
+    ours_ = Descriptor(ends[0]);
+    theirs_ = Descriptor(ends[1]);
+    ::fcntl(ours_.get(), F_SETFL, O_NONBLOCK);
+  }
+  int ours() const { return ours_.get(); }
+  int theirs() const { return take_ ? theirs_.get() : STDERR_FILENO; }
+  void close_theirs() { theirs_.close(); }
+  void read() {
+    if (ours_.get() >= 0 && !read_available(ours_.get(), take_)) ours_.close();
+  }
+
+ private:
+  const std::function<void(std::string_view)>& take_;
+  Descriptor ours_, theirs_;
+};
+
 // Decides when a program has had its time, and ends it: asks first, then insists.
 class Limits {
  public:
@@ -185,29 +209,25 @@ ProcessEnd run_process(const std::vector<std::string>& arguments, const ProcessO
   if (arguments.empty() || arguments.front().empty()) {
     throw Error(ErrorKind::Internal, "a program without a name was to be started");
   }
-  Descriptor ours;
-  Descriptor theirs;
-  if (options.output) {
-    std::array<int, 2> ends{};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) cannot_start(arguments.front(), errno);
-    ours = Descriptor(ends[0]);
-    theirs = Descriptor(ends[1]);
-    ::fcntl(ours.get(), F_SETFL, O_NONBLOCK);
-  }
+  Pipe output(arguments.front(), options.output);
+  Pipe errors(arguments.front(), options.errors);
   ProcessEnd end;
   Limits limits(options, end);
-  Child child(arguments,
-              SpawnPlan(arguments.front(), options.output ? theirs.get() : STDERR_FILENO, options.inherited));
-  theirs.close();
+  Child child(arguments, SpawnPlan(arguments.front(), output.theirs(), errors.theirs(), options.inherited));
+  output.close_theirs();
+  errors.close_theirs();
   for (int wait_ms = 1; !child.has_ended(); wait_ms = std::min(2 * wait_ms, kLongestWaitMs)) {
-    pollfd wanted{ours.get(), POLLIN, 0};  // a descriptor below zero is only waited for in vain
-    ::poll(&wanted, 1, wait_ms);           // Ctrl-C ends the wait
-    if (ours.get() >= 0 && !read_available(ours.get(), options.output)) ours.close();
+    // A descriptor below zero is only waited for in vain.
+    std::array<pollfd, 2> wanted{{{output.ours(), POLLIN, 0}, {errors.ours(), POLLIN, 0}}};
+    ::poll(wanted.data(), wanted.size(), wait_ms);  // Ctrl-C ends the wait
+    output.read();
+    errors.read();
     limits.enforce(child);
   }
   const int status = child.reap();
   // Not until it is closed: a process that left the group may hold the other side open.
-  if (ours.get() >= 0) read_available(ours.get(), options.output);
+  output.read();
+  errors.read();
   if (WIFSIGNALED(status)) {
     end.signal = WTERMSIG(status);
   } else {

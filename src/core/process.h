@@ -13,6 +13,8 @@ struct ProcessOptions {
   /// Takes the program's standard output as it comes; empty: it goes to our standard error, because ours is for
   /// results. What it throws ends the program and is rethrown.
   std::function<void(std::string_view)> output;
+  /// The same for its standard error; empty: it is ours.
+  std::function<void(std::string_view)> errors;
   /// Descriptors that the program finds as 3, 4, ...; it gets no other one of ours but standard error.
   std::vector<int> inherited;
   double timeout_seconds = 0;  // 0: none

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <optional>
 
+#include "check/check_loop.h"
 #include "compare/effect.h"
 #include "compare/own_error.h"
 #include "core/file.h"
@@ -16,15 +18,20 @@
 #include "flow/evidence.h"
 #include "flow/experiment.h"
 #include "flow/figures.h"
+#include "flow/golden.h"
+#include "flow/judge.h"
 #include "flow/kept_set.h"
 #include "flow/latency.h"
+#include "flow/layer_times.h"
 #include "flow/network_scripts.h"
+#include "flow/objective.h"
 #include "flow/setup.h"
 #include "flow/stopwatch.h"
 #include "flow/verify.h"
 #include "plan/calibrate.h"
 #include "plan/lower_typed.h"
 #include "plan/scheme.h"
+#include "plan/simulate_typed.h"
 #include "vernier/error.h"
 #include "vernier/jobs.h"
 
@@ -70,16 +77,16 @@ class Diagnosis {
     try {
       step("reference run", [&] { reference(); });
       step("calibration", [&] { calibrate(); });
-      step("own error", [&] { own_errors(); });
+      if (ranks_layers()) step("own error", [&] { own_errors(); });
       step("all-low lock-step", [&] { all_low(); });
-      step("effect on the output", [&] { effects(); });
+      if (ranks_layers()) step("effect on the output", [&] { effects(usual_samples()); });
       rank();
-      if (requirement() != nullptr) {
+      if (searches()) {
         search();
       } else {
         step("curve", [&] { curve(); });
       }
-      if (!report_.final_figures) write_and_verify();
+      if (!report_.final_figures && !report_.typed) write_and_verify();
       if (!stopped() && options_.latency) step("latency", [&] { latency(); });
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::Interrupted) throw;
@@ -99,6 +106,9 @@ class Diagnosis {
   const Requirement* requirement() const {
     return options_.measure.requirement ? &*options_.measure.requirement : nullptr;
   }
+  /// A list that is walked needs no effects of single layers.
+  bool ranks_layers() const { return !searches() || options_.search.mode == SearchMode::Minimal; }
+  bool searches() const { return requirement() != nullptr || objective_ != nullptr || options_.search.check; }
   bool stopped() const { return sinks_.interrupted && sinks_.interrupted(); }
 
   template <class Body>
@@ -122,6 +132,16 @@ class Diagnosis {
   void describe() {
     if (options_.precision.low.empty()) {
       throw Error(ErrorKind::Usage, "no low precision was chosen", "give --int8, --fp16, --bf16 or --fp8");
+    }
+    const auto without_kernels =
+        std::find_if(options_.precision.low.begin(), options_.precision.low.end(),
+                     [](Format format) { return format != Format::Int8 && format != Format::UInt8; });
+    if (options_.search.cost == CostUnit::Time && without_kernels != options_.precision.low.end()) {
+      throw Error(
+          ErrorKind::Usage,
+          fmt::format("--cost time: ONNX Runtime's CPU kernels compute {} in float32, so their time says nothing",
+                      format_name(*without_kernels)),
+          "--cost macs or --cost bytes; time works with --int8");
     }
     report_.command = options_.command;
     report_.vernier_version = VERNIER_VERSION;
@@ -154,6 +174,7 @@ class Diagnosis {
       throw Error(ErrorKind::Input, fmt::format("{}: no layer can run in the formats asked", options_.model.string()),
                   "list the layers with: vernier inspect model MODEL --show layers");
     }
+    objective_ = make_objective();
     experiment_.emplace(subject(), requirement(), std::move(assigned.plan), std::move(assigned.candidates));
     report_.reference = prove_prepared(loaded_);
     std::size_t inside = 0;
@@ -193,6 +214,9 @@ class Diagnosis {
     experiment_->reference = run_reference(
         subject(), observed, learns ? to_count(options_.precision.calibration, tensors) : std::set<std::string>());
     report_.data_sha256 = experiment_->reference.data_sha256;
+    if (!options_.search.golden.empty()) {
+      experiment_->golden = golden_reference(subject(), experiment_->reference, options_.search.golden);
+    }
     for (const auto& [name, stats] : experiment_->reference.totals) {
       if (stats.pooled.ref_nonfinite > 0) {
         warn(fmt::format("the float model itself gives {} values that are not finite in output '{}': they are left out",
@@ -264,18 +288,33 @@ class Diagnosis {
     }
   }
 
-  void effects() {
+  /// Layers whose effect can be measured alone.
+  std::vector<std::string> singles() const {
     std::vector<std::string> single;
     for (const Layer* layer : experiment_->candidates()) {
       if (layer->graph.empty()) single.push_back(layer->name);
     }
-    if (!subject().carries.empty()) return effects_by_trials(single);
+    return single;
+  }
+
+  std::size_t usual_samples() const { return effect_sample_count(total_macs(*experiment_), singles().size()); }
+
+  void effects(std::size_t samples) {
+    if (!subject().carries.empty()) return effects_by_trials(singles());
     EffectOptions effect_options;
-    effect_options.samples = effect_samples(experiment_->all_low().sample_noise,
-                                            effect_sample_count(total_macs(*experiment_), single.size()));
-    const Effects measured = measure_effects(subject(), all_low_plan(), single, experiment_->reference,
+    effect_options.samples = effect_samples(experiment_->all_low().sample_noise, samples);
+    effect_samples_ = effect_options.samples.size();
+    const Effects measured = measure_effects(subject(), all_low_plan(), singles(), experiment_->reference,
                                              experiment_->weights, effect_options);
     for (const LayerEffect& effect : measured.layers) evidence_.alone[effect.layer] = effect.outputs;
+  }
+
+  /// When the ranking is poor: three times as many samples.
+  bool measure_more() {
+    const std::size_t more = std::min(subject().samples->size(), 3 * effect_samples_);
+    if (!subject().carries.empty() || more <= effect_samples_) return false;
+    effects(more);
+    return true;
   }
 
   /// With carried states a suffix would need the state of every sample before: whole runs over a short sequence
@@ -296,21 +335,102 @@ class Diagnosis {
     if (experiment_) report_.layers = ranked_rows(*experiment_, evidence_);
   }
 
+  /// What decides where no requirement and no check does; null: nothing else.
+  std::unique_ptr<Objective> make_objective() const {
+    const SearchOptions& search = options_.search;
+    if (requirement() != nullptr || search.check) return nullptr;
+    if (search.labels) return label_objective(*search.labels, subject().samples->size());
+    if (search.metric) {
+      SourceOptions how = options_.measure.data;
+      how.interrupted = sinks_.interrupted;
+      return metric_objective(*search.metric, how);
+    }
+    return search.compare ? comparison_objective(search) : nullptr;
+  }
+
+  /// What decides, in words: for the report and the journal.
+  std::string objective_text() const {
+    if (options_.search.check) {
+      std::string command = "--check";
+      for (const std::string& word : options_.search.check->command) command += " " + word;
+      return command;
+    }
+    std::string text = objective_ != nullptr ? objective_->text() : std::string(metric_option(requirement()->metric));
+    if (objective_ == nullptr) {
+      for (const Limit& limit : requirement()->limits) {
+        text += fmt::format(" {}{}{:.17g}", limit.output, limit.output.empty() ? "" : ":", limit.value);
+      }
+    }
+    const std::filesystem::path& golden = options_.search.golden;
+    return text + (golden.empty() ? "" : fmt::format(", against {}", printable(golden.string())));
+  }
+
   /// The written file has the last word: what misses in it is searched again with less allowance.
   void search() {
     watch_.phase("search");
-    const auto confirm = [&](const KeptSetReport& found) {
+    std::optional<TestRow> file_test;
+    SearchRequest request;
+    request.options = options_.search;
+    request.objective = objective_.get();
+    request.objective_text = objective_text();
+    request.measure_more = [&] { return measure_more(); };
+    request.rank = [&] {
+      say_seconds();
+      step("effect on the output", [&] { effects(usual_samples()); });
+      watch_.phase("minimal search");
+    };
+    request.confirm = [&](const KeptSetReport& found) {
       say_seconds();
       report_.kept = found;
       write_and_verify();
-      if (!report_.final_figures) return std::numeric_limits<double>::quiet_NaN();
-      if (report_.final_figures->passed != true) watch_.phase("search");
-      return *report_.final_figures->damage;
+      double damage = std::numeric_limits<double>::quiet_NaN();
+      if (objective_ != nullptr && !stopped()) {
+        file_test = test_of_file(found);
+        damage = file_test->damage;
+      } else if (report_.final_figures && report_.final_figures->damage) {
+        damage = *report_.final_figures->damage;
+      }
+      if (!(damage <= 1)) watch_.phase("search");
+      return damage;
     };
-    report_.kept = find_kept_set(*experiment_, evidence_, options_.max_evaluations, confirm, sinks_);
+    std::optional<CheckLoop> loop;
+    if (options_.search.check) {
+      const CheckIdentity identity{"debug precision", options_.model.string(), report_.model_sha256,
+                                   fmt::format("scheme={}", report_.scheme), objective_text()};
+      loop.emplace(*options_.search.check, identity, sinks_, options_.search.check_sinks);
+      request.external = [&](const std::vector<std::string>& kept) { return trial_of_check(*loop, kept); };
+    }
+    LayerTimes times;
+    if (options_.search.cost == CostUnit::Time) {
+      times = measure_layer_times(subject().runtime, loaded_.original,
+                                  lower_typed(exported_model(), all_low_plan(), false).model, subject().samples->at(0));
+      request.times = &times;
+    }
+    report_.kept = find_kept_set(*experiment_, evidence_, request, sinks_);
+    report_.kept->file_test = file_test;
     say_seconds();
     const std::set<std::string> kept(report_.kept->layers.begin(), report_.kept->layers.end());
     for (LayerRow& row : report_.layers) row.kept = kept.contains(row.name);
+  }
+
+  /// An outside program looks at the typed model with these layers kept.
+  Trial trial_of_check(CheckLoop& loop, const std::vector<std::string>& kept) {
+    const CheckLoop::Result result = loop.check({{"kept", kept}}, "", [&](const std::filesystem::path& path) {
+      write_model(lower_typed(exported_model(), experiment_->plan_keeping(kept), /*strict=*/false).model, path,
+                  {options_.external_data});
+    });
+    Trial trial;
+    trial.verdict = result.verdict;
+    trial.why = result.why;
+    return trial;
+  }
+
+  /// The typed model, simulated from what it says, by the objective.
+  TestRow test_of_file(const KeptSetReport& found) {
+    Judge judge(*experiment_, objective_.get(), /*early_stop=*/false);
+    const Trial trial = judge.of_model(simulate_typed(typed_).model, /*early_stop=*/false);
+    return {found.layers, trial.verdict == Verdict::Good ? "good" : "bad", trial.metric, trial.damage, false,
+            trial.why};
   }
 
   void curve() { report_.curve = quality_curve(*experiment_, evidence_, report_.layers); }
@@ -420,6 +540,8 @@ class Diagnosis {
   std::optional<CachedCalibration> cached_;
   std::optional<Experiment> experiment_;  // from load_model() on
   Evidence evidence_;
+  std::unique_ptr<Objective> objective_;  // null: the requirement decides, if there is one
+  std::size_t effect_samples_ = 0;        // that the effects rest on
   Model typed_;
   Model exported_;
 };

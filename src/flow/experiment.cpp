@@ -60,7 +60,7 @@ void Experiment::run_all_low(const std::vector<Match>& matches) {
 
 TrialResult Experiment::run_keeping(const std::vector<std::string>& layers, const Requirement* requirement,
                                     const std::vector<std::size_t>& order, bool early_stop) {
-  return run_trial(subject_, plan_keeping(layers), reference, weights, requirement, order, early_stop);
+  return run_trial(subject_, plan_keeping(layers), judged_against(), weights, requirement, order, early_stop);
 }
 
 }  // namespace vernier

@@ -2,6 +2,7 @@
 // the layers that may be raised again, and the reference that each trial is judged against.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -49,7 +50,11 @@ class Experiment {
                           const std::vector<std::size_t>& order, bool early_stop);
 
   Plan& mutable_plan() { return all_low_plan_; }  // calibration fills its tensors
+  /// What trials are judged against: the golden outputs where there are some.
+  const Reference& judged_against() const { return golden ? *golden : reference; }
+
   Reference reference;
+  std::optional<Reference> golden;  // outputs and totals from a file
   RoundedWeights weights;
 
  private:

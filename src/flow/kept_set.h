@@ -5,8 +5,10 @@
 #include <functional>
 #include <vector>
 
+#include "flow/costs.h"
 #include "flow/evidence.h"
 #include "flow/experiment.h"
+#include "flow/objective.h"
 #include "vernier/jobs.h"
 #include "vernier/report.h"
 
@@ -15,10 +17,24 @@ namespace vernier {
 /// Damage of what was found once it is a written file; NaN when there is nothing to confirm. May be called repeatedly.
 using ConfirmKept = std::function<double(const KeptSetReport&)>;
 
-/// The `minimal` search (search/minimal.h) on the experiment's requirement, until the file of its answer passes too
-/// (search/confirmed.h). `max_evaluations` 0: no limit.
-KeptSetReport find_kept_set(Experiment& experiment, const Evidence& evidence, std::size_t max_evaluations,
-                            const ConfirmKept& confirm, const JobSinks& sinks);
+struct SearchRequest {
+  SearchOptions options;
+  const Objective* objective = nullptr;  // null: the experiment's requirement
+  /// Judges a set of kept layers in the place of both, and knows verdicts only.
+  std::function<Trial(const std::vector<std::string>& kept)> external;
+  const LayerTimes* times = nullptr;  // for CostUnit::Time
+  ConfirmKept confirm;
+  /// Effects of single layers on more samples than before, into the evidence; false when there are no more.
+  std::function<bool()> measure_more;
+  /// Fills the evidence that ranks layers, for Minimal behind another mode.
+  std::function<void()> rank;
+  std::string objective_text;  // what decides, for the journal
+};
+
+/// The search that is asked for (search/minimal.h, search/contiguous.h) on the experiment, until the file of its answer
+/// passes too (search/confirmed.h). `evidence` is read again after measure_more.
+KeptSetReport find_kept_set(Experiment& experiment, const Evidence& evidence, const SearchRequest& request,
+                            const JobSinks& sinks);
 
 /// Quality with the 0, 1, 2, ... most damaging of `ranked` kept: predicted from single effects, measured at a few
 /// points.

@@ -17,6 +17,7 @@
 #include "plan/lower_simulated.h"
 #include "plan/scheme.h"
 #include "plan/simulate_typed.h"
+#include "plan/typed_names.h"
 #include "vernier/error.h"
 
 namespace vernier {
@@ -79,13 +80,14 @@ class Maker {
         warn_(warn) {}
 
   std::unique_ptr<LiveRun> make() {
+    say("runs " + printable(runner_.model.string()));
     Model model = read_model(runner_.model);
     if (runner_.kind == RunnerKind::Program) return as_program(model);
     if (runner_.kind == RunnerKind::OnnxRuntime) return as_it_is(std::move(model));
     SimulatedFile file = simulate_typed(model);
     const bool typed = std::any_of(file.layers.begin(), file.layers.end(),
                                    [](const PlannedLayer& layer) { return layer.format != Format::Float32; });
-    if (typed) return from_file(model, std::move(file));
+    if (typed) return from_file(std::move(model), std::move(file));
     return says_formats(runner_.precision) ? from_plan() : in_float32(std::move(model));
   }
 
@@ -134,7 +136,7 @@ class Maker {
     return finish(std::move(model), exact(), std::move(samples));
   }
 
-  std::unique_ptr<LiveRun> from_file(const Model& typed, SimulatedFile file) {
+  std::unique_ptr<LiveRun> from_file(Model typed, SimulatedFile file) {
     say("formats as the file says: " + formats_of(file.layers));
     if (says_formats(runner_.precision)) {
       warn_(fmt::format("{}: the file says the format of each layer; precision options have no effect on it",
@@ -143,7 +145,14 @@ class Maker {
     for (const std::string& note : file.notes) say(note);
     // Its inputs are float32 where the file's are float16 or bfloat16: they are rounded inside.
     std::shared_ptr<const SampleSource> samples = sources_.samples(file.model);
-    mark(file.model, typed, choice(), name_, warn_);
+    restore_tensor_names(typed);
+    restore_tensor_names(file.model);
+    OutputChoice chosen = choice();
+    if (means_all(chosen.names)) {
+      // Of a tensor, of its codes and of what these stand for, one is enough: the one that the float model has too.
+      for (const std::string& name : tensors_of_typing(typed)) chosen.excluded.push_back(name);
+    }
+    mark(file.model, typed, chosen, name_, warn_);
     return finish(std::move(file.model), exact(), std::move(samples));
   }
 
@@ -162,6 +171,11 @@ class Maker {
       warn_(text);
     }
     say(plan.scheme + "; " + formats_of(plan.layers));
+    const bool scaled = std::any_of(plan.layers.begin(), plan.layers.end(),
+                                    [](const PlannedLayer& layer) { return needs_scale(layer.format); });
+    if (scaled && !loaded.calibration && options_.measure.calibration_cache.empty()) {
+      warn_("ranges are calibrated on the samples that are compared (--calibration-data gives others)");
+    }
     RoundedWeights weights;
     Model lowered = lower_simulated(subject.model, subject.layers, plan, weights);
     mark(lowered, subject.model, choice(), name_, warn_);

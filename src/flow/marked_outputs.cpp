@@ -33,10 +33,6 @@ Tensors tensors_of(const onnx::GraphProto& graph) {
   return tensors;
 }
 
-bool means_all(const std::vector<std::string>& names) {
-  return (names.size() == 1 && names[0] == "*") || (names.size() == 2 && names[0] == "mark" && names[1] == "all");
-}
-
 /// The tensors that `pattern` matches. A name that is there is meant as it is, though it may look like a pattern.
 std::set<std::string> matches(const std::string& pattern, const std::vector<std::string>& names) {
   if (std::find(names.begin(), names.end(), pattern) != names.end()) return {pattern};
@@ -65,6 +61,10 @@ std::set<std::string> of_type(const std::string& op_type, const Tensors& tensors
 }
 
 }  // namespace
+
+bool means_all(const std::vector<std::string>& names) {
+  return (names.size() == 1 && names[0] == "*") || (names.size() == 2 && names[0] == "mark" && names[1] == "all");
+}
 
 std::vector<std::pair<std::string, Dtype>> choose_outputs(const Model& model, const OutputChoice& choice,
                                                           std::vector<std::string>& left_out) {

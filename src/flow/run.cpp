@@ -87,6 +87,7 @@ class Job {
       for (std::unique_ptr<Run>& saved : vernier::open_runs(path)) runs_.push_back(std::move(saved));
     }
     for (const auto& one : runs_) result_.runs.push_back(one->name());
+    seconds_.resize(live_.size());
   }
 
   void check_sizes() const {
@@ -214,6 +215,7 @@ class Job {
     if (sinks_.interrupted && sinks_.interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
     if (sinks_.progress) sinks_.progress("run", index + 1, runs_.front()->size());
     ++result_.iterations;
+    for (std::size_t i = 0; i < live_.size(); ++i) seconds_[i] += done.iterations[i].seconds.value_or(0);
     if (outputs_) {
       for (std::size_t i = 0; i < live_.size(); ++i) outputs_->add(i, done.iterations[i]);
     }
@@ -239,6 +241,12 @@ class Job {
   }
 
   void finish() {
+    for (std::size_t i = 0; i < live_.size(); ++i) {
+      const double ms = 1000 * seconds_[i];
+      say(fmt::format("[I] {:35} | Completed {} iteration(s) in {:.4g} ms | Average inference time: {:.4g} ms.\n",
+                      printable(live_[i]->name()), result_.iterations, ms,
+                      ms / static_cast<double>(std::max<std::size_t>(result_.iterations, 1))));
+    }
     for (std::size_t pair = 0; pair < tallies_.size(); ++pair) {
       if (pair > 0 && !options_.brief) say(header(pair) + pair_texts_[pair]);
       result_.pairs.push_back(tallies_[pair].summary());
@@ -277,6 +285,7 @@ class Job {
   std::optional<IterationScript> compare_script_, postprocess_script_;
   std::optional<RunWriter> outputs_;
   std::optional<InputWriter> inputs_;
+  std::vector<double> seconds_;  // of the inferences of live_
   std::vector<PairTally> tallies_;
   std::vector<std::string> pair_texts_;
   mutable std::mutex origin_mutex_;

@@ -80,13 +80,57 @@ struct Fields<CertificateRow> {
 };
 
 template <>
-struct Fields<KeptSetReport> {
+struct Fields<TestRow> {
+  using R = TestRow;
   static constexpr auto list =
-      std::tuple{Field{"layers", &KeptSetReport::layers},       Field{"end", &KeptSetReport::end},
-                 Field{"certified", &KeptSetReport::certified}, Field{"certificate", &KeptSetReport::certificate},
-                 Field{"metric", &KeptSetReport::metric},       Field{"evaluations", &KeptSetReport::evaluations},
-                 Field{"kept_macs", &KeptSetReport::kept_macs}, Field{"total_macs", &KeptSetReport::total_macs},
-                 Field{"notes", &KeptSetReport::notes}};
+      std::tuple{Field{"layers", &R::layers}, Field{"verdict", &R::verdict},         Field{"metric", &R::metric},
+                 Field{"damage", &R::damage}, Field{"lower_bound", &R::lower_bound}, Field{"needs", &R::needs}};
+};
+
+template <>
+struct Fields<ParetoPoint> {
+  using R = ParetoPoint;
+  static constexpr auto list =
+      std::tuple{Field{"layers", &R::layers}, Field{"cost", &R::cost}, Field{"metric", &R::metric},
+                 Field{"damage", &R::damage}, Field{"front", &R::front}};
+};
+
+template <>
+struct Fields<MinimalInstead> {
+  using R = MinimalInstead;
+  static constexpr auto list =
+      std::tuple{Field{"layers", &R::layers}, Field{"certified", &R::certified}, Field{"evaluations", &R::evaluations}};
+};
+
+template <>
+struct Fields<KeptSetReport> {
+  using R = KeptSetReport;
+  // Reports of earlier versions have none of these.
+  static constexpr bool (*always)(const R&) = [](const R&) { return true; };
+  static constexpr bool (*traded)(const R&) = [](const R& kept) { return !kept.pareto.empty(); };
+  static constexpr auto list = std::tuple{Field{"layers", &R::layers},
+                                          Field{"mode", &R::mode, always},
+                                          Field{"direction", &R::direction, always},
+                                          Field{"end", &R::end},
+                                          Field{"objective", &R::objective, always},
+                                          Field{"certified", &R::certified},
+                                          Field{"certificate", &R::certificate},
+                                          Field{"metric", &R::metric},
+                                          Field{"evaluations", &R::evaluations},
+                                          Field{"recalled", &R::recalled, always},
+                                          Field{"kept_macs", &R::kept_macs},
+                                          Field{"total_macs", &R::total_macs},
+                                          Field{"cost_unit", &R::cost_unit, always},
+                                          Field{"cost", &R::cost, always},
+                                          Field{"cost_of_all", &R::cost_of_all},
+                                          Field{"lower_bound", &R::lower_bound},
+                                          Field{"assumed", &R::assumed, always},
+                                          Field{"proven", &R::proven, always},
+                                          Field{"tests", &R::tests, always},
+                                          Field{"minimal", &R::minimal},
+                                          Field{"file_test", &R::file_test},
+                                          Field{"pareto", &R::pareto, traded},
+                                          Field{"notes", &R::notes}};
 };
 
 template <>

@@ -35,8 +35,25 @@ void check_entries(const KeptSet& kept, const Certificate& certificate, std::vec
     if (!seen.insert(needed.item).second) faults.push_back(fmt::format("two entries for item {}", needed.item));
     if (good(needed.trial)) faults.push_back(fmt::format("the entry for item {} holds a passing test", needed.item));
   }
+  for (const std::size_t item : certificate.not_cheaper) {
+    if (members.count(item) == 0) faults.push_back(fmt::format("entry for item {}, which is not kept", item));
+    if (!seen.insert(item).second) faults.push_back(fmt::format("two entries for item {}", item));
+  }
   for (const std::size_t i : members)
     if (seen.count(i) == 0) faults.push_back(fmt::format("no entry for kept item {}", i));
+}
+
+double sum_of_costs(const KeptSet& kept, std::span<const SearchItem> items, std::span<const Border> borders) {
+  const std::set<std::size_t> high(kept.begin(), kept.end());
+  double sum = 0;
+  for (const std::size_t i : kept) sum += items[i].cost;
+  for (const Border& border : borders) {
+    bool all = true;
+    bool none = true;
+    for (const std::size_t i : border.items) (high.count(i) != 0 ? none : all) = false;
+    if (!all && !none) sum += border.cost;
+  }
+  return sum;
 }
 
 // Every trial of exactly `set` must have come out as claimed, and there must be one.
@@ -53,12 +70,21 @@ void check_record(const KeptSet& set, bool should_pass, const std::string& name,
 }  // namespace
 
 CertificateCheck check_certificate(std::size_t item_count, const KeptSet& kept, const Certificate& certificate,
-                                   std::span<const RecordedTrial> trials) {
+                                   std::span<const RecordedTrial> trials, std::span<const SearchItem> items,
+                                   std::span<const Border> borders) {
   CertificateCheck check;
   check_kept(item_count, kept, check.faults);
   check_entries(kept, certificate, check.faults);
   check_record(kept, /*should_pass=*/true, "the kept set", trials, check.faults);
+  const std::set<std::size_t> excused(certificate.not_cheaper.begin(), certificate.not_cheaper.end());
   for (const std::size_t i : kept) {
+    if (excused.count(i) != 0) {
+      const bool known = items.size() == item_count;
+      if (!known || sum_of_costs(less_one(kept, i), items, borders) < sum_of_costs(kept, items, borders)) {
+        check.faults.push_back(fmt::format("item {} was not tested, though dropping it makes the set cheaper", i));
+      }
+      continue;
+    }
     check_record(less_one(kept, i), /*should_pass=*/false, fmt::format("the kept set less item {}", i), trials,
                  check.faults);
   }

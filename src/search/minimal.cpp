@@ -9,8 +9,11 @@
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <utility>
 
+#include "search/conclude.h"
+#include "search/minimum.h"
 #include "search/prefix.h"
 #include "search/trials.h"
 #include "vernier/error.h"
@@ -18,6 +21,7 @@
 namespace vernier {
 namespace {
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Guided tests that may miss before the bracket is simply halved: interpolation crawls when one item jumps.
 constexpr std::size_t kGuidedMisses = 3;
 // Ranking noise allowed before the notes call the ranking poor (measured against predicted damage, either way).
@@ -34,6 +38,18 @@ constexpr double kHeadroomUse = 0.9;
 struct Passing {
   KeptSet kept;
   Trial trial;
+};
+
+struct Costs {
+  std::span<const SearchItem> items;
+  std::span<const Border> borders;
+
+  double of(const KeptSet& kept) const { return cost_of(items, borders, kept); }
+  /// What dropping `item` saves; not above 0 when borders eat it up. The drops of several items save at least the sum
+  /// of what each saves alone.
+  double saved_by(const KeptSet& kept, std::size_t item) const {
+    return borders.empty() ? items[item].cost : of(kept) - of(without(kept, std::array{item}));
+  }
 };
 
 /// What dropping one item alone did, learned on the way: NaN where it was not tried.
@@ -75,7 +91,7 @@ std::vector<double> expected_damages(const std::vector<SearchItem>& items, const
 void learn(Learned& learned, const Passing& best, std::size_t item, const Trial& failed) {
   const double room = headroom(best);
   const double difference = failed.damage - best.trial.damage;
-  const double bound = std::isnan(room) ? std::numeric_limits<double>::infinity() : room;
+  const double bound = std::isnan(room) ? kInfinity : room;
   learned[item] = std::isnan(difference) ? bound : std::max(bound, difference);
 }
 
@@ -84,8 +100,29 @@ double increment_of(const std::vector<std::pair<double, std::size_t>>& increment
       ->first;
 }
 
+/// Predictions from more samples, once, when the first tests show that the present ones are poor. True: `items`
+/// changed.
+bool mended(std::vector<SearchItem>& items, const MinimalOptions& options, double ratio, MinimalResult& result) {
+  if (!options.rerank) return false;
+  const std::vector<double> predicted = options.rerank();
+  if (predicted.size() != items.size()) return false;
+  for (std::size_t i = 0; i < items.size(); ++i) items[i].predicted_damage = predicted[i];
+  result.notes.push_back(fmt::format(
+      "the ranking was poor (measured damage {:.3g} times the predicted one): it was measured again on more samples",
+      ratio));
+  return true;
+}
+
+MinimalOptions without_rerank(const MinimalOptions& options) {
+  MinimalOptions rest = options;
+  rest.rerank = {};
+  return rest;
+}
+
 /// Shrinks the ranked prefix until one test passes and the next shorter one fails.
-Passing guess(const Ranking& ranking, TrialLog& log, MinimalResult& result) {
+Passing guess(std::vector<SearchItem>& items, Ranking ranking, TrialLog& log, const MinimalOptions& options,
+              MinimalResult& result) {
+  bool may_mend = true;
   Bracket bracket{{0, result.all_low}, {ranking.order.size(), result.all_high}};
   std::size_t tests = 0;
   std::size_t misses = 0;
@@ -101,25 +138,34 @@ Passing guess(const Ranking& ranking, TrialLog& log, MinimalResult& result) {
     const bool halved = 2 * (bracket.passing.length - bracket.failing.length) <= width;
     misses = halved ? 0 : misses + 1;
     const double ratio = result.prediction_ratio;
-    if (tests == kTestsBeforeJudgingRanking && ratio > 0 && (ratio > kPoorRanking || ratio < 1 / kPoorRanking)) {
-      result.notes.push_back(
-          fmt::format("the ranking is poor: after {} guided tests the measured damage is {:.3g} times "
-                      "the predicted one; a better ranking would give a smaller set in fewer tests",
-                      tests, ratio));
+    const bool poor = ratio > 0 && (ratio > kPoorRanking || ratio < 1 / kPoorRanking);
+    if (tests != kTestsBeforeJudgingRanking || !poor || !may_mend) continue;
+    may_mend = false;
+    if (mended(items, options, ratio, result)) {
+      // The shortest passing prefix so far stays as good as it is, whatever the new order finds.
+      const Passing found{prefix(ranking, bracket.passing.length), bracket.passing.trial};
+      const Passing again = guess(items, rank(items), log, without_rerank(options), result);
+      return again.kept.size() <= found.kept.size() ? again : found;
     }
+    result.notes.push_back(
+        fmt::format("the ranking is poor: after {} guided tests the measured damage is {:.3g} times "
+                    "the predicted one; a better ranking would give a smaller set in fewer tests",
+                    tests, ratio));
   }
   return {prefix(ranking, bracket.passing.length), bracket.passing.trial};
 }
 
 /// Replaces predictions of the kept items by what estimates say near the limit, and drops those that the estimates say
 /// can go together. Single effects rank well far from the limit; near it, errors that cancel or meet decide.
-Passing refine(std::vector<SearchItem>& items, Passing best, TrialLog& log, const MinimalOptions& options) {
+Passing refine(std::vector<SearchItem>& items, const Costs& costs, Passing best, TrialLog& log,
+               const MinimalOptions& options) {
   const double base = options.estimate(best.kept);
   if (!has_exact_damage(best.trial) || !(base > 0) || std::isinf(base)) return best;
   const double scale = best.trial.damage / base;  // makes the part of the samples speak for all
   std::vector<std::pair<double, std::size_t>> increments;
   for (const std::size_t i : best.kept) {
     if (log.stopped() || (options.stop && options.stop())) return best;
+    if (costs.saved_by(best.kept, i) <= 0) continue;
     increments.emplace_back(scale * options.estimate(without(best.kept, std::array{i})) - best.trial.damage, i);
   }
   std::sort(increments.begin(), increments.end());
@@ -165,19 +211,21 @@ Passing refine(std::vector<SearchItem>& items, Passing best, TrialLog& log, cons
 
 /// Up to `limit` items that are expected to be droppable together, least useful first. With no known headroom the
 /// count alone decides. Items that once failed alone are left to the certification: each round of trimming ends.
-KeptSet droppable_block(const std::vector<SearchItem>& items, const Passing& best, const Learned& learned,
-                        std::size_t limit) {
+KeptSet droppable_block(const std::vector<SearchItem>& items, const Costs& costs, const Passing& best,
+                        const Learned& learned, std::size_t limit) {
   const std::vector<double> expected = expected_damages(items, best, learned);
   const double room = headroom(best);
-  KeptSet candidates;
-  std::copy_if(best.kept.begin(), best.kept.end(), std::back_inserter(candidates),
-               [&](std::size_t i) { return std::isfinite(expected[i]) && std::isnan(learned[i]); });
-  std::stable_sort(candidates.begin(), candidates.end(), [&](std::size_t a, std::size_t b) {
-    return expected[a] / items[a].cost < expected[b] / items[b].cost;
-  });
+  std::vector<std::pair<double, std::size_t>> candidates;  // damage per cost saved
+  for (const std::size_t i : best.kept) {
+    const double saved = costs.saved_by(best.kept, i);
+    if (std::isfinite(expected[i]) && std::isnan(learned[i]) && saved > 0)
+      candidates.emplace_back(expected[i] / saved, i);
+  }
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   KeptSet block;
   double used = 0;
-  for (const std::size_t i : candidates) {
+  for (const auto& [worth, i] : candidates) {
     if (block.size() == limit) break;
     if (!std::isnan(room) && used + expected[i] > kHeadroomUse * room) continue;
     used += expected[i];
@@ -189,11 +237,11 @@ KeptSet droppable_block(const std::vector<SearchItem>& items, const Passing& bes
 
 /// Drops blocks from the least useful end: twice as many after a success, half after a failure, until nothing is
 /// expected to fit.
-Passing trim(const std::vector<SearchItem>& items, Passing best, TrialLog& log, Learned& learned) {
+Passing trim(const std::vector<SearchItem>& items, const Costs& costs, Passing best, TrialLog& log, Learned& learned) {
   // A known headroom limits the first block better than a count does.
   std::size_t limit = std::isnan(headroom(best)) ? 1 : best.kept.size();
   for (;;) {
-    const KeptSet block = droppable_block(items, best, learned, limit);
+    const KeptSet block = droppable_block(items, costs, best, learned, limit);
     if (block.empty()) return best;
     const KeptSet smaller = without(best.kept, block);
     const Trial* trial = log.ask(smaller);
@@ -210,7 +258,8 @@ Passing trim(const std::vector<SearchItem>& items, Passing best, TrialLog& log, 
 
 /// Tests the drop of every kept item, those most likely to pass first, so that a removal makes few earlier tests stale.
 /// Returns at the first one that passes; the set is unchanged when none did.
-Passing certify(const std::vector<SearchItem>& items, const Passing& best, TrialLog& log, Learned& learned) {
+Passing certify(const std::vector<SearchItem>& items, const Costs& costs, const Passing& best, TrialLog& log,
+                Learned& learned) {
   const std::vector<double> expected = expected_damages(items, best, learned);
   KeptSet order = best.kept;
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -219,6 +268,7 @@ Passing certify(const std::vector<SearchItem>& items, const Passing& best, Trial
     return a_failed != b_failed ? b_failed : expected[a] < expected[b];
   });
   for (const std::size_t i : order) {
+    if (costs.saved_by(best.kept, i) <= 0) continue;
     const KeptSet smaller = without(best.kept, std::array{i});
     const Trial* trial = log.ask(smaller);
     if (!trial) return best;
@@ -228,55 +278,61 @@ Passing certify(const std::vector<SearchItem>& items, const Passing& best, Trial
   return best;
 }
 
-Certificate collect_certificate(const Passing& best, const TrialLog& log) {
+/// What single drops cannot do: a neighbour kept too where that saves its borders, and a region dropped as a whole.
+Passing regroup(const std::vector<SearchItem>& items, const Costs& costs, const Passing& best, TrialLog& log,
+                const Learned& learned) {
+  const double cost = costs.of(best.kept);
+  const std::vector<double> expected = expected_damages(items, best, learned);
+  const auto kept = [&](std::size_t i) { return std::binary_search(best.kept.begin(), best.kept.end(), i); };
+  for (const Border& border : costs.borders) {
+    KeptSet more = best.kept;
+    KeptSet less;
+    double damage = 0;
+    bool untried = true;  // what fails without one of them fails without all
+    for (const std::size_t i : border.items) {
+      (kept(i) ? less : more).push_back(i);
+      damage += kept(i) ? expected[i] : 0;
+      untried = untried && (!kept(i) || std::isnan(learned[i]));
+    }
+    if (less.empty()) continue;
+    std::sort(more.begin(), more.end());
+    std::sort(less.begin(), less.end());
+    std::vector<KeptSet> cheaper;
+    if (more.size() > best.kept.size() && costs.of(more) < cost) cheaper.push_back(more);
+    const KeptSet rest = without(best.kept, less);
+    if (less.size() > 1 && untried && !(damage > headroom(best)) && costs.of(rest) < cost) cheaper.push_back(rest);
+    for (const KeptSet& set : cheaper) {
+      const Trial* trial = log.ask(set);
+      if (!trial) return best;
+      if (passes(*trial)) return {set, *trial};
+    }
+  }
+  return best;
+}
+
+Certificate collect_certificate(const Costs& costs, const Passing& best, const TrialLog& log) {
   Certificate certificate;
   for (const std::size_t i : best.kept) {
+    if (costs.saved_by(best.kept, i) <= 0) {
+      certificate.not_cheaper.push_back(i);
+      continue;
+    }
     const Trial* trial = log.recorded(without(best.kept, std::array{i}));
     if (trial && !passes(*trial)) certificate.needed.push_back({i, *trial});
   }
-  certificate.complete = passes(best.trial) && certificate.needed.size() == best.kept.size();
+  certificate.complete =
+      passes(best.trial) && certificate.needed.size() + certificate.not_cheaper.size() == best.kept.size();
   return certificate;
 }
 
-/// Asks again for a set whose answer is in doubt. True when the verdict flipped.
-bool flips(const KeptSet& kept, TrialLog& log, std::vector<std::string>& notes) {
-  const bool before = passes(*log.recorded(kept));
-  const std::optional<Trial> again = log.repeat(kept);
-  if (!again) {
-    notes.push_back("the answers contradict each other, and the search ended before they could be repeated");
-    return false;
-  }
-  if (passes(*again) == before) return false;
-  notes.push_back(fmt::format("the oracle is unstable: the same set of {} kept items {} first and then {}", kept.size(),
-                              before ? "passed" : "failed", before ? "failed" : "passed"));
-  return true;
-}
-
-void note_undecided(const TrialLog& log, std::vector<std::string>& notes) {
-  const std::array<std::pair<Verdict, const char*>, 3> undecided{
-      {{Verdict::Invalid, "invalid"}, {Verdict::TimedOut, "timed out"}, {Verdict::Unstable, "unstable"}}};
-  for (const auto& [verdict, name] : undecided)
-    if (const std::size_t n = log.count(verdict))
-      notes.push_back(fmt::format("{} of {} tests came back as {}: counted as failed", n, log.calls(), name));
-}
-
-/// Re-tests what a contradiction puts in doubt, and fills in everything that only the end of the search knows.
-MinimalResult conclude(SearchEnd end, const Passing& best, TrialLog& log, MinimalResult result) {
+/// Everything that only the end of the search knows.
+MinimalResult conclude(SearchEnd end, const Costs& costs, const Passing& best, TrialLog& log, MinimalResult result) {
   result.end = end;
   result.kept = best.kept;
   result.final_trial = best.trial;
-  if (passes(best.trial)) result.certificate = collect_certificate(best, log);
-  result.non_monotone = log.contradiction().has_value();
-  if (result.non_monotone) {
-    result.notes.push_back(fmt::format("not monotone: a set of {} kept items failed although a part of it passed",
-                                       log.contradiction()->size()));
-    if (flips(*log.contradiction(), log, result.notes) ||
-        (best.kept != *log.contradiction() && flips(best.kept, log, result.notes))) {
-      result.end = SearchEnd::Unstable;
-    }
-  }
-  note_undecided(log, result.notes);
-  result.trials = log.calls();
+  result.cost = costs.of(best.kept);
+  if (passes(best.trial)) result.certificate = collect_certificate(costs, best, log);
+  conclude_trials(log, result);
   return result;
 }
 
@@ -294,29 +350,45 @@ MinimalResult search_minimal(const std::vector<SearchItem>& items, const Oracle&
   const Trial* all_low = log.ask({});
   if (all_high) result.all_high = *all_high;
   if (all_low) result.all_low = *all_low;
-  if (all_high && !passes(*all_high)) return conclude(SearchEnd::Impossible, {all, *all_high}, log, result);
-  if (!all_high || !all_low) return conclude(SearchEnd::Stopped, {all, result.all_high}, log, result);
-  if (passes(*all_low)) return conclude(SearchEnd::NothingNeeded, {{}, *all_low}, log, result);
+  const Costs costs{items, options.borders};
+  if (all_high && !passes(*all_high)) return conclude(SearchEnd::Impossible, costs, {all, *all_high}, log, result);
+  if (!all_high || !all_low) return conclude(SearchEnd::Stopped, costs, {all, result.all_high}, log, result);
+  if (passes(*all_low)) return conclude(SearchEnd::NothingNeeded, costs, {{}, *all_low}, log, result);
 
+  std::vector<SearchItem> known = items;
   const Ranking ranking = rank(items);
   if (ranking.mandatory > 0)
     result.notes.push_back(fmt::format(
         "{} are expected to give values that are not finite, and were kept from the start", ranking.mandatory));
-  Passing best = guess(ranking, log, result);
-  std::vector<SearchItem> known = items;
+  Passing best = guess(known, ranking, log, options, result);
   for (std::size_t before = best.kept.size() + 1;
        options.estimate && passes(best.trial) && best.kept.size() < before;) {
     before = best.kept.size();
-    best = refine(known, best, log, options);
+    best = refine(known, costs, best, log, options);
   }
   Learned learned(items.size(), std::numeric_limits<double>::quiet_NaN());
-  for (std::size_t before = best.kept.size() + 1; best.kept.size() < before && !log.stopped();) {
-    best = trim(known, best, log, learned);
-    before = best.kept.size();
-    best = certify(known, best, log, learned);
+  const auto settle = [&] {
+    for (double before = kInfinity; costs.of(best.kept) < before && !log.stopped();) {
+      best = trim(known, costs, best, log, learned);
+      before = costs.of(best.kept);
+      best = certify(known, costs, best, log, learned);
+      if (costs.of(best.kept) == before) best = regroup(known, costs, best, log, learned);
+    }
+  };
+  settle();
+  if (options.prove_minimum) {
+    // A cheaper set that the proof stumbles on is trimmed and certified in its turn.
+    for (bool open = true; open && !log.stopped() && !log.contradiction();) {
+      const MinimumProof proof = prove_minimum(known, options.borders, best.kept, log);
+      result.lower_bound = proof.lower_bound;
+      open = proof.cheaper.has_value();
+      if (open) best = {*proof.cheaper, *log.recorded(*proof.cheaper)};
+      settle();
+    }
+    if (log.contradiction()) result.lower_bound.reset();
   }
-  const bool complete = collect_certificate(best, log).complete;
-  return conclude(complete ? SearchEnd::Certified : SearchEnd::Stopped, best, log, result);
+  const bool complete = collect_certificate(costs, best, log).complete;
+  return conclude(complete ? SearchEnd::Certified : SearchEnd::Stopped, costs, best, log, result);
 }
 
 }  // namespace vernier

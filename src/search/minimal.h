@@ -7,18 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "search/cost.h"
 #include "search/oracle.h"
 
 namespace vernier {
-
-/// One switchable unit.
-struct SearchItem {
-  /// Predicted damage of running only this item low, in the unit of Trial::damage (any positive factor is fine: it is
-  /// rescaled by what is measured). +inf: must be kept.
-  double predicted_damage = 0;
-  /// Cost of keeping it high, > 0 (1 per layer, or multiply-accumulates).
-  double cost = 1;
-};
 
 struct MinimalOptions {
   /// Stop after this many oracle calls and return the best set so far (0: no limit).
@@ -26,6 +18,13 @@ struct MinimalOptions {
   /// A cheap guess of Trial::damage from a part of the samples. Chooses what to test next, never decides: each verdict
   /// comes from the oracle. Not counted as a trial. Empty: the search does without.
   std::function<double(const KeptSet&)> estimate = {};
+  /// What conversions at the borders of a kept set cost. Empty: nothing.
+  std::vector<Border> borders = {};
+  /// Predicted damages of all items, measured again with more effort. Called once at most, when what is measured is far
+  /// from what was predicted. Empty: the search lives with its ranking.
+  std::function<std::vector<double>()> rerank = {};
+  /// After the certificate: look for a cheaper set, or for the proof that there is none (minimum.h).
+  bool prove_minimum = false;
   /// Polled between trials: true stops the search with the best set so far (Ctrl-C).
   std::function<bool()> stop = {};
   /// Called after each oracle call with the set and the answer: progress and journal.
@@ -40,11 +39,14 @@ struct Certificate {
     Trial trial;
   };
   std::vector<Needed> needed;
-  bool complete = false;  // every kept item has its failing test, and the kept set its passing one
+  /// Kept items whose drop would not make the set cheaper, because of its borders: they need no test.
+  std::vector<std::size_t> not_cheaper = {};
+  bool complete = false;  // every kept item is in one of the two, and the kept set has its passing test
 };
 
 enum class SearchEnd {
   Certified,      // a passing set with a complete certificate
+  Found,          // passes, and no smaller set of the form that was searched does (contiguous.h)
   NothingNeeded,  // all low passes
   Impossible,     // all high fails: the metric, the data or the reference is the problem
   Stopped,        // budget or Ctrl-C: `kept` passes but is not proven minimal
@@ -58,10 +60,15 @@ struct MinimalResult {
   Trial all_low;
   Trial final_trial;  // of `kept`
   Certificate certificate;
-  std::size_t trials = 0;          // oracle calls, the two ends included
-  bool non_monotone = false;       // a superset of a passing set failed
-  double prediction_ratio = 0;     // measured / predicted damage at the last guided test: ranking quality, 1 is perfect
-  std::vector<std::string> notes;  // what was assumed and what was observed, in words
+  std::size_t trials = 0;       // oracle calls, the two ends included
+  bool non_monotone = false;    // a superset of a passing set failed
+  double prediction_ratio = 0;  // measured / predicted damage at the last guided test: ranking quality, 1 is perfect
+  double cost = 0;              // of `kept`, borders included
+  /// No passing set costs less, if the oracle is monotone. Absent: not asked for, or nothing is known.
+  std::optional<double> lower_bound;
+  std::vector<std::string> notes;    // what was observed, in words
+  std::vector<std::string> assumed;  // what the answer rests on without having been tested
+  std::vector<std::string> proven;   // what was tested
 };
 
 /// Finds a 1-minimal kept set: it passes, and fails without any single one of its items. Not the smallest such set: its
@@ -73,6 +80,7 @@ struct MinimalResult {
 /// Edges:  Invalid, TimedOut and Unstable count as failed. Damages may be NaN, bounds or +inf: the search then goes by
 ///         verdicts alone, in more calls. No items: one call decides between NothingNeeded and Impossible.
 ///         Stopped before anything was asked: all items, with an Invalid final trial.
+/// With borders a set is minimal when no drop of one item both passes and makes it cheaper.
 /// Errors: Internal if a predicted damage is NaN or negative, or a cost is not positive and finite. What the oracle
 ///         throws passes through.
 /// Source: guided prefix and trimming after Zeller & Hildebrandt 2002 (ddmin) and Junker 2004 (QuickXplain).

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -34,6 +35,11 @@ class TrialLog {
   std::optional<Trial> repeat(const KeptSet& kept);
   /// What was answered for exactly this set, or null.
   const Trial* recorded(const KeptSet& kept) const;
+
+  /// Every set with its first answer.
+  void for_each(const std::function<void(const KeptSet&, const Trial&)>& visit) const {
+    for (const auto& [kept, trial] : answers_) visit(kept, trial);
+  }
 
   std::size_t calls() const { return calls_; }
   bool stopped() const { return stopped_; }

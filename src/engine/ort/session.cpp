@@ -111,6 +111,7 @@ Session::Session(std::shared_ptr<const Runtime> runtime, const Model& model, con
   runtime->check(api.CreateSessionOptions(&raw_options));
   const OwnedOptions owned(api, raw_options);
   runtime->check(api.SetSessionGraphOptimizationLevel(raw_options, level_of(options)));
+  if (!options.profile.empty()) runtime->check(api.EnableProfiling(raw_options, options.profile.c_str()));
   append_providers(*runtime, raw_options, options.providers);
   runtime->check(api.SetIntraOpNumThreads(raw_options, options.threads));
   runtime->check(api.SetInterOpNumThreads(raw_options, 1));

@@ -23,6 +23,8 @@ struct SessionOptions {
   /// ORT_DISABLE_ALL, ORT_ENABLE_BASIC, ORT_ENABLE_EXTENDED or ORT_ENABLE_ALL in the place of `optimize`; empty: as
   /// that says.
   std::string level = {};
+  /// Where the runtime writes how long each node took, once the session ends: this and a date. Empty: nowhere.
+  std::string profile = {};
   /// Execution providers, best first, by any part of their names; empty: CPU.
   std::vector<std::string> providers = {};
 };

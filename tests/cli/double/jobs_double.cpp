@@ -14,6 +14,7 @@
 #include "describe.h"
 #include "vernier/calibrate.h"
 #include "vernier/comparison.h"
+#include "vernier/debug_precision.h"
 #include "vernier/error.h"
 #include "vernier/jobs.h"
 
@@ -108,7 +109,7 @@ DiagnoseReport diagnose(const DiagnoseOptions& options, const JobSinks& sinks) {
   report.requirement = options.measure.requirement;
   report.command = options.command;
   report.notes = {fmt::format("model={} output={} latency={} max_evaluations={}", options.model.string(),
-                              options.output.string(), options.latency, options.max_evaluations),
+                              options.output.string(), options.latency, options.search.max_evaluations),
                   "command=" + options.command};
   append(report.notes, describe(options.precision));
   append(report.notes, describe(options.measure));
@@ -123,6 +124,12 @@ DiagnoseReport diagnose(const DiagnoseOptions& options, const JobSinks& sinks) {
   }
   return report;
 }
+
+std::string debug_precision_to_text(const DiagnoseReport& report, const TextOptions&) {
+  return report.notes.empty() ? "" : report.notes.front();
+}
+std::string pareto_to_csv(const KeptSetReport&) { return ""; }
+std::string pareto_to_svg(const KeptSetReport&) { return ""; }
 
 VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
   act(options.typed_model, sinks);

@@ -44,6 +44,17 @@ TEST(Process, ArgumentsArriveAsTheyAreWithoutAShell) {
   EXPECT_EQ(output_of({"printf", "%s|", "a b", "$HOME", "*", ""}), "a b|$HOME|*||");
 }
 
+TEST(Process, StandardErrorIsTakenApartFromStandardOutput) {
+  std::string output;
+  std::string errors;
+  ProcessOptions options;
+  options.output = [&](std::string_view part) { output += part; };
+  options.errors = [&](std::string_view part) { errors += part; };
+  EXPECT_TRUE(run_process(shell("echo result; seq 100000 >&2; echo end"), options).succeeded());
+  EXPECT_EQ(output, "result\nend\n");
+  EXPECT_TRUE(errors.starts_with("1\n2\n") && errors.ends_with("\n100000\n"));
+}
+
 TEST(Process, SaysHowAProgramEnded) {
   EXPECT_TRUE(run_process({"true"}).succeeded());
   const ProcessEnd failed = run_process(shell("exit 3"));

@@ -1,0 +1,75 @@
+// How a set of layers to keep is searched: what `vernier debug precision` and `vernier diagnose` share.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "vernier/check.h"
+#include "vernier/comparison.h"
+
+namespace vernier {
+
+enum class SearchMode {
+  Minimal,     // rank, guess, trim, certify: no kept layer can be dropped
+  Bisect,      // the first (or last) N layers, N by halving
+  Linear,      // the same, N counted up
+  WorstFirst,  // the layers whose error rises most over their inputs', `step` more at a time
+};
+/// "minimal", "bisect", "linear", "worst-first".
+VERNIER_API std::string_view search_mode_name(SearchMode mode);
+
+/// What keeping a layer costs; the borders of what is kept count too, everywhere.
+///   layers  1 a layer; among sets of as many layers the one with fewer conversions
+///   macs    multiply-accumulates of one sample; a converted element counts as one
+///   bytes   of weights, beyond what they take in the low format, and of the tensors that are converted (4 an element)
+///   time    microseconds on ONNX Runtime's own kernels, beyond those in the low format; INT8 only
+enum class CostUnit { Layers, Macs, Bytes, Time };
+/// "layers", "macs", "bytes", "time".
+VERNIER_API std::string_view cost_unit_name(CostUnit unit);
+
+/// How many samples a classifier gets right, by labels of the user's.
+struct LabelRequirement {
+  std::filesystem::path file;  // .npy of whole numbers, or text with one a line; one a sample
+  std::int64_t offset = 0;     // added to each: 1 where a network has a background class that the labels have not
+  std::size_t top = 1;         // right: the label is among the `top` largest
+  double min_share = 0;        // of the samples, 0 to 1
+};
+
+/// A number that a Python function of the user's computes of all outputs.
+struct MetricScript {
+  std::string script;  // file.py[:function], function `metric`
+  std::optional<double> min, max;
+};
+
+struct SearchOptions {
+  SearchMode mode = SearchMode::Minimal;
+  bool reverse = false;              // Bisect and Linear: the last N layers
+  std::size_t step = 5;              // WorstFirst: layers added at a time
+  CostUnit cost = CostUnit::Layers;  // Minimal
+  bool prove_minimum = false;        // Minimal: a lower bound on the cost of any set that passes
+  std::size_t max_evaluations = 0;   // runs over the samples; 0: no limit
+  double max_seconds = 0;            // of searching; 0: no limit
+  /// Each trial as one line of JSON; empty: none is kept. With `resume` what it holds is not run again.
+  std::filesystem::path journal;
+  bool resume = false;
+  /// Outputs of a trusted run, one iteration a sample, in the place of the float model's; empty: those.
+  std::filesystem::path golden;
+  /// What decides without a requirement: outputs against the reference, sample by sample. Absent: nothing is searched
+  /// without a requirement.
+  std::optional<CompareOptions> compare;
+  PerOutput<TopK> postprocess;  // of both sides, before they are compared
+  std::optional<LabelRequirement> labels;
+  std::optional<MetricScript> metric;
+  bool validate = false;  // a value that is not finite fails
+  /// An outside program decides, of a typed model in a file; samples then only rank the layers.
+  std::optional<CheckOptions> check;
+  CheckSinks check_sinks;
+  bool minimal_too = true;  // other modes: what Minimal would keep instead
+  bool pareto = false;      // the curve of accuracy against cost, from the trials made and a few more
+};
+
+}  // namespace vernier

@@ -1,0 +1,139 @@
+// Trials judged by labels: how many samples a classifier gets right.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <span>
+
+#include "core/elements.h"
+#include "core/file.h"
+#include "core/hash.h"
+#include "core/text.h"
+#include "data/mapped_file.h"
+#include "data/npy.h"
+#include "flow/objective.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+std::vector<std::int64_t> read_numbers(const std::filesystem::path& file) {
+  const std::string where = printable(file.string());
+  std::vector<std::int64_t> labels;
+  if (file.extension() == ".npy") {
+    const auto mapped = MappedFile::open(file);
+    const Tensor tensor = read_npy(mapped->bytes(), mapped, where);
+    if (is_float(tensor.dtype())) {
+      throw Error(ErrorKind::Input, fmt::format("{}: {} elements are no labels", where, dtype_name(tensor.dtype())),
+                  "whole numbers: labels.astype('int64')");
+    }
+    std::vector<std::int64_t> room;
+    const auto values = read_block(tensor, 0, static_cast<std::size_t>(tensor.count()), room);
+    return {values.begin(), values.end()};
+  }
+  const std::string text = read_text(file);
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    std::string line = text.substr(start, end - start);
+    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
+    std::int64_t label = 0;
+    const auto [rest, failure] = std::from_chars(line.data(), line.data() + line.size(), label);
+    if (!line.empty() && (failure != std::errc() || rest != line.data() + line.size())) {
+      throw Error(ErrorKind::Input,
+                  fmt::format("{}: line {}: '{}' is no whole number", where, labels.size() + 1, printable(line)));
+    }
+    if (!line.empty()) labels.push_back(label);
+    start = end + 1;
+  }
+  return labels;
+}
+
+class LabelTally : public Tally {
+ public:
+  LabelTally(const LabelRequirement& wanted, const std::vector<std::int64_t>& labels)
+      : wanted_(wanted), labels_(labels) {}
+
+  bool add(std::size_t sample, const std::vector<Tensor>& /*ref*/, const std::vector<Tensor>& got) override {
+    const std::span<const float> scores = got.front().floats();
+    const std::int64_t label = labels_[sample] + wanted_.offset;
+    if (label < 0 || label >= static_cast<std::int64_t>(scores.size())) {
+      throw Error(
+          ErrorKind::Input,
+          fmt::format("label {} of sample {} is outside the {} classes of the output", label, sample, scores.size()),
+          "--label-offset N is added to every label");
+    }
+    const float own = scores[static_cast<std::size_t>(label)];
+    // Ties go to the lower index, as NumPy's argmax; NaN is never right.
+    std::size_t before = 0;
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      const bool tied = scores[i] == own && i < static_cast<std::size_t>(label);
+      if (scores[i] > own || tied || std::isnan(scores[i])) ++before;
+    }
+    ++seen_;
+    if (!std::isnan(own) && before < wanted_.top) ++right_;
+    const double allowed = (1 - wanted_.min_share) * static_cast<double>(labels_.size());
+    return static_cast<double>(seen_ - right_) <= allowed * (1 + 1e-9) + 1e-9;
+  }
+
+  Trial trial() const override {
+    const double all = static_cast<double>(labels_.size());
+    const double wrong = static_cast<double>(seen_ - right_);
+    const double allowed = (1 - wanted_.min_share) * all;
+    Trial trial;
+    trial.metric = 1 - wrong / all;
+    trial.damage = wrong == 0 ? 0 : wrong / std::max(allowed, 1e-9);
+    if (wrong <= allowed * (1 + 1e-9) + 1e-9) trial.damage = std::min(trial.damage, 1.0);
+    trial.verdict = trial.damage <= 1 ? Verdict::Good : Verdict::Bad;
+    trial.why = fmt::format("{}--min-top{} {:.4g}", seen_ < labels_.size() ? "less than " : "", wanted_.top,
+                            std::floor(trial.metric * 1e4) / 1e4);
+    return trial;
+  }
+
+ private:
+  const LabelRequirement& wanted_;
+  const std::vector<std::int64_t>& labels_;
+  std::size_t seen_ = 0, right_ = 0;
+};
+
+class LabelObjective : public Objective {
+ public:
+  LabelObjective(const LabelRequirement& wanted, std::size_t samples)
+      : wanted_(wanted), labels_(read_numbers(wanted.file)) {
+    if (labels_.size() == samples) return;
+    throw Error(ErrorKind::Input, fmt::format("{}: {} for {}", printable(wanted.file.string()),
+                                              plural(labels_.size(), "label"), plural(samples, "sample")));
+  }
+
+  std::string text() const override {
+    const std::string offset = wanted_.offset == 0 ? "" : fmt::format(" --label-offset {}", wanted_.offset);
+    return fmt::format("--min-top{} {:g} by the labels of {}{}", wanted_.top, wanted_.min_share,
+                       printable(wanted_.file.string()), offset);
+  }
+
+  std::string fingerprint() const override {
+    Sha256 hash;
+    hash.update(std::as_bytes(std::span(labels_)));
+    return hash.hex();
+  }
+
+  std::unique_ptr<Tally> begin(const std::vector<std::string>& outputs) const override {
+    if (outputs.size() != 1) {
+      throw Error(ErrorKind::Usage, fmt::format("--labels judge one output, and there are {}", outputs.size()),
+                  "--outputs NAME: one of " + list_some(outputs));
+    }
+    return std::make_unique<LabelTally>(wanted_, labels_);
+  }
+
+ private:
+  const LabelRequirement& wanted_;
+  std::vector<std::int64_t> labels_;
+};
+
+}  // namespace
+
+std::unique_ptr<Objective> label_objective(const LabelRequirement& wanted, std::size_t samples) {
+  return std::make_unique<LabelObjective>(wanted, samples);
+}
+
+}  // namespace vernier

@@ -1,0 +1,42 @@
+# Computes one number of all outputs of a run: SCRIPT FUNCTION OUTPUTS.npz REFERENCES.npz. The function is called with two
+# lists, one dict {output name: numpy array} a sample, and must return a number. Says
+#
+#   {"value": 0.93}
+def iterations_of(numpy, path):
+    with numpy.load(path, allow_pickle=False) as arrays:
+        found = {}
+        for key in arrays.files:
+            prefix, _, name = key.partition("/")
+            numbered = prefix.startswith("iteration_") and prefix[10:].isdigit() and name
+            found.setdefault(int(prefix[10:]) if numbered else 0, {})[name if numbered else key] = arrays[key]
+    return [found[index] for index in sorted(found)]
+
+
+def number_of(value):
+    try:
+        number = float(value)
+    except Exception:
+        fail("function", "returned {}".format(kind(value)), "it must return one number")
+    if number != number:
+        fail("function", "returned NaN", "it must return one number")
+    return number
+
+
+def main():
+    try:
+        import numpy
+    except ImportError:
+        fail("script", "needs numpy, which {} does not have".format(sys.executable),
+             "--python PROGRAM names the Python that has it")
+    outputs, references = (iterations_of(numpy, path) for path in sys.argv[3:5])
+    function = find_function(load_module(), FUNCTION, outputs, references)
+    try:
+        value = function(outputs, references)
+    except BaseException as error:
+        raised("function", error)
+    tell(value=number_of(value))
+    tell(end=1)
+    leave(0)
+
+
+main()

@@ -1,0 +1,47 @@
+#include "search/conclude.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+namespace vernier {
+namespace {
+
+/// Asks again for a set whose answer is in doubt. True when the verdict flipped.
+bool flips(const KeptSet& kept, TrialLog& log, std::vector<std::string>& notes) {
+  const bool before = passes(*log.recorded(kept));
+  const std::optional<Trial> again = log.repeat(kept);
+  if (!again) {
+    notes.push_back("the answers contradict each other, and the search ended before they could be repeated");
+    return false;
+  }
+  if (passes(*again) == before) return false;
+  notes.push_back(fmt::format("the oracle is unstable: the same set of {} kept items {} first and then {}", kept.size(),
+                              before ? "passed" : "failed", before ? "failed" : "passed"));
+  return true;
+}
+
+}  // namespace
+
+void conclude_trials(TrialLog& log, MinimalResult& result) {
+  result.non_monotone = log.contradiction().has_value();
+  if (result.non_monotone) {
+    const KeptSet& failing = *log.contradiction();
+    result.notes.push_back(
+        fmt::format("not monotone: a set of {} kept items failed although a part of it passed", failing.size()));
+    if (flips(failing, log, result.notes) ||
+        (result.kept != failing && log.recorded(result.kept) && flips(result.kept, log, result.notes))) {
+      result.end = SearchEnd::Unstable;
+    }
+  }
+  for (const auto& [verdict, name] : std::array<std::pair<Verdict, const char*>, 3>{
+           {{Verdict::Invalid, "invalid"}, {Verdict::TimedOut, "timed out"}, {Verdict::Unstable, "unstable"}}}) {
+    if (const std::size_t n = log.count(verdict); n > 0) {
+      result.notes.push_back(fmt::format("{} of {} tests came back as {}: counted as failed", n, log.calls(), name));
+    }
+  }
+  result.trials = log.calls();
+}
+
+}  // namespace vernier

@@ -1,0 +1,239 @@
+#include "search/journal.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "core/file.h"
+#include "core/text.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kMark = "vernier_search_journal";
+constexpr int kVersion = 1;
+constexpr const char* kModel = "model_sha256";
+constexpr std::array<std::pair<Verdict, const char*>, 5> kVerdicts{{{Verdict::Good, "good"},
+                                                                    {Verdict::Bad, "bad"},
+                                                                    {Verdict::Invalid, "invalid"},
+                                                                    {Verdict::TimedOut, "timed-out"},
+                                                                    {Verdict::Unstable, "unstable"}}};
+
+// JSON has no words for these.
+Json number(double value) {
+  if (std::isfinite(value)) return value;
+  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+}
+
+double number(const Json& json) {
+  if (json.is_number()) return json.get<double>();
+  const std::string text = json.get<std::string>();
+  if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
+  if (text != "inf" && text != "-inf") throw std::invalid_argument("'" + text + "' is no number");
+  return text == "inf" ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
+}
+
+Json json_of(const Trial& trial, const std::vector<std::string>& kept, double seconds) {
+  Json json;
+  json["kept"] = kept;
+  for (const auto& [verdict, name] : kVerdicts) {
+    if (verdict == trial.verdict) json["verdict"] = name;
+  }
+  json["metric"] = number(trial.metric);
+  json["damage"] = number(trial.damage);
+  json["stopped_early"] = trial.stopped_early;
+  if (!trial.why.empty()) json["why"] = trial.why;
+  json["seconds"] = std::round(seconds * 1e4) / 1e4;
+  return json;
+}
+
+Trial trial_of(const Json& json) {
+  Trial trial;
+  const std::string wanted = json.at("verdict").get<std::string>();
+  bool found = false;
+  for (const auto& [verdict, name] : kVerdicts) {
+    if (wanted != name) continue;
+    trial.verdict = verdict;
+    found = true;
+  }
+  if (!found) throw std::invalid_argument("'" + wanted + "' is no verdict");
+  trial.metric = number(json.at("metric"));
+  trial.damage = number(json.at("damage"));
+  trial.stopped_early = json.at("stopped_early").get<bool>();
+  trial.why = json.value("why", "");
+  return trial;
+}
+
+/// "model" of "model_sha256".
+std::string words_of(const std::string& key) { return key.substr(0, key.find("_sha256")); }
+
+// A name from a file may hold bytes that are no UTF-8: they must not end a search of hours.
+std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+}  // namespace
+
+Journal::Journal(const std::filesystem::path& path, const Identity& identity, const std::vector<std::string>& items,
+                 bool resume)
+    : path_(path), items_(items) {
+  for (std::size_t i = 0; i < items_.size(); ++i) index_of_[items_[i]] = i;
+  descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (descriptor_ < 0) refuse(std::strerror(errno));
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+    const bool held = errno == EWOULDBLOCK;
+    const std::string why = held ? "another search writes this journal" : std::strerror(errno);
+    ::close(descriptor_);
+    descriptor_ = -1;
+    throw Error(held ? ErrorKind::Usage : ErrorKind::Input, fmt::format("{}: {}", printable(path_.string()), why),
+                held ? "wait for it, or give this one a file of its own: --journal FILE" : "");
+  }
+  try {
+    read(identity, resume);
+  } catch (...) {
+    ::close(descriptor_);
+    throw;
+  }
+}
+
+Journal::~Journal() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void Journal::refuse(const std::string& what, const std::string& hint) const {
+  throw Error(ErrorKind::Input, fmt::format("{}: {}", printable(path_.string()), what), hint);
+}
+
+void Journal::begin(const Identity& identity) {
+  if (::ftruncate(descriptor_, 0) != 0) refuse(std::strerror(errno));
+  Json header;
+  header[kMark] = kVersion;
+  header["search"] = identity;
+  header["items"] = items_;
+  append(line_of(header));
+}
+
+void Journal::read(const Identity& identity, bool resume) {
+  const std::string text = read_text(path_);
+  if (text.empty()) return begin(identity);
+  const char* const other = "give another file: --journal FILE";
+  const std::size_t first = text.find('\n');
+  const Json header = Json::parse(text.substr(0, first), nullptr, /*allow_exceptions=*/false);
+  if (!header.is_object() || !header.contains(kMark) || !header.contains("search") || !header["search"].is_object()) {
+    refuse("is no journal of a search, and is not overwritten", other);
+  }
+  if (header[kMark] != kVersion) refuse(fmt::format("version {} is not known", header[kMark].dump()), other);
+  for (const auto& [key, value] : identity) {
+    const std::string theirs = header["search"].value(key, "");
+    if (theirs == value || (!resume && key != kModel)) continue;
+    refuse(fmt::format("belongs to a search of another {}: {} there, {} here", words_of(key),
+                       printable(theirs.empty() ? "nothing" : theirs), printable(value)),
+           resume ? "the same command without --resume, with another --journal FILE, begins anew" : other);
+  }
+  if (!resume) return begin(identity);
+  if (header.value("items", Json::array()) != Json(items_)) refuse("lists other layers than this search has", other);
+
+  std::size_t number = 2;
+  std::size_t start = first == std::string::npos ? text.size() : first + 1;
+  while (start < text.size()) {
+    const std::size_t end = text.find('\n', start);
+    if (end == std::string::npos) {
+      notes_.push_back(fmt::format("{}: the last line was cut off and is dropped", printable(path_.string())));
+      if (::ftruncate(descriptor_, static_cast<off_t>(start)) != 0) refuse(std::strerror(errno));
+      break;
+    }
+    take(text.substr(start, end - start), number++);
+    start = end + 1;
+  }
+}
+
+void Journal::take(const std::string& line, std::size_t number) {
+  try {
+    const Json json = Json::parse(line);
+    if (json.contains("estimate")) {
+      const KeptSet set = indices(json.at("estimate").get<std::vector<std::string>>(), number);
+      estimates_[set] = vernier::number(json.at("damage"));
+      return;
+    }
+    const KeptSet kept = indices(json.at("kept").get<std::vector<std::string>>(), number);
+    known_[kept].push_back(trials_.size());
+    trials_.push_back({kept, trial_of(json)});
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    refuse(fmt::format("line {} is no trial: {}", number, printable(error.what())),
+           "delete that line, or begin anew with another --journal FILE");
+  }
+}
+
+KeptSet Journal::indices(const std::vector<std::string>& names, std::size_t number) const {
+  KeptSet set;
+  for (const std::string& name : names) {
+    const auto found = index_of_.find(name);
+    if (found == index_of_.end()) refuse(fmt::format("line {}: there is no layer '{}'", number, printable(name)));
+    set.push_back(found->second);
+  }
+  std::sort(set.begin(), set.end());
+  return set;
+}
+
+std::vector<std::string> Journal::names(const KeptSet& kept) const {
+  std::vector<std::string> list;
+  for (const std::size_t item : kept) list.push_back(items_[item]);
+  return list;
+}
+
+void Journal::append(const std::string& line) {
+  std::size_t written = 0;
+  while (written < line.size()) {
+    const ssize_t n = ::write(descriptor_, line.data() + written, line.size() - written);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) refuse(std::strerror(n < 0 ? errno : ENOSPC), "the trials before are kept: --resume goes on with them");
+    written += static_cast<std::size_t>(n);
+  }
+}
+
+Oracle Journal::recorded(const Oracle& oracle) {
+  return [this, &oracle](const KeptSet& kept) {
+    if (const auto known = known_.find(kept); known != known_.end() && used_[kept] < known->second.size()) {
+      ++recalled_;
+      return trials_[known->second[used_[kept]++]].trial;
+    }
+    const auto start = std::chrono::steady_clock::now();
+    const Trial trial = oracle(kept);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    append(line_of(json_of(trial, names(kept), took.count())));
+    trials_.push_back({kept, trial});
+    return trial;
+  };
+}
+
+std::function<double(const KeptSet&)> Journal::recorded_estimate(std::function<double(const KeptSet&)> estimate) {
+  return [this, inner = std::move(estimate)](const KeptSet& kept) {
+    if (const auto known = estimates_.find(kept); known != estimates_.end()) return known->second;
+    const double damage = inner(kept);
+    // An estimate that was interrupted comes back infinite: on file it would mislead the search that resumes.
+    if (std::isfinite(damage)) {
+      Json json;
+      json["estimate"] = names(kept);
+      json["damage"] = damage;
+      append(line_of(json));
+      estimates_[kept] = damage;
+    }
+    return damage;
+  };
+}
+
+}  // namespace vernier

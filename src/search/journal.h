@@ -1,0 +1,72 @@
+// Every trial of a search as one line of JSON in a file, written before the search goes on: a search that is killed is
+// asked nothing twice when it resumes, and the best set so far is always on disk. One search at a time: the file is
+// locked as long as the journal lives.
+//
+//   {"vernier_search_journal": 1, "search": {"model_sha256": "...", ...}, "items": ["conv1", ...]}
+//   {"kept": ["conv1"], "verdict": "good", "metric": 24.2, "damage": 0.95, "stopped_early": false, "seconds": 0.3}
+//   {"estimate": ["conv1"], "damage": 0.93}
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "search/certificate.h"
+#include "search/oracle.h"
+
+namespace vernier {
+
+class Journal {
+ public:
+  /// What decides the answers: the model's hash, the samples', formats, the requirement ... A journal is resumed only
+  /// by a search that says the same.
+  using Identity = std::map<std::string, std::string>;
+
+  /// Opens `path`; with `resume` its trials are read, else a journal of the same model begins anew.
+  ///
+  /// Edges: `resume` without a file begins one. A last line that was cut off is dropped, and said in notes().
+  /// Errors: Usage when another search holds the file. Input when it is no journal, when a line in the middle is
+  /// broken (naming it), or when it belongs to a search that differs, naming what differs; a journal of another model
+  /// is never overwritten either.
+  Journal(const std::filesystem::path& path, const Identity& identity, const std::vector<std::string>& items,
+          bool resume);
+  ~Journal();
+  Journal(const Journal&) = delete;
+  Journal& operator=(const Journal&) = delete;
+
+  /// `oracle`, asked only what the journal does not know: the n-th time for a set gives its n-th line. New answers are
+  /// on disk before they are returned. Both must outlive what is returned. Errors: Input when the disk is full.
+  Oracle recorded(const Oracle& oracle);
+  /// The same for MinimalOptions::estimate.
+  std::function<double(const KeptSet&)> recorded_estimate(std::function<double(const KeptSet&)> estimate);
+
+  /// All trials, in order, those of earlier processes first.
+  const std::vector<RecordedTrial>& trials() const { return trials_; }
+  /// How many answers came from the file.
+  std::size_t recalled() const { return recalled_; }
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  void read(const Identity& identity, bool resume);
+  void begin(const Identity& identity);
+  void take(const std::string& line, std::size_t number);
+  void append(const std::string& line);
+  KeptSet indices(const std::vector<std::string>& names, std::size_t number) const;
+  std::vector<std::string> names(const KeptSet& kept) const;
+  [[noreturn]] void refuse(const std::string& what, const std::string& hint = {}) const;
+
+  std::filesystem::path path_;
+  int descriptor_ = -1;
+  std::vector<std::string> items_;
+  std::map<std::string, std::size_t> index_of_;
+  std::vector<RecordedTrial> trials_;
+  std::map<KeptSet, std::vector<std::size_t>> known_;  // indices into trials_, of earlier processes
+  std::map<KeptSet, std::size_t> used_;                // how many of those were given
+  std::map<KeptSet, double> estimates_;
+  std::size_t recalled_ = 0;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace vernier
