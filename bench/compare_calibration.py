@@ -188,9 +188,11 @@ def page(results):
     lines = ["# Benchmarks of quantizing", "",
              "Made by `bench/compare_calibration.py` from `bench/results/compare_calibration.json`; not edited by hand. "
              f"{about['date']}, {about['machine']}; {about['versions']}.", ""]
+    if about.get("note"):
+        lines += [about["note"], ""]
     if "speed" in results:
         lines += ["## Calibrating and quantizing 100 images", "",
-                  f"Median of {about['runs']} runs of whole processes in turn, Python's start included; memory is the largest resident set. "
+                  f"{'One run' if about['runs'] == 1 else 'Median of ' + str(about['runs']) + ' runs'} of whole processes in turn, Python's start included; memory is the largest resident set. "
                   "ONNX Runtime: `quantize_static`, Q/DQ, per channel. Ours: `vernier convert --int8 --target onnxruntime "
                   "--calibration-method METHOD`, float model to written Q/DQ model.", "",
                   "| network | method | ONNX Runtime s | ours s | times faster | ONNX Runtime MB | ours MB | ours, 25 images, MB |",
@@ -201,7 +203,11 @@ def page(results):
                          f"{row['ours']['peak_bytes'] / 1e6:.0f} | {row['ours_25']['peak_bytes'] / 1e6:.0f} |")
         lines.append("")
     if "quality" in results:
-        lines += ["## Quality of the ranges", "",
+        missing = sorted(set(networks.NETWORKS) - {row["network"] for row in results["quality"]})
+        lines += ["## Quality of the ranges", ""]
+        if missing:
+            lines += [f"Not measured yet: {', '.join(missing)}.", ""]
+        lines += [
                   "SQNR in dB of the worst output, all layers of the scheme in INT8. Ranges are learned on one half of the samples, the "
                   "written model is measured on the other half. The scheme is the same for all columns, only the ranges differ: those of "
                   "ONNX Runtime's calibrators (symmetric under tensorrt) come in through its JSON. A dash: that calibrator, or the "
@@ -245,10 +251,12 @@ def main():
 
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.machine())
-    results["about"] = {"date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
-                        "machine": f"{cpu}, {len(os.sched_getaffinity(0))} usable cores",
-                        "versions": f"onnxruntime {onnxruntime.__version__}, numpy {np.__version__}", "runs": options.runs,
-                        "build": options.build}
+    about = {"date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
+             "machine": f"{cpu}, {len(os.sched_getaffinity(0))} usable cores",
+             "versions": f"onnxruntime {onnxruntime.__version__}, numpy {np.__version__}", "runs": options.runs,
+             "build": options.build}
+    if options.only != "page":
+        results["about"] = about
 
     def write():
         RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
