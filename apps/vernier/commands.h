@@ -12,6 +12,7 @@ namespace vernier::cli {
 Command add_diagnose(CLI::App& root, const std::string& command);
 Command add_verify(CLI::App& root, const std::string& command);
 Command add_convert(CLI::App& root);
+Command add_quantize(CLI::App& root);
 Command add_run(CLI::App& root, const std::string& command);
 Command add_inspect(CLI::App& root);
 Command add_inspect_data(CLI::App& root);
@@ -20,6 +21,7 @@ Command add_data_merge(CLI::App& root);
 Command add_data_to_input(CLI::App& root);
 Command add_data_concat(CLI::App& root);
 Command add_debug_accuracy(CLI::App& root, const std::string& command);
+Command add_debug_loss(CLI::App& root, const std::string& command);
 Command add_check(CLI::App& root);
 Command add_doctor(CLI::App& root);
 Command add_completion(CLI::App& root);

@@ -8,7 +8,7 @@ namespace vernier {
 std::vector<std::string> calibrate_on_samples(Plan& plan, const Model& model, const std::vector<Layer>& layers,
                                               const Loaded& loaded) {
   const std::set<std::string> tensors = tensors_to_calibrate(model, layers, plan);
-  if (tensors.empty()) return {};
+  if (tensors.empty()) return calibrate_plan(plan, model, layers, {});
   Subject subject = loaded.subject;
   if (loaded.calibration) subject.samples = loaded.calibration.get();
   // The same tensors as diagnose observes: each Observe stops a fusion, and a fusion moves the last bits of a range.

@@ -19,8 +19,10 @@ std::set<std::string> tensors_to_calibrate(const Model& model, const std::vector
 ///
 ///   activations  symmetric absolute maximum per tensor; uint8: asymmetric minimum and maximum per tensor
 ///   weights      absolute maximum per output channel; int8 beside uint8 activations
+///   int4 weights absolute maximum per block (QuantizationRules::block_size) along the dimension that is summed over
 ///   constants    of operators without weights: their own minimum and maximum, as activations
 ///
+/// Where weights alone are quantized, scales are values of the high format, rounded up.
 /// Under a target with integer kernels a carrier (placement.h) moves codes, so that its inputs and outputs share one
 /// grid over all their values; an input of Concat that something else reads too keeps its own. Weight steps are widened
 /// where a bias would not fit into 32 bits otherwise. Returns warnings (a range that left non-finite values out).
