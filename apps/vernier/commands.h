@@ -23,6 +23,7 @@ Command add_data_concat(CLI::App& root);
 Command add_debug_accuracy(CLI::App& root, const std::string& command);
 Command add_debug_loss(CLI::App& root, const std::string& command);
 Command add_check(CLI::App& root);
+Command add_check_placement(CLI::App& root);
 Command add_doctor(CLI::App& root);
 Command add_completion(CLI::App& root);
 

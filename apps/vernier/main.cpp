@@ -46,6 +46,7 @@ int run(const std::vector<std::string>& arguments, Console& console) {
       add_debug_accuracy(root, command),
       add_debug_loss(root, command),
       add_check(root),
+      add_check_placement(root),
       add_doctor(root),
       add_completion(root),
   };

@@ -56,7 +56,8 @@ GridLoss grid_loss(const QuantParams& params, std::span<const float> values, std
   return loss;
 }
 
-std::vector<GridLoss> measure_grids(const Subject& subject, const SimulatedFile& file) {
+std::vector<GridLoss> measure_grids(const Subject& subject, const SimulatedFile& file,
+                                    const std::map<std::string, Bounds>& activations) {
   Model model = file.model;
   onnx::GraphProto& graph = *model.proto.mutable_graph();
   std::map<std::string, onnx::NodeProto*> rounds;  // by what they write
@@ -72,15 +73,21 @@ std::vector<GridLoss> measure_grids(const Subject& subject, const SimulatedFile&
     if (quantized.quantizer.empty() || quantized.params.scale.size() != 1 || round == rounds.end()) continue;
     const auto slot = static_cast<std::int64_t>(measured.size());
     measured.push_back(i);
-    const std::string x = round->second->input(0);
     const std::string y = quantized.output;
-    const auto [low, high] = ends_of(quantized.params);
-    set_initializer(model, graph, y + "/low", Tensor::of({}, std::array{low}));
-    set_initializer(model, graph, y + "/high", Tensor::of({}, std::array{high}));
+    const auto clamped = [&](const std::string& from, const std::string& to, const Bounds& bounds) {
+      set_initializer(model, graph, to + "/low", Tensor::of({}, std::array{bounds.first}));
+      set_initializer(model, graph, to + "/high", Tensor::of({}, std::array{bounds.second}));
+      added.push_back(node_of("Max", from, to + "/low", to + "/above"));
+      added.push_back(node_of("Min", to + "/above", to + "/high", to));
+    };
+    std::string x = round->second->input(0);
+    if (const auto bounds = activations.find(y); bounds != activations.end()) {
+      clamped(x, y + "/active", bounds->second);
+      x = y + "/active";
+    }
     round->second->set_output(0, y + "/rounded");
     added.push_back(observe_node(x, y + "/seen", slot));
-    added.push_back(node_of("Max", y + "/seen", y + "/low", y + "/above"));
-    added.push_back(node_of("Min", y + "/above", y + "/high", y + "/clipped"));
+    clamped(y + "/seen", y + "/clipped", ends_of(quantized.params));
     added.push_back(compare_node(y + "/clipped", y + "/rounded", y + "/clipped/on", y + "/on", 2 * slot));
     added.push_back(compare_node(y + "/seen", y + "/on", y + "/seen/on", y, 2 * slot + 1));
   }

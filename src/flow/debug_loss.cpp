@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
 #include <set>
 
 #include "compare/isolated.h"
@@ -124,6 +126,37 @@ std::map<std::string, std::string> float_weights(const Subject& subject, const M
   return weights;
 }
 
+float bound(const Model& model, const onnx::NodeProto& clip, int index, const char* attribute, float fallback) {
+  if (const onnx::AttributeProto* given = find_attribute(clip, attribute)) return given->f();
+  const auto value = index < clip.input_size() ? initializer(model, clip.input(index)) : std::nullopt;
+  return value && value->dtype() == Dtype::Float32 && value->count() == 1 ? value->floats().front() : fallback;
+}
+
+/// Quantizers that stand for a Relu or Clip of the float model, which the file dropped: what these cut off is no loss.
+std::map<std::string, Bounds> dropped_activations(const Subject& subject, const Model& simulated,
+                                                  const LayerMatches& matches) {
+  std::map<std::string, const onnx::NodeProto*> nodes;
+  for (const onnx::NodeProto& node : subject.model.proto.graph().node()) nodes[node.name()] = &node;
+  std::map<std::string, const onnx::NodeProto*> made_by;
+  for (const onnx::NodeProto& node : simulated.proto.graph().node()) {
+    for (const std::string& output : node.output()) made_by[output] = &node;
+  }
+  constexpr float kLargest = std::numeric_limits<float>::max();
+  std::map<std::string, Bounds> activations;
+  for (std::size_t i = 0; i < matches.pairs.size(); ++i) {
+    const auto node = nodes.find(matches.layers[i]->name);
+    const auto round = made_by.find(matches.pairs[i].low);
+    if (node == nodes.end() || round == made_by.end() || round->second->op_type() != "Round") continue;
+    const auto source = made_by.find(round->second->input(0));
+    if (source == made_by.end() || source->second->op_type() == node->second->op_type()) continue;
+    if (node->second->op_type() == "Relu") activations[matches.pairs[i].low] = {0.0F, kLargest};
+    if (node->second->op_type() != "Clip") continue;
+    activations[matches.pairs[i].low] = {bound(subject.model, *node->second, 1, "min", -kLargest),
+                                         bound(subject.model, *node->second, 2, "max", kLargest)};
+  }
+  return activations;
+}
+
 }  // namespace
 
 DebugLossReport debug_loss(const DebugLossOptions& options, const JobSinks& sinks) {
@@ -177,7 +210,7 @@ DebugLossReport debug_loss(const DebugLossOptions& options, const JobSinks& sink
   }
   std::ranges::stable_sort(report.tensors, {}, &TensorLoss::sqnr_db);
 
-  const std::vector<GridLoss> grids = measure_grids(subject, simulated);
+  const std::vector<GridLoss> grids = measure_grids(subject, simulated, dropped_activations(subject, simulated.model, matches));
   const std::map<std::string, std::string> weights = float_weights(subject, simulated.model, matches);
   for (std::size_t i = 0; i < simulated.quantized.size(); ++i) {
     const QuantizedTensor& quantized = simulated.quantized[i];

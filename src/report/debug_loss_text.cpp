@@ -157,8 +157,7 @@ std::string quantizer_table(const DebugLossReport& report, const TextOptions& op
   std::string text = heading("Q/DQ pairs and stored weights, largest own error first", options.color) +
                      table.text(options.width, options.whole_names);
   if (ranked.size() < report.quantizers.size()) {
-    text += fmt::format("  ... and {} (all of them with --top 0)\n",
-                        plural(report.quantizers.size() - ranked.size(), "more"));
+    text += fmt::format("  ... and {} more (all of them with --top 0)\n", report.quantizers.size() - ranked.size());
   }
   return text + wrap(
                     "clipping: share of the error that comes from values beyond the grid; the rest is rounding. coverage: "
@@ -178,7 +177,7 @@ std::string report_to_text(const DebugLossReport& report, const TextOptions& opt
       painted(wrap(answer, options.width), report.defects.empty() ? Paint::Good : Paint::Bad, options.color) + "\n";
   text += labelled("Reference", shown(report.float_file), options.width);
   text += labelled("Quantized", shown(report.quantized_file), options.width);
-  text += labelled("Data", fmt::format("{}, {}", shown(report.data), plural(report.samples, "sample")), options.width);
+  text += labelled("Data", shown(report.data), options.width);
   text += labelled("Runner", "simulated from what the file says: its casts and its quantize/dequantize pairs",
                    options.width);
   if (!report.defects.empty()) {
