@@ -16,6 +16,7 @@ Command add_quantize(CLI::App& root);
 Command add_run(CLI::App& root, const std::string& command);
 Command add_inspect(CLI::App& root);
 Command add_inspect_data(CLI::App& root);
+Command add_inspect_plan(CLI::App& root);
 Command add_data_diff(CLI::App& root, const std::string& command);
 Command add_data_merge(CLI::App& root);
 Command add_data_to_input(CLI::App& root);

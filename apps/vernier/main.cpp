@@ -39,6 +39,7 @@ int run(const std::vector<std::string>& arguments, Console& console) {
       add_run(root, command),
       add_inspect(root),
       add_inspect_data(root),
+      add_inspect_plan(root),
       add_data_diff(root, command),
       add_data_merge(root),
       add_data_to_input(root),

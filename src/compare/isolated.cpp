@@ -6,6 +6,7 @@
 
 #include "engine/ort/operators.h"
 #include "model/graph_edit.h"
+#include "plan/round_node.h"
 
 namespace vernier {
 namespace {
@@ -41,7 +42,7 @@ class Pieces {
   std::string copied(const std::string& tensor) {
     if (tensor.empty()) return tensor;
     if (tensor != target_) {
-      if (const auto ref = reference_.find(tensor); ref != reference_.end()) return ref->second;
+      if (const auto ref = reference_.find(tensor); ref != reference_.end()) return as_read(tensor, ref->second);
     }
     if (const auto known = names_.find(tensor); known != names_.end()) return known->second;
     if (inputs_.contains(tensor)) return tensor;
@@ -65,6 +66,21 @@ class Pieces {
     }
     nodes_.push_back(std::move(node));
     return names_.at(tensor);
+  }
+
+  /// The reference's value as readers of `tensor` get it: rounded, where a Round makes it.
+  std::string as_read(const std::string& tensor, const std::string& reference) {
+    const auto made = made_by_.find(tensor);
+    if (made == made_by_.end() || made->second->domain() != kDomain) return reference;
+    std::string& name = names_[tensor];
+    if (!name.empty()) return name;
+    name = prefix_ + tensor;
+    onnx::NodeProto round = *made->second;
+    round.set_name(prefix_ + round.name());
+    round.set_input(0, reference);
+    round.set_output(0, name);
+    nodes_.push_back(std::move(round));
+    return name;
   }
 
   std::string constant(const std::string& tensor) {

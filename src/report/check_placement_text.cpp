@@ -1,7 +1,10 @@
 // `vernier check placement` as text and JSON.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
 
 #include "core/text.h"
 #include "report/layout.h"
@@ -26,13 +29,25 @@ std::string report_to_text(const CheckPlacementReport& report, const TextOptions
   text += labelled("Rules",
                    report.ran ? fmt::format("checked against ONNX Runtime's optimized graph: {}, {} and {} left",
                                             plural(report.integer_kernels, "kernel") + " on codes",
-                                            plural(report.quantizers_left, "QuantizeLinear"),
-                                            plural(report.dequantizers_left, "DequantizeLinear"))
+                                            plural(report.quantizers_left, "QuantizeLinear node"),
+                                            plural(report.dequantizers_left, "DequantizeLinear node"))
                               : "documented, not run",
                    options.width);
+  // One paragraph for all places of which the same is to be said.
+  std::vector<std::pair<const PlacementFinding*, std::vector<std::string>>> groups;
   for (const PlacementFinding& finding : report.findings) {
-    text += "\n" + wrap(fmt::format("{}: {}", shown(finding.node), shown(finding.why)), options.width, finding.rule + ": ");
-    text += wrap(shown(finding.change), options.width, "  change: ");
+    const auto same = std::ranges::find_if(groups, [&](const auto& group) {
+      return group.first->rule == finding.rule && group.first->why == finding.why;
+    });
+    if (same == groups.end()) {
+      groups.push_back({&finding, {shown(finding.node)}});
+    } else {
+      same->second.push_back(shown(finding.node));
+    }
+  }
+  for (const auto& [finding, nodes] : groups) {
+    text += "\n" + wrap(fmt::format("{}: {}", list_some(nodes, 3), shown(finding->why)), options.width, finding->rule + ": ");
+    text += wrap(shown(finding->change), options.width, "  change: ");
   }
   return text;
 }
