@@ -92,7 +92,6 @@ constexpr Refusal kGraphEdit{"this command does not edit graphs", "edit the mode
 constexpr Refusal kTrtexecData{"raw files have no shape and no type", "--data with .npy or .npz"};
 
 constexpr std::array<RefusedRow, 38> kRefused{{
-    {"--int4", {"4-bit weights are not implemented yet", "--int8 is the lowest format"}},
     {"--best", {"low formats are named one by one", "--int8 --fp16, for example"}},
     {"--fp-to-fp16", {"has another name here", "--fp16"}},
     {"--metric-script", {"metrics of your own are not implemented yet", kThreshold}},

@@ -12,6 +12,9 @@
 #include <thread>
 
 #include "describe.h"
+#include "vernier/check_placement.h"
+#include "vernier/debug_loss.h"
+#include "vernier/scheme_report.h"
 #include "vernier/comparison.h"
 #include "vernier/error.h"
 #include "vernier/jobs.h"
@@ -136,6 +139,49 @@ ConvertResult convert(const ConvertOptions& options, const JobSinks& sinks) {
   append(result.notes, describe(options.measure));
   return result;
 }
+
+DebugLossReport debug_loss(const DebugLossOptions& options, const JobSinks& sinks) {
+  act(options.float_model, sinks);
+  DebugLossReport report;
+  report.float_file = options.float_model.string();
+  report.quantized_file = options.quantized_model.string();
+  return report;
+}
+std::string report_to_text(const DebugLossReport& report, const TextOptions&) {
+  return fmt::format("float={} quantized={}", report.float_file, report.quantized_file);
+}
+std::string report_to_json(const DebugLossReport&) { return "{}"; }
+std::string report_to_csv(const DebugLossReport&) { return "layer"; }
+
+CheckPlacementReport check_placement(const CheckPlacementOptions& options) {
+  act(options.model, {});
+  CheckPlacementReport report;
+  report.file = options.model.string();
+  report.target = options.target;
+  return report;
+}
+std::string report_to_text(const CheckPlacementReport& report, const TextOptions&) {
+  return fmt::format("file={} target={}", report.file, report.target);
+}
+std::string report_to_json(const CheckPlacementReport&) { return "{}"; }
+
+SchemeReport inspect_formats(const std::filesystem::path& model) {
+  act(model, {});
+  SchemeReport report;
+  report.file = model.string();
+  return report;
+}
+SchemeReport inspect_plan(const std::filesystem::path& plan, const std::filesystem::path& model) {
+  act(plan, {});
+  SchemeReport report;
+  report.file = fmt::format("{} of {}", plan.string(), model.string());
+  return report;
+}
+std::string report_to_text(const SchemeReport& report, const TextOptions&) { return "formats of " + report.file; }
+std::string report_to_json(const SchemeReport&) { return "{}"; }
+std::string report_to_csv(const SchemeReport&) { return "layer"; }
+
+std::string result_to_json(const ConvertResult&) { return "{}"; }
 
 std::string inspect_model(const InspectOptions& options) {
   act(options.model, {});
