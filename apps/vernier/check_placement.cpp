@@ -1,10 +1,11 @@
+#include "vernier/check_placement.h"
+
 #include <memory>
 
 #include "commands.h"
 #include "console.h"
 #include "options.h"
 #include "parse_values.h"
-#include "vernier/check_placement.h"
 
 namespace vernier::cli {
 namespace {

@@ -1,9 +1,10 @@
+#include "vernier/debug_loss.h"
+
 #include <memory>
 
 #include "commands.h"
 #include "console.h"
 #include "options.h"
-#include "vernier/debug_loss.h"
 #include "vernier/error.h"
 
 namespace vernier::cli {

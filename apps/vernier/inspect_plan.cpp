@@ -20,8 +20,9 @@ struct PlanLine {
 
 Command add_inspect_plan(CLI::App& root) {
   auto line = std::make_shared<PlanLine>();
-  CLI::App* app = command_group(root, "inspect", "Print what is in a file")
-                      .add_subcommand("plan", "Print what a plan makes of a network: layers, work and weights by format");
+  CLI::App* app =
+      command_group(root, "inspect", "Print what is in a file")
+          .add_subcommand("plan", "Print what a plan makes of a network: layers, work and weights by format");
   add_argument(*app, "PLAN", line->plan, "Plan as written by diagnose: plan.json");
   add_value(*app, "--model", line->model, "FILE",
             "The float model that it belongs to: work, weights, casts and Q/DQ pairs are counted (default: none)")

@@ -77,9 +77,7 @@ void apply_mode(const std::string& mode, PrecisionOptions& precision) {
   if (chosen.empty()) return;
   const std::string known =
       parse_choice("--quantize-mode", chosen, {"int8", "fp8", "int4", "int8-weight-only", "int8_weight_only"});
-  const Format format = known == "fp8"    ? Format::Float8E4M3FN
-                        : known == "int4" ? Format::Int4
-                                          : Format::Int8;
+  const Format format = known == "fp8" ? Format::Float8E4M3FN : known == "int4" ? Format::Int4 : Format::Int8;
   precision.rules.weights_only = known.starts_with("int8-") || known.starts_with("int8_");
   const auto there = std::find(precision.low.begin(), precision.low.end(), format);
   if (there == precision.low.end()) precision.low.insert(precision.low.begin(), format);
@@ -90,7 +88,8 @@ void apply_mode(const std::string& mode, PrecisionOptions& precision) {
 void apply_activations(const QuantizeLine& line, PrecisionOptions& precision) {
   if (line.symmetric && line.asymmetric) refuse("--symmetric and --asymmetric: choose one", "leave out one of them");
   if (!line.symmetric && !line.asymmetric) return;
-  const bool has_codes_from_zero = std::find(precision.low.begin(), precision.low.end(), Format::UInt8) != precision.low.end();
+  const bool has_codes_from_zero =
+      std::find(precision.low.begin(), precision.low.end(), Format::UInt8) != precision.low.end();
   if (line.asymmetric && precision.target == "tensorrt" && !has_codes_from_zero) {
     refuse("--asymmetric: TensorRT knows zero point 0 alone", "--target onnxruntime takes asymmetric activations");
   }
@@ -109,7 +108,8 @@ void apply_bias(const std::string& text, PrecisionOptions& precision) {
 
 ConvertOptions options_of(const QuantizeLine& line) {
   if (line.output.empty()) refuse("vernier quantize: -o is missing", "-o out.onnx");
-  if (line.per_tensor && line.per_channel) refuse("--per-tensor and --per-channel: choose one", "leave out one of them");
+  if (line.per_tensor && line.per_channel)
+    refuse("--per-tensor and --per-channel: choose one", "leave out one of them");
   if (line.dq_only && line.paired_weights) {
     refuse("--dq-only and --add-qdq-pair-to-weight: weights are either codes or float", "leave out one of them");
   }
@@ -142,8 +142,8 @@ ConvertOptions options_of(const QuantizeLine& line) {
 
 Command add_quantize(CLI::App& root) {
   auto line = std::make_shared<QuantizeLine>();
-  CLI::App* app = root.add_subcommand(
-      "quantize", "Quantize a float model: calibrate, and write Q/DQ pairs that engines fuse");
+  CLI::App* app =
+      root.add_subcommand("quantize", "Quantize a float model: calibrate, and write Q/DQ pairs that engines fuse");
   add_argument(*app, "MODEL", line->model, "ONNX file, float, or a script that makes it: loader.py[:FUNC]");
   add_options(*app, *line);
   line->data.add(*app, "Samples to learn the ranges of activations from; weights alone need none");

@@ -1,4 +1,5 @@
-// The job behind `vernier check placement`: which Q/DQ pairs of a file an engine cannot fuse, why, and what would let it.
+// The job behind `vernier check placement`: which Q/DQ pairs of a file an engine cannot fuse, why, and what would let
+// it.
 #pragma once
 
 #include <filesystem>
@@ -10,8 +11,8 @@
 namespace vernier {
 
 struct PlacementFinding {
-  std::string rule;    // "conv-without-quantizer-behind"
-  std::string node;    // where it shows
+  std::string rule;  // "conv-without-quantizer-behind"
+  std::string node;  // where it shows
   std::string why;
   std::string change;  // what would let the engine fuse it
 };

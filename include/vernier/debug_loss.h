@@ -21,11 +21,11 @@ struct DebugLossOptions {
 
 /// One layer output that both files have. All in dB; absent where it was not measured.
 struct TensorLoss {
-  std::string layer, op_type, tensor;  // of the float model
-  std::string quantized_tensor;        // of the other file
-  Format format = Format::Float32;     // that the layer computes in there
-  double sqnr_db = 0;                     // at the tensor, all errors together
-  std::optional<double> own_sqnr_db;      // on exact inputs
+  std::string layer, op_type, tensor;       // of the float model
+  std::string quantized_tensor;             // of the other file
+  Format format = Format::Float32;          // that the layer computes in there
+  double sqnr_db = 0;                       // at the tensor, all errors together
+  std::optional<double> own_sqnr_db;        // on exact inputs
   std::optional<double> inherited_sqnr_db;  // what arrives: all noise less its own
 };
 
@@ -38,10 +38,10 @@ struct QuantizerLoss {
   std::size_t scales = 1;
   int zero_point = 0;  // the first
   int axis = -1, block = 0;
-  std::optional<double> sqnr_db;        // before against behind it
-  std::optional<double> clip_share;     // of that noise, 0..1; the rest is rounding
-  std::optional<double> coverage;       // of the values' range by the grid's: above 1 codes are wasted, below values clipped
-  std::optional<double> used_codes;     // share of the codes: weights as counted, activations from smallest to largest
+  std::optional<double> sqnr_db;     // before against behind it
+  std::optional<double> clip_share;  // of that noise, 0..1; the rest is rounding
+  std::optional<double> coverage;  // of the values' range by the grid's: above 1 codes are wasted, below values clipped
+  std::optional<double> used_codes;  // share of the codes: weights as counted, activations from smallest to largest
   std::int64_t values = 0;
 };
 

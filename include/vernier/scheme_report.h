@@ -29,8 +29,8 @@ struct SchemeLayer {
 struct SchemeReport {
   int version = 1;
   std::string file;
-  std::string scheme;            // of a plan
-  std::vector<FormatRow> formats;  // lowest first
+  std::string scheme;               // of a plan
+  std::vector<FormatRow> formats;   // lowest first
   std::vector<SchemeLayer> layers;  // in graph order
   /// Absent for a plan without its model. Multiply-accumulates count dimensions that are not known as 1.
   std::optional<std::size_t> fused_pairs, standalone_pairs, stored_constants, casts;

@@ -29,7 +29,8 @@ void count_pairs(const QdqGraph& graph, CheckPlacementReport& report) {
 
 bool runs_on_codes(const onnx::NodeProto& node) {
   return node.op_type().starts_with("QLinear") || node.op_type().starts_with("QGemm") ||
-         node.op_type().starts_with("MatMulInteger") || node.op_type() == "MatMulNBits" || node.op_type() == "QAttention";
+         node.op_type().starts_with("MatMulInteger") || node.op_type() == "MatMulNBits" ||
+         node.op_type() == "QAttention";
 }
 
 /// What is left in the optimized graph decides: a finding about a node that became a kernel on codes is dropped, and a
@@ -57,7 +58,8 @@ void verify_by_running(const Model& file, const QdqGraph& graph, CheckPlacementR
     names.insert(node.name());
     for (const std::string& input : node.input()) {
       const auto made = made_by.find(input);
-      if (made == made_by.end() || !QdqGraph::dequantizes(*made->second) || stored.contains(made->second->input(0))) continue;
+      if (made == made_by.end() || !QdqGraph::dequantizes(*made->second) || stored.contains(made->second->input(0)))
+        continue;
       still_float[node.name()] = node.op_type();
     }
   }
@@ -65,8 +67,8 @@ void verify_by_running(const Model& file, const QdqGraph& graph, CheckPlacementR
   for (const onnx::NodeProto& node : graph.graph().node()) op_types[node.name()] = node.op_type();
   std::erase_if(report.findings, [&](const PlacementFinding& finding) {
     const std::string& op_type = op_types[finding.node];
-    return !op_type.ends_with("QuantizeLinear") && op_type != "DequantizeLinear" && !still_float.contains(finding.node) &&
-           finding.rule != "one-input-in-float";
+    return !op_type.ends_with("QuantizeLinear") && op_type != "DequantizeLinear" &&
+           !still_float.contains(finding.node) && finding.rule != "one-input-in-float";
   });
   std::set<std::string> found;
   for (const PlacementFinding& finding : report.findings) found.insert(finding.node);
@@ -74,7 +76,8 @@ void verify_by_running(const Model& file, const QdqGraph& graph, CheckPlacementR
     const auto left = still_float.find(node.name());
     if (left == still_float.end() || found.contains(node.name()) || left->second != node.op_type()) continue;
     const bool on_purpose = std::ranges::none_of(node.output(), [&](const std::string& output) {
-      return std::ranges::any_of(graph.readers(output), [](const auto* reader) { return QdqGraph::quantizes(*reader); });
+      return std::ranges::any_of(graph.readers(output),
+                                 [](const auto* reader) { return QdqGraph::quantizes(*reader); });
     });
     // Float behind the last dequantizer is how a quantized network ends.
     if (on_purpose && !has_weight(node)) continue;

@@ -33,7 +33,8 @@ void refuse_quantized_operators(const Model& file) {
   std::set<std::string> found;
   for_each_graph(file.proto.graph(), [&](const onnx::GraphProto& graph) {
     for (const onnx::NodeProto& node : graph.node()) {
-      if (node.op_type().starts_with("QLinear") || node.op_type() == "MatMulInteger" || node.op_type() == "ConvInteger") {
+      if (node.op_type().starts_with("QLinear") || node.op_type() == "MatMulInteger" ||
+          node.op_type() == "ConvInteger") {
         found.insert(printable(node.op_type()));
       }
     }
@@ -52,9 +53,7 @@ double sqnr_of(double signal, double noise) {
 
 std::size_t codes_in(Format format) { return format == Format::Int4 ? 16 : 256; }
 
-bool counts_codes(Format format) {
-  return format == Format::Int8 || format == Format::UInt8 || format == Format::Int4;
-}
+bool counts_codes(Format format) { return format == Format::Int8 || format == Format::UInt8 || format == Format::Int4; }
 
 QuantizerLoss described(const QuantizedTensor& quantized) {
   QuantizerLoss row;
@@ -109,7 +108,8 @@ std::map<std::string, std::string> float_weights(const Subject& subject, const M
   }
   std::map<std::string, std::string> weights;
   for (std::size_t i = 0; i < matches.pairs.size(); ++i) {
-    const onnx::NodeProto* ref = ref_nodes.contains(matches.layers[i]->name) ? ref_nodes[matches.layers[i]->name] : nullptr;
+    const onnx::NodeProto* ref =
+        ref_nodes.contains(matches.layers[i]->name) ? ref_nodes[matches.layers[i]->name] : nullptr;
     auto low = low_made.find(matches.pairs[i].low);
     while (low != low_made.end() && low->second->op_type() == "Round" && low->second->input_size() > 0) {
       low = low_made.find(low->second->input(0));
@@ -210,7 +210,8 @@ DebugLossReport debug_loss(const DebugLossOptions& options, const JobSinks& sink
   }
   std::ranges::stable_sort(report.tensors, {}, &TensorLoss::sqnr_db);
 
-  const std::vector<GridLoss> grids = measure_grids(subject, simulated, dropped_activations(subject, simulated.model, matches));
+  const std::vector<GridLoss> grids =
+      measure_grids(subject, simulated, dropped_activations(subject, simulated.model, matches));
   const std::map<std::string, std::string> weights = float_weights(subject, simulated.model, matches);
   for (std::size_t i = 0; i < simulated.quantized.size(); ++i) {
     const QuantizedTensor& quantized = simulated.quantized[i];

@@ -12,7 +12,6 @@
 namespace vernier {
 namespace {
 
-
 /// The tensor of the file that a simulated node writes, behind the Round that simulate_typed put there.
 std::string rounded_name(const Model& simulated, const std::string& tensor) {
   if (!tensor.ends_with("/unrounded")) return tensor;
@@ -207,12 +206,12 @@ class StructuralMatch {
   const Subject& subject_;
   const Model& simulated_;
   LayerMatches& matches_;
-  std::map<std::string, const onnx::NodeProto*> made_by_;                // of the file
-  std::map<std::string, int> reads_;                                     // of the float model
+  std::map<std::string, const onnx::NodeProto*> made_by_;  // of the file
+  std::map<std::string, int> reads_;                       // of the float model
   std::map<std::string, const Layer*> layers_;
-  std::map<std::string, std::string> twin_;                              // float tensor -> what the file computes there
+  std::map<std::string, std::string> twin_;  // float tensor -> what the file computes there
   std::set<const onnx::NodeProto*> taken_;
-  std::map<std::string, std::vector<const onnx::NodeProto*>> free_;      // nodes of the file by operator and inputs
+  std::map<std::string, std::vector<const onnx::NodeProto*>> free_;  // nodes of the file by operator and inputs
   std::set<std::string> found_;
 };
 

@@ -14,9 +14,9 @@ namespace vernier {
 /// the node's own output is what the layer computed.
 struct LayerMatches {
   std::vector<Match> pairs;
-  std::vector<const Layer*> layers;   // parallel
-  std::vector<std::string> missing;   // layers without a match, with the reason
-  std::size_t by_structure = 0;       // matched though names differ
+  std::vector<const Layer*> layers;  // parallel
+  std::vector<std::string> missing;  // layers without a match, with the reason
+  std::size_t by_structure = 0;      // matched though names differ
 };
 
 /// `simulated`: the typed file as simulate_typed() makes it, of the same opset as subject.model.

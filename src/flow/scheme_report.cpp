@@ -137,7 +137,8 @@ void sum_up(SchemeReport& report, const std::map<std::string, std::int64_t>& byt
 void explain(SchemeReport& report, const Model& model, const std::vector<Layer>& layers, const std::string& target,
              const QuantizationRules& rules, const std::string& able) {
   if (report.layers.empty()) return;
-  const auto lowest = std::ranges::min_element(report.layers, {}, [](const SchemeLayer& row) { return bits_of(row.format); });
+  const auto lowest =
+      std::ranges::min_element(report.layers, {}, [](const SchemeLayer& row) { return bits_of(row.format); });
   const Format low = lowest->format;
   if (low == Format::Float32) return;
   std::map<std::string, const Layer*> by_name;
@@ -164,13 +165,12 @@ SchemeReport formats_of(const Model& typed) {
   for (const Layer& layer : layers) {
     const auto format = formats.find(layer.name);
     if (layer.follows || format == formats.end()) continue;
-    report.layers.push_back(
-        {layer.name, layer.op_type, format->second, work_of(simulated.model, layer, shapes), {}});
+    report.layers.push_back({layer.name, layer.op_type, format->second, work_of(simulated.model, layer, shapes), {}});
   }
   sum_up(report, stored_bytes(file));
   count_conversions(file, report);
-  const bool unsigned_codes = std::ranges::any_of(
-      report.layers, [](const SchemeLayer& layer) { return layer.format == Format::UInt8; });
+  const bool unsigned_codes =
+      std::ranges::any_of(report.layers, [](const SchemeLayer& layer) { return layer.format == Format::UInt8; });
   explain(report, simulated.model, layers, unsigned_codes ? "onnxruntime" : "tensorrt", {},
           "it could: whoever wrote the file left it");
   report.notes = simulated.notes;

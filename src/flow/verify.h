@@ -12,8 +12,8 @@ namespace vernier {
 /// As verify() (include/vernier/jobs.h), with `typed` in the place of options.typed_model, which is only recorded.
 VerifyReport verify_model(const Model& typed, const VerifyOptions& options, const JobSinks& sinks);
 
-/// The float model of `options`, ready to be measured beside `typed`; `simulated`, made of `typed`, is brought to the same
-/// opset and has the same Ifs inlined. Errors: Input when inputs or outputs differ.
+/// The float model of `options`, ready to be measured beside `typed`; `simulated`, made of `typed`, is brought to the
+/// same opset and has the same Ifs inlined. Errors: Input when inputs or outputs differ.
 Loaded load_beside(const Model& typed, SimulatedFile& simulated, const VerifyOptions& options, const JobSinks& sinks);
 
 }  // namespace vernier

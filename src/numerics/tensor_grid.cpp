@@ -128,8 +128,8 @@ std::vector<std::byte> encode_tensor(const QuantParams& params, const Shape& sha
   std::vector<std::byte> codes(values.size());  // every format with blocks has codes of one byte here
   for_each_slab(params, shape, [&](const Slab& slab) {
     const AxisGeometry g = geometry_of(slab);
-    const auto part = encode(params_of(params, slab), g.channels, g.inner,
-                             values.subspan(slab.offset, slab.rows * slab.inner));
+    const auto part =
+        encode(params_of(params, slab), g.channels, g.inner, values.subspan(slab.offset, slab.rows * slab.inner));
     std::copy(part.begin(), part.end(), codes.begin() + static_cast<std::ptrdiff_t>(slab.offset));
   });
   return codes;

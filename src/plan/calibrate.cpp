@@ -187,7 +187,8 @@ QuantParams weight_params(const Model& model, const onnx::NodeProto& node, int i
   const bool integer_kernels = scaled_scheme(plan.target, format).integer_kernels;
   const auto rank = static_cast<int>(weight.shape().size());
   // Integer kernels of ONNX Runtime take the second operand alone as a weight, with scales along matrices only.
-  const bool per_channel = plan.rules.weights_per_channel && index == 1 && (!integer_kernels || node.op_type() != "MatMul" || rank == 2);
+  const bool per_channel =
+      plan.rules.weights_per_channel && index == 1 && (!integer_kernels || node.op_type() != "MatMul" || rank == 2);
   if (integer_kernels && index == 0) return activation_params(format, range_of_constant(weight), plan.rules);
   QuantParams grid;
   if (per_channel) grid.axis = weight_axis(node, rank);
@@ -223,7 +224,8 @@ std::vector<std::string> calibrate_plan(Plan& plan, const Model& model, const st
     place->second.max = std::max(place->second.max, range.max);
   }
   for (const auto& use : quantized.uses()) {
-    plan.tensors.emplace(use.tensor, activation_params(use.format, range_of_grid.at(quantized.grid_of(use.tensor)), plan.rules));
+    plan.tensors.emplace(use.tensor,
+                         activation_params(use.format, range_of_grid.at(quantized.grid_of(use.tensor)), plan.rules));
   }
   std::map<std::string, const Layer*> by_name;
   for (const Layer& layer : layers) by_name[layer.name] = &layer;

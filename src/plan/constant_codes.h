@@ -13,8 +13,8 @@ namespace vernier {
 /// Scale, zero point, axis and format of a QuantizeLinear or DequantizeLinear. `codes` is the type of the quantized
 /// tensor (output of the one, input of the other): it tells the integer type where no zero point does, and the rank
 /// that a negative axis counts from. Empty when the parameters are not constant, are none that Round takes (blocks of
-/// what is no constant, a scale that is zero, negative or not finite; float8 that does not saturate; a rank that is not known), or the
-/// integer type has no grid of ours (16 and 32 bits, uint4): ONNX Runtime computes those nodes itself.
+/// what is no constant, a scale that is zero, negative or not finite; float8 that does not saturate; a rank that is not
+/// known), or the integer type has no grid of ours (16 and 32 bits, uint4): ONNX Runtime computes those nodes itself.
 std::optional<QuantParams> quantization_of(const Model& model, const onnx::NodeProto& node, const ValueType& codes);
 
 /// The float32 values of a DequantizeLinear whose input is constant: int8, uint8, int4, float8 and int32 (biases).

@@ -23,8 +23,8 @@
 namespace vernier {
 
 struct NodeChoice {
-  /// float16 or bfloat16: the slots marked below change type. The inputs in `quantized` go through Q/DQ, and come out in
-  /// float32, or in `format` where that is float16 or bfloat16.
+  /// float16 or bfloat16: the slots marked below change type. The inputs in `quantized` go through Q/DQ, and come out
+  /// in float32, or in `format` where that is float16 or bfloat16.
   Format format = Format::Float32;
   std::vector<bool> low_inputs;
   std::vector<bool> low_outputs;

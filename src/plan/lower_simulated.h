@@ -55,12 +55,12 @@ class RoundedWeights {
 /// Rounding of one layer, read from the plan: which inputs, weights and outputs, on which grid. Shared by the
 /// whole-graph lowering and by the one-layer shadows of the own-error pass.
 struct LayerRounding {
-  Format format = Format::Float32;           // of the outputs that are rounded
-  std::vector<int> data_inputs;              // inputs that a Round node goes in front of
-  std::map<int, QuantParams> input_params;   // their grids
-  std::map<int, WeightGrid> weight_grids;    // inputs that are initializers
-  std::optional<IntegerBias> bias;           // integer kernels only
-  std::vector<int> rounded_outputs;          // outputs that are rounded (float16, bfloat16); codes: see Placement
+  Format format = Format::Float32;          // of the outputs that are rounded
+  std::vector<int> data_inputs;             // inputs that a Round node goes in front of
+  std::map<int, QuantParams> input_params;  // their grids
+  std::map<int, WeightGrid> weight_grids;   // inputs that are initializers
+  std::optional<IntegerBias> bias;          // integer kernels only
+  std::vector<int> rounded_outputs;         // outputs that are rounded (float16, bfloat16); codes: see Placement
 };
 
 /// Errors: Input when the plan has no range for a tensor that the layer reads.

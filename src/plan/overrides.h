@@ -1,6 +1,6 @@
-// Scales and ranges of single tensors that a user gives, in the place of calibrated ones. The file is JSON in the form of
-// ONNX Runtime's TensorQuantOverrides: {"tensor": {...}}, or {"weight": [{...}, ...]} with one entry for each scale. An
-// entry holds
+// Scales and ranges of single tensors that a user gives, in the place of calibrated ones. The file is JSON in the form
+// of ONNX Runtime's TensorQuantOverrides: {"tensor": {...}}, or {"weight": [{...}, ...]} with one entry for each scale.
+// An entry holds
 //
 //   "scale", "zero_point"     as QuantizeLinear takes them; no zero point is 0
 //   "rmin", "rmax"            or a range, from which both are made as calibration makes them

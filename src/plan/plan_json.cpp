@@ -175,9 +175,9 @@ QuantParams read_tensor(const Json& object, const std::string& place) {
 }
 
 QuantizationRules read_rules(const Json& object, const std::string& place) {
-  const Fields fields(object, place,
-                      {"weights_only", "block_size", "weights_per_channel", "paired_weights", "symmetric_activations",
-                       "integer_bias"});
+  const Fields fields(
+      object, place,
+      {"weights_only", "block_size", "weights_per_channel", "paired_weights", "symmetric_activations", "integer_bias"});
   QuantizationRules rules;
   rules.weights_only = fields.flag("weights_only");
   rules.block_size = static_cast<int>(fields.integer("block_size", 1, std::int64_t{1} << 30));
@@ -227,8 +227,8 @@ std::string plan_to_json(const Plan& plan) {
 
 Plan plan_from_json(const std::string& text, const std::string& where) {
   const Json file = parse(text, where);
-  const Fields fields(file, where,
-                      {"version", "model_file", "model_sha256", "scheme", "target", "high", "rules", "layers", "tensors"});
+  const Fields fields(
+      file, where, {"version", "model_file", "model_sha256", "scheme", "target", "high", "rules", "layers", "tensors"});
   fields.integer("version", kVersion, kVersion);
   Plan plan;
   plan.model_file = fields.text("model_file");

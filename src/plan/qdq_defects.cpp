@@ -100,8 +100,8 @@ class Finder {
       if (made != made_by_.end() && is_quantization(*made->second, "QuantizeLinear")) codes = codes_of(*made->second);
     }
     if (codes != Dtype::Undefined && codes != zero->dtype()) {
-      return add("zero-point-type", node, fmt::format("its zero point is {}, the codes are {}",
-                                                      dtype_name(zero->dtype()), dtype_name(codes)));
+      return add("zero-point-type", node,
+                 fmt::format("its zero point is {}, the codes are {}", dtype_name(zero->dtype()), dtype_name(codes)));
     }
     if (codes != Dtype::Int32) return;
     const bool all_zero = std::ranges::all_of(zero->bytes(), [](std::byte byte) { return byte == std::byte{0}; });
@@ -146,8 +146,8 @@ class Finder {
     const auto scale = initializer(file_, dequantize->input(1));
     if (!scale || scale->shape().size() != 1 || scale->count() < 2) return;
     const ValueType weight = type_of(dequantize->output(0));
-    const Shape shape = is_initializer(file_, dequantize->input(0)) ? initializer(file_, dequantize->input(0))->shape()
-                                                                    : weight.shape;
+    const Shape shape =
+        is_initializer(file_, dequantize->input(0)) ? initializer(file_, dequantize->input(0))->shape() : weight.shape;
     const auto rank = static_cast<std::int64_t>(shape.size());
     std::int64_t axis = attribute_int(*dequantize, "axis", 1);
     if (axis < 0) axis += rank;
@@ -156,13 +156,15 @@ class Finder {
     }
     const std::int64_t length = shape[static_cast<std::size_t>(axis)];
     if (length != scale->count()) {
-      return add("wrong-axis", *dequantize, fmt::format("{} scales along axis {} of a weight of shape {}",
-                                                        scale->count(), axis, shape_text(shape)));
+      return add(
+          "wrong-axis", *dequantize,
+          fmt::format("{} scales along axis {} of a weight of shape {}", scale->count(), axis, shape_text(shape)));
     }
     const int wanted = weight_axis(node, static_cast<int>(rank));
     if (wanted < 0 || axis == wanted) return;
-    add("wrong-axis", *dequantize, fmt::format("the scales run along axis {}, the output channels of '{}' ({}) along axis {}",
-                                               axis, printable(node.name()), node.op_type(), wanted));
+    add("wrong-axis", *dequantize,
+        fmt::format("the scales run along axis {}, the output channels of '{}' ({}) along axis {}", axis,
+                    printable(node.name()), node.op_type(), wanted));
   }
 
   void bias(const onnx::NodeProto& node) {
@@ -183,8 +185,9 @@ class Finder {
       if (weights.size() != 1 && weights.size() != scales.size()) return;
       const float wanted = data_params->scale.front() * weights[weights.size() == 1 ? 0 : c];
       if (std::abs(scales[c] - wanted) <= 1e-5F * wanted) continue;  // a few roundings of float32
-      return add("bias-scale", *bias,
-                 fmt::format("scale {:g} of channel {} is not input scale times weight scale, {:g}", scales[c], c, wanted));
+      return add(
+          "bias-scale", *bias,
+          fmt::format("scale {:g} of channel {} is not input scale times weight scale, {:g}", scales[c], c, wanted));
     }
   }
 

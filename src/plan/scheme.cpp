@@ -68,7 +68,8 @@ bool can_store_weight(const Model& model, const Layer& layer, Format format, con
   const auto rank = static_cast<int>(weight->shape().size());
   const int summed = summed_axis(*node, rank);
   if (summed < 0) {
-    return refuse(reason, fmt::format("its weight has shape {}, engines take 4-bit matrices", shape_text(weight->shape())));
+    return refuse(reason,
+                  fmt::format("its weight has shape {}, engines take 4-bit matrices", shape_text(weight->shape())));
   }
   const std::int64_t length = weight->shape()[static_cast<std::size_t>(summed)];
   if (block_along(length, rules.block_size) > 0) return true;
@@ -348,15 +349,17 @@ std::string scaled_text(Format format, const PrecisionOptions& precision) {
   const bool codes_from_zero = format == Format::UInt8;
   const bool asymmetric = codes_from_zero && !rules.symmetric_activations.value_or(false);
   const bool integer_bias = rules.integer_bias.value_or(scheme.integer_kernels);
-  std::string text = fmt::format(
-      "{}: {} of {}, {} per tensor ({}), weights {} symmetric {}, ", format_name(format),
-      scheme.integer_kernels ? "inputs and outputs" : "inputs", operators_text(scheme),
-      asymmetric ? "asymmetric" : "symmetric", asymmetric ? "minimum and maximum" : "absolute maximum",
-      codes_from_zero ? "int8" : std::string(format_name(format)), along);
-  if (!scheme.integer_kernels) return text + (integer_bias ? "bias int32, outputs in float" : "bias and outputs in float");
-  return text + fmt::format("bias {}, Relu and Clip with the operator before them, data-moving operators on its codes; "
-                            "ConvTranspose has no integer kernel",
-                            integer_bias ? "int32" : "in float");
+  std::string text =
+      fmt::format("{}: {} of {}, {} per tensor ({}), weights {} symmetric {}, ", format_name(format),
+                  scheme.integer_kernels ? "inputs and outputs" : "inputs", operators_text(scheme),
+                  asymmetric ? "asymmetric" : "symmetric", asymmetric ? "minimum and maximum" : "absolute maximum",
+                  codes_from_zero ? "int8" : std::string(format_name(format)), along);
+  if (!scheme.integer_kernels)
+    return text + (integer_bias ? "bias int32, outputs in float" : "bias and outputs in float");
+  return text + fmt::format(
+                    "bias {}, Relu and Clip with the operator before them, data-moving operators on its codes; "
+                    "ConvTranspose has no integer kernel",
+                    integer_bias ? "int32" : "in float");
 }
 
 }  // namespace
@@ -366,11 +369,11 @@ std::string scheme_text(const PrecisionOptions& precision) {
   for (const Format listed : precision.low) {
     const Format format = under_target(listed, precision.target, precision.rules.weights_only);
     if (!text.empty()) text += "; ";
-    text += needs_scale(format)
-                ? scaled_text(format, precision)
-                : fmt::format("{}: all layers that can take it, inputs, weights and outputs rounded, float32 "
-                              "accumulation",
-                              format_name(format));
+    text += needs_scale(format) ? scaled_text(format, precision)
+                                : fmt::format(
+                                      "{}: all layers that can take it, inputs, weights and outputs rounded, float32 "
+                                      "accumulation",
+                                      format_name(format));
   }
   return fmt::format("{}{} in {}; target {}", text, text.empty() ? "everything" : "; the rest",
                      format_name(precision.high), precision.target);

@@ -31,7 +31,7 @@ struct AssignedFormats {
   Plan plan;                            // formats only; quantization parameters are filled by calibrate_plan
   std::vector<std::string> candidates;  // layers below the high format that a search may raise
   std::vector<SkippedLayer> skipped;
-  std::vector<std::string> warnings;    // exceptions not honoured ("prefer"), or ignored ("none")
+  std::vector<std::string> warnings;  // exceptions not honoured ("prefer"), or ignored ("none")
 };
 
 /// Every format that the options name for some layer, the high one included: what a model is prepared for.

@@ -265,7 +265,8 @@ class TypedSimulation {
     const std::string unrounded = low ? output + "/unrounded" : output;
     if (const auto pair = pairs_.find(node.input(0)); pair != pairs_.end()) {
       add_round(graph, node.name(), pair->second.input, unrounded, pair->second.params);
-      result_.quantized.push_back({pair->second.input, unrounded, pair->second.quantizer, node.name(), pair->second.params});
+      result_.quantized.push_back(
+          {pair->second.input, unrounded, pair->second.quantizer, node.name(), pair->second.params});
       grids_[output] = pair->second.params.format;
     } else {
       remember_grid(output, node);

@@ -156,9 +156,9 @@ const StoredCodes& TypedWeights::in_codes(const std::string& name, const QuantPa
   } else {
     const Tensor original = initializer(model_, name).value();
     names.codes = names_.unique(fmt::format("{}.{}", name, format_name(params.format)));
-    set_initializer(model_, owner, names.codes,
-                    stored(params.format, original.shape(),
-                           encode_tensor(params, original.shape(), original.floats())));
+    set_initializer(
+        model_, owner, names.codes,
+        stored(params.format, original.shape(), encode_tensor(params, original.shape(), original.floats())));
   }
   return codes_.emplace(std::pair{name, values}, names).first->second;
 }

@@ -32,8 +32,8 @@ class TypedWeights {
   /// used by `layer`; nothing is clamped.
   std::string in_format(const std::string& name, Format format, const std::string& layer);
 
-  /// The codes of `name` under `params`, with scale and zero point beside them. `values`: the type of the scale, which a
-  /// DequantizeLinear gives its values in.
+  /// The codes of `name` under `params`, with scale and zero point beside them. `values`: the type of the scale, which
+  /// a DequantizeLinear gives its values in.
   const StoredCodes& in_codes(const std::string& name, const QuantParams& params, Format values = Format::Float32);
 
   /// The int32 codes of a bias under `scales`, for one reader; there is no zero point.

@@ -15,16 +15,16 @@ namespace vernier {
 
 std::string report_to_text(const CheckPlacementReport& report, const TextOptions& options) {
   const std::string answer =
-      report.findings.empty()
-          ? fmt::format("{} can fuse every Q/DQ pair.", report.target)
-          : fmt::format("{} that {} cannot fuse as they stand.",
-                        plural(report.findings.size(), "place") + " of Q/DQ pairs", report.target);
+      report.findings.empty() ? fmt::format("{} can fuse every Q/DQ pair.", report.target)
+                              : fmt::format("{} that {} cannot fuse as they stand.",
+                                            plural(report.findings.size(), "place") + " of Q/DQ pairs", report.target);
   std::string text =
       painted(wrap(answer, options.width), report.findings.empty() ? Paint::Good : Paint::Bad, options.color) + "\n";
   text += labelled("Model", shown(report.file), options.width);
-  text += labelled("Pairs", fmt::format("{}, {}, {}", plural(report.quantizers, "QuantizeLinear node"),
-                                        plural(report.dequantizers, "DequantizeLinear node"),
-                                        plural(report.stored_constants, "stored constant")),
+  text += labelled("Pairs",
+                   fmt::format("{}, {}, {}", plural(report.quantizers, "QuantizeLinear node"),
+                               plural(report.dequantizers, "DequantizeLinear node"),
+                               plural(report.stored_constants, "stored constant")),
                    options.width);
   text += labelled("Rules",
                    report.ran ? fmt::format("checked against ONNX Runtime's optimized graph: {}, {} and {} left",
@@ -46,7 +46,8 @@ std::string report_to_text(const CheckPlacementReport& report, const TextOptions
     }
   }
   for (const auto& [finding, nodes] : groups) {
-    text += "\n" + wrap(fmt::format("{}: {}", list_some(nodes, 3), shown(finding->why)), options.width, finding->rule + ": ");
+    text += "\n" +
+            wrap(fmt::format("{}: {}", list_some(nodes, 3), shown(finding->why)), options.width, finding->rule + ": ");
     text += wrap(shown(finding->change), options.width, "  change: ");
   }
   return text;

@@ -70,7 +70,8 @@ std::string cell(const Json& value) {
   if (value.is_null()) return {};
   std::string text = value.is_string() ? shown(value.get<std::string>()) : value.dump();
   // What a spreadsheet would take for a formula is text here.
-  if (value.is_string() && !text.empty() && std::string_view("=+-@").find(text.front()) != std::string_view::npos && text != "-inf") {
+  if (value.is_string() && !text.empty() && std::string_view("=+-@").find(text.front()) != std::string_view::npos &&
+      text != "-inf") {
     text.insert(0, 1, '\'');
   }
   if (text.find_first_of(",\"\n") == std::string::npos) return text;
@@ -115,15 +116,16 @@ std::string tensor_table(const DebugLossReport& report, const TextOptions& optio
   table.column("SQNR dB", Align::Right);
   table.column("own dB", Align::Right);
   table.column("inherited dB", Align::Right, "inh. dB");
-  const std::size_t shown_rows = options.top == 0 ? report.tensors.size() : std::min(options.top, report.tensors.size());
+  const std::size_t shown_rows =
+      options.top == 0 ? report.tensors.size() : std::min(options.top, report.tensors.size());
   for (std::size_t i = 0; i < shown_rows; ++i) {
     const TensorLoss& row = report.tensors[i];
     table.row({shown(row.layer), shorten_middle(shown(row.op_type), 18), std::string(format_name(row.format)),
                db_text(row.sqnr_db), db_text(row.own_sqnr_db), db_text(row.inherited_sqnr_db)});
   }
   if (table.empty()) return {};
-  std::string text = heading("Layer outputs, largest error first", options.color) +
-                     table.text(options.width, options.whole_names);
+  std::string text =
+      heading("Layer outputs, largest error first", options.color) + table.text(options.width, options.whole_names);
   if (shown_rows < report.tensors.size()) {
     text += fmt::format("  ... and {} (all of them with --top 0)\n",
                         plural(report.tensors.size() - shown_rows, "more layer output"));
@@ -159,11 +161,12 @@ std::string quantizer_table(const DebugLossReport& report, const TextOptions& op
   if (ranked.size() < report.quantizers.size()) {
     text += fmt::format("  ... and {} more (all of them with --top 0)\n", report.quantizers.size() - ranked.size());
   }
-  return text + wrap(
-                    "clipping: share of the error that comes from values beyond the grid; the rest is rounding. coverage: "
-                    "width of the grid over that of the values. codes used: of weights as counted, of activations from "
-                    "smallest to largest value.",
-                    options.width, "  ");
+  return text +
+         wrap(
+             "clipping: share of the error that comes from values beyond the grid; the rest is rounding. coverage: "
+             "width of the grid over that of the values. codes used: of weights as counted, of activations from "
+             "smallest to largest value.",
+             options.width, "  ");
 }
 
 }  // namespace
@@ -183,13 +186,14 @@ std::string report_to_text(const DebugLossReport& report, const TextOptions& opt
   if (!report.defects.empty()) {
     text += heading("Defects", options.color);
     for (const FoundDefect& defect : report.defects) {
-      text += wrap(fmt::format("{}: {}", shown(defect.node), shown(defect.text)), options.width, "  " + defect.kind + ": ");
+      text +=
+          wrap(fmt::format("{}: {}", shown(defect.node), shown(defect.text)), options.width, "  " + defect.kind + ": ");
     }
   }
   text += tensor_table(report, options) + quantizer_table(report, options);
   if (report.matched_by_structure > 0) {
-    text += fmt::format("\n{} matched by structure, since names differ\n",
-                        plural(report.matched_by_structure, "layer"));
+    text +=
+        fmt::format("\n{} matched by structure, since names differ\n", plural(report.matched_by_structure, "layer"));
   }
   if (!report.not_compared.empty()) {
     text += fmt::format("\n{} not compared (all of them with --json)\n", plural(report.not_compared.size(), "layer"));

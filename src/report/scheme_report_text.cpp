@@ -57,9 +57,10 @@ std::string report_to_text(const SchemeReport& report, const TextOptions& option
   }
   text += "\n" + table.text(options.width, options.whole_names);
   if (report.casts) {
-    text += fmt::format("  {} that a layer can take up, {} on their own, {}, {}\n",
-                        plural(*report.fused_pairs, "Q/DQ pair"), *report.standalone_pairs,
-                        plural(*report.stored_constants, "constant") + " stored as codes", plural(*report.casts, "cast"));
+    text +=
+        fmt::format("  {} that a layer can take up, {} on their own, {}, {}\n",
+                    plural(*report.fused_pairs, "Q/DQ pair"), *report.standalone_pairs,
+                    plural(*report.stored_constants, "constant") + " stored as codes", plural(*report.casts, "cast"));
   }
   if (report.open_dimensions) text += "  Dimensions that are left open count as 1.\n";
   text += skipped_text(report, options);
@@ -75,7 +76,8 @@ std::string report_to_text(const SchemeReport& report, const TextOptions& option
                 layer.macs > 0 ? count_text(layer.macs) : ""});
   }
   if (!layers.empty()) {
-    text += heading("Layers, in the order of the graph", options.color) + layers.text(options.width, options.whole_names);
+    text +=
+        heading("Layers, in the order of the graph", options.color) + layers.text(options.width, options.whole_names);
     if (rows < report.layers.size()) {
       text += fmt::format("  ... and {} (--top 0 shows all)\n", plural(report.layers.size() - rows, "more layer"));
     }
@@ -100,8 +102,8 @@ std::string report_to_json(const SchemeReport& report) {
                       {"multiply_accumulates", layer.macs},
                       {"why_not_lower", layer.why_not}});
   }
-  Json json = {{"version", report.version}, {"file", report.file},     {"scheme", report.scheme},
-               {"formats", formats},        {"layers", layers},        {"open_dimensions", report.open_dimensions},
+  Json json = {{"version", report.version}, {"file", report.file}, {"scheme", report.scheme},
+               {"formats", formats},        {"layers", layers},    {"open_dimensions", report.open_dimensions},
                {"notes", report.notes}};
   if (report.casts) {
     json["fused_pairs"] = *report.fused_pairs;

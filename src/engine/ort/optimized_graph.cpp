@@ -22,7 +22,8 @@ onnx::ModelProto optimized_graph(const std::shared_ptr<const Runtime>& runtime, 
   const Handle<OrtSession, &OrtApi::ReleaseSession> session(api, raw);
   onnx::ModelProto proto;
   if (!proto.ParseFromString(read_text(scratch))) {
-    throw Error(ErrorKind::Backend, fmt::format("{}: ONNX Runtime wrote an optimized model that is none", path.string()));
+    throw Error(ErrorKind::Backend,
+                fmt::format("{}: ONNX Runtime wrote an optimized model that is none", path.string()));
   }
   return proto;
 }

@@ -26,7 +26,8 @@ bool quantizes_data(const QdqGraph& graph, const Node& node) {
 bool meant_for_codes(const QdqGraph& graph, const Node& node) {
   if (node.output_size() == 0 || QdqGraph::quantizes(node) || QdqGraph::dequantizes(node)) return false;
   const auto& readers = graph.readers(node.output(0));
-  return quantizes_data(graph, node) && std::ranges::any_of(readers, [](const Node* r) { return QdqGraph::quantizes(*r); });
+  return quantizes_data(graph, node) &&
+         std::ranges::any_of(readers, [](const Node* r) { return QdqGraph::quantizes(*r); });
 }
 
 /// A Relu or Clip behind, which a QuantizeLinear makes superfluous, belongs to the operator.
@@ -44,9 +45,12 @@ void without_quantizer_behind(const QdqGraph& graph, const Node& node, Findings&
   if (graph.only_quantizer(result) != nullptr) return;
   const bool shared = std::ranges::any_of(graph.readers(result), [](const Node* r) { return QdqGraph::quantizes(*r); });
   findings.push_back(
-      {{}, {}, shared ? fmt::format("its result '{}' is quantized, and read in float or returned as well", printable(result))
-                      : fmt::format("its result '{}' is not quantized: the kernel gives codes only", printable(result)),
-       shared ? "let every reader go through the one QuantizeLinear" : "put a QuantizeLinear and DequantizeLinear behind it"});
+      {{},
+       {},
+       shared ? fmt::format("its result '{}' is quantized, and read in float or returned as well", printable(result))
+              : fmt::format("its result '{}' is not quantized: the kernel gives codes only", printable(result)),
+       shared ? "let every reader go through the one QuantizeLinear"
+              : "put a QuantizeLinear and DequantizeLinear behind it"});
 }
 
 void one_input_in_float(const QdqGraph& graph, const Node& node, Findings& findings) {
@@ -56,7 +60,9 @@ void one_input_in_float(const QdqGraph& graph, const Node& node, Findings& findi
   if (inputs.dequantized == 0 || inputs.plain.empty()) return;
   const bool weight_alone = has_weight(node) && !quantizes_data(graph, node);
   if (weight_alone || (!has_weight(node) && !meant_for_codes(graph, node))) return;
-  findings.push_back({{}, {}, fmt::format("its input '{}' is not quantized, another is", printable(inputs.plain.front())),
+  findings.push_back({{},
+                      {},
+                      fmt::format("its input '{}' is not quantized, another is", printable(inputs.plain.front())),
                       "put a pair in front of that input, or leave the others in float too"});
 }
 
@@ -64,7 +70,9 @@ void sixteen_bits(const QdqGraph& graph, const Node& node, Findings& findings) {
   if (!meant_for_codes(graph, node)) return;
   const Dtype type = graph.codes_type(*graph.dequantizer(node.input(0)));
   if (type != Dtype::Int16 && type != Dtype::UInt16) return;
-  findings.push_back({{}, {}, fmt::format("its data are {}: the CPU provider has 8-bit kernels alone", dtype_name(type)),
+  findings.push_back({{},
+                      {},
+                      fmt::format("its data are {}: the CPU provider has 8-bit kernels alone", dtype_name(type)),
                       "quantize it to 8 bits, or leave it in float"});
 }
 
@@ -72,12 +80,14 @@ void along_an_axis(const QdqGraph& graph, const Node& node, Findings& findings) 
   if (!QdqGraph::quantizes(node) || graph.constant(node.input(0))) return;
   const auto scale = node.input_size() > 1 ? graph.value(node.input(1)) : std::nullopt;
   if (!scale || scale->count() < 2) return;
-  findings.push_back({{}, {}, fmt::format("an activation has {} scales: kernels take one", scale->count()),
+  findings.push_back({{},
+                      {},
+                      fmt::format("an activation has {} scales: kernels take one", scale->count()),
                       "one scale for each activation"});
 }
 
-constexpr std::array kMoves = {"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Slice", "MaxPool", "Tile",
-                               "Expand",  "Gather",    "Resize"};
+constexpr std::array kMoves = {"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Slice",
+                               "MaxPool", "Tile",      "Expand",  "Gather",    "Resize"};
 
 void moved_to_another_grid(const QdqGraph& graph, const Node& node, Findings& findings) {
   if (std::ranges::find(kMoves, node.op_type()) == kMoves.end() || !meant_for_codes(graph, node)) return;
@@ -85,9 +95,11 @@ void moved_to_another_grid(const QdqGraph& graph, const Node& node, Findings& fi
   const auto before = graph.params(*graph.dequantizer(node.input(0)));
   const auto after = quantizer == nullptr ? std::nullopt : graph.params(*quantizer);
   if (!before || !after || *before == *after) return;
-  findings.push_back({{}, {}, fmt::format("it moves codes from scale {:g} to scale {:g}", before->scale.front(),
-                                          after->scale.front()),
-                      "the same scale and zero point on both sides: codes are moved as they are then"});
+  findings.push_back(
+      {{},
+       {},
+       fmt::format("it moves codes from scale {:g} to scale {:g}", before->scale.front(), after->scale.front()),
+       "the same scale and zero point on both sides: codes are moved as they are then"});
 }
 
 void no_kernel(const QdqGraph& graph, const Node& node, Findings& findings) {
@@ -95,8 +107,10 @@ void no_kernel(const QdqGraph& graph, const Node& node, Findings& findings) {
                      node.op_type() == "Split" || node.op_type() == "Relu" || node.op_type() == "Clip" ||
                      node.op_type() == "ArgMax";
   if (in_table(node) || moves || !meant_for_codes(graph, node)) return;
-  findings.push_back({{}, {}, fmt::format("{} has no kernel on codes: its data are dequantized and quantized again",
-                                          printable(node.op_type())),
+  findings.push_back({{},
+                      {},
+                      fmt::format("{} has no kernel on codes: its data are dequantized and quantized again",
+                                  printable(node.op_type())),
                       "leave out the pairs around it, or accept that it runs in float"});
 }
 

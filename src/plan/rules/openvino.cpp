@@ -17,7 +17,9 @@ void one_input_in_float(const QdqGraph& graph, const Node& node, Findings& findi
   const auto inputs = graph.inputs(node, 2);
   const bool data = node.input_size() > 0 && graph.dequantizer(node.input(0)) != nullptr;
   if (inputs.plain.empty() || !data) return;
-  findings.push_back({{}, {}, fmt::format("its input '{}' is not quantized: it runs in float", printable(inputs.plain.front())),
+  findings.push_back({{},
+                      {},
+                      fmt::format("its input '{}' is not quantized: it runs in float", printable(inputs.plain.front())),
                       "put a pair in front of every input"});
 }
 
@@ -30,7 +32,9 @@ void unequal_intervals(const QdqGraph& graph, const Node& node, Findings& findin
     const auto params = dequantizer == nullptr ? std::nullopt : graph.params(*dequantizer);
     if (!params) return;
     if (first && (params->scale != first->scale || params->zero_point != first->zero_point)) {
-      findings.push_back({{}, {}, "its inputs lie on different intervals: they are requantized in front of it",
+      findings.push_back({{},
+                          {},
+                          "its inputs lie on different intervals: they are requantized in front of it",
                           "give all its inputs one scale and zero point"});
       return;
     }
@@ -42,7 +46,8 @@ void sixteen_bits(const QdqGraph& graph, const Node& node, Findings& findings) {
   if (!QdqGraph::quantizes(node)) return;
   const Dtype type = graph.codes_type(node);
   if (type != Dtype::Int16 && type != Dtype::UInt16) return;
-  findings.push_back({{}, {}, fmt::format("codes are {}: kernels take 8 bits", dtype_name(type)), "quantize to 8 bits"});
+  findings.push_back(
+      {{}, {}, fmt::format("codes are {}: kernels take 8 bits", dtype_name(type)), "quantize to 8 bits"});
 }
 
 constexpr std::array kRules = {

@@ -20,7 +20,9 @@ void zero_point(const QdqGraph& graph, const Node& node, Findings& findings) {
   if (!is_pair_node(node)) return;
   const auto params = graph.params(node);
   if (!params || params->zero_point.empty()) return;  // empty: all zero
-  findings.push_back({{}, {}, fmt::format("zero point {}: only 0 is taken", params->zero_point.front()),
+  findings.push_back({{},
+                      {},
+                      fmt::format("zero point {}: only 0 is taken", params->zero_point.front()),
                       "symmetric ranges (vernier quantize --symmetric)"});
 }
 
@@ -29,7 +31,9 @@ void code_type(const QdqGraph& graph, const Node& node, Findings& findings) {
   const Dtype type = graph.codes_type(node);
   const bool taken = type == Dtype::Int8 || type == Dtype::Float8E4M3FN || type == Dtype::Int4;
   if (taken || type == Dtype::Undefined) return;
-  findings.push_back({{}, {}, fmt::format("codes are {}: int8, float8e4m3fn and int4 are taken", dtype_name(type)),
+  findings.push_back({{},
+                      {},
+                      fmt::format("codes are {}: int8, float8e4m3fn and int4 are taken", dtype_name(type)),
                       type == Dtype::Int32 ? "keep the bias in float" : "quantize to int8"});
 }
 
@@ -37,7 +41,9 @@ void activation_along_axis(const QdqGraph& graph, const Node& node, Findings& fi
   if (!QdqGraph::quantizes(node) || graph.constant(node.input(0))) return;
   const auto scale = node.input_size() > 1 ? graph.value(node.input(1)) : std::nullopt;
   if (!scale || scale->count() < 2) return;
-  findings.push_back({{}, {}, fmt::format("an activation has {} scales: one is taken", scale->count()),
+  findings.push_back({{},
+                      {},
+                      fmt::format("an activation has {} scales: one is taken", scale->count()),
                       "one scale for each activation"});
 }
 
@@ -49,9 +55,11 @@ void weight_along_other_axis(const QdqGraph& graph, const Node& node, Findings& 
   if (!params || params->scale.size() < 2 || params->block > 0 || !codes) return;
   const int wanted = weight_axis(node, static_cast<int>(codes->shape().size()));
   if (params->axis == wanted) return;
-  findings.push_back({{}, {}, fmt::format("the scales of its weight run along axis {}, output channels along {}",
-                                          params->axis, wanted),
-                      fmt::format("axis {}", wanted)});
+  findings.push_back(
+      {{},
+       {},
+       fmt::format("the scales of its weight run along axis {}, output channels along {}", params->axis, wanted),
+       fmt::format("axis {}", wanted)});
 }
 
 void one_input_in_float(const QdqGraph& graph, const Node& node, Findings& findings) {
@@ -60,9 +68,11 @@ void one_input_in_float(const QdqGraph& graph, const Node& node, Findings& findi
   const bool weight_alone = node.input_size() > 1 && graph.dequantizer(node.input(1)) != nullptr &&
                             graph.of_constant(*graph.dequantizer(node.input(1))) && inputs.dequantized == 1;
   if (inputs.dequantized == 0 || inputs.plain.empty() || weight_alone) return;
-  findings.push_back({{}, {}, fmt::format("its input '{}' is not quantized: it runs in high precision",
-                                          printable(inputs.plain.front())),
-                      "put a pair in front of every input of a weighted operator"});
+  findings.push_back(
+      {{},
+       {},
+       fmt::format("its input '{}' is not quantized: it runs in high precision", printable(inputs.plain.front())),
+       "put a pair in front of every input of a weighted operator"});
 }
 
 /// Conv -> Q -> DQ -> `op`: the pair keeps the operator from becoming part of the convolution.
@@ -75,9 +85,12 @@ void pair_in_an_epilogue(const QdqGraph& graph, const Node& node, Findings& find
     const Node* source = quantizer == nullptr ? nullptr : graph.maker(quantizer->input(0));
     if (source == nullptr || !has_weight(*source)) continue;
     if (graph.readers(quantizer->input(0)).size() != 1 || graph.readers(input).size() != 1) continue;
-    findings.push_back({{}, {}, fmt::format("a pair stands between '{}' ({}) and it, and keeps them from one kernel",
-                                            printable(source->name()), source->op_type()),
-                        fmt::format("leave out '{}' and '{}'", printable(quantizer->name()), printable(dequantizer->name()))});
+    findings.push_back(
+        {{},
+         {},
+         fmt::format("a pair stands between '{}' ({}) and it, and keeps them from one kernel",
+                     printable(source->name()), source->op_type()),
+         fmt::format("leave out '{}' and '{}'", printable(quantizer->name()), printable(dequantizer->name()))});
     return;
   }
 }
@@ -98,9 +111,11 @@ void skip_branch_in_float(const QdqGraph& graph, const Node& node, Findings& fin
     const std::string& skip = node.input(1 - i);
     if (node.input_size() < 2 || !quantized_conv(node.input(i)) || graph.constant(skip)) continue;
     if (graph.dequantizer(skip) != nullptr) return;
-    findings.push_back({{}, {}, fmt::format("its other input '{}' is float: the convolution in front writes float, and the "
-                                            "quantizer behind stays a kernel of its own",
-                                            printable(skip)),
+    findings.push_back({{},
+                        {},
+                        fmt::format("its other input '{}' is float: the convolution in front writes float, and the "
+                                    "quantizer behind stays a kernel of its own",
+                                    printable(skip)),
                         "put a pair on the skip branch, none between the convolution and it"});
     return;
   }
@@ -114,8 +129,10 @@ void unequal_concat(const QdqGraph& graph, const Node& node, Findings& findings)
     const auto params = dequantizer == nullptr ? std::nullopt : graph.params(*dequantizer);
     if (!params) return;
     if (first && params->scale != first->scale) {
-      findings.push_back({{}, {}, fmt::format("its inputs have scales {:g} and {:g}: codes cannot pass it",
-                                              first->scale.front(), params->scale.front()),
+      findings.push_back({{},
+                          {},
+                          fmt::format("its inputs have scales {:g} and {:g}: codes cannot pass it",
+                                      first->scale.front(), params->scale.front()),
                           "give all its inputs one scale"});
       return;
     }
@@ -127,9 +144,11 @@ void mixed_formats(const QdqGraph& graph, const Node& node, Findings& findings) 
   if (!QdqGraph::quantizes(node) || graph.codes_type(node) != Dtype::Float8E4M3FN) return;
   for (const Node& other : graph.graph().node()) {
     if (!QdqGraph::quantizes(other) || graph.codes_type(other) != Dtype::Int8) continue;
-    findings.push_back({{}, {}, fmt::format("it makes float8 codes, '{}' int8 codes: one network takes one of them",
-                                            printable(other.name())),
-                        "one 8-bit format for the whole network"});
+    findings.push_back(
+        {{},
+         {},
+         fmt::format("it makes float8 codes, '{}' int8 codes: one network takes one of them", printable(other.name())),
+         "one 8-bit format for the whole network"});
     return;
   }
 }

@@ -13,11 +13,11 @@
 
 #include "describe.h"
 #include "vernier/check_placement.h"
-#include "vernier/debug_loss.h"
-#include "vernier/scheme_report.h"
 #include "vernier/comparison.h"
+#include "vernier/debug_loss.h"
 #include "vernier/error.h"
 #include "vernier/jobs.h"
+#include "vernier/scheme_report.h"
 
 namespace vernier {
 

@@ -1,8 +1,7 @@
 // Each placement rule on the small graph that shows it, and on the graph beside it that is right.
-#include "plan/rules/rules.h"
-
 #include <gtest/gtest.h>
 
+#include "plan/rules/rules.h"
 #include "plan/simulate_typed.h"
 #include "tiny_graph.h"
 
@@ -45,8 +44,8 @@ TEST(TensorrtRules, AWeightAloneIsAChoice) {
 }
 
 TEST(TensorrtRules, ZeroPointsAndTypesOfCodes) {
-  const std::string nodes =
-      "[q] xq = QuantizeLinear(x, s, u) [d] xd = DequantizeLinear(xq, s, u)" + std::string(kWeight) + "[c] y = Conv(xd, wd)";
+  const std::string nodes = "[q] xq = QuantizeLinear(x, s, u) [d] xd = DequantizeLinear(xq, s, u)" +
+                            std::string(kWeight) + "[c] y = Conv(xd, wd)";
   EXPECT_EQ(found(nodes, "tensorrt"),
             (Found{{"zero-point", "q"}, {"code-type", "q"}, {"zero-point", "d"}, {"code-type", "d"}}));
 }
@@ -61,8 +60,9 @@ TEST(TensorrtRules, ScalesOfAWeightAlongItsInputs) {
 }
 
 TEST(TensorrtRules, SeveralScalesOfAnActivation) {
-  const std::string nodes = "[q] xq = QuantizeLinear<axis = 1>(x, tt, zz) [d] xd = DequantizeLinear<axis = 1>(xq, tt, zz)" +
-                            std::string(kWeight) + "[c] y = Conv(xd, wd)";
+  const std::string nodes =
+      "[q] xq = QuantizeLinear<axis = 1>(x, tt, zz) [d] xd = DequantizeLinear<axis = 1>(xq, tt, zz)" +
+      std::string(kWeight) + "[c] y = Conv(xd, wd)";
   EXPECT_EQ(found(nodes, "tensorrt", ", float[2] tt = {1, 2}, int8[2] zz = {0, 0}"),
             (Found{{"activation-along-axis", "q"}}));
 }
@@ -92,8 +92,7 @@ TEST(OnnxRuntimeRules, AConvolutionNeedsAQuantizerBehind) {
   const std::string conv = std::string(kData) + kWeight + "[c] a = Conv(xd, wd)";
   EXPECT_EQ(found(conv + "[r] y = Relu(a)", "onnxruntime"), (Found{{"no-quantizer-behind", "c"}}));
   EXPECT_EQ(found(conv + "[r] b = Relu(a)" + pair("b", "y"), "onnxruntime"), Found{});
-  EXPECT_EQ(found(conv + pair("a", "b") + "[add] y = Add(a, b)", "onnxruntime"),
-            (Found{{"no-quantizer-behind", "c"}}));
+  EXPECT_EQ(found(conv + pair("a", "b") + "[add] y = Add(a, b)", "onnxruntime"), (Found{{"no-quantizer-behind", "c"}}));
 }
 
 TEST(OnnxRuntimeRules, AddWithOneInputInFloat) {
