@@ -20,6 +20,7 @@ Command add_data_merge(CLI::App& root);
 Command add_data_to_input(CLI::App& root);
 Command add_data_concat(CLI::App& root);
 Command add_debug_accuracy(CLI::App& root, const std::string& command);
+Command add_debug_reduce(CLI::App& root, const std::string& command);
 Command add_check(CLI::App& root);
 Command add_doctor(CLI::App& root);
 Command add_completion(CLI::App& root);

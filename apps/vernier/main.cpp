@@ -43,6 +43,7 @@ int run(const std::vector<std::string>& arguments, Console& console) {
       add_data_to_input(root),
       add_data_concat(root),
       add_debug_accuracy(root, command),
+      add_debug_reduce(root, command),
       add_check(root),
       add_doctor(root),
       add_completion(root),
