@@ -4,6 +4,8 @@
 #include "console.h"
 #include "options.h"
 #include "parse_values.h"
+#include "vernier/error.h"
+#include "vernier/inspect.h"
 #include "vernier/jobs.h"
 
 namespace vernier::cli {
@@ -12,6 +14,8 @@ namespace {
 struct InspectLine {
   std::string model;
   std::vector<std::string> show;
+  std::string visual, report;
+  bool unbounded = false;
   MessageGroup messages;
 };
 
@@ -25,16 +29,37 @@ Command add_inspect(CLI::App& root) {
   add_values(*app, "--show", line->show, "WHAT",
              "What to print beside the summary: layers attrs weights formats (default: nothing)")
       ->group("Output");
+  app->add_flag("--list-unbounded-dds", line->unbounded,
+                "Print only the tensors that say sizes, come from data and have no upper bound")
+      ->group("Output");
+  add_value(*app, "--visual,--save-visual", line->visual, "FILE",
+            "Also draw the graph: .svg or .html, laid out by Graphviz, or .dot (default: no)")
+      ->group("Output");
+  add_value(*app, "--report", line->report, "FILE",
+            "With --visual: report.json of diagnose, for each layer's own error as colour (default: formats as colour)")
+      ->group("Output");
   add_message_options(*app, line->messages);
   app->footer("Example: vernier inspect model model.onnx --show layers formats");
 
   return {app, &line->messages, [line](Console& console) {
+            if (line->unbounded) {
+              print_result(console, list_unbounded_sizes(line->model));
+              return 0;
+            }
             InspectOptions options;
             options.model = line->model;
             for (const std::string& what : line->show) {
               options.show.push_back(parse_choice("--show", what, {"layers", "attrs", "weights", "formats"}));
             }
-            print_result(console, inspect_model(options));
+            if (line->visual.empty() && !line->report.empty()) {
+              throw Error(ErrorKind::Usage, "--report: colours a picture, and none is asked for", "--visual FILE.svg");
+            }
+            if (!line->visual.empty()) require_writable_file(line->visual);
+            std::string text = inspect_model(options);
+            if (!line->visual.empty()) {
+              text += draw_model({line->model, line->visual, line->report}, console.sinks());
+            }
+            print_result(console, text);
             return 0;
           }};
 }

@@ -59,6 +59,7 @@ class Shrinker {
     std::vector<Handle> found;
     const onnx::GraphProto& graph = now_.model.proto.graph();
     for (int i = 0; i < graph.node_size(); ++i) add_weighted(graph.node(i), i, found);
+    add_shared_axes(found);
     for (const auto& [name, crops] : now_.crops) {
       for (std::size_t axis = 0; axis < crops.size(); ++axis) {
         const std::int64_t size = crops[axis].second - crops[axis].first;
@@ -79,6 +80,23 @@ class Shrinker {
     Shape shape;
     for (const Range& dim : shrunk.crops.at(name)) shape.push_back(dim.second - dim.first);
     override_input_shapes(shrunk.model, {{name, shape}}, "shrink");
+  }
+
+  /// An axis that several inputs have in the same length, as those of an Add do: all together.
+  void add_shared_axes(std::vector<Handle>& found) const {
+    std::map<std::pair<std::size_t, std::int64_t>, std::vector<std::pair<std::string, std::size_t>>> alike;
+    for (const auto& [name, crops] : now_.crops) {
+      for (std::size_t axis = 0; axis < crops.size(); ++axis) {
+        alike[{crops.size() - axis, crops[axis].second - crops[axis].first}].emplace_back(name, axis);
+      }
+    }
+    for (const auto& [place, inputs] : alike) {
+      if (inputs.size() < 2 || place.second < 2) continue;
+      found.push_back({fmt::format("axis -{} of {}", place.first, plural(inputs.size(), "input")), place.second,
+                       [inputs = inputs](Shrunk& shrunk, Range range) {
+                         for (const auto& [name, axis] : inputs) crop_input(shrunk, name, axis, range);
+                       }});
+    }
   }
 
   static void cut_weight(Shrunk& shrunk, const std::string& name, std::size_t axis, Range range) {

@@ -18,6 +18,7 @@
 #include "core/text.h"
 #include "model/model.h"
 #include "model/naming.h"
+#include "model/raw_proto.h"
 #include "vernier/error.h"
 
 namespace vernier {
@@ -295,7 +296,10 @@ Model adopt(onnx::ModelProto proto, const fs::path& folder, Sha256* hash) {
 
 }  // namespace
 
-Model read_model(const fs::path& path) {
+namespace {
+
+/// The file parsed; `hash` may be null.
+onnx::ModelProto parse_file(const fs::path& path, Sha256* hash) {
   std::error_code ignored;
   if (!fs::exists(path, ignored)) throw Error(ErrorKind::Input, fmt::format("{}: no such file", path.string()));
   const MappedFile file = map_file(path);
@@ -312,9 +316,28 @@ Model read_model(const fs::path& path) {
     throw Error(ErrorKind::Input,
                 fmt::format("{}: not an ONNX model, or a truncated one ({} bytes)", path.string(), file.size));
   }
+  if (hash != nullptr) hash->update({file.bytes.get(), file.size});
+  return proto;
+}
+
+}  // namespace
+
+onnx::ModelProto read_raw_proto(const fs::path& path, std::string* sha256) {
+  Sha256 hash;
+  onnx::ModelProto proto = parse_file(path, &hash);
   try {
-    Sha256 hash;
-    hash.update({file.bytes.get(), file.size});
+    check_depth(proto.graph(), 0);
+  } catch (const Error& error) {
+    throw Error(error.kind(), fmt::format("{}: {}", path.string(), error.what()));
+  }
+  if (sha256 != nullptr) *sha256 = hash.hex();
+  return proto;
+}
+
+Model read_model(const fs::path& path) {
+  Sha256 hash;
+  onnx::ModelProto proto = parse_file(path, &hash);
+  try {
     Model model = adopt(std::move(proto), path.parent_path(), &hash);
     model.path = path;
     model.sha256 = hash.hex();

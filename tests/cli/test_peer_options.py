@@ -14,7 +14,8 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 REFERENCE = pathlib.Path(os.environ.get("VERNIER_SHARED", ROOT.parent / "shared")) / "reference" / "polygraphy.md"
 COMMANDS = {"diagnose": ["m.onnx", "--int8"], "convert": ["m.onnx", "--fp16", "-o", "out.onnx"], "verify": ["a", "b"],
-            "run": ["m.onnx", "--onnxrt"], "debug accuracy": ["m.onnx", "--sim"]}
+            "run": ["m.onnx", "--onnxrt"], "debug accuracy": ["m.onnx", "--sim"],
+            "debug reduce": ["m.onnx", "-o", "r.onnx", "--check-sim", "int8"]}
 
 
 def peer_options():
