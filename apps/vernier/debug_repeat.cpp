@@ -36,8 +36,9 @@ Until until_of(const std::string& text) {
 int report(Console& console, const RepeatReport& done, const CheckOptions& check) {
   std::string text = done.summary + "\n";
   if (!check.artifacts.empty()) {
-    text += fmt::format("Artifacts are in {0}/good and {0}/bad; of tactic replays: vernier inspect diff-tactics --dir {0}\n",
-                        check.artifacts_dir.string());
+    text += fmt::format(
+        "Artifacts are in {0}/good and {0}/bad; of tactic replays: vernier inspect diff-tactics --dir {0}\n",
+        check.artifacts_dir.string());
   }
   print_result(console, text);
   return done.ended ? 0 : 1;
@@ -83,7 +84,8 @@ Command add_debug_build(CLI::App& root) {
   app->footer(
       "Without TensorRT no engine is built: the file is a typed ONNX model, the same in every iteration. What differs "
       "from one to the next is what the check does with it.\n"
-      "Example: vernier debug build model.onnx --fp16 --until 10 --check ./build_and_compare.sh polygraphy_debug.engine\n"
+      "Example: vernier debug build model.onnx --fp16 --until 10 --check ./build_and_compare.sh "
+      "polygraphy_debug.engine\n"
       "Exit code: 0 what was waited for came, or N checks ran; 2 usage; 3 input; 4 backend; 70 our fault; 130 "
       "interrupted");
   return {app, &line->messages,

@@ -40,9 +40,8 @@ vernier COMMAND --help says more of each.
 
 Command add_help_topics(CLI::App& root) {
   auto messages = std::make_shared<MessageGroup>();
-  CLI::App* app =
-      command_group(root, "help", "Explain how to go about something")
-          .add_subcommand("accuracy", "Which command to use when a network is inaccurate in low precision");
+  CLI::App* app = command_group(root, "help", "Explain how to go about something")
+                      .add_subcommand("accuracy", "Which command to use when a network is inaccurate in low precision");
   add_message_options(*app, *messages);
   return {app, messages.get(), [messages](Console& console) {
             print_result(console, kAccuracy);

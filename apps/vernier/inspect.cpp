@@ -1,3 +1,5 @@
+#include "vernier/inspect.h"
+
 #include <memory>
 
 #include "commands.h"
@@ -5,7 +7,6 @@
 #include "options.h"
 #include "parse_values.h"
 #include "vernier/error.h"
-#include "vernier/inspect.h"
 #include "vernier/jobs.h"
 
 namespace vernier::cli {

@@ -37,7 +37,8 @@ Command one_file(CLI::App& root, const std::string& name, const std::string& des
 Command add_diff(CLI::App& group) {
   auto line = std::make_shared<DiffLine>();
   CLI::App* app = group.add_subcommand("diff-tactics", "Tactics that bad replays hold and no good one does");
-  add_value(*app, "--dir", line->folder, "DIR", "Folder that holds good/ and bad/, as --artifacts-dir does (default: none)")
+  add_value(*app, "--dir", line->folder, "DIR",
+            "Folder that holds good/ and bad/, as --artifacts-dir does (default: none)")
       ->group("Replays");
   add_value(*app, "--good", line->good, "PATH", "A good replay, or a folder of them (default: DIR/good)")
       ->group("Replays");

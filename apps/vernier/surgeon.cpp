@@ -35,7 +35,8 @@ struct Files {
   }
   template <class Options>
   void put(Options& options, const char* command) const {
-    if (output.empty()) throw Error(ErrorKind::Usage, fmt::format("vernier surgeon {}: -o is missing", command), "-o out.onnx");
+    if (output.empty())
+      throw Error(ErrorKind::Usage, fmt::format("vernier surgeon {}: -o is missing", command), "-o out.onnx");
     require_writable_file(output);
     options.model = model;
     options.output = output;
@@ -43,10 +44,10 @@ struct Files {
   }
 };
 
-constexpr std::array kDtypes = {Dtype::Float32, Dtype::UInt8,   Dtype::Int8,    Dtype::UInt16,  Dtype::Int16,
-                                Dtype::Int32,   Dtype::Int64,   Dtype::String,  Dtype::Bool,    Dtype::Float16,
-                                Dtype::Float64, Dtype::UInt32,  Dtype::UInt64,  Dtype::BFloat16, Dtype::Float8E4M3FN,
-                                Dtype::Float8E5M2, Dtype::UInt4, Dtype::Int4};
+constexpr std::array kDtypes = {Dtype::Float32,    Dtype::UInt8,  Dtype::Int8,   Dtype::UInt16,   Dtype::Int16,
+                                Dtype::Int32,      Dtype::Int64,  Dtype::String, Dtype::Bool,     Dtype::Float16,
+                                Dtype::Float64,    Dtype::UInt32, Dtype::UInt64, Dtype::BFloat16, Dtype::Float8E4M3FN,
+                                Dtype::Float8E5M2, Dtype::UInt4,  Dtype::Int4};
 
 std::optional<Dtype> dtype_named(const std::string& text) {
   for (const Dtype dtype : kDtypes) {
@@ -55,8 +56,8 @@ std::optional<Dtype> dtype_named(const std::string& text) {
   return std::nullopt;
 }
 
-/// "x:[1,3]:float32", "x:auto:auto", "x:float32" (outputs), "x". What is behind the last colons and is neither shape nor
-/// type nor auto belongs to the name.
+/// "x:[1,3]:float32", "x:auto:auto", "x:float32" (outputs), "x". What is behind the last colons and is neither shape
+/// nor type nor auto belongs to the name.
 TensorChoice parse_tensor(const char* option, std::string text, bool with_shape) {
   TensorChoice choice;
   const auto last = [&text]() -> std::optional<std::string> {
@@ -107,7 +108,8 @@ std::int64_t parse_bytes(const char* option, const std::string& text) {
   }
   if (unit > 1) number.pop_back();
   const double bytes = parse_number(option, number) * unit;
-  if (bytes < 1 || bytes > 1e15) throw Error(ErrorKind::Usage, fmt::format("{}: {} is no size", option, text), "16M, for example");
+  if (bytes < 1 || bytes > 1e15)
+    throw Error(ErrorKind::Usage, fmt::format("{}: {} is no size", option, text), "16M, for example");
   return static_cast<std::int64_t>(bytes);
 }
 
@@ -143,7 +145,8 @@ SanitizeOptions options_of(const SanitizeLine& line) {
   }
   options.fold_shapes = !line.no_fold_shapes;
   if (!line.size_limit.empty()) options.fold_size_limit = parse_bytes("--fold-size-threshold", line.size_limit);
-  if (!line.fold && !line.simplify && (options.passes > 0 || !options.partitioning.empty() || options.fold_size_limit > 0)) {
+  if (!line.fold && !line.simplify &&
+      (options.passes > 0 || !options.partitioning.empty() || options.fold_size_limit > 0)) {
     throw Error(ErrorKind::Usage, "options of constant folding without --fold-constants", "add --fold-constants");
   }
   options.cleanup = line.cleanup;
@@ -220,9 +223,10 @@ Command add_surgeon_sanitize(CLI::App& root) {
   app->add_flag("--no-per-pass-shape-inference", line->per_pass,
                 "Accepted; shapes are inferred in each pass, which costs little")
       ->group("Folding");
-  add_value(*app, "--fold-size-threshold", line->size_limit, "BYTES",
-            "Larger values are not folded; K, M and G are powers of 1024 (default: 64M, and 1M where a value is 8 times "
-            "what it is made of)")
+  add_value(
+      *app, "--fold-size-threshold", line->size_limit, "BYTES",
+      "Larger values are not folded; K, M and G are powers of 1024 (default: 64M, and 1M where a value is 8 times "
+      "what it is made of)")
       ->group("Folding");
   app->add_flag("--simplify", line->simplify,
                 "Also fuse (BatchNormalization into Conv, Add into a bias) and drop nodes that do nothing; what that "
@@ -237,7 +241,8 @@ Command add_surgeon_sanitize(CLI::App& root) {
       ->group("Editing");
   add_values(*app, "--exclude-outputs", line->excluded, "NAME", "Take these off the outputs (default: none)")
       ->group("Editing");
-  add_values(*app, "--outputs-by-type", line->by_type, "OPERATOR", "Outputs of all nodes of these types (default: none)")
+  add_values(*app, "--outputs-by-type", line->by_type, "OPERATOR",
+             "Outputs of all nodes of these types (default: none)")
       ->group("Editing");
   add_values(*app, "--set-unbounded-dds-upper-bound", line->bounds, "[NAME:]N",
              "Bound sizes that come from data by a Min (default: not)")
@@ -286,9 +291,10 @@ Command add_weight_command(CLI::App& root, const std::string& name, const std::s
   }
   add_message_options(*app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(*app);
-  app->footer(fmt::format("Example: vernier surgeon {} model.onnx -o out.onnx\n"
-                          "Exit code: 0 done; 2 usage; 3 input; 70 our fault",
-                          name));
+  app->footer(
+      fmt::format("Example: vernier surgeon {} model.onnx -o out.onnx\n"
+                  "Exit code: 0 done; 2 usage; 3 input; 70 our fault",
+                  name));
   return {app, &line->messages,
           [line, job, name](Console& console) {
             WeightEditOptions options;

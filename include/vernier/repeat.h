@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <filesystem>
+#include <functional>
 #include <string>
 
 #include "vernier/check.h"
@@ -21,8 +21,8 @@ struct Until {
 struct RepeatOptions {
   CheckOptions check;
   Until until;
-  std::string command;                // "debug repeat"
-  std::filesystem::path model;        // for the replay; empty: none
+  std::string command;          // "debug repeat"
+  std::filesystem::path model;  // for the replay; empty: none
   /// Makes what is checked; empty: the check judges what is there.
   std::function<void(const std::filesystem::path&)> write;
 };
@@ -34,6 +34,7 @@ struct RepeatReport {
 };
 
 /// Errors: Backend when the check cannot be started; Interrupted; Input.
-VERNIER_API RepeatReport debug_repeat(const RepeatOptions& options, const JobSinks& sinks, const CheckSinks& check_sinks);
+VERNIER_API RepeatReport debug_repeat(const RepeatOptions& options, const JobSinks& sinks,
+                                      const CheckSinks& check_sinks);
 
 }  // namespace vernier

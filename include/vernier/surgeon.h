@@ -48,12 +48,12 @@ VERNIER_API SurgeonResult extract_model(const ExtractOptions& options, const Job
 struct SanitizeOptions {
   std::filesystem::path model, output;
   bool fold_constants = false;
-  int passes = 0;                    // of folding; 0: until nothing is left
-  std::string partitioning;          // "", basic, recursive: nodes are tried one by one where folding all at once fails
+  int passes = 0;            // of folding; 0: until nothing is left
+  std::string partitioning;  // "", basic, recursive: nodes are tried one by one where folding all at once fails
   bool fold_shapes = true;
   std::int64_t fold_size_limit = 0;  // bytes; 0: 64 MB, and 1 MB where a value is 8 times what it is made of
   bool cleanup = false;
-  bool simplify = false;             // fusions, and nodes that do nothing or repeat another
+  bool simplify = false;  // fusions, and nodes that do nothing or repeat another
   std::map<std::string, Shape> input_shapes;
   OutputChoice outputs;
   /// Bounds for sizes that come from data, by tensor; "" for all others.
@@ -88,7 +88,8 @@ struct WeightEditOptions {
 /// smallest become zero.
 VERNIER_API SurgeonResult prune_weights(const WeightEditOptions& options);
 
-/// Initializers of 256 bytes and more lose their values; names, types and shapes stay, and what was 2:4 sparse is marked.
+/// Initializers of 256 bytes and more lose their values; names, types and shapes stay, and what was 2:4 sparse is
+/// marked.
 VERNIER_API SurgeonResult strip_weights(const WeightEditOptions& options);
 
 /// Gives stripped weights values again: random ones, the same for the same name, 2:4 sparse where they were.

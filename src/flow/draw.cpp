@@ -26,7 +26,7 @@ constexpr int kMostNodes = 3000;
 constexpr std::size_t kLongestName = 60;
 constexpr double kDotSeconds = 300;
 
-std::string quoted(std::string_view name) {
+std::string dot_label(std::string_view name) {
   std::string text;
   for (const char c : printable(name.substr(0, kLongestName))) {
     if (c == '"' || c == '\\') text += '\\';
@@ -58,8 +58,7 @@ std::map<std::string, std::string> colours(const Model& model, const DrawOptions
     for (const PlannedLayer& layer : simulate_typed(model).layers) colour[layer.name] = colour_of_format(layer.format);
     return colour;
   }
-  const nlohmann::json json =
-      nlohmann::json::parse(read_text(options.report), nullptr, /*allow_exceptions=*/false);
+  const nlohmann::json json = nlohmann::json::parse(read_text(options.report), nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("layers") || !json["layers"].is_array()) {
     throw Error(ErrorKind::Input, fmt::format("{}: no report of diagnose or verify", options.report.string()));
   }
@@ -81,21 +80,22 @@ std::string dot_text(const Model& model, const std::map<std::string, std::string
   for (const onnx::ValueInfoProto& input : graph.input()) {
     const std::string id = fmt::format("i{}", count++);
     maker[input.name()] = id;
-    text += fmt::format("  {} [shape=ellipse, label=\"{}\"];\n", id, quoted(input.name()));
+    text += fmt::format("  {} [shape=ellipse, label=\"{}\"];\n", id, dot_label(input.name()));
   }
   for (int i = 0; i < graph.node_size(); ++i) {
     const onnx::NodeProto& node = graph.node(i);
     const auto fill = colour.find(node.name());
-    text += fmt::format("  n{} [label=\"{}\\n{}\", fillcolor={}];\n", i, quoted(node.op_type()), quoted(node.name()),
-                        fill == colour.end() ? "white" : fill->second);
+    text += fmt::format("  n{} [label=\"{}\\n{}\", fillcolor={}];\n", i, dot_label(node.op_type()),
+                        dot_label(node.name()), fill == colour.end() ? "white" : fill->second);
     for (const std::string& name : tensors_read(node)) {
-      if (const auto from = maker.find(name); from != maker.end()) text += fmt::format("  {} -> n{};\n", from->second, i);
+      if (const auto from = maker.find(name); from != maker.end())
+        text += fmt::format("  {} -> n{};\n", from->second, i);
     }
     for (const std::string& output : node.output()) maker[output] = fmt::format("n{}", i);
   }
   for (const onnx::ValueInfoProto& output : graph.output()) {
     const std::string id = fmt::format("o{}", count++);
-    text += fmt::format("  {} [shape=ellipse, label=\"{}\"];\n", id, quoted(output.name()));
+    text += fmt::format("  {} [shape=ellipse, label=\"{}\"];\n", id, dot_label(output.name()));
     if (const auto from = maker.find(output.name()); from != maker.end()) {
       text += fmt::format("  {} -> {};\n", from->second, id);
     }

@@ -32,11 +32,13 @@ void set_parsed_attribute(onnx::NodeProto& node, const std::string& name, const 
   if (value.is_number_integer()) return set_attribute(node, name, value.get<std::int64_t>());
   if (value.is_number()) return set_attribute(node, name, value.get<float>());
   if (value.is_array()) {
-    const bool whole = std::all_of(value.begin(), value.end(), [](const auto& item) { return item.is_number_integer(); });
+    const bool whole =
+        std::all_of(value.begin(), value.end(), [](const auto& item) { return item.is_number_integer(); });
     const bool numbers = std::all_of(value.begin(), value.end(), [](const auto& item) { return item.is_number(); });
     if (whole) return set_attribute(node, name, value.get<std::vector<std::int64_t>>());
     if (numbers) return set_attribute(node, name, value.get<std::vector<float>>());
-    throw Error(ErrorKind::Usage, fmt::format("--attrs {}: '{}' is no list of numbers", printable(name), printable(text)));
+    throw Error(ErrorKind::Usage,
+                fmt::format("--attrs {}: '{}' is no list of numbers", printable(name), printable(text)));
   }
   set_attribute(node, name, value.is_string() ? value.get<std::string>() : text);
 }
@@ -111,9 +113,9 @@ SurgeonResult insert_node(const InsertOptions& options) {
   }
   graph.mutable_node()->Swap(&nodes);
   for_each_graph(graph, [](onnx::GraphProto& inner) { inner.clear_value_info(); });
-  passes::remove_dead_nodes(model, {{}, {}, default_opset(model.proto)});
   // Reading sorts the nodes again, and refuses a cycle.
   model = adopt_model(whole_proto(model));
+  passes::remove_dead_nodes(model, {{}, {}, default_opset(model.proto)});
   result.nodes_after = static_cast<std::size_t>(model.proto.graph().node_size());
   result.notes.push_back(fmt::format("inserted {} ({})", printable(node.name()), printable(node.op_type())));
   write_model(model, options.output, {.external_data = options.external_data});
@@ -128,8 +130,8 @@ SurgeonResult prune_weights(const WeightEditOptions& options) {
   for (const SummedWeight& weight : summed_weights(model)) {
     const std::optional<Tensor> value = initializer(model, weight.name);
     if (const auto why = not_prunable(*value, weight.axis)) {
-      result.notes.push_back(fmt::format("left as it is: {} of {}: {}", printable(weight.name), printable(weight.node),
-                                         *why));
+      result.notes.push_back(
+          fmt::format("left as it is: {} of {}: {}", printable(weight.name), printable(weight.node), *why));
       continue;
     }
     if (is_2_of_4_sparse(*value, weight.axis)) continue;
@@ -160,8 +162,8 @@ SurgeonResult strip_weights(const WeightEditOptions& options) {
       continue;
     }
     const auto axis = summed.find(name);
-    const bool sparse = axis != summed.end() && !not_prunable(*value, axis->second) &&
-                        is_2_of_4_sparse(*value, axis->second);
+    const bool sparse =
+        axis != summed.end() && !not_prunable(*value, axis->second) && is_2_of_4_sparse(*value, axis->second);
     onnx::TensorProto bare;
     bare.set_name(name);
     bare.set_data_type(tensor.data_type());
@@ -216,7 +218,8 @@ SurgeonResult reconstruct_weights(const WeightEditOptions& options) {
       } else if (dtype == Dtype::BFloat16 || dtype == Dtype::Float16) {
         // Sign and a magnitude below one: any bits under the exponent of one are finite in both.
         const auto bits = static_cast<std::uint32_t>(engine());
-        const auto half = static_cast<std::uint16_t>((bits & 0x8000U) | (bits % (dtype == Dtype::Float16 ? 0x3C00U : 0x3F80U)));
+        const auto half =
+            static_cast<std::uint16_t>((bits & 0x8000U) | (bits % (dtype == Dtype::Float16 ? 0x3C00U : 0x3F80U)));
         std::memcpy(to.data() + i, &half, size);
       } else {
         to[i] = static_cast<std::byte>(engine() & 0x7FU);  // small integers
@@ -233,8 +236,8 @@ SurgeonResult reconstruct_weights(const WeightEditOptions& options) {
     set_initializer(model, *model.proto.mutable_graph(), weight.name, pruned_2_of_4(*value, weight.axis));
   }
   SurgeonResult result = started(model, options.output);
-  result.notes.push_back(fmt::format("{} filled with made-up values, {} of them 2:4 sparse", plural(filled, "initializer"),
-                                     sparse.size()));
+  result.notes.push_back(fmt::format("{} filled with made-up values, {} of them 2:4 sparse",
+                                     plural(filled, "initializer"), sparse.size()));
   write_model(model, options.output, {.external_data = options.external_data});
   return result;
 }

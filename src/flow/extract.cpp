@@ -118,8 +118,7 @@ SurgeonResult extract_model(const ExtractOptions& options, const JobSinks& sinks
 
   const std::vector<std::string> inputs = names_of(options.inputs, model_inputs(model));
   const std::vector<std::string> outputs = names_of(options.outputs, model_outputs(model));
-  const std::vector<int> nodes =
-      nodes_between(model, {inputs.begin(), inputs.end()}, {outputs.begin(), outputs.end()});
+  const std::vector<int> nodes = nodes_between(model, {inputs.begin(), inputs.end()}, {outputs.begin(), outputs.end()});
   if (nodes.empty()) {
     throw Error(ErrorKind::Usage, "no node lies between these inputs and outputs",
                 "vernier inspect model MODEL --show layers lists them");
@@ -129,6 +128,14 @@ SurgeonResult extract_model(const ExtractOptions& options, const JobSinks& sinks
     throw Error(ErrorKind::Usage,
                 fmt::format("--inputs: the outputs also need '{}', which is not among them", printable(name)),
                 fmt::format("add {}:auto:auto", printable(name)));
+  }
+  std::vector<std::string> ends = boundary(model, nodes);
+  ends.insert(ends.end(), outputs.begin(), outputs.end());
+  if (std::any_of(ends.begin(), ends.end(), [&](const std::string& name) { return !types.contains(name); })) {
+    SourceOptions source = options.with_data ? options.with_data->data : SourceOptions();
+    source.interrupted = sinks.interrupted;
+    const std::unique_ptr<SampleSource> samples = open_for(model, source, {});
+    TensorValues(Runtime::load(), model, *samples).learn_types(ends, types);
   }
   // What was given of an input of the model itself counts, too.
   Model described = model;

@@ -1,5 +1,7 @@
 // `vernier inspect model`: what is in the file, for people.
 
+#include "vernier/inspect.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +15,6 @@
 #include "model/type_protos.h"
 #include "plan/simulate_typed.h"
 #include "vernier/error.h"
-#include "vernier/inspect.h"
 #include "vernier/jobs.h"
 
 namespace vernier {
@@ -29,9 +30,9 @@ std::string type_text(const onnx::TypeProto& type) {
   std::vector<std::string> dims;
   for (const auto& dim : type.tensor_type().shape().dim()) {
     const bool ours = dim.dim_param().starts_with("unk__");  // a name that inference made up
-    dims.push_back(dim.has_dim_value()                     ? std::to_string(dim.dim_value())
-                   : dim.has_dim_param() && !ours          ? printable(dim.dim_param())
-                                                           : "?");
+    dims.push_back(dim.has_dim_value()            ? std::to_string(dim.dim_value())
+                   : dim.has_dim_param() && !ours ? printable(dim.dim_param())
+                                                  : "?");
   }
   return fmt::format("{}, {}", text, dims.empty() ? "scalar" : fmt::format("{}", fmt::join(dims, "x")));
 }
@@ -82,7 +83,8 @@ std::string names_text(const google::protobuf::RepeatedPtrField<std::string>& na
 void list_layers(const onnx::GraphProto& graph, const std::map<std::string, const Layer*>& layers,
                  const TypeProtos& types, bool attributes, const std::string& indent, std::string& text) {
   if (!indent.empty() && indent.size() > 2) {
-    for (const onnx::ValueInfoProto& input : graph.input()) text += fmt::format("{}input   {}\n", indent, value_text(input));
+    for (const onnx::ValueInfoProto& input : graph.input())
+      text += fmt::format("{}input   {}\n", indent, value_text(input));
     for (const onnx::ValueInfoProto& output : graph.output()) {
       text += fmt::format("{}output  {}\n", indent, value_text(output));
     }
@@ -143,16 +145,16 @@ std::string cost_text(const Model& model, const std::vector<Layer>& layers) {
   for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
     for (const onnx::TensorProto& tensor : graph.initializer()) {
       const auto dtype = static_cast<Dtype>(tensor.data_type());
-      const bool is_float = dtype == Dtype::Float32 || dtype == Dtype::Float16 || dtype == Dtype::BFloat16 ||
-                            dtype == Dtype::Float64;
+      const bool is_float =
+          dtype == Dtype::Float32 || dtype == Dtype::Float16 || dtype == Dtype::BFloat16 || dtype == Dtype::Float64;
       if (is_float) parameters += element_count(Shape(tensor.dims().begin(), tensor.dims().end()));
     }
     for (const onnx::NodeProto& node : graph.node()) nodes[node.name()] = &node;
   });
   std::map<std::string, Shape> shapes;
   for (const auto& [name, type] : infer_types(model)) {
-    const bool fixed = type.rank_known &&
-                       std::none_of(type.shape.begin(), type.shape.end(), [](std::int64_t dim) { return dim < 0; });
+    const bool fixed =
+        type.rank_known && std::none_of(type.shape.begin(), type.shape.end(), [](std::int64_t dim) { return dim < 0; });
     if (fixed) shapes[name] = type.shape;
   }
   std::int64_t macs = 0;
@@ -160,7 +162,8 @@ std::string cost_text(const Model& model, const std::vector<Layer>& layers) {
   for (const Layer& layer : layers) {
     if (!layer.weighted) continue;
     const onnx::NodeProto& node = *nodes.at(layer.name);
-    const bool known = shapes.contains(node.input(0)) && shapes.contains(node.input(1)) && shapes.contains(node.output(0));
+    const bool known =
+        shapes.contains(node.input(0)) && shapes.contains(node.input(1)) && shapes.contains(node.output(0));
     if (known) macs += multiply_accumulates(model, layer, node, shapes);
     if (!known) ++unknown;
   }

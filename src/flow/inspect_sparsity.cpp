@@ -16,9 +16,11 @@ std::string inspect_sparsity(const std::filesystem::path& path) {
     const auto why = not_prunable(value, weight.axis);
     const bool is_sparse = !why && is_2_of_4_sparse(value, weight.axis);
     if (is_sparse) ++sparse;
-    text += fmt::format("  {} [{}] of {}: {}\n", printable(weight.name), shape_text(value.shape()),
-                        printable(weight.node),
-                        is_sparse ? "2:4 sparse" : why ? "not possible: " + *why : std::string("not sparse"));
+    text +=
+        fmt::format("  {} [{}] of {}: {}\n", printable(weight.name), shape_text(value.shape()), printable(weight.node),
+                    is_sparse ? "2:4 sparse"
+                    : why     ? "not possible: " + *why
+                              : std::string("not sparse"));
   }
   return fmt::format("{}: {} of {} 2:4 sparse\n", path.string(), sparse, plural(weights.size(), "weight")) + text;
 }

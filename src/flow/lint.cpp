@@ -76,7 +76,8 @@ class Linter {
     if (proto_.has_graph() && proto_.graph().name().empty()) {
       add(true, kChecker, "Field 'name' of 'graph' is required to be non-empty.");
     }
-    if (proto_.opset_import_size() == 0) add(true, kChecker, "model with IR version >= 3 must specify opset_import for ONNX");
+    if (proto_.opset_import_size() == 0)
+      add(true, kChecker, "model with IR version >= 3 must specify opset_import for ONNX");
     if (proto_.ir_version() <= 0) add(true, kChecker, "the model has no IR version");
     if (proto_.has_graph() && proto_.graph().node_size() == 0) {
       add(false, kLoader, "the model is empty: it has no node");
@@ -90,8 +91,9 @@ class Linter {
       known.insert(name);
       const auto [first, fresh] = maker.emplace(name, by);
       if (!fresh) {
-        add(true, kGraph, fmt::format("{}tensor '{}' is made twice: by {} and by {}", where, printable(name),
-                                      printable(first->second), printable(by)),
+        add(true, kGraph,
+            fmt::format("{}tensor '{}' is made twice: by {} and by {}", where, printable(name),
+                        printable(first->second), printable(by)),
             {by});
       }
     };
@@ -134,8 +136,8 @@ class Linter {
                           where, printable(input), printable(name)),
               {name});
         } else {
-          add(true, kGraph, fmt::format("{}node {} reads '{}', which nothing makes", where, printable(name),
-                                        printable(input)),
+          add(true, kGraph,
+              fmt::format("{}node {} reads '{}', which nothing makes", where, printable(name), printable(input)),
               {name});
         }
       }
@@ -158,8 +160,9 @@ class Linter {
       const bool used = std::any_of(node.output().begin(), node.output().end(),
                                     [&](const std::string& output) { return read.contains(output); });
       if (!used && where.empty()) {
-        add(false, kGraph, fmt::format("node {} does not affect any output: no tensor that it makes is read",
-                                       printable(name_of(node))),
+        add(false, kGraph,
+            fmt::format("node {} does not affect any output: no tensor that it makes is read",
+                        printable(name_of(node))),
             {name_of(node)});
       }
     }
@@ -225,8 +228,8 @@ class Linter {
 
   /// The engine's own opinion; and, where it refuses, which nodes it refuses alone.
   void load() {
-    const bool broken = std::any_of(report_.entries.begin(), report_.entries.end(),
-                                    [](const LintEntry& entry) { return entry.error; });
+    const bool broken =
+        std::any_of(report_.entries.begin(), report_.entries.end(), [](const LintEntry& entry) { return entry.error; });
     if (proto_.graph().node_size() == 0) return;
     try {
       const Model model = read_model(options_.model);
@@ -238,7 +241,8 @@ class Linter {
       if (text.starts_with(prefix)) text.erase(0, prefix.size());
       std::vector<std::string> nodes;
       for (const onnx::NodeProto& node : proto_.graph().node()) {
-        if (!node.name().empty() && text.find("(" + node.name() + ")") != std::string::npos) nodes.push_back(node.name());
+        if (!node.name().empty() && text.find("(" + node.name() + ")") != std::string::npos)
+          nodes.push_back(node.name());
       }
       const bool engine = error.kind() == ErrorKind::Backend;
       if (engine || !broken) add(true, engine ? kRuntime : kLoader, printable(text), nodes);

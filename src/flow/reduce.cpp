@@ -138,6 +138,18 @@ class Job {
     return *values_;
   }
 
+  std::map<std::string, onnx::TypeProto> types() {
+    std::map<std::string, onnx::TypeProto> known = infer_type_protos(whole_);
+    std::vector<std::string> all;
+    for (const onnx::NodeProto& node : whole_.proto.graph().node()) {
+      all.insert(all.end(), node.output().begin(), node.output().end());
+    }
+    const bool complete = std::all_of(all.begin(), all.end(),
+                                      [&](const std::string& name) { return name.empty() || known.contains(name); });
+    if (!complete && load_failure_.empty()) values().learn_types(all, known);
+    return known;
+  }
+
   std::map<std::string, Tensor> frozen_values(const std::vector<std::string>& names) {
     if (!load_failure_.empty()) return {};
     try {
@@ -161,7 +173,7 @@ class Job {
     hooks.judge = [this](const Candidate& part, const std::string& label) { return ask(part.model, label); };
     hooks.values = [this](const std::vector<std::string>& names) { return frozen_values(names); };
     hooks.say = [this](const std::string& text) { say(text + "\n"); };
-    reducer_.emplace(whole_, std::move(hooks));
+    reducer_.emplace(whole_, types(), std::move(hooks));
     report_.reproduced = reducer_->reproduce();
     if (!report_.reproduced) return;
     const bool linear = options_.mode == ReduceMode::Linear;
@@ -215,7 +227,7 @@ class Job {
     };
     hooks.values = [this](const std::vector<std::string>& names) { return frozen_values(names); };
     hooks.say = {};
-    reducer_.emplace(whole_, std::move(hooks));
+    reducer_.emplace(whole_, types(), std::move(hooks));
 
     TensorValues& all = values();
     report_.checks += 2;

@@ -6,7 +6,6 @@
 
 #include "core/text.h"
 #include "model/subgraph.h"
-#include "model/type_protos.h"
 #include "vernier/error.h"
 
 namespace vernier {
@@ -22,8 +21,8 @@ bool is_float(const onnx::TypeProto& type) {
 
 }  // namespace
 
-Reducer::Reducer(const Model& whole, Hooks hooks)
-    : whole_(whole), hooks_(std::move(hooks)), types_(infer_type_protos(whole)) {
+Reducer::Reducer(const Model& whole, std::map<std::string, onnx::TypeProto> types, Hooks hooks)
+    : whole_(whole), hooks_(std::move(hooks)), types_(std::move(types)) {
   const onnx::GraphProto& graph = whole_.proto.graph();
   for (const onnx::ValueInfoProto& input : graph.input()) variable_.insert(input.name());
   for (const onnx::NodeProto& node : graph.node()) {

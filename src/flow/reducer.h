@@ -34,7 +34,7 @@ class Reducer {
     std::function<void(const std::string&)> say;
   };
 
-  Reducer(const Model& whole, Hooks hooks);
+  Reducer(const Model& whole, std::map<std::string, onnx::TypeProto> types, Hooks hooks);
 
   /// True when the whole is bad. Called first.
   bool reproduce();

@@ -144,7 +144,8 @@ class Sanitizer {
       const std::vector<Tensor> got = after.run(sample);
       for (std::size_t k = 0; k < ref.size(); ++k) {
         const bool same_shape = ref[k].shape() == got[k].shape();
-        const bool same = same_shape && std::memcmp(ref[k].bytes().data(), got[k].bytes().data(), ref[k].byte_size()) == 0;
+        const bool same =
+            same_shape && std::memcmp(ref[k].bytes().data(), got[k].bytes().data(), ref[k].byte_size()) == 0;
         found.identical = found.identical && same;
         if (ref[k].dtype() == Dtype::Float32 && same_shape) {
           found.stats[outputs[k].name].add_sample(i, ref[k], got[k]);
@@ -184,7 +185,8 @@ class Sanitizer {
         result_.warnings.push_back(fmt::format("output '{}' changed its values or its shape", printable(name)));
       }
       if (exact_) {
-        result_.warnings.push_back("the outputs differ although only exact edits were made: please look at the figures");
+        result_.warnings.push_back(
+            "the outputs differ although only exact edits were made: please look at the figures");
       }
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::Input && error.kind() != ErrorKind::Backend) throw;

@@ -2,6 +2,7 @@
 
 #include "engine/ort/session.h"
 #include "model/graph_edit.h"
+#include "vernier/error.h"
 
 namespace vernier {
 
@@ -36,6 +37,24 @@ std::vector<Sample> TensorValues::of(const std::vector<std::string>& names, std:
   }
   known_ = std::move(wanted);
   return values;
+}
+
+void TensorValues::learn_types(const std::vector<std::string>& names, std::map<std::string, onnx::TypeProto>& types) {
+  std::vector<std::string> unknown;
+  for (const std::string& name : names) {
+    if (!name.empty() && !types.contains(name)) unknown.push_back(name);
+  }
+  if (unknown.empty()) return;
+  try {
+    for (const auto& [name, value] : of(unknown, 1).front()) {
+      auto& type = *types[name].mutable_tensor_type();
+      type.set_elem_type(static_cast<int>(value.dtype()));
+      type.mutable_shape();
+      for (std::size_t i = 0; i < value.shape().size(); ++i) type.mutable_shape()->add_dim();
+    }
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::Input && error.kind() != ErrorKind::Backend) throw;
+  }
 }
 
 }  // namespace vernier

@@ -37,6 +37,11 @@ class TensorValues {
   /// Errors: Input, Backend: the model does not run on a sample.
   std::vector<Sample> of(const std::vector<std::string>& names, std::size_t count);
 
+  /// Adds to `types` (type_protos.h) the element types of those of `names` that it lacks, as the first sample shows
+  /// them, with a shape of that rank: inference knows nothing behind operators that ONNX does not have. What does not
+  /// run or is no tensor stays unknown. Errors: Interrupted.
+  void learn_types(const std::vector<std::string>& names, std::map<std::string, onnx::TypeProto>& types);
+
   const SampleSource& samples() const { return samples_; }
 
  private:

@@ -25,8 +25,8 @@ const std::array kSizes = {SizeInputs{"Range", {0, 1, 2}}, SizeInputs{"ConstantO
                            SizeInputs{"Pad", {1}}};
 
 const SizeInputs* size_inputs(const onnx::NodeProto& node) {
-  const auto found = std::find_if(kSizes.begin(), kSizes.end(),
-                                  [&](const SizeInputs& row) { return node.op_type() == row.op_type; });
+  const auto found =
+      std::find_if(kSizes.begin(), kSizes.end(), [&](const SizeInputs& row) { return node.op_type() == row.op_type; });
   return found == kSizes.end() || !node.domain().empty() ? nullptr : found;
 }
 

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "core/text.h"
+#include "model/raw_proto.h"
 #include "model/type_protos.h"
 #include "vernier/error.h"
 
@@ -155,18 +156,21 @@ void set_initializer(Model& model, onnx::GraphProto& graph, const std::string& n
   for (onnx::TensorProto& existing : *graph.mutable_initializer()) {
     if (existing.name() == name) slot = &existing;
   }
-  if (slot == nullptr) slot = graph.add_initializer();
+  store_initializer(model, slot == nullptr ? *graph.add_initializer() : *slot, name, value);
+}
+
+void store_initializer(Model& model, onnx::TensorProto& slot, const std::string& name, const Tensor& value) {
   model.weights.erase(name);
   if (value.byte_size() < kWeightBytes) {
-    *slot = proto_of(value, name);
+    slot = proto_of(value, name);
     return;
   }
-  slot->Clear();
-  slot->set_name(name);
-  slot->set_data_type(static_cast<int>(value.dtype()));
-  for (const std::int64_t dim : value.shape()) slot->add_dims(dim);
-  slot->set_data_location(onnx::TensorProto::EXTERNAL);
-  onnx::StringStringEntryProto& location = *slot->add_external_data();
+  slot.Clear();
+  slot.set_name(name);
+  slot.set_data_type(static_cast<int>(value.dtype()));
+  for (const std::int64_t dim : value.shape()) slot.add_dims(dim);
+  slot.set_data_location(onnx::TensorProto::EXTERNAL);
+  onnx::StringStringEntryProto& location = *slot.add_external_data();
   location.set_key("location");
   location.set_value("weights");  // replaced by the bytes in Model::weights wherever the model goes
   model.weights[name] = value;
@@ -233,6 +237,11 @@ std::map<std::string, onnx::TypeProto> infer_type_protos(const Model& model) {
   } catch (const std::exception&) {
     // Inference is best effort: what it cannot type stays absent, and callers treat it as unknown.
   }
+  bool bodies = false;
+  for_each_graph(inferred.graph(),
+                 [&](const onnx::GraphProto& graph) { bodies = bodies || &graph != &inferred.graph(); });
+  // Of a large graph the copy of the nodes is most of the memory here; bodies are inside of nodes.
+  if (!bodies) google::protobuf::RepeatedPtrField<onnx::NodeProto>().Swap(inferred.mutable_graph()->mutable_node());
   std::map<std::string, onnx::TypeProto> types;
   for_each_graph(inferred.graph(), [&](const onnx::GraphProto& graph) {
     for (const onnx::TensorProto& tensor : graph.initializer()) {

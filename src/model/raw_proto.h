@@ -12,4 +12,7 @@ namespace vernier {
 /// Errors: Input: missing, empty, above 2 GB, not ONNX, truncated, nested too deep.
 onnx::ModelProto read_raw_proto(const std::filesystem::path& path, std::string* sha256 = nullptr);
 
+/// Makes `slot`, an initializer of a graph of `model`, hold `value` under `name`: large values go beside the message.
+void store_initializer(Model& model, onnx::TensorProto& slot, const std::string& name, const Tensor& value);
+
 }  // namespace vernier

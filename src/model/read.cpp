@@ -165,7 +165,8 @@ void move_weights_out(Model& model, ExternalData& external) {
       const std::string name = proto.name();
       const Tensor value = outside ? external.read(proto) : tensor_of(proto);
       if (small) continue;
-      set_initializer(model, graph, name, value);
+      // By its place: looking for the name would take quadratic time over all weights.
+      store_initializer(model, *graph.mutable_initializer(i), name, value);
     }
     for (onnx::NodeProto& node : *graph.mutable_node()) {
       for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {

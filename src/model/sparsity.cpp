@@ -29,7 +29,8 @@ double magnitude(std::span<const std::byte> bytes, Dtype dtype, std::size_t i) {
 }
 
 /// Calls `visit` with the four places of each group along `axis`.
-void for_each_group(const Tensor& weight, int axis, const std::function<void(const std::array<std::size_t, 4>&)>& visit) {
+void for_each_group(const Tensor& weight, int axis,
+                    const std::function<void(const std::array<std::size_t, 4>&)>& visit) {
   const Shape& shape = weight.shape();
   std::size_t outer = 1;
   std::size_t inner = 1;
@@ -80,7 +81,8 @@ std::optional<std::string> not_prunable(const Tensor& weight, int axis) {
 }
 
 bool is_2_of_4_sparse(const Tensor& weight, int axis) {
-  if (not_prunable(weight, axis)) throw Error(ErrorKind::Internal, "2:4 sparsity of a weight that it does not apply to");
+  if (not_prunable(weight, axis))
+    throw Error(ErrorKind::Internal, "2:4 sparsity of a weight that it does not apply to");
   bool sparse = true;
   for_each_group(weight, axis, [&](const std::array<std::size_t, 4>& places) {
     const auto zeros = std::count_if(places.begin(), places.end(), [&](std::size_t place) {

@@ -23,8 +23,8 @@ std::string report_to_json(const LintReport& report) {
     if (!entry.nodes.empty()) json["nodes"] = safe(entry.nodes);
     entries.push_back(std::move(json));
   }
-  return python_json({{"summary", {{"passing", safe(report.passing)}, {"failing", safe(report.failing)}}},
-                      {"lint_entries", entries}});
+  return python_json(
+      {{"summary", {{"passing", safe(report.passing)}, {"failing", safe(report.failing)}}}, {"lint_entries", entries}});
 }
 
 std::string report_to_text(const LintReport& report, const TextOptions& options) {

@@ -16,9 +16,10 @@ std::vector<std::string> fuzz_seeds() {
   const std::string entry =
       R"("_N0_outputs": {"state": {"num_nodes": 3}, "iteration_info": {"iteration": 0}, "success": true,)"
       R"( "polygraphy_class": "IterationContext"})";
-  return {"{" + entry + "}", R"({"vernier": {"version": 1, "command": "debug reduce", "model": "net.onnx",)"
-                             R"( "sha256": "abc", "options": "mode=bisect", "check": "true"}, )" +
-                                 entry + "}",
+  return {"{" + entry + "}",
+          R"({"vernier": {"version": 1, "command": "debug reduce", "model": "net.onnx",)"
+          R"( "sha256": "abc", "options": "mode=bisect", "check": "true"}, )" +
+              entry + "}",
           "{}"};
 }
 

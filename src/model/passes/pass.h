@@ -54,8 +54,8 @@ Outcome constants_to_initializers(Model& model, const Context& context);
 Outcome fold_constants(Model& model, const Context& context);
 
 /// What does nothing -> nothing, bit for bit: Identity, Dropout and Cast that change no value, Transpose, Reshape,
-/// Expand and Tile to what is there already, Concat and Sum of one, Pad by zero, Transpose of Transpose, Slice of Slice along
-/// another axis, and nodes that nothing needs. Main graph and bodies; names of graph outputs stay.
+/// Expand and Tile to what is there already, Concat and Sum of one, Pad by zero, Transpose of Transpose, Slice of Slice
+/// along another axis, and nodes that nothing needs. Main graph and bodies; names of graph outputs stay.
 Outcome remove_idle_nodes(Model& model, const Context& context);
 
 /// Nodes that compute the same from the same -> one of them, bit for bit; equal initializers likewise.

@@ -1,5 +1,5 @@
-#include "model/graph_edit.h"
 #include "core/text.h"
+#include "model/graph_edit.h"
 #include "model/passes/pass.h"
 #include "model/subgraph.h"
 

@@ -6,6 +6,7 @@
 
 #include "core/text.h"
 #include "flow/shrink.h"
+#include "model/type_protos.h"
 #include "tiny_networks.h"
 
 namespace vernier::testing {
@@ -17,14 +18,15 @@ Model ladder() {
   for (int i = 0; i < 32; ++i) {
     const std::string from = i == 0 ? "x" : "t" + std::to_string(i - 1);
     const std::string name = "t" + std::to_string(i);
-    text += i % 4 == 3 ? name + " = Add(" + from + ", t" + std::to_string(i - 3) + ")\n" : name + " = Relu(" + from + ")\n";
+    text +=
+        i % 4 == 3 ? name + " = Add(" + from + ", t" + std::to_string(i - 3) + ")\n" : name + " = Relu(" + from + ")\n";
   }
   return model_of(text + "}");
 }
 
 struct Judge {
-  std::set<int> needed;       // bad when all of these are there
-  std::set<int> unloadable;   // invalid when one of these is the first node
+  std::set<int> needed;      // bad when all of these are there
+  std::set<int> unloadable;  // invalid when one of these is the first node
   int asked = 0;
   Reducer::Hooks hooks() {
     Reducer::Hooks hooks;
@@ -46,7 +48,7 @@ struct Judge {
 TEST(Reducer, BisectFindsASingleNodeInLogarithmicallyManyChecks) {
   for (int node = 0; node < 32; ++node) {
     Judge judge{{node}, {}};
-    Reducer reducer(ladder(), judge.hooks());
+    Reducer reducer(ladder(), infer_type_protos(ladder()), judge.hooks());
     ASSERT_TRUE(reducer.reproduce());
     reducer.reduce_outputs(false);
     reducer.reduce_inputs(false);
@@ -58,7 +60,7 @@ TEST(Reducer, BisectFindsASingleNodeInLogarithmicallyManyChecks) {
 TEST(Reducer, ACandidateThatDoesNotLoadIsNeverTaken) {
   for (int node = 4; node < 32; node += 5) {
     Judge judge{{node}, {node, node - 1}};
-    Reducer reducer(ladder(), judge.hooks());
+    Reducer reducer(ladder(), infer_type_protos(ladder()), judge.hooks());
     ASSERT_TRUE(reducer.reproduce());
     reducer.reduce_outputs(false);
     reducer.reduce_inputs(false);
@@ -74,7 +76,7 @@ TEST(Reducer, DroppingEndsOneMinimal) {
   for (int round = 0; round < 20; ++round) {
     Judge judge;
     while (judge.needed.size() < 3) judge.needed.insert(static_cast<int>(random() % 32));
-    Reducer reducer(ladder(), judge.hooks());
+    Reducer reducer(ladder(), infer_type_protos(ladder()), judge.hooks());
     ASSERT_TRUE(reducer.reproduce());
     reducer.reduce_outputs(false);
     reducer.reduce_inputs(false);
@@ -87,7 +89,7 @@ TEST(Reducer, DroppingEndsOneMinimal) {
 
 TEST(Reducer, BranchesThatTheFirstNodeDoesNotReadAreFrozen) {
   Judge judge{{6, 7}, {}};
-  Reducer reducer(ladder(), judge.hooks());
+  Reducer reducer(ladder(), infer_type_protos(ladder()), judge.hooks());
   ASSERT_TRUE(reducer.reproduce());
   reducer.reduce_outputs(false);
   reducer.reduce_inputs(false);
@@ -99,7 +101,7 @@ TEST(Reducer, BranchesThatTheFirstNodeDoesNotReadAreFrozen) {
 
 TEST(Reducer, KeepsAGoodModelNearIt) {
   Judge judge{{9}, {}};
-  Reducer reducer(ladder(), judge.hooks());
+  Reducer reducer(ladder(), infer_type_protos(ladder()), judge.hooks());
   ASSERT_TRUE(reducer.reproduce());
   reducer.reduce_outputs(false);
   reducer.reduce_inputs(false);
@@ -110,13 +112,13 @@ TEST(Reducer, KeepsAGoodModelNearIt) {
 
 TEST(Reducer, AGoodModelIsNotReduced) {
   Judge judge{{99}, {}};
-  Reducer reducer(ladder(), judge.hooks());
+  Reducer reducer(ladder(), infer_type_protos(ladder()), judge.hooks());
   EXPECT_FALSE(reducer.reproduce());
 }
 
 TEST(Shrink, ConvolutionsLoseChannelsAndInputsTheirSize) {
-  const Model model = model_of("g (float[1,8,16,16] x) => (float[1,16,14,14] y) { y = Conv(x, w) }",
-                               {{"w", bell({16, 8, 3, 3}, 1)}});
+  const Model model =
+      model_of("g (float[1,8,16,16] x) => (float[1,16,14,14] y) { y = Conv(x, w) }", {{"w", bell({16, 8, 3, 3}, 1)}});
   int asked = 0;
   std::vector<std::string> notes;
   // Bad as long as the model is sound: the smallest that is left keeps a kernel's worth of input.
