@@ -256,7 +256,9 @@ std::int64_t peak_bytes() {
 json peak_of(const Options& options) {
   if (options.pass == "plain") {
     const Model model = read_model(options.model);
-    const auto samples = open_for(model, measure_options(options).data, measure_options(options).carries);
+    const MeasureOptions measure = measure_options(options);
+    const JobSinks sinks;
+    const auto samples = Sources(measure, sinks).samples(model);
     const Session session(Runtime::load(), model,
                           {.optimize = true, .threads = kPlainThreads, .integer_kernels = true});
     for (std::size_t i = 0; i < samples->size(); ++i) session.run(samples->at(i));

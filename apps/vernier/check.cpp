@@ -14,6 +14,7 @@ namespace {
 struct CheckLine {
   std::string file;
   ComparisonGroup comparison;
+  bool json = false;
   MessageGroup messages;
 };
 
@@ -27,6 +28,8 @@ Command add_check(CLI::App& root) {
   add_argument(*app, "FILE", line->file,
                "Accuracy results, as --save-accuracy-results wrote them, here or in the peer");
   line->comparison.add_for_record(*app);
+  app->add_flag("--json", line->json, "Print the file with its new verdicts, and nothing else, on stdout")
+      ->group("Output");
   add_message_options(*app, line->messages);
   app->footer(
       "What is not given stays as recorded; with no threshold the recorded verdicts are printed.\n"
@@ -40,6 +43,7 @@ Command add_check(CLI::App& root) {
             options.check_average = line->comparison.check_average;
             options.save = line->comparison.save_accuracy;
             if (!options.save.empty()) require_writable_file(options.save);
+            options.json = line->json;
             options.text.color = wants_color(STDOUT_FILENO);
             const CheckAccuracyResult result = check_accuracy(options);
             print_result(console, result.text);

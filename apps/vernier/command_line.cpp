@@ -8,6 +8,7 @@
 
 #include "core/text.h"
 #include "peer_options.h"
+#include "report/quote.h"
 #include "vernier/error.h"
 
 namespace vernier::cli {
@@ -73,19 +74,6 @@ std::vector<std::string> commands_with(const CLI::App& app, const std::string& n
       near.empty() ? "one of: " + list_some(commands, commands.size()) : fmt::format("did you mean {}?", near.front()));
 }
 
-/// An argument as a shell takes it.
-std::string quoted(const std::string& argument) {
-  constexpr std::string_view kPlain = "-_./:=,@%+";
-  const bool plain = !argument.empty() && std::all_of(argument.begin(), argument.end(), [&](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           kPlain.find(c) != std::string_view::npos;
-  });
-  if (plain) return argument;
-  std::string text = "'";
-  for (const char c : argument) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
 /// --check takes the rest of the line, options of the check included. It becomes one argument that nothing here looks
 /// into, its words apart by the one byte that no argument can hold.
 void bundle_check(std::vector<std::string>& arguments) {
@@ -118,7 +106,7 @@ void explain_leftovers(const CLI::App& root) {
 
 std::string command_text(const std::vector<std::string>& arguments) {
   std::string text = "vernier";
-  for (const std::string& argument : arguments) text += ' ' + quoted(argument);
+  for (const std::string& argument : arguments) text += ' ' + shell_quote(argument);
   return text;
 }
 
@@ -130,7 +118,7 @@ std::string resolved_command(const CLI::App& app, const std::string& typed) {
     const std::string value = option->get_default_str();
     const bool shown = !option->get_group().empty() && !option->get_positional() && !option->get_lnames().empty();
     if (!shown || option->count() > 0 || value.empty()) continue;
-    text += fmt::format(" --{} {}", option->get_lnames().front(), quoted(value));
+    text += fmt::format(" --{} {}", option->get_lnames().front(), shell_quote(value));
   }
   return text;
 }

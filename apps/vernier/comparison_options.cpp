@@ -156,12 +156,21 @@ void ComparisonGroup::add(CLI::App& app) {
              "Compare the indices of the K largest elements along an axis, the last one unless said (default: compare "
              "the outputs)")
       ->group(kGroup);
+  add_value(app, "--postprocess-func-script", postprocess_script, "FILE.py[:FUNC]",
+            "Compare what postprocess_outputs(outputs) makes of the outputs of each run, a dict of numpy arrays "
+            "(default: none)")
+      ->group(kGroup);
+  add_value(app, "--compare-func-script", compare_script, "FILE.py[:FUNC]",
+            "Let compare_outputs(outputs, reference) judge, in place of --compare: it returns {output: verdict} "
+            "(default: none)")
+      ->group(kGroup);
   add_refused_comparison_options(app);
 }
 
 void ComparisonGroup::add_for_record(CLI::App& app) {
   add_thresholds(app, Defaults::AsRecorded);
   add_refused_comparison_options(app);
+  add_options_refused_for_record(app);
 }
 
 std::vector<CompareFunction> ComparisonGroup::functions() const {
@@ -219,6 +228,9 @@ CompareOptions ComparisonGroup::values() const {
     throw Error(ErrorKind::Usage, "--check-average needs all iterations, and --fail-fast stops before",
                 "leave one out");
   }
+  if (check_average && !compare_script.empty()) {
+    throw Error(ErrorKind::Usage, "--check-average needs figures, and a script gives verdicts", "leave one out");
+  }
   require_valid(options);
   return options;
 }
@@ -243,6 +255,12 @@ std::vector<std::string> ComparisonGroup::without_effect() const {
     return std::find(options.functions.begin(), options.functions.end(), function) != options.functions.end();
   };
   std::vector<std::string> texts;
+  if (!compare_script.empty()) {
+    const bool asked = !functions_.empty() || !options.thresholds.empty() || !atol_.empty() || !rtol_.empty() ||
+                       !error_stat_.empty() || !error_quantile_.empty() || infinities_compare_equal_ || no_shape_check_;
+    if (asked) texts.emplace_back("--compare and its thresholds have no effect: --compare-func-script judges");
+    return texts;
+  }
   const auto note = [&](std::string_view option, CompareFunction function) {
     texts.push_back(fmt::format("{} has no effect: {} is not among the functions of --compare", option,
                                 compare_function_name(function)));

@@ -28,7 +28,8 @@ class ComparisonGroup {
   bool fail_fast = false;
   bool validate = false;
   bool check_average = false;
-  std::string save_accuracy;  // --save-accuracy-results; empty: not saved
+  std::string save_accuracy;                       // --save-accuracy-results; empty: not saved
+  std::string compare_script, postprocess_script;  // FILE.py[:FUNC]; empty: none
 
  private:
   std::vector<CompareFunction> functions() const;
@@ -47,5 +48,7 @@ class ComparisonGroup {
 /// Options of the peer's comparisons that are not taken here: hidden from the help; given, they throw Usage with the
 /// reason and what to use instead.
 void add_refused_comparison_options(CLI::App& app);
+/// Those that need the outputs, where there are only figures.
+void add_options_refused_for_record(CLI::App& app);
 
 }  // namespace vernier::cli

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <span>
+
 #include "comparison_options.h"
 #include "vernier/error.h"
 
@@ -16,9 +18,6 @@ struct Refused {
   const char* instead;
 };
 constexpr Refused kRefused[] = {
-    {"--compare-func-script", true, "comparison scripts are not run yet",
-     "--compare with one or more of its functions, or --save-outputs and a script of your own"},
-    {"--postprocess-func-script", true, "postprocessing scripts are not run yet", "--postprocess top-K[,axis=A]"},
     {"--save-heatmaps", true, "there are no plots yet", "the histograms, and the place of the largest error"},
     {"--show-heatmaps", false, "there are no plots yet", "the histograms, and the place of the largest error"},
     {"--save-error-metrics-plot", true, "there are no plots yet", "the histograms; -v prints them for all outputs"},
@@ -27,10 +26,15 @@ constexpr Refused kRefused[] = {
     {"--lpips-tolerance", true, "LPIPS needs a network of its own, and there is none here", "--compare psnr or sqnr"},
 };
 
-}  // namespace
+constexpr const char* kNoOutputs = "the file holds figures, not outputs";
+constexpr const char* kRunAgain = "vernier run --load-outputs A B, with this option";
+constexpr Refused kRefusedForRecord[] = {
+    {"--compare-func-script", true, kNoOutputs, kRunAgain},
+    {"--postprocess-func-script", true, kNoOutputs, kRunAgain},
+};
 
-void add_refused_comparison_options(CLI::App& app) {
-  for (const Refused& row : kRefused) {
+void add_refused(CLI::App& app, std::span<const Refused> rows) {
+  for (const Refused& row : rows) {
     const auto refuse = [&row] {
       throw Error(ErrorKind::Usage, fmt::format("{}: {}", row.name, row.reason), row.instead);
     };
@@ -47,5 +51,11 @@ void add_refused_comparison_options(CLI::App& app) {
     option->group("");
   }
 }
+
+}  // namespace
+
+void add_refused_comparison_options(CLI::App& app) { add_refused(app, kRefused); }
+
+void add_options_refused_for_record(CLI::App& app) { add_refused(app, kRefusedForRecord); }
 
 }  // namespace vernier::cli

@@ -17,6 +17,7 @@ namespace {
 struct DiffLine {
   std::vector<std::string> files;
   std::string reference, tested;  // under the words of older scripts
+  std::string reference_run, tested_run;
   std::string metric = "sqnr", threshold, format = "table", top = "15";
   MessageGroup messages;
 };
@@ -32,6 +33,8 @@ DiffOptions options_of(const DiffLine& line) {
   }
   options.reference = files[0];
   options.tested = files[1];
+  options.reference_run = line.reference_run;
+  options.tested_run = line.tested_run;
   std::vector<std::string> names;
   for (const DiffMetric metric : all_diff_metrics()) names.emplace_back(diff_metric_name(metric));
   const std::string& name = parse_choice("--metric", line.metric, names);
@@ -54,6 +57,11 @@ Command add_data_diff(CLI::App& root, const std::string& command) {
       ->group("Files");
   add_value(*app, "--int8-outputs,--tested", line->tested, "FILE",
             "The tested run, instead of the second argument (default: none)")
+      ->group("Files");
+  add_value(*app, "--reference-run", line->reference_run, "RUN",
+            "Which run of the reference file: its name, a part of it, or its number from 0 (default: the last)")
+      ->group("Files");
+  add_value(*app, "--tested-run", line->tested_run, "RUN", "The same for the tested file (default: the last)")
       ->group("Files");
   add_value(*app, "--metric", line->metric, "METRIC",
             "What to rank by: sqnr max_abs mean_abs max_rel cosine mse (default: sqnr)")

@@ -11,7 +11,7 @@ namespace {
 
 struct InspectDataLine {
   std::string path, num_items = "3", line_width = "75";
-  bool all = false, show_values = false, histogram = false;
+  bool all = false, show_values = false, histogram = false, json = false;
   MessageGroup messages;
 };
 
@@ -39,6 +39,8 @@ Command add_inspect_data(CLI::App& root) {
   add_value(*app, "--line-width", line->line_width, "N",
             "Characters in a line of values; -1: lines end where rows do (default: 75)")
       ->group("Output");
+  app->add_flag("--json", line->json, "The same as JSON, without values and histograms (default: text)")
+      ->group("Output");
   add_message_options(*app, line->messages);
   app->footer(
       "Example: vernier inspect data golden.json --all --show-values\n"
@@ -50,6 +52,7 @@ Command add_inspect_data(CLI::App& root) {
             options.all = line->all;
             options.show_values = line->show_values;
             options.histogram = line->histogram;
+            options.json = line->json;
             options.edge_items = parse_limit("--num-items", line->num_items);
             options.line_width = parse_limit("--line-width", line->line_width);
             print_result(console, inspect_data(options));

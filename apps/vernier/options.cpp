@@ -17,7 +17,11 @@ namespace vernier::cli {
 
 CLI::Option* add_value(CLI::App& app, const std::string& names, std::string& value, const std::string& value_name,
                        const std::string& help) {
-  return app.add_option(names, value, help)->type_name(value_name)->capture_default_str();
+  CLI::Option* option = app.add_option(names, value, help)->type_name(value_name)->capture_default_str();
+  // An empty shell variable must not become what happens without the option: random data, for example.
+  return option->each([option](const std::string& text) {
+    if (text.empty()) throw Error(ErrorKind::Usage, fmt::format("{}: its value is empty", option->get_name()));
+  });
 }
 
 CLI::Option* add_values(CLI::App& app, const std::string& names, std::vector<std::string>& values,

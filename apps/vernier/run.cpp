@@ -41,6 +41,8 @@ RunOptions options_of(const RunLine& line) {
   options.save_accuracy = line.comparison.save_accuracy;
   options.compare = line.comparison.values();
   options.postprocess = line.comparison.postprocess();
+  options.postprocess_script = line.comparison.postprocess_script;
+  options.compare_script = line.comparison.compare_script;
   options.validate = line.comparison.validate;
   options.fail_fast = line.comparison.fail_fast;
   options.text.color = text_options().color;
@@ -99,7 +101,8 @@ Command add_run(CLI::App& root, const std::string& command) {
   return {app, &line->messages,
           [line, command](Console& console) {
             for (const std::string& text : line->data.without_effect(
-                     line->runners.any_script() || line->runners.any_program() || any_model_script(line->models)))
+                     line->runners.any_script() || line->runners.any_program() || any_model_script(line->models) ||
+                     !line->comparison.compare_script.empty() || !line->comparison.postprocess_script.empty()))
               console.warning(text);
             for (const std::string& text : line->comparison.without_effect()) console.warning(text);
             const RunOptions options = options_of(*line);

@@ -28,7 +28,8 @@ namespace vernier {
 ///   sqnr               10 log10(sum ref^2 / sum (ref - got)^2), at least 20 dB
 ///   kl                 largest KL(ref || got) of the rows along the last axis, each scaled to sum 1; nats, at most
 ///   0.01 ulp                largest distance in units in the last place of the coarser type, at most 4
-enum class CompareFunction { Simple, Indices, L2, CosineSimilarity, Psnr, Snr, Mse, Sqnr, Kl, Ulp };
+///   compare_func_script  a function of the user's (RunOptions::compare_script); never chosen by name
+enum class CompareFunction { Simple, Indices, L2, CosineSimilarity, Psnr, Snr, Mse, Sqnr, Kl, Ulp, Script };
 /// "simple", "cosine_similarity" ...; reads the peer's aliases too: distance_metrics is l2 and cosine_similarity,
 /// quality_metrics is psnr and snr. Errors: Usage with the nearest names.
 VERNIER_API std::string_view compare_function_name(CompareFunction function);
@@ -249,6 +250,7 @@ struct CheckAccuracyOptions {
   AccuracyRecord::Again again;
   bool check_average = false;  // --check-average; a file that was saved with it is judged so anyway
   std::filesystem::path save;  // --save-accuracy-results: the file with its new verdicts; empty: not saved
+  bool json = false;           // the text of the result is what would be saved
   ComparisonTextOptions text;
 };
 struct CheckAccuracyResult {

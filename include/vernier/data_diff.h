@@ -47,6 +47,8 @@ struct DiffRow {
 
 struct DiffOptions {
   std::filesystem::path reference, tested;
+  /// Which run of a file that holds several: its name, a part that only one has, or its number from 0. Empty: the last.
+  std::string reference_run, tested_run;
   DiffMetric metric = DiffMetric::Sqnr;
   std::optional<double> threshold;
   std::string command;

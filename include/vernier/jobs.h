@@ -107,12 +107,13 @@ struct InspectOptions {
 };
 VERNIER_API std::string inspect_model(const InspectOptions& options);
 
-/// `vernier inspect data`: saved inputs or results in any form, a .npz or a .npy, as text for people.
+/// `vernier inspect data`: saved inputs or results in any form, a .npz or a .npy, as text for people or as JSON.
 struct InspectDataOptions {
   std::filesystem::path path;
   bool all = false;          // all iterations, not only the first
   bool show_values = false;  // as NumPy prints them
   bool histogram = false;
+  bool json = false;                           // the same as JSON, without values and histograms
   std::optional<std::size_t> edge_items = 3;   // values at each end of a dimension; absent: all
   std::optional<std::size_t> line_width = 75;  // absent: lines end where rows do
 };

@@ -46,11 +46,15 @@ struct RunOptions {
   std::string optimization = "ORT_ENABLE_ALL";                     // of OnnxRuntime
   std::filesystem::path save_inputs, save_outputs, save_accuracy;  // empty: not saved
   CompareOptions compare;
-  PerOutput<TopK> postprocess;  // applied to all runs before they are compared, not to what is saved
-  bool validate = false;        // a value that is not finite fails the job
-  bool fail_fast = false;       // ends at the first mismatch
-  ComparisonTextOptions text;   // for the parts of the result as they come
-  bool brief = false;           // only the summaries of them
+  /// Python files of the user, file.py[:function], run in measure.data.python; empty: none. Both are called once an
+  /// iteration and pair or run, in order, and see outputs as numpy arrays by name.
+  std::string postprocess_script;  // postprocess_outputs(outputs) gives what is compared; not what is saved
+  std::string compare_script;      // compare_outputs(got, ref) gives {output: verdict}, in place of `compare`
+  PerOutput<TopK> postprocess;     // applied to all runs before they are compared, not to what is saved
+  bool validate = false;           // a value that is not finite fails the job
+  bool fail_fast = false;          // ends at the first mismatch
+  ComparisonTextOptions text;      // for the parts of the result as they come
+  bool brief = false;              // only the summaries of them
 };
 
 struct RunResult {

@@ -95,7 +95,8 @@ const CompareFunctionInfo& compare_function_info(CompareFunction function) {
 }
 
 std::string_view compare_function_name(CompareFunction function) {
-  return function == CompareFunction::Simple ? "simple" : compare_function_info(function).name;
+  if (function == CompareFunction::Simple) return "simple";
+  return function == CompareFunction::Script ? "compare_func_script" : compare_function_info(function).name;
 }
 
 std::vector<CompareFunction> parse_compare_function(const std::string& text) {
@@ -145,7 +146,9 @@ double checked_figure(const ErrorFigures& figures, ErrorStat stat) {
 }
 
 void judge(FunctionResult& result) {
-  if (!result.compared || result.function == CompareFunction::Indices) return;
+  if (!result.compared || result.function == CompareFunction::Indices || result.function == CompareFunction::Script) {
+    return;
+  }
   if (result.function != CompareFunction::Simple) {
     judge_figure(result);
   } else if (result.stat != ErrorStat::Elemwise) {

@@ -22,7 +22,7 @@ struct CompareFunctionInfo {
   std::string_view peer_class;  // "L2" of L2Result and L2Threshold
 };
 
-/// All functions but simple, whose tolerances are a matter of their own, in the order of the enum.
+/// All functions but simple, whose tolerances are a matter of their own, and scripts, in the order of the enum.
 std::span<const CompareFunctionInfo> compare_function_infos();
 /// Errors: Internal for simple.
 const CompareFunctionInfo& compare_function_info(CompareFunction function);

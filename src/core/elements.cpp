@@ -11,15 +11,16 @@
 #include "vernier/error.h"
 
 namespace vernier {
-namespace {
 
-float float16_to_float(std::uint16_t bits) {
+float float16_value(std::uint16_t bits) {
   // The exponents differ by 112; a product, unlike a sum of exponents, also gets subnormals right.
   const std::uint32_t magnitude = static_cast<std::uint32_t>(bits & 0x7FFFU) << 13U;
   std::uint32_t value = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) * 0x1p112F);
   if (magnitude >= 0x0F800000U) value = 0x7F800000U | (magnitude & 0x007FFFFFU);
   return std::bit_cast<float>(value | static_cast<std::uint32_t>(bits & 0x8000U) << 16U);
 }
+
+namespace {
 
 float bfloat16_to_float(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U); }
 
@@ -40,7 +41,7 @@ float float8e4m3fn_to_float(std::uint8_t bits) {
 }
 
 // float8e5m2 is the upper half of a float16.
-float float8e5m2_to_float(std::uint8_t bits) { return float16_to_float(static_cast<std::uint16_t>(bits << 8U)); }
+float float8e5m2_to_float(std::uint8_t bits) { return float16_value(static_cast<std::uint16_t>(bits << 8U)); }
 
 template <class From, class To, class Convert>
 void convert(const Tensor& tensor, std::int64_t first, std::span<To> out, const Convert& one) {
@@ -105,7 +106,7 @@ bool read_small_floats(const Tensor& tensor, std::int64_t first, std::span<To> o
       convert<float>(tensor, first, out, [](float value) { return value; });
       return true;
     case Dtype::Float16:
-      convert<std::uint16_t>(tensor, first, out, float16_to_float);
+      convert<std::uint16_t>(tensor, first, out, float16_value);
       return true;
     case Dtype::BFloat16:
       convert<std::uint16_t>(tensor, first, out, bfloat16_to_float);

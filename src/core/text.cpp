@@ -51,7 +51,8 @@ std::vector<std::string> nearest_names(std::string_view wanted, std::span<const 
     // Very long names come from hostile files; the quadratic distance is not worth their time.
     if (name.size() > 512 || wanted.size() > 512) continue;
     const std::size_t distance = edit_distance(wanted, name);
-    if (distance <= std::max<std::size_t>(2, wanted.size() / 2)) ranked.emplace_back(distance, name);
+    const bool part = wanted.size() >= 3 && lower_case(name).find(lower_case(std::string(wanted))) != std::string::npos;
+    if (part || distance <= std::max<std::size_t>(2, wanted.size() / 2)) ranked.emplace_back(distance, name);
   }
   std::sort(ranked.begin(), ranked.end());
   std::vector<std::string> nearest;
@@ -122,6 +123,13 @@ std::string printable(std::string_view name) {
       text += fmt::format("\\x{:02x}", byte);
       ++i;
     }
+  }
+  return text;
+}
+
+std::string lower_case(std::string text) {
+  for (char& c : text) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
   return text;
 }

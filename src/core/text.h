@@ -11,7 +11,8 @@
 
 namespace vernier {
 
-/// Up to `limit` of `names` nearest to `wanted` by edit distance (at most half of its length), nearest first.
+/// Up to `limit` of `names` nearest to `wanted` by edit distance (at most half of its length, unless it is a part of
+/// the name, whatever the case), nearest first.
 std::vector<std::string> nearest_names(std::string_view wanted, std::span<const std::string> names,
                                        std::size_t limit = 3);
 
@@ -20,6 +21,9 @@ bool wildcard_match(std::string_view pattern, std::string_view text);
 
 /// `name` for a terminal: control characters and invalid bytes become \xNN, so a hostile name cannot move the cursor.
 std::string printable(std::string_view name);
+
+/// ASCII letters in lower case; bytes of other alphabets stay.
+std::string lower_case(std::string text);
 
 /// "1 layer", "3 layers".
 std::string plural(std::size_t count, const std::string& noun);

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 
+#include "core/elements.h"
 #include "vernier/error.h"
 
 namespace vernier {
@@ -47,20 +48,6 @@ std::uint16_t float16_bits(double value) {
   // In units of the spacing the code is linear; a carry out of the mantissa raises the exponent by itself.
   const std::uint32_t code = spacing == -24 ? steps : steps + (static_cast<std::uint32_t>(spacing + 24) << 10);
   return static_cast<std::uint16_t>(sign | code);
-}
-
-float float16_value(std::uint16_t bits) {
-  const int exponent = bits >> 10 & 0x1F;
-  const int mantissa = bits & 0x3FF;
-  float magnitude = 0;
-  if (exponent == 0x1F) {
-    magnitude = mantissa == 0 ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
-  } else if (exponent == 0) {
-    magnitude = std::ldexp(static_cast<float>(mantissa), -24);
-  } else {
-    magnitude = std::ldexp(static_cast<float>(mantissa + 1024), exponent - 25);
-  }
-  return (bits & 0x8000) != 0 ? -magnitude : magnitude;
 }
 
 std::uint16_t bfloat16_bits(float value) {

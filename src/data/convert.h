@@ -11,8 +11,6 @@ namespace vernier {
 
 /// IEEE binary16 bits of `value`, round to nearest even; overflow gives infinity, NaN stays NaN.
 std::uint16_t float16_bits(double value);
-/// The float32 that `bits` of binary16 stand for; exact.
-float float16_value(std::uint16_t bits);
 /// bfloat16 bits of `value`, round to nearest even; overflow gives infinity, NaN stays NaN.
 std::uint16_t bfloat16_bits(float value);
 

@@ -245,13 +245,7 @@ InputInfo only_input(const OpenRequest& request, const std::string& kind) {
               "give a .npz with one array for each input, under its name");
 }
 
-std::string lower_extension(const fs::path& path) {
-  std::string extension = path.extension().string();
-  for (char& c : extension) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return extension;
-}
+std::string lower_extension(const fs::path& path) { return lower_case(path.extension().string()); }
 
 std::vector<fs::path> entries_with(const Location& location, std::span<const std::string_view> extensions) {
   std::vector<fs::path> found;

@@ -56,6 +56,7 @@ CheckAccuracyResult check_accuracy(const CheckAccuracyOptions& options) {
                                                        : "Accuracy results, held against " + which,
                                  options.text);
   if (!options.save.empty()) replace_file(options.save, record.to_json(compare));
+  if (options.json) result.text = record.to_json(compare);
   return result;
 }
 

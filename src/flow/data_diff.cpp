@@ -9,18 +9,34 @@
 #include "core/parallel.h"
 #include "core/text.h"
 #include "flow/output_diffs.h"
+#include "vernier/error.h"
 
 namespace vernier {
 namespace {
 
 constexpr double kHopelessDb = 10;  // an output this bad holds little of its signal
 
-/// The run to compare, and a warning when the file holds others.
-std::unique_ptr<Run> last_run(const std::filesystem::path& path, std::vector<std::string>& warnings) {
+/// The run to compare, and a warning when nobody said which of several it is.
+std::unique_ptr<Run> chosen_run(const std::filesystem::path& path, const std::string& wanted, const char* option,
+                                std::vector<std::string>& warnings) {
   std::vector<std::unique_ptr<Run>> runs = open_runs(path);
+  if (!wanted.empty()) {
+    std::vector<std::string> names;
+    std::vector<std::size_t> found;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      names.push_back(runs[i]->name());
+      if (names[i] == wanted || std::to_string(i) == wanted) return std::move(runs[i]);
+      if (names[i].find(wanted) != std::string::npos) found.push_back(i);
+    }
+    if (found.size() == 1) return std::move(runs[found.front()]);
+    throw Error(ErrorKind::Usage,
+                fmt::format("{}: {} of {} is called '{}'", option, found.empty() ? "no run" : "more than one run",
+                            printable(path.string()), printable(wanted)),
+                "it holds, from 0: " + list_some(names, names.size()));
+  }
   if (runs.size() > 1) {
-    warnings.push_back(fmt::format("{} holds {}: the last one, {}, is compared", printable(path.string()),
-                                   plural(runs.size(), "run"), printable(runs.back()->name())));
+    warnings.push_back(fmt::format("{} holds {}: the last one, {}, is compared ({} chooses)", printable(path.string()),
+                                   plural(runs.size(), "run"), printable(runs.back()->name()), option));
   }
   return std::move(runs.back());
 }
@@ -34,8 +50,9 @@ DiffReport data_diff(const DiffOptions& options, const JobSinks& sinks) {
   report.tested_file = options.tested.string();
   report.metric = diff_metric_name(options.metric);
   report.threshold = options.threshold;
-  const std::unique_ptr<Run> reference = last_run(options.reference, report.warnings);
-  const std::unique_ptr<Run> tested = last_run(options.tested, report.warnings);
+  const std::unique_ptr<Run> reference =
+      chosen_run(options.reference, options.reference_run, "--reference-run", report.warnings);
+  const std::unique_ptr<Run> tested = chosen_run(options.tested, options.tested_run, "--tested-run", report.warnings);
   for (const std::string& text : report.warnings) {
     if (sinks.warning) sinks.warning(text);
   }

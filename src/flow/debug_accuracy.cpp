@@ -3,11 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <ctime>
-#include <limits>
 #include <map>
-#include <set>
 
 #include "core/parallel.h"
 #include "core/text.h"
@@ -65,8 +62,9 @@ DebugAccuracyReport debug_accuracy(const DebugAccuracyOptions& options, const Jo
     run.runners.push_back({kind, std::filesystem::path(runner.model), {}, {}});
   }
   const std::time_t now = std::time(nullptr);
+  Sources sources(run.measure, sinks);
   const auto live = [&](std::size_t index) {
-    return make_live_run(run, index, runner_name(run.runners[index].kind, index, now), sinks, warn);
+    return make_live_run(run, index, runner_name(run.runners[index].kind, index, now), sources, warn);
   };
   const std::unique_ptr<LiveRun> tested = live(0);
   std::unique_ptr<Run> reference;
@@ -89,7 +87,6 @@ DebugAccuracyReport debug_accuracy(const DebugAccuracyOptions& options, const Jo
 
   std::map<std::string, double> sqnr;
   for (const DiffRow& row : diffs.rows) sqnr[row.name] = row.sqnr_db;
-  std::set<std::string> shown;
   for (const Layer& layer : layers_of(run.runners.front())) {
     std::optional<double> arriving;
     for (const std::string& input : layer.inputs) {
@@ -99,7 +96,6 @@ DebugAccuracyReport debug_accuracy(const DebugAccuracyOptions& options, const Jo
     for (const std::string& output : layer.outputs) {
       const auto known = sqnr.find(output);
       if (known == sqnr.end()) continue;
-      shown.insert(output);
       report.layers.push_back({layer.name, layer.op_type, output, known->second, arriving,
                                role_of(known->second, arriving, options.min_sqnr_db)});
     }

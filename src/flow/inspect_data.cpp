@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
 
 #include "core/text.h"
 #include "report/stats_text.h"
@@ -29,9 +31,10 @@ std::string array_lines(const NamedTensor& array, const InspectDataOptions& opti
   const Tensor& tensor = array.tensor;
   const bool truth = tensor.dtype() == Dtype::Bool;
   const Summary summary = options.histogram && !truth ? summary_of(tensor) : Summary{stats_of(tensor), {}};
-  std::string text = fmt::format("{:{}}{} [dtype={}, shape={}] | Stats: {}\n", "", indent, printable(array.name),
-                                 dtype_name(tensor.dtype()), tuple_text(tensor.shape()),
-                                 stats_to_text(summary.stats, tensor.shape(), /*percentiles=*/!truth));
+  std::string text =
+      fmt::format("{:{}}{} [dtype={}, shape={}] | Stats: {}\n", "", indent,
+                  array.name.empty() ? "(the only input)" : printable(array.name), dtype_name(tensor.dtype()),
+                  tuple_text(tensor.shape()), stats_to_text(summary.stats, tensor.shape(), /*percentiles=*/!truth));
   if (summary.histogram) text += indented(histogram_to_text(*summary.histogram), indent + kStep);
   if (options.show_values) {
     text += indented(array_text(tensor, {options.edge_items, options.line_width}), indent + kStep);
@@ -52,10 +55,43 @@ std::string run_lines(const Run& run, const InspectDataOptions& options) {
   return text;
 }
 
+using Json = nlohmann::ordered_json;
+
+Json array_json(const NamedTensor& array) {
+  const Tensor& tensor = array.tensor;
+  const ValueStats stats = stats_of(tensor);
+  return {{"name", array.name},      {"dtype", dtype_name(tensor.dtype())},
+          {"shape", tensor.shape()}, {"values", stats.count},
+          {"nan", stats.nan},        {"infinite", stats.positive_infinite + stats.negative_infinite},
+          {"min", stats.min},        {"max", stats.max},
+          {"mean", stats.mean},      {"standard_deviation", stats.standard_deviation},
+          {"median", stats.median}};
+}
+
+std::string to_json(const SavedData& data, const InspectDataOptions& options) {
+  constexpr std::array kKinds{"results", "inputs", "arrays", "arrays"};
+  Json runs = Json::array();
+  for (const auto& run : data.runs) {
+    Json iterations = Json::array();
+    for (std::size_t i = 0; i < (options.all ? run->size() : std::min<std::size_t>(run->size(), 1)); ++i) {
+      Json arrays = Json::array();
+      for (const NamedTensor& array : run->at(i).outputs) arrays.push_back(array_json(array));
+      iterations.push_back(std::move(arrays));
+    }
+    runs.push_back({{"name", run->name()}, {"iterations", run->size()}, {"shown", std::move(iterations)}});
+  }
+  const Json root{{"version", 1},
+                  {"file", options.path.string()},
+                  {"kind", kKinds.at(static_cast<std::size_t>(data.kind))},
+                  {"runs", std::move(runs)}};
+  return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 }  // namespace
 
 std::string inspect_data(const InspectDataOptions& options) {
   const SavedData data = open_saved_data(options.path);
+  if (options.json) return to_json(data, options);
   if (data.kind != SavedData::Kind::Results) {
     const bool inputs = data.kind == SavedData::Kind::Inputs;
     std::string text = inputs ? fmt::format("==== Data ({} iterations) ====\n", data.runs.front()->size())

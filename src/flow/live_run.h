@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/ort/session.h"
+#include "flow/sources.h"
 #include "model/model.h"
 #include "vernier/run.h"
 
@@ -66,9 +67,10 @@ class SessionRun final : public LiveRun {
 /// Counts of values that are not finite; false when there are none.
 bool find_nonfinite(const Tensor& tensor, NonFinite& counts);
 
-/// The runner `index` of the job. Texts for people go to `warn`, each once a job.
+/// The runner `index` of the job. `sources` are made of `options.measure`. Texts for people go to `warn`, each once a
+/// job.
 std::unique_ptr<LiveRun> make_live_run(const RunOptions& options, std::size_t index, const std::string& name,
-                                       const JobSinks& sinks, const std::function<void(const std::string&)>& warn);
+                                       Sources& sources, const std::function<void(const std::string&)>& warn);
 
 /// "onnxrt-runner-N0-11/20/26-23:59:53", as the peer names runners; the others are trt-sim, sim and exec.
 std::string runner_name(RunnerKind kind, std::size_t index, std::time_t now);

@@ -17,6 +17,7 @@
 #include "plan/lower_simulated.h"
 #include "plan/scheme.h"
 #include "plan/simulate_typed.h"
+#include "plan/typed_names.h"
 #include "vernier/error.h"
 
 namespace vernier {
@@ -70,18 +71,23 @@ bool says_formats(const PrecisionOptions& precision) {
 
 class Maker {
  public:
-  Maker(const RunOptions& options, const RunnerOptions& runner, std::string name, const JobSinks& sinks,
-        const Warn& warn)
-      : options_(options), runner_(runner), name_(std::move(name)), sinks_(sinks), warn_(warn) {}
+  Maker(const RunOptions& options, const RunnerOptions& runner, std::string name, Sources& sources, const Warn& warn)
+      : options_(options),
+        runner_(runner),
+        name_(std::move(name)),
+        sources_(sources),
+        sinks_(sources.sinks()),
+        warn_(warn) {}
 
   std::unique_ptr<LiveRun> make() {
+    say("runs " + printable(runner_.model.string()));
     Model model = read_model(runner_.model);
     if (runner_.kind == RunnerKind::Program) return as_program(model);
     if (runner_.kind == RunnerKind::OnnxRuntime) return as_it_is(std::move(model));
     SimulatedFile file = simulate_typed(model);
     const bool typed = std::any_of(file.layers.begin(), file.layers.end(),
                                    [](const PlannedLayer& layer) { return layer.format != Format::Float32; });
-    if (typed) return from_file(model, std::move(file));
+    if (typed) return from_file(std::move(model), std::move(file));
     return says_formats(runner_.precision) ? from_plan() : in_float32(std::move(model));
   }
 
@@ -95,7 +101,8 @@ class Maker {
     if (sinks_.info) sinks_.info(fmt::format("{}: {}", name_, text));
   }
 
-  std::unique_ptr<LiveRun> finish(Model model, const SessionOptions& session, std::shared_ptr<SampleSource> samples) {
+  std::unique_ptr<LiveRun> finish(Model model, const SessionOptions& session,
+                                  std::shared_ptr<const SampleSource> samples) {
     if (samples->is_random()) {
       warn_("the inputs are random numbers: figures say little about real data (give --data)");
     }
@@ -103,8 +110,7 @@ class Maker {
   }
 
   std::unique_ptr<LiveRun> as_program(const Model& model) {
-    return std::make_unique<ProgramRun>(name_, runner_.command, runner_.model,
-                                        open_for(model, options_.measure.data, options_.measure.carries),
+    return std::make_unique<ProgramRun>(name_, runner_.command, runner_.model, sources_.samples(model),
                                         options_.measure.data.script_seconds, sinks_.interrupted);
   }
 
@@ -113,7 +119,7 @@ class Maker {
     session.integer_kernels = true;
     session.level = options_.optimization;
     session.providers = options_.providers;
-    std::shared_ptr<SampleSource> samples = open_for(model, options_.measure.data, options_.measure.carries);
+    std::shared_ptr<const SampleSource> samples = sources_.samples(model);
     // Alone, a sample gets all threads; beside others, one.
     if (samples->size() == 1) session.threads = static_cast<int>(options_.measure.threads);
     mark(model, model, choice(), name_, warn_);
@@ -125,12 +131,12 @@ class Maker {
   static SessionOptions exact() { return {.optimize = false, .threads = 1, .integer_kernels = false}; }
 
   std::unique_ptr<LiveRun> in_float32(Model model) {
-    std::shared_ptr<SampleSource> samples = open_for(model, options_.measure.data, options_.measure.carries);
+    std::shared_ptr<const SampleSource> samples = sources_.samples(model);
     mark(model, model, choice(), name_, warn_);
     return finish(std::move(model), exact(), std::move(samples));
   }
 
-  std::unique_ptr<LiveRun> from_file(const Model& typed, SimulatedFile file) {
+  std::unique_ptr<LiveRun> from_file(Model typed, SimulatedFile file) {
     say("formats as the file says: " + formats_of(file.layers));
     if (says_formats(runner_.precision)) {
       warn_(fmt::format("{}: the file says the format of each layer; precision options have no effect on it",
@@ -138,15 +144,22 @@ class Maker {
     }
     for (const std::string& note : file.notes) say(note);
     // Its inputs are float32 where the file's are float16 or bfloat16: they are rounded inside.
-    std::shared_ptr<SampleSource> samples = open_for(file.model, options_.measure.data, options_.measure.carries);
-    mark(file.model, typed, choice(), name_, warn_);
+    std::shared_ptr<const SampleSource> samples = sources_.samples(file.model);
+    restore_tensor_names(typed);
+    restore_tensor_names(file.model);
+    OutputChoice chosen = choice();
+    if (means_all(chosen.names)) {
+      // Of a tensor, of its codes and of what these stand for, one is enough: the one that the float model has too.
+      for (const std::string& name : tensors_of_typing(typed)) chosen.excluded.push_back(name);
+    }
+    mark(file.model, typed, chosen, name_, warn_);
     return finish(std::move(file.model), exact(), std::move(samples));
   }
 
   std::unique_ptr<LiveRun> from_plan() {
     const PrecisionOptions precision =
         run_network_scripts(runner_.model, runner_.precision, options_.measure.data, sinks_, warn_);
-    Loaded loaded = load(runner_.model, formats_named(precision), options_.measure, sinks_);
+    Loaded loaded = load(runner_.model, formats_named(precision), sources_);
     for (const std::string& text : loaded.warnings) warn_(text);
     for (const std::string& text : loaded.notes) say(text);
     const Subject& subject = loaded.subject;
@@ -155,6 +168,11 @@ class Maker {
     Plan plan = std::move(assigned.plan);
     for (const std::string& text : calibrate_on_samples(plan, subject.model, subject.layers, loaded)) warn_(text);
     say(scheme_text(precision) + "; " + formats_of(plan.layers));
+    const bool scaled = std::any_of(plan.layers.begin(), plan.layers.end(),
+                                    [](const PlannedLayer& layer) { return needs_scale(layer.format); });
+    if (scaled && !loaded.calibration) {
+      warn_("ranges are calibrated on the samples that are compared (--calibration-data gives others)");
+    }
     RoundedWeights weights;
     Model lowered = lower_simulated(subject.model, subject.layers, plan, weights);
     mark(lowered, subject.model, choice(), name_, warn_);
@@ -164,6 +182,7 @@ class Maker {
   const RunOptions& options_;
   const RunnerOptions& runner_;
   std::string name_;
+  Sources& sources_;
   const JobSinks& sinks_;
   const Warn& warn_;
 };
@@ -171,8 +190,8 @@ class Maker {
 }  // namespace
 
 std::unique_ptr<LiveRun> make_live_run(const RunOptions& options, std::size_t index, const std::string& name,
-                                       const JobSinks& sinks, const Warn& warn) {
-  return Maker(options, options.runners[index], name, sinks, warn).make();
+                                       Sources& sources, const Warn& warn) {
+  return Maker(options, options.runners[index], name, sources, warn).make();
 }
 
 }  // namespace vernier

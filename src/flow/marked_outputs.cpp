@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <set>
 
@@ -34,15 +33,6 @@ Tensors tensors_of(const onnx::GraphProto& graph) {
   return tensors;
 }
 
-bool means_all(const std::vector<std::string>& names) {
-  return (names.size() == 1 && names[0] == "*") || (names.size() == 2 && names[0] == "mark" && names[1] == "all");
-}
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
 /// The tensors that `pattern` matches. A name that is there is meant as it is, though it may look like a pattern.
 std::set<std::string> matches(const std::string& pattern, const std::vector<std::string>& names) {
   if (std::find(names.begin(), names.end(), pattern) != names.end()) return {pattern};
@@ -61,7 +51,7 @@ std::set<std::string> of_type(const std::string& op_type, const Tensors& tensors
   std::set<std::string> found, types;
   for (const auto& [name, type] : tensors.op_types) {
     types.insert(type);
-    if (lower(type) == lower(op_type)) found.insert(name);
+    if (lower_case(type) == lower_case(op_type)) found.insert(name);
   }
   if (!found.empty()) return found;
   const std::vector<std::string> known(types.begin(), types.end());
@@ -71,6 +61,10 @@ std::set<std::string> of_type(const std::string& op_type, const Tensors& tensors
 }
 
 }  // namespace
+
+bool means_all(const std::vector<std::string>& names) {
+  return (names.size() == 1 && names[0] == "*") || (names.size() == 2 && names[0] == "mark" && names[1] == "all");
+}
 
 std::vector<std::pair<std::string, Dtype>> choose_outputs(const Model& model, const OutputChoice& choice,
                                                           std::vector<std::string>& left_out) {

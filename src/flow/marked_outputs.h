@@ -10,6 +10,9 @@
 
 namespace vernier {
 
+/// True when every tensor is meant: "*", or "mark" "all".
+bool means_all(const std::vector<std::string>& names);
+
 /// Name and element type of the tensors chosen, in graph order: outputs of nodes of the main graph that are not
 /// Constant. Without a choice: the model's own outputs. Tensors whose type cannot be inferred (sequences, outputs of
 /// operators that ONNX does not know) are left out by "all" and named in `left_out`.

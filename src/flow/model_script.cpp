@@ -1,10 +1,7 @@
 #include "flow/model_script.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <array>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -14,6 +11,7 @@
 #include "data/mapped_file.h"
 #include "data/script_process.h"
 #include "engine/ort/runtime.h"
+#include "flow/script_reply.h"
 #include "flow/setup.h"
 #include "scripts/programs.h"
 #include "vernier/error.h"
@@ -22,36 +20,6 @@ namespace vernier {
 namespace {
 
 using Json = nlohmann::json;
-
-// Where the program learns that its question is answered. Both ends stay open here, so that writing never fails.
-class Reply {
- public:
-  Reply() {
-    if (::pipe2(ends_.data(), O_CLOEXEC) != 0) {
-      throw Error(ErrorKind::Backend, fmt::format("no pipe can be made: {}", std::strerror(errno)));
-    }
-  }
-  Reply(const Reply&) = delete;
-  Reply& operator=(const Reply&) = delete;
-  ~Reply() {
-    for (const int fd : ends_) ::close(fd);
-  }
-  int reading_end() const { return ends_[0]; }
-
-  /// Appends `text` to the shared file, and says where it is.
-  void send(const ScratchFile& scratch, const std::string& text) const {
-    const off_t offset = ::lseek(scratch.descriptor(), 0, SEEK_CUR);
-    scratch.write(text);
-    const std::string line = fmt::format("{} {}\n", offset, text.size());
-    // Shorter than what a pipe holds.
-    if (::write(ends_[1], line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
-      throw Error(ErrorKind::Backend, fmt::format("a script cannot be answered: {}", std::strerror(errno)));
-    }
-  }
-
- private:
-  std::array<int, 2> ends_{};
-};
 
 class Conversation {
  public:
@@ -114,7 +82,7 @@ class Conversation {
   std::string file_name_;
   const std::set<Format>& formats_;
   ScratchFile scratch_;
-  Reply reply_;
+  ScriptReply reply_;
   ScriptProcess process_;
   std::unique_ptr<ScratchFolder> folder_;
   std::map<std::string, Json> networks_;  // by where their models are

@@ -10,33 +10,29 @@
 #include "core/elements.h"
 #include "core/parallel.h"
 #include "core/text.h"
+#include "numerics/metrics.h"
 #include "vernier/error.h"
 
 namespace vernier {
 namespace {
 
 constexpr double kNearZero = 1e-6;  // of a tensor's largest magnitude
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Sums over pairs of values, in double.
+/// The sums of numerics, which take float32 alone, for values of any type, and what only a list of outputs wants.
 struct Sums {
-  double ref_energy = 0, got_energy = 0, dot = 0, error_energy = 0, error_sum = 0, max_abs = 0, max_rel = 0;
-  std::int64_t finite = 0, near_zero = 0, nonfinite = 0, broken = 0;
+  ErrorStats errors;  // count: all pairs, those left out included
+  double abs_error = 0, max_rel = 0;
+  std::int64_t near_zero = 0;
 
   Sums& operator+=(const Sums& other) {
-    ref_energy += other.ref_energy;
-    got_energy += other.got_energy;
-    dot += other.dot;
-    error_energy += other.error_energy;
-    error_sum += other.error_sum;
-    max_abs = std::max(max_abs, other.max_abs);
+    errors += other.errors;
+    abs_error += other.abs_error;
     max_rel = std::max(max_rel, other.max_rel);
-    finite += other.finite;
     near_zero += other.near_zero;
-    nonfinite += other.nonfinite;
-    broken += other.broken;
     return *this;
   }
+  std::int64_t broken() const { return errors.got_nan + errors.got_inf; }
+  std::int64_t nonfinite() const { return errors.ref_nonfinite + broken(); }
 };
 
 template <class Visit>
@@ -56,24 +52,24 @@ Sums sums_of(const Tensor& ref, const Tensor& got) {
     }
   });
   Sums sums;
+  ErrorStats& e = sums.errors;
   for_each_block(ref, ref_room, [&](std::int64_t first, std::span<const double> refs) {
     const std::span<const double> gots = read_block<double>(got, first, refs.size(), got_room);
     for (std::size_t i = 0; i < refs.size(); ++i) {
       const double r = refs[i];
       const double g = gots[i];
+      ++e.count;
       if (!std::isfinite(r) || !std::isfinite(g)) {
-        ++sums.nonfinite;
-        sums.broken += std::isfinite(r) ? 1 : 0;
+        ++(!std::isfinite(r) ? e.ref_nonfinite : std::isnan(g) ? e.got_nan : e.got_inf);
         continue;
       }
       const double error = std::abs(g - r);
-      ++sums.finite;
-      sums.ref_energy += r * r;
-      sums.got_energy += g * g;
-      sums.dot += r * g;
-      sums.error_energy += error * error;
-      sums.error_sum += error;
-      sums.max_abs = std::max(sums.max_abs, error);
+      e.ref_energy += r * r;
+      e.got_energy += g * g;
+      e.dot += r * g;
+      e.error_energy += error * error;
+      e.max_abs_error = std::max(e.max_abs_error, error);
+      sums.abs_error += error;
       if (std::abs(r) < kNearZero * largest || r == 0) {
         ++sums.near_zero;
       } else {
@@ -82,12 +78,6 @@ Sums sums_of(const Tensor& ref, const Tensor& got) {
     }
   });
   return sums;
-}
-
-double sqnr_db_of(const Sums& sums) {
-  if (sums.broken > 0) return -kInfinity;
-  if (sums.error_energy == 0) return kInfinity;
-  return 10 * std::log10(sums.ref_energy / sums.error_energy);  // -inf when the reference is all zero
 }
 
 /// One output in one iteration.
@@ -135,8 +125,8 @@ class Total {
     row_.dtype = pair.dtype;
     row_.shape = std::move(pair.shape);
     if (!pair.refusal.empty()) refusal = std::move(pair.refusal);
-    const double db = sqnr_db_of(pair.sums);
-    if (sums_.finite + sums_.nonfinite == 0 || db < worst_db_) {
+    const double db = sqnr_db(pair.sums.errors);
+    if (sums_.errors.count == 0 || db < worst_db_) {
       worst_db_ = db;
       row_.worst_iteration = iteration;
     }
@@ -145,19 +135,21 @@ class Total {
 
   DiffRow row() const {
     DiffRow row = row_;
-    row.values = sums_.finite;
-    row.max_abs = sums_.max_abs;
+    row.nonfinite = sums_.nonfinite();
+    row.broken = sums_.broken();
+    row.values = sums_.errors.count - row.nonfinite;
+    row.max_abs = sums_.errors.max_abs_error;
     row.max_rel = sums_.max_rel;
     row.near_zero = sums_.near_zero;
-    row.nonfinite = sums_.nonfinite;
-    row.broken = sums_.broken;
-    const auto count = static_cast<double>(std::max<std::int64_t>(sums_.finite, 1));
-    row.mean_abs = sums_.error_sum / count;
-    row.mse = sums_.error_energy / count;
-    row.sqnr_db = sqnr_db_of(sums_);
-    const double norms = std::sqrt(sums_.ref_energy) * std::sqrt(sums_.got_energy);
-    const bool equal = sums_.error_energy == 0 && sums_.finite > 0;
-    row.cosine = equal ? 1 : norms > 0 ? std::clamp(sums_.dot / norms, -1.0, 1.0) : 0;
+    row.sqnr_db = sqnr_db(sums_.errors);
+    // The others are of what is finite.
+    ErrorStats finite = sums_.errors;
+    finite.count = row.values;
+    finite.ref_nonfinite = finite.got_nan = finite.got_inf = 0;
+    const auto count = static_cast<double>(std::max<std::int64_t>(row.values, 1));
+    row.mean_abs = sums_.abs_error / count;
+    row.mse = finite.error_energy / count;
+    row.cosine = row.values > 0 && finite.error_energy == 0 ? 1 : cosine(finite);
     return row;
   }
 
@@ -166,7 +158,7 @@ class Total {
  private:
   DiffRow row_;
   Sums sums_;
-  double worst_db_ = kInfinity;
+  double worst_db_ = std::numeric_limits<double>::infinity();
 };
 
 }  // namespace

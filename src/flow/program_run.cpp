@@ -2,10 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <chrono>
-#include <cstdlib>
-#include <cstring>
 
 #include "core/process.h"
 #include "core/text.h"
@@ -14,13 +11,6 @@
 
 namespace vernier {
 namespace {
-
-/// As a shell reads it, whatever is in it.
-std::string shell_quoted(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
 
 void replace(std::string& text, std::string_view placeholder, const std::string& value) {
   for (std::size_t at = 0; (at = text.find(placeholder, at)) != std::string::npos; at += value.size()) {
@@ -56,19 +46,21 @@ Iteration ProgramRun::at(std::size_t index) const {
   writer.finish();
 
   std::string command = command_;
-  replace(command, "{model}", shell_quoted(model_.string()));
-  replace(command, "{inputs}", shell_quoted(inputs.string()));
-  replace(command, "{outputs}", shell_quoted(outputs.string()));
+  // As arguments of the shell: whatever a path holds, it stays one word.
+  replace(command, "{model}", "\"$1\"");
+  replace(command, "{inputs}", "\"$2\"");
+  replace(command, "{outputs}", "\"$3\"");
   ProcessOptions process;
   process.timeout_seconds = timeout_seconds_;
   process.interrupted = interrupted_;
   const auto start = std::chrono::steady_clock::now();
-  const ProcessEnd end = run_process({"/bin/sh", "-c", command}, process);
+  const ProcessEnd end =
+      run_process({"/bin/sh", "-c", command, "sh", model_.string(), inputs.string(), outputs.string()}, process);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   if (end.interrupted) throw Error(ErrorKind::Interrupted, "interrupted");
   if (!end.succeeded()) {
     throw Error(ErrorKind::Backend, fmt::format("{}, iteration {}: the program {}", name(), index, end_text(end)),
-                printable(command));
+                printable(command_));
   }
   if (!std::filesystem::exists(outputs)) {
     throw Error(ErrorKind::Backend, fmt::format("{}, iteration {}: the program wrote no outputs", name(), index),

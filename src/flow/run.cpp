@@ -5,8 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <limits>
+#include <ctime>
 #include <map>
 #include <mutex>
 #include <set>
@@ -14,6 +13,8 @@
 #include "core/file.h"
 #include "core/parallel.h"
 #include "core/text.h"
+#include "data/script_location.h"
+#include "flow/iteration_script.h"
 #include "flow/live_run.h"
 #include "flow/model_script.h"
 #include "flow/network_scripts.h"
@@ -43,6 +44,8 @@ class Job {
       throw Error(ErrorKind::Usage, "nothing to run: no runner was chosen and no saved outputs were given",
                   "vernier run MODEL --onnxrt, or --load-outputs FILE FILE");
     }
+    keep_what_is_read();
+    load_scripts();
     open_runs();
     check_sizes();
     open_writers();
@@ -68,15 +71,15 @@ class Job {
       if (warned_.insert(text).second && sinks_.warning) sinks_.warning(text);
     };
     const std::time_t now = std::time(nullptr);
+    Sources sources(options_.measure, sinks_);
     for (std::size_t i = 0; i < options_.runners.size(); ++i) {
       const RunnerOptions& runner = options_.runners[i];
       if (runner.kind == RunnerKind::TensorRt) {
         warn(
-            "--trt: there is no TensorRT here: its documented rules are simulated (trt-sim), and nothing of this was "
-            "run "
-            "on TensorRT");
+            "--trt: there is no TensorRT here: its documented rules are simulated (trt-sim), "
+            "and nothing of this was run on TensorRT");
       }
-      auto live = make_live_run(options_, i, runner_name(runner.kind, i, now), sinks_, warn);
+      auto live = make_live_run(options_, i, runner_name(runner.kind, i, now), sources, warn);
       live_.push_back(live.get());
       runs_.push_back(std::move(live));
     }
@@ -84,6 +87,7 @@ class Job {
       for (std::unique_ptr<Run>& saved : vernier::open_runs(path)) runs_.push_back(std::move(saved));
     }
     for (const auto& one : runs_) result_.runs.push_back(one->name());
+    seconds_.resize(live_.size());
   }
 
   void check_sizes() const {
@@ -97,16 +101,33 @@ class Job {
     }
   }
 
-  void open_writers() {
-    std::vector<std::filesystem::path> read{options_.measure.data.location};
+  /// Before anything is run: making a runner may take minutes.
+  void keep_what_is_read() const {
+    std::vector<std::filesystem::path> read = source_files(options_.measure);
     for (const RunnerOptions& runner : options_.runners) {
       read.push_back(runner.model);
       for (std::filesystem::path& script : script_files(runner.precision)) read.push_back(std::move(script));
+    }
+    for (const std::string& script : {options_.compare_script, options_.postprocess_script}) {
+      if (const auto location = script_location(script)) read.emplace_back(location->file);
     }
     read.insert(read.end(), options_.load_outputs.begin(), options_.load_outputs.end());
     for (const std::filesystem::path& path : {options_.save_inputs, options_.save_outputs, options_.save_accuracy}) {
       if (!path.empty()) refuse_to_overwrite(path, read);
     }
+  }
+
+  /// Before the runners, which may take minutes: what is wrong with a script is known at once.
+  void load_scripts() {
+    const auto load = [&](std::optional<IterationScript>& script, const std::string& location,
+                          IterationScript::Kind kind) {
+      if (!location.empty()) script.emplace(location, kind, options_.measure.data, sinks_);
+    };
+    load(compare_script_, options_.compare_script, IterationScript::Kind::Compare);
+    load(postprocess_script_, options_.postprocess_script, IterationScript::Kind::Postprocess);
+  }
+
+  void open_writers() {
     if (live_.empty() && !(options_.save_inputs.empty() && options_.save_outputs.empty())) {
       throw Error(ErrorKind::Usage, "no runner was chosen: there is nothing to save",
                   "add --onnxrt, or use vernier data concat to join saved outputs");
@@ -122,7 +143,7 @@ class Job {
   std::size_t threads() const {
     const bool sequence =
         std::any_of(live_.begin(), live_.end(), [](const LiveRun* run) { return run->is_sequence(); });
-    if (sequence) return 1;
+    if (sequence || compare_script_ || postprocess_script_) return 1;
     return options_.measure.threads == 0 ? usable_cores() : options_.measure.threads;
   }
 
@@ -130,7 +151,7 @@ class Job {
     return pair_header_to_text(runs_[pair]->name(), runs_[pair + 1]->name(), options_.text);
   }
 
-  Step step(std::size_t index) const {
+  Step step(std::size_t index) {
     Step done;
     for (const auto& one : runs_) done.iterations.push_back(one->at(index));
     if (inputs_) {
@@ -138,14 +159,27 @@ class Job {
     }
     if (options_.validate) validate(index, done);
     std::vector<Iteration> compared = done.iterations;
-    for (Iteration& iteration : compared) postprocess(iteration, options_.postprocess);
+    for (std::size_t i = 0; i < compared.size() && compared.size() > 1; ++i) {
+      if (postprocess_script_) compared[i] = postprocess_script_->postprocess(index, runs_[i]->name(), compared[i]);
+      postprocess(compared[i], options_.postprocess);
+    }
     for (std::size_t pair = 0; pair + 1 < compared.size(); ++pair) {
-      done.comparisons.push_back(
-          compare_iterations(index, compared[pair], compared[pair + 1], options_.compare, options_.text.detail));
+      done.comparisons.push_back(compared_pair(index, pair, compared));
+      if (options_.brief) continue;
       done.texts.push_back(iteration_to_text(done.comparisons.back(), runs_[pair]->name(), runs_[pair + 1]->name(),
                                              compared[pair], compared[pair + 1], options_.text));
     }
     return done;
+  }
+
+  IterationComparison compared_pair(std::size_t index, std::size_t pair, const std::vector<Iteration>& iterations) {
+    const Iteration& got = iterations[pair];
+    const Iteration& ref = iterations[pair + 1];
+    CompareOptions options = options_.compare;
+    if (compare_script_) options.functions = {CompareFunction::Script};
+    IterationComparison comparison = compare_iterations(index, got, ref, options, options_.text.detail);
+    if (compare_script_) compare_script_->judge(comparison, runs_[pair]->name(), runs_[pair + 1]->name(), got, ref);
+    return comparison;
   }
 
   void validate(std::size_t index, Step& done) const {
@@ -181,6 +215,7 @@ class Job {
     if (sinks_.interrupted && sinks_.interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
     if (sinks_.progress) sinks_.progress("run", index + 1, runs_.front()->size());
     ++result_.iterations;
+    for (std::size_t i = 0; i < live_.size(); ++i) seconds_[i] += done.iterations[i].seconds.value_or(0);
     if (outputs_) {
       for (std::size_t i = 0; i < live_.size(); ++i) outputs_->add(i, done.iterations[i]);
     }
@@ -206,6 +241,12 @@ class Job {
   }
 
   void finish() {
+    for (std::size_t i = 0; i < live_.size(); ++i) {
+      const double ms = 1000 * seconds_[i];
+      say(fmt::format("[I] {:35} | Completed {} iteration(s) in {:.4g} ms | Average inference time: {:.4g} ms.\n",
+                      printable(live_[i]->name()), result_.iterations, ms,
+                      ms / static_cast<double>(std::max<std::size_t>(result_.iterations, 1))));
+    }
     for (std::size_t pair = 0; pair < tallies_.size(); ++pair) {
       if (pair > 0 && !options_.brief) say(header(pair) + pair_texts_[pair]);
       result_.pairs.push_back(tallies_[pair].summary());
@@ -241,8 +282,10 @@ class Job {
   std::vector<std::unique_ptr<Run>> runs_;
   std::vector<const LiveRun*> live_;  // the first of runs_
   std::set<std::string> warned_;
+  std::optional<IterationScript> compare_script_, postprocess_script_;
   std::optional<RunWriter> outputs_;
   std::optional<InputWriter> inputs_;
+  std::vector<double> seconds_;  // of the inferences of live_
   std::vector<PairTally> tallies_;
   std::vector<std::string> pair_texts_;
   mutable std::mutex origin_mutex_;

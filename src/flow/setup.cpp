@@ -32,23 +32,6 @@ std::optional<std::string> already_quantized(const Model& model) {
       plural(nodes, "QuantizeLinear node"));
 }
 
-/// Valid indices of integer inputs that a Gather looks something up with: random data must stay within them.
-void find_index_limits(const Model& model, std::vector<InputInfo>& inputs) {
-  for (const onnx::NodeProto& node : model.proto.graph().node()) {
-    if (node.op_type() != "Gather" || node.input_size() < 2) continue;
-    const std::optional<Tensor> table = initializer(model, node.input(0));
-    if (!table || table->shape().empty()) continue;
-    const std::int64_t axis = attribute_int(node, "axis", 0);
-    const auto rank = static_cast<std::int64_t>(table->shape().size());
-    if (axis < -rank || axis >= rank) continue;
-    for (InputInfo& input : inputs) {
-      if (input.name == node.input(1)) {
-        input.index_limit = table->shape()[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)];
-      }
-    }
-  }
-}
-
 std::vector<std::string> judged_outputs(const Model& model, const MeasureOptions& options) {
   std::vector<std::string> floats;
   for (const InputInfo& output : model_outputs(model)) {
@@ -133,15 +116,6 @@ Progress progress_of(const JobSinks& sinks) {
   };
 }
 
-std::unique_ptr<SampleSource> open_for(const Model& model, const SourceOptions& source,
-                                       const std::vector<std::pair<std::string, std::string>>& carries) {
-  std::vector<InputInfo> inputs = model_inputs(model);
-  find_index_limits(model, inputs);
-  SourceOptions options = source;
-  for (const auto& [output, input] : carries) options.carried.push_back(input);
-  return open_samples(options, inputs);
-}
-
 void show_samples(const Loaded& loaded, PrepareOptions& options) {
   const std::size_t own = loaded.samples->size();
   options.samples = own + (loaded.calibration ? loaded.calibration->size() : 0);
@@ -152,16 +126,18 @@ void show_samples(const Loaded& loaded, PrepareOptions& options) {
 
 Loaded load(const std::filesystem::path& path, const std::set<Format>& formats, const MeasureOptions& options,
             const JobSinks& sinks, int min_opset) {
+  Sources sources(options, sinks);
+  return load(path, formats, sources, min_opset);
+}
+
+Loaded load(const std::filesystem::path& path, const std::set<Format>& formats, Sources& sources, int min_opset) {
+  const MeasureOptions& options = sources.options();
   Loaded loaded;
   loaded.original = read_model(path);
   check_carries(loaded.original, options.carries);
   loaded.subject.runtime = Runtime::load();
-  const auto open = [&](SourceOptions source) {
-    source.interrupted = sinks.interrupted;
-    return open_for(loaded.original, source, options.carries);
-  };
-  loaded.samples = open(options.data);
-  if (options.calibration_data) loaded.calibration = open(*options.calibration_data);
+  loaded.samples = sources.samples(loaded.original);
+  loaded.calibration = sources.calibration(loaded.original);
 
   PrepareOptions prepare_options;
   prepare_options.formats = formats;
@@ -181,7 +157,7 @@ Loaded load(const std::filesystem::path& path, const std::set<Format>& formats, 
   for (const auto& [output, input] : options.carries) subject.carries.push_back({output, input});
   subject.judged = judged_outputs(subject.model, options);
   subject.threads = options.threads == 0 ? usable_cores() : options.threads;
-  subject.progress = progress_of(sinks);
+  subject.progress = progress_of(sources.sinks());
   check_requirement(subject, options.requirement);
   if (const auto text = already_quantized(loaded.original)) loaded.warnings.push_back(*text);
   if (const auto text = batch_as_one_sample(loaded.original, *loaded.samples, options.data)) {

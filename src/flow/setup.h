@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compare/subject.h"
+#include "flow/sources.h"
 #include "model/prepare.h"
 #include "vernier/jobs.h"
 #include "vernier/report.h"
@@ -15,9 +16,9 @@ namespace vernier {
 
 struct Loaded {
   Model original;
-  std::unique_ptr<SampleSource> samples;
-  std::unique_ptr<SampleSource> calibration;  // null: the ranges are learned on `samples`
-  Subject subject;                            // its samples point to the ones here
+  std::shared_ptr<const SampleSource> samples;
+  std::shared_ptr<const SampleSource> calibration;  // null: the ranges are learned on `samples`
+  Subject subject;                                  // its samples point to the ones here
   bool inlined_ifs = false;
   std::vector<std::string> warnings;
   std::vector<std::string> notes;
@@ -25,15 +26,14 @@ struct Loaded {
 
 /// Reads and prepares `path` for the formats given, and opens the samples.
 /// Errors: whatever reading, preparing or opening refuses.
+Loaded load(const std::filesystem::path& path, const std::set<Format>& formats, Sources& sources, int min_opset = 0);
+
+/// The same, with sources of its own.
 Loaded load(const std::filesystem::path& path, const std::set<Format>& formats, const MeasureOptions& options,
             const JobSinks& sinks, int min_opset = 0);
 
 /// Shows inline_ifs every sample that will be run, calibration included. `loaded` must outlive the options.
 void show_samples(const Loaded& loaded, PrepareOptions& options);
-
-/// Opens one source for the model's inputs (calibration data are opened beside the evaluation data).
-std::unique_ptr<SampleSource> open_for(const Model& model, const SourceOptions& source,
-                                       const std::vector<std::pair<std::string, std::string>>& carries);
 
 /// The engine's evaluator, for prepare().
 Evaluator evaluator(const std::shared_ptr<const Runtime>& runtime);

@@ -1,5 +1,7 @@
 #include "flow/tensor_values.h"
 
+#include <algorithm>
+
 #include "engine/ort/session.h"
 #include "model/graph_edit.h"
 #include "vernier/error.h"
@@ -44,17 +46,25 @@ void TensorValues::learn_types(const std::vector<std::string>& names, std::map<s
   for (const std::string& name : names) {
     if (!name.empty() && !types.contains(name)) unknown.push_back(name);
   }
-  if (unknown.empty()) return;
-  try {
-    for (const auto& [name, value] : of(unknown, 1).front()) {
-      auto& type = *types[name].mutable_tensor_type();
-      type.set_elem_type(static_cast<int>(value.dtype()));
-      type.mutable_shape();
-      for (std::size_t i = 0; i < value.shape().size(); ++i) type.mutable_shape()->add_dim();
+  // A few at a time: all tensors of a network at once may be more than there is memory.
+  constexpr std::size_t kAtOnce = 4;
+  for (std::size_t from = 0; from < unknown.size(); from += kAtOnce) {
+    const std::size_t to = std::min(from + kAtOnce, unknown.size());
+    try {
+      for (const auto& [name, value] : of({unknown.begin() + static_cast<std::ptrdiff_t>(from),
+                                           unknown.begin() + static_cast<std::ptrdiff_t>(to)},
+                                          1)
+                                           .front()) {
+        auto& type = *types[name].mutable_tensor_type();
+        type.set_elem_type(static_cast<int>(value.dtype()));
+        type.mutable_shape();
+        for (std::size_t i = 0; i < value.shape().size(); ++i) type.mutable_shape()->add_dim();
+      }
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::Input && error.kind() != ErrorKind::Backend) throw;
     }
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::Input && error.kind() != ErrorKind::Backend) throw;
   }
+  known_.clear();
 }
 
 }  // namespace vernier

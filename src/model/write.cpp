@@ -24,15 +24,15 @@ void write_external(const Model& model, const fs::path& path) {
   replace_file(path.parent_path() / data_name, [&](std::ostream& out) {
     std::size_t offset = 0;
     for_each_graph(*proto.mutable_graph(), [&](onnx::GraphProto& graph) {
-      for (onnx::TensorProto& stub : *graph.mutable_initializer()) {
-        const auto weight = model.weights.find(stub.name());
+      for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
+        const auto weight = model.weights.find(tensor.name());
         if (weight == model.weights.end()) continue;
         const std::size_t padding = (kAlignment - offset % kAlignment) % kAlignment;
         out.write(std::string(padding, '\0').data(), static_cast<std::streamsize>(padding));
         offset += padding;
-        stub.clear_external_data();
+        tensor.clear_external_data();
         const auto entry = [&](const char* key, const std::string& value) {
-          onnx::StringStringEntryProto& pair = *stub.add_external_data();
+          onnx::StringStringEntryProto& pair = *tensor.add_external_data();
           pair.set_key(key);
           pair.set_value(value);
         };

@@ -170,7 +170,9 @@ CompareFunction function_of(const Json& pairs, const Json* ours, std::size_t ind
   if (ours != nullptr && ours->contains("functions") && (*ours)["functions"].is_array() &&
       index < (*ours)["functions"].size() && (*ours)["functions"][index].is_string()) {
     try {
-      return parse_compare_function((*ours)["functions"][index].get<std::string>()).front();
+      const std::string name = (*ours)["functions"][index];
+      if (name == compare_function_name(CompareFunction::Script)) return CompareFunction::Script;
+      return parse_compare_function(name).front();
     } catch (const Error& error) {
       place.fail(error.what());
     }

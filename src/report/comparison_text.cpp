@@ -20,7 +20,8 @@ namespace {
 constexpr double kHopelessDb = 3;
 
 std::string label_of(CompareFunction function) {
-  return std::string(function == CompareFunction::Simple ? "simple" : compare_function_info(function).label);
+  const bool bare = function == CompareFunction::Simple || function == CompareFunction::Script;
+  return std::string(bare ? compare_function_name(function) : compare_function_info(function).label);
 }
 
 /// "'y' (dtype=float32, shape=(2, 8))"
@@ -102,7 +103,11 @@ class IterationText {
   }
 
   void one_result(const OutputComparison& output, const FunctionResult& result) {
-    if (!result.compared) {
+    if (result.function == CompareFunction::Script) {
+      log_.line(verdict_kind(result.passed),
+                fmt::format("{} | Output: '{}'{}{}", result.passed ? "PASSED" : "FAILED", shown(output.output),
+                            result.reason.empty() ? "" : " | ", shown(result.reason)));
+    } else if (!result.compared) {
       log_.line(LogKind::Bad, fmt::format("FAILED | Output: '{}' | {}", shown(output.output), result.reason));
     } else if (result.function == CompareFunction::Simple) {
       simple(output, result);

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/elements.h"
 #include "data/convert.h"
 #include "vernier/error.h"
 
@@ -28,7 +29,10 @@ T load(const Tensor& array, std::size_t index) {
   return value;
 }
 
-bool is_float(Dtype dtype) { return dtype == Dtype::Float16 || dtype == Dtype::Float32 || dtype == Dtype::Float64; }
+/// Of the types that NumPy has: text of others is nobody's.
+bool is_numpy_float(Dtype dtype) {
+  return dtype == Dtype::Float16 || dtype == Dtype::Float32 || dtype == Dtype::Float64;
+}
 
 double float_at(const Tensor& array, std::size_t index) {
   switch (array.dtype()) {
@@ -202,7 +206,7 @@ std::vector<std::string> float_texts(const std::vector<double>& values, Dtype dt
 
 std::vector<std::string> texts_of(const Tensor& array, const std::vector<std::size_t>& shown) {
   std::vector<std::string> texts;
-  if (is_float(array.dtype())) {
+  if (is_numpy_float(array.dtype())) {
     std::vector<double> values;
     for (const std::size_t index : shown) values.push_back(float_at(array, index));
     return float_texts(values, array.dtype());
@@ -222,7 +226,7 @@ std::vector<std::string> texts_of(const Tensor& array, const std::vector<std::si
 
 std::string scalar_text(const Tensor& array) {
   if (array.dtype() == Dtype::Bool) return load<std::uint8_t>(array, 0) != 0 ? "True" : "False";
-  if (!is_float(array.dtype())) return integer_at(array, 0);
+  if (!is_numpy_float(array.dtype())) return integer_at(array, 0);
   const double value = float_at(array, 0);
   if (!std::isfinite(value)) return not_finite_text(value);
   const Digits digits = shortest(value, array.dtype());

@@ -33,6 +33,10 @@ SavedData open_saved_data(const fs::path& path) {
         "python3 -c \"import pickle, sys; from polygraphy.json import save_json; "
         "save_json(pickle.load(open(sys.argv[1], 'rb')), sys.argv[2])\" OLD NEW.json");
   }
+  // The first field of an ONNX file is its IR version, a small number.
+  if (text.size() > 2 && text[0] == '\x08' && text[1] > 0 && text[1] < 32) {
+    fail(path, "is an ONNX model, not saved data", "vernier inspect model prints what is in it");
+  }
   return open_saved_json(path);
 }
 

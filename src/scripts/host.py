@@ -127,7 +127,7 @@ def load_module():
     return module
 
 
-def find_function(module, name, **arguments):
+def find_function(module, name, *given, **arguments):
     function = getattr(module, name, None)
     if function is None:
         fail("script", "has no function '{}'".format(name), names=[
@@ -137,8 +137,11 @@ def find_function(module, name, **arguments):
         fail("script", "'{}' is {}, not a function".format(name, kind(function)))
     try:
         # What a decorator wraps may take other arguments than the wrapper.
-        inspect.signature(function, follow_wrapped=False).bind(**arguments)
+        inspect.signature(function, follow_wrapped=False).bind(*given, **arguments)
     except TypeError as error:
+        if given:
+            fail("function", "cannot be called with {} argument{}: {}".format(
+                len(given), "s" if len(given) > 1 else "", first_line(error)))
         if arguments:
             fail("function", "cannot be called as {}({}): {}".format(
                 name, ", ".join(key + "=" + key for key in arguments), first_line(error)),

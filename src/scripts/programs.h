@@ -1,5 +1,5 @@
 // The Python programs that run users' scripts, in the user's Python. Each says at its beginning what it is given and
-// what it writes: host.py, and samples.py, postprocess.py, load_model.py.
+// what it writes: host.py, and samples.py, postprocess.py, load_model.py, iterations.py.
 #pragma once
 
 #include <string>
@@ -9,5 +9,6 @@ namespace vernier {
 std::string samples_program();      // a data loader script
 std::string postprocess_program();  // a script that changes a network
 std::string load_model_program();   // a script that makes a model
+std::string iterations_program();   // a function that compares or changes what runners gave
 
 }  // namespace vernier

@@ -130,6 +130,7 @@ OutputComparison compare_output(const NamedTensor& got, const NamedTensor& ref, 
   std::optional<Pair> pair;
   output.passed = true;
   for (const CompareFunction function : options.functions) {
+    if (function == CompareFunction::Script) continue;  // whoever runs it puts its verdict in
     const std::string why = obstacle(function, output, options.shape_check, aligned.has_value());
     if (why.empty() && !pair) pair.emplace(got.tensor, aligned->tensor);
     output.results.push_back(why.empty() ? compare_by(function, *pair, output, options, detail)

@@ -10,13 +10,6 @@
 namespace vernier {
 namespace {
 
-std::string lower(std::string text) {
-  // Bytes of other alphabets stay as they are.
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return text;
-}
-
 std::optional<std::size_t> index_of(const Iteration& run, const std::string& name) {
   for (std::size_t i = 0; i < run.outputs.size(); ++i) {
     if (run.outputs[i].name == name) return i;
@@ -26,9 +19,9 @@ std::optional<std::size_t> index_of(const Iteration& run, const std::string& nam
 
 std::optional<OutputPair> partner(std::size_t index, const std::string& name, const Iteration& ref) {
   if (const auto same = index_of(ref, name)) return OutputPair{index, *same, ""};
-  const std::string wanted = lower(name);
+  const std::string wanted = lower_case(name);
   for (std::size_t i = 0; i < ref.outputs.size(); ++i) {
-    const std::string other = lower(ref.outputs[i].name);
+    const std::string other = lower_case(ref.outputs[i].name);
     if (other.find(wanted) != std::string::npos || wanted.find(other) != std::string::npos) {
       return OutputPair{index, i, "the names are alike"};
     }

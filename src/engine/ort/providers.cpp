@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "core/text.h"
 #include "engine/ort/runtime.h"
@@ -13,11 +12,6 @@ namespace vernier {
 namespace {
 
 constexpr std::string_view kSuffix = "ExecutionProvider";
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
 
 }  // namespace
 
@@ -35,7 +29,7 @@ void append_providers(const Runtime& runtime, OrtSessionOptions* options, const 
   const std::vector<std::string> available = available_providers(runtime);
   for (const std::string& name : names) {
     const auto found = std::find_if(available.begin(), available.end(), [&](const std::string& provider) {
-      return lower(provider).find(lower(name)) != std::string::npos;
+      return lower_case(provider).find(lower_case(name)) != std::string::npos;
     });
     if (found == available.end()) {
       throw Error(ErrorKind::Usage,

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "core/elements.h"
 #include "vernier/error.h"
 
 namespace vernier {

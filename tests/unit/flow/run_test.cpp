@@ -95,8 +95,10 @@ TEST(Run, MarkingChangesNothingThatIsComputed) {
     if (format != Format::Float32) plain.runners[0].precision.low = {format};
     RunOptions marked = plain;
     marked.onnx_outputs.names = {"*"};
-    const auto without = make_live_run(plain, 0, "plain", {}, [](const std::string&) {});
-    const auto with = make_live_run(marked, 0, "marked", {}, [](const std::string&) {});
+    const JobSinks sinks;
+    Sources sources(plain.measure, sinks);
+    const auto without = make_live_run(plain, 0, "plain", sources, [](const std::string&) {});
+    const auto with = make_live_run(marked, 0, "marked", sources, [](const std::string&) {});
     for (std::size_t i = 0; i < without->size(); ++i) {
       const auto all = tensors_at(*with, i);
       EXPECT_GT(all.size(), 1U);

@@ -1,0 +1,41 @@
+// Where the samples of a job come from: opened once for all models that take the same inputs, and read once for all
+// that look at the same sample.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "model/model.h"
+#include "vernier/jobs.h"
+
+namespace vernier {
+
+/// Of one job: both arguments must outlive it.
+class Sources {
+ public:
+  Sources(const MeasureOptions& options, const JobSinks& sinks);
+
+  /// The samples for `model`. Models with equal inputs share one source: a script runs once, and yields the same to
+  /// all. Errors: Input, as open_samples().
+  std::shared_ptr<const SampleSource> samples(const Model& model);
+  /// --calibration-data for `model`; null where there is none.
+  std::shared_ptr<const SampleSource> calibration(const Model& model);
+
+  const MeasureOptions& options() const { return options_; }
+  const JobSinks& sinks() const { return sinks_; }
+
+ private:
+  struct Opened {
+    std::vector<InputInfo> inputs;
+    std::shared_ptr<const SampleSource> source;
+  };
+  std::shared_ptr<const SampleSource> open(const SourceOptions& source, const Model& model,
+                                           std::vector<Opened>& opened);
+
+  const MeasureOptions& options_;
+  const JobSinks& sinks_;
+  std::vector<Opened> samples_, calibration_;
+};
+
+}  // namespace vernier
