@@ -74,8 +74,7 @@ void describe(std::map<std::string, onnx::TypeProto>& types, const std::vector<T
 void write_data(const Model& whole, const Model& part, const ExtractOptions& options, const JobSinks& sinks,
                 SurgeonResult& result) {
   SourceOptions source = options.with_data->data;
-  source.interrupted = sinks.interrupted;
-  const std::unique_ptr<SampleSource> samples = open_for(whole, source, {});
+  const std::shared_ptr<const SampleSource> samples = samples_for(whole, source, sinks);
   if (samples->is_random()) {
     result.warnings.push_back("the inputs are random numbers: figures say little about real data (give --with-data)");
   }
@@ -133,8 +132,7 @@ SurgeonResult extract_model(const ExtractOptions& options, const JobSinks& sinks
   ends.insert(ends.end(), outputs.begin(), outputs.end());
   if (std::any_of(ends.begin(), ends.end(), [&](const std::string& name) { return !types.contains(name); })) {
     SourceOptions source = options.with_data ? options.with_data->data : SourceOptions();
-    source.interrupted = sinks.interrupted;
-    const std::unique_ptr<SampleSource> samples = open_for(model, source, {});
+    const std::shared_ptr<const SampleSource> samples = samples_for(model, source, sinks);
     TensorValues(Runtime::load(), model, *samples).learn_types(ends, types);
   }
   // What was given of an input of the model itself counts, too.

@@ -119,7 +119,6 @@ class Job {
   TensorValues& values() {
     if (!values_) {
       SourceOptions source = options_.measure.data;
-      source.interrupted = sinks_.interrupted;
       if (source.location.empty()) {
         for (const InputInfo& input : model_inputs(whole_)) {
           if (!source.shapes.contains(input.name) && options_.input_shapes.contains(input.name)) {
@@ -127,7 +126,7 @@ class Job {
           }
         }
       }
-      samples_ = open_for(whole_, source, {});
+      samples_ = samples_for(whole_, source, sinks_);
       if (samples_->is_random()) {
         warn(
             "the inputs are random numbers: what is frozen or measured with them says little about real data (give "
@@ -348,7 +347,7 @@ class Job {
   std::shared_ptr<const Runtime> runtime_;
   Model whole_;
   std::string load_failure_;  // empty: ONNX Runtime loads the whole model
-  std::unique_ptr<SampleSource> samples_;
+  std::shared_ptr<const SampleSource> samples_;
   std::optional<TensorValues> values_;
   std::optional<CheckLoop> loop_;
   std::optional<Reducer> reducer_;

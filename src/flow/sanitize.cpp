@@ -11,6 +11,7 @@
 #include "engine/ort/runtime.h"
 #include "flow/marked_outputs.h"
 #include "flow/setup.h"
+#include "flow/tensor_values.h"
 #include "model/data_dependent.h"
 #include "model/graph_edit.h"
 #include "model/passes/pass.h"
@@ -162,9 +163,8 @@ class Sanitizer {
     if (changed_outputs_ || !options_.size_bounds.empty()) return;  // other outputs, or meant to compute something else
     try {
       SourceOptions source = options_.measure.data;
-      source.interrupted = sinks_.interrupted;
       for (const auto& [name, shape] : options_.input_shapes) source.shapes.emplace(name, shape);
-      const std::unique_ptr<SampleSource> samples = open_for(original, source, {});
+      const std::shared_ptr<const SampleSource> samples = samples_for(original, source, sinks_);
       const std::string on = fmt::format("on {}", samples->description());
       const Differences off = run_both(original, model, *samples, false);
       if (off.identical) {

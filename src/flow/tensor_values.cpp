@@ -3,10 +3,18 @@
 #include <algorithm>
 
 #include "engine/ort/session.h"
+#include "flow/sources.h"
 #include "model/graph_edit.h"
 #include "vernier/error.h"
 
 namespace vernier {
+
+std::shared_ptr<const SampleSource> samples_for(const Model& model, const SourceOptions& source,
+                                                const JobSinks& sinks) {
+  MeasureOptions measure;
+  measure.data = source;
+  return Sources(measure, sinks).samples(model);
+}
 
 std::vector<Sample> TensorValues::of(const std::vector<std::string>& names, std::size_t count) {
   std::set<std::string> graph_inputs;
@@ -51,10 +59,10 @@ void TensorValues::learn_types(const std::vector<std::string>& names, std::map<s
   for (std::size_t from = 0; from < unknown.size(); from += kAtOnce) {
     const std::size_t to = std::min(from + kAtOnce, unknown.size());
     try {
-      for (const auto& [name, value] : of({unknown.begin() + static_cast<std::ptrdiff_t>(from),
-                                           unknown.begin() + static_cast<std::ptrdiff_t>(to)},
-                                          1)
-                                           .front()) {
+      for (const auto& [name, value] :
+           of({unknown.begin() + static_cast<std::ptrdiff_t>(from), unknown.begin() + static_cast<std::ptrdiff_t>(to)},
+              1)
+               .front()) {
         auto& type = *types[name].mutable_tensor_type();
         type.set_elem_type(static_cast<int>(value.dtype()));
         type.mutable_shape();

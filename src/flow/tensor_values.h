@@ -8,6 +8,7 @@
 
 #include "engine/ort/runtime.h"
 #include "model/model.h"
+#include "vernier/jobs.h"
 #include "vernier/samples.h"
 
 namespace vernier {
@@ -25,6 +26,9 @@ class HeldSamples final : public SampleSource {
   std::vector<Sample> samples_;
   std::string description_;
 };
+
+/// The samples of `source` for `model`. Errors: as open_samples().
+std::shared_ptr<const SampleSource> samples_for(const Model& model, const SourceOptions& source, const JobSinks& sinks);
 
 class TensorValues {
  public:

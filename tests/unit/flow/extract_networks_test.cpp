@@ -77,7 +77,7 @@ TEST_P(Extract, APartComputesWhatTheWholeDoes) {
     if (GetParam().string().find("silero") != std::string::npos && input.name == "input") shape = {1, 576};
     source.shapes[input.name] = shape;
   }
-  const std::unique_ptr<SampleSource> samples = open_for(whole, source, {});
+  const std::shared_ptr<const SampleSource> samples = samples_for(whole, source, {});
   TensorValues values(Runtime::load(), whole, *samples);
   std::vector<std::string> all;
   for (const onnx::NodeProto& node : whole.proto.graph().node()) {
