@@ -1,3 +1,5 @@
+#include "vernier/inspect.h"
+
 #include <algorithm>
 #include <memory>
 
@@ -17,6 +19,8 @@ struct InspectLine {
   std::vector<std::string> show;
   bool csv = false;
   ResultGroup result;
+  std::string visual, report;
+  bool unbounded = false;
   MessageGroup messages;
 };
 
@@ -33,15 +37,32 @@ Command add_inspect(CLI::App& root) {
   line->result.add(*app);
   app->add_flag("--csv", line->csv, "With --show formats: print one line a layer as CSV, and nothing else, on stdout")
       ->group("Output");
+  app->add_flag("--list-unbounded-dds", line->unbounded,
+                "Print only the tensors that say sizes, come from data and have no upper bound")
+      ->group("Output");
+  add_value(*app, "--visual,--save-visual", line->visual, "FILE",
+            "Also draw the graph: .svg or .html, laid out by Graphviz, or .dot (default: no)")
+      ->group("Output");
+  add_value(*app, "--report", line->report, "FILE",
+            "With --visual: report.json of diagnose, for each layer's own error as colour (default: formats as colour)")
+      ->group("Output");
   add_message_options(*app, line->messages);
   app->footer("Example: vernier inspect model model.onnx --show layers formats");
 
   return {app, &line->messages, [line](Console& console) {
+            if (line->unbounded) {
+              print_result(console, list_unbounded_sizes(line->model));
+              return 0;
+            }
             InspectOptions options;
             options.model = line->model;
             for (const std::string& what : line->show) {
               options.show.push_back(parse_choice("--show", what, {"layers", "attrs", "weights", "formats"}));
             }
+            if (line->visual.empty() && !line->report.empty()) {
+              throw Error(ErrorKind::Usage, "--report: colours a picture, and none is asked for", "--visual FILE.svg");
+            }
+            if (!line->visual.empty()) require_writable_file(line->visual);
             const auto formats = std::find(options.show.begin(), options.show.end(), "formats");
             const bool shows_formats = formats != options.show.end();
             if (shows_formats) options.show.erase(formats);
@@ -57,6 +78,9 @@ Command add_inspect(CLI::App& root) {
             const TextOptions text = line->result.values();
             std::string printed = inspect_model(options);
             if (shows_formats) printed += "\nformats\n" + report_to_text(inspect_formats(options.model), text);
+            if (!line->visual.empty()) {
+              printed += draw_model({line->model, line->visual, line->report}, console.sinks());
+            }
             print_result(console, printed);
             return 0;
           }};
