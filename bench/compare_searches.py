@@ -44,7 +44,7 @@ MODES = {
 def measure(program, network, low, target, words, inputs, limit):
     model = next((SHARED / "models" / network).glob("*.onnx"))
     command = [program, "debug", "precision", str(model), *low, "--min-sqnr", target, "--data",
-               str(inputs / f"{network}.npz"), "--journal", "", "--json", "--budget", limit, *words]
+               str(inputs / f"{network}.npz"), "--journal", "none", "--json", "--budget", limit, *words]
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True)

@@ -14,9 +14,11 @@ Command add_diagnose(CLI::App& root, const std::string& command);
 Command add_verify(CLI::App& root, const std::string& command);
 Command add_calibrate(CLI::App& root, const std::string& command);
 Command add_convert(CLI::App& root);
+Command add_quantize(CLI::App& root);
 Command add_run(CLI::App& root, const std::string& command);
 Command add_inspect(CLI::App& root);
 Command add_inspect_data(CLI::App& root);
+Command add_inspect_plan(CLI::App& root);
 Command add_data_diff(CLI::App& root, const std::string& command);
 Command add_data_merge(CLI::App& root);
 Command add_data_to_input(CLI::App& root);
@@ -25,7 +27,9 @@ Command add_debug_accuracy(CLI::App& root, const std::string& command);
 Command add_debug_precision(CLI::App& root, const std::string& command);
 /// The older form, one command a mode.
 std::vector<Command> add_precision(CLI::App& root, const std::string& command);
+Command add_debug_loss(CLI::App& root, const std::string& command);
 Command add_check(CLI::App& root);
+Command add_check_placement(CLI::App& root);
 Command add_doctor(CLI::App& root);
 Command add_completion(CLI::App& root);
 

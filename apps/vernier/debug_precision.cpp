@@ -206,7 +206,7 @@ Command finish(CLI::App* app, const std::shared_ptr<PrecisionLine>& line, const 
       "Without a requirement and without --check outputs are compared with the reference, within the tolerances "
       "above.\n"
       "Trials go to MODEL.precision.jsonl in the current folder unless --journal says otherwise; --journal "
-      "'' keeps none.\nExample: {}\n{}",
+      "none keeps none.\nExample: {}\n{}",
       example, kExitCodes));
   return {app, &line->messages, [line, command](Console& console) { return run_search(*line, command, console); },
           ignored};

@@ -67,8 +67,9 @@ void SearchGroup::add(CLI::App& app) {
   app.add_flag("--prove-minimum", prove_minimum_,
                "minimal: also look for a cheaper set, or prove how much cheaper one could be; takes more evaluations")
       ->group(kGroup);
-  journal_given_ = add_value(app, "--journal", journal_, "FILE",
-                             "Every trial as one line of JSON, and FILE.best.json the plan of the best set so far");
+  journal_given_ =
+      add_value(app, "--journal", journal_, "FILE",
+                "Every trial as one line of JSON, and FILE.best.json the plan of the best set so far; none: not kept");
   journal_given_->group(kGroup);
   app.add_flag("--resume", resume_, "Go on where a search with the same journal stopped: no trial is repeated")
       ->group(kGroup);
@@ -133,6 +134,7 @@ SearchOptions SearchGroup::values(const std::string& default_journal) const {
   }
   options.max_seconds = budget.seconds;
   options.journal = journal_given_ != nullptr && journal_given_->count() > 0 ? journal_ : default_journal;
+  if (options.journal == "none") options.journal.clear();
   options.resume = resume_;
   if (resume_ && options.journal.empty()) {
     throw Error(ErrorKind::Usage, "--resume needs the journal of the search that stopped", "--journal FILE");

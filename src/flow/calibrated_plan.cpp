@@ -159,7 +159,7 @@ std::vector<std::string> calibrate_on_samples(Plan& plan, const Model& model, co
                                               const Loaded& loaded, const CalibrationChoice& choice,
                                               const std::filesystem::path& cache_file) {
   const std::map<std::string, Format> tensors = formats_to_calibrate(model, layers, plan);
-  if (tensors.empty()) return {};
+  if (tensors.empty()) return calibrate_plan(plan, model, layers, {});
   std::vector<std::string> warnings;
   if (calibrate_from_cache(plan, model, layers, loaded.original, cache_file, warnings)) return warnings;
   check_method(choice, tensors);

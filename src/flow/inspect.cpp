@@ -6,7 +6,6 @@
 
 #include "core/text.h"
 #include "model/layers.h"
-#include "plan/simulate_typed.h"
 #include "vernier/error.h"
 #include "vernier/jobs.h"
 
@@ -70,17 +69,6 @@ void list_weights(const Model& model, std::string& text) {
   });
 }
 
-void list_formats(const Model& model, std::string& text) {
-  const SimulatedFile simulated = simulate_typed(model);
-  std::map<std::string, std::size_t> counts;
-  for (const PlannedLayer& layer : simulated.layers) ++counts[std::string(format_name(layer.format))];
-  for (const auto& [format, count] : counts) text += fmt::format("  {:<14} {} layers\n", format, count);
-  for (const PlannedLayer& layer : simulated.layers) {
-    text += fmt::format("    {:<14} {}\n", format_name(layer.format), printable(layer.name));
-  }
-  for (const std::string& note : simulated.notes) text += fmt::format("  note: {}\n", note);
-}
-
 }  // namespace
 
 std::string inspect_model(const InspectOptions& options) {
@@ -138,10 +126,6 @@ std::string inspect_model(const InspectOptions& options) {
   if (shows("weights")) {
     text += "\nweights\n";
     list_weights(model, text);
-  }
-  if (shows("formats")) {
-    text += "\nformats\n";
-    list_formats(model, text);
   }
   return text;
 }

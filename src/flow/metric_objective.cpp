@@ -93,8 +93,8 @@ class MetricObjective : public Objective {
 
   std::string text() const override {
     std::string text = "--metric-script " + printable(wanted_.script);
-    if (wanted_.min) text += fmt::format(" --min {:.17g}", *wanted_.min);
-    if (wanted_.max) text += fmt::format(" --max {:.17g}", *wanted_.max);
+    if (wanted_.min) text += fmt::format(" --min {}", *wanted_.min);
+    if (wanted_.max) text += fmt::format(" --max {}", *wanted_.max);
     return text;
   }
 
