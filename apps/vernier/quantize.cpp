@@ -147,6 +147,7 @@ Command add_quantize(CLI::App& root) {
   add_argument(*app, "MODEL", line->model, "ONNX file, float, or a script that makes it: loader.py[:FUNC]");
   add_options(*app, *line);
   line->data.add(*app, "Samples to learn the ranges of activations from; weights alone need none");
+  line->data.add_calibration_cache(*app);
   add_value(*app, "-o,--output", line->output, "FILE", "File to write (required)")->group("Output");
   app->add_flag("--save-external-data", line->external_data,
                 "Write weights into a file beside the model (default: only above 1.9 GB)")

@@ -113,19 +113,9 @@ TEST(AutomaticRanges, AreSurelyBetterThanMinmaxOrMinmax) {
     const double minmax =
         noise_of(subject, plan, choose_ranges(choice_of("minmax"), tensors, reference, 1).ranges, reference);
     EXPECT_LE(noise_of(subject, plan, automatic.chosen.ranges, reference), minmax) << outlier;
-    EXPECT_TRUE(automatic.methods.contains("x")) << automatic.answer;
+    EXPECT_TRUE(automatic.methods.contains("x"));
+    EXPECT_NE(automatic.answer.find("12 samples"), std::string::npos) << automatic.answer;
   }
-}
-
-TEST(AutomaticRanges, ClipWhatSpoilsTheResolutionOfEveryOtherSample) {
-  // Without clipping the steps are 0.24 wide in 64 x 16 x 12 values for the sake of one.
-  const Samples samples = with_outlier(30);
-  Subject subject = subject_of(product(), samples);
-  const Plan plan = formats_of(subject, Format::Int8);
-  const std::map<std::string, Format> tensors{{"x", Format::Int8}};
-  const AutomaticRanges automatic = choose_automatically(subject, plan, tensors, counted(subject, tensors));
-  EXPECT_LE(automatic.chosen.ranges.at("x").absmax(), 30);
-  EXPECT_NE(automatic.answer.find("12 samples"), std::string::npos) << automatic.answer;
 }
 
 TEST(AutomaticRanges, WorkForFloat8AndOneSample) {
