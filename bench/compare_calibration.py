@@ -5,7 +5,7 @@
 writes bench/results/compare_calibration.json and docs/benchmarks-quantizing.md. Let nothing else run. Speed: whole processes in
 turn, on the same 100 images. Quality: ranges learned on one half of the samples by each program, put into the same scheme (ours:
 the peer's ranges come in through its own JSON, vernier convert --calibration-cache), the written model measured on the other half.
-Needs onnxruntime, onnx and numpy in the Python that runs this, and VERNIER_SHARED.
+Needs GNU time, onnxruntime, onnx and numpy in the Python that runs this, and VERNIER_SHARED.
 """
 import argparse
 import datetime
@@ -51,7 +51,7 @@ class Reader(CalibrationDataReader):
         elif loaded.files[0].startswith("sample_"):
             feeds = [{name: loaded[key]} for key in loaded.files]
         else:
-            feeds = [{name: loaded[name][i] for name in loaded.files} for i in range(len(loaded[loaded.files[0]]))]
+            feeds = [{name: np.asarray(loaded[name][i]) for name in loaded.files} for i in range(len(loaded[loaded.files[0]]))]
         self.feeds = iter(feeds)
     def get_next(self):
         return next(self.feeds, None)
@@ -70,18 +70,18 @@ save_tensors_data(calibrator.compute_data(), out)
 
 
 def measured(command, folder):
-    """Seconds, peak bytes and standard output of a process; None in the place of seconds when it failed."""
+    """Seconds, peak bytes and standard output of a process. GNU time starts it: a process that this one forks begins with our own
+    resident set, samples included, as its largest."""
+    command = ["/usr/bin/time", "-f", "%M", "-o", folder / "peak", *command]
     start = time.perf_counter()
     with open(folder / "out", "w+", encoding="utf-8") as out, open(folder / "log", "w+", encoding="utf-8") as log:
-        process = subprocess.Popen([str(part) for part in command], cwd=folder, stdout=out, stderr=log)
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
+        code = subprocess.run([str(part) for part in command], cwd=folder, stdout=out, stderr=log, check=False).returncode
         out.seek(0)
         log.seek(0)
         text, said = out.read(), log.read()
     seconds = time.perf_counter() - start
-    return {"ok": process.returncode == 0, "seconds": seconds, "peak_bytes": usage.ru_maxrss * 1024, "text": text,
-            "said": said[-400:]}
+    peak = int((folder / "peak").read_text().split()[-1]) * 1024
+    return {"ok": code == 0, "seconds": seconds, "peak_bytes": peak, "text": text, "said": said[-400:]}
 
 
 def must(command, folder):
@@ -146,13 +146,15 @@ def figures(vernier, folder, model, typed, data):
 
 
 # Of networks that take long, fewer; of the others as many as the shared data have, up to --samples.
-SAMPLES = {"yolox-nano": 30, "style-candy": 16, "rfb320-face": 60}
+SAMPLES = {"yolox-nano": 20, "style-candy": 8, "rfb320-face": 40, "mobilenetv2-imagenet": 40, "squeezenet-imagenet": 40,
+           "espcn-superres": 40}
 
 
-def quality(vernier, folder, names, count):
-    rows = []
+def quality(vernier, folder, names, count, keep):
+    """Measures network by network; `keep` gets the rows of each, so that a run that is stopped has not been for nothing."""
     for network in names:
         model = networks.model_file(network)
+        rows = []
         files, sizes = halves(folder, network, min(count, SAMPLES.get(network, count)))
         for target in TARGETS:
             row = {"network": network, "target": target, "samples": sizes, "ours": {}, "theirs": {}}
@@ -174,7 +176,7 @@ def quality(vernier, folder, names, count):
             rows.append(row)
             print(network, target, {who: {m: f.get("sqnr_db", "failed") for m, f in row[who].items()}
                                     for who in ("ours", "theirs")}, flush=True)
-    return rows
+        keep(rows)
 
 
 def db(figure):
@@ -186,9 +188,11 @@ def page(results):
     lines = ["# Benchmarks of quantizing", "",
              "Made by `bench/compare_calibration.py` from `bench/results/compare_calibration.json`; not edited by hand. "
              f"{about['date']}, {about['machine']}; {about['versions']}.", ""]
+    if about.get("note"):
+        lines += [about["note"], ""]
     if "speed" in results:
         lines += ["## Calibrating and quantizing 100 images", "",
-                  f"Median of {about['runs']} runs of whole processes in turn, Python's start included; memory is the largest resident set. "
+                  f"{'One run' if about['runs'] == 1 else 'Median of ' + str(about['runs']) + ' runs'} of whole processes in turn, Python's start included; memory is the largest resident set. "
                   "ONNX Runtime: `quantize_static`, Q/DQ, per channel. Ours: `vernier convert --int8 --target onnxruntime "
                   "--calibration-method METHOD`, float model to written Q/DQ model.", "",
                   "| network | method | ONNX Runtime s | ours s | times faster | ONNX Runtime MB | ours MB | ours, 25 images, MB |",
@@ -199,7 +203,11 @@ def page(results):
                          f"{row['ours']['peak_bytes'] / 1e6:.0f} | {row['ours_25']['peak_bytes'] / 1e6:.0f} |")
         lines.append("")
     if "quality" in results:
-        lines += ["## Quality of the ranges", "",
+        missing = sorted(set(networks.NETWORKS) - {row["network"] for row in results["quality"]})
+        lines += ["## Quality of the ranges", ""]
+        if missing:
+            lines += [f"Not measured yet: {', '.join(missing)}.", ""]
+        lines += [
                   "SQNR in dB of the worst output, all layers of the scheme in INT8. Ranges are learned on one half of the samples, the "
                   "written model is measured on the other half. The scheme is the same for all columns, only the ranges differ: those of "
                   "ONNX Runtime's calibrators (symmetric under tensorrt) come in through its JSON. A dash: that calibrator, or the "
@@ -243,20 +251,29 @@ def main():
 
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.machine())
-    results["about"] = {"date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
-                        "machine": f"{cpu}, {len(os.sched_getaffinity(0))} usable cores",
-                        "versions": f"onnxruntime {onnxruntime.__version__}, numpy {np.__version__}", "runs": options.runs,
-                        "build": options.build}
+    about = {"date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
+             "machine": f"{cpu}, {len(os.sched_getaffinity(0))} usable cores",
+             "versions": f"onnxruntime {onnxruntime.__version__}, numpy {np.__version__}", "runs": options.runs,
+             "build": options.build}
+    if options.only != "page":
+        results["about"] = about
+
+    def write():
+        RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+        PAGE.write_text(page(results), encoding="utf-8")
+
+    def keep(new):
+        done = {(row["network"], row["target"]) for row in new}
+        old = [row for row in results.get("quality", []) if (row["network"], row["target"]) not in done]
+        results["quality"] = sorted(old + new, key=lambda row: (row["target"], row["network"]))
+        write()
+
     with tempfile.TemporaryDirectory() as folder:
         if options.only in (None, "speed"):
             results["speed"] = speed(vernier, pathlib.Path(folder), options.runs)
         if options.only in (None, "quality"):
-            new = quality(vernier, pathlib.Path(folder), options.names or networks.NETWORKS, options.samples)
-            done = {(row["network"], row["target"]) for row in new}
-            old = [row for row in results.get("quality", []) if (row["network"], row["target"]) not in done]
-            results["quality"] = sorted(old + new, key=lambda row: (row["target"], row["network"]))
-    RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    PAGE.write_text(page(results), encoding="utf-8")
+            quality(vernier, pathlib.Path(folder), options.names or networks.NETWORKS, options.samples, keep)
+    write()
 
 
 if __name__ == "__main__":

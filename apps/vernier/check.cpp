@@ -22,7 +22,7 @@ struct CheckLine {
 
 Command add_check(CLI::App& root) {
   auto line = std::make_shared<CheckLine>();
-  CLI::App* check = root.add_subcommand("check", "Judge what was saved");
+  CLI::App* check = &command_group(root, "check", "Judge what was saved, and model files");
   CLI::App* app = check->add_subcommand(
       "accuracy", "Judge saved accuracy results again, by other thresholds or as recorded, without running anything");
   add_argument(*app, "FILE", line->file,

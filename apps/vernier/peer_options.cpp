@@ -95,8 +95,7 @@ constexpr Refusal kRunners{"this command measures one thing: the simulated targe
 constexpr Refusal kGraphEdit{"this command does not edit graphs", "edit the model first, then give the result"};
 constexpr Refusal kTrtexecData{"raw files have no shape and no type", "--data with .npy or .npz"};
 
-constexpr std::array<RefusedRow, 39> kRefused{{
-    {"--int4", {"4-bit weights are not implemented yet", "--int8 is the lowest format"}},
+constexpr std::array<RefusedRow, 38> kRefused{{
     {"--best", {"low formats are named one by one", "--int8 --fp16, for example"}},
     {"--fp-to-fp16", {"has another name here", "--fp16"}},
     {"--labels --label-offset --min-top1 --min-top5", {"this command measures figures of its own only", kTask}},

@@ -46,10 +46,12 @@ void add_precision_options(CLI::App& app, const std::function<PrecisionText&()>&
   };
   flag("--int8", Format::Int8, "Try INT8: Q/DQ with calibrated scales");
   flag("--fp8", Format::Float8E4M3FN, "Try FP8 (E4M3): Q/DQ with calibrated scales, as engines run it");
+  flag("--int4", Format::Int4,
+       "Try INT4: weights of Gemm and MatMul in blocks of up to 128 values, computed in the high format");
   flag("--fp16", Format::Float16, "Try FP16: casts");
   flag("--bf16", Format::BFloat16, "Try BF16: casts");
   values("--low", &PrecisionText::low, "FORMAT",
-         "Low formats by name: float16 bfloat16 float8e4m3fn float8e5m2 int8 uint8. Several low formats may be "
+         "Low formats by name: float16 bfloat16 float8e4m3fn float8e5m2 int8 uint8 int4. Several low formats may be "
          "given: each layer takes the lowest it can");
   value("-p,--precision,--high,--high-precision-dtype", &PrecisionText::high, "FORMAT",
         "What layers fall back to: float32, float16 or bfloat16 (default: float32)");
@@ -78,14 +80,11 @@ PrecisionOptions PrecisionText::values() const {
     if (std::find(options.low.begin(), options.low.end(), format) == options.low.end()) options.low.push_back(format);
   };
   // Lowest first, however they were typed: the record of a run does not depend on it.
-  for (const Format format : {Format::Int8, Format::Float8E4M3FN, Format::Float16, Format::BFloat16}) {
+  for (const Format format : {Format::Int4, Format::Int8, Format::Float8E4M3FN, Format::Float16, Format::BFloat16}) {
     if (std::find(flags.begin(), flags.end(), format) != flags.end()) add_low(format);
   }
   for (const std::string& text : low) {
     const Format format = parse_format_name("--low", text);
-    if (format == Format::Int4) {
-      throw Error(ErrorKind::Usage, "--low int4: 4-bit weights are not implemented yet", "--int8 is the lowest format");
-    }
     if (format == Format::Float32) {
       throw Error(ErrorKind::Usage, "--low float32: float32 is not a low format",
                   "try --fp16, --bf16, --fp8 or --int8");

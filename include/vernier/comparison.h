@@ -75,6 +75,8 @@ struct CompareOptions {
   /// Of the other functions; absent: the default of each.
   std::map<CompareFunction, PerOutput<double>> thresholds;
   bool check_average = false;  // thresholds hold for the mean over iterations
+  /// False: values and histograms of both sides stay empty; half of the time of a comparison by one figure is theirs.
+  bool statistics = true;
 };
 
 /// --postprocess top-K: an output becomes the indices of its K largest elements along an axis, largest first.

@@ -10,6 +10,7 @@
 
 #include "vernier/calibration.h"
 #include "vernier/format.h"
+#include "vernier/quantization.h"
 #include "vernier/report.h"
 #include "vernier/requirement.h"
 #include "vernier/samples.h"
@@ -58,6 +59,8 @@ struct PrecisionOptions {
   /// data loader scripts (SourceOptions).
   std::vector<std::string> network_scripts;
   std::vector<LayerSetting> layer_settings;  // what scripts have set; wins over layer_precisions
+  QuantizationRules rules;
+  LayerSelection selection;  // who may take a format with a scale; exceptions above win
 };
 
 struct DiagnoseOptions {
@@ -91,8 +94,18 @@ struct ConvertOptions {
   std::filesystem::path output;
   std::filesystem::path plan;  // --plan; else made from `precision`
   PrecisionOptions precision;
-  MeasureOptions measure;  // calibration samples for int8 and fp8
+  MeasureOptions measure;                  // calibration samples for int8 and fp8
+  std::filesystem::path tensor_overrides;  // JSON: scales or ranges of single tensors, instead of calibrated ones
   bool external_data = false;
+};
+
+/// Layers that do not run in the lowest format asked for, by the one reason they share.
+struct SkippedLayers {
+  std::string reason;
+  Format runs_in = Format::Float32;
+  bool chosen = false;  // by the user: a selection or an exception
+  std::vector<std::string> op_types;
+  std::vector<std::string> layers;  // parallel
 };
 
 struct ConvertResult {
@@ -101,11 +114,13 @@ struct ConvertResult {
   std::vector<std::string> notes;
   std::vector<std::string> warnings;  // exceptions not honoured, random data: told to the sink as well
   std::map<std::string, std::size_t> layers_by_format;
+  std::vector<SkippedLayers> skipped;  // in the order of their first layers
 };
 VERNIER_API ConvertResult convert(const ConvertOptions& options, const JobSinks& sinks = {});
 
-/// What was written, for people; without the warnings.
+/// What was written, for people; without the warnings. As JSON: every field, skipped layers by name.
 VERNIER_API std::string result_to_text(const ConvertResult& result, const TextOptions& options);
+VERNIER_API std::string result_to_json(const ConvertResult& result);
 
 /// `vernier inspect model`: text for people. `show` holds any of layers, attrs, weights, formats.
 struct InspectOptions {

@@ -21,8 +21,8 @@ constexpr std::size_t kMostBytes = std::size_t{256} << 20U;
   throw Error(ErrorKind::Input, fmt::format("{}: {}", path.string(), why), hint);
 }
 
-Json read(const fs::path& path) {
-  Json json = parse_python_json(read_text(path, kMostBytes), path.string());
+Json parse(const std::string& text, const fs::path& path) {
+  Json json = parse_python_json(text, path.string());
   if (!json.is_object()) refuse(path, "no debug replay: it is no JSON object");
   return json;
 }
@@ -57,7 +57,11 @@ Replay::Replay(const CheckIdentity& identity) : identity_(identity), entries_(Js
 }
 
 void Replay::load(const fs::path& path, const std::function<void(const std::string&)>& warn) {
-  const Json json = read(path);
+  take(read_text(path, kMostBytes), path, warn);
+}
+
+void Replay::take(const std::string& text, const fs::path& path, const std::function<void(const std::string&)>& warn) {
+  const Json json = parse(text, path);
   loaded_ = path;
   if (const auto said = json.find(kIdentity); said != json.end() && said->is_object()) {
     if (text_of(*said, "command") != identity_.command) {
@@ -121,7 +125,7 @@ void keep_foreign_replay(const fs::path& path, const CheckIdentity& identity) {
   const char* hint = "another name with --save-debug-replay, or remove the file";
   Json json;
   try {
-    json = read(path);
+    json = parse(read_text(path, kMostBytes), path);
   } catch (const Error&) {
     refuse(path, "would be overwritten, and is no debug replay", hint);
   }

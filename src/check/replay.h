@@ -35,6 +35,10 @@ class Replay {
   /// Errors: Input when it is no replay, or belongs to another command, model or options.
   void load(const std::filesystem::path& path, const std::function<void(const std::string&)>& warn);
 
+  /// The same for a text that is there already; `path` is for messages.
+  void take(const std::string& text, const std::filesystem::path& path,
+            const std::function<void(const std::string&)>& warn);
+
   /// The recorded verdict of that iteration. Errors: Input when it was recorded for another candidate: a member of
   /// `state` that the file has too has another value there.
   std::optional<Verdict> find(const std::string& key, const nlohmann::ordered_json& state) const;

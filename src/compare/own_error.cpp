@@ -77,16 +77,16 @@ std::vector<Shadow> add_shadows(Model& model, const Subject& subject, const Plan
       node.set_input(index, rounded.name);
       keep_slot(shadow, rounded.slot);
     }
-    for (const auto& [index, params] : rounding.weight_params) {
+    for (const auto& [index, grid] : rounding.weight_grids) {
       const std::string original_name = node.input(index);
-      const std::string low_name = fmt::format("{}{}/{}", kShadow, original_name, format_name(params.format));
+      const std::string low_name = fmt::format("{}{}/{}", kShadow, original_name, grid.suffix());
       if (have_weight.insert(low_name).second) {
-        set_initializer(model, graph, low_name, weights.get(subject.model, original_name, params));
+        set_initializer(model, graph, low_name, weights.get(subject.model, original_name, grid));
       }
       node.set_input(index, low_name);
       // A scaled format is made to fit its weights, and turns small ones into zero by design.
-      if (!needs_scale(params.format)) {
-        shadow.constant_events += weights.events(subject.model, original_name, params);
+      if (!needs_scale(grid.params.format)) {
+        shadow.constant_events += weights.events(subject.model, original_name, grid);
       }
     }
     if (rounding.bias) {
@@ -111,7 +111,7 @@ std::vector<Shadow> add_shadows(Model& model, const Subject& subject, const Plan
       if (std::find(rounding.rounded_outputs.begin(), rounding.rounded_outputs.end(), o) !=
           rounding.rounded_outputs.end()) {
         QuantParams params;
-        params.format = format;
+        params.format = rounding.format;
         round_behind(name, params);
         shadow.tensors.push_back(original);
       } else if (activation != nullptr) {

@@ -67,7 +67,8 @@ class Calibration {
                   fmt::format("{}: no layer takes a format with a scale: there is nothing to calibrate",
                               options_.model.string()));
     }
-    if (const auto cached = read_calibration_cache(options_.measure.calibration_cache, loaded_.original, quantized_)) {
+    if (const auto cached = read_calibration_cache(options_.measure.calibration_cache, loaded_.original,
+                                                   subject().layers, quantized_)) {
       from_cache(*cached);
     } else {
       from_samples();

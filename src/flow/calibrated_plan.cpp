@@ -45,6 +45,21 @@ std::vector<std::string> mask_warnings(const ChosenRanges& chosen) {
   return warnings;
 }
 
+/// Ranges of tensors that preparing the model made, from those of the tensors that the file knows.
+void add_made_tensors(Ranges& ranges, const std::vector<Layer>& layers, const std::set<std::string>& known) {
+  for (const Layer& layer : layers) {
+    for (const std::string& output : layer.outputs) {
+      if (known.contains(output) || ranges.contains(output)) continue;
+      if (layer.op_type == "Softmax" || layer.op_type == "Sigmoid") ranges[output] = {.min = 0, .max = 1};
+      if (!layer.follows || layer.inputs.size() != 1) continue;
+      if (const auto source = ranges.find(layer.inputs.front()); source != ranges.end()) {
+        const RangeStats moved = source->second;
+        ranges[output] = moved;
+      }
+    }
+  }
+}
+
 /// Counts what the run did not, in a second one over the same samples.
 void count_missing(const Subject& subject, const std::set<std::string>& wanted, Reference& reference) {
   std::set<std::string> missing;
@@ -77,6 +92,7 @@ LearnedRanges learn_ranges(const Subject& subject, const Plan& plan, const std::
 }
 
 std::optional<CachedCalibration> read_calibration_cache(const std::filesystem::path& file, const Model& original,
+                                                        const std::vector<Layer>& layers,
                                                         const std::map<std::string, Format>& tensors) {
   std::error_code absent;
   if (file.empty() || tensors.empty() || !std::filesystem::exists(file, absent)) return std::nullopt;
@@ -84,7 +100,9 @@ std::optional<CachedCalibration> read_calibration_cache(const std::filesystem::p
   if (text.empty()) return std::nullopt;
   CachedCalibration cached;
   cached.cache = calibration_cache_from_text(text, file.string());
-  require_cache_of(cached.cache, file.string(), original.sha256, names_of(tensors), tensors_of(original));
+  const std::set<std::string> known = tensors_of(original);
+  add_made_tensors(cached.cache.ranges, layers, known);
+  require_cache_of(cached.cache, file.string(), original.sha256, names_of(tensors), known);
   cached.note = fmt::format("ranges of {} are those of {} ({}): no sample was looked at for them",
                             plural(tensors.size(), "tensor"), file.string(), cached.cache.kind);
   if (cached.cache.symmetric && any_asymmetric(tensors)) {
@@ -127,7 +145,7 @@ std::vector<std::string> write_calibration_cache(const std::filesystem::path& fi
 
 bool calibrate_from_cache(Plan& plan, const Model& model, const std::vector<Layer>& layers, const Model& original,
                           const std::filesystem::path& cache_file, std::vector<std::string>& warnings) {
-  const auto cached = read_calibration_cache(cache_file, original, formats_to_calibrate(model, layers, plan));
+  const auto cached = read_calibration_cache(cache_file, original, layers, formats_to_calibrate(model, layers, plan));
   if (!cached) return false;
   warnings.insert(warnings.end(), cached->warnings.begin(), cached->warnings.end());
   for (std::string& text : calibrate_plan(plan, model, layers, cached->cache.ranges)) {
@@ -141,7 +159,7 @@ std::vector<std::string> calibrate_on_samples(Plan& plan, const Model& model, co
                                               const Loaded& loaded, const CalibrationChoice& choice,
                                               const std::filesystem::path& cache_file) {
   const std::map<std::string, Format> tensors = formats_to_calibrate(model, layers, plan);
-  if (tensors.empty()) return {};
+  if (tensors.empty()) return calibrate_plan(plan, model, layers, {});
   std::vector<std::string> warnings;
   if (calibrate_from_cache(plan, model, layers, loaded.original, cache_file, warnings)) return warnings;
   check_method(choice, tensors);

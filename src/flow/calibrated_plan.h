@@ -36,8 +36,11 @@ struct CachedCalibration {
 };
 
 /// Absent when there is no such file (or an empty one, which peers take for none) or no tensor needs a range.
+/// `layers`: of the prepared model. Tensors that preparing made, and no other program can know, take the range of what
+/// they are moved from, or [0, 1] behind a Softmax or Sigmoid.
 /// Errors: Input for a file that is no cache, or one of another model.
 std::optional<CachedCalibration> read_calibration_cache(const std::filesystem::path& file, const Model& original,
+                                                        const std::vector<Layer>& layers,
                                                         const std::map<std::string, Format>& tensors);
 
 /// Writes what was learned, in the form that the name asks for: TensorRT's text, or JSON under *.json. Returns notes

@@ -14,6 +14,7 @@
 #include "flow/setup.h"
 #include "plan/calibrate.h"
 #include "plan/lower_typed.h"
+#include "plan/overrides.h"
 #include "plan/scheme.h"
 #include "vernier/error.h"
 #include "vernier/jobs.h"
@@ -43,13 +44,36 @@ void check_plan_names(const Plan& plan, const std::vector<Layer>& layers, const 
   }
 }
 
+std::vector<SkippedLayers> by_reason(const std::vector<SkippedLayer>& layers) {
+  std::vector<SkippedLayers> groups;
+  for (SkippedLayer layer : layers) {
+    // Most operators that no scheme has are nobody's question: one group, whatever they are.
+    if (layer.reason == layer.op_type + " is not an operator of the scheme") layer.reason = "not in the scheme";
+    const auto same = [&](const SkippedLayers& group) {
+      return group.reason == layer.reason && group.runs_in == layer.runs_in;
+    };
+    auto group = std::ranges::find_if(groups, same);
+    if (group == groups.end()) {
+      groups.push_back({layer.reason, layer.runs_in, layer.chosen, {}, {}});
+      group = groups.end() - 1;
+    }
+    group->op_types.push_back(layer.op_type);
+    group->layers.push_back(layer.name);
+  }
+  return groups;
+}
+
 /// The plan from options; formats with scales are calibrated on the samples given.
 Plan make_plan(const ConvertOptions& options, const PrecisionOptions& precision, const Model& model,
                const std::vector<Layer>& layers, const Model& original, const JobSinks& sinks, ConvertResult& result) {
   AssignedFormats assigned = assign_formats(model, layers, precision);
   result.warnings.insert(result.warnings.end(), assigned.warnings.begin(), assigned.warnings.end());
+  result.skipped = by_reason(assigned.skipped);
   Plan plan = std::move(assigned.plan);
-  if (tensors_to_calibrate(model, layers, plan).empty()) return plan;  // no samples needed, none are asked for
+  if (tensors_to_calibrate(model, layers, plan).empty()) {  // no samples needed, none are asked for
+    for (std::string& text : calibrate_plan(plan, model, layers, {})) result.warnings.push_back(std::move(text));
+    return plan;
+  }
   const std::filesystem::path& cache = options.measure.calibration_cache;
   if (calibrate_from_cache(plan, model, layers, original, cache, result.warnings)) return plan;
   const std::set<Format> formats(precision.low.begin(), precision.low.end());
@@ -79,7 +103,7 @@ ConvertResult convert(const ConvertOptions& given_options, const JobSinks& sinks
     }
   }
   std::vector<std::filesystem::path> inputs = source_files(options.measure);
-  inputs.insert(inputs.end(), {options.model, options.plan});
+  inputs.insert(inputs.end(), {options.model, options.plan, options.tensor_overrides});
   for (std::filesystem::path& script : script_files(options.precision)) inputs.push_back(std::move(script));
   if (!options.measure.calibration_cache.empty()) {
     refuse_to_overwrite(options.measure.calibration_cache, inputs);
@@ -99,11 +123,15 @@ ConvertResult convert(const ConvertOptions& given_options, const JobSinks& sinks
   }
   PrepareOptions prepare_options;
   prepare_options.formats = formats_named(precision);
+  prepare_options.min_opset = opset_of_rules(precision);
   if (given) {
     // What the plan was made for, also when it keeps every layer: the same preparation names the same layers.
     prepare_options.formats = {given->high};
     for (const PlannedLayer& layer : given->layers) prepare_options.formats.insert(layer.format);
     for (const auto& [tensor, params] : given->tensors) prepare_options.formats.insert(params.format);
+    precision.rules = given->rules;
+    precision.high = given->high;
+    prepare_options.min_opset = opset_of_rules(precision);
   }
   const auto runtime = Runtime::load();
   const Model original = read_model(options.model);
@@ -112,7 +140,10 @@ ConvertResult convert(const ConvertOptions& given_options, const JobSinks& sinks
   for (const PrepareNote& note : prepared.notes) result.notes.push_back(note.text);
   const std::vector<Layer> layers = find_layers(prepared.model);
   if (given) check_plan_names(*given, layers, options.plan.string());
-  const Plan plan = given ? *given : make_plan(options, precision, prepared.model, layers, original, sinks, result);
+  Plan plan = given ? *given : make_plan(options, precision, prepared.model, layers, original, sinks, result);
+  if (!options.tensor_overrides.empty()) {
+    override_tensors(plan, read_text(options.tensor_overrides), options.tensor_overrides.string());
+  }
   for (const std::string& text : result.warnings) {
     if (sinks.warning) sinks.warning(text);
   }

@@ -1,20 +1,43 @@
 // `vernier inspect model`: what is in the file, for people.
 
+#include "vernier/inspect.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "core/text.h"
+#include "model/data_dependent.h"
 #include "model/layers.h"
-#include "plan/simulate_typed.h"
+#include "model/node_macs.h"
+#include "model/raw_proto.h"
+#include "model/type_protos.h"
 #include "vernier/error.h"
 #include "vernier/jobs.h"
 
 namespace vernier {
 namespace {
 
-std::string value_text(const InputInfo& info) {
-  return fmt::format("{} [{}, {}]", printable(info.name), dtype_name(info.dtype), shape_text(info.shape));
+using TypeProtos = std::map<std::string, onnx::TypeProto>;
+
+/// "float32, 1x3xheightx?": dimensions with the names that the file gives them.
+std::string type_text(const onnx::TypeProto& type) {
+  if (!type.has_tensor_type()) return type.has_sequence_type() ? "sequence" : "no tensor";
+  std::string text(dtype_name(static_cast<Dtype>(type.tensor_type().elem_type())));
+  if (!type.tensor_type().has_shape()) return text + ", any shape";
+  std::vector<std::string> dims;
+  for (const auto& dim : type.tensor_type().shape().dim()) {
+    const bool ours = dim.dim_param().starts_with("unk__");  // a name that inference made up
+    dims.push_back(dim.has_dim_value()            ? std::to_string(dim.dim_value())
+                   : dim.has_dim_param() && !ours ? printable(dim.dim_param())
+                                                  : "?");
+  }
+  return fmt::format("{}, {}", text, dims.empty() ? "scalar" : fmt::format("{}", fmt::join(dims, "x")));
+}
+
+std::string value_text(const onnx::ValueInfoProto& value) {
+  return fmt::format("{} [{}]", printable(value.name()), type_text(value.type()));
 }
 
 std::string attribute_text(const onnx::AttributeProto& attribute) {
@@ -31,6 +54,13 @@ std::string attribute_text(const onnx::AttributeProto& attribute) {
       return fmt::format("[{}]", fmt::join(attribute.floats(), ", "));
     case onnx::AttributeProto::TENSOR:
       return fmt::format("tensor {}", shape_text(Shape(attribute.t().dims().begin(), attribute.t().dims().end())));
+    case onnx::AttributeProto::STRINGS: {
+      std::vector<std::string> texts;
+      for (const std::string& item : attribute.strings()) texts.push_back(fmt::format("\"{}\"", printable(item)));
+      return fmt::format("[{}]", fmt::join(texts, ", "));
+    }
+    case onnx::AttributeProto::GRAPHS:
+      return fmt::format("{} graphs", attribute.graphs_size());
     case onnx::AttributeProto::GRAPH:
       return fmt::format("graph of {} nodes", attribute.g().node_size());
     default:
@@ -38,24 +68,39 @@ std::string attribute_text(const onnx::AttributeProto& attribute) {
   }
 }
 
-std::string names_text(const google::protobuf::RepeatedPtrField<std::string>& names) {
+std::string names_text(const google::protobuf::RepeatedPtrField<std::string>& names, const TypeProtos& types) {
   std::vector<std::string> shown;
-  for (const std::string& name : names) shown.push_back(name.empty() ? "-" : printable(name));
+  for (const std::string& name : names) {
+    const auto type = types.find(name);
+    shown.push_back(name.empty()          ? "-"
+                    : type == types.end() ? printable(name)
+                                          : fmt::format("{} [{}]", printable(name), type_text(type->second)));
+  }
   return fmt::format("{}", fmt::join(shown, ", "));
 }
 
-void list_layers(const onnx::GraphProto& graph, const std::map<std::string, const Layer*>& layers, bool attributes,
-                 const std::string& indent, std::string& text) {
+void list_layers(const onnx::GraphProto& graph, const std::map<std::string, const Layer*>& layers,
+                 const TypeProtos& types, bool attributes, const std::string& indent, std::string& text) {
+  if (!indent.empty() && indent.size() > 2) {
+    for (const onnx::ValueInfoProto& input : graph.input())
+      text += fmt::format("{}input   {}\n", indent, value_text(input));
+    for (const onnx::ValueInfoProto& output : graph.output()) {
+      text += fmt::format("{}output  {}\n", indent, value_text(output));
+    }
+  }
   for (const onnx::NodeProto& node : graph.node()) {
     const auto layer = layers.find(node.name());
     const char* role = layer == layers.end() ? "" : layer->second->follows ? "  (moves data)" : "  (layer)";
     text += fmt::format("{}{} [{}]{}\n{}    {} -> {}\n", indent, printable(node.name()), printable(node.op_type()),
-                        role, indent, names_text(node.input()), names_text(node.output()));
+                        role, indent, names_text(node.input(), types), names_text(node.output(), types));
     for (const onnx::AttributeProto& attribute : node.attribute()) {
       if (attributes) {
         text += fmt::format("{}    {} = {}\n", indent, printable(attribute.name()), attribute_text(attribute));
       }
-      if (attribute.has_g()) list_layers(attribute.g(), layers, attributes, indent + "    ", text);
+      if (attribute.has_g()) list_layers(attribute.g(), layers, types, attributes, indent + "    ", text);
+      for (const onnx::GraphProto& body : attribute.graphs()) {
+        list_layers(body, layers, types, attributes, indent + "    ", text);
+      }
     }
   }
 }
@@ -70,24 +115,68 @@ void list_weights(const Model& model, std::string& text) {
   });
 }
 
-void list_formats(const Model& model, std::string& text) {
-  const SimulatedFile simulated = simulate_typed(model);
-  std::map<std::string, std::size_t> counts;
-  for (const PlannedLayer& layer : simulated.layers) ++counts[std::string(format_name(layer.format))];
-  for (const auto& [format, count] : counts) text += fmt::format("  {:<14} {} layers\n", format, count);
-  for (const PlannedLayer& layer : simulated.layers) {
-    text += fmt::format("    {:<14} {}\n", format_name(layer.format), printable(layer.name));
+Model read_for_inspection(const std::filesystem::path& path) {
+  onnx::ModelProto proto = read_raw_proto(path);
+  try {
+    Model model = adopt_model(std::move(proto), path.parent_path());
+    model.path = path;
+    return model;
+  } catch (const Error& error) {
+    throw Error(error.kind(), fmt::format("{}: {}", path.string(), error.what()), error.hint());
   }
-  for (const std::string& note : simulated.notes) text += fmt::format("  note: {}\n", note);
+}
+
+/// Float parameters, and multiply-accumulates where the shapes are fixed.
+std::string cost_text(const Model& model, const std::vector<Layer>& layers) {
+  std::int64_t parameters = 0;
+  std::unordered_map<std::string, const onnx::NodeProto*> nodes;
+  for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
+    for (const onnx::TensorProto& tensor : graph.initializer()) {
+      const auto dtype = static_cast<Dtype>(tensor.data_type());
+      const bool is_float =
+          dtype == Dtype::Float32 || dtype == Dtype::Float16 || dtype == Dtype::BFloat16 || dtype == Dtype::Float64;
+      if (is_float) parameters += element_count(Shape(tensor.dims().begin(), tensor.dims().end()));
+    }
+    for (const onnx::NodeProto& node : graph.node()) nodes[node.name()] = &node;
+  });
+  std::map<std::string, Shape> shapes;
+  for (const auto& [name, type] : infer_types(model)) {
+    const bool fixed =
+        type.rank_known && std::none_of(type.shape.begin(), type.shape.end(), [](std::int64_t dim) { return dim < 0; });
+    if (fixed) shapes[name] = type.shape;
+  }
+  std::int64_t macs = 0;
+  std::size_t unknown = 0;
+  for (const Layer& layer : layers) {
+    if (!layer.weighted) continue;
+    const onnx::NodeProto& node = *nodes.at(layer.name);
+    const bool known =
+        shapes.contains(node.input(0)) && shapes.contains(node.input(1)) && shapes.contains(node.output(0));
+    if (known) macs += multiply_accumulates(model, layer, node, shapes);
+    if (!known) ++unknown;
+  }
+  std::string text = fmt::format("  parameters  {:.3f} M float values\n", static_cast<double>(parameters) / 1e6);
+  text += fmt::format("  multiply-accumulates  {:.3f} M", static_cast<double>(macs) / 1e6);
+  if (unknown > 0) text += fmt::format(", without {} of unknown shape", plural(unknown, "layer"));
+  return text + "\n";
 }
 
 }  // namespace
+
+std::string list_unbounded_sizes(const std::filesystem::path& path) {
+  const std::vector<std::string> found = unbounded_sizes(read_for_inspection(path));
+  if (found.empty()) return fmt::format("{}: no size comes from data without a bound\n", path.string());
+  std::string text = fmt::format("{}: {} from data without a bound\n", path.string(), plural(found.size(), "size"));
+  for (const std::string& name : found) text += fmt::format("  {}\n", printable(name));
+  return text + "hint: vernier surgeon sanitize --set-unbounded-dds-upper-bound NAME:N bounds them\n";
+}
 
 std::string inspect_model(const InspectOptions& options) {
   const auto shows = [&](const char* what) {
     return std::find(options.show.begin(), options.show.end(), what) != options.show.end();
   };
-  const Model model = read_model(options.model);
+  // Without the hash of weights beside the file: nothing here names the model, and they may be gigabytes.
+  const Model model = read_for_inspection(options.model);
   const std::vector<Layer> layers = find_layers(model);
   std::map<std::string, std::size_t> operators;
   std::size_t nodes = 0;
@@ -116,12 +205,17 @@ std::string inspect_model(const InspectOptions& options) {
   for (const onnx::OperatorSetIdProto& opset : model.proto.opset_import()) {
     if (!opset.domain().empty()) text += fmt::format("  domain {} {}\n", printable(opset.domain()), opset.version());
   }
-  for (const InputInfo& input : model_inputs(model)) text += fmt::format("  input   {}\n", value_text(input));
-  for (const InputInfo& output : model_outputs(model)) text += fmt::format("  output  {}\n", value_text(output));
+  for (const onnx::ValueInfoProto& input : model.proto.graph().input()) {
+    text += fmt::format("  input   {}\n", value_text(input));
+  }
+  for (const onnx::ValueInfoProto& output : model.proto.graph().output()) {
+    text += fmt::format("  output  {}\n", value_text(output));
+  }
   text += fmt::format(
       "  layers  {} on the float data path: {} weighted (Conv, ConvTranspose, Gemm, MatMul), {} that only "
       "move data\n",
       layers.size(), weighted, moving);
+  text += cost_text(model, layers);
   std::vector<std::pair<std::size_t, std::string>> ranked;
   for (const auto& [name, count] : operators) ranked.emplace_back(count, name);
   std::sort(ranked.rbegin(), ranked.rend());
@@ -133,15 +227,11 @@ std::string inspect_model(const InspectOptions& options) {
   for (const Layer& layer : layers) by_name[layer.name] = &layer;
   if (shows("layers") || shows("attrs")) {
     text += "\nnodes\n";
-    list_layers(model.proto.graph(), by_name, shows("attrs"), "  ", text);
+    list_layers(model.proto.graph(), by_name, infer_type_protos(model), shows("attrs"), "  ", text);
   }
   if (shows("weights")) {
     text += "\nweights\n";
     list_weights(model, text);
-  }
-  if (shows("formats")) {
-    text += "\nformats\n";
-    list_formats(model, text);
   }
   return text;
 }

@@ -176,6 +176,7 @@ class Job {
     const Iteration& got = iterations[pair];
     const Iteration& ref = iterations[pair + 1];
     CompareOptions options = options_.compare;
+    options.statistics = !options_.brief && print_;
     if (compare_script_) options.functions = {CompareFunction::Script};
     IterationComparison comparison = compare_iterations(index, got, ref, options, options_.text.detail);
     if (compare_script_) compare_script_->judge(comparison, runs_[pair]->name(), runs_[pair + 1]->name(), got, ref);

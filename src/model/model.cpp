@@ -10,6 +10,8 @@
 #include <type_traits>
 
 #include "core/text.h"
+#include "model/raw_proto.h"
+#include "model/type_protos.h"
 #include "vernier/error.h"
 
 namespace vernier {
@@ -68,17 +70,6 @@ void collect_reads(const onnx::NodeProto& node, std::set<std::string>& reads) {
     for (const onnx::NodeProto& inner : attribute.g().node()) collect_reads(inner, reads);
     for (const onnx::ValueInfoProto& output : attribute.g().output()) reads.insert(output.name());
   }
-}
-
-void record_type(const onnx::ValueInfoProto& value, std::map<std::string, ValueType>& types) {
-  if (!value.type().has_tensor_type()) return;
-  ValueType type;
-  type.dtype = static_cast<Dtype>(value.type().tensor_type().elem_type());
-  type.rank_known = value.type().tensor_type().has_shape();
-  for (const auto& dim : value.type().tensor_type().shape().dim()) {
-    type.shape.push_back(dim.has_dim_value() ? dim.dim_value() : -1);
-  }
-  types[value.name()] = type;
 }
 
 /// Reshape to a computed shape of n values makes rank n, which ONNX's inference does not say. True when it told a new
@@ -165,18 +156,21 @@ void set_initializer(Model& model, onnx::GraphProto& graph, const std::string& n
   for (onnx::TensorProto& existing : *graph.mutable_initializer()) {
     if (existing.name() == name) slot = &existing;
   }
-  if (slot == nullptr) slot = graph.add_initializer();
+  store_initializer(model, slot == nullptr ? *graph.add_initializer() : *slot, name, value);
+}
+
+void store_initializer(Model& model, onnx::TensorProto& slot, const std::string& name, const Tensor& value) {
   model.weights.erase(name);
   if (value.byte_size() < kWeightBytes) {
-    *slot = proto_of(value, name);
+    slot = proto_of(value, name);
     return;
   }
-  slot->Clear();
-  slot->set_name(name);
-  slot->set_data_type(static_cast<int>(value.dtype()));
-  for (const std::int64_t dim : value.shape()) slot->add_dims(dim);
-  slot->set_data_location(onnx::TensorProto::EXTERNAL);
-  onnx::StringStringEntryProto& location = *slot->add_external_data();
+  slot.Clear();
+  slot.set_name(name);
+  slot.set_data_type(static_cast<int>(value.dtype()));
+  for (const std::int64_t dim : value.shape()) slot.add_dims(dim);
+  slot.set_data_location(onnx::TensorProto::EXTERNAL);
+  onnx::StringStringEntryProto& location = *slot.add_external_data();
   location.set_key("location");
   location.set_value("weights");  // replaced by the bytes in Model::weights wherever the model goes
   model.weights[name] = value;
@@ -230,7 +224,7 @@ void set_opset(onnx::ModelProto& proto, const std::string& domain, int version) 
   opset.set_version(version);
 }
 
-std::map<std::string, ValueType> infer_types(const Model& model) {
+std::map<std::string, onnx::TypeProto> infer_type_protos(const Model& model) {
   onnx::ModelProto inferred = model.proto;
   // Old intermediate annotations may be wrong; only inputs, outputs and initializers are believed. Stubs keep type and
   // dims, which is all that inference needs of large weights.
@@ -243,16 +237,40 @@ std::map<std::string, ValueType> infer_types(const Model& model) {
   } catch (const std::exception&) {
     // Inference is best effort: what it cannot type stays absent, and callers treat it as unknown.
   }
-  std::map<std::string, ValueType> types;
+  bool bodies = false;
+  for_each_graph(inferred.graph(),
+                 [&](const onnx::GraphProto& graph) { bodies = bodies || &graph != &inferred.graph(); });
+  // Of a large graph the copy of the nodes is most of the memory here; bodies are inside of nodes.
+  if (!bodies) google::protobuf::RepeatedPtrField<onnx::NodeProto>().Swap(inferred.mutable_graph()->mutable_node());
+  std::map<std::string, onnx::TypeProto> types;
   for_each_graph(inferred.graph(), [&](const onnx::GraphProto& graph) {
     for (const onnx::TensorProto& tensor : graph.initializer()) {
-      types[tensor.name()] = {static_cast<Dtype>(tensor.data_type()), true,
-                              Shape(tensor.dims().begin(), tensor.dims().end())};
+      auto& type = *types[tensor.name()].mutable_tensor_type();
+      type.Clear();
+      type.set_elem_type(tensor.data_type());
+      type.mutable_shape();
+      for (const std::int64_t dim : tensor.dims()) type.mutable_shape()->add_dim()->set_dim_value(dim);
     }
-    for (const onnx::ValueInfoProto& value : graph.value_info()) record_type(value, types);
-    for (const onnx::ValueInfoProto& value : graph.output()) record_type(value, types);
-    for (const onnx::ValueInfoProto& value : graph.input()) record_type(value, types);
+    for (const auto* values : {&graph.value_info(), &graph.output(), &graph.input()}) {
+      for (const onnx::ValueInfoProto& value : *values) {
+        if (value.has_type()) types[value.name()] = value.type();
+      }
+    }
   });
+  return types;
+}
+
+std::map<std::string, ValueType> infer_types(const Model& model) {
+  std::map<std::string, ValueType> types;
+  for (const auto& [name, type] : infer_type_protos(model)) {
+    if (!type.has_tensor_type()) continue;
+    ValueType& known = types[name];
+    known.dtype = static_cast<Dtype>(type.tensor_type().elem_type());
+    known.rank_known = type.tensor_type().has_shape();
+    for (const auto& dim : type.tensor_type().shape().dim()) {
+      known.shape.push_back(dim.has_dim_value() ? dim.dim_value() : -1);
+    }
+  }
   return types;
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/text.h"
 #include "model/layers.h"
+#include "model/node_macs.h"
 #include "vernier/error.h"
 
 namespace vernier {
@@ -23,8 +24,12 @@ const onnx::NodeProto& node_of(const Model& model, const Layer& layer) {
 }  // namespace
 
 std::int64_t multiply_accumulates(const Model& model, const Layer& layer, const std::map<std::string, Shape>& shapes) {
+  return layer.weighted ? multiply_accumulates(model, layer, node_of(model, layer), shapes) : 0;
+}
+
+std::int64_t multiply_accumulates(const Model& model, const Layer& layer, const onnx::NodeProto& node,
+                                  const std::map<std::string, Shape>& shapes) {
   if (!layer.weighted) return 0;
-  const onnx::NodeProto& node = node_of(model, layer);
   const auto shape_of = [&](const std::string& name) {
     const auto seen = shapes.find(name);
     if (seen != shapes.end()) return seen->second;

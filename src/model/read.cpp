@@ -18,6 +18,7 @@
 #include "core/text.h"
 #include "model/model.h"
 #include "model/naming.h"
+#include "model/raw_proto.h"
 #include "vernier/error.h"
 
 namespace vernier {
@@ -164,7 +165,8 @@ void move_weights_out(Model& model, ExternalData& external) {
       const std::string name = proto.name();
       const Tensor value = outside ? external.read(proto) : tensor_of(proto);
       if (small) continue;
-      set_initializer(model, graph, name, value);
+      // By its place: looking for the name would take quadratic time over all weights.
+      store_initializer(model, *graph.mutable_initializer(i), name, value);
     }
     for (onnx::NodeProto& node : *graph.mutable_node()) {
       for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
@@ -295,7 +297,10 @@ Model adopt(onnx::ModelProto proto, const fs::path& folder, Sha256* hash) {
 
 }  // namespace
 
-Model read_model(const fs::path& path) {
+namespace {
+
+/// The file parsed; `hash` may be null.
+onnx::ModelProto parse_file(const fs::path& path, Sha256* hash) {
   std::error_code ignored;
   if (!fs::exists(path, ignored)) throw Error(ErrorKind::Input, fmt::format("{}: no such file", path.string()));
   const MappedFile file = map_file(path);
@@ -312,9 +317,28 @@ Model read_model(const fs::path& path) {
     throw Error(ErrorKind::Input,
                 fmt::format("{}: not an ONNX model, or a truncated one ({} bytes)", path.string(), file.size));
   }
+  if (hash != nullptr) hash->update({file.bytes.get(), file.size});
+  return proto;
+}
+
+}  // namespace
+
+onnx::ModelProto read_raw_proto(const fs::path& path, std::string* sha256) {
+  Sha256 hash;
+  onnx::ModelProto proto = parse_file(path, &hash);
   try {
-    Sha256 hash;
-    hash.update({file.bytes.get(), file.size});
+    check_depth(proto.graph(), 0);
+  } catch (const Error& error) {
+    throw Error(error.kind(), fmt::format("{}: {}", path.string(), error.what()));
+  }
+  if (sha256 != nullptr) *sha256 = hash.hex();
+  return proto;
+}
+
+Model read_model(const fs::path& path) {
+  Sha256 hash;
+  onnx::ModelProto proto = parse_file(path, &hash);
+  try {
     Model model = adopt(std::move(proto), path.parent_path(), &hash);
     model.path = path;
     model.sha256 = hash.hex();

@@ -21,6 +21,9 @@ struct QuantParams {
   std::vector<std::int32_t> zero_point;
   /// Dimension that the scales run along; -1 when there is one scale.
   int axis = -1;
+  /// Above 0: that many neighbours along `axis` share a scale, the last block may be shorter, and `scale` holds a value
+  /// for each block in the order of a tensor of shape scale_shape(). Whole constants only: see tensor_grid.h.
+  int block = 0;
   /// Integer formats only: smallest code allowed, so that symmetric int8 weights use [-127,127]. 0 means the format's
   /// own.
   std::int32_t lowest_code = 0;

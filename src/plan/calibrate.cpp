@@ -9,6 +9,7 @@
 
 #include "core/text.h"
 #include "numerics/range_methods.h"
+#include "numerics/tensor_grid.h"
 #include "plan/integer_bias.h"
 #include "plan/placement.h"
 #include "plan/target.h"
@@ -18,22 +19,6 @@
 namespace vernier {
 namespace {
 
-/// Absolute maximum of `values` along an axis; one value when axis is -1.
-std::vector<float> absmax_along(const Tensor& tensor, int axis) {
-  const Shape& shape = tensor.shape();
-  const std::int64_t channels = axis < 0 ? 1 : shape.at(static_cast<std::size_t>(axis));
-  std::int64_t inner = 1;
-  for (std::size_t i = static_cast<std::size_t>(axis) + 1; axis >= 0 && i < shape.size(); ++i) inner *= shape[i];
-  if (axis < 0) inner = tensor.count();
-  std::vector<float> absmax(static_cast<std::size_t>(channels), 0.0F);
-  const std::span<const float> values = tensor.floats();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto channel = static_cast<std::size_t>(static_cast<std::int64_t>(i) / inner % channels);
-    absmax[channel] = std::max(absmax[channel], std::abs(values[i]));
-  }
-  return absmax;
-}
-
 /// Smallest and largest finite value of a constant; zero for one without any.
 RangeStats range_of_constant(const Tensor& tensor) {
   RangeStats range;
@@ -42,7 +27,15 @@ RangeStats range_of_constant(const Tensor& tensor) {
   return range;
 }
 
-QuantParams params_of(Format format, const RangeStats& range) {
+/// Grid of an activation. It may use every code: QuantizeLinear, which a typed model says it with, does not leave one
+/// out.
+QuantParams params_of(Format format, const RangeStats& range, const QuantizationRules& rules) {
+  if (format == Format::UInt8 && rules.symmetric_activations.value_or(false)) {
+    QuantParams params = activation_params(Format::Int8, {range.min, range.max});
+    params.format = Format::UInt8;
+    params.zero_point = {128};
+    return params;
+  }
   return activation_params(format, {range.min, range.max});
 }
 
@@ -75,7 +68,7 @@ class QuantizedTensors {
     for (const Layer& layer : layers) by_name[layer.name] = &layer;
     for (const Layer& layer : layers) {
       const Format format = plan.format_of(layer.name);
-      if (layer.follows || !needs_scale(format)) continue;
+      if (layer.follows || !needs_scale(format) || plan.weights_alone(format)) continue;
       for (const std::string& input : layer.inputs) add(input, layer.name, format);
     }
     for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
@@ -144,18 +137,62 @@ RangeStats range_for(const QuantizedTensors::Use& use, const std::map<std::strin
   return range;
 }
 
+/// `params` without scales -> with them, from the largest weight that each is for.
+QuantParams with_scales(const QuantParams& grid, const Tensor& weight) {
+  const std::vector<float> absmax = absmax_of_scales(grid, weight.shape(), weight.floats());
+  QuantParams params = symmetric_params(grid.format, absmax, grid.axis);
+  params.block = grid.block;
+  return params;
+}
+
+/// The next values of `format` above the scales, so that no weight is clipped.
+void round_scales_up(QuantParams& params, Format format) {
+  if (format == Format::Float32) return;
+  QuantParams grid;
+  grid.format = format;
+  // The format's steps are no wider than that: relatively, and between float16's subnormals.
+  const float relative = format == Format::Float16 ? 0x1p-10F : 0x1p-7F;
+  const float absolute = format == Format::Float16 ? 0x1p-24F : 0;
+  for (float& scale : params.scale) {
+    float rounded = 0;
+    round_to(grid, {&scale, 1}, {&rounded, 1});
+    const float above = std::max(scale * (1 + relative), scale + absolute);
+    if (rounded < scale) round_to(grid, {&above, 1}, {&rounded, 1});
+    if (std::isfinite(rounded)) scale = rounded;
+  }
+}
+
+/// Weights that are quantized alone: int4 in blocks along the dimension that is summed over, others as weights are.
+QuantParams weights_only_params(const Model& model, const onnx::NodeProto& node, Format format, const Plan& plan) {
+  const Tensor weight = initializer(model, node.input(1)).value();
+  const auto rank = static_cast<int>(weight.shape().size());
+  QuantParams grid;
+  grid.format = format;
+  if (format == Format::Int4) {
+    grid.axis = summed_axis(node, rank);
+    grid.block = block_along(weight.shape().at(static_cast<std::size_t>(grid.axis)), plan.rules.block_size);
+  } else if (plan.rules.weights_per_channel) {
+    grid.axis = weight_axis(node, rank);
+  }
+  QuantParams params = with_scales(grid, weight);
+  round_scales_up(params, plan.computes_in(format));
+  return params;
+}
+
 QuantParams weight_params(const Model& model, const onnx::NodeProto& node, int index, Format format, const Plan& plan) {
   const Tensor weight = initializer(model, node.input(index)).value();
   const bool integer_kernels = scaled_scheme(plan.target, format).integer_kernels;
   const auto rank = static_cast<int>(weight.shape().size());
   // Integer kernels of ONNX Runtime take the second operand alone as a weight, with scales along matrices only.
-  const bool per_channel = index == 1 && (!integer_kernels || node.op_type() != "MatMul" || rank == 2);
-  if (integer_kernels && index == 0) return params_of(format, range_of_constant(weight));
-  const int axis = per_channel ? weight_axis(node, rank) : -1;
+  const bool per_channel =
+      plan.rules.weights_per_channel && index == 1 && (!integer_kernels || node.op_type() != "MatMul" || rank == 2);
+  if (integer_kernels && index == 0) return params_of(format, range_of_constant(weight), plan.rules);
+  QuantParams grid;
+  if (per_channel) grid.axis = weight_axis(node, rank);
   // Weights are int8 whatever the activations are: engines take no other.
-  const Format weight_format = format == Format::UInt8 ? Format::Int8 : format;
-  QuantParams params = symmetric_params(weight_format, absmax_along(weight, axis), axis);
-  if (!integer_kernels) return params;
+  grid.format = format == Format::UInt8 ? Format::Int8 : format;
+  QuantParams params = with_scales(grid, weight);
+  if (!stores_integer_bias(plan, format)) return params;
   const auto data = plan.tensors.find(node.input(0));
   if (data == plan.tensors.end()) return params;
   const std::vector<float> least = least_weight_scales(model, node, data->second.scale.front(), params.scale.size());
@@ -192,7 +229,8 @@ std::vector<std::string> calibrate_plan(Plan& plan, const Model& model, const st
     place->second.max = std::max(place->second.max, range.max);
   }
   for (const auto& use : quantized.uses()) {
-    plan.tensors.emplace(use.tensor, params_of(use.format, range_of_grid.at(quantized.grid_of(use.tensor))));
+    plan.tensors.emplace(use.tensor,
+                         params_of(use.format, range_of_grid.at(quantized.grid_of(use.tensor)), plan.rules));
   }
   std::map<std::string, const Layer*> by_name;
   for (const Layer& layer : layers) by_name[layer.name] = &layer;
@@ -202,12 +240,19 @@ std::vector<std::string> calibrate_plan(Plan& plan, const Model& model, const st
       if (layer == by_name.end() || layer->second->follows) continue;
       const Format format = plan.format_of(node.name());
       if (!needs_scale(format)) continue;
+      if (plan.weights_alone(format)) {
+        if (!plan.tensors.contains(node.input(1))) {
+          plan.tensors[node.input(1)] = weights_only_params(model, node, format, plan);
+        }
+        continue;
+      }
       for (const int index : quantized_inputs(*layer->second, node)) {
         const std::string& name = node.input(index);
         if (std::ranges::find(layer->second->weights, name) == layer->second->weights.end()) continue;
         if (plan.tensors.contains(name)) continue;
-        plan.tensors[name] = layer->second->weighted ? weight_params(model, node, index, format, plan)
-                                                     : params_of(format, range_of_constant(*initializer(model, name)));
+        plan.tensors[name] = layer->second->weighted
+                                 ? weight_params(model, node, index, format, plan)
+                                 : params_of(format, range_of_constant(*initializer(model, name)), plan.rules);
       }
     }
   });

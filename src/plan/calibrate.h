@@ -23,8 +23,10 @@ std::map<std::string, Format> formats_to_calibrate(const Model& model, const std
 ///
 ///   activations  symmetric per tensor, to the range's largest magnitude; uint8: asymmetric, to both of its ends
 ///   weights      absolute maximum per output channel; int8 beside uint8 activations
+///   int4 weights absolute maximum per block (QuantizationRules::block_size) along the dimension that is summed over
 ///   constants    of operators without weights: their own minimum and maximum, as activations
 ///
+/// Where weights alone are quantized, scales are values of the high format, rounded up.
 /// Under a target with integer kernels a carrier (placement.h) moves codes, so that its inputs and outputs share one
 /// grid over all their values; an input of Concat that something else reads too keeps its own. Weight steps are widened
 /// where a bias would not fit into 32 bits otherwise. Returns warnings (a range that left non-finite values out).

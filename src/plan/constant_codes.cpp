@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace vernier {
 namespace {
@@ -71,7 +72,7 @@ std::vector<std::int32_t> zero_points_of(const Tensor& zero) {
 
 bool supported_scale(const Tensor& scale) {
   return (scale.dtype() == Dtype::Float32 || scale.dtype() == Dtype::Float16 || scale.dtype() == Dtype::BFloat16) &&
-         scale.shape().size() <= 1 && scale.count() > 0;
+         scale.count() > 0;
 }
 
 bool all_steps(const std::vector<float>& scales) {
@@ -88,11 +89,18 @@ std::optional<int> axis_of(const onnx::NodeProto& node, std::size_t scales, cons
   return static_cast<int>(axis);
 }
 
+/// True when scales of `scales` lie on a tensor of `codes` in the blocks of `params`.
+bool blocks_of(const ValueType& codes, const QuantParams& params, const Shape& scales) {
+  return codes.rank_known && std::ranges::all_of(codes.shape, [](std::int64_t dim) { return dim > 0; }) &&
+         scale_shape(params, codes.shape) == scales;
+}
+
 /// Biases: 32-bit codes have no grid of ours, their values are exact products.
 std::optional<Tensor> dequantized_int32(const Model& model, const onnx::NodeProto& node, const Tensor& codes,
                                         const ValueType& type) {
   const auto scale = initializer(model, node.input(1));
   if (!scale || !supported_scale(*scale) || attribute_int(node, "block_size", 0) != 0) return std::nullopt;
+  if (scale->shape().size() > 1) return std::nullopt;
   const std::vector<float> scales = scales_of(*scale);
   const auto axis = axis_of(node, scales.size(), type);
   if (!axis) return std::nullopt;
@@ -111,16 +119,20 @@ std::optional<Tensor> dequantized_int32(const Model& model, const onnx::NodeProt
 }  // namespace
 
 std::optional<QuantParams> quantization_of(const Model& model, const onnx::NodeProto& node, const ValueType& codes) {
-  if (node.input_size() < 2 || attribute_int(node, "block_size", 0) != 0) return std::nullopt;
+  if (node.input_size() < 2) return std::nullopt;
   const auto scale = initializer(model, node.input(1));
   const auto format = format_of_codes(codes_type(model, node, codes));
   if (!scale || !format || !supported_scale(*scale)) return std::nullopt;
   QuantParams params;
   params.format = *format;
   params.scale = scales_of(*scale);
-  const auto axis = axis_of(node, params.scale.size(), codes);
+  const std::int64_t block = attribute_int(node, "block_size", 0);
+  if (block < 0 || block > std::numeric_limits<int>::max()) return std::nullopt;
+  params.block = static_cast<int>(block);
+  const auto axis = axis_of(node, params.block > 0 ? 2 : params.scale.size(), codes);
   if (!axis || !all_steps(params.scale)) return std::nullopt;
   params.axis = *axis;
+  if (params.block == 0 ? scale->shape().size() > 1 : !blocks_of(codes, params, scale->shape())) return std::nullopt;
   if (!is_integer(*format)) {
     const bool saturates = node.op_type() != "QuantizeLinear" || attribute_int(node, "saturate", 1) != 0;
     return saturates ? std::optional(params) : std::nullopt;
@@ -143,20 +155,8 @@ std::optional<Tensor> dequantized_constant(const Model& model, const onnx::NodeP
   if (codes->dtype() == Dtype::Int32) return dequantized_int32(model, node, *codes, type);
   const auto params = quantization_of(model, node, type);
   if (!params) return std::nullopt;
-  const AxisGeometry g = geometry_along(codes->shape(), params->axis);
-  if (g.channels != static_cast<std::int64_t>(params->scale.size())) return std::nullopt;
-  return Tensor::of(codes->shape(), decode(*params, g.channels, g.inner, unpacked(*codes)));
-}
-
-AxisGeometry geometry_along(const Shape& shape, int axis) {
-  AxisGeometry g;
-  if (axis < 0) {
-    g.inner = element_count(shape);
-    return g;
-  }
-  g.channels = shape.at(static_cast<std::size_t>(axis));
-  for (std::size_t i = static_cast<std::size_t>(axis) + 1; i < shape.size(); ++i) g.inner *= shape[i];
-  return g;
+  if (!scales_fit(*params, codes->shape())) return std::nullopt;
+  return Tensor::of(codes->shape(), decode_tensor(*params, codes->shape(), unpacked(*codes)));
 }
 
 }  // namespace vernier

@@ -6,27 +6,19 @@
 #include <optional>
 
 #include "model/model.h"
-#include "numerics/round.h"
+#include "numerics/tensor_grid.h"
 
 namespace vernier {
 
 /// Scale, zero point, axis and format of a QuantizeLinear or DequantizeLinear. `codes` is the type of the quantized
 /// tensor (output of the one, input of the other): it tells the integer type where no zero point does, and the rank
-/// that a negative axis counts from. Empty when the parameters are not constant, are blocked, are none that Round takes
-/// (a scale that is zero, negative or not finite; float8 that does not saturate; a rank that is not known), or the
-/// integer type has no grid of ours (16 and 32 bits, uint4): ONNX Runtime computes those nodes itself.
+/// that a negative axis counts from. Empty when the parameters are not constant, are none that Round takes (blocks of
+/// what is no constant, a scale that is zero, negative or not finite; float8 that does not saturate; a rank that is not
+/// known), or the integer type has no grid of ours (16 and 32 bits, uint4): ONNX Runtime computes those nodes itself.
 std::optional<QuantParams> quantization_of(const Model& model, const onnx::NodeProto& node, const ValueType& codes);
 
 /// The float32 values of a DequantizeLinear whose input is constant: int8, uint8, int4, float8 and int32 (biases).
 /// Empty when the input is no constant or quantization_of() is empty.
 std::optional<Tensor> dequantized_constant(const Model& model, const onnx::NodeProto& node);
-
-/// Channels and elements behind each of them when `shape` is read along `axis`: [outer, channels, inner]; {1, all} for
-/// -1.
-struct AxisGeometry {
-  std::int64_t channels = 1;
-  std::int64_t inner = 1;
-};
-AxisGeometry geometry_along(const Shape& shape, int axis);
 
 }  // namespace vernier

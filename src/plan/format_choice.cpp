@@ -8,6 +8,7 @@
 
 #include "core/text.h"
 #include "model/layers.h"
+#include "numerics/tensor_grid.h"
 #include "plan/low_slots.h"
 #include "plan/placement.h"
 #include "plan/weight_axis.h"
@@ -30,7 +31,7 @@ bool has_body(const onnx::NodeProto& node) {
 }
 
 int opset_of_params(const QuantParams& params) {
-  if (params.format == Format::Int4) return 21;
+  if (params.format == Format::Int4 || params.block > 0) return 21;
   if (params.format == Format::Float8E4M3FN || params.format == Format::Float8E5M2) return 19;
   return params.scale.size() > 1 ? 13 : 10;
 }
@@ -97,7 +98,7 @@ class Chooser {
         continue;
       }
       for (int i = 0; i < node.output_size(); ++i) {
-        if (attempt.choice->low_outputs[static_cast<std::size_t>(i)]) made[node.output(i)] = wanted;
+        if (attempt.choice->low_outputs[static_cast<std::size_t>(i)]) made[node.output(i)] = attempt.choice->format;
       }
       result_.nodes[node.name()] = std::move(*attempt.choice);
       quantize_outputs(node, placement);
@@ -167,7 +168,7 @@ class Chooser {
     std::set<Format> formats;
     for (const onnx::NodeProto* reader : found->second) {
       const auto planned = reader == nullptr ? planned_.end() : planned_.find(reader->name());
-      formats.insert(planned == planned_.end() || needs_scale(planned->second) ? Format::Float32 : planned->second);
+      formats.insert(planned == planned_.end() ? Format::Float32 : plan_.computes_in(planned->second));
     }
     return formats.size() == 1 ? *formats.begin() : Format::Float32;
   }
@@ -177,7 +178,32 @@ class Chooser {
     if (node.op_type() == "QuantizeLinear" || node.op_type() == "DequantizeLinear") {
       return Attempt::refused("it is a quantization operator of the file itself");
     }
+    if (plan_.weights_alone(format)) return attempt_weights_only(node, layer);
     return needs_scale(format) ? attempt_scaled(node, layer) : attempt_low(node, layer, format);
+  }
+
+  Attempt attempt_weights_only(const onnx::NodeProto& node, const Layer& layer) const {
+    NodeChoice choice;
+    choice.low_inputs.resize(static_cast<std::size_t>(node.input_size()));
+    choice.low_outputs.resize(static_cast<std::size_t>(node.output_size()));
+    if (plan_.high != Format::Float32) {
+      if (Attempt high = attempt_low(node, layer, plan_.high); high.choice) choice = std::move(*high.choice);
+    }
+    choice.quantized.assign(static_cast<std::size_t>(node.input_size()), false);
+    if (node.input_size() < 2 || !initializers_.contains(node.input(1)) || !is_float32(node.input(1))) {
+      return Attempt::refused("it has no float32 weight");
+    }
+    const auto params = plan_.tensors.find(node.input(1));
+    if (params == plan_.tensors.end()) {
+      return Attempt::refused(fmt::format("the plan has no scales for its weight '{}'", printable(node.input(1))));
+    }
+    if (const std::string why = params_misfit(node, 1, params->second); !why.empty()) return Attempt::refused(why);
+    if (choice.format != Format::Float32 && opset_ < 19) {
+      throw Error(ErrorKind::Internal, fmt::format("scales in {} need opset 19, the prepared model has {}",
+                                                   format_name(choice.format), opset_));
+    }
+    choice.quantized[1] = true;
+    return {std::move(choice), {}};
   }
 
   bool is_float32(const std::string& tensor) const { return result_.is_float32(tensor); }
@@ -219,7 +245,8 @@ class Chooser {
     if (without_range_.contains(node.name())) return Attempt::refused("the plan has no range for its result");
     if (!any) return Attempt::refused("it has no float32 input that could be quantized");
     choice.format = planned_.at(node.name());
-    if (scaled_scheme(plan_.target, choice.format).integer_kernels) choice.bias = integer_bias(model_, node, plan_);
+    if (stores_integer_bias(plan_, choice.format)) choice.bias = integer_bias(model_, node, plan_);
+    choice.format = Format::Float32;
     return {std::move(choice), {}};
   }
 
@@ -231,8 +258,9 @@ class Chooser {
                               opset_of_params(params), format_name(params.format),
                               params.scale.size() > 1 ? " along an axis" : "", opset_));
     }
-    if (params.scale.size() == 1) return {};
+    if (params.scale.size() == 1 && params.block == 0) return {};
     const ValueType& type = result_.types.at(input);
+    if (params.block > 0) return blocks_misfit(node, index, params, type.shape);
     const bool fits =
         type.rank_known && params.axis >= 0 && params.axis < static_cast<int>(type.shape.size()) &&
         type.shape[static_cast<std::size_t>(params.axis)] == static_cast<std::int64_t>(params.scale.size());
@@ -246,6 +274,19 @@ class Chooser {
                          printable(input), params.axis, wanted);
     }
     return {};
+  }
+
+  static std::string blocks_misfit(const onnx::NodeProto& node, int index, const QuantParams& params,
+                                   const Shape& shape) {
+    if (!scales_fit(params, shape)) {
+      return fmt::format("the plan has {} scales in blocks of {} along axis {} for '{}' of shape {}",
+                         params.scale.size(), params.block, params.axis, printable(node.input(index)),
+                         shape_text(shape));
+    }
+    const int summed = summed_axis(node, static_cast<int>(shape.size()));
+    if (params.axis == summed) return {};
+    return fmt::format("the blocks of its weight '{}' lie along axis {}, the dimension that it sums over is {}",
+                       printable(node.input(index)), params.axis, summed);
   }
 
   void cannot(const std::string& name, const std::string& op_type, Format format, const std::string& why,

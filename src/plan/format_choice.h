@@ -4,6 +4,7 @@
 //   a layer in int8 under a target with integer kernels: its result is quantized too, where placement.h says so, and
 //   what
 //                        passes its codes on computes between pairs
+//   a layer whose weight alone is quantized computes in the high format, as far as its schema lets it
 //   a follower           takes the format that all its data inputs have, else float32; without data inputs (a Gather of
 //   an
 //                        embedding, a Cast of a mask) the format that all its readers take
@@ -22,8 +23,8 @@
 namespace vernier {
 
 struct NodeChoice {
-  /// float16 or bfloat16: the slots marked below change type. A scaled format: the inputs in `quantized` go through
-  /// Q/DQ.
+  /// float16 or bfloat16: the slots marked below change type. The inputs in `quantized` go through Q/DQ, and come out
+  /// in float32, or in `format` where that is float16 or bfloat16.
   Format format = Format::Float32;
   std::vector<bool> low_inputs;
   std::vector<bool> low_outputs;

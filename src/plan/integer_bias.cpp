@@ -4,6 +4,8 @@
 #include <cfloat>
 #include <cmath>
 
+#include "plan/target.h"
+
 namespace vernier {
 namespace {
 
@@ -29,6 +31,11 @@ float scale_at(const std::vector<float>& scales, std::size_t channel) {
 }
 
 }  // namespace
+
+bool stores_integer_bias(const Plan& plan, Format format) {
+  if (plan.weights_alone(format)) return false;
+  return plan.rules.integer_bias.value_or(scaled_scheme(plan.target, format).integer_kernels);
+}
 
 std::optional<IntegerBias> integer_bias(const Model& model, const onnx::NodeProto& node, const Plan& plan) {
   const std::optional<Tensor> bias = bias_vector(model, node);

@@ -17,6 +17,9 @@ struct IntegerBias {
   std::vector<float> scales;  // step of the input times step of the weight: one, or one for each output channel
 };
 
+/// True when layers in `format` store their bias in 32 bits: as the rules say, else with integer kernels.
+bool stores_integer_bias(const Plan& plan, Format format);
+
 /// Steps of the bias of `node`, whose data and weight have grids in the plan. Empty when there is nothing to store in
 /// 32 bits: no constant bias [channels], a Gemm that scales its products or its bias, a step too small for a normal
 /// float32, a multiple beyond +-2^30 (room for the sum that it is added to). Such a bias stays in float.

@@ -101,19 +101,19 @@ class GraphLowering {
     if (!common || *common == Format::Float32) return;
     const LowSlots slots = low_slots(node, layer, default_opset(source.proto), *common);
     if (!slots.refusal.empty()) return;
-    QuantParams params;
-    params.format = *common;
+    WeightGrid grid;
+    grid.params.format = *common;
     for (int i = 0; i < node.input_size(); ++i) {
       if (!slots.inputs[static_cast<std::size_t>(i)] || !contains(layer.weights, node.input(i))) continue;
-      node.set_input(i, rounded_weight(node.input(i), params, source));
+      node.set_input(i, rounded_weight(node.input(i), grid, source));
     }
     for (const std::string& output : layer.outputs) format_of_tensor[output] = *common;
   }
 
-  std::string rounded_weight(const std::string& name, const QuantParams& params, const Model& source) {
-    std::string low_name = fmt::format("{}/{}", name, format_name(params.format));
+  std::string rounded_weight(const std::string& name, const WeightGrid& grid, const Model& source) {
+    std::string low_name = fmt::format("{}/{}", name, grid.suffix());
     if (have_weight_.insert(low_name).second) {
-      set_initializer(model_, *model_.proto.mutable_graph(), low_name, weights_.get(source, name, params));
+      set_initializer(model_, *model_.proto.mutable_graph(), low_name, weights_.get(source, name, grid));
     }
     return low_name;
   }
@@ -135,8 +135,8 @@ class GraphLowering {
       }
       node.set_input(index, low_name);
     }
-    for (const auto& [index, params] : rounding.weight_params) {
-      node.set_input(index, rounded_weight(node.input(index), params, source));
+    for (const auto& [index, grid] : rounding.weight_grids) {
+      node.set_input(index, rounded_weight(node.input(index), grid, source));
     }
     if (rounding.bias) {
       const std::string name = node.input(rounding.bias->input);
@@ -181,13 +181,13 @@ LayerRounding scaled_rounding(const Model& model, const Layer& layer, const onnx
                                                 printable(node.name()), format_name(format), printable(name)));
     }
     if (weight) {
-      rounding.weight_params[i] = known->second;
+      rounding.weight_grids[i] = {known->second, Format::Float32};
     } else {
       rounding.data_inputs.push_back(i);
       rounding.input_params[i] = known->second;
     }
   }
-  if (scaled_scheme(plan.target, format).integer_kernels) rounding.bias = integer_bias(model, node, plan);
+  if (stores_integer_bias(plan, format)) rounding.bias = integer_bias(model, node, plan);
   return rounding;
 }
 
@@ -202,7 +202,7 @@ LayerRounding low_rounding(const Layer& layer, const onnx::NodeProto& node, Form
   for (int i = 0; i < node.input_size(); ++i) {
     if (!slots.inputs[static_cast<std::size_t>(i)]) continue;
     if (contains(layer.weights, node.input(i))) {
-      rounding.weight_params[i] = params;
+      rounding.weight_grids[i] = {params, Format::Float32};
     } else {
       rounding.data_inputs.push_back(i);
       rounding.input_params[i] = params;
@@ -214,29 +214,54 @@ LayerRounding low_rounding(const Layer& layer, const onnx::NodeProto& node, Form
   return rounding;
 }
 
+/// The layer computes in the high format, as far as it can, with a weight that was quantized and dequantized.
+LayerRounding weights_only_rounding(const Model& model, const Layer& layer, const onnx::NodeProto& node, Format format,
+                                    const Plan& plan) {
+  LayerRounding rounding;
+  if (plan.high != Format::Float32) rounding = low_rounding(layer, node, plan.high, default_opset(model.proto));
+  const std::string weight = node.input_size() > 1 ? node.input(1) : std::string();
+  const auto grid = plan.tensors.find(weight);
+  if (grid == plan.tensors.end()) {
+    throw Error(ErrorKind::Input, fmt::format("layer '{}' is {} but the plan has no scales for its weight '{}'",
+                                              printable(node.name()), format_name(format), printable(weight)));
+  }
+  rounding.weight_grids[1] = {grid->second, rounding.format};
+  return rounding;
+}
+
 }  // namespace
 
+std::string WeightGrid::suffix() const {
+  std::string text(format_name(params.format));
+  if (values != Format::Float32) text += fmt::format(".{}", format_name(values));
+  return text;
+}
+
 const RoundedWeights::Rounded& RoundedWeights::rounded(const Model& model, const std::string& name,
-                                                       const QuantParams& params) {
-  Rounded& done = done_[{name, params.format}];
+                                                       const WeightGrid& grid) {
+  Rounded& done = done_[{name, grid.suffix()}];
   if (done.values.dtype() != Dtype::Undefined) return done;
   const std::optional<Tensor> value = initializer(model, name);
   if (!value) throw Error(ErrorKind::Internal, fmt::format("'{}' is no initializer", name));
-  const AxisGeometry g = geometry_along(value->shape(), params.axis);
   Tensor rounded(Dtype::Float32, value->shape());
-  round_to_counting(params, g.channels, g.inner, value->floats(), rounded.mutable_floats(), done.events);
+  round_tensor(grid.params, value->shape(), value->floats(), rounded.mutable_floats(), &done.events);
+  if (grid.values != Format::Float32) {
+    QuantParams values;
+    values.format = grid.values;
+    round_to(values, rounded.mutable_floats(), rounded.mutable_floats());
+  }
   done.values = std::move(rounded);
   return done;
 }
 
-Tensor RoundedWeights::get(const Model& model, const std::string& name, const QuantParams& params) {
+Tensor RoundedWeights::get(const Model& model, const std::string& name, const WeightGrid& grid) {
   const std::lock_guard lock(mutex_);
-  return rounded(model, name, params).values;
+  return rounded(model, name, grid).values;
 }
 
-RoundEvents RoundedWeights::events(const Model& model, const std::string& name, const QuantParams& params) {
+RoundEvents RoundedWeights::events(const Model& model, const std::string& name, const WeightGrid& grid) {
   const std::lock_guard lock(mutex_);
-  return rounded(model, name, params).events;
+  return rounded(model, name, grid).events;
 }
 
 Tensor RoundedWeights::get_bias(const Model& model, const std::string& name, const std::string& layer,
@@ -250,6 +275,7 @@ Tensor RoundedWeights::get_bias(const Model& model, const std::string& name, con
 LayerRounding rounding_of(const Model& model, const Layer& layer, const onnx::NodeProto& node, Format format,
                           const Plan& plan) {
   if (format == Format::Float32) return {};
+  if (plan.weights_alone(format)) return weights_only_rounding(model, layer, node, format, plan);
   return needs_scale(format) ? scaled_rounding(model, layer, node, format, plan)
                              : low_rounding(layer, node, format, default_opset(model.proto));
 }

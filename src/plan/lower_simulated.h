@@ -19,15 +19,23 @@
 
 namespace vernier {
 
-/// Rounded copies of weights by (name, format), shared by all candidates of a search: one object for one set of
+/// A weight's grid, and the format that a DequantizeLinear then gives its values in.
+struct WeightGrid {
+  QuantParams params;
+  Format values = Format::Float32;
+
+  /// For names of rounded copies: "int8", "int4.float16".
+  std::string suffix() const;
+};
+
+/// Rounded copies of weights by (name, formats), shared by all candidates of a search: one object for one set of
 /// quantization parameters.
 class RoundedWeights {
  public:
-  /// The weight `name` of `model` on the grid of `params`.
-  /// Safe from several threads.
-  Tensor get(const Model& model, const std::string& name, const QuantParams& params);
+  /// The weight `name` of `model` on `grid`. Safe from several threads.
+  Tensor get(const Model& model, const std::string& name, const WeightGrid& grid);
   /// What rounding it did to its values.
-  RoundEvents events(const Model& model, const std::string& name, const QuantParams& params);
+  RoundEvents events(const Model& model, const std::string& name, const WeightGrid& grid);
   /// The bias `name` as whole multiples of `scales`, which belong to `layer`. Safe from several threads.
   Tensor get_bias(const Model& model, const std::string& name, const std::string& layer,
                   const std::vector<float>& scales);
@@ -37,22 +45,22 @@ class RoundedWeights {
     Tensor values;
     RoundEvents events;
   };
-  const Rounded& rounded(const Model& model, const std::string& name, const QuantParams& params);
+  const Rounded& rounded(const Model& model, const std::string& name, const WeightGrid& grid);
 
   std::mutex mutex_;
-  std::map<std::pair<std::string, Format>, Rounded> done_;
+  std::map<std::pair<std::string, std::string>, Rounded> done_;   // by name and suffix of the grid
   std::map<std::pair<std::string, std::string>, Tensor> biases_;  // by name and layer
 };
 
 /// Rounding of one layer, read from the plan: which inputs, weights and outputs, on which grid. Shared by the
 /// whole-graph lowering and by the one-layer shadows of the own-error pass.
 struct LayerRounding {
-  Format format = Format::Float32;
-  std::vector<int> data_inputs;              // inputs that a Round node goes in front of
-  std::map<int, QuantParams> input_params;   // their grids
-  std::map<int, QuantParams> weight_params;  // inputs that are initializers, with their grids
-  std::optional<IntegerBias> bias;           // integer kernels only
-  std::vector<int> rounded_outputs;          // outputs that are rounded (float16, bfloat16); codes: see Placement
+  Format format = Format::Float32;          // of the outputs that are rounded
+  std::vector<int> data_inputs;             // inputs that a Round node goes in front of
+  std::map<int, QuantParams> input_params;  // their grids
+  std::map<int, WeightGrid> weight_grids;   // inputs that are initializers
+  std::optional<IntegerBias> bias;          // integer kernels only
+  std::vector<int> rounded_outputs;         // outputs that are rounded (float16, bfloat16); codes: see Placement
 };
 
 /// Errors: Input when the plan has no range for a tensor that the layer reads.

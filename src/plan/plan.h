@@ -7,6 +7,8 @@
 //                       unchanged.
 //   int8, uint8, float8: inputs and weights are quantized and dequantized with `tensors`; the output stays float, or is
 //                       quantized too where the target's kernels give codes (target.h, placement.h).
+//   int4, and int8 or float8 when weights alone are quantized: the layer computes in the high format, with weights that
+//                       were quantized and dequantized.
 //   float32:            nothing.
 #pragma once
 
@@ -16,6 +18,7 @@
 
 #include "numerics/round.h"
 #include "vernier/format.h"
+#include "vernier/quantization.h"
 
 namespace vernier {
 
@@ -31,6 +34,7 @@ struct Plan {
   std::string scheme;        // one line: how ranges and parameters were chosen
   std::string target = "tensorrt";
   Format high = Format::Float32;
+  QuantizationRules rules;
   /// In graph order. Layers that only move data are absent: they follow their inputs.
   std::vector<PlannedLayer> layers;
   /// Activations by tensor name, weights by initializer name; only tensors that a layer in a scaled format reads or,
@@ -40,6 +44,13 @@ struct Plan {
 
   /// float32 for a layer the plan does not name.
   Format format_of(const std::string& layer) const;
+
+  /// True when a layer in `format` quantizes its weight and nothing else.
+  bool weights_alone(Format format) const;
+
+  /// The type of the tensors that a layer in `format` reads and makes, quantized ones dequantized: the high format
+  /// where weights alone are quantized, float32 for other formats with a scale, else the format itself.
+  Format computes_in(Format format) const;
 };
 
 /// Version 1 of the file; field order is fixed, so that two plans can be compared with diff.

@@ -32,9 +32,22 @@ std::string number_text(float value) {
 std::string tensor_line(const QuantParams& params) {
   std::vector<std::string> scales;
   for (const float scale : params.scale) scales.push_back(number_text(scale));
-  return fmt::format(R"({{"format": "{}", "scale": [{}], "zero_point": [{}], "axis": {}, "lowest_code": {}}})",
+  return fmt::format(R"({{"format": "{}", "scale": [{}], "zero_point": [{}], "axis": {}, "lowest_code": {}{}}})",
                      format_name(params.format), fmt::join(scales, ", "), fmt::join(params.zero_point, ", "),
-                     params.axis, params.lowest_code);
+                     params.axis, params.lowest_code,
+                     params.block > 0 ? fmt::format(", \"block\": {}", params.block) : "");
+}
+
+/// The field of the rules, empty when they are the usual ones.
+std::string rules_line(const QuantizationRules& rules) {
+  if (rules == QuantizationRules{}) return {};
+  Json fields = {{"weights_only", rules.weights_only},
+                 {"block_size", rules.block_size},
+                 {"weights_per_channel", rules.weights_per_channel},
+                 {"paired_weights", rules.paired_weights}};
+  if (rules.symmetric_activations) fields["symmetric_activations"] = *rules.symmetric_activations;
+  if (rules.integer_bias) fields["integer_bias"] = *rules.integer_bias;
+  return fmt::format("  \"rules\": {},\n", fields.dump());
 }
 
 /// One object of the file, its place for messages ("plan.json: tensors.x"), and the check that nothing is left unread.
@@ -90,6 +103,14 @@ class Fields {
     return *format;
   }
 
+  bool has(const std::string& key) const { return object_.contains(key); }
+
+  bool flag(const std::string& key) const {
+    const Json& value = at(key);
+    if (!value.is_boolean()) fail(fmt::format("field '{}' must be true or false, found {}", key, value.dump()));
+    return value.get<bool>();
+  }
+
   const Json& array(const std::string& key) const {
     const Json& value = at(key);
     if (!value.is_array()) fail(fmt::format("field '{}' must be a list, found {}", key, value.type_name()));
@@ -120,7 +141,7 @@ Codes codes_of(Format format) {
 }
 
 QuantParams read_tensor(const Json& object, const std::string& place) {
-  const Fields fields(object, place, {"format", "scale", "zero_point", "axis", "lowest_code"});
+  const Fields fields(object, place, {"format", "scale", "zero_point", "axis", "lowest_code", "block"});
   QuantParams params;
   params.format = fields.format("format");
   if (!needs_scale(params.format)) {
@@ -148,7 +169,23 @@ QuantParams read_tensor(const Json& object, const std::string& place) {
     fields.fail(fmt::format("field 'axis' is -1, but there are {} scales", params.scale.size()));
   }
   params.lowest_code = static_cast<std::int32_t>(fields.integer("lowest_code", codes.low, codes.high));
+  if (fields.has("block")) params.block = static_cast<int>(fields.integer("block", 1, std::int64_t{1} << 30));
+  if (params.block > 0 && params.axis < 0) fields.fail("field 'axis' is -1, but there are blocks along it");
   return params;
+}
+
+QuantizationRules read_rules(const Json& object, const std::string& place) {
+  const Fields fields(
+      object, place,
+      {"weights_only", "block_size", "weights_per_channel", "paired_weights", "symmetric_activations", "integer_bias"});
+  QuantizationRules rules;
+  rules.weights_only = fields.flag("weights_only");
+  rules.block_size = static_cast<int>(fields.integer("block_size", 1, std::int64_t{1} << 30));
+  rules.weights_per_channel = fields.flag("weights_per_channel");
+  rules.paired_weights = fields.flag("paired_weights");
+  if (fields.has("symmetric_activations")) rules.symmetric_activations = fields.flag("symmetric_activations");
+  if (fields.has("integer_bias")) rules.integer_bias = fields.flag("integer_bias");
+  return rules;
 }
 
 PlannedLayer read_layer(const Json& object, const std::string& place) {
@@ -169,9 +206,9 @@ Json parse(const std::string& text, const std::string& where) {
 std::string plan_to_json(const Plan& plan) {
   std::string text = fmt::format(
       "{{\n  \"version\": {},\n  \"model_file\": {},\n  \"model_sha256\": {},\n  \"scheme\": {},\n  \"target\": {},\n"
-      "  \"high\": \"{}\",\n  \"layers\": [",
+      "  \"high\": \"{}\",\n{}  \"layers\": [",
       kVersion, quoted(plan.model_file), quoted(plan.model_sha256), quoted(plan.scheme), quoted(plan.target),
-      format_name(plan.high));
+      format_name(plan.high), rules_line(plan.rules));
   std::string separator = "\n";
   for (const PlannedLayer& layer : plan.layers) {
     text += fmt::format("{}    {{\"name\": {}, \"format\": \"{}\"}}", separator, quoted(layer.name),
@@ -190,8 +227,8 @@ std::string plan_to_json(const Plan& plan) {
 
 Plan plan_from_json(const std::string& text, const std::string& where) {
   const Json file = parse(text, where);
-  const Fields fields(file, where,
-                      {"version", "model_file", "model_sha256", "scheme", "target", "high", "layers", "tensors"});
+  const Fields fields(
+      file, where, {"version", "model_file", "model_sha256", "scheme", "target", "high", "rules", "layers", "tensors"});
   fields.integer("version", kVersion, kVersion);
   Plan plan;
   plan.model_file = fields.text("model_file");
@@ -199,6 +236,7 @@ Plan plan_from_json(const std::string& text, const std::string& where) {
   plan.scheme = fields.text("scheme");
   plan.target = fields.text("target");
   plan.high = fields.format("high");
+  if (fields.has("rules")) plan.rules = read_rules(fields.at("rules"), where + ": rules");
   std::set<std::string> names;
   for (const Json& layer : fields.array("layers")) {
     plan.layers.push_back(read_layer(layer, fmt::format("{}: layers[{}]", where, plan.layers.size())));

@@ -10,7 +10,9 @@
 #include "core/text.h"
 #include "plan/low_slots.h"
 #include "plan/placement.h"
+#include "plan/selection.h"
 #include "plan/target.h"
+#include "plan/weight_axis.h"
 #include "vernier/error.h"
 
 namespace vernier {
@@ -54,6 +56,24 @@ Dtype other_float_type(const Layer& layer, const std::map<std::string, ValueType
     }
   }
   return Dtype::Float32;
+}
+
+/// Can the weight of a layer of the scheme be stored in `format` and nothing else be quantized?
+bool can_store_weight(const Model& model, const Layer& layer, Format format, const QuantizationRules& rules,
+                      std::string* reason) {
+  const onnx::NodeProto* node = find_node(model.proto.graph(), layer.name);
+  const auto weight = node == nullptr || node->input_size() < 2 ? std::nullopt : initializer(model, node->input(1));
+  if (!weight || weight->dtype() != Dtype::Float32) return refuse(reason, "its second operand is no constant");
+  if (format != Format::Int4) return true;
+  const auto rank = static_cast<int>(weight->shape().size());
+  const int summed = summed_axis(*node, rank);
+  if (summed < 0) {
+    return refuse(reason,
+                  fmt::format("its weight has shape {}, engines take 4-bit matrices", shape_text(weight->shape())));
+  }
+  const std::int64_t length = weight->shape()[static_cast<std::size_t>(summed)];
+  if (block_along(length, rules.block_size) > 0) return true;
+  return refuse(reason, fmt::format("it sums over {} values, which no block of 32 or more divides", length));
 }
 
 /// The format asked for a layer, the last one winning, and who asked.
@@ -137,6 +157,7 @@ void raise_parts_of_layers(AssignedFormats& assigned, const Model& model, const 
                        : Format::Float32;
   }
   std::erase_if(assigned.candidates, [&](const std::string& name) { return parts.contains(name); });
+  std::erase_if(assigned.skipped, [&](const SkippedLayer& layer) { return parts.contains(layer.name); });
 }
 
 /// The format of what a layer gives.
@@ -159,7 +180,7 @@ void check_output_types(AssignedFormats& assigned, const std::vector<Layer>& lay
     if (layer == assigned.plan.layers.end()) continue;
     const Format given = output_format(layer->format, precision);
     for (const Format listed : setting.output_types) {
-      const Format asked = under_target(listed, precision.target);
+      const Format asked = under_target(listed, precision.target, precision.rules.weights_only);
       if (asked == given) continue;
       const std::string why = "an output has the format of its layer, which layer.precision sets";
       if (precision.constraints == "obey") {
@@ -192,11 +213,16 @@ std::set<Format> formats_named(const PrecisionOptions& precision) {
   return formats;
 }
 
-bool can_take(const Model& model, const Layer& layer, Format format, const std::string& target, std::string* reason) {
+int opset_of_rules(const PrecisionOptions& precision) {
+  return precision.rules.weights_only && precision.high != Format::Float32 ? 19 : 0;
+}
+
+bool can_take(const Model& model, const Layer& layer, Format format, const std::string& target, std::string* reason,
+              const QuantizationRules& rules) {
   if (format == Format::Float32) return true;
   if (layer.follows) return refuse(reason, "it only moves data and follows its inputs");
   if (needs_scale(format)) {
-    const ScaledScheme& scheme = scaled_scheme(target, format);
+    const ScaledScheme& scheme = scaled_scheme(target, format, rules.weights_only);
     if (scheme.find(layer.op_type) == nullptr) {
       const bool explain = layer.weighted && !scheme.absent.empty();
       return refuse(reason, fmt::format("{} is not an operator of the scheme{}{}", layer.op_type, explain ? ": " : "",
@@ -204,10 +230,10 @@ bool can_take(const Model& model, const Layer& layer, Format format, const std::
     }
     if (layer.inputs.empty()) return refuse(reason, "none of its inputs is an activation");
     for (const std::string& name : layer.weights) {
-      if (layer.weighted || all_finite(*initializer(model, name))) continue;
+      if (all_finite(*initializer(model, name))) continue;
       return refuse(reason, fmt::format("its constant '{}' holds values that are not finite", printable(name)));
     }
-    return true;
+    return !scheme.weights_only || can_store_weight(model, layer, format, rules, reason);
   }
   const onnx::NodeProto* node = find_node(model.proto.graph(), layer.name);
   if (node == nullptr) return refuse(reason, "the model has no such node");
@@ -225,6 +251,7 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
   plan.scheme = scheme_text(precision);
   plan.target = precision.target;
   plan.high = precision.high;
+  plan.rules = precision.rules;
   std::vector<Format> low = precision.low;
   std::stable_sort(low.begin(), low.end(), [](Format a, Format b) { return bits_of(a) < bits_of(b); });
   const std::map<std::string, ValueType> types = infer_types(model);
@@ -233,23 +260,35 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
     if (const Dtype other = other_float_type(layer, types); wanted != Format::Float32 && other != Dtype::Float32) {
       return refuse(reason, fmt::format("it computes in {}", dtype_name(other)));
     }
-    return can_take(model, layer, wanted, precision.target, reason);
+    return can_take(model, layer, wanted, precision.target, reason, precision.rules);
   };
+  const auto of_target = [&](Format listed) {
+    return under_target(listed, precision.target, precision.rules.weights_only);
+  };
+  const Selection selection(model, layers, precision.selection);
   Grouped unheard;
   for (const Layer& layer : layers) {
     if (layer.follows) continue;
     const Format high = takes(layer, precision.high) ? precision.high : Format::Float32;
     Format format = high;
+    SkippedLayer skipped{layer.name, layer.op_type, high, {}, false};
     for (const Format listed : low) {
-      const Format wanted = under_target(listed, precision.target);
-      if (bits_of(wanted) < bits_of(high) && takes(layer, wanted)) {
+      const Format wanted = of_target(listed);
+      if (bits_of(wanted) >= bits_of(high)) continue;
+      std::string reason = needs_scale(wanted) ? selection.why_not(layer) : std::string();
+      const bool excluded = !reason.empty();
+      if (!excluded && takes(layer, wanted, &reason)) {
         format = wanted;
         break;
+      }
+      if (skipped.reason.empty()) {
+        skipped.reason = reason;
+        skipped.chosen = excluded;
       }
     }
     bool fixed = false;
     if (const std::optional<Asked> exception = exception_for(layer.name, precision)) {
-      const Format asked = under_target(exception->format, precision.target);
+      const Format asked = of_target(exception->format);
       std::string reason;
       if (precision.constraints == "none" && exception->by_script) {
         unheard.add(fmt::format("as if no script had said {} (--precision-constraints none)", format_name(asked)),
@@ -260,6 +299,8 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
       } else if (takes(layer, asked, &reason)) {
         format = asked;
         fixed = true;
+        skipped.reason = exception->by_script ? "a script says so" : "--layer-precisions says so";
+        skipped.chosen = true;
       } else if (precision.constraints == "obey") {
         throw Error(ErrorKind::Usage,
                     fmt::format("layer '{}' cannot run in {}: {}", printable(layer.name), format_name(asked), reason));
@@ -271,6 +312,10 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
       }
     }
     plan.layers.push_back({layer.name, format});
+    skipped.runs_in = format;
+    if (!low.empty() && !skipped.reason.empty() && format != of_target(low.front())) {
+      assigned.skipped.push_back(std::move(skipped));
+    }
     if (fixed) {
       fixed_layers.insert(layer.name);
     } else if (format != high) {
@@ -281,7 +326,7 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
   raise_parts_of_layers(assigned, model, layers, fixed_layers);
   check_output_types(assigned, layers, precision);
   for (const Format listed : low) {
-    const Format wanted = under_target(listed, precision.target);
+    const Format wanted = of_target(listed);
     const auto runs_in_it = [&](const PlannedLayer& layer) { return layer.format == wanted; };
     if (low.size() < 2 || std::any_of(plan.layers.begin(), plan.layers.end(), runs_in_it)) continue;
     assigned.warnings.push_back(fmt::format("no layer runs in {}: the others are taken first", format_name(listed)));
@@ -289,26 +334,46 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
   return assigned;
 }
 
+namespace {
+
+std::string scaled_text(Format format, const PrecisionOptions& precision) {
+  const QuantizationRules& rules = precision.rules;
+  const ScaledScheme& scheme = scaled_scheme(precision.target, format, rules.weights_only);
+  const char* along = rules.weights_per_channel ? "per output channel" : "per tensor";
+  if (scheme.weights_only) {
+    return fmt::format("{}: weights of {} alone, symmetric {}, computed in {}", format_name(format),
+                       operators_text(scheme),
+                       format == Format::Int4 ? fmt::format("in blocks of {} values", rules.block_size) : along,
+                       format_name(precision.high));
+  }
+  const bool codes_from_zero = format == Format::UInt8;
+  const bool asymmetric = codes_from_zero && !rules.symmetric_activations.value_or(false);
+  const bool integer_bias = rules.integer_bias.value_or(scheme.integer_kernels);
+  std::string text =
+      fmt::format("{}: {} of {}, {} per tensor ({}), weights {} symmetric {}, ", format_name(format),
+                  scheme.integer_kernels ? "inputs and outputs" : "inputs", operators_text(scheme),
+                  asymmetric ? "asymmetric" : "symmetric", method_text(precision.calibration, !asymmetric),
+                  codes_from_zero ? "int8" : std::string(format_name(format)), along);
+  if (!scheme.integer_kernels)
+    return text + (integer_bias ? "bias int32, outputs in float" : "bias and outputs in float");
+  return text + fmt::format(
+                    "bias {}, Relu and Clip with the operator before them, data-moving operators on its codes; "
+                    "ConvTranspose has no integer kernel",
+                    integer_bias ? "int32" : "in float");
+}
+
+}  // namespace
+
 std::string scheme_text(const PrecisionOptions& precision) {
   std::string text;
   for (const Format listed : precision.low) {
-    const Format format = under_target(listed, precision.target);
+    const Format format = under_target(listed, precision.target, precision.rules.weights_only);
     if (!text.empty()) text += "; ";
-    if (needs_scale(format)) {
-      const ScaledScheme& scheme = scaled_scheme(precision.target, format);
-      const bool asymmetric = format == Format::UInt8;
-      text += fmt::format(
-          "{}: {} of {}, {} per tensor ({}), weights {} symmetric per output channel, {}", format_name(format),
-          scheme.integer_kernels ? "inputs and outputs" : "inputs", operators_text(scheme),
-          asymmetric ? "asymmetric" : "symmetric", method_text(precision.calibration, !asymmetric),
-          asymmetric ? "int8" : std::string(format_name(format)),
-          scheme.integer_kernels ? "bias int32, Relu and Clip with the operator before them, "
-                                   "data-moving operators on its codes; ConvTranspose has no integer kernel"
-                                 : "bias and outputs in float");
-    } else {
-      text += fmt::format("{}: all layers that can take it, inputs, weights and outputs rounded, float32 accumulation",
-                          format_name(format));
-    }
+    text += needs_scale(format) ? scaled_text(format, precision)
+                                : fmt::format(
+                                      "{}: all layers that can take it, inputs, weights and outputs rounded, float32 "
+                                      "accumulation",
+                                      format_name(format));
   }
   return fmt::format("{}{} in {}; target {}", text, text.empty() ? "everything" : "; the rest",
                      format_name(precision.high), precision.target);

@@ -16,16 +16,29 @@ namespace vernier {
 /// True when the layer can run in `format` under `target`: scaled formats take the operators of the target's scheme
 /// (target.h), float16 and bfloat16 whatever the ONNX schema admits. `reason` says why not.
 bool can_take(const Model& model, const Layer& layer, Format format, const std::string& target,
-              std::string* reason = nullptr);
+              std::string* reason = nullptr, const QuantizationRules& rules = {});
+
+/// A layer that does not run in the lowest format asked for, and why.
+struct SkippedLayer {
+  std::string name;
+  std::string op_type;
+  Format runs_in = Format::Float32;
+  std::string reason;
+  bool chosen = false;  // by the user: a selection or an exception
+};
 
 struct AssignedFormats {
   Plan plan;                            // formats only; quantization parameters are filled by calibrate_plan
   std::vector<std::string> candidates;  // layers below the high format that a search may raise
-  std::vector<std::string> warnings;    // exceptions not honoured ("prefer"), or ignored ("none")
+  std::vector<SkippedLayer> skipped;
+  std::vector<std::string> warnings;  // exceptions not honoured ("prefer"), or ignored ("none")
 };
 
 /// Every format that the options name for some layer, the high one included: what a model is prepared for.
 std::set<Format> formats_named(const PrecisionOptions& precision);
+
+/// The opset that the rules need beyond what each format does (opset_needed): scales in float16 or bfloat16; 0: none.
+int opset_of_rules(const PrecisionOptions& precision);
 
 /// Every layer in the lowest format it can take, exceptions applied.
 /// Errors: Usage for a name that matches no layer (nearest offered), and under "obey" for a layer that cannot take the

@@ -12,6 +12,7 @@
 #include "plan/constant_codes.h"
 #include "plan/round_node.h"
 #include "plan/typed_weights.h"
+#include "plan/weight_axis.h"
 
 namespace vernier {
 namespace {
@@ -63,27 +64,10 @@ bool moves_values(const onnx::NodeProto& node) {
   return std::find(kMovesValues.begin(), kMovesValues.end(), node.op_type()) != kMovesValues.end();
 }
 
-/// ONNX Runtime has the quantization operators in its own domain too, with the same meaning.
-bool is_quantization(const onnx::NodeProto& node, const char* op_type) {
-  return node.op_type() == op_type &&
-         (node.domain().empty() || node.domain() == "ai.onnx" || node.domain() == "com.microsoft");
-}
-
-/// Functions inlined and Constant nodes made initializers: what a file says in them must be seen as well.
-Model normalized(const Model& typed) {
-  Model model = typed;
-  const PrepareOptions options;
-  const Evaluator evaluate;
-  const passes::Context context{options, evaluate, 0};
-  passes::inline_functions(model, context);
-  passes::constants_to_initializers(model, context);
-  return model;
-}
-
 /// Rewrites one graph after the other; types are those of the file, before any change.
 class TypedSimulation {
  public:
-  explicit TypedSimulation(const Model& typed) : source_(normalized(typed)), types_(infer_types(source_)) {
+  explicit TypedSimulation(const Model& typed) : source_(normalized_file(typed)), types_(infer_types(source_)) {
     result_.model = source_;
     for_each_graph(source_.proto.graph(), [&](const onnx::GraphProto& graph) { count_readers(graph); });
   }
@@ -212,9 +196,8 @@ class TypedSimulation {
                  const QuantParams& params) {
     const auto constant = initializer(result_.model, input);
     if (constant && constant->dtype() == Dtype::Float32) {
-      const AxisGeometry g = geometry_along(constant->shape(), params.axis);
       Tensor rounded(Dtype::Float32, constant->shape());
-      round_to(params, g.channels, g.inner, constant->floats(), rounded.mutable_floats());
+      round_tensor(params, constant->shape(), constant->floats(), rounded.mutable_floats());
       set_initializer(result_.model, graph, output, rounded);
       return;
     }
@@ -242,13 +225,14 @@ class TypedSimulation {
     ValueType type = value_type(codes);
     const auto params = quantization_of(source_, quantize, type);
     if (!params || returned_.contains(codes)) return false;
+    if (params->block > 0 && !is_initializer(source_, quantize.input(0))) return false;
     type.dtype = dtype_of_format(params->format);
     for (const onnx::NodeProto* reader : readers_[codes]) {
       if (!is_quantization(*reader, "DequantizeLinear") || quantization_of(source_, *reader, type) != params) {
         return false;
       }
     }
-    pairs_[codes] = {quantize.input(0), *params};
+    pairs_[codes] = {quantize.input(0), quantize.name(), *params};
     return true;
   }
 
@@ -271,12 +255,18 @@ class TypedSimulation {
         value = rounded;
       }
       remember_grid(output, node);
+      const ValueType codes = value_type(node.input(0));
+      if (const auto params = quantization_of(source_, node, codes)) {
+        result_.quantized.push_back({output, output, "", node.name(), *params});
+      }
       set_initializer(result_.model, graph, output, value);
       return;
     }
     const std::string unrounded = low ? output + "/unrounded" : output;
     if (const auto pair = pairs_.find(node.input(0)); pair != pairs_.end()) {
       add_round(graph, node.name(), pair->second.input, unrounded, pair->second.params);
+      result_.quantized.push_back(
+          {pair->second.input, unrounded, pair->second.quantizer, node.name(), pair->second.params});
       grids_[output] = pair->second.params.format;
     } else {
       remember_grid(output, node);
@@ -335,13 +325,17 @@ class TypedSimulation {
     Format format = low.value_or(Format::Float32);
     const bool shield = node.op_type() == "Sum" && node.input_size() == 1;
     if (node.input_size() > 0 && !moves_values(node) && !shield) {
-      if (const auto grid = grids_.find(node.input(0)); grid != grids_.end()) format = grid->second;
+      // A layer whose weight alone is quantized shows what its weight is stored in.
+      auto grid = grids_.find(node.input(0));
+      if (grid == grids_.end() && weight_axis(node, 2) >= 0) grid = grids_.find(node.input(1));
+      if (grid != grids_.end()) format = grid->second;
     }
     result_.layers.push_back({node.name(), format});
   }
 
   struct Pair {
     std::string input;
+    std::string quantizer;
     QuantParams params;
   };
 
@@ -356,6 +350,21 @@ class TypedSimulation {
 };
 
 }  // namespace
+
+bool is_quantization(const onnx::NodeProto& node, const char* op_type) {
+  return node.op_type() == op_type &&
+         (node.domain().empty() || node.domain() == "ai.onnx" || node.domain() == "com.microsoft");
+}
+
+Model normalized_file(const Model& typed) {
+  Model model = typed;
+  const PrepareOptions options;
+  const Evaluator evaluate;
+  const passes::Context context{options, evaluate, 0};
+  passes::inline_functions(model, context);
+  passes::constants_to_initializers(model, context);
+  return model;
+}
 
 SimulatedFile simulate_typed(const Model& typed) { return TypedSimulation(typed).run(); }
 

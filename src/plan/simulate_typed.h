@@ -12,13 +12,29 @@
 
 namespace vernier {
 
+/// A tensor that the file quantizes and dequantizes with the same constant parameters.
+struct QuantizedTensor {
+  std::string tensor;       // before it; of stored codes the same as `output`
+  std::string output;       // behind it
+  std::string quantizer;    // node; empty for stored codes
+  std::string dequantizer;  // node
+  QuantParams params;
+};
+
 struct SimulatedFile {
   Model model;  // float32, with nodes of domain "vernier" (see round_node.h)
   /// Format of every float layer of the file, by node name: what it computes in. Quantized layers by their input grid.
   std::vector<PlannedLayer> layers;
-  std::vector<std::string> notes;  // "Loop body left as it is", ...
+  std::vector<QuantizedTensor> quantized;  // in graph order
+  std::vector<std::string> notes;          // "Loop body left as it is", ...
 };
 
 SimulatedFile simulate_typed(const Model& typed);
+
+/// The file with functions inlined and Constant nodes made initializers: what it says in them can be looked up.
+Model normalized_file(const Model& typed);
+
+/// QuantizeLinear or DequantizeLinear (`op_type`) of ONNX, or of ONNX Runtime's own domain with the same meaning.
+bool is_quantization(const onnx::NodeProto& node, const char* op_type);
 
 }  // namespace vernier

@@ -30,8 +30,18 @@ constexpr std::array kIntegerKernels = {ScaledOperator{"Conv", Calibrated},
 // Its optimizer WeightBiasQuantization, per tensor (measured: MobileNetV2, 13 layers kept: 24.2 dB became 22.6).
 constexpr std::array<std::string_view, 3> kRequantized = {"Conv", "ConvTranspose", "Gemm"};
 
-constexpr ScaledScheme kInputsOnly{kWeightedInputs, /*integer_kernels=*/false, "", {}};
-constexpr ScaledScheme kOnnxRuntime{kIntegerKernels, /*integer_kernels=*/true,
+// 4-bit weights in blocks: engines have kernels for products of matrices alone (TensorRT's weight-only GEMM, ONNX
+// Runtime's MatMulNBits).
+constexpr std::array kMatrixProducts = {ScaledOperator{"Gemm", Float}, ScaledOperator{"MatMul", Float}};
+
+constexpr ScaledScheme kInputsOnly{kWeightedInputs, /*weights_only=*/false, /*integer_kernels=*/false, "", {}};
+constexpr ScaledScheme kWeightsOnly{kWeightedInputs, /*weights_only=*/true, /*integer_kernels=*/false, "", {}};
+constexpr ScaledScheme kFourBitWeights{kMatrixProducts,
+                                       /*weights_only=*/true,
+                                       /*integer_kernels=*/false,
+                                       "engines take 4-bit weights in products of matrices alone",
+                                       {}};
+constexpr ScaledScheme kOnnxRuntime{kIntegerKernels, /*weights_only=*/false, /*integer_kernels=*/true,
                                     "ONNX Runtime's CPU provider has no integer kernel for it", kRequantized};
 
 }  // namespace
@@ -41,12 +51,14 @@ const ScaledOperator* ScaledScheme::find(std::string_view op_type) const {
   return found == operators.end() ? nullptr : &*found;
 }
 
-const ScaledScheme& scaled_scheme(std::string_view target, Format format) {
+const ScaledScheme& scaled_scheme(std::string_view target, Format format, bool weights_only) {
+  if (format == Format::Int4) return kFourBitWeights;
+  if (weights_only) return kWeightsOnly;
   return target == "onnxruntime" && format == Format::UInt8 ? kOnnxRuntime : kInputsOnly;
 }
 
-Format under_target(Format format, std::string_view target) {
-  return format == Format::Int8 && target == "onnxruntime" ? Format::UInt8 : format;
+Format under_target(Format format, std::string_view target, bool weights_only) {
+  return format == Format::Int8 && target == "onnxruntime" && !weights_only ? Format::UInt8 : format;
 }
 
 std::string operators_text(const ScaledScheme& scheme) {

@@ -28,6 +28,8 @@ struct ScaledOperator {
 
 struct ScaledScheme {
   std::span<const ScaledOperator> operators;
+  /// Weights alone are quantized: stored in the format, read through a DequantizeLinear.
+  bool weights_only = false;
   /// Results are quantized, data-moving operators between quantized tensors move codes, a bias is stored as int32, and
   /// a Relu or Clip behind an operator is part of it.
   bool integer_kernels = false;
@@ -41,11 +43,12 @@ struct ScaledScheme {
   const ScaledOperator* find(std::string_view op_type) const;
 };
 
-/// The scheme of `format` (one with a scale) under a target: "tensorrt" or "onnxruntime".
-const ScaledScheme& scaled_scheme(std::string_view target, Format format);
+/// The scheme of `format` (one with a scale) under a target: "tensorrt" or "onnxruntime". `weights_only`: weights alone
+/// are quantized, which of int4 is always so.
+const ScaledScheme& scaled_scheme(std::string_view target, Format format, bool weights_only = false);
 
 /// What a low format means under a target: ONNX Runtime's integer kernels take asymmetric uint8 activations.
-Format under_target(Format format, std::string_view target);
+Format under_target(Format format, std::string_view target, bool weights_only = false);
 
 /// Names of the operators of a scheme: "Conv, ConvTranspose, Gemm, MatMul".
 std::string operators_text(const ScaledScheme& scheme);

@@ -61,7 +61,7 @@ class GraphLowering {
   std::string lowered_input(const onnx::NodeProto& node, const NodeChoice& choice, int index) {
     const std::string& name = node.input(index);
     const auto i = static_cast<std::size_t>(index);
-    if (i < choice.quantized.size() && choice.quantized[i]) return quantized(name);
+    if (i < choice.quantized.size() && choice.quantized[i]) return quantized(name, choice.format);
     if (node.op_type() == "Cast") return natural(name);
     if (i < choice.low_inputs.size() && choice.low_inputs[i]) return request(name, choice.format, node.name());
     return request(name, Format::Float32);
@@ -128,17 +128,20 @@ class GraphLowering {
     ++context_.counts.casts;
   }
 
-  std::string quantized(const std::string& name) {
-    const auto known = quantized_.find(name);
+  /// The tensor behind its pair, in `values`: float32, or for weights float16 or bfloat16.
+  std::string quantized(const std::string& name, Format values) {
+    const auto known = quantized_.find({name, values});
     if (known != quantized_.end()) return known->second;
-    if (!context_.weights.holds(name)) {
+    // A pair in front of a float16 weight would round it twice.
+    const bool paired = context_.plan.rules.paired_weights && values == Format::Float32;
+    if (!context_.weights.holds(name) || paired) {
       const std::string source = request(name, Format::Float32);
       return add_pair(source, name, context_.names.unique(name + "_dequantized"));
     }
     const QuantParams& params = context_.plan.tensors.at(name);
-    const StoredCodes stored = context_.weights.in_codes(name, params);
+    const StoredCodes stored = context_.weights.in_codes(name, params, values);
     const std::string output = context_.names.unique(name + "_dequantized");
-    return add_dequantizer(name, stored, output, params);
+    return add_dequantizer(name, stored, output, params, values);
   }
 
   /// QuantizeLinear and DequantizeLinear of `tensor`, reading `source` and writing `output`.
@@ -152,11 +155,11 @@ class GraphLowering {
   }
 
   std::string add_dequantizer(const std::string& tensor, const StoredCodes& stored, const std::string& output,
-                              const QuantParams& params) {
+                              const QuantParams& params, Format values = Format::Float32) {
     add_quantizer("DequantizeLinear", tensor + "_dequantize", {stored.codes, stored.scale, stored.zero_point}, output,
                   params);
     ++context_.counts.quantize_pairs;
-    quantized_[tensor] = output;
+    quantized_[{tensor, values}] = output;
     return output;
   }
 
@@ -190,7 +193,9 @@ class GraphLowering {
     node.set_name(context_.names.unique(name));
     for (const std::string& input : inputs) node.add_input(input);
     node.add_output(output);
-    if (params.scale.size() > 1) set_attribute(node, "axis", static_cast<std::int64_t>(params.axis));
+    const bool blocked = params.block > 0;
+    if (blocked || params.scale.size() > 1) set_attribute(node, "axis", static_cast<std::int64_t>(params.axis));
+    if (blocked) set_attribute(node, "block_size", static_cast<std::int64_t>(params.block));
   }
 
   /// The file's own Casts whose readers all read past them now.
@@ -228,7 +233,7 @@ class GraphLowering {
   onnx::GraphProto& graph_;
   TypedContext& context_;
   std::map<std::string, Versions> versions_;
-  std::map<std::string, std::string> quantized_;
+  std::map<std::pair<std::string, Format>, std::string> quantized_;
   std::map<std::string, std::string> cast_sources_;  // tensor made by a Cast of the file -> what that Cast reads
   std::set<std::string> bypassed_;
 };

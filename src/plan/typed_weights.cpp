@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <set>
 
 #include "core/text.h"
+#include "numerics/tensor_grid.h"
 #include "plan/integer_bias.h"
 #include "vernier/error.h"
 
@@ -36,15 +38,23 @@ Tensor stored(Format format, const Shape& shape, std::vector<std::byte> codes) {
   return tensor_of_bytes(dtype_of_format(format), shape, codes);
 }
 
-/// Scale tensor and zero point tensor: scalars for one scale, vectors along an axis.
-Shape params_shape(const QuantParams& params) {
+/// Shape of scale and zero point: of the tensor's blocks, a vector along an axis, or a scalar.
+Shape params_shape(const QuantParams& params, const Shape& tensor) {
+  if (params.block > 0) return scale_shape(params, tensor);
   return params.scale.size() == 1 ? Shape{} : Shape{static_cast<std::int64_t>(params.scale.size())};
 }
 
-Tensor zero_points(const QuantParams& params) {
+Tensor zero_points(const QuantParams& params, const Shape& shape) {
   std::vector<std::byte> codes(params.scale.size());
   for (std::size_t i = 0; i < params.zero_point.size(); ++i) codes[i] = static_cast<std::byte>(params.zero_point[i]);
-  return stored(params.format, params_shape(params), std::move(codes));
+  return stored(params.format, shape, std::move(codes));
+}
+
+Tensor scales(const QuantParams& params, const Shape& shape, Format values) {
+  QuantParams grid;
+  grid.format = values;
+  const auto count = static_cast<std::int64_t>(params.scale.size());
+  return tensor_of_bytes(dtype_of_format(values), shape, encode(grid, 1, count, params.scale));
 }
 
 void collect_captured(const onnx::GraphProto& graph, std::set<std::string> known, std::set<std::string>& captured) {
@@ -134,25 +144,23 @@ std::string TypedWeights::in_format(const std::string& name, Format format, cons
   return copy->second;
 }
 
-const StoredCodes& TypedWeights::in_codes(const std::string& name, const QuantParams& params) {
+const StoredCodes& TypedWeights::in_codes(const std::string& name, const QuantParams& params, Format values) {
   // One initializer has one entry in a plan, so that its name alone tells the codes.
-  const auto known = codes_.find(name);
+  const auto known = codes_.find({name, values});
   if (known != codes_.end()) return known->second;
-  const Tensor original = initializer(model_, name).value();
-  std::int64_t channels = 1;
-  std::int64_t inner = original.count();
-  if (params.scale.size() > 1) {
-    const auto axis = static_cast<std::size_t>(params.axis);
-    channels = original.shape()[axis];
-    inner = 1;
-    for (std::size_t i = axis + 1; i < original.shape().size(); ++i) inner *= original.shape()[i];
-  }
   onnx::GraphProto& owner = *owners_.at(name);
-  StoredCodes names = add_params(owner, name, params);
-  names.codes = names_.unique(fmt::format("{}.{}", name, format_name(params.format)));
-  set_initializer(model_, owner, names.codes,
-                  stored(params.format, original.shape(), encode(params, channels, inner, original.floats())));
-  return codes_.emplace(name, names).first->second;
+  StoredCodes names = add_params(owner, name, params, values);
+  const auto other = std::ranges::find(codes_, name, [](const auto& entry) { return entry.first.first; });
+  if (other != codes_.end()) {
+    names.codes = other->second.codes;
+  } else {
+    const Tensor original = initializer(model_, name).value();
+    names.codes = names_.unique(fmt::format("{}.{}", name, format_name(params.format)));
+    set_initializer(
+        model_, owner, names.codes,
+        stored(params.format, original.shape(), encode_tensor(params, original.shape(), original.floats())));
+  }
+  return codes_.emplace(std::pair{name, values}, names).first->second;
 }
 
 StoredCodes TypedWeights::bias_in_codes(const std::string& name, const std::vector<float>& scales) {
@@ -164,19 +172,20 @@ StoredCodes TypedWeights::bias_in_codes(const std::string& name, const std::vect
   names.scale = names_.unique(name + "_scale");
   set_initializer(model_, owner, names.codes,
                   tensor_of_bytes(Dtype::Int32, original.shape(), std::as_bytes(std::span(codes))));
-  QuantParams params;
-  params.scale = scales;
-  set_initializer(model_, owner, names.scale, Tensor::of(params_shape(params), scales));
+  const Shape shape = scales.size() == 1 ? Shape{} : Shape{static_cast<std::int64_t>(scales.size())};
+  set_initializer(model_, owner, names.scale, Tensor::of(shape, scales));
   stored_biases_.insert(name);
   return names;
 }
 
-StoredCodes TypedWeights::add_params(onnx::GraphProto& graph, const std::string& tensor, const QuantParams& params) {
+StoredCodes TypedWeights::add_params(onnx::GraphProto& graph, const std::string& tensor, const QuantParams& params,
+                                     Format values) {
   StoredCodes names;
   names.scale = names_.unique(tensor + "_scale");
   names.zero_point = names_.unique(tensor + "_zero_point");
-  set_initializer(model_, graph, names.scale, Tensor::of(params_shape(params), params.scale));
-  set_initializer(model_, graph, names.zero_point, zero_points(params));
+  const Shape shape = params_shape(params, params.block > 0 ? initializer(model_, tensor).value().shape() : Shape{});
+  set_initializer(model_, graph, names.scale, scales(params, shape, values));
+  set_initializer(model_, graph, names.zero_point, zero_points(params, shape));
   return names;
 }
 
@@ -188,7 +197,7 @@ void TypedWeights::remove_unused() {
   });
   std::set<std::string> replaced;
   for (const auto& [key, copy] : copies_) replaced.insert(key.first);
-  for (const auto& [name, codes] : codes_) replaced.insert(name);
+  for (const auto& [key, codes] : codes_) replaced.insert(key.first);
   replaced.insert(stored_biases_.begin(), stored_biases_.end());
   for (const std::string& name : replaced) {
     if (!read.contains(name)) remove_initializer(model_, *owners_.at(name), name);

@@ -32,14 +32,16 @@ class TypedWeights {
   /// used by `layer`; nothing is clamped.
   std::string in_format(const std::string& name, Format format, const std::string& layer);
 
-  /// The codes of `name` under `params`, with scale and zero point beside them.
-  const StoredCodes& in_codes(const std::string& name, const QuantParams& params);
+  /// The codes of `name` under `params`, with scale and zero point beside them. `values`: the type of the scale, which
+  /// a DequantizeLinear gives its values in.
+  const StoredCodes& in_codes(const std::string& name, const QuantParams& params, Format values = Format::Float32);
 
   /// The int32 codes of a bias under `scales`, for one reader; there is no zero point.
   StoredCodes bias_in_codes(const std::string& name, const std::vector<float>& scales);
 
-  /// Adds scale and zero point of an activation to `graph`.
-  StoredCodes add_params(onnx::GraphProto& graph, const std::string& tensor, const QuantParams& params);
+  /// Adds scale and zero point of `tensor` to `graph`.
+  StoredCodes add_params(onnx::GraphProto& graph, const std::string& tensor, const QuantParams& params,
+                         Format values = Format::Float32);
 
   /// Removes originals that were replaced and that nothing reads any more.
   void remove_unused();
@@ -51,7 +53,7 @@ class TypedWeights {
   NamePool& names_;
   std::map<std::string, onnx::GraphProto*> owners_;
   std::map<std::pair<std::string, Format>, std::string> copies_;
-  std::map<std::string, StoredCodes> codes_;
+  std::map<std::pair<std::string, Format>, StoredCodes> codes_;
   std::set<std::string> stored_biases_;  // originals of biases in codes
   std::map<std::pair<std::string, Format>, std::string>
       overflows_;  // what to report for each layer that reads the copy

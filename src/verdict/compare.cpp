@@ -138,7 +138,7 @@ OutputComparison compare_output(const NamedTensor& got, const NamedTensor& ref, 
     output.passed = output.passed && output.results.back().passed;
   }
   if (pair && pair->count() > 0) output.sqnr_db = sqnr(*pair).value;
-  if (dtype_bits(output.dtype) > 0 && dtype_bits(output.reference_dtype) > 0) {
+  if (options.statistics && dtype_bits(output.dtype) > 0 && dtype_bits(output.reference_dtype) > 0) {
     const auto [values, reference] = summaries_of(got.tensor, ref.tensor, detail || !output.passed);
     output.values = values.stats;
     output.histogram = values.histogram;

@@ -146,3 +146,44 @@ def test_files_with_kept_layers_say_what_their_plan_says_for_integer_kernels(net
     kept = [f"{name}:{high}" for name in convolutions[::3]]
     report = diagnosed(network, data, tmp_path, "--int8", "--target", "onnxruntime", "-p", high, "--layer-precisions", *kept)
     same_figures(figures(report["all_low"]), figures(report["final_figures"]))
+
+
+# Products of matrices whose inner dimension whole blocks divide: the others show layers that cannot take 4 bits.
+FOUR_BITS = {"vit-cifar": 2, "stories260k": 31, "resnet8-cifar": 1}
+BESIDE_FOUR_BITS = [[], ["-p", "float16"], ["--int8"], ["--int8", "-p", "bfloat16"], ["--fp8", "--fp16"]]
+
+
+@pytest.mark.parametrize("network", FOUR_BITS)
+@pytest.mark.parametrize("others", BESIDE_FOUR_BITS, ids=lambda words: " ".join(words) or "alone")
+def test_four_bit_weights_agree_with_their_simulation(network, others, data, tmp_path):
+    report = diagnosed(network, data, tmp_path, "--int4", *others)
+    same_figures(figures(report["all_low"]), figures(report["final_figures"]))
+    model = onnx.load(tmp_path / "model.onnx")
+    onnx.checker.check_model(model, full_check=True)
+    stored = [tensor for tensor in model.graph.initializer if tensor.data_type == onnx.TensorProto.INT4]
+    codes = {node.input[0]: node for node in model.graph.node if node.op_type == "DequantizeLinear"}
+    # A per-block zero point is 4 bits wide too.
+    assert sum(tensor.name in codes for tensor in stored) == FOUR_BITS[network]
+    for tensor in stored:
+        if tensor.name in codes:
+            attributes = {a.name: a.i for a in codes[tensor.name].attribute}
+            assert tensor.dims[attributes["axis"]] % attributes["block_size"] == 0 and 32 <= attributes["block_size"] <= 128
+
+
+def assert_onnx_runtime_computes(network, path, optimize, tolerance_db=60):
+    """What ONNX Runtime makes of the file is what its simulation makes, to the last bits of float32."""
+    running = session(path, optimize)
+    names = [output.name for output in running.get_outputs()]
+    feed = feeds_of(network)[0]
+    engine = dict(zip(names, running.run(names, feed)))
+    ours = simulate(path, feed, path.parent)
+    for name, value in engine.items():
+        if value.dtype == np.float32:
+            assert sqnr_db([(ours[name], value)]) > tolerance_db, name
+
+
+@pytest.mark.parametrize("optimize", [False, True], ids=["plain", "optimized"])
+@pytest.mark.parametrize("network", ["vit-cifar", "stories260k"])
+def test_onnx_runtime_runs_four_bit_weights(network, optimize, data, tmp_path):
+    run(PROGRAM, "convert", networks.model_file(network), "--int4", "-o", tmp_path / "typed.onnx")
+    assert_onnx_runtime_computes(network, tmp_path / "typed.onnx", optimize)

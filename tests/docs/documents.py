@@ -2,7 +2,7 @@
 
     python tests/docs/documents.py --update [FILE ...]      what scripts/update_docs calls
 
-A document's fenced blocks are run in order, in one scratch folder per document in which `examples` is the repository's
+A document's fenced blocks are run in order, in one scratch folder per document in which `examples` and `bench` are the repository's
 and `vernier` and `python` are on the path. What a block is says its language:
 
     console   '$ ' starts a command (a backslash continues it), the lines below it are its output, stdout and stderr
@@ -81,7 +81,8 @@ class Folder:
 
     def __init__(self, path):
         self.path = pathlib.Path(path)
-        (self.path / "examples").symlink_to(ROOT / "examples")
+        for shared in ("examples", "bench"):
+            (self.path / shared).symlink_to(ROOT / shared)
         programs = [str(PROGRAM.parent), str(pathlib.Path(sys.executable).parent)]
         self.environment = {**os.environ, "PATH": ":".join([*programs, os.environ["PATH"]]), "LC_ALL": "C.UTF-8",
                             "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "100"}

@@ -12,13 +12,46 @@
 #include <random>
 
 #include "core/file.h"
+#include "model/data_dependent.h"
+#include "model/graph_edit.h"
 #include "model/layers.h"
+#include "model/passes/pass.h"
 #include "model/prepare.h"
+#include "model/sparsity.h"
+#include "model/subgraph.h"
+#include "model/type_protos.h"
 #include "vernier/error.h"
 
 namespace {
 
 using namespace vernier;
+
+/// What `surgeon`, `inspect` and `debug reduce` do to a model that was read.
+void edit(const Model& model) {
+  unbounded_sizes(model);
+  for (const SummedWeight& weight : summed_weights(model)) {
+    const Tensor value = *initializer(model, weight.name);
+    if (!not_prunable(value, weight.axis)) pruned_2_of_4(value, weight.axis);
+  }
+  const auto types = infer_type_protos(model);
+  for (int i = 0; i < model.proto.graph().node_size(); ++i) {
+    const std::vector<std::string> outputs = results(model, {i});
+    for (const std::string& name : boundary(model, {i})) {
+      if (!types.contains(name)) return;
+    }
+    piece_of(model, {i}, outputs, types);
+  }
+  const PrepareOptions options;
+  const Evaluator no_engine = [](const Model&, const Sample&) -> std::vector<Tensor> {
+    throw Error(ErrorKind::Backend, "no engine here");
+  };
+  Model edited = model;
+  const passes::Context context{options, no_engine, default_opset(model.proto)};
+  passes::fuse_bias(edited, context);
+  passes::remove_idle_nodes(edited, context);
+  passes::merge_equal_nodes(edited, context);
+  verify_structure(edited, "edits");
+}
 
 void read_bytes(const std::string& bytes) {
   onnx::ModelProto proto;
@@ -32,6 +65,7 @@ void read_bytes(const std::string& bytes) {
       throw Error(ErrorKind::Backend, "no engine here");
     });
     whole_proto(model);
+    edit(model);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::Input) return;
     std::fprintf(stderr, "an error that is not the file's: %s\n", error.what());

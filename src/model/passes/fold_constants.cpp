@@ -36,7 +36,7 @@ std::int64_t bytes_of(const Types& types, const std::string& name) {
   }
 }
 
-bool small_enough(const onnx::NodeProto& node, const Types& types) {
+bool small_enough(const onnx::NodeProto& node, const Types& types, std::int64_t most) {
   std::int64_t in = 0;
   for (const std::string& name : node.input()) in += std::max<std::int64_t>(0, bytes_of(types, name));
   for (const std::string& name : node.output()) {
@@ -46,7 +46,8 @@ bool small_enough(const onnx::NodeProto& node, const Types& types) {
     // Their size is known only after the run, but is at most the rank (below 8) times 8 bytes for each element read.
     const bool bounded = node.op_type() == "NonZero" || node.op_type() == "Compress";
     const std::int64_t out = bounded ? in * 64 : bytes_of(types, name);
-    if (out < 0 || out > kMaxBytes || (out > kFreeBytes && out > kMaxGrowth * in)) return false;
+    if (out < 0 || out > (most > 0 ? most : kMaxBytes)) return false;
+    if (most == 0 && out > kFreeBytes && out > kMaxGrowth * in) return false;
   }
   return true;
 }
@@ -101,7 +102,9 @@ struct ConstantPart {
   std::set<std::string> nodes;
 };
 
-ConstantPart constant_part(Model& model, const Types& types) {
+/// `allowed` says of each node by name whether it may be part of it.
+ConstantPart constant_part(Model& model, const Types& types, std::int64_t most,
+                           const std::function<bool(const std::string&)>& allowed) {
   ConstantPart part;
   part.model.proto.set_ir_version(model.proto.ir_version());
   *part.model.proto.mutable_opset_import() = model.proto.opset_import();
@@ -119,7 +122,8 @@ ConstantPart constant_part(Model& model, const Types& types) {
       });
       const bool is_output = std::any_of(node.output().begin(), node.output().end(),
                                          [&](const std::string& name) { return outputs.contains(name); });
-      if (!reads_constants || is_output || !may_fold(node, opset) || !small_enough(node, types)) continue;
+      if (!reads_constants || is_output || !may_fold(node, opset) || !small_enough(node, types, most)) continue;
+      if (!allowed(node.name())) continue;
       *out.add_node() = node;
       part.nodes.insert(node.name());
       for (const std::string& name : node.output()) {
@@ -160,11 +164,20 @@ Outcome fold_constants(Model& model, const Context& context) {
   Outcome outcome;
   int shapes = 0;
   int folded = 0;
-  for (int round = 0; round < kMaxRounds; ++round) {
+  bool apart = false;           // node by node from now on
+  std::set<std::string> stuck;  // nodes that the evaluator refuses alone
+  const int rounds = context.fold.rounds > 0 ? context.fold.rounds : kMaxRounds;
+  for (int round = 0; round < rounds;) {
     const Types types = infer_types(model);
-    const int new_shapes = fold_shapes(model, types);
+    const int new_shapes = context.fold.shapes ? fold_shapes(model, types) : 0;
     shapes += new_shapes;
-    ConstantPart part = constant_part(model, types);
+    std::string only;
+    ConstantPart part = constant_part(model, types, context.fold.max_bytes, [&](const std::string& name) {
+      if (stuck.contains(name)) return false;
+      if (apart && only.empty()) only = name;
+      return !apart || only == name;
+    });
+    if (!apart) ++round;
     if (part.nodes.empty()) {
       if (new_shapes == 0) break;
       continue;
@@ -173,6 +186,11 @@ Outcome fold_constants(Model& model, const Context& context) {
     try {
       if (!part.values.empty()) values = context.evaluate(part.model, {});
     } catch (const Error& failure) {
+      if (context.fold.apart && failure.kind() != ErrorKind::Interrupted) {
+        if (apart) stuck.insert(only);
+        apart = true;
+        continue;
+      }
       outcome.notes.push_back(
           fmt::format("{} not folded: {}", plural(part.nodes.size(), "constant node"), failure.what()));
       break;
@@ -188,6 +206,9 @@ Outcome fold_constants(Model& model, const Context& context) {
       remove_nodes(graph, [&](const onnx::NodeProto& node) { return part.nodes.contains(node.name()); });
     });
     folded += static_cast<int>(part.nodes.size());
+  }
+  for (const std::string& name : stuck) {
+    outcome.notes.push_back(fmt::format("node '{}' cannot be evaluated and was not folded", printable(name)));
   }
   remove_leftovers(model);
   if (shapes > 0)

@@ -2,6 +2,7 @@
 // table in prepare.cpp says in which order and when they run.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -9,10 +10,19 @@
 
 namespace vernier::passes {
 
+/// What fold_constants leaves alone.
+struct FoldLimits {
+  int rounds = 0;              // at most so many; 0: until nothing is left
+  std::int64_t max_bytes = 0;  // values above stay nodes; 0: 64 MB, or 1 MB where they grow 8 times
+  bool shapes = true;          // Shape nodes are folded, too
+  bool apart = false;          // where the evaluator refuses all constant nodes together, each one is tried alone
+};
+
 struct Context {
   const PrepareOptions& options;
   const Evaluator& evaluate;
   int target_opset = 0;  // what raise_opset raises to; the model's own when nothing asks for more
+  FoldLimits fold = {};
 };
 
 struct Outcome {
@@ -42,6 +52,21 @@ Outcome constants_to_initializers(Model& model, const Context& context);
 /// left alone: they are what a typed model says. Values over 64 MB, or over 1 MB and 8 times what they are made of,
 /// stay nodes. An evaluator that fails is noted, and the nodes stay.
 Outcome fold_constants(Model& model, const Context& context);
+
+/// What does nothing -> nothing, bit for bit: Identity, Dropout and Cast that change no value, Transpose, Reshape,
+/// Expand and Tile to what is there already, Concat and Sum of one, Pad by zero, Transpose of Transpose, Slice of Slice
+/// along another axis, and nodes that nothing needs. Main graph and bodies; names of graph outputs stay.
+Outcome remove_idle_nodes(Model& model, const Context& context);
+
+/// Nodes that compute the same from the same -> one of them, bit for bit; equal initializers likewise.
+Outcome merge_equal_nodes(Model& model, const Context& context);
+
+/// Nodes that no output needs -> nothing.
+Outcome remove_dead_nodes(Model& model, const Context& context);
+
+/// Add(Conv(x), c) -> Conv(x) with c as its bias, where c has one value a channel; MatMul(x, w) + c -> Gemm for x of
+/// rank 2. The sums are the same, in another order.
+Outcome fuse_bias(Model& model, const Context& context);
 
 /// If(constant) -> the nodes of the branch taken. With `inline_ifs`, also an If of the main graph whose condition is
 /// the same for all samples; the prepared model is then right for such inputs only.

@@ -13,10 +13,13 @@
 
 #include "describe.h"
 #include "vernier/calibrate.h"
+#include "vernier/check_placement.h"
 #include "vernier/comparison.h"
+#include "vernier/debug_loss.h"
 #include "vernier/debug_precision.h"
 #include "vernier/error.h"
 #include "vernier/jobs.h"
+#include "vernier/scheme_report.h"
 
 namespace vernier {
 
@@ -160,6 +163,48 @@ CalibrateReport calibrate(const CalibrateOptions& options, const JobSinks& sinks
   append(report.notes, describe(options.measure));
   return report;
 }
+DebugLossReport debug_loss(const DebugLossOptions& options, const JobSinks& sinks) {
+  act(options.float_model, sinks);
+  DebugLossReport report;
+  report.float_file = options.float_model.string();
+  report.quantized_file = options.quantized_model.string();
+  return report;
+}
+std::string report_to_text(const DebugLossReport& report, const TextOptions&) {
+  return fmt::format("float={} quantized={}", report.float_file, report.quantized_file);
+}
+std::string report_to_json(const DebugLossReport&) { return "{}"; }
+std::string report_to_csv(const DebugLossReport&) { return "layer"; }
+
+CheckPlacementReport check_placement(const CheckPlacementOptions& options) {
+  act(options.model, {});
+  CheckPlacementReport report;
+  report.file = options.model.string();
+  report.target = options.target;
+  return report;
+}
+std::string report_to_text(const CheckPlacementReport& report, const TextOptions&) {
+  return fmt::format("file={} target={}", report.file, report.target);
+}
+std::string report_to_json(const CheckPlacementReport&) { return "{}"; }
+
+SchemeReport inspect_formats(const std::filesystem::path& model) {
+  act(model, {});
+  SchemeReport report;
+  report.file = model.string();
+  return report;
+}
+SchemeReport inspect_plan(const std::filesystem::path& plan, const std::filesystem::path& model) {
+  act(plan, {});
+  SchemeReport report;
+  report.file = fmt::format("{} of {}", plan.string(), model.string());
+  return report;
+}
+std::string report_to_text(const SchemeReport& report, const TextOptions&) { return "formats of " + report.file; }
+std::string report_to_json(const SchemeReport&) { return "{}"; }
+std::string report_to_csv(const SchemeReport&) { return "layer"; }
+
+std::string result_to_json(const ConvertResult&) { return "{}"; }
 
 std::string inspect_model(const InspectOptions& options) {
   act(options.model, {});

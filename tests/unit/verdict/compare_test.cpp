@@ -89,6 +89,18 @@ TEST(CompareIterations, ShapesMustFit) {
             "shapes (2,) and (3, 2) hold different numbers of elements");
 }
 
+TEST(CompareIterations, StatisticsOfTheValuesCanBeLeftOut) {
+  CompareOptions options;
+  options.functions = {CompareFunction::Sqnr, CompareFunction::Simple};
+  options.statistics = false;
+  const OutputComparison output =
+      compare(iteration({{"y", floats({1, 2})}}), iteration({{"y", floats({1, 3})}}), options).outputs.at(0);
+  EXPECT_EQ(output.values.count, 0);
+  EXPECT_FALSE(output.histogram || output.reference_histogram);
+  EXPECT_EQ(output.results.at(0).value, 10);  // 10 log10(10 / 1)
+  EXPECT_EQ(output.results.at(1).absolute.count, 2) << "errors are what is compared";
+}
+
 TEST(CompareIterations, TolerancesFollowTheCoarserType) {
   const auto result = [](const Tensor& got, const Tensor& ref, const CompareOptions& options = {}) {
     return compare(iteration({{"y", got}}), iteration({{"y", ref}}), options).outputs[0].results[0];

@@ -1,0 +1,98 @@
+// The jobs behind `vernier surgeon`: each reads a model, edits its graph, and writes it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "vernier/export.h"
+#include "vernier/jobs.h"
+#include "vernier/run.h"
+
+namespace vernier {
+
+/// What was done, in lines for people.
+struct SurgeonResult {
+  std::filesystem::path output;
+  std::size_t nodes_before = 0, nodes_after = 0;
+  std::vector<std::string> notes;
+  std::vector<std::string> warnings;  // told to the sink as well
+};
+VERNIER_API std::string result_to_text(const SurgeonResult& result);
+
+/// A tensor of the model, and what is said of it; absent: as inferred.
+struct TensorChoice {
+  std::string name;
+  std::optional<Shape> shape;  // below zero: any
+  std::optional<Dtype> dtype;
+};
+
+struct ExtractOptions {
+  std::filesystem::path model, output;
+  std::vector<TensorChoice> inputs;   // empty: the model's own
+  std::vector<TensorChoice> outputs;  // empty: the model's own
+  bool external_data = false;
+  /// Samples of the whole model: the inputs and outputs that the part has on them are written beside it, to
+  /// STEM_inputs.json and STEM_outputs.json.
+  std::optional<MeasureOptions> with_data;
+};
+
+/// The part of the graph between tensors.
+/// Errors: Usage when a tensor is unknown, has another type, or an input that the part needs is not listed; Input.
+VERNIER_API SurgeonResult extract_model(const ExtractOptions& options, const JobSinks& sinks = {});
+
+struct SanitizeOptions {
+  std::filesystem::path model, output;
+  bool fold_constants = false;
+  int passes = 0;            // of folding; 0: until nothing is left
+  std::string partitioning;  // "", basic, recursive: nodes are tried one by one where folding all at once fails
+  bool fold_shapes = true;
+  std::int64_t fold_size_limit = 0;  // bytes; 0: 64 MB, and 1 MB where a value is 8 times what it is made of
+  bool cleanup = false;
+  bool simplify = false;  // fusions, and nodes that do nothing or repeat another
+  std::map<std::string, Shape> input_shapes;
+  OutputChoice outputs;
+  /// Bounds for sizes that come from data, by tensor; "" for all others.
+  std::map<std::string, std::int64_t> size_bounds;
+  bool external_data = false;
+  MeasureOptions measure;  // samples that original and result are compared on
+};
+
+/// Errors: Usage, Input, Backend.
+VERNIER_API SurgeonResult sanitize_model(const SanitizeOptions& options, const JobSinks& sinks = {});
+
+struct InsertOptions {
+  std::filesystem::path model, output;
+  std::vector<std::string> inputs, outputs;
+  std::string op_type;
+  std::string name;
+  std::vector<std::pair<std::string, std::string>> attributes;  // 3, 0.5, text, [1, 2]
+  bool external_data = false;
+};
+
+/// Puts a node between tensors: what read an output that exists reads the new node's; producers of `outputs` that
+/// nothing needs any more are removed. Errors: Usage when an input is unknown, or an attribute is none.
+VERNIER_API SurgeonResult insert_node(const InsertOptions& options);
+
+struct WeightEditOptions {
+  std::filesystem::path model, output;
+  std::vector<std::string> excluded;  // weight-strip: initializers that keep their values
+  bool external_data = false;
+};
+
+/// 2:4 sparsity for the weights of Conv, Gemm and MatMul: of each four values along the summed dimension the two
+/// smallest become zero.
+VERNIER_API SurgeonResult prune_weights(const WeightEditOptions& options);
+
+/// Initializers of 256 bytes and more lose their values; names, types and shapes stay, and what was 2:4 sparse is
+/// marked.
+VERNIER_API SurgeonResult strip_weights(const WeightEditOptions& options);
+
+/// Gives stripped weights values again: random ones, the same for the same name, 2:4 sparse where they were.
+VERNIER_API SurgeonResult reconstruct_weights(const WeightEditOptions& options);
+
+}  // namespace vernier

@@ -1,0 +1,18 @@
+// What the runtime's optimizer makes of a model: the graph that it would run, as a model.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "model/model.h"
+
+namespace vernier {
+
+class Runtime;
+
+/// The file `path` after all optimizations that do not depend on the machine's vector width (ORT_ENABLE_EXTENDED), with
+/// the CPU provider; written to `scratch` on the way. Errors: Backend with the runtime's text.
+onnx::ModelProto optimized_graph(const std::shared_ptr<const Runtime>& runtime, const std::filesystem::path& path,
+                                 const std::filesystem::path& scratch);
+
+}  // namespace vernier

@@ -1,0 +1,237 @@
+// What a quantized file loses: in lock-step with its float model, layer by layer on exact inputs, and quantizer by
+// quantizer on what arrives there.
+
+#include "vernier/debug_loss.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "compare/isolated.h"
+#include "compare/lockstep.h"
+#include "compare/quantizer_loss.h"
+#include "core/text.h"
+#include "flow/figures.h"
+#include "flow/match_layers.h"
+#include "flow/setup.h"
+#include "flow/verify.h"
+#include "numerics/tensor_grid.h"
+#include "plan/constant_codes.h"
+#include "plan/qdq_defects.h"
+#include "plan/simulate_typed.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+/// Operators that compute on codes have no pairs to look at.
+void refuse_quantized_operators(const Model& file) {
+  std::set<std::string> found;
+  for_each_graph(file.proto.graph(), [&](const onnx::GraphProto& graph) {
+    for (const onnx::NodeProto& node : graph.node()) {
+      if (node.op_type().starts_with("QLinear") || node.op_type() == "MatMulInteger" ||
+          node.op_type() == "ConvInteger") {
+        found.insert(printable(node.op_type()));
+      }
+    }
+  });
+  if (found.empty()) return;
+  throw Error(ErrorKind::Usage,
+              fmt::format("{}: its operators are quantized themselves ({}), there are no Q/DQ pairs to look at",
+                          file.path.string(), list_some(std::vector<std::string>(found.begin(), found.end()))),
+              "quantize to the QDQ form (quant_format=QuantFormat.QDQ), or measure it as it is with: vernier verify");
+}
+
+double sqnr_of(double signal, double noise) {
+  if (noise == 0) return std::numeric_limits<double>::infinity();
+  return 10 * std::log10(signal / noise);
+}
+
+std::size_t codes_in(Format format) { return format == Format::Int4 ? 16 : 256; }
+
+bool counts_codes(Format format) { return format == Format::Int8 || format == Format::UInt8 || format == Format::Int4; }
+
+QuantizerLoss described(const QuantizedTensor& quantized) {
+  QuantizerLoss row;
+  row.tensor = quantized.tensor;
+  row.quantizer = quantized.quantizer;
+  row.dequantizer = quantized.dequantizer;
+  row.format = quantized.params.format;
+  const auto [least, most] = std::ranges::minmax_element(quantized.params.scale);
+  row.smallest_scale = *least;
+  row.largest_scale = *most;
+  row.scales = quantized.params.scale.size();
+  row.zero_point = quantized.params.zero_point.empty() ? 0 : quantized.params.zero_point.front();
+  row.axis = quantized.params.axis;
+  row.block = quantized.params.block;
+  return row;
+}
+
+void add_loss(QuantizerLoss& row, const QuantParams& params, const GridLoss& loss) {
+  row.values = loss.count;
+  if (loss.count == 0) return;
+  const double noise = loss.clip_energy + loss.round_energy;
+  row.sqnr_db = sqnr_of(loss.energy, noise);
+  if (noise > 0) row.clip_share = loss.clip_energy / noise;
+  if (params.scale.size() != 1 || loss.range.empty()) return;
+  const auto [low, high] = ends_of(params);
+  const double wanted = std::max(loss.range.max, 0.0F) - std::min(loss.range.min, 0.0F);
+  // A one-sided range on a symmetric grid is judged on its own side.
+  const double given = (loss.range.max > 0 ? high : 0.0F) - (loss.range.min < 0 ? low : 0.0F);
+  if (wanted > 0) row.coverage = given / wanted;
+  if (!counts_codes(params.format) || row.weight) return;
+  const float step = params.scale.front();
+  const double span = std::round((std::min(loss.range.max, high) - std::max(loss.range.min, low)) / step) + 1;
+  row.used_codes = std::clamp(span / static_cast<double>(codes_in(params.format)), 0.0, 1.0);
+}
+
+/// Share of the codes that a constant uses.
+std::optional<double> used_codes(const QuantParams& params, const Tensor& values) {
+  if (!counts_codes(params.format) || !scales_fit(params, values.shape())) return std::nullopt;
+  const std::vector<std::byte> codes = encode_tensor(params, values.shape(), values.floats());
+  const std::set<std::byte> used(codes.begin(), codes.end());
+  return static_cast<double>(used.size()) / static_cast<double>(codes_in(params.format));
+}
+
+/// The float weight behind each dequantized one: the same input of the matched layer, when its shape is the same.
+std::map<std::string, std::string> float_weights(const Subject& subject, const Model& simulated,
+                                                 const LayerMatches& matches) {
+  std::map<std::string, const onnx::NodeProto*> ref_nodes;
+  for (const onnx::NodeProto& node : subject.model.proto.graph().node()) ref_nodes[node.name()] = &node;
+  std::map<std::string, const onnx::NodeProto*> low_made;
+  for (const onnx::NodeProto& node : simulated.proto.graph().node()) {
+    for (const std::string& output : node.output()) low_made[output] = &node;
+  }
+  std::map<std::string, std::string> weights;
+  for (std::size_t i = 0; i < matches.pairs.size(); ++i) {
+    const onnx::NodeProto* ref =
+        ref_nodes.contains(matches.layers[i]->name) ? ref_nodes[matches.layers[i]->name] : nullptr;
+    auto low = low_made.find(matches.pairs[i].low);
+    while (low != low_made.end() && low->second->op_type() == "Round" && low->second->input_size() > 0) {
+      low = low_made.find(low->second->input(0));
+    }
+    if (ref == nullptr || low == low_made.end() || low->second->op_type() != ref->op_type()) continue;
+    for (int k = 0; k < ref->input_size() && k < low->second->input_size(); ++k) {
+      const auto a = initializer(subject.model, ref->input(k));
+      const auto b = initializer(simulated, low->second->input(k));
+      if (a && b && a->dtype() == Dtype::Float32 && b->dtype() == Dtype::Float32 && a->shape() == b->shape()) {
+        weights[low->second->input(k)] = ref->input(k);
+      }
+    }
+  }
+  return weights;
+}
+
+float bound(const Model& model, const onnx::NodeProto& clip, int index, const char* attribute, float fallback) {
+  if (const onnx::AttributeProto* given = find_attribute(clip, attribute)) return given->f();
+  const auto value = index < clip.input_size() ? initializer(model, clip.input(index)) : std::nullopt;
+  return value && value->dtype() == Dtype::Float32 && value->count() == 1 ? value->floats().front() : fallback;
+}
+
+/// Quantizers that stand for a Relu or Clip of the float model, which the file dropped: what these cut off is no loss.
+std::map<std::string, Bounds> dropped_activations(const Subject& subject, const Model& simulated,
+                                                  const LayerMatches& matches) {
+  std::map<std::string, const onnx::NodeProto*> nodes;
+  for (const onnx::NodeProto& node : subject.model.proto.graph().node()) nodes[node.name()] = &node;
+  std::map<std::string, const onnx::NodeProto*> made_by;
+  for (const onnx::NodeProto& node : simulated.proto.graph().node()) {
+    for (const std::string& output : node.output()) made_by[output] = &node;
+  }
+  constexpr float kLargest = std::numeric_limits<float>::max();
+  std::map<std::string, Bounds> activations;
+  for (std::size_t i = 0; i < matches.pairs.size(); ++i) {
+    const auto node = nodes.find(matches.layers[i]->name);
+    const auto round = made_by.find(matches.pairs[i].low);
+    if (node == nodes.end() || round == made_by.end() || round->second->op_type() != "Round") continue;
+    const auto source = made_by.find(round->second->input(0));
+    if (source == made_by.end() || source->second->op_type() == node->second->op_type()) continue;
+    if (node->second->op_type() == "Relu") activations[matches.pairs[i].low] = {0.0F, kLargest};
+    if (node->second->op_type() != "Clip") continue;
+    activations[matches.pairs[i].low] = {bound(subject.model, *node->second, 1, "min", -kLargest),
+                                         bound(subject.model, *node->second, 2, "max", kLargest)};
+  }
+  return activations;
+}
+
+}  // namespace
+
+DebugLossReport debug_loss(const DebugLossOptions& options, const JobSinks& sinks) {
+  const Model typed = read_model(options.quantized_model);
+  refuse_quantized_operators(typed);
+  DebugLossReport report;
+  for (const QdqDefect& defect : find_qdq_defects(normalized_file(typed))) {
+    report.defects.push_back({defect.kind, defect.node, defect.text});
+  }
+  SimulatedFile simulated = simulate_typed(typed);
+  VerifyOptions as_verify;
+  as_verify.float_model = options.float_model;
+  as_verify.measure = options.measure;
+  const Loaded loaded = load_beside(typed, simulated, as_verify, sinks);
+  const Subject& subject = loaded.subject;
+  report.command = options.command;
+  report.float_file = options.float_model.string();
+  report.quantized_file = options.quantized_model.string();
+  report.data = loaded.samples->description();
+  report.samples = loaded.samples->size();
+  report.warnings = loaded.warnings;
+  report.notes = simulated.notes;
+  if (simulated.quantized.empty()) report.notes.push_back("the file has no Q/DQ pair with constant parameters");
+  for (const std::string& text : report.warnings) {
+    if (sinks.warning) sinks.warning(text);
+  }
+
+  const LayerMatches matches = match_layers(subject, simulated.model);
+  report.not_compared = matches.missing;
+  report.matched_by_structure = matches.by_structure;
+  const Lockstep measured = lockstep(subject, simulated.model, matches.pairs);
+  const auto own = isolated_errors(subject, simulated.model, matches.pairs);
+  report.figures = figures_of(subject.judged, measured.outputs, nullptr);
+  std::map<std::string, Format> formats;
+  for (const PlannedLayer& layer : simulated.layers) formats[layer.name] = layer.format;
+  for (std::size_t i = 0; i < matches.pairs.size(); ++i) {
+    if (measured.errors[i].count == 0) continue;
+    TensorLoss row;
+    row.layer = matches.layers[i]->name;
+    row.op_type = matches.layers[i]->op_type;
+    row.tensor = matches.pairs[i].ref;
+    row.quantized_tensor = matches.pairs[i].low;
+    if (const auto format = formats.find(row.layer); format != formats.end()) row.format = format->second;
+    row.sqnr_db = sqnr_db(measured.errors[i]);
+    if (own[i] && own[i]->count > 0) {
+      row.own_sqnr_db = sqnr_db(*own[i]);
+      const double inherited = measured.errors[i].error_energy - own[i]->error_energy;
+      if (inherited >= 0) row.inherited_sqnr_db = sqnr_of(measured.errors[i].ref_energy, inherited);
+    }
+    report.tensors.push_back(std::move(row));
+  }
+  std::ranges::stable_sort(report.tensors, {}, &TensorLoss::sqnr_db);
+
+  const std::vector<GridLoss> grids =
+      measure_grids(subject, simulated, dropped_activations(subject, simulated.model, matches));
+  const std::map<std::string, std::string> weights = float_weights(subject, simulated.model, matches);
+  for (std::size_t i = 0; i < simulated.quantized.size(); ++i) {
+    const QuantizedTensor& quantized = simulated.quantized[i];
+    QuantizerLoss row = described(quantized);
+    const auto constant = initializer(simulated.model, quantized.output);
+    row.weight = constant.has_value();
+    if (constant) {
+      row.values = constant->count();
+      row.used_codes = used_codes(quantized.params, *constant);
+      if (const auto weight = weights.find(quantized.output); weight != weights.end()) {
+        row.tensor = weight->second;
+        const Tensor original = initializer(subject.model, weight->second).value();
+        add_loss(row, quantized.params, grid_loss(quantized.params, original.floats(), constant->floats()));
+      }
+    } else {
+      add_loss(row, quantized.params, grids[i]);
+    }
+    report.quantizers.push_back(std::move(row));
+  }
+  return report;
+}
+
+}  // namespace vernier

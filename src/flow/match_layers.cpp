@@ -1,0 +1,227 @@
+#include "flow/match_layers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "plan/round_node.h"
+
+namespace vernier {
+namespace {
+
+/// The tensor of the file that a simulated node writes, behind the Round that simulate_typed put there.
+std::string rounded_name(const Model& simulated, const std::string& tensor) {
+  if (!tensor.ends_with("/unrounded")) return tensor;
+  for (const onnx::NodeProto& node : simulated.proto.graph().node()) {
+    if (node.domain() == kDomain && node.op_type() == "Round" && node.input(0) == tensor) return node.output(0);
+  }
+  return tensor;
+}
+
+/// What readers of `tensor` get in the file: the only Round that reads it, if nothing else does, else the tensor.
+std::string as_read(const Model& simulated, const std::string& tensor) {
+  std::string rounded;
+  for (const onnx::NodeProto& node : simulated.proto.graph().node()) {
+    if (std::find(node.input().begin(), node.input().end(), tensor) == node.input().end()) continue;
+    if (!rounded.empty() || node.domain() != kDomain || node.op_type() != "Round") return tensor;
+    rounded = node.output(0);
+  }
+  for (const onnx::ValueInfoProto& output : simulated.proto.graph().output()) {
+    if (output.name() == tensor) return tensor;
+  }
+  return rounded.empty() ? tensor : rounded;
+}
+
+void match_by_name(const Subject& subject, const Model& simulated, LayerMatches& matches) {
+  std::map<std::string, const onnx::NodeProto*> by_name;
+  std::map<std::string, std::string> produced;  // by which operator
+  for (const onnx::NodeProto& node : simulated.proto.graph().node()) {
+    by_name[node.name()] = &node;
+    for (const std::string& output : node.output()) produced[output] = node.op_type();
+  }
+  std::map<std::string, const onnx::NodeProto*> nodes;
+  for (const onnx::NodeProto& node : subject.model.proto.graph().node()) nodes[node.name()] = &node;
+  // Tensors of the same name first. A node of the same name may write another tensor in the file: our own lowering
+  // names low versions, and a Conv that absorbed its BatchNormalization writes the latter's output, which is matched
+  // already.
+  std::set<std::string> taken;
+  for (const auto& [name, node] : nodes) {
+    for (const std::string& output : node->output()) {
+      if (produced.contains(output)) taken.insert(output);
+    }
+  }
+  const auto add = [&](const Layer& layer, const std::string& ref, const std::string& low) {
+    matches.pairs.push_back({ref, low});
+    matches.layers.push_back(&layer);
+  };
+  for (const Layer& layer : subject.layers) {
+    if (layer.follows) continue;
+    const std::size_t before = matches.pairs.size();
+    bool absorbed = false;
+    const auto node = nodes.find(layer.name);
+    const auto twin = by_name.find(layer.name);
+    for (const std::string& output : layer.outputs) {
+      if (const auto made = produced.find(output); made != produced.end()) {
+        // Quantizers drop a Relu or Clip whose work the quantization behind it does as well: then the value is there.
+        const bool clips = layer.op_type == "Relu" || layer.op_type == "Clip";
+        const bool dropped = clips && made->second != layer.op_type && made->second != "Round";
+        add(layer, output, dropped ? as_read(simulated, output) : output);
+        continue;
+      }
+      if (twin == by_name.end() || node == nodes.end()) continue;
+      for (int i = 0; i < node->second->output_size() && i < twin->second->output_size(); ++i) {
+        if (node->second->output(i) != output || twin->second->output(i).empty()) continue;
+        // A rounded output keeps the file's name behind the Round; the node itself writes the unrounded one.
+        const std::string low = rounded_name(simulated, twin->second->output(i));
+        if (taken.insert(low).second) {
+          add(layer, output, low);
+        } else {
+          absorbed = true;
+        }
+      }
+    }
+    if (matches.pairs.size() == before) {
+      const char* why = !layer.graph.empty()    ? "inside a body"
+                        : absorbed              ? "merged into the next layer, which is compared"
+                        : twin == by_name.end() ? "no node or tensor of this name in the typed file"
+                                                : "its node in the typed file has no such output";
+      matches.missing.push_back(fmt::format("{}: {}", layer.name, why));
+    }
+  }
+}
+
+/// Matches what names do not: operator by operator, from matched inputs on.
+class StructuralMatch {
+ public:
+  StructuralMatch(const Subject& subject, const Model& simulated, LayerMatches& matches)
+      : subject_(subject), simulated_(simulated), matches_(matches) {
+    for (const onnx::NodeProto& node : simulated.proto.graph().node()) {
+      for (const std::string& output : node.output()) made_by_[output] = &node;
+    }
+    for (const onnx::NodeProto& node : subject.model.proto.graph().node()) {
+      for (const std::string& input : node.input()) ++reads_[input];
+    }
+    for (const Layer& layer : subject.layers) layers_[layer.name] = &layer;
+    for (const onnx::ValueInfoProto& input : subject.model.proto.graph().input()) twin_[input.name()] = input.name();
+    for (const Match& match : matches.pairs) {
+      twin_[match.ref] = base_of(match.low);
+      if (const auto made = made_by_.find(base_of(match.low)); made != made_by_.end()) taken_.insert(made->second);
+    }
+    for (const onnx::NodeProto& node : simulated.proto.graph().node()) {
+      if (!transparent(node) && !taken_.contains(&node)) free_[key_of_low(node)].push_back(&node);
+    }
+  }
+
+  void run() {
+    for (const onnx::NodeProto& node : subject_.model.proto.graph().node()) {
+      if (node.output_size() == 0 || twin_.contains(node.output(0))) continue;
+      const std::optional<std::string> key = key_of_ref(node);
+      if (!key) continue;
+      const auto found = free_.find(*key);
+      if (found != free_.end() && !found->second.empty()) {
+        const onnx::NodeProto& low = *found->second.front();
+        found->second.erase(found->second.begin());
+        for (int i = 0; i < node.output_size() && i < low.output_size(); ++i) pair(node, node.output(i), low.output(i));
+      } else {
+        merged(node);
+      }
+    }
+    std::erase_if(matches_.missing, [&](const std::string& text) {
+      return std::ranges::any_of(found_, [&](const std::string& name) { return text.starts_with(name + ": "); });
+    });
+  }
+
+ private:
+  /// Nodes that only round or rename, and a shield of ours.
+  static bool transparent(const onnx::NodeProto& node) {
+    return node.domain() == kDomain || node.op_type() == "Identity" || node.op_type() == "Cast" ||
+           node.op_type() == "QuantizeLinear" || node.op_type() == "DequantizeLinear" ||
+           (node.op_type() == "Sum" && node.input_size() == 1);
+  }
+
+  std::string base_of(std::string tensor) const {
+    for (auto made = made_by_.find(tensor); made != made_by_.end() && transparent(*made->second);
+         made = made_by_.find(tensor)) {
+      tensor = made->second->input(0);
+    }
+    return tensor;
+  }
+
+  std::string key_of_low(const onnx::NodeProto& node) const {
+    std::string key = node.op_type();
+    for (const std::string& input : node.input()) {
+      key += '\n' + (input.empty() || is_initializer(simulated_, base_of(input)) ? "#" : base_of(input));
+    }
+    return key;
+  }
+
+  std::optional<std::string> key_of_ref(const onnx::NodeProto& node) const {
+    std::string key = node.op_type();
+    for (const std::string& input : node.input()) {
+      if (input.empty() || is_initializer(subject_.model, input)) {
+        key += "\n#";
+        continue;
+      }
+      const auto twin = twin_.find(input);
+      if (twin == twin_.end()) return std::nullopt;
+      key += '\n' + twin->second;
+    }
+    return key;
+  }
+
+  void pair(const onnx::NodeProto& node, const std::string& ref, const std::string& low) {
+    twin_[ref] = low;
+    const auto layer = layers_.find(node.name());
+    if (layer == layers_.end() || layer->second->follows) return;
+    if (std::ranges::find(layer->second->outputs, ref) == layer->second->outputs.end()) return;
+    matches_.pairs.push_back({ref, rounded_name(simulated_, low)});
+    matches_.layers.push_back(layer->second);
+    matches_.by_structure += found_.insert(node.name()).second ? 1 : 0;
+  }
+
+  /// A node that the file merged into the one before it: a folded BatchNormalization moves the match of its Conv, a
+  /// dropped activation is where the Round behind it is.
+  void merged(const onnx::NodeProto& node) {
+    const bool clips = node.op_type() == "Relu" || node.op_type() == "Clip";
+    if ((!clips && node.op_type() != "BatchNormalization") || reads_[node.input(0)] != 1) return;
+    const auto twin = twin_.find(node.input(0));
+    if (twin == twin_.end()) return;
+    const std::string low = twin->second;
+    if (!clips) {
+      for (std::size_t i = matches_.pairs.size(); i-- > 0;) {
+        if (matches_.pairs[i].ref != node.input(0)) continue;
+        matches_.missing.push_back(matches_.layers[i]->name + ": merged into the next layer, which is compared");
+        found_.erase(matches_.layers[i]->name);
+        matches_.pairs.erase(matches_.pairs.begin() + static_cast<std::ptrdiff_t>(i));
+        matches_.layers.erase(matches_.layers.begin() + static_cast<std::ptrdiff_t>(i));
+      }
+    }
+    pair(node, node.output(0), clips ? as_read(simulated_, low) : low);
+    twin_[node.output(0)] = low;
+  }
+
+  const Subject& subject_;
+  const Model& simulated_;
+  LayerMatches& matches_;
+  std::map<std::string, const onnx::NodeProto*> made_by_;  // of the file
+  std::map<std::string, int> reads_;                       // of the float model
+  std::map<std::string, const Layer*> layers_;
+  std::map<std::string, std::string> twin_;  // float tensor -> what the file computes there
+  std::set<const onnx::NodeProto*> taken_;
+  std::map<std::string, std::vector<const onnx::NodeProto*>> free_;  // nodes of the file by operator and inputs
+  std::set<std::string> found_;
+};
+
+}  // namespace
+
+LayerMatches match_layers(const Subject& subject, const Model& simulated) {
+  LayerMatches matches;
+  match_by_name(subject, simulated, matches);
+  if (!matches.missing.empty()) StructuralMatch(subject, simulated, matches).run();
+  return matches;
+}
+
+}  // namespace vernier

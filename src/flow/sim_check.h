@@ -1,0 +1,45 @@
+// The check of `debug reduce` that needs no program: a part of the model in low precision, simulated, against itself
+// in float32, on the values that its inputs have in the whole model.
+#pragma once
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "model/model.h"
+#include "search/oracle.h"
+#include "vernier/jobs.h"
+#include "vernier/reduce.h"
+
+namespace vernier {
+
+class SimCheck {
+ public:
+  SimCheck(const SimulatedCheck& check, std::size_t threads, const JobSinks& sinks)
+      : check_(check), threads_(threads), sinks_(sinks) {}
+
+  /// Bad when an output is below the threshold; `metric` is the worst output's SQNR in dB, over all samples.
+  /// Errors: Interrupted. A part that does not run is Invalid.
+  Trial judge(const Model& part, const SampleSource& samples) const;
+
+  /// One look at the whole model, for choosing parts.
+  struct Guide {
+    double worst_db = std::numeric_limits<double>::infinity();  // of the whole model's outputs
+    struct Row {
+      std::string layer;
+      std::vector<std::string> outputs;
+      double arrived_db;  // at its outputs, all that comes before it low, too
+      double own_db;      // of its outputs on exact inputs; +inf for layers that stay high
+    };
+    std::vector<Row> rows;  // in graph order
+  };
+  /// Two passes over the samples: lock-step, and own errors. Errors: as measuring a model.
+  Guide guide(const Model& whole, const SampleSource& samples) const;
+
+ private:
+  SimulatedCheck check_;
+  std::size_t threads_;
+  JobSinks sinks_;
+};
+
+}  // namespace vernier

@@ -1,0 +1,18 @@
+// A model file as its bare message, for those who look at files that cannot be read as models, or must not be.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "model/model.h"
+
+namespace vernier {
+
+/// Parses the file and nothing more: names are as written, weights may be missing, the graph may be broken.
+/// Errors: Input: missing, empty, above 2 GB, not ONNX, truncated, nested too deep.
+onnx::ModelProto read_raw_proto(const std::filesystem::path& path, std::string* sha256 = nullptr);
+
+/// Makes `slot`, an initializer of a graph of `model`, hold `value` under `name`: large values go beside the message.
+void store_initializer(Model& model, onnx::TensorProto& slot, const std::string& name, const Tensor& value);
+
+}  // namespace vernier

@@ -1,0 +1,19 @@
+// Types of tensors as ONNX writes them, symbolic dimensions included; model.h has them without.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "model/model.h"
+
+namespace vernier {
+
+/// Types of all tensors of the main graph and of bodies, from ONNX's shape inference; tensors it knows nothing of are
+/// absent. Dimensions that it could only give a name of its own ("unk__3") keep it.
+std::map<std::string, onnx::TypeProto> infer_type_protos(const Model& model);
+
+/// Sets dimensions of graph inputs, drops what was annotated before, and infers the shapes of the outputs anew.
+/// Errors: Usage when no input has that name, or the rank differs.
+void override_input_shapes(Model& model, const std::map<std::string, Shape>& shapes, const std::string& option);
+
+}  // namespace vernier

@@ -1,0 +1,130 @@
+// ONNX Runtime's CPU provider, 1.31: what its QDQ transformer fuses into a kernel on codes. Neither a
+// bias in float nor int8 beside uint8 is an obstacle: both are converted on the way (checked).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/text.h"
+#include "plan/rules/rules.h"
+#include "plan/target.h"
+
+namespace vernier {
+namespace {
+
+using Node = onnx::NodeProto;
+using Findings = std::vector<PlacementFinding>;
+
+bool in_table(const Node& node) { return scaled_scheme("onnxruntime", Format::UInt8).find(node.op_type()) != nullptr; }
+
+bool quantizes_data(const QdqGraph& graph, const Node& node) {
+  return node.input_size() > 0 && graph.dequantizer(node.input(0)) != nullptr &&
+         !graph.of_constant(*graph.dequantizer(node.input(0)));
+}
+
+/// Its data come from codes and its result goes to codes: someone meant it to run on codes.
+bool meant_for_codes(const QdqGraph& graph, const Node& node) {
+  if (node.output_size() == 0 || QdqGraph::quantizes(node) || QdqGraph::dequantizes(node)) return false;
+  const auto& readers = graph.readers(node.output(0));
+  return quantizes_data(graph, node) &&
+         std::ranges::any_of(readers, [](const Node* r) { return QdqGraph::quantizes(*r); });
+}
+
+/// A Relu or Clip behind, which a QuantizeLinear makes superfluous, belongs to the operator.
+const std::string& result_of(const QdqGraph& graph, const Node& node) {
+  const auto& readers = graph.readers(node.output(0));
+  const bool clipped = readers.size() == 1 && !graph.is_output(node.output(0)) &&
+                       (readers.front()->op_type() == "Relu" || readers.front()->op_type() == "Clip");
+  return clipped ? readers.front()->output(0) : node.output(0);
+}
+
+void without_quantizer_behind(const QdqGraph& graph, const Node& node, Findings& findings) {
+  if (node.op_type() != "Conv" || !quantizes_data(graph, node)) return;
+  if (node.input_size() < 2 || graph.dequantizer(node.input(1)) == nullptr) return;
+  const std::string& result = result_of(graph, node);
+  if (graph.only_quantizer(result) != nullptr) return;
+  const bool shared = std::ranges::any_of(graph.readers(result), [](const Node* r) { return QdqGraph::quantizes(*r); });
+  findings.push_back(
+      {{},
+       {},
+       shared ? fmt::format("its result '{}' is quantized, and read in float or returned as well", printable(result))
+              : fmt::format("its result '{}' is not quantized: the kernel gives codes only", printable(result)),
+       shared ? "let every reader go through the one QuantizeLinear"
+              : "put a QuantizeLinear and DequantizeLinear behind it"});
+}
+
+void one_input_in_float(const QdqGraph& graph, const Node& node, Findings& findings) {
+  const bool two = node.op_type() == "Add" || node.op_type() == "Mul";
+  if (!has_weight(node) && !two && node.op_type() != "Concat") return;
+  const auto inputs = graph.inputs(node, node.op_type() == "Concat" ? node.input_size() : 2);
+  if (inputs.dequantized == 0 || inputs.plain.empty()) return;
+  const bool weight_alone = has_weight(node) && !quantizes_data(graph, node);
+  if (weight_alone || (!has_weight(node) && !meant_for_codes(graph, node))) return;
+  findings.push_back({{},
+                      {},
+                      fmt::format("its input '{}' is not quantized, another is", printable(inputs.plain.front())),
+                      "put a pair in front of that input, or leave the others in float too"});
+}
+
+void sixteen_bits(const QdqGraph& graph, const Node& node, Findings& findings) {
+  if (!meant_for_codes(graph, node)) return;
+  const Dtype type = graph.codes_type(*graph.dequantizer(node.input(0)));
+  if (type != Dtype::Int16 && type != Dtype::UInt16) return;
+  findings.push_back({{},
+                      {},
+                      fmt::format("its data are {}: the CPU provider has 8-bit kernels alone", dtype_name(type)),
+                      "quantize it to 8 bits, or leave it in float"});
+}
+
+void along_an_axis(const QdqGraph& graph, const Node& node, Findings& findings) {
+  if (!QdqGraph::quantizes(node) || graph.constant(node.input(0))) return;
+  const auto scale = node.input_size() > 1 ? graph.value(node.input(1)) : std::nullopt;
+  if (!scale || scale->count() < 2) return;
+  findings.push_back({{},
+                      {},
+                      fmt::format("an activation has {} scales: kernels take one", scale->count()),
+                      "one scale for each activation"});
+}
+
+constexpr std::array kMoves = {"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Slice",
+                               "MaxPool", "Tile",      "Expand",  "Gather",    "Resize"};
+
+void moved_to_another_grid(const QdqGraph& graph, const Node& node, Findings& findings) {
+  if (std::ranges::find(kMoves, node.op_type()) == kMoves.end() || !meant_for_codes(graph, node)) return;
+  const Node* quantizer = graph.only_quantizer(node.output(0));
+  const auto before = graph.params(*graph.dequantizer(node.input(0)));
+  const auto after = quantizer == nullptr ? std::nullopt : graph.params(*quantizer);
+  if (!before || !after || *before == *after) return;
+  findings.push_back(
+      {{},
+       {},
+       fmt::format("it moves codes from scale {:g} to scale {:g}", before->scale.front(), after->scale.front()),
+       "the same scale and zero point on both sides: codes are moved as they are then"});
+}
+
+void no_kernel(const QdqGraph& graph, const Node& node, Findings& findings) {
+  const bool moves = std::ranges::find(kMoves, node.op_type()) != kMoves.end() || node.op_type() == "Concat" ||
+                     node.op_type() == "Split" || node.op_type() == "Relu" || node.op_type() == "Clip" ||
+                     node.op_type() == "ArgMax";
+  if (in_table(node) || moves || !meant_for_codes(graph, node)) return;
+  findings.push_back({{},
+                      {},
+                      fmt::format("{} has no kernel on codes: its data are dequantized and quantized again",
+                                  printable(node.op_type())),
+                      "leave out the pairs around it, or accept that it runs in float"});
+}
+
+constexpr std::array kRules = {
+    PlacementRule{"no-quantizer-behind", without_quantizer_behind},
+    PlacementRule{"one-input-in-float", one_input_in_float},
+    PlacementRule{"sixteen-bits", sixteen_bits},
+    PlacementRule{"activation-along-axis", along_an_axis},
+    PlacementRule{"moved-to-another-grid", moved_to_another_grid},
+    PlacementRule{"no-kernel-on-codes", no_kernel},
+};
+
+}  // namespace
+
+std::span<const PlacementRule> onnxruntime_rules() { return kRules; }
+
+}  // namespace vernier

@@ -1,0 +1,32 @@
+// Placement rules of engines (reference: their documentation; ONNX Runtime's were checked against its optimized graph).
+// A rule is one function that looks at one node; a target is a list of rules. Another rule is a function and a line in
+// its target's table.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plan/rules/qdq_graph.h"
+#include "vernier/check_placement.h"
+
+namespace vernier {
+
+struct PlacementRule {
+  std::string_view name;
+  /// Adds what it finds at `node`; `rule` and `node` of a finding are filled in by the caller.
+  void (*look_at)(const QdqGraph& graph, const onnx::NodeProto& node, std::vector<PlacementFinding>& findings);
+};
+
+/// "tensorrt", "onnxruntime" or "openvino"; empty for others.
+std::span<const PlacementRule> placement_rules(std::string_view target);
+
+/// All findings of the target's rules, in graph order.
+std::vector<PlacementFinding> apply_rules(const QdqGraph& graph, std::string_view target);
+
+std::span<const PlacementRule> tensorrt_rules();
+std::span<const PlacementRule> onnxruntime_rules();
+std::span<const PlacementRule> openvino_rules();
+
+}  // namespace vernier

@@ -1,0 +1,172 @@
+// TensorRT, explicit quantization: rules of its documentation. Documented, not run.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/text.h"
+#include "plan/rules/rules.h"
+#include "plan/weight_axis.h"
+
+namespace vernier {
+namespace {
+
+using Node = onnx::NodeProto;
+using Findings = std::vector<PlacementFinding>;
+
+bool is_pair_node(const Node& node) { return QdqGraph::quantizes(node) || QdqGraph::dequantizes(node); }
+
+void zero_point(const QdqGraph& graph, const Node& node, Findings& findings) {
+  if (!is_pair_node(node)) return;
+  const auto params = graph.params(node);
+  if (!params || params->zero_point.empty()) return;  // empty: all zero
+  findings.push_back({{},
+                      {},
+                      fmt::format("zero point {}: only 0 is taken", params->zero_point.front()),
+                      "symmetric ranges (vernier quantize --symmetric)"});
+}
+
+void code_type(const QdqGraph& graph, const Node& node, Findings& findings) {
+  if (!is_pair_node(node)) return;
+  const Dtype type = graph.codes_type(node);
+  const bool taken = type == Dtype::Int8 || type == Dtype::Float8E4M3FN || type == Dtype::Int4;
+  if (taken || type == Dtype::Undefined) return;
+  findings.push_back({{},
+                      {},
+                      fmt::format("codes are {}: int8, float8e4m3fn and int4 are taken", dtype_name(type)),
+                      type == Dtype::Int32 ? "keep the bias in float" : "quantize to int8"});
+}
+
+void activation_along_axis(const QdqGraph& graph, const Node& node, Findings& findings) {
+  if (!QdqGraph::quantizes(node) || graph.constant(node.input(0))) return;
+  const auto scale = node.input_size() > 1 ? graph.value(node.input(1)) : std::nullopt;
+  if (!scale || scale->count() < 2) return;
+  findings.push_back({{},
+                      {},
+                      fmt::format("an activation has {} scales: one is taken", scale->count()),
+                      "one scale for each activation"});
+}
+
+void weight_along_other_axis(const QdqGraph& graph, const Node& node, Findings& findings) {
+  const Node* weight = has_weight(node) && node.input_size() > 1 ? graph.dequantizer(node.input(1)) : nullptr;
+  if (weight == nullptr) return;
+  const auto params = graph.params(*weight);
+  const auto codes = graph.value(weight->input(0));
+  if (!params || params->scale.size() < 2 || params->block > 0 || !codes) return;
+  const int wanted = weight_axis(node, static_cast<int>(codes->shape().size()));
+  if (params->axis == wanted) return;
+  findings.push_back(
+      {{},
+       {},
+       fmt::format("the scales of its weight run along axis {}, output channels along {}", params->axis, wanted),
+       fmt::format("axis {}", wanted)});
+}
+
+void one_input_in_float(const QdqGraph& graph, const Node& node, Findings& findings) {
+  if (!has_weight(node)) return;
+  const auto inputs = graph.inputs(node, 2);
+  const bool weight_alone = node.input_size() > 1 && graph.dequantizer(node.input(1)) != nullptr &&
+                            graph.of_constant(*graph.dequantizer(node.input(1))) && inputs.dequantized == 1;
+  if (inputs.dequantized == 0 || inputs.plain.empty() || weight_alone) return;
+  findings.push_back(
+      {{},
+       {},
+       fmt::format("its input '{}' is not quantized: it runs in high precision", printable(inputs.plain.front())),
+       "put a pair in front of every input of a weighted operator"});
+}
+
+/// Conv -> Q -> DQ -> `op`: the pair keeps the operator from becoming part of the convolution.
+void pair_in_an_epilogue(const QdqGraph& graph, const Node& node, Findings& findings) {
+  const bool epilogue = node.op_type() == "Relu" || node.op_type() == "BatchNormalization" || node.op_type() == "Add";
+  if (!epilogue) return;
+  for (const std::string& input : node.input()) {
+    const Node* dequantizer = graph.dequantizer(input);
+    const Node* quantizer = dequantizer == nullptr ? nullptr : graph.maker(dequantizer->input(0));
+    const Node* source = quantizer == nullptr ? nullptr : graph.maker(quantizer->input(0));
+    if (source == nullptr || !has_weight(*source)) continue;
+    if (graph.readers(quantizer->input(0)).size() != 1 || graph.readers(input).size() != 1) continue;
+    findings.push_back(
+        {{},
+         {},
+         fmt::format("a pair stands between '{}' ({}) and it, and keeps them from one kernel",
+                     printable(source->name()), source->op_type()),
+         fmt::format("leave out '{}' and '{}'", printable(quantizer->name()), printable(dequantizer->name()))});
+    return;
+  }
+}
+
+/// Add of a convolution's result and a float skip branch, quantized behind: the output type follows the skip branch.
+void skip_branch_in_float(const QdqGraph& graph, const Node& node, Findings& findings) {
+  if (node.op_type() != "Add" || node.output_size() == 0) return;
+  const std::string* result = &node.output(0);
+  const auto& readers = graph.readers(*result);
+  if (readers.size() == 1 && readers.front()->op_type() == "Relu") result = &readers.front()->output(0);
+  const auto& behind = graph.readers(*result);
+  if (std::ranges::none_of(behind, [](const Node* r) { return QdqGraph::quantizes(*r); })) return;
+  const auto quantized_conv = [&](const std::string& tensor) {
+    const Node* made = graph.maker(tensor);
+    return made != nullptr && has_weight(*made) && graph.inputs(*made, 1).dequantized == 1;
+  };
+  for (int i = 0; i < node.input_size() && i < 2; ++i) {
+    const std::string& skip = node.input(1 - i);
+    if (node.input_size() < 2 || !quantized_conv(node.input(i)) || graph.constant(skip)) continue;
+    if (graph.dequantizer(skip) != nullptr) return;
+    findings.push_back({{},
+                        {},
+                        fmt::format("its other input '{}' is float: the convolution in front writes float, and the "
+                                    "quantizer behind stays a kernel of its own",
+                                    printable(skip)),
+                        "put a pair on the skip branch, none between the convolution and it"});
+    return;
+  }
+}
+
+void unequal_concat(const QdqGraph& graph, const Node& node, Findings& findings) {
+  if (node.op_type() != "Concat") return;
+  std::optional<QuantParams> first;
+  for (const std::string& input : node.input()) {
+    const Node* dequantizer = graph.dequantizer(input);
+    const auto params = dequantizer == nullptr ? std::nullopt : graph.params(*dequantizer);
+    if (!params) return;
+    if (first && params->scale != first->scale) {
+      findings.push_back({{},
+                          {},
+                          fmt::format("its inputs have scales {:g} and {:g}: codes cannot pass it",
+                                      first->scale.front(), params->scale.front()),
+                          "give all its inputs one scale"});
+      return;
+    }
+    first = params;
+  }
+}
+
+void mixed_formats(const QdqGraph& graph, const Node& node, Findings& findings) {
+  if (!QdqGraph::quantizes(node) || graph.codes_type(node) != Dtype::Float8E4M3FN) return;
+  for (const Node& other : graph.graph().node()) {
+    if (!QdqGraph::quantizes(other) || graph.codes_type(other) != Dtype::Int8) continue;
+    findings.push_back(
+        {{},
+         {},
+         fmt::format("it makes float8 codes, '{}' int8 codes: one network takes one of them", printable(other.name())),
+         "one 8-bit format for the whole network"});
+    return;
+  }
+}
+
+constexpr std::array kRules = {
+    PlacementRule{"zero-point", zero_point},
+    PlacementRule{"code-type", code_type},
+    PlacementRule{"activation-along-axis", activation_along_axis},
+    PlacementRule{"weight-axis", weight_along_other_axis},
+    PlacementRule{"one-input-in-float", one_input_in_float},
+    PlacementRule{"pair-in-an-epilogue", pair_in_an_epilogue},
+    PlacementRule{"skip-branch-in-float", skip_branch_in_float},
+    PlacementRule{"unequal-concat", unequal_concat},
+    PlacementRule{"int8-and-float8", mixed_formats},
+};
+
+}  // namespace
+
+std::span<const PlacementRule> tensorrt_rules() { return kRules; }
+
+}  // namespace vernier

@@ -1,0 +1,47 @@
+// Doubles of the jobs that cut, edit and look at graphs: each says what arrived.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "vernier/inspect.h"
+#include "vernier/lint.h"
+#include "vernier/reduce.h"
+#include "vernier/repeat.h"
+#include "vernier/surgeon.h"
+
+namespace vernier {
+
+ReduceReport debug_reduce(const ReduceOptions& options, const JobSinks&, const CheckSinks&) {
+  ReduceReport report;
+  report.model_file = options.model.string();
+  report.reproduced = options.model.stem() != "good";
+  report.check = fmt::format("{}", options.check.command);
+  return report;
+}
+std::string report_to_text(const ReduceReport& report, const TextOptions&) { return "check " + report.check; }
+std::string report_to_json(const ReduceReport&) { return "{}\n"; }
+
+RepeatReport debug_repeat(const RepeatOptions& options, const JobSinks&, const CheckSinks&) {
+  RepeatReport report;
+  report.summary = fmt::format("check {} count {}", options.check.command, options.until.count);
+  return report;
+}
+
+SurgeonResult extract_model(const ExtractOptions& options, const JobSinks&) { return {options.output, 0, 0, {}, {}}; }
+SurgeonResult sanitize_model(const SanitizeOptions& options, const JobSinks&) { return {options.output, 0, 0, {}, {}}; }
+SurgeonResult insert_node(const InsertOptions& options) { return {options.output, 0, 0, {}, {}}; }
+SurgeonResult prune_weights(const WeightEditOptions& options) { return {options.output, 0, 0, {}, {}}; }
+SurgeonResult strip_weights(const WeightEditOptions& options) { return {options.output, 0, 0, {}, {}}; }
+SurgeonResult reconstruct_weights(const WeightEditOptions& options) { return {options.output, 0, 0, {}, {}}; }
+std::string result_to_text(const SurgeonResult& result) { return result.output.string(); }
+
+LintReport lint_model(const LintOptions&, const JobSinks&) { return {}; }
+std::string report_to_json(const LintReport&) { return "{}\n"; }
+std::string report_to_text(const LintReport&, const TextOptions&) { return "lint\n"; }
+
+std::string inspect_tactics(const std::filesystem::path& replay) { return replay.string(); }
+std::string diff_tactics(const DiffTacticsOptions& options) { return options.folder.string(); }
+std::string list_unbounded_sizes(const std::filesystem::path& model) { return model.string(); }
+std::string draw_model(const DrawOptions& options, const JobSinks&) { return options.output.string(); }
+std::string inspect_sparsity(const std::filesystem::path& model) { return model.string(); }
+
+}  // namespace vernier

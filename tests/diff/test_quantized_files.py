@@ -1,0 +1,271 @@
+"""`vernier quantize`, `debug loss` and `check placement` on files that ONNX Runtime's quantizer wrote, against NumPy and against
+what ONNX Runtime's optimizer makes of them."""
+import json
+import subprocess
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import helper, numpy_helper
+from onnxruntime import quantization
+
+from typed_files import ENVIRONMENT, PROGRAM, evaluate, run
+
+F = onnx.TensorProto.FLOAT
+rng = np.random.default_rng(5)
+
+
+def array(*shape):
+    return rng.standard_normal(shape).astype(np.float32)
+
+
+def float_model():
+    """Conv, Relu, Conv, Add of both, MatMul: names that renaming can take away."""
+    nodes = [
+        helper.make_node("Conv", ["x", "w1", "b1"], ["c1"], name="first", kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
+        helper.make_node("Relu", ["c1"], ["r1"], name="relu"),
+        helper.make_node("Conv", ["r1", "w2", "b2"], ["c2"], name="second", kernel_shape=[1, 1]),
+        helper.make_node("Add", ["c2", "r1"], ["a"], name="residual"),
+        helper.make_node("Flatten", ["a"], ["f"], name="flat"),
+        helper.make_node("MatMul", ["f", "w3"], ["y"], name="head"),
+    ]
+    constants = {"w1": array(4, 3, 3, 3), "b1": array(4), "w2": array(4, 4, 1, 1), "b2": array(4), "w3": array(4 * 64, 5)}
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", F, [1, 3, 8, 8])],
+                              [helper.make_tensor_value_info("y", F, [1, 5])],
+                              [numpy_helper.from_array(value, name) for name, value in constants.items()])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+class Reader(quantization.CalibrationDataReader):
+    def __init__(self, samples):
+        self.left = iter(samples)
+
+    def get_next(self):
+        sample = next(self.left, None)
+        return None if sample is None else {"x": sample}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("files")
+    onnx.save(float_model(), folder / "float.onnx")
+    samples = [array(1, 3, 8, 8) for _ in range(6)]
+    np.savez(folder / "data.npz", x=np.concatenate(samples)[:, None])
+    quantization.quantize_static(folder / "float.onnx", folder / "qdq.onnx", Reader(samples), per_channel=True,
+                                 activation_type=quantization.QuantType.QUInt8, weight_type=quantization.QuantType.QInt8)
+    quantization.quantize_static(folder / "float.onnx", folder / "operators.onnx", Reader(samples),
+                                 quant_format=quantization.QuantFormat.QOperator)
+    return folder
+
+
+def answer(*words, code):
+    done = subprocess.run([PROGRAM, *map(str, words), "--json"], capture_output=True, text=True, env=ENVIRONMENT)
+    assert done.returncode == code, done.stderr
+    return json.loads(done.stdout)
+
+
+def loss(files, name, code=0):
+    return answer("debug", "loss", files / "float.onnx", files / name, "--data", files / "data.npz", code=code)
+
+
+def samples_of(files):
+    return list(np.load(files / "data.npz")["x"])
+
+
+def sqnr_db(signal, noise):
+    return 10 * np.log10(signal / noise)
+
+
+def test_loss_of_each_tensor_is_what_numpy_sums(files):
+    report = loss(files, "qdq.onnx")
+    assert report["defects"] == []
+    rows = {row["tensor"]: row for row in report["tensors"]}
+    assert rows.keys() == {"r1", "c2", "a", "y", "c1"} - ({"c1"} if "c1" not in rows else set())
+    float_file, quantized = onnx.load(files / "float.onnx"), onnx.load(files / "qdq.onnx")
+    for tensor in ["c2", "a", "y"]:
+        signal = noise = 0.0
+        for sample in samples_of(files):
+            ref = evaluate(float_file, {"x": sample}, [tensor] if tensor != "y" else [])[tensor].astype(np.float64)
+            got = evaluate(quantized, {"x": sample}, [tensor] if tensor != "y" else [])[tensor]
+            signal, noise = signal + np.sum(ref**2), noise + np.sum((ref - got)**2)
+        assert rows[tensor]["sqnr_db"] == pytest.approx(sqnr_db(signal, noise), abs=0.05), tensor
+
+
+def test_own_error_is_that_of_the_layer_on_exact_inputs(files):
+    """The second convolution alone: its input and weight quantized as the file says, by NumPy."""
+    report = loss(files, "qdq.onnx")
+    own = {row["tensor"]: row["own_sqnr_db"] for row in report["tensors"]}["c2"]
+    pairs = {row["tensor"]: row for row in report["quantizers"]}
+    data, weight = pairs["r1"], pairs["w2"]
+    float_file = onnx.load(files / "float.onnx")
+    constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in float_file.graph.initializer}
+    stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in onnx.load(files / "qdq.onnx").graph.initializer}
+    scales = stored["w2_scale"].reshape(-1, 1)
+    low_weight = np.clip(np.round(constants["w2"].reshape(4, 4) / scales), -127, 127) * scales
+    assert weight["sqnr_db"] == pytest.approx(
+        sqnr_db(np.sum(constants["w2"]**2.0), np.sum((constants["w2"].reshape(4, 4) - low_weight)**2.0)), abs=0.01)
+    signal = noise = 0.0
+    for sample in samples_of(files):
+        values = evaluate(float_file, {"x": sample}, ["r1", "c2"])
+        codes = np.clip(np.round(values["r1"] / data["smallest_scale"]) + data["zero_point"], 0, 255)
+        x = (codes - data["zero_point"]) * data["smallest_scale"]
+        got = np.einsum("oc,bchw->bohw", low_weight, x) + constants["b2"].reshape(1, -1, 1, 1)
+        signal, noise = signal + np.sum(values["c2"]**2.0), noise + np.sum((values["c2"] - got)**2.0)
+    assert own == pytest.approx(sqnr_db(signal, noise), abs=0.1)
+
+
+def renamed(model):
+    """All names but those of inputs and outputs replaced."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    fixed = {value.name for value in [*copy.graph.input, *copy.graph.output]}
+    names = {}
+
+    def new(name):
+        return name if not name or name in fixed else names.setdefault(name, f"t{len(names)}")
+
+    for i, node in enumerate(copy.graph.node):
+        node.name = f"n{i}"
+        node.input[:] = [new(name) for name in node.input]
+        node.output[:] = [new(name) for name in node.output]
+    for tensor in copy.graph.initializer:
+        tensor.name = new(tensor.name)
+    del copy.graph.value_info[:]
+    return copy
+
+
+def test_tensors_are_matched_by_structure_where_names_differ(files):
+    onnx.save(renamed(onnx.load(files / "qdq.onnx")), files / "renamed.onnx")
+    named, other = loss(files, "qdq.onnx"), loss(files, "renamed.onnx")
+    figures = {row["tensor"]: row["sqnr_db"] for row in named["tensors"]}
+    found = {row["tensor"]: row["sqnr_db"] for row in other["tensors"]}
+    assert other["matched_by_structure"] >= 3
+    for tensor in ["c2", "a", "y"]:
+        assert found[tensor] == pytest.approx(figures[tensor], abs=0.01), tensor
+
+
+def test_clip_and_round_shares_follow_the_scale(files):
+    model = onnx.load(files / "qdq.onnx")
+    for tensor in model.graph.initializer:
+        if tensor.name == "r1_scale":
+            tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor) / np.float32(4), tensor.name))
+    onnx.save(model, files / "narrow.onnx")
+    # The int32 bias of the layer behind no longer fits its input's scale: that is a defect, and named.
+    report = loss(files, "narrow.onnx", code=1)
+    assert [defect["kind"] for defect in report["defects"]] == ["bias-scale"]
+    row = {row["tensor"]: row for row in report["quantizers"]}["r1"]
+    assert row["clip_share"] > 0.9 and row["coverage"] < 0.5 and row["used_codes"] == pytest.approx(1, abs=0.02)
+
+
+def without_quantizer(model, tensor):
+    """Readers of the dequantized `tensor` read it as it is."""
+    for node in model.graph.node:
+        node.input[:] = [tensor if name == f"{tensor}_DequantizeLinear_Output" else name for name in node.input]
+    keep = [node for node in model.graph.node if not node.name.startswith(f"{tensor}_")]
+    del model.graph.node[:]
+    model.graph.node.extend(keep)
+
+
+def spoil_missing(model):
+    without_quantizer(model, "r1")
+
+
+def spoil_scale(model):
+    model.graph.initializer.append(numpy_helper.from_array(np.float32(0.5), "other"))
+    next(n for n in model.graph.node if n.name == "r1_DequantizeLinear").input[1] = "other"
+
+
+def spoil_axis(model):
+    node = next(n for n in model.graph.node if n.name == "w2_DequantizeLinear")
+    next(a for a in node.attribute if a.name == "axis").i = 1
+
+
+DEFECTS = {"missing-quantizer": spoil_missing, "other-scale": spoil_scale, "wrong-axis": spoil_axis}
+
+
+@pytest.mark.parametrize("kind", DEFECTS)
+def test_defects_are_named(files, kind, tmp_path):
+    model = onnx.load(files / "qdq.onnx")
+    DEFECTS[kind](model)
+    onnx.save(model, files / f"{kind}.onnx")
+    assert kind in {defect["kind"] for defect in loss(files, f"{kind}.onnx", code=1)["defects"]}
+
+
+def test_files_of_quantized_operators_are_refused(files):
+    done = subprocess.run([PROGRAM, "debug", "loss", files / "float.onnx", files / "operators.onnx", "--data", files / "data.npz"],
+                          capture_output=True, text=True, env=ENVIRONMENT)
+    assert done.returncode == 2 and "there are no Q/DQ pairs to look at" in done.stderr
+
+
+# Placement: the same mistakes as an engine sees them. `kernels` is what ONNX Runtime makes of the file.
+
+def placement(path, target, code):
+    return answer("check", "placement", path, "--target", target, code=code)
+
+
+def kernels(path, folder):
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
+    options.optimized_model_filepath = str(folder / "optimized.onnx")
+    options.log_severity_level = 4
+    onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    return [node.op_type for node in onnx.load(folder / "optimized.onnx").graph.node]
+
+
+def test_what_onnx_runtime_fuses_is_not_found(files, tmp_path):
+    report = placement(files / "qdq.onnx", "onnxruntime", 0)
+    assert report["findings"] == [] and report["evidence"] == "optimized graph"
+    assert kernels(files / "qdq.onnx", tmp_path).count("QLinearConv") == 2
+
+
+def without_pair_behind(model):
+    without_quantizer(model, "c2")
+
+
+PLACES = {"one-input-in-float": (spoil_missing, "residual"),
+          "no-quantizer-behind": (without_pair_behind, "second")}
+
+
+@pytest.mark.parametrize("rule", PLACES)
+def test_rules_of_onnx_runtime_hold_in_its_optimized_graph(files, rule, tmp_path):
+    spoil, node = PLACES[rule]
+    model = onnx.load(files / "qdq.onnx")
+    spoil(model)
+    onnx.save(model, tmp_path / "spoiled.onnx")
+    report = placement(tmp_path / "spoiled.onnx", "onnxruntime", 1)
+    assert (rule, node) in {(finding["rule"], finding["node"]) for finding in report["findings"]}
+    assert {"Conv", "Add"} & set(kernels(tmp_path / "spoiled.onnx", tmp_path)), "nothing is left in float"
+
+
+def test_sixteen_bits_are_left_in_float(files, tmp_path):
+    quantization.quantize_static(files / "float.onnx", tmp_path / "wide.onnx", Reader(samples_of(files)), per_channel=True,
+                                 activation_type=quantization.QuantType.QUInt16, weight_type=quantization.QuantType.QInt8)
+    report = placement(tmp_path / "wide.onnx", "onnxruntime", 1)
+    assert "sixteen-bits" in {finding["rule"] for finding in report["findings"]}
+    assert "QLinearConv" not in kernels(tmp_path / "wide.onnx", tmp_path)
+
+
+def test_tensorrt_refuses_asymmetric_codes_and_integer_biases(files):
+    report = placement(files / "qdq.onnx", "tensorrt", 1)
+    assert report["evidence"] == "documented, not run"
+    assert {"zero-point", "code-type"} <= {finding["rule"] for finding in report["findings"]}
+
+
+@pytest.mark.parametrize("target", ["tensorrt", "onnxruntime"])
+def test_our_own_files_have_nothing_to_find(files, target, tmp_path):
+    run(PROGRAM, "quantize", files / "float.onnx", "--data", files / "data.npz", "--target", target, "-o", tmp_path / "q.onnx")
+    assert placement(tmp_path / "q.onnx", target, 0)["findings"] == []
+    assert loss_of(files, tmp_path / "q.onnx")["defects"] == []
+
+
+def loss_of(files, path):
+    return answer("debug", "loss", files / "float.onnx", path, "--data", files / "data.npz", code=0)
+
+
+def test_an_overridden_tensor_has_the_scale_given(files, tmp_path):
+    (tmp_path / "overrides.json").write_text(json.dumps({"r1": {"rmin": -6.35, "rmax": 6.35}, "w1": [{"scale": 0.5}] * 4}))
+    run(PROGRAM, "quantize", files / "float.onnx", "--data", files / "data.npz", "--tensor-overrides", tmp_path / "overrides.json",
+        "-o", tmp_path / "q.onnx")
+    stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in onnx.load(tmp_path / "q.onnx").graph.initializer}
+    assert stored["r1_scale"] == pytest.approx(0.05) and np.all(stored["w1_scale"] == 0.5)

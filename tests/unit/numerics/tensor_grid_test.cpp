@@ -1,0 +1,93 @@
+// Constants in blocks, against one loop over their elements.
+#include "numerics/tensor_grid.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+struct Blocks {
+  Shape shape;
+  int axis;
+  int block;
+};
+
+class TensorGrid : public ::testing::TestWithParam<Blocks> {};
+
+/// The scale of one element, by its coordinates.
+std::size_t scale_index(const Blocks& blocks, std::size_t element) {
+  std::size_t outer = 1;
+  std::size_t inner = 1;
+  for (std::size_t i = 0; i < blocks.shape.size(); ++i) {
+    const auto size = static_cast<std::size_t>(blocks.shape[i]);
+    if (static_cast<int>(i) < blocks.axis) outer *= size;
+    if (static_cast<int>(i) > blocks.axis) inner *= size;
+  }
+  const auto length = static_cast<std::size_t>(blocks.shape[static_cast<std::size_t>(blocks.axis)]);
+  const auto block = static_cast<std::size_t>(blocks.block);
+  const std::size_t in_a_row = (length + block - 1) / block;
+  const std::size_t o = element / (length * inner);
+  const std::size_t k = element / inner % length;
+  return (o * in_a_row + k / block) * inner + element % inner;
+}
+
+TEST_P(TensorGrid, EachElementHasTheScaleOfItsBlock) {
+  const Blocks& blocks = GetParam();
+  std::mt19937 random(7);
+  std::normal_distribution<float> normal;
+  std::vector<float> values(static_cast<std::size_t>(element_count(blocks.shape)));
+  for (float& value : values) value = normal(random);
+  QuantParams grid;
+  grid.format = Format::Int4;
+  grid.axis = blocks.axis;
+  grid.block = blocks.block;
+  const std::vector<float> absmax = absmax_of_scales(grid, blocks.shape, values);
+  ASSERT_EQ(absmax.size(), static_cast<std::size_t>(element_count(scale_shape(grid, blocks.shape))));
+  std::vector<float> expected_absmax(absmax.size(), 0.0F);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    float& seen = expected_absmax[scale_index(blocks, i)];
+    seen = std::max(seen, std::abs(values[i]));
+  }
+  EXPECT_EQ(absmax, expected_absmax);
+
+  QuantParams params = symmetric_params(Format::Int4, absmax, blocks.axis);
+  params.block = blocks.block;
+  ASSERT_TRUE(scales_fit(params, blocks.shape));
+  std::vector<float> rounded(values.size());
+  RoundEvents events;
+  round_tensor(params, blocks.shape, values, rounded, &events);
+  EXPECT_EQ(events.count, static_cast<std::int64_t>(values.size()));
+  EXPECT_EQ(events.saturated, 0);
+  const std::vector<std::byte> codes = encode_tensor(params, blocks.shape, values);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const float scale = params.scale[scale_index(blocks, i)];
+    const float code = std::clamp(std::nearbyint(values[i] / scale), -7.0F, 7.0F);
+    EXPECT_EQ(rounded[i], code * scale) << i;
+    EXPECT_EQ(std::to_integer<std::int8_t>(codes[i]), static_cast<int>(code)) << i;
+  }
+  EXPECT_EQ(decode_tensor(params, blocks.shape, codes), rounded);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, TensorGrid,
+                         ::testing::Values(Blocks{{8, 3}, 0, 4}, Blocks{{3, 8}, 1, 4}, Blocks{{7, 5}, 0, 3},
+                                           Blocks{{2, 7, 3}, 1, 4}, Blocks{{2, 3, 9}, 2, 2}, Blocks{{4}, 0, 4},
+                                           Blocks{{5, 1}, 0, 64}));
+
+TEST(TensorGrid, ScalesThatDoNotFitTheShapeAreRefused) {
+  QuantParams params;
+  params.format = Format::Int4;
+  params.axis = 0;
+  params.block = 2;
+  params.scale = {1, 1, 1};
+  EXPECT_FALSE(scales_fit(params, {4, 2}));
+  const std::vector<float> values(8);
+  EXPECT_THROW((void)encode_tensor(params, {4, 2}, values), Error);
+}
+
+}  // namespace
+}  // namespace vernier
