@@ -49,7 +49,7 @@ Lowered lower(const Model& model, const SampleSource& samples, const SimulatedCh
   AssignedFormats assigned = assign_formats(subject.model, subject.layers, precision);
   lowered.plan = std::move(assigned.plan);
   lowered.candidates = std::move(assigned.candidates);
-  calibrate_on_samples(lowered.plan, subject.model, subject.layers, lowered.loaded);
+  calibrate_on_samples(lowered.plan, subject.model, subject.layers, lowered.loaded, {}, {});
   return lowered;
 }
 
