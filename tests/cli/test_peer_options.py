@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 REFERENCE = pathlib.Path(os.environ.get("VERNIER_SHARED", ROOT.parent / "shared")) / "reference" / "polygraphy.md"
 COMMANDS = {"diagnose": ["m.onnx", "--int8"], "convert": ["m.onnx", "--fp16", "-o", "out.onnx"], "verify": ["a", "b"],
             "run": ["m.onnx", "--onnxrt"], "debug accuracy": ["m.onnx", "--sim"], "calibrate": ["m.onnx"],
-            "debug precision": ["m.onnx", "--int8", "--journal", "none"],
+            "debug precision": ["nothing-needed.onnx", "--int8", "--journal", "none"],
             "debug reduce": ["m.onnx", "-o", "r.onnx", "--check-sim", "int8"]}
 
 

@@ -128,6 +128,7 @@ TEST(MetricObjective, AsksTheScript) {
          "    return sum(abs(a['y'] - b['y']).sum() for a, b in zip(outputs, references))\n";
   const MetricScript wanted{(folder / "score.py").string(), {}, 1.5};
   SourceOptions how;
+  how.python = VERNIER_PYTHON;
   const auto objective = metric_objective(wanted, how);
   const Trial trial = judged(*objective, {{scores({1, 2}), scores({1, 3})}, {scores({1, 2}), scores({1, 2})}});
   EXPECT_EQ(trial.verdict, Verdict::Good);
@@ -140,6 +141,7 @@ TEST(MetricObjective, AsksTheScript) {
 TEST(MetricObjective, SaysWhatTheScriptDidWrong) {
   const TempFolder folder;
   SourceOptions how;
+  how.python = VERNIER_PYTHON;
   for (const char* body : {"return 'good'", "raise ValueError('no')", "return float('nan')"}) {
     std::ofstream(folder / "score.py") << "def metric(outputs, references):\n    " << body << "\n";
     const MetricScript wanted{(folder / "score.py").string(), 1, {}};
