@@ -109,6 +109,7 @@ def program_of(block):
 def stable(text):
     """Without hashes, runners' times and run times."""
     text = re.sub(r"sha256 \w+", "sha256", text)
+    text = re.sub(r"in [\d.]+ ms \| Average inference time: [\d.]+ ms", "in TIME", text)
     return re.sub(r"\d\d/\d\d/\d\d-\d\d:\d\d:\d\d", "NOW", re.sub(r"Runtime: [\d.]+s", "Runtime", text))
 
 
