@@ -127,6 +127,26 @@ Model read_for_inspection(const std::filesystem::path& path) {
 }
 
 /// Float parameters, and multiply-accumulates where the shapes are fixed.
+/// The model with every size of its inputs that is left open set to 1; nullopt when there is none.
+std::optional<Model> with_open_sizes_of_one(const Model& model) {
+  bool any = false;
+  for (const InputInfo& input : model_inputs(model)) {
+    any = any || std::any_of(input.shape.begin(), input.shape.end(), [](std::int64_t dim) { return dim < 0; });
+  }
+  if (!any) return std::nullopt;
+  Model closed = model;
+  closed.proto.mutable_graph()->clear_value_info();  // it may say again what was left open
+  for (onnx::ValueInfoProto& input : *closed.proto.mutable_graph()->mutable_input()) {
+    for (auto& dim : *input.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim()) {
+      if (!dim.has_dim_value() || dim.dim_value() < 0) dim.set_dim_value(1);
+    }
+  }
+  for (onnx::ValueInfoProto& output : *closed.proto.mutable_graph()->mutable_output()) {
+    if (output.type().has_tensor_type()) output.mutable_type()->mutable_tensor_type()->clear_shape();
+  }
+  return closed;
+}
+
 std::string cost_text(const Model& model, const std::vector<Layer>& layers) {
   std::int64_t parameters = 0;
   std::unordered_map<std::string, const onnx::NodeProto*> nodes;
@@ -140,7 +160,8 @@ std::string cost_text(const Model& model, const std::vector<Layer>& layers) {
     for (const onnx::NodeProto& node : graph.node()) nodes[node.name()] = &node;
   });
   std::map<std::string, Shape> shapes;
-  for (const auto& [name, type] : infer_types(model)) {
+  const std::optional<Model> closed = with_open_sizes_of_one(model);
+  for (const auto& [name, type] : infer_types(closed ? *closed : model)) {
     const bool fixed =
         type.rank_known && std::none_of(type.shape.begin(), type.shape.end(), [](std::int64_t dim) { return dim < 0; });
     if (fixed) shapes[name] = type.shape;
@@ -157,6 +178,7 @@ std::string cost_text(const Model& model, const std::vector<Layer>& layers) {
   }
   std::string text = fmt::format("  parameters  {:.3f} M float values\n", static_cast<double>(parameters) / 1e6);
   text += fmt::format("  multiply-accumulates  {:.3f} M", static_cast<double>(macs) / 1e6);
+  if (closed) text += ", open sizes of the inputs counted as 1";
   if (unknown > 0) text += fmt::format(", without {} of unknown shape", plural(unknown, "layer"));
   return text + "\n";
 }

@@ -105,9 +105,11 @@ std::string minimal_section(const DiagnoseReport& report, const TextOptions& opt
   if (!kept.minimal) return {};
   const std::string high(format_name(report.high));
   std::string text = wrap(
-      fmt::format("--mode minimal needs {} instead of {}{} ({} more):", plural(kept.minimal->layers.size(), "layer"),
-                  kept.layers.size(), kept.minimal->certified ? ", and none of them can be dropped" : "",
-                  plural(kept.minimal->evaluations, "evaluation")),
+      fmt::format(
+          "--mode minimal needs {}{}{} ({} more):", plural(kept.minimal->layers.size(), "layer"),
+          kept.minimal->layers.size() < kept.layers.size() ? fmt::format(" instead of {}", kept.layers.size()) : "",
+          kept.minimal->certified ? ", and none of them can be dropped" : "",
+          plural(kept.minimal->evaluations, "evaluation")),
       options.width);
   text += "  --layer-precisions";
   for (const std::string& layer : kept.minimal->layers) text += " " + shell_quote(layer + ":" + high);
