@@ -59,10 +59,10 @@ void TensorValues::learn_types(const std::vector<std::string>& names, std::map<s
   for (std::size_t from = 0; from < unknown.size(); from += kAtOnce) {
     const std::size_t to = std::min(from + kAtOnce, unknown.size());
     try {
-      for (const auto& [name, value] :
-           of({unknown.begin() + static_cast<std::ptrdiff_t>(from), unknown.begin() + static_cast<std::ptrdiff_t>(to)},
-              1)
-               .front()) {
+      const std::vector<std::string> some(unknown.begin() + static_cast<std::ptrdiff_t>(from),
+                                          unknown.begin() + static_cast<std::ptrdiff_t>(to));
+      const std::vector<Sample> first = of(some, 1);
+      for (const auto& [name, value] : first.at(0)) {
         auto& type = *types[name].mutable_tensor_type();
         type.set_elem_type(static_cast<int>(value.dtype()));
         type.mutable_shape();
