@@ -227,7 +227,7 @@ class Diagnosis {
 
   void calibrate() {
     const std::map<std::string, Format> tensors = quantized();
-    if (tensors.empty()) return;
+    if (tensors.empty()) return use_ranges({}, {});  // weights alone may have scales
     if (cached_) {
       for (const std::string& text : cached_->warnings) warn(text);
       use_ranges(cached_->cache.ranges, {cached_->note});

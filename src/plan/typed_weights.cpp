@@ -112,11 +112,20 @@ TypedWeights::TypedWeights(Model& model, NamePool& names) : model_(model), names
   });
 }
 
+Tensor TypedWeights::value_of(const std::string& name) const {
+  if (const auto weight = model_.weights.find(name); weight != model_.weights.end()) return weight->second;
+  // Its graph may be a body that hangs on no node at the moment: the whole model does not lead to it.
+  for (const onnx::TensorProto& tensor : owners_.at(name)->initializer()) {
+    if (tensor.name() == name) return tensor_of(tensor);
+  }
+  throw Error(ErrorKind::Internal, "a weight without a value");
+}
+
 std::string TypedWeights::in_format(const std::string& name, Format format, const std::string& layer) {
   const std::pair key{name, format};
   auto copy = copies_.find(key);
   if (copy == copies_.end()) {
-    const Tensor original = initializer(model_, name).value();
+    const Tensor original = value_of(name);
     const std::span<const float> values = original.floats();
     QuantParams params;
     params.format = format;
@@ -154,7 +163,7 @@ const StoredCodes& TypedWeights::in_codes(const std::string& name, const QuantPa
   if (other != codes_.end()) {
     names.codes = other->second.codes;
   } else {
-    const Tensor original = initializer(model_, name).value();
+    const Tensor original = value_of(name);
     names.codes = names_.unique(fmt::format("{}.{}", name, format_name(params.format)));
     set_initializer(
         model_, owner, names.codes,
@@ -164,7 +173,7 @@ const StoredCodes& TypedWeights::in_codes(const std::string& name, const QuantPa
 }
 
 StoredCodes TypedWeights::bias_in_codes(const std::string& name, const std::vector<float>& scales) {
-  const Tensor original = initializer(model_, name).value();
+  const Tensor original = value_of(name);
   const std::vector<std::int32_t> codes = bias_codes(original, scales);
   onnx::GraphProto& owner = *owners_.at(name);
   StoredCodes names;
@@ -183,7 +192,7 @@ StoredCodes TypedWeights::add_params(onnx::GraphProto& graph, const std::string&
   StoredCodes names;
   names.scale = names_.unique(tensor + "_scale");
   names.zero_point = names_.unique(tensor + "_zero_point");
-  const Shape shape = params_shape(params, params.block > 0 ? initializer(model_, tensor).value().shape() : Shape{});
+  const Shape shape = params_shape(params, params.block > 0 ? value_of(tensor).shape() : Shape{});
   set_initializer(model_, graph, names.scale, scales(params, shape, values));
   set_initializer(model_, graph, names.zero_point, zero_points(params, shape));
   return names;

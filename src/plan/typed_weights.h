@@ -49,6 +49,7 @@ class TypedWeights {
   std::vector<std::string> take_notes() { return std::move(notes_); }
 
  private:
+  Tensor value_of(const std::string& name) const;
   Model& model_;
   NamePool& names_;
   std::map<std::string, onnx::GraphProto*> owners_;
