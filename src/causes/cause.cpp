@@ -1,0 +1,88 @@
+#include "causes/cause.h"
+
+#include <algorithm>
+
+#include "numerics/grid.h"
+
+namespace vernier::causes {
+
+double largest_of(Format format) {
+  const FloatGrid* grid = float_grid(format);
+  return grid == nullptr ? 0 : static_cast<double>(grid->max_finite);
+}
+
+double epsilon_of(Format format) {
+  const FloatGrid* grid = float_grid(format);
+  return grid == nullptr ? 0 : std::exp2(-grid->mantissa_bits);
+}
+
+const TensorFacts* activation_of(const LayerFacts& layer) {
+  for (const TensorFacts& input : layer.inputs) {
+    if (!input.constant) return &input;
+  }
+  return nullptr;
+}
+
+const TensorFacts* weight_of(const LayerFacts& layer) {
+  for (const TensorFacts& input : layer.inputs) {
+    if (input.weight) return &input;
+  }
+  return nullptr;
+}
+
+double magnitude_at(const Distribution& values, double share) {
+  std::vector<std::pair<double, std::int64_t>> magnitudes_of;
+  for (const Bin& bin : values.bins) magnitudes_of.emplace_back(std::abs(static_cast<double>(bin.middle())), bin.count);
+  std::ranges::sort(magnitudes_of);
+  const double wanted = share * static_cast<double>(values.count);
+  double seen = 0;
+  for (const auto& [magnitude, count] : magnitudes_of) {
+    seen += static_cast<double>(count);
+    if (seen >= wanted) return magnitude;
+  }
+  return static_cast<double>(values.absmax());
+}
+
+double energy_of(const Distribution& values) {
+  double energy = 0;
+  for (const Bin& bin : values.bins) {
+    const auto middle = static_cast<double>(bin.middle());
+    energy += static_cast<double>(bin.count) * middle * middle;
+  }
+  return energy;
+}
+
+GridNoise grid_noise(const TensorFacts& tensor) {
+  GridNoise noise;
+  if (!tensor.grid || tensor.grid->scale.size() != 1 || tensor.values.empty()) return noise;
+  const QuantParams& grid = *tensor.grid;
+  std::vector<float> values;
+  for (const Bin& bin : tensor.values.bins) values.push_back(bin.middle());
+  std::vector<float> rounded(values.size());
+  round_to(grid, values, rounded);
+  double energy = 0;
+  std::int64_t clipped = 0;
+  const double step = is_integer(grid.format) ? static_cast<double>(grid.scale.front()) : 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto count = static_cast<double>(tensor.values.bins[i].count);
+    const auto value = static_cast<double>(values[i]);
+    const double error = value - static_cast<double>(rounded[i]);
+    energy += count * value * value;
+    if (step > 0 && std::abs(error) > 0.5001 * step) {
+      noise.clipping += count * error * error;
+      clipped += tensor.values.bins[i].count;
+    } else {
+      // Within a bin values lie anywhere, and so do their distances to a code; a bin narrower than a step says little.
+      noise.rounding += count * (step > 0 && value != 0 ? step * step / 12 : error * error);
+    }
+  }
+  if (energy > 0) {
+    noise.clipping /= energy;
+    noise.rounding /= energy;
+  }
+  noise.clipped_share =
+      static_cast<double>(clipped) / static_cast<double>(std::max<std::int64_t>(tensor.values.count, 1));
+  return noise;
+}
+
+}  // namespace vernier::causes

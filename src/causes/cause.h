@@ -1,0 +1,88 @@
+// What the files of causes share: the signature of a cause, and small helpers to write one down.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "causes/causes.h"
+#include "core/text.h"
+
+namespace vernier::causes {
+
+using Finding = std::optional<Cause>;
+
+inline Cause of(const LayerFacts& layer, std::string tensor, double confidence, std::vector<CauseFigure> figures,
+                std::string sentence, std::vector<std::string> repairs) {
+  repairs.emplace_back("keep-high");
+  return {{}, layer.name, std::move(tensor), confidence, std::move(figures), std::move(sentence), std::move(repairs)};
+}
+
+/// "-12.3 dB" of noise over signal, as SQNR.
+inline double sqnr_of(double noise) { return -10 * std::log10(noise); }
+
+inline bool is_float16(const LayerFacts& layer) { return layer.format == Format::Float16; }
+inline bool is_narrow_float(const LayerFacts& layer) {
+  return layer.format == Format::Float16 || layer.format == Format::BFloat16;
+}
+inline bool is_scaled(const LayerFacts& layer) { return needs_scale(layer.format); }
+
+/// The largest finite value of the format; float16's 65504.
+double largest_of(Format format);
+/// Distance of 1 to the next value: 2^-10, 2^-7.
+double epsilon_of(Format format);
+
+/// The activation that a weighted layer quantizes, and its weight; null: none.
+const TensorFacts* activation_of(const LayerFacts& layer);
+const TensorFacts* weight_of(const LayerFacts& layer);
+
+/// Magnitude below which a share of all values lies.
+double magnitude_at(const Distribution& values, double share);
+double energy_of(const Distribution& values);
+/// Noise of `values` on the grid, clipped and rounded values apart, over their energy.
+struct GridNoise {
+  double clipping = 0;
+  double rounding = 0;
+  double clipped_share = 0;  // of the values
+};
+GridNoise grid_noise(const TensorFacts& tensor);
+
+// float_events.cpp
+Finding overflow(const LayerFacts&);
+Finding overflow_inside(const LayerFacts&);
+Finding subnormal_loss(const LayerFacts&);
+Finding large_integers(const LayerFacts&);
+// float_constants.cpp
+Finding lost_epsilon(const LayerFacts&);
+Finding mask_constant(const LayerFacts&);
+Finding all_masked_softmax(const LayerFacts&);
+// float_sums.cpp
+Finding absorption(const LayerFacts&);
+Finding cancellation(const LayerFacts&);
+Finding long_accumulation(const LayerFacts&);
+// grid_of_data.cpp
+Finding calibration_unrepresentative(const LayerFacts&);
+Finding over_saturation(const LayerFacts&);
+Finding activation_outliers(const LayerFacts&);
+Finding outlier_channels(const LayerFacts&);
+Finding unused_levels(const LayerFacts&);
+Finding one_sided_data(const LayerFacts&);
+Finding small_negative_tail(const LayerFacts&);
+Finding range_per_sample(const LayerFacts&);
+// grid_of_weights.cpp
+Finding weight_grid(const LayerFacts&);
+Finding weight_channel_spread(const LayerFacts&);
+Finding weight_outliers(const LayerFacts&);
+Finding bias_shift(const LayerFacts&);
+// patterns.cpp
+Finding residual_scales(const LayerFacts&);
+Finding attention_probabilities(const LayerFacts&);
+Finding gating(const LayerFacts&);
+Finding depthwise(const LayerFacts&);
+Finding first_or_last_layer(const LayerFacts&);
+
+}  // namespace vernier::causes

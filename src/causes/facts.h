@@ -1,0 +1,67 @@
+// What was measured of a layer and of the network, as plain figures: all that a cause sees. Anything may be absent.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "numerics/distribution.h"
+#include "numerics/metrics.h"
+#include "numerics/round.h"
+
+namespace vernier {
+
+/// One tensor that a layer reads or makes.
+struct TensorFacts {
+  std::string name;
+  bool constant = false;
+  bool weight = false;                           // of a weighted operator
+  Distribution values;                           // float values over the samples examined; empty: not counted
+  std::optional<Mask> mask;                      // of values that mean "never", taken out of `values`
+  std::int64_t infinite = 0;                     // values that are not finite in float32
+  std::vector<float> channels;                   // largest magnitude of each channel
+  std::vector<float> samples;                    // largest magnitude of each sample
+  std::optional<float> first_half, second_half;  // largest magnitudes of the calibration samples' halves
+  std::optional<QuantParams> grid;               // of a format with a scale
+  std::vector<double> weight_noise;              // of a weight: noise over signal of each channel on its grid
+  std::optional<double> lattice;                 // of a weight: the step that all values are multiples of
+};
+
+struct LayerFacts {
+  std::string name;
+  std::string op_type;
+  Format format = Format::Float32;
+  std::vector<TensorFacts> inputs;  // data and constants, in the node's order
+  std::vector<TensorFacts> outputs;
+  double own_noise = 0;                   // noise over signal of its result on exact inputs; +inf: not finite
+  std::optional<double> inherited_noise;  // the same of what arrives
+  std::optional<double> effect_noise;     // of the worst network output with only this layer low
+  std::optional<double> weights_noise;    // with only its weights low
+  std::optional<double> activations_noise;
+  double output_energy = 0;     // sum of squares of its float result, over the samples examined
+  double error_energy = 0;      // of its own error
+  std::int64_t overflowed = 0;  // finite values that became infinite, constants among them
+  std::int64_t flushed = 0, subnormal = 0, rounded = 0;  // of `rounded` values
+  std::vector<double> mean_error;                        // of each output channel
+  double output_rms = 0;
+  std::size_t terms = 0;     // products or values that one result sums
+  std::size_t channels = 0;  // of the output
+  bool depthwise = false;
+  bool last = false, first = false;  // of the layers in the low format
+  std::vector<std::string> read_by;  // operators behind, those that only move values looked through
+  std::vector<std::string> made_by;  // operator that makes each data input; empty for graph inputs
+  bool gates = false;                // its result goes through a Sigmoid into a Mul with a larger tensor
+  std::optional<float> epsilon;      // smallest constant above 0 that is added before a root, a division, a logarithm
+};
+
+struct NetworkFacts {
+  std::vector<LayerFacts> layers;  // those examined, most damaging first
+  double output_noise = 0;         // of the worst output, all low
+  std::optional<double> top1_agreement;
+  double largest_share = 0;    // of all layers' damage
+  double worst_own_noise = 0;  // of all layers, not only those examined
+  std::size_t depth = 0;       // layers in the low format
+  bool needed = false;         // something is to be explained: a requirement is missed, or the output is bad
+};
+
+}  // namespace vernier

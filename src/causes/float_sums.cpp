@@ -1,0 +1,84 @@
+// What the distance between neighbouring values of a narrow float does to sums and differences.
+#include <algorithm>
+
+#include "causes/cause.h"
+
+namespace vernier::causes {
+namespace {
+
+/// Energies of the two operands of an Add or Sub: {small, large}; absent for other operators.
+struct Operands {
+  const TensorFacts* small = nullptr;
+  const TensorFacts* large = nullptr;
+  double small_rms = 0, large_rms = 0;
+};
+
+double rms_of(const TensorFacts& tensor) {
+  if (tensor.values.count == 0) return 0;
+  return std::sqrt(energy_of(tensor.values) / static_cast<double>(tensor.values.count));
+}
+
+std::optional<Operands> operands_of(const LayerFacts& layer) {
+  if ((layer.op_type != "Add" && layer.op_type != "Sub" && layer.op_type != "Sum") || layer.inputs.size() != 2)
+    return {};
+  Operands operands{&layer.inputs[0], &layer.inputs[1], rms_of(layer.inputs[0]), rms_of(layer.inputs[1])};
+  if (operands.small_rms > operands.large_rms) {
+    std::swap(operands.small, operands.large);
+    std::swap(operands.small_rms, operands.large_rms);
+  }
+  if (operands.small_rms == 0 || !std::isfinite(operands.large_rms)) return {};
+  return operands;
+}
+
+}  // namespace
+
+Finding absorption(const LayerFacts& layer) {
+  const auto operands = is_narrow_float(layer) ? operands_of(layer) : std::nullopt;
+  if (!operands || operands->large->mask || operands->small->mask || layer.output_rms == 0) return {};
+  if (layer.epsilon) return {};                                             // meant to vanish beside all but zero
+  const double steps = operands->large_rms * epsilon_of(layer.format) / 2;  // about half the distance of neighbours
+  const double lost = std::sqrt(layer.own_noise) * layer.output_rms / operands->small_rms;
+  // A sum that is as large as its large operand; where the two nearly cancel, cancellation() says so.
+  if (lost < 0.1 || layer.output_rms < 0.1 * operands->large_rms) return {};
+  return of(
+      layer, operands->small->name, lost > 0.5 ? 0.96 : 0.85,
+      {{"typical magnitude of the small operand", operands->small_rms, ""},
+       {"typical magnitude of the large operand", operands->large_rms, ""},
+       {"lost of the small operand", std::min(100.0, 100 * lost), "%"}},
+      fmt::format("adds values near {:.3g} to values near {:.4g}, where {} has steps of about {:.2g}: {:.0f} percent "
+                  "of the small operand '{}' is absorbed. Keep it together with what takes the large part off again",
+                  operands->small_rms, operands->large_rms, format_name(layer.format), 2 * steps,
+                  std::min(100.0, 100 * lost), printable(operands->small->name)),
+      {});
+}
+
+Finding cancellation(const LayerFacts& layer) {
+  const auto operands = is_narrow_float(layer) ? operands_of(layer) : std::nullopt;
+  if (!operands || layer.output_rms == 0) return {};
+  if (operands->small->mask || operands->large->mask) return {};
+  const double factor = (operands->small_rms + operands->large_rms) / layer.output_rms;
+  if (factor < 30 || (std::isfinite(layer.own_noise) && layer.own_noise < 1e-5)) return {};
+  return of(
+      layer, operands->large->name, 0.8,
+      {{"typical magnitude of an operand", operands->large_rms, ""},
+       {"typical magnitude of the result", layer.output_rms, ""},
+       {"error grows", factor, "x"}},
+      fmt::format("subtracts values near {:.4g} that are nearly equal: the result is near {:.3g}, and the rounding "
+                  "of the operands grows {:.0f} times beside it",
+                  operands->large_rms, layer.output_rms, factor),
+      {});
+}
+
+Finding long_accumulation(const LayerFacts& layer) {
+  if (!is_narrow_float(layer) || layer.terms < 4096) return {};
+  const double expected = std::sqrt(static_cast<double>(layer.terms)) * epsilon_of(layer.format) / 2;
+  if (expected < 0.01) return {};
+  return of(layer, {}, 0.35,
+            {{"terms", static_cast<double>(layer.terms), ""}, {"expected relative error", 100 * expected, "%"}},
+            fmt::format("sums {} products: an engine that accumulates in {} is off by about {:.1f} percent (one that "
+                        "accumulates in float32, as is simulated here, is not)",
+                        layer.terms, format_name(layer.format), 100 * expected),
+            {});
+}
+
+}  // namespace vernier::causes

@@ -1,0 +1,194 @@
+// The grid of an activation against its values: clipped, too coarse for most of them, or not used.
+#include <algorithm>
+#include <numeric>
+
+#include "causes/cause.h"
+#include "numerics/range_methods.h"
+
+namespace vernier::causes {
+namespace {
+
+/// The quantized activation with the larger noise (a MatMul may have two); null: none is quantized.
+const TensorFacts* quantized(const LayerFacts& layer) {
+  const TensorFacts* worst = nullptr;
+  double most = -1;
+  for (const TensorFacts& input : layer.inputs) {
+    if (input.constant || !input.grid || input.grid->scale.size() != 1 || input.values.empty()) continue;
+    const GridNoise noise = grid_noise(input);
+    if (noise.clipping + noise.rounding <= most) continue;
+    most = noise.clipping + noise.rounding;
+    worst = &input;
+  }
+  return worst;
+}
+
+/// Activations do a fair part of the layer's damage, or it was not measured.
+bool to_blame(const LayerFacts& layer) {
+  if (!layer.weights_noise || !layer.activations_noise) return true;
+  return *layer.activations_noise >= 0.25 * (*layer.weights_noise + *layer.activations_noise);
+}
+
+double levels_used(const TensorFacts& tensor) {
+  const double step = static_cast<double>(tensor.grid->scale.front());
+  return (static_cast<double>(tensor.values.max) - static_cast<double>(tensor.values.min)) / step;
+}
+
+/// Noise of rounding beside values of an ordinary size: large ones, which have most of the energy, do not hide it.
+double ordinary_noise(const TensorFacts& tensor, double ordinary_magnitude) {
+  if (tensor.grid->format == Format::Float8E4M3FN || tensor.grid->format == Format::Float8E5M2) {
+    return grid_noise(tensor).rounding;
+  }
+  const double step = static_cast<double>(tensor.grid->scale.front());
+  const double rms = ordinary_magnitude / 3;  // of values that reach so far
+  return step * step / 12 / (rms * rms);
+}
+
+constexpr double kBad = 1e-2;  // 20 dB
+
+}  // namespace
+
+Finding calibration_unrepresentative(const LayerFacts& layer) {
+  const TensorFacts* data = is_scaled(layer) ? quantized(layer) : nullptr;
+  if (data == nullptr) return {};
+  const GridNoise noise = grid_noise(*data);
+  const auto grid_end =
+      static_cast<double>(data->grid->scale.front()) * (data->grid->format == Format::UInt8 ? 255 : 127);
+  const double ratio = static_cast<double>(data->values.absmax()) / grid_end;
+  // Absolute maxima clip nothing of what was seen: what is clipped was not in the calibration samples.
+  if (noise.clipped_share < 0.005 || ratio < 1.3 || noise.clipping < noise.rounding || !data->first_half) return {};
+  const double halves = std::abs(static_cast<double>(*data->first_half) / static_cast<double>(*data->second_half) - 1);
+  if (halves < 0.1) return {};
+  return of(layer, data->name, 0.6,
+            {{"largest value", static_cast<double>(data->values.absmax()), ""},
+             {"end of the grid", grid_end, ""},
+             {"halves of the samples differ", 100 * halves, "%"}},
+            fmt::format("'{}' reaches {:.4g} here, {:.1f} times the range that calibration saw: more, or other, "
+                        "calibration samples are needed",
+                        printable(data->name), data->values.absmax(), ratio),
+            {"range"});
+}
+
+Finding over_saturation(const LayerFacts& layer) {
+  const TensorFacts* data = is_scaled(layer) ? quantized(layer) : nullptr;
+  if (data == nullptr || !to_blame(layer)) return {};
+  const GridNoise noise = grid_noise(*data);
+  if (noise.clipping < 1e-3 || noise.clipping < noise.rounding) return {};
+  return of(
+      layer, data->name, noise.clipping > 10 * noise.rounding ? 0.93 : 0.8,
+      {{"clipped", 100 * noise.clipped_share, "%"},
+       {"share of the error that is clipping", 100 * noise.clipping / (noise.clipping + noise.rounding), "%"},
+       {"largest value", static_cast<double>(data->values.absmax()), ""}},
+      fmt::format("{:.2g} percent of '{}' lie beyond its range and are clipped, which makes {:.0f} percent of its "
+                  "error: the range is too narrow for these samples",
+                  100 * noise.clipped_share, printable(data->name),
+                  100 * noise.clipping / (noise.clipping + noise.rounding)),
+      {"range"});
+}
+
+Finding activation_outliers(const LayerFacts& layer) {
+  const TensorFacts* data = is_scaled(layer) ? quantized(layer) : nullptr;
+  if (data == nullptr || !to_blame(layer)) return {};
+  const double typical = magnitude_at(data->values, 0.9999);
+  const auto most = static_cast<double>(data->values.absmax());
+  if (typical <= 0 || most < 4 * typical) return {};
+  const double noise = ordinary_noise(*data, typical);
+  if (noise < kBad / 10) return {};
+  return of(
+      layer, data->name, noise > kBad ? 0.88 : 0.7,
+      {{"largest magnitude", most, ""},
+       {"99.99 percent are below", typical, ""},
+       {"SQNR of ordinary values", sqnr_of(noise), "dB"}},
+      fmt::format("a few values of '{}' reach {:.4g}, 99.99 percent stay below {:.4g}: one range for all leaves the "
+                  "others few steps",
+                  printable(data->name), most, typical),
+      {"range"});
+}
+
+Finding outlier_channels(const LayerFacts& layer) {
+  const TensorFacts* data = is_scaled(layer) ? quantized(layer) : nullptr;
+  if (data == nullptr || data->channels.size() < 4 || !to_blame(layer)) return {};
+  std::vector<float> sorted = data->channels;
+  std::ranges::sort(sorted);
+  const auto median = static_cast<double>(sorted[sorted.size() / 2]);
+  const auto most = static_cast<double>(sorted.back());
+  if (median <= 0 || most < 10 * median || ordinary_noise(*data, median) < kBad / 10) return {};
+  const auto large = std::ranges::count_if(sorted, [&](float c) { return static_cast<double>(c) > 5 * median; });
+  if (static_cast<double>(large) > 0.25 * static_cast<double>(sorted.size())) return {};
+  return of(
+      layer, data->name, 0.9,
+      {{"largest channel", most, ""},
+       {"median channel", median, ""},
+       {"large channels", static_cast<double>(large), ""}},
+      fmt::format("{} of {} of '{}' reach {:.4g}, the middle one {:.3g}: one range for all leaves most channels few "
+                  "steps",
+                  large, plural(sorted.size(), "channel"), printable(data->name), most, median),
+      {"smooth"});
+}
+
+Finding range_per_sample(const LayerFacts& layer) {
+  const TensorFacts* data = is_scaled(layer) ? quantized(layer) : nullptr;
+  if (data == nullptr || data->samples.size() < 4) return {};
+  const double count = static_cast<double>(data->samples.size());
+  const double mean = std::accumulate(data->samples.begin(), data->samples.end(), 0.0) / count;
+  double variance = 0;
+  for (const float sample : data->samples) variance += std::pow(static_cast<double>(sample) - mean, 2) / count;
+  if (mean <= 0 || std::sqrt(variance) < mean) return {};
+  return of(
+      layer, data->name, 0.65, {{"spread of the samples' largest values", 100 * std::sqrt(variance) / mean, "%"}},
+      fmt::format("the largest value of '{}' differs from sample to sample by {:.0f} percent: one range for all is "
+                  "too wide for most",
+                  printable(data->name), 100 * std::sqrt(variance) / mean),
+      {"range"});
+}
+
+Finding unused_levels(const LayerFacts& layer) {
+  const TensorFacts* data = is_scaled(layer) ? quantized(layer) : nullptr;
+  if (data == nullptr || data->grid->format == Format::Float8E4M3FN || !to_blame(layer)) return {};
+  const double levels = levels_used(*data);
+  if (levels >= 64) return {};
+  return of(
+      layer, data->name, levels < 16 ? 0.94 : 0.75, {{"steps used", levels, ""}, {"steps there are", 255, ""}},
+      fmt::format("the values of '{}' span {:.0f} of the 255 steps of its grid: its range is {:.0f} times too wide",
+                  printable(data->name), levels, 255 / std::max(levels, 1.0)),
+      {"range"});
+}
+
+Finding one_sided_data(const LayerFacts& layer) {
+  const TensorFacts* data = layer.format == Format::Int8 ? quantized(layer) : nullptr;
+  if (data == nullptr || !to_blame(layer)) return {};
+  const auto low = static_cast<double>(data->values.min);
+  const auto high = static_cast<double>(data->values.max);
+  const double smaller = std::min(std::abs(std::min(low, 0.0)), std::max(high, 0.0));
+  if (smaller > 0.1 * std::max(std::abs(low), high) || grid_noise(*data).rounding < kBad / 3) return {};
+  return of(
+      layer, data->name, 0.4, {{"smallest value", low, ""}, {"largest value", high, ""}},
+      fmt::format("'{}' lies between {:.3g} and {:.4g}: a range around zero leaves half of the steps unused, which "
+                  "costs one bit",
+                  printable(data->name), low, high),
+      {});
+}
+
+Finding small_negative_tail(const LayerFacts& layer) {
+  const TensorFacts* data = is_scaled(layer) ? quantized(layer) : nullptr;
+  if (data == nullptr || !(data->values.min < 0) || !to_blame(layer)) return {};
+  const auto low = static_cast<double>(data->values.min);
+  const bool tail = low > -0.4 && static_cast<double>(data->values.max) > -4 * low;
+  std::int64_t negative = 0;
+  std::int64_t lost = 0;
+  const double half_step = static_cast<double>(data->grid->scale.front()) / 2;
+  for (const Bin& bin : data->values.bins) {
+    if (!(bin.middle() < 0)) continue;
+    negative += bin.count;
+    if (-static_cast<double>(bin.middle()) < half_step) lost += bin.count;
+  }
+  if (!tail || negative * 4 < data->values.count || lost * 10 < negative * 6) return {};
+  const double share = static_cast<double>(lost) / static_cast<double>(negative);
+  return of(
+      layer, data->name, 0.6, {{"negative values that become zero", 100 * share, "%"}, {"smallest value", low, ""}},
+      fmt::format("{:.0f} percent of the negative values of '{}' (down to {:.3g}: SiLU or GELU) are less than half a "
+                  "step and become zero",
+                  100 * share, printable(data->name), low),
+      {"range"});
+}
+
+}  // namespace vernier::causes

@@ -1,0 +1,82 @@
+// The grid of a weight against its values, and what the rounding of both does to the mean of a channel.
+#include <algorithm>
+
+#include "causes/cause.h"
+
+namespace vernier::causes {
+namespace {
+
+bool to_blame(const LayerFacts& layer) {
+  if (!layer.weights_noise || !layer.activations_noise) return true;
+  return *layer.weights_noise >= 0.25 * (*layer.weights_noise + *layer.activations_noise);
+}
+
+constexpr double kBad = 1e-2;
+
+}  // namespace
+
+Finding weight_grid(const LayerFacts& layer) {
+  const TensorFacts* weight = is_scaled(layer) ? weight_of(layer) : nullptr;
+  if (weight == nullptr || !weight->lattice || !weight->grid || !to_blame(layer)) return {};
+  const double used = static_cast<double>(weight->grid->scale.front());
+  if (std::abs(used / *weight->lattice - 1) < 1e-4) return {};
+  if (layer.weights_noise && *layer.weights_noise < 1e-4) return {};
+  return of(
+      layer, weight->name, 0.95, {{"step of its weights", *weight->lattice, ""}, {"step that is used", used, ""}},
+      fmt::format("its weights are whole multiples of {:.5g} already (training for quantization leaves that), and are "
+                  "rounded again to multiples of {:.5g}",
+                  *weight->lattice, used),
+      {"weight-grid"});
+}
+
+Finding weight_channel_spread(const LayerFacts& layer) {
+  const TensorFacts* weight = is_scaled(layer) ? weight_of(layer) : nullptr;
+  if (weight == nullptr || !weight->grid || weight->grid->scale.size() > 1 || weight->channels.size() < 2) return {};
+  if (!to_blame(layer)) return {};
+  std::vector<float> sorted = weight->channels;
+  std::ranges::sort(sorted);
+  const auto most = static_cast<double>(sorted.back());
+  const auto least = static_cast<double>(*std::ranges::find_if(sorted, [](float c) { return c > 0; }));
+  if (!(least > 0) || most < 30 * least) return {};
+  return of(
+      layer, weight->name, most > 100 * least ? 0.92 : 0.8,
+      {{"largest channel", most, ""}, {"smallest channel", least, ""}, {"spread", most / least, "x"}},
+      fmt::format("its weights reach {:.3g} in one output channel and {:.3g} in another, {:.0f} times less: one step "
+                  "for all leaves the small ones nothing",
+                  most, least, most / least),
+      {"per-channel", "equalize"});
+}
+
+Finding weight_outliers(const LayerFacts& layer) {
+  const TensorFacts* weight = is_scaled(layer) ? weight_of(layer) : nullptr;
+  if (weight == nullptr || weight->weight_noise.empty() || weight->lattice || !to_blame(layer)) return {};
+  constexpr double kBadChannel = 3e-3;  // 25 dB
+  const auto bad = std::ranges::count_if(weight->weight_noise, [](double noise) { return noise > kBadChannel; });
+  const double share = static_cast<double>(bad) / static_cast<double>(weight->weight_noise.size());
+  if (share < 0.05) return {};
+  return of(
+      layer, weight->name, weight->grid && weight->grid->scale.size() > 1 ? 0.85 : 0.55,
+      {{"bad channels", 100 * share, "%"},
+       {"worst channel", sqnr_of(*std::ranges::max_element(weight->weight_noise)), "dB"}},
+      fmt::format("{:.0f} percent of its output channels keep less than 25 dB of their weights: a few large weights "
+                  "set the step for many small ones",
+                  100 * share),
+      {"range", "round-weights"});
+}
+
+Finding bias_shift(const LayerFacts& layer) {
+  if (!is_scaled(layer) || layer.mean_error.empty() || layer.output_rms <= 0) return {};
+  const double limit = 0.05 * layer.output_rms;
+  const auto shifted = std::ranges::count_if(layer.mean_error, [&](double error) { return std::abs(error) > limit; });
+  const double share = static_cast<double>(shifted) / static_cast<double>(layer.mean_error.size());
+  if (share < 0.1) return {};
+  const double worst = std::abs(*std::ranges::max_element(layer.mean_error, {}, [](double e) { return std::abs(e); }));
+  return of(
+      layer, {}, 0.5, {{"shifted channels", 100 * share, "%"}, {"largest shift", worst, ""}},
+      fmt::format("the mean of {:.0f} percent of its output channels is off by more than 5 percent of what the layer "
+                  "gives: an error that no averaging takes away",
+                  100 * share),
+      {"bias-correction"});
+}
+
+}  // namespace vernier::causes

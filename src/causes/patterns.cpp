@@ -1,0 +1,71 @@
+// Places in a network that are known to be delicate.
+#include <algorithm>
+
+#include "causes/cause.h"
+
+namespace vernier::causes {
+namespace {
+
+bool made_by(const LayerFacts& layer, const char* op_type) {
+  return std::ranges::find(layer.made_by, op_type) != layer.made_by.end();
+}
+
+constexpr double kBad = 1e-2;
+
+}  // namespace
+
+Finding residual_scales(const LayerFacts& layer) {
+  if (!is_scaled(layer) || layer.op_type != "Add" || layer.inputs.size() != 2) return {};
+  const auto a = static_cast<double>(layer.inputs[0].values.absmax());
+  const auto b = static_cast<double>(layer.inputs[1].values.absmax());
+  const double ratio = std::max(a, b) / std::max(std::min(a, b), 1e-30);
+  if (ratio < 8 || ratio > 1e20) return {};
+  return of(
+      layer, layer.inputs[a < b ? 0 : 1].name, 0.7, {{"ratio of the branches", ratio, "x"}},
+      fmt::format("adds two branches of which one is {:.0f} times as large: on the result's grid the small one has "
+                  "few steps",
+                  ratio),
+      {"range"});
+}
+
+Finding attention_probabilities(const LayerFacts& layer) {
+  if (!is_scaled(layer) || layer.op_type != "MatMul" || !made_by(layer, "Softmax")) return {};
+  for (const TensorFacts& input : layer.inputs) {
+    if (input.constant || input.values.empty() || input.values.min < 0 || input.values.max > 1.001F) continue;
+    const double half = magnitude_at(input.values, 0.5);
+    if (half > 1.0 / 256) continue;
+    return of(
+        layer, input.name, 0.7, {{"half of the probabilities are below", half, ""}},
+        fmt::format("half of the probabilities in '{}' are below {:.2g}, less than a step of 1/127: they become zero",
+                    printable(input.name), half),
+        {});
+  }
+  return {};
+}
+
+Finding gating(const LayerFacts& layer) {
+  if (!is_scaled(layer) || !layer.gates) return {};
+  return of(
+      layer, {}, 0.55, {{"values", static_cast<double>(layer.channels), ""}},
+      fmt::format("{} of it go through a sigmoid into every pixel of a feature map (squeeze and excite): its noise is "
+                  "multiplied, and it costs next to nothing to keep",
+                  plural(layer.channels, "value")),
+      {});
+}
+
+Finding depthwise(const LayerFacts& layer) {
+  if (!is_scaled(layer) || !layer.depthwise || layer.own_noise < kBad / 3) return {};
+  return of(layer, {}, 0.3, {{"terms of a sum", static_cast<double>(layer.terms), ""}},
+            fmt::format("a depthwise convolution: {} products a result average little noise away", layer.terms),
+            {"per-channel", "equalize"});
+}
+
+Finding first_or_last_layer(const LayerFacts& layer) {
+  if (!is_scaled(layer) || (!layer.first && !layer.last) || layer.own_noise < 1e-3) return {};
+  return of(layer, {}, 0.2, {{"SQNR of its result", sqnr_of(layer.own_noise), "dB"}},
+            layer.last ? "the last layer: what it loses nothing behind averages away"
+                       : "the first layer reads the network's input, whose range is what the samples make it",
+            {});
+}
+
+}  // namespace vernier::causes

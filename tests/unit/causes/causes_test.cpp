@@ -1,0 +1,298 @@
+// Each cause: a layer that has it, one that almost has it, and one with another cause that looks alike. Facts are made
+// up here; tests/planted has them measured.
+#include "causes/causes.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "numerics/histogram.h"
+
+namespace vernier {
+namespace {
+
+/// `count` values from -size to size, evenly.
+std::vector<float> ramp(float size, int count = 1000) {
+  std::vector<float> values;
+  for (int i = 0; i < count; ++i) {
+    values.push_back(size * (2 * static_cast<float>(i) / static_cast<float>(count - 1) - 1));
+  }
+  return values;
+}
+
+Distribution of_values(const std::vector<float>& values) {
+  ValueHistogram histogram;
+  histogram.add(values);
+  return distribution_of(histogram);
+}
+
+TensorFacts tensor(const std::string& name, const std::vector<float>& values) {
+  TensorFacts facts;
+  facts.name = name;
+  facts.values = of_values(values);
+  return facts;
+}
+
+TensorFacts on_grid(TensorFacts facts, float absmax) {
+  facts.grid = QuantParams{Format::Int8, {absmax / 127}, {}, -1, 0, 0};
+  return facts;
+}
+
+LayerFacts layer(const std::string& op_type, Format format) {
+  LayerFacts facts;
+  facts.name = "layer";
+  facts.op_type = op_type;
+  facts.format = format;
+  facts.own_noise = 1e-2;
+  facts.output_rms = 1;
+  return facts;
+}
+
+std::vector<Cause> causes_of(const LayerFacts& facts) {
+  NetworkFacts network;
+  network.layers = {facts};
+  network.needed = true;
+  return find_causes(network);
+}
+
+/// "" when none was found.
+std::string first_cause(const LayerFacts& facts) {
+  const std::vector<Cause> causes = causes_of(facts);
+  return causes.empty() ? "" : causes.front().id;
+}
+
+TEST(Causes, NothingIsNamedWhereNothingIsNeeded) {
+  LayerFacts facts = layer("Conv", Format::Float16);
+  facts.outputs = {tensor("y", ramp(1e6F))};
+  facts.overflowed = 10;
+  NetworkFacts network;
+  network.layers = {facts};
+  EXPECT_TRUE(find_causes(network).empty());
+}
+
+TEST(Causes, OverflowIsWhereTheValueIsMade) {
+  LayerFacts facts = layer("MatMul", Format::Float16);
+  facts.inputs = {tensor("x", ramp(100))};
+  facts.outputs = {tensor("y", ramp(70000))};
+  facts.overflowed = 3;
+  EXPECT_EQ(first_cause(facts), "overflow");
+  // What arrives too large is the fault of a layer before.
+  std::swap(facts.inputs, facts.outputs);
+  EXPECT_NE(first_cause(facts), "overflow");
+}
+
+TEST(Causes, JustBelowTheLargestFloat16IsNoOverflow) {
+  LayerFacts facts = layer("MatMul", Format::Float16);
+  facts.inputs = {tensor("x", ramp(100))};
+  facts.outputs = {tensor("y", ramp(65000))};
+  EXPECT_EQ(first_cause(facts), "");
+}
+
+TEST(Causes, ANormOverflowsInside) {
+  LayerFacts facts = layer("LayerNormalization", Format::Float16);
+  facts.inputs = {tensor("x", ramp(300))};
+  facts.outputs = {tensor("y", ramp(2))};
+  EXPECT_EQ(first_cause(facts), "overflow-inside");
+  facts.inputs = {tensor("x", ramp(200))};
+  EXPECT_EQ(first_cause(facts), "");
+}
+
+TEST(Causes, AbsorptionIsNotOverflow) {
+  LayerFacts facts = layer("Add", Format::Float16);
+  facts.inputs = {tensor("x", ramp(1)), tensor("c", std::vector<float>(10, 65000.0F))};
+  facts.outputs = {tensor("y", std::vector<float>(10, 65000.5F))};
+  facts.output_rms = 65000;
+  facts.own_noise = std::pow(0.5 / 65000, 2);
+  EXPECT_EQ(first_cause(facts), "absorption");
+  // Near 2 the same sum keeps nearly all of x.
+  facts.inputs[1] = tensor("c", std::vector<float>(10, 2.0F));
+  facts.output_rms = 2;
+  facts.own_noise = std::pow(5e-4 / 2, 2);
+  EXPECT_EQ(first_cause(facts), "");
+}
+
+TEST(Causes, CancellationIsWhereLargeOperandsNearlyAgree) {
+  LayerFacts facts = layer("Sub", Format::Float16);
+  facts.inputs = {tensor("a", std::vector<float>(10, 1000.0F)), tensor("b", std::vector<float>(10, 999.0F))};
+  facts.output_rms = 1;
+  facts.own_noise = 0.05;
+  EXPECT_EQ(first_cause(facts), "cancellation");
+  facts.inputs[1] = tensor("b", std::vector<float>(10, 900.0F));
+  facts.output_rms = 100;
+  facts.own_noise = 1e-6;
+  EXPECT_EQ(first_cause(facts), "");
+}
+
+TEST(Causes, AnEpsilonIsLostBelowHalfTheSmallestFloat16) {
+  LayerFacts facts = layer("Add", Format::Float16);
+  facts.epsilon = 1e-12F;
+  facts.read_by = {"Sqrt"};
+  EXPECT_EQ(first_cause(facts), "lost-epsilon");
+  facts.epsilon = 1e-6F;
+  EXPECT_EQ(first_cause(facts), "");
+}
+
+TEST(Causes, AMaskIsNoOverflow) {
+  LayerFacts facts = layer("Add", Format::Float16);
+  TensorFacts mask = tensor("mask", {0});
+  mask.constant = true;
+  mask.mask = Mask{-1e9F, -1e9F, 10, 0};
+  facts.inputs = {tensor("logits", ramp(5)), mask};
+  facts.read_by = {"Softmax"};
+  facts.overflowed = 10;
+  EXPECT_EQ(first_cause(facts), "mask-constant");
+  facts.inputs[1].mask->low = -1e4F;
+  facts.overflowed = 0;
+  EXPECT_EQ(first_cause(facts), "");
+}
+
+TEST(Causes, ARowThatIsMaskedAsAWhole) {
+  LayerFacts facts = layer("Softmax", Format::Float16);
+  facts.inputs = {tensor("logits", ramp(5))};
+  facts.inputs[0].mask = Mask{-1e9F, -1e9F, 10, 5};
+  facts.own_noise = INFINITY;
+  EXPECT_EQ(first_cause(facts), "all-masked-softmax");
+  facts.own_noise = 1e-6;
+  EXPECT_EQ(first_cause(facts), "");
+}
+
+TEST(Causes, SmallValuesBecomeZero) {
+  LayerFacts facts = layer("Mul", Format::Float16);
+  facts.inputs = {tensor("x", ramp(1e-7F))};
+  facts.rounded = 1000;
+  facts.flushed = 300;
+  facts.subnormal = 700;
+  EXPECT_EQ(first_cause(facts), "subnormal-loss");
+  facts.own_noise = 1e-7;  // they do not matter
+  EXPECT_EQ(first_cause(facts), "");
+}
+
+TEST(Causes, WholeNumbersBeyond2048) {
+  LayerFacts facts = layer("Mul", Format::Float16);
+  std::vector<float> positions;
+  for (int i = 1; i <= 4000; ++i) positions.push_back(static_cast<float>(i));
+  facts.inputs = {tensor("positions", positions)};
+  EXPECT_EQ(first_cause(facts), "large-integers");
+  positions.resize(2000);
+  facts.inputs = {tensor("positions", positions)};
+  EXPECT_EQ(first_cause(facts), "");
+}
+
+LayerFacts conv(TensorFacts data) {
+  LayerFacts facts = layer("Conv", Format::Int8);
+  facts.inputs = {std::move(data)};
+  return facts;
+}
+
+TEST(Causes, ARangeThatIsTooNarrowClips) {
+  EXPECT_EQ(first_cause(conv(on_grid(tensor("x", ramp(1)), 0.5F))), "over-saturation");
+  EXPECT_EQ(first_cause(conv(on_grid(tensor("x", ramp(1)), 0.999F))), "");
+}
+
+TEST(Causes, ARangeThatIsTooWideLeavesStepsUnused) {
+  EXPECT_EQ(first_cause(conv(on_grid(tensor("x", ramp(1)), 40))), "unused-levels");
+  EXPECT_EQ(first_cause(conv(on_grid(tensor("x", ramp(1)), 2))), "");
+}
+
+TEST(Causes, AFewLargeValuesAreOutliersNotAWideRange) {
+  std::vector<float> values = ramp(1, 100000);
+  values[5] = 60;
+  EXPECT_EQ(first_cause(conv(on_grid(tensor("x", values), 60))), "activation-outliers");
+  values[5] = 2;
+  EXPECT_EQ(first_cause(conv(on_grid(tensor("x", values), 2))), "");
+}
+
+TEST(Causes, AFewLargeChannelsAreNotAFewLargeValues) {
+  TensorFacts data = tensor("x", ramp(1, 10000));
+  for (int i = 0; i < 100; ++i) data.values.bins.push_back({40, 41, 5});
+  data.values.max = 40;
+  data.values.count += 500;
+  data.channels.assign(64, 1.0F);
+  data.channels[7] = 40;
+  EXPECT_EQ(first_cause(conv(on_grid(data, 40))), "outlier-channels");
+  data.channels[7] = 5;
+  EXPECT_NE(first_cause(conv(on_grid(data, 40))), "outlier-channels");
+}
+
+LayerFacts with_weight(TensorFacts weight, float absmax) {
+  LayerFacts facts = layer("Conv", Format::Int8);
+  weight.constant = weight.weight = true;
+  facts.inputs = {on_grid(std::move(weight), absmax)};
+  facts.weights_noise = 0.05;
+  facts.activations_noise = 0.001;
+  return facts;
+}
+
+TEST(Causes, WeightsOnAnotherGrid) {
+  TensorFacts weight = tensor("w", ramp(1));
+  weight.lattice = 0.007;
+  EXPECT_EQ(first_cause(with_weight(weight, 1)), "weight-grid");
+  EXPECT_EQ(first_cause(with_weight(weight, 0.007F * 127)), "");
+}
+
+TEST(Causes, ChannelsOfVeryDifferentWeights) {
+  TensorFacts weight = tensor("w", ramp(1));
+  weight.channels = {1, 0.5F, 0.005F};
+  EXPECT_EQ(first_cause(with_weight(weight, 1)), "weight-channel-spread");
+  weight.channels = {1, 0.5F, 0.1F};
+  EXPECT_EQ(first_cause(with_weight(weight, 1)), "");
+}
+
+TEST(Causes, TheSideThatDoesTheDamageIsBlamed) {
+  TensorFacts weight = tensor("w", ramp(1));
+  weight.channels = {1, 0.5F, 0.005F};
+  LayerFacts facts = with_weight(weight, 1);
+  std::swap(facts.weights_noise, facts.activations_noise);
+  EXPECT_EQ(first_cause(facts), "");
+  const Blame blame = blame_of(facts);
+  EXPECT_GT(blame.activations.value(), 0.9);
+}
+
+TEST(Causes, AShiftedMean) {
+  LayerFacts facts = layer("Conv", Format::Int8);
+  facts.mean_error = std::vector<double>(10, 0.1);
+  EXPECT_EQ(first_cause(facts), "bias-shift");
+  facts.mean_error = std::vector<double>(10, 0.01);
+  EXPECT_EQ(first_cause(facts), "");
+}
+
+TEST(Causes, ProbabilitiesBelowAStep) {
+  LayerFacts facts = layer("MatMul", Format::Int8);
+  std::vector<float> probabilities(990, 1e-3F);
+  probabilities.resize(1000, 0.9F);
+  facts.inputs = {on_grid(tensor("p", probabilities), 0.9F)};
+  facts.made_by = {"Softmax"};
+  facts.own_noise = 1e-3;
+  const std::vector<Cause> causes = causes_of(facts);
+  EXPECT_TRUE(std::ranges::any_of(causes, [](const Cause& c) { return c.id == "attention-probabilities"; }));
+  facts.made_by = {"Relu"};
+  for (const Cause& cause : causes_of(facts)) EXPECT_NE(cause.id, "attention-probabilities");
+}
+
+TEST(Causes, EveryCauseSaysWhatItRestsOnAndEndsWithKeeping) {
+  TensorFacts weight = tensor("w", ramp(1));
+  weight.lattice = 0.007;
+  for (const Cause& cause : causes_of(with_weight(weight, 1))) {
+    EXPECT_FALSE(cause.figures.empty());
+    EXPECT_FALSE(cause.sentence.empty());
+    EXPECT_EQ(cause.repairs.back(), "keep-high");
+    EXPECT_GT(cause.confidence, 0);
+    EXPECT_LE(cause.confidence, 1);
+  }
+}
+
+TEST(Causes, NoLayerByItself) {
+  NetworkFacts network;
+  network.needed = true;
+  network.depth = 40;
+  network.largest_share = 0.05;
+  network.worst_own_noise = 5e-4;
+  ASSERT_EQ(find_causes(network).size(), 1U);
+  EXPECT_EQ(find_causes(network).front().id, "diffuse");
+  network.largest_share = 0.5;
+  EXPECT_TRUE(find_causes(network).empty());
+}
+
+}  // namespace
+}  // namespace vernier
