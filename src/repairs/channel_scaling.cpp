@@ -1,0 +1,163 @@
+#include "repairs/channel_scaling.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "model/graph_edit.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+/// Of element `i` of a Conv weight [out, in / groups, ...]: which input channel it reads.
+std::size_t channel_read(std::size_t i, const Shape& shape, std::size_t groups) {
+  std::size_t inner = 1;
+  for (std::size_t d = 2; d < shape.size(); ++d) inner *= static_cast<std::size_t>(shape[d]);
+  const auto per_group = static_cast<std::size_t>(shape[1]);
+  const std::size_t out = i / (inner * per_group);
+  const std::size_t group = out / (static_cast<std::size_t>(shape[0]) / groups);
+  return group * per_group + i / inner % per_group;
+}
+
+std::size_t groups_of(const onnx::NodeProto& conv) {
+  return static_cast<std::size_t>(std::max<std::int64_t>(1, attribute_int(conv, "group", 1)));
+}
+
+std::vector<float> absmax_read(const Tensor& weight, std::size_t groups) {
+  std::vector<float> largest(static_cast<std::size_t>(weight.shape()[1]) * groups);
+  for (std::size_t i = 0; i < weight.floats().size(); ++i) {
+    float& channel = largest[channel_read(i, weight.shape(), groups)];
+    channel = std::max(channel, std::abs(weight.floats()[i]));
+  }
+  return largest;
+}
+
+bool lets_factors_through(const Network& network, const onnx::NodeProto& node) {
+  if (node.op_type() == "Relu" || node.op_type() == "LeakyRelu") return true;
+  if (node.op_type() != "Clip" || default_opset(network.model.proto) < 12) return false;
+  if (node.input_size() != 3) return false;
+  const auto low = initializer(network.model, node.input(1));
+  const auto high = initializer(network.model, node.input(2));
+  return low && high && low->count() == 1 && high->count() == 1 && low->floats()[0] == 0;
+}
+
+onnx::NodeProto& find_node(Model& model, const std::string& name) {
+  for (onnx::NodeProto& node : *model.proto.mutable_graph()->mutable_node()) {
+    if (node.name() == name) return node;
+  }
+  throw Error(ErrorKind::Internal, "a layer to be scaled is gone: " + name);
+}
+
+template <class Factor>
+void scale_constant(Model& model, const std::string& name, const Factor& factor) {
+  const Tensor old = initializer(model, name).value();
+  Tensor scaled(Dtype::Float32, old.shape());
+  for (std::size_t i = 0; i < old.floats().size(); ++i) scaled.mutable_floats()[i] = old.floats()[i] * factor(i);
+  set_initializer(model, *owner_of_initializer(model, name), name, scaled);
+}
+
+/// Clip(x, 0, high) -> Min(Relu(x), high / s): the node keeps its name, a Relu goes in front.
+void clip_by_channel(Model& model, const std::string& name, const std::vector<float>& factors, std::size_t rank) {
+  onnx::GraphProto& graph = *model.proto.mutable_graph();
+  for (int i = 0; i < graph.node_size(); ++i) {
+    if (graph.node(i).name() != name) continue;
+    onnx::NodeProto clip = graph.node(i);
+    NamePool names(model);
+    const float high = initializer(model, clip.input(2)).value().floats()[0];
+    Shape shape(rank - 1, 1);
+    shape[0] = static_cast<std::int64_t>(factors.size());
+    Tensor ends(Dtype::Float32, shape);
+    for (std::size_t c = 0; c < factors.size(); ++c) ends.mutable_floats()[c] = high / factors[c];
+    const std::string bounds = names.unique(name + ".ends");
+    set_initializer(model, graph, bounds, ends);
+    onnx::NodeProto relu;
+    relu.set_op_type("Relu");
+    relu.set_name(names.unique(name + ".relu"));
+    relu.add_input(clip.input(0));
+    relu.add_output(names.unique(clip.output(0) + ".relu"));
+    onnx::NodeProto least;
+    least.set_op_type("Min");
+    least.set_name(name);
+    least.add_input(relu.output(0));
+    least.add_input(bounds);
+    least.add_output(clip.output(0));
+    replace_node(graph, i, {relu, least});
+    return;
+  }
+}
+
+}  // namespace
+
+std::vector<ScalablePair> scalable_pairs(const Network& network) {
+  const std::map<std::string, int> readers = count_readers(network.model);
+  std::map<std::string, const onnx::NodeProto*> makers;
+  for (const onnx::NodeProto& node : network.model.proto.graph().node()) {
+    for (const std::string& output : node.output()) makers[output] = &node;
+  }
+  const std::vector<WeightedLayer> layers = weighted_layers(network);
+  std::map<std::string, const WeightedLayer*> by_output;
+  for (const WeightedLayer& layer : layers) by_output[layer.node->output(0)] = &layer;
+  const auto alone = [&](const std::string& name) { return readers.contains(name) && readers.at(name) == 1; };
+  std::vector<ScalablePair> pairs;
+  for (const WeightedLayer& second : layers) {
+    if (second.node->op_type() != "Conv" || !alone(second.data) || !alone(second.weight)) continue;
+    ScalablePair pair;
+    pair.second = second;
+    std::string made = second.data;
+    if (const auto maker = makers.find(made); maker != makers.end() && !by_output.contains(made)) {
+      if (!lets_factors_through(network, *maker->second)) continue;
+      pair.between = maker->second;
+      made = pair.between->input(0);
+      if (!alone(made)) continue;
+    }
+    const auto first = by_output.find(made);
+    if (first == by_output.end() || first->second->node->op_type() != "Conv" || !alone(first->second->weight)) continue;
+    pair.first = *first->second;
+    if (!pair.first.bias.empty() && !alone(pair.first.bias)) continue;
+    const Tensor w1 = *initializer(network.model, pair.first.weight);
+    const Tensor w2 = *initializer(network.model, second.weight);
+    pair.made = absmax_along(w1, 0);
+    pair.read = absmax_read(w2, groups_of(*second.node));
+    if (pair.made.size() == pair.read.size()) pairs.push_back(std::move(pair));
+  }
+  return pairs;
+}
+
+void scale_channels(Model& model, const ScalablePair& pair, const std::vector<float>& factors) {
+  const Shape w1 = initializer(model, pair.first.weight).value().shape();
+  const Shape w2 = initializer(model, pair.second.weight).value().shape();
+  const auto of_first = static_cast<std::size_t>(element_count(w1) / w1[0]);
+  const std::size_t groups = groups_of(find_node(model, pair.second.layer->name));
+  scale_constant(model, pair.first.weight, [&](std::size_t i) { return 1 / factors[i / of_first]; });
+  if (!pair.first.bias.empty()) scale_constant(model, pair.first.bias, [&](std::size_t i) { return 1 / factors[i]; });
+  scale_constant(model, pair.second.weight, [&](std::size_t i) { return factors[channel_read(i, w2, groups)]; });
+  if (pair.between != nullptr && pair.between->op_type() == "Clip") {
+    clip_by_channel(model, pair.between->name(), factors, w2.size());
+  }
+}
+
+float power_of_two(double factor) { return static_cast<float>(std::exp2(std::nearbyint(std::log2(factor)))); }
+
+Proposal scaling_proposal(const ScalablePair& pair, const std::vector<float>& factors, const std::string& what) {
+  Proposal proposal;
+  proposal.layers = {pair.first.layer->name, pair.second.layer->name};
+  // The names outlive this model: it is edited when the proposal is tried.
+  ScalablePair kept = pair;
+  const auto between = pair.between == nullptr ? nullptr : std::make_shared<onnx::NodeProto>(*pair.between);
+  const auto first = std::make_shared<Layer>(*pair.first.layer);
+  const auto second = std::make_shared<Layer>(*pair.second.layer);
+  proposal.rewrite = [kept, between, first, second, factors](Model& model) mutable {
+    kept.between = between.get();
+    kept.first.layer = first.get();
+    kept.second.layer = second.get();
+    scale_channels(model, kept, factors);
+  };
+  const auto [low, high] = std::ranges::minmax(factors);
+  proposal.what = fmt::format("{}: {} channels times {:g} to {:g}", what, factors.size(), low, high);
+  return proposal;
+}
+
+}  // namespace vernier

@@ -1,0 +1,81 @@
+// Repairs: cheaper answers to a bad layer than keeping it in high precision. A repair looks at the network, its plan
+// and what was measured of its tensors, and proposes changes; it runs nothing. The ladder (flow/repair_ladder.h) tries
+// each proposal and accepts what helps. One repair is one file here and one line in the table of repairs.cpp.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/layers.h"
+#include "model/model.h"
+#include "numerics/histogram.h"
+#include "numerics/sequential_rounding.h"
+#include "plan/plan.h"
+
+namespace vernier {
+
+/// What a repair sees. Maps hold what was measured so far, by tensor or layer; anything may be absent.
+struct Network {
+  const Model& model;  // float, prepared
+  const std::vector<Layer>& layers;
+  const Plan& plan;
+  const std::map<std::string, RangeStats>& ranges;
+  const std::map<std::string, HalvedHistogram>& histograms;
+  /// Largest magnitude in each channel of an activation that a weighted layer reads.
+  const std::map<std::string, std::vector<float>>& channel_absmax;
+  /// Mean of low - float in each output channel of a weighted layer, on exact inputs.
+  const std::map<std::string, std::vector<double>>& mean_error;
+  /// How much of a weighted layer's own error power is gone with exact weights: 0 to 1, below 0 where errors cancelled.
+  const std::map<std::string, double>& weight_share;
+  /// Measures the products of the inputs of the layers named when asked: too large to have for all at once.
+  const std::function<std::map<std::string, InputProducts>(const std::vector<std::string>& layers)>& products;
+  std::size_t threads = 1;
+
+  const onnx::NodeProto* node(const std::string& layer) const;
+};
+
+/// One change that stands or falls as a whole.
+struct Proposal {
+  std::vector<std::string> layers;                    // those whose error it changes
+  std::map<std::string, QuantParams> grids;           // of the plan's tensors
+  std::map<std::string, RepairedConstant> constants;  // of the low side
+  /// Of the float model: equal in exact arithmetic, proven by a run. Empty: the float model stays.
+  std::function<void(Model&)> rewrite;
+  std::string what;     // in words: "step 0.0344 in place of 0.0404"
+  std::string why_not;  // does not apply to these layers: why; nothing else is filled then
+};
+
+struct Repair {
+  std::string_view id;
+  std::string_view text;            // one line for people
+  bool scaled = true;               // for formats with a scale; false: float16 and bfloat16
+  bool rewrites = false;            // changes the float model
+  bool when_asked = false;          // only where --allow names it
+  bool needs_bias_error = false;    // reads Network::mean_error
+  bool needs_weight_share = false;  // reads Network::weight_share
+  int rounds = 1;  // alternatives, tried one after the other: each has to beat what was accepted before
+  std::vector<Proposal> (*propose)(const Network&, int round) = nullptr;
+};
+
+/// In the order in which they are tried: cheapest, and what others build on, first.
+std::span<const Repair> all_repairs();
+/// Null for another id.
+const Repair* find_repair(std::string_view id);
+
+// One file each.
+std::vector<Proposal> recover_weight_grid(const Network& network, int round);
+std::vector<Proposal> scales_per_channel(const Network& network, int round);
+std::vector<Proposal> equalize_weights(const Network& network, int round);
+std::vector<Proposal> smooth_activations(const Network& network, int round);
+std::vector<Proposal> swap_ranges(const Network& network, int round);
+std::vector<Proposal> round_weights(const Network& network, int round);
+std::vector<Proposal> correct_biases(const Network& network, int round);
+std::vector<Proposal> clamp_masks(const Network& network, int round);
+std::vector<Proposal> raise_epsilons(const Network& network, int round);
+std::vector<Proposal> scale_squares(const Network& network, int round);
+
+}  // namespace vernier

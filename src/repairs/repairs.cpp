@@ -1,0 +1,73 @@
+#include <algorithm>
+
+#include "repairs/repair.h"
+
+namespace vernier {
+namespace {
+
+// Exact rewrites of the float model come before grids, which depend on its ranges; biases come last, because every
+// other repair changes the mean error.
+constexpr Repair kRepairs[] = {
+    {.id = "clamp-mask",
+     .text = "a mask constant beyond the format becomes one inside it that softmax still turns into 0",
+     .scaled = false,
+     .rewrites = true,
+     .propose = clamp_masks},
+    {.id = "raise-epsilon",
+     .text = "an epsilon that the format turns into 0 becomes the smallest that it holds",
+     .scaled = false,
+     .rewrites = true,
+     .propose = raise_epsilons},
+    {.id = "scale-square",
+     .text = "a mean of squares is taken of values divided by a power of two",
+     .scaled = false,
+     .rewrites = true,
+     .propose = scale_squares},
+    {.id = "weight-grid",
+     .text = "weights that lie on a grid already are quantized to that grid",
+     .propose = recover_weight_grid},
+    {.id = "per-channel",
+     .text = "one scale for each output channel of a weight, where --per-tensor asked for one; only with --allow",
+     .when_asked = true,
+     .propose = scales_per_channel},
+    {.id = "equalize",
+     .text = "channels of two layers in a row are scaled against each other until their weights have like ranges",
+     .rewrites = true,
+     .propose = equalize_weights},
+    {.id = "smooth",
+     .text = "large channels of an activation are scaled down, and the weights that read them up",
+     .rewrites = true,
+     .rounds = 2,
+     .propose = smooth_activations},
+    {.id = "range",
+     .text = "ranges that clip a few large values and resolve the others better",
+     .rounds = 3,
+     .propose = swap_ranges},
+    {.id = "round-weights",
+     .text = "weights are rounded one after the other, each making up for the error of those before (GPTQ)",
+     .needs_weight_share = true,
+     .propose = round_weights},
+    {.id = "bias-correction",
+     .text = "the mean error of each output channel is taken out of the bias",
+     .needs_bias_error = true,
+     .rounds = 2,
+     .propose = correct_biases},
+};
+
+}  // namespace
+
+std::span<const Repair> all_repairs() { return kRepairs; }
+
+const Repair* find_repair(std::string_view id) {
+  const auto found = std::ranges::find(kRepairs, id, &Repair::id);
+  return found == std::end(kRepairs) ? nullptr : found;
+}
+
+const onnx::NodeProto* Network::node(const std::string& layer) const {
+  for (const onnx::NodeProto& node : model.proto.graph().node()) {
+    if (node.name() == layer) return &node;
+  }
+  return nullptr;
+}
+
+}  // namespace vernier

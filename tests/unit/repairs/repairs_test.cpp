@@ -1,0 +1,424 @@
+// What each repair proposes, and what it refuses with a reason. Whether a proposal helps is the ladder's to measure,
+// and whether a rewrite is neutral; both are tested with the program (tests/cli/fix.test).
+#include <gtest/gtest.h>
+#include <onnx/defs/parser.h>
+
+#include <cmath>
+#include <functional>
+
+#include "numerics/lattice.h"
+#include "numerics/tensor_grid.h"
+#include "repairs/repair.h"
+
+namespace vernier {
+namespace {
+
+Tensor filled(const Shape& shape, const std::function<float(int)>& value) {
+  Tensor tensor(Dtype::Float32, shape);
+  for (int i = 0; i < static_cast<int>(tensor.count()); ++i) {
+    tensor.mutable_floats()[static_cast<std::size_t>(i)] = value(i);
+  }
+  return tensor;
+}
+
+/// `weights`: declared in the text, with values here.
+Model parsed(const std::string& graph, const std::map<std::string, Tensor>& weights = {}) {
+  onnx::ModelProto proto;
+  const auto status = onnx::OnnxParser::Parse(proto, (R"(<ir_version: 8, opset_import: ["" : 17]> )" + graph).c_str());
+  EXPECT_TRUE(status.IsOK()) << status.ErrorMessage();
+  for (const auto& [name, value] : weights) *proto.mutable_graph()->add_initializer() = proto_of(value, name);
+  return adopt_model(proto);
+}
+
+Tensor zeros(const Shape& shape) {
+  return filled(shape, [](int) { return 0.0F; });
+}
+
+struct Bench {
+  Model model;
+  Plan plan;
+  std::vector<Layer> layers;
+  std::map<std::string, RangeStats> ranges;
+  std::map<std::string, HalvedHistogram> histograms;
+  std::map<std::string, std::vector<float>> channels;
+  std::map<std::string, std::vector<double>> mean_error;
+  std::map<std::string, double> weight_share;
+  std::map<std::string, InputProducts> measured;
+  std::function<std::map<std::string, InputProducts>(const std::vector<std::string>&)> products =
+      [this](const std::vector<std::string>&) { return measured; };
+
+  Bench(Model made, Format format) : model(std::move(made)), layers(find_layers(model)) {
+    for (const Layer& layer : layers) {
+      plan.layers.push_back({layer.name, format});
+      for (const std::string& weight : layer.weights) {
+        const Tensor value = *initializer(model, weight);
+        QuantParams along;
+        if (needs_scale(format)) {
+          plan.tensors[weight] = symmetric_params(format, absmax_of_scales(along, value.shape(), value.floats()), -1);
+        }
+      }
+    }
+  }
+  Network network() { return {model, layers, plan, ranges, histograms, channels, mean_error, weight_share, products}; }
+};
+
+Model two_convolutions(const std::string& between) {
+  Model model = parsed(
+      "g (float[1,2,4,4] x) => (float[1,2,4,4] y)  {"
+      " [first] a = Conv(x, w1, b1)\n " +
+          between + " [second] y = Conv(r, w2) }",
+      {{"w1", zeros({4, 2, 1, 1})},
+       {"b1", zeros({4})},
+       {"w2", zeros({2, 4, 1, 1})},
+       {"zero", zeros({})},
+       {"six", zeros({})}});
+  return model;
+}
+
+TEST(Lattice, FindsTheStepOfQuantizedWeights) {
+  const Tensor w = filled({64}, [](int i) { return 0.0123F * static_cast<float>(i % 41 - 20); });
+  const auto lattice = lattice_of(w.floats());
+  ASSERT_TRUE(lattice);
+  EXPECT_NEAR(lattice->step, 0.0123, 1e-7);
+  EXPECT_EQ(lattice->largest, 20);
+  EXPECT_EQ(lattice->beyond(19, w.floats()), 3);
+}
+
+TEST(Lattice, OrdinaryWeightsLieOnNone) {
+  EXPECT_FALSE(lattice_of(filled({64}, [](int i) { return std::sin(static_cast<float>(i)); }).floats()));
+  // Nearly on a grid is not on it.
+  EXPECT_FALSE(lattice_of(filled({64}, [](int i) {
+                            return 0.0123F *
+                                   (static_cast<float>(i % 41 - 20) + 0.05F * std::sin(static_cast<float>(i)));
+                          }).floats()));
+}
+
+TEST(Lattice, TooFewValuesTellNothing) {
+  EXPECT_FALSE(lattice_of(filled({8}, [](int i) { return static_cast<float>(i); }).floats()));
+  EXPECT_FALSE(lattice_of(filled({64}, [](int i) { return static_cast<float>(i % 3); }).floats()));
+  EXPECT_FALSE(lattice_of(filled({64}, [](int) { return 0.0F; }).floats()));
+  EXPECT_FALSE(lattice_of(filled({64}, [](int i) { return i == 5 ? INFINITY : static_cast<float>(i); }).floats()));
+}
+
+TEST(WeightGrid, ProposesTheStepThatTheWeightsLieOn) {
+  Model model = parsed("g (float[1,8] x) => (float[1,8] y) { [mm] y = MatMul(x, w) }", {{"w", zeros({8, 8})}});
+  const Tensor w = filled({8, 8}, [](int i) { return 0.01F * static_cast<float>(i * 37 % 200 - 100); });
+  set_initializer(model, *model.proto.mutable_graph(), "w", w);
+  Bench bench(std::move(model), Format::Int8);
+  const auto proposals = recover_weight_grid(bench.network(), 0);
+  ASSERT_EQ(proposals.size(), 1U);
+  EXPECT_EQ(proposals[0].why_not, "");
+  std::vector<float> rounded(64);
+  round_tensor(proposals[0].grids.at("w"), w.shape(), w.floats(), rounded);
+  for (std::size_t i = 0; i < 64; ++i) EXPECT_NEAR(rounded[i], w.floats()[i], 1e-6F);
+}
+
+TEST(WeightGrid, RefusesOrdinaryWeightsWithAReason) {
+  Model model = parsed("g (float[1,8] x) => (float[1,8] y) { [mm] y = MatMul(x, w) }", {{"w", zeros({8, 8})}});
+  set_initializer(model, *model.proto.mutable_graph(), "w",
+                  filled({8, 8}, [](int i) { return std::sin(static_cast<float>(i)); }));
+  Bench bench(std::move(model), Format::Int8);
+  const auto proposals = recover_weight_grid(bench.network(), 0);
+  ASSERT_EQ(proposals.size(), 1U);
+  EXPECT_EQ(proposals[0].why_not, "its weights lie on no grid of 8 bits");
+}
+
+TEST(Equalize, GivesBothLayersWeightsOfLikeSize) {
+  Model model = two_convolutions("[act] r = Relu(a)");
+  onnx::GraphProto& graph = *model.proto.mutable_graph();
+  set_initializer(model, graph, "w1", filled({4, 2, 1, 1}, [](int i) { return i < 2 ? 8.3F : 0.11F; }));
+  set_initializer(model, graph, "b1", filled({4}, [](int i) { return 0.5F * static_cast<float>(i); }));
+  set_initializer(model, graph, "w2", filled({2, 4, 1, 1}, [](int i) { return 0.3F + 0.01F * static_cast<float>(i); }));
+  Bench bench(std::move(model), Format::Int8);
+  const auto proposals = equalize_weights(bench.network(), 0);
+  ASSERT_EQ(proposals.size(), 1U);
+  Model scaled = bench.model;
+  proposals[0].rewrite(scaled);
+  const Tensor w1_tensor = *initializer(scaled, "w1");
+  const auto w1 = w1_tensor.floats();
+  const Tensor w2_tensor = *initializer(scaled, "w2");
+  const auto w2 = w2_tensor.floats();
+  const Tensor old1_tensor = *initializer(bench.model, "w1");
+  const auto old1 = old1_tensor.floats();
+  const Tensor old2_tensor = *initializer(bench.model, "w2");
+  const auto old2 = old2_tensor.floats();
+  // Factors of each channel cancel, bit for bit.
+  for (std::size_t j = 0; j < 4; ++j) EXPECT_EQ(w1[2 * j] * w2[j], old1[2 * j] * old2[j]);
+  EXPECT_LT(w1[0] / w1[2], 20);  // was 75
+}
+
+TEST(Equalize, ClipsEachChannelAtItsOwnEnd) {
+  Model model = two_convolutions("[act] r = Clip(a, zero, six)");
+  onnx::GraphProto& graph = *model.proto.mutable_graph();
+  set_initializer(model, graph, "zero", filled({}, [](int) { return 0.0F; }));
+  set_initializer(model, graph, "six", filled({}, [](int) { return 6.0F; }));
+  set_initializer(model, graph, "w1", filled({4, 2, 1, 1}, [](int i) { return i < 2 ? 8.3F : 0.11F; }));
+  set_initializer(model, graph, "b1", filled({4}, [](int) { return 0.5F; }));
+  set_initializer(model, graph, "w2", filled({2, 4, 1, 1}, [](int) { return 0.3F; }));
+  Bench bench(std::move(model), Format::Int8);
+  const auto proposals = equalize_weights(bench.network(), 0);
+  ASSERT_EQ(proposals.size(), 1U);
+  Model scaled = bench.model;
+  proposals[0].rewrite(scaled);
+  const auto ends = initializer(scaled, "act.ends");
+  ASSERT_TRUE(ends);
+  const float factor = initializer(bench.model, "w1")->floats()[0] / initializer(scaled, "w1")->floats()[0];
+  EXPECT_EQ(ends->floats()[0], 6 / factor);
+}
+
+TEST(Equalize, AScaleForEachChannelLeavesNothingToDo) {
+  Model model = two_convolutions("[act] r = Relu(a)");
+  Bench bench(std::move(model), Format::Int8);
+  bench.plan.tensors["w1"].scale = {1, 1, 1, 1};
+  bench.plan.tensors["w1"].axis = 0;
+  EXPECT_TRUE(equalize_weights(bench.network(), 0).empty());
+}
+
+/// norm(x) g + b, read by two weights; channel 1 of the activation is 16 times as large as the others.
+struct Norm {
+  Bench bench;
+  explicit Norm(const std::string& nodes, Format format = Format::Int8) : bench(made(nodes), format) {
+    bench.channels["n"] = {1, 16, 1, 1};
+  }
+  static Model made(const std::string& nodes) {
+    Model model = parsed("g (float[2,4] x) => (float[2,4] q, float[2,4] k) { " + nodes + " }",
+                         {{"g", zeros({4})}, {"b", zeros({4})}, {"wq", zeros({4, 4})}, {"wk", zeros({4, 4})}});
+    onnx::GraphProto& graph = *model.proto.mutable_graph();
+    set_initializer(model, graph, "g", filled({4}, [](int i) { return i == 1 ? 16.0F : 1.0F; }));
+    set_initializer(model, graph, "b", filled({4}, [](int i) { return 0.5F * static_cast<float>(i); }));
+    for (const char* name : {"wq", "wk"}) {
+      set_initializer(model, graph, name, filled({4, 4}, [](int i) { return std::sin(1.0F + static_cast<float>(i)); }));
+    }
+    return model;
+  }
+  std::vector<Proposal> proposals() { return smooth_activations(bench.network(), 0); }
+};
+
+constexpr const char* kTwoReaders = "[q] q = MatMul(n, wq)\n [k] k = Gemm<transB = 1>(n, wk)";
+
+TEST(Smooth, TheScaleOfANormTakesTheFactors) {
+  for (const char* norm :
+       {"[norm] n = LayerNormalization(x, g, b)\n ", "[mul] m = Mul(g, x)\n [add] n = Add(m, b)\n "}) {
+    Norm net(std::string(norm) + kTwoReaders);
+    const auto proposals = net.proposals();
+    ASSERT_EQ(proposals.size(), 1U) << norm;
+    ASSERT_EQ(proposals[0].why_not, "") << norm;
+    EXPECT_EQ(proposals[0].layers, (std::vector<std::string>{"q", "k"}));
+    Model after = net.bench.model;
+    proposals[0].rewrite(after);
+    const Tensor g = *initializer(after, "g");
+    EXPECT_LT(g.floats()[1] / g.floats()[0], 8) << norm;  // the channels are nearer to each other
+    for (std::size_t j = 0; j < 4; ++j) {
+      // Exactly what it was: factors are powers of two.
+      const float factor = initializer(net.bench.model, "g")->floats()[j] / g.floats()[j];
+      EXPECT_EQ(initializer(after, "b")->floats()[j] * factor, initializer(net.bench.model, "b")->floats()[j]);
+      for (std::size_t m = 0; m < 4; ++m) {
+        const auto weight = [&](const Model& model, const char* name, std::size_t at) {
+          return initializer(model, name)->floats()[at];
+        };
+        EXPECT_EQ(weight(after, "wq", 4 * j + m), weight(net.bench.model, "wq", 4 * j + m) * factor);
+        EXPECT_EQ(weight(after, "wk", 4 * m + j), weight(net.bench.model, "wk", 4 * m + j) * factor);
+      }
+    }
+  }
+}
+
+TEST(Smooth, WhoAsksForTheShapeDoesNotMind) {
+  Norm net("[norm] n = LayerNormalization(x, g, b)\n [s] s = Shape(n)\n " + std::string(kTwoReaders));
+  const auto proposals = net.proposals();
+  ASSERT_EQ(proposals.size(), 1U);
+  EXPECT_EQ(proposals[0].why_not, "");
+}
+
+TEST(Smooth, ANormThatOthersReadIsRefusedWithAReason) {
+  Norm net("[norm] n = LayerNormalization(x, g, b)\n [q] q = MatMul(n, wq)\n [k] k = Relu(n)");
+  const auto proposals = net.proposals();
+  ASSERT_EQ(proposals.size(), 1U);
+  EXPECT_EQ(proposals[0].why_not, "'n' is read by others than the weights that could take the factors");
+}
+
+TEST(Smooth, AScaleThatOthersReadIsRefusedWithAReason) {
+  Norm net("[s] s = Relu(x)\n [mul] n = Mul(x, s)\n " + std::string(kTwoReaders));
+  Norm one("[mul] n = Mul(x, b)\n [a] a = Mul(x, b)\n [q] q = MatMul(n, wq)\n [k] k = MatMul(n, wk)");
+  ASSERT_EQ(one.proposals().size(), 1U);
+  EXPECT_EQ(one.proposals()[0].why_not, "something else reads 'b' too");
+  EXPECT_TRUE(net.proposals().empty());  // no constant that could take them
+}
+
+TEST(Smooth, ChannelsOfLikeSizeNeedNothing) {
+  Norm net("[norm] n = LayerNormalization(x, g, b)\n " + std::string(kTwoReaders));
+  net.bench.channels["n"] = {1, 1, 1, 1};
+  for (const char* name : {"wq", "wk"}) {
+    set_initializer(net.bench.model, *net.bench.model.proto.mutable_graph(), name,
+                    filled({4, 4}, [](int) { return 0.37F; }));
+  }
+  EXPECT_TRUE(net.proposals().empty());
+}
+
+/// Four inputs that go together, so that what one weight gets wrong another can take back.
+InputProducts correlated(std::size_t inputs) {
+  InputProducts products{1, inputs, std::vector<float>(inputs * inputs)};
+  for (std::size_t i = 0; i < inputs; ++i) {
+    for (std::size_t j = 0; j < inputs; ++j) products.sums[i * inputs + j] = i == j ? 1.0F : 0.9F;
+  }
+  return products;
+}
+
+/// Sum over the columns of d^T H d, d: what the rounded weight [K, results] is off.
+double output_error(const Tensor& weight, const std::vector<float>& rounded, const InputProducts& products) {
+  const std::size_t inputs = products.inputs;
+  const std::size_t results = rounded.size() / inputs;
+  double energy = 0;
+  for (std::size_t m = 0; m < results; ++m) {
+    for (std::size_t i = 0; i < inputs; ++i) {
+      for (std::size_t j = 0; j < inputs; ++j) {
+        const auto off = [&](std::size_t k) {
+          return static_cast<double>(rounded[k * results + m]) - static_cast<double>(weight.floats()[k * results + m]);
+        };
+        energy += off(i) * static_cast<double>(products.sums[i * inputs + j]) * off(j);
+      }
+    }
+  }
+  return energy;
+}
+
+Model one_matmul(const Tensor& weight) {
+  Model model = parsed("g (float[1,16] x) => (float[1,8] y) { [mm] y = MatMul(x, w) }", {{"w", zeros({16, 8})}});
+  set_initializer(model, *model.proto.mutable_graph(), "w", weight);
+  return model;
+}
+
+Tensor waves() {
+  return filled({16, 8}, [](int i) { return std::sin(1.7F * static_cast<float>(i)); });
+}
+
+TEST(RoundWeights, IsBetterAtTheOutputThanTheNearestCodes) {
+  const Tensor weight = waves();
+  Bench bench(one_matmul(weight), Format::Int4);
+  bench.weight_share["mm"] = 0.9;
+  bench.measured["mm"] = correlated(16);
+  const auto proposals = round_weights(bench.network(), 0);
+  ASSERT_EQ(proposals.size(), 1U);
+  ASSERT_EQ(proposals[0].why_not, "");
+  const std::vector<float>& rounded = proposals[0].constants.at("w").values;
+  std::vector<float> nearest(rounded.size());
+  std::vector<float> again(rounded.size());
+  const QuantParams& grid = bench.plan.tensors.at("w");
+  round_tensor(grid, weight.shape(), weight.floats(), nearest);
+  round_tensor(grid, weight.shape(), rounded, again);
+  EXPECT_EQ(again, rounded);  // on the grid
+  EXPECT_LT(output_error(weight, rounded, bench.measured["mm"]),
+            0.5 * output_error(weight, nearest, bench.measured["mm"]));
+}
+
+TEST(RoundWeights, InputsThatAreStrangersTakeTheNearestCodes) {
+  const Tensor weight = waves();
+  Bench bench(one_matmul(weight), Format::Int4);
+  bench.weight_share["mm"] = 0.9;
+  InputProducts products{1, 16, std::vector<float>(256)};
+  for (std::size_t i = 0; i < 16; ++i) products.sums[17 * i] = 1.0F + static_cast<float>(i);
+  bench.measured["mm"] = products;
+  const auto proposals = round_weights(bench.network(), 0);
+  ASSERT_EQ(proposals.size(), 1U);
+  std::vector<float> nearest(128);
+  round_tensor(bench.plan.tensors.at("w"), weight.shape(), weight.floats(), nearest);
+  EXPECT_EQ(proposals[0].constants.at("w").values, nearest);
+}
+
+TEST(RoundWeights, RefusesWhatItCannotHelp) {
+  const auto reason = [](Bench& bench) { return round_weights(bench.network(), 0).at(0).why_not; };
+  Bench exact(one_matmul(waves()), Format::Int8);
+  exact.weight_share["mm"] = 0.05;
+  EXPECT_EQ(reason(exact), "its weights make 5 percent of its error, and less than 20 cannot help");
+  Bench dead(one_matmul(waves()), Format::Int8);
+  dead.weight_share["mm"] = 0.5;
+  dead.measured["mm"] = {1, 16, std::vector<float>(256)};
+  EXPECT_EQ(reason(dead), "its inputs are all zero, or not finite");
+  Bench shared(parsed("g (float[1,8] x) => (float[1,8] y) { [one] a = MatMul(x, w)\n [two] y = MatMul(a, w) }",
+                      {{"w", zeros({8, 8})}}),
+               Format::Int8);
+  shared.weight_share["one"] = 0.5;
+  EXPECT_EQ(reason(shared), "another layer reads the same weight");
+  Bench turned(parsed("g (float[1,2,4,4] x) => (float[1,2,4,4] y) { [up] y = ConvTranspose(x, w) }",
+                      {{"w", zeros({2, 2, 1, 1})}}),
+               Format::Int8);
+  EXPECT_EQ(reason(turned), "weights of Conv, Gemm and MatMul are rounded so, not those of this ConvTranspose");
+}
+
+TEST(BiasCorrection, TakesTheMeanErrorOut) {
+  Model model = parsed("g (float[1,8] x) => (float[1,2] y) <float[2] b = {1, 2}> { [fc] y = Gemm(x, w, b) }",
+                       {{"w", zeros({8, 2})}});
+  Bench bench(std::move(model), Format::Int8);
+  bench.mean_error["fc"] = {0.25, -0.5};
+  const auto proposals = correct_biases(bench.network(), 0);
+  ASSERT_EQ(proposals.size(), 1U);
+  EXPECT_EQ(proposals[0].constants.at("b").values, (std::vector<float>{0.75F, 2.5F}));
+  EXPECT_EQ(proposals[0].constants.at("b").layer, "fc");
+}
+
+TEST(BiasCorrection, NeedsABias) {
+  Model model = parsed("g (float[1,8] x) => (float[1,2] y) { [mm] y = MatMul(x, w) }", {{"w", zeros({8, 2})}});
+  Bench bench(std::move(model), Format::Int8);
+  bench.mean_error["mm"] = {0.25, -0.5};
+  EXPECT_EQ(correct_biases(bench.network(), 0).at(0).why_not, "the MatMul adds no constant bias");
+}
+
+TEST(ClampMask, MovesTheMaskInsideTheFormat) {
+  Model model = parsed(
+      "g (float[2,2] x) => (float[2,2] y) <float[2,2] m = {0, -1e9, 0, 0}> { [add] a = Add(x, m) [sm] y = Softmax(a) "
+      "}");
+  Bench bench(std::move(model), Format::Float16);
+  const auto proposals = clamp_masks(bench.network(), 0);
+  ASSERT_EQ(proposals.size(), 1U);
+  EXPECT_EQ(proposals[0].why_not, "");
+  Model clamped = bench.model;
+  proposals[0].rewrite(clamped);
+  EXPECT_EQ(initializer(clamped, "m")->floats()[1], -32768.0F);
+  EXPECT_EQ(initializer(clamped, "m")->floats()[0], 0.0F);
+}
+
+TEST(ClampMask, RefusesAConstantThatNoSoftmaxReads) {
+  Model model = parsed("g (float[2,2] x) => (float[2,2] y) <float[2,2] m = {0, -1e9, 0, 0}> { [add] y = Add(x, m) }");
+  Bench bench(std::move(model), Format::Float16);
+  EXPECT_NE(clamp_masks(bench.network(), 0).at(0).why_not.find("no softmax alone"), std::string::npos);
+  Bench small(parsed("g (float[2,2] x) => (float[2,2] y) <float[2,2] m = {0, -1e4, 0, 0}> {"
+                     " [add] a = Add(x, m) [sm] y = Softmax(a) }"),
+              Format::Float16);
+  EXPECT_TRUE(clamp_masks(small.network(), 0).empty());
+}
+
+TEST(RaiseEpsilon, ToTheSmallestFloat16UnderARoot) {
+  Bench bench(parsed("g (float[2,2] x) => (float[2,2] y) <float e = {1e-12}> {"
+                     " [add] a = Add(x, e) [root] r = Sqrt(a) [div] y = Div(x, r) }"),
+              Format::Float16);
+  const auto proposals = raise_epsilons(bench.network(), 0);
+  ASSERT_EQ(proposals.size(), 1U);
+  Model raised = bench.model;
+  proposals[0].rewrite(raised);
+  EXPECT_EQ(initializer(raised, "e")->floats()[0], 0x1p-24F);
+}
+
+TEST(RaiseEpsilon, LeavesSmallNumbersThatProtectNothing) {
+  Bench bench(parsed("g (float[2,2] x) => (float[2,2] y) <float e = {1e-12}> { [add] y = Add(x, e) }"),
+              Format::Float16);
+  EXPECT_NE(raise_epsilons(bench.network(), 0).at(0).why_not, "");
+}
+
+TEST(ScaleSquare, DividesBeforeSquaring) {
+  Bench bench(parsed("g (float[1,4] x) => (float[1,4] y) <float two = {2}, float e = {1e-5}> {"
+                     " [sq] s = Pow(x, two) [mean] m = ReduceMean<axes = [1]>(s) [add] a = Add(m, e)"
+                     " [root] r = Sqrt(a) [div] y = Div(x, r) }"),
+              Format::Float16);
+  bench.ranges["x"] = {-1000, 1000, 10, 0};
+  const auto proposals = scale_squares(bench.network(), 0);
+  ASSERT_EQ(proposals.size(), 1U);
+  EXPECT_EQ(proposals[0].why_not, "");
+  Model scaled = bench.model;
+  proposals[0].rewrite(scaled);
+  EXPECT_EQ(initializer(scaled, "sq.factor")->floats()[0], 0.125F);
+  bench.ranges["x"] = {-200, 200, 10, 0};
+  EXPECT_TRUE(scale_squares(bench.network(), 0).empty());
+}
+
+}  // namespace
+}  // namespace vernier
