@@ -1,0 +1,147 @@
+// What all parts of the page share: the data, elements made without any HTML from data, and how numbers are written.
+const page = JSON.parse(document.getElementById("data").textContent);
+const report = page.report;
+const layers = report.layers || [];
+const network = report.network || [];
+
+/** An element; attributes by name, functions are listeners ("onclick"), children are elements or text. */
+function h(tag, attributes, ...children) {
+  const svg = h.svg.has(tag);
+  const element = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (value === undefined || value === null || value === false) continue;
+    if (typeof value === "function") element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+  for (const child of children.flat(3)) {
+    if (child === undefined || child === null || child === "") continue;
+    element.append(child instanceof Node ? child : document.createTextNode(String(child)));
+  }
+  return element;
+}
+h.svg = new Set(["svg", "g", "path", "rect", "line", "text", "circle", "title", "polyline"]);
+
+/** A name from a file, safe to show: what is invisible or turns the direction of text is written as \u{XXXX}. */
+function shown(name) {
+  return String(name).replace(/[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
+    c => "\\u{" + c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0") + "}");
+}
+function shorten(text, most) {
+  const letters = Array.from(text);
+  if (letters.length <= most) return text;
+  const head = Math.ceil((most - 1) / 2);
+  return letters.slice(0, head).join("") + "\u2026" + letters.slice(letters.length - (most - 1 - head)).join("");
+}
+function name(text, attributes) { return h("span", Object.assign({class: "name"}, attributes), shown(text)); }
+
+/** The report writes what JSON cannot as words. */
+function number(value) {
+  if (value === "inf") return Infinity;
+  if (value === "-inf") return -Infinity;
+  return typeof value === "number" ? value : NaN;
+}
+function has(value) { return value !== undefined && value !== null && value !== "nan"; }
+function db(value) {
+  if (!has(value)) return "\u2013";
+  const v = number(value);
+  if (v === Infinity) return "exact";
+  return v === -Infinity ? "not finite" : v.toFixed(1);
+}
+/** With its unit, where it is a number. */
+function decibels(value) { return db(value) + (has(value) && Number.isFinite(number(value)) ? " dB" : ""); }
+function plain(value, digits = 4) {
+  if (!has(value)) return "\u2013";
+  const v = number(value);
+  if (!Number.isFinite(v)) return v > 0 ? "inf" : "-inf";
+  if (v !== 0 && (Math.abs(v) >= 1e6 || Math.abs(v) < 1e-4)) return v.toExponential(2);
+  return String(Number(v.toPrecision(digits)));
+}
+function percent(share) {
+  if (!has(share)) return "\u2013";
+  const p = 100 * share;
+  return p > 0 && p < 0.1 ? "<0.1 %" : p.toFixed(p < 9.95 ? 1 : 0) + " %";
+}
+function count(value) {
+  if (!has(value)) return "\u2013";
+  for (const [size, unit] of [[1e12, " T"], [1e9, " G"], [1e6, " M"]]) {
+    if (value >= size) return (value / size).toPrecision(3) + unit;
+  }
+  return value.toLocaleString("en-US");
+}
+function bytes(value) {
+  for (const [size, unit] of [[1e9, "GB"], [1e6, "MB"], [1e3, "kB"]]) {
+    if (value >= size) return (value / size).toPrecision(3) + " " + unit;
+  }
+  return value + " B";
+}
+function many(n, noun) { return count(n) + " " + noun + (n === 1 ? "" : "s"); }
+
+/** A section of the page with an entry in the navigation. */
+function section(id, title, lead, ...children) {
+  document.getElementById("nav").append(h("a", {href: "#" + id}, title));
+  const element = h("section", {id, "aria-labelledby": id + "-title"}, h("h2", {id: id + "-title"}, title),
+    lead && h("p", {class: "lead"}, lead), ...children);
+  document.getElementById("main").append(element);
+  return element;
+}
+
+function command(text) {
+  const button = h("button", {type: "button", onclick: () => {
+    const done = () => { button.textContent = "Copied"; setTimeout(() => { button.textContent = "Copy"; }, 1500); };
+    const select = () => {
+      const range = document.createRange();
+      range.selectNodeContents(code);
+      getSelection().removeAllRanges();
+      getSelection().addRange(range);
+      button.textContent = document.execCommand("copy") ? "Copied" : "Press Ctrl+C";
+    };
+    // Files opened from a disk have no clipboard in some browsers.
+    if (navigator.clipboard) navigator.clipboard.writeText(text).then(done, select);
+    else select();
+  }}, "Copy");
+  const code = h("pre", {tabindex: "0"}, shown(text));
+  return h("div", {class: "command"}, code, button);
+}
+
+const tip = document.getElementById("tip");
+function showTip(text, x, y) {
+  tip.textContent = text;
+  tip.hidden = false;
+  const box = tip.getBoundingClientRect();
+  tip.style.left = Math.max(6, Math.min(x + 14, innerWidth - box.width - 8)) + "px";
+  tip.style.top = (y + 18 + box.height > innerHeight ? y - box.height - 10 : y + 18) + "px";
+}
+function hideTip() { tip.hidden = true; }
+
+(function theme() {
+  const button = document.getElementById("theme");
+  const stored = (() => { try { return localStorage.getItem("vernier-theme"); } catch (e) { return null; } })();
+  const set = dark => {
+    document.documentElement.dataset.theme = dark ? "dark" : "light";
+    button.textContent = dark ? "Light" : "Dark";
+  };
+  set(stored ? stored === "dark" : matchMedia("(prefers-color-scheme: dark)").matches);
+  button.addEventListener("click", () => {
+    const dark = document.documentElement.dataset.theme !== "dark";
+    set(dark);
+    try { localStorage.setItem("vernier-theme", dark ? "dark" : "light"); } catch (e) { /* it lasts as long as the page */ }
+  });
+})();
+
+// Where each layer stands in the network, and the other way round.
+const placeOf = new Map(network.map((node, i) => [node.name, i]));
+const rowOf = new Map(layers.map((row, i) => [row.name, i]));
+const pictureOf = new Map((report.pictures || []).map(picture => [picture.layer, picture]));
+const certificateOf = new Map(((report.kept && report.kept.certificate) || []).map(row => [row.layer, row]));
+
+/** 0 harmless to 4 very bad; -1 where nothing is known. */
+function heat(row, by) {
+  if (!row) return -1;
+  if (has(row.own_sqnr_db) && number(row.own_sqnr_db) === -Infinity && by !== "share") return 4;
+  if (by === "share" || by === undefined) {
+    if (!has(row.share)) return heat(row, "own_sqnr_db");
+    return [0.005, 0.02, 0.05, 0.15].filter(limit => row.share >= limit).length;
+  }
+  if (!has(row[by])) return -1;
+  return [40, 30, 20, 10].filter(limit => number(row[by]) < limit).length;
+}

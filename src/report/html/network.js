@@ -1,0 +1,80 @@
+// The network as boxes: a box is a layer, or a run of harmless ones.
+function networkDrawing(select) {
+  const drawing = page.drawing;
+  if (!drawing || !drawing.boxes.length) return null;
+  const W = drawing.width, H = drawing.height, bw = drawing.box_width, bh = drawing.box_height;
+  const svg = h("svg", {viewBox: `0 0 ${W} ${H}`, width: W, height: H, class: "net", role: "group", "aria-label": "The network, read in columns from top to bottom"});
+  const boxes = drawing.boxes;
+  let edges = "";
+  for (const [from, to] of drawing.edges) {
+    const a = boxes[from], b = boxes[to];
+    const x1 = a.x + bw / 2, y1 = a.y + bh, x2 = b.x + bw / 2, y2 = b.y;
+    if (y2 > y1 && y2 - y1 < bh && Math.abs(x1 - x2) < 1) edges += `M${x1} ${y1}V${y2}`;
+    else if (y2 > y1 && Math.abs(x2 - x1) > 1) edges += `M${x1} ${y1}C${x1} ${y1 + 16} ${x2} ${y2 - 16} ${x2} ${y2}`;
+    else if (y2 > y1) edges += `M${a.x + bw} ${a.y + bh / 2}C${a.x + bw + 15} ${a.y + bh / 2} ${b.x + bw + 15} ${b.y + bh / 2} ${b.x + bw} ${b.y + bh / 2}`;
+    else edges += `M${a.x + bw} ${a.y + bh / 2}C${a.x + bw + 30} ${a.y + bh / 2} ${b.x - 30} ${b.y + bh / 2} ${b.x} ${b.y + bh / 2}`;
+  }
+  svg.append(h("path", {d: edges, class: "edge"}));
+  const groups = [];
+  boxes.forEach((box, b) => {
+    const nodes = box.nodes.map(i => network[i]);
+    const rows = nodes.map(node => layers[rowOf.get(node.name)]).filter(Boolean);
+    const worst = rows.reduce((bad, row) => !bad || (row.share || 0) > (bad.share || 0) ? row : bad, null);
+    const single = nodes.length === 1;
+    const types = new Map();
+    for (const node of nodes) types.set(node.op_type, (types.get(node.op_type) || 0) + 1);
+    const kinds = [...types].sort((p, q) => q[1] - p[1]).map(([type, n]) => (n > 1 ? n + " " : "") + shown(type));
+    const first = single ? shown(nodes[0].op_type) : many(nodes.length, "layer");
+    const second = single ? shown(nodes[0].name) : kinds.join(", ");
+    const share = rows.reduce((sum, row) => sum + (row.share || 0), 0);
+    const title = (single ? `${shown(nodes[0].name)} (${shown(nodes[0].op_type)})` : `${many(nodes.length, "layer")}: ${kinds.join(", ")}\nfrom ${shown(nodes[0].name)}\nto ${shown(nodes[nodes.length - 1].name)}`) +
+      (rows.length ? `\nshare ${percent(share)}` + (single ? `, own ${db(rows[0].own_sqnr_db)} dB, inherited ${db(rows[0].inherited_sqnr_db)} dB` : "") + (rows.some(row => row.kept) ? "\nkept" : "") : "\nonly moves data, or stays as it is");
+    const group = h("g", {class: "box", tabindex: b ? "-1" : "0", role: "button", "aria-label": title.replace(/\n/g, ", "), transform: `translate(${box.x} ${box.y})`},
+      h("rect", {width: bw, height: bh}),
+      h("text", {x: bw / 2, y: 12.5, "text-anchor": "middle", class: "type"}, shorten(first, 20)),
+      h("text", {x: bw / 2, y: 25, "text-anchor": "middle"}, shorten(second, 21)));
+    group.paint = by => {
+      const heats = rows.map(row => heat(row, by));
+      const most = heats.length ? Math.max(...heats) : -1;
+      group.setAttribute("class", "box " + (most < 0 ? "hx" : "h" + most) + (rows.some(row => row.kept) ? " kept" : ""));
+    };
+    group.paint("share");
+    const open = () => { if (worst) select(worst.name); };
+    group.addEventListener("click", open);
+    group.addEventListener("mousemove", event => showTip(title, event.clientX, event.clientY));
+    group.addEventListener("mouseleave", hideTip);
+    group.addEventListener("focus", () => { const r = group.getBoundingClientRect(); showTip(title, r.left, r.bottom - 8); });
+    group.addEventListener("blur", hideTip);
+    group.addEventListener("keydown", event => {
+      const step = {ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1, Home: -groups.length, End: groups.length}[event.key];
+      if (event.key === "Enter" || event.key === " ") { event.preventDefault(); open(); }
+      if (!step) return;
+      event.preventDefault();
+      const next = groups[Math.max(0, Math.min(groups.length - 1, b + step))];
+      group.setAttribute("tabindex", "-1");
+      next.setAttribute("tabindex", "0");
+      next.focus();
+      next.scrollIntoView({block: "nearest", inline: "nearest"});
+    });
+    groups.push(group);
+    svg.append(group);
+  });
+  const by = h("select", {id: "colour", onchange: () => groups.forEach(group => group.paint(by.value))},
+    h("option", {value: "share"}, "share of the damage"), h("option", {value: "own_sqnr_db"}, "own error"),
+    h("option", {value: "propagated_sqnr_db"}, "error with everything low"));
+  const fit = h("button", {type: "button", "aria-pressed": "false", onclick: () => {
+    const fitted = svg.getAttribute("width") !== "100%";
+    svg.setAttribute("width", fitted ? "100%" : W);
+    svg.setAttribute("height", fitted ? "auto" : H);
+    fit.setAttribute("aria-pressed", String(fitted));
+    fit.textContent = fitted ? "Full size" : "Fit to width";
+  }}, "Fit to width");
+  const keys = [["h0", "least"], ["h1", ""], ["h2", ""], ["h3", ""], ["h4", "most"]];
+  return h("div", {},
+    h("div", {class: "tools"}, h("label", {for: "colour"}, "Colour: "), by, fit,
+      h("span", {class: "legend"}, keys.map(([k, text]) => h("span", {}, h("i", {class: "key", style: `background:var(--${k})`}), text)),
+        h("span", {}, h("i", {class: "key", style: "border:2px solid var(--accent);background:none"}), "kept"),
+        h("span", {}, h("i", {class: "key", style: "border:1px dashed var(--muted);background:none"}), "moves data only, or not lowered"))),
+    h("div", {class: "scroll"}, svg),
+    h("p", {class: "small"}, `${many(network.length, "layer")} in ${many(boxes.length, "box").replace("boxs", "boxes")}. Arrow keys move between them, Enter shows the worst layer of one.`));
+}
