@@ -1,10 +1,13 @@
 """Calibrating and quantizing: vernier against ONNX Runtime's quantize_static, seconds and memory, then quality of ranges.
 
-    python bench/compare_calibration.py [--build build/release] [--runs 3] [--only speed|quality] [NETWORK ...]
+    python bench/compare_calibration.py [--build build/release] [--runs 3] [--only speed|quality|latency] [--work FOLDER]
+                                        [--methods auto,...] [--targets onnxruntime,...] [NETWORK ...]
 
 writes bench/results/compare_calibration.json and docs/benchmarks-quantizing.md. Let nothing else run. Speed: whole processes in
 turn, on the same 100 images. Quality: ranges learned on one half of the samples by each program, put into the same scheme (ours:
 the peer's ranges come in through its own JSON, vernier convert --calibration-cache), the written model measured on the other half.
+--work keeps samples and the peer's ranges, which take most of the time, for the next run. --methods and --targets measure only some
+of ours again; the figures of the others stay as they were recorded.
 Needs GNU time, onnxruntime, onnx and numpy in the Python that runs this, and VERNIER_SHARED.
 """
 import argparse
@@ -12,6 +15,7 @@ import datetime
 import json
 import os
 import pathlib
+import re
 import platform
 import statistics
 import subprocess
@@ -22,6 +26,7 @@ import time
 import numpy as np
 
 import networks
+import two_gigabytes
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "bench/results/compare_calibration.json"
@@ -57,8 +62,9 @@ class Reader(CalibrationDataReader):
         return next(self.feeds, None)
 """
 QUANTIZE = READER + """
-model, data, method, out = sys.argv[1:]
-quantize_static(model, out, Reader(data), quant_format=QuantFormat.QDQ, calibrate_method=METHODS[method], per_channel=True)
+model, data, method, out, *per_tensor = sys.argv[1:]
+quantize_static(model, out, Reader(data), quant_format=QuantFormat.QDQ, calibrate_method=METHODS[method],
+                per_channel=not per_tensor)
 """
 CALIBRATE = READER + """
 model, data, method, symmetric, out = sys.argv[1:]
@@ -67,6 +73,12 @@ calibrator = create_calibrator(model, None, "augmented.onnx", METHODS[method],
 calibrator.collect_data(Reader(data))
 save_tensors_data(calibrator.compute_data(), out)
 """
+
+
+def last_words(text):
+    """The last line that a program printed, files by their names: a record says nothing of the machine's folders."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return re.sub(r"(?:/[^\s/:'\"]+)+/(?=[^\s/:'\"])", "", lines[-1]) if lines else ""
 
 
 def measured(command, folder):
@@ -81,7 +93,7 @@ def measured(command, folder):
         text, said = out.read(), log.read()
     seconds = time.perf_counter() - start
     peak = int((folder / "peak").read_text().split()[-1]) * 1024
-    return {"ok": code == 0, "seconds": seconds, "peak_bytes": peak, "text": text, "said": said[-400:]}
+    return {"ok": code == 0, "seconds": seconds, "peak_bytes": peak, "text": text, "said": last_words(said)}
 
 
 def must(command, folder):
@@ -121,19 +133,35 @@ def speed(vernier, folder, runs):
 
 def halves(folder, network, count):
     """Every second sample calibrates, the others judge; a sequence is cut in the middle."""
+    files = {part: folder / f"{network}_{part}.npz" for part in ("calibration", "judged")}
+    sizes = folder / f"{network}_samples.json"
+    if sizes.exists():
+        return files, json.loads(sizes.read_text())
     samples = networks.samples_of(network, count)
     cut = len(samples) // 2
     parts = {"calibration": samples[:cut] if network in networks.CARRIES else samples[::2],
              "judged": samples[cut:] if network in networks.CARRIES else samples[1::2]}
-    files = {}
     for part, some in parts.items():
-        path = folder / f"{network}_{part}.npz"
+        path = files[part]
         if isinstance(some[0], dict):
             np.savez(path, **{name: np.stack([sample[name] for sample in some]) for name in some[0]})
         else:
             np.savez(path, **{f"sample_{i}": sample for i, sample in enumerate(some)})
-        files[part] = path
-    return files, {part: len(some) for part, some in parts.items()}
+    sizes.write_text(json.dumps({part: len(some) for part, some in parts.items()}))
+    return files, json.loads(sizes.read_text())
+
+
+def their_ranges(folder, network, target, method, calibration):
+    """The ranges that the peer's calibrator learns, as its JSON, or why there are none."""
+    cache = folder / f"{network}_{target}_{method}.json"
+    failed = cache.with_suffix(".failed")
+    if not cache.exists() and not failed.exists():
+        run = measured([sys.executable, "-c", CALIBRATE, networks.model_file(network), calibration, method,
+                        int(target == "tensorrt"), cache], folder)
+        if not run["ok"]:
+            cache.unlink(missing_ok=True)
+            failed.write_text(run["said"] or "ended without a word", encoding="utf-8")
+    return cache, failed.read_text(encoding="utf-8") if failed.exists() else None
 
 
 def figures(vernier, folder, model, typed, data):
@@ -150,33 +178,151 @@ SAMPLES = {"yolox-nano": 20, "style-candy": 8, "rfb320-face": 40, "mobilenetv2-i
            "espcn-superres": 40}
 
 
-def quality(vernier, folder, names, count, keep):
+def noise_of(model, paths, data, output):
+    """Squared error of `output` against the float model's, sample by sample, of each typed file, in ONNX Runtime."""
+    import onnxruntime
+
+    loaded = np.load(data)
+    first = input_of(model)
+    if loaded.files[0].startswith("sample_"):
+        feeds = [{first: loaded[key]} for key in loaded.files]
+    else:
+        feeds = [{name: np.asarray(loaded[name][i]) for name in loaded.files} for i in range(len(loaded[loaded.files[0]]))]
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    float_run, *runs = [onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+                        for path in [model, *paths]]
+    noise = [[] for _ in runs]
+    for feed in feeds:
+        exact = float_run.run([output], feed)[0].astype(np.float64)
+        for run, sums in zip(runs, noise):
+            sums.append(float(np.sum((run.run([output], feed)[0] - exact) ** 2)))
+    return np.array(noise)
+
+
+def standard_error_db(ours, theirs):
+    """Of 10 log10(sum of theirs / sum of ours): what leaving each sample out in turn changes (the jackknife)."""
+    n = len(ours)
+    left = 10 * np.log10((theirs.sum() - theirs) / (ours.sum() - ours))
+    return float(np.sqrt((n - 1) / n * np.sum((left - left.mean()) ** 2)))
+
+
+def quality(vernier, folder, names, count, keep, recorded, methods, targets):
     """Measures network by network; `keep` gets the rows of each, so that a run that is stopped has not been for nothing."""
     for network in names:
         model = networks.model_file(network)
         rows = []
         files, sizes = halves(folder, network, min(count, SAMPLES.get(network, count)))
-        for target in TARGETS:
+        for target in targets:
             row = {"network": network, "target": target, "samples": sizes, "ours": {}, "theirs": {}}
-            for method in OURS:
+            before = next((old for old in recorded if old["network"] == network and old["target"] == target), row)
+            row["ours"] = dict(before["ours"])
+            (folder / "auto.onnx").unlink(missing_ok=True)
+            for method in methods if row["ours"] else OURS:
                 run = measured([vernier, "convert", model, "--int8", "--target", target, "--calibration-method", method,
                                 "--data", files["calibration"], "-o", "typed.onnx", "-qq"], folder)
                 row["ours"][method] = figures(vernier, folder, model, "typed.onnx", files["judged"]) if run["ok"] else {
                     "failed": run["said"]}
                 row["ours"][method]["seconds"] = round(run["seconds"], 2)
-            for method in METHODS:
-                cache = folder / f"{network}_{target}_{method}.json"
-                run = measured([sys.executable, "-c", CALIBRATE, model, files["calibration"], method,
-                                int(target == "tensorrt"), cache], folder)
-                if run["ok"]:
-                    run = measured([vernier, "convert", model, "--int8", "--target", target, "--calibration-cache", cache,
-                                    "-o", "typed.onnx", "-qq"], folder)
+                if method == "auto" and run["ok"]:
+                    (folder / "typed.onnx").replace(folder / "auto.onnx")
+            row["theirs"] = dict(before["theirs"])
+            for method in [] if row["theirs"] else METHODS:
+                cache, why = their_ranges(folder, network, target, method, files["calibration"])
+                if why is not None:
+                    row["theirs"][method] = {"failed": why}
+                    continue
+                run = measured([vernier, "convert", model, "--int8", "--target", target, "--calibration-cache", cache,
+                                "-o", "typed.onnx", "-qq"], folder)
                 row["theirs"][method] = figures(vernier, folder, model, "typed.onnx", files["judged"]) if run["ok"] else {
                     "failed": run["said"]}
+            measured_again = (folder / "auto.onnx").exists()
+            row["standard_error_db"] = (standard_error(vernier, folder, row, files["judged"]) if measured_again
+                                        else before.get("standard_error_db"))
             rows.append(row)
             print(network, target, {who: {m: f.get("sqnr_db", "failed") for m, f in row[who].items()}
                                     for who in ("ours", "theirs")}, flush=True)
         keep(rows)
+
+
+def standard_error(vernier, folder, row, judged):
+    """Of the difference between auto and the best of the peer's methods; None where either has no figure."""
+    auto = row["ours"].get("auto", {})
+    methods = {method: figure for method, figure in row["theirs"].items() if "sqnr_db" in figure}
+    if "sqnr_db" not in auto or not methods:
+        return None
+    best = max(methods, key=lambda method: methods[method]["sqnr_db"])
+    model = networks.model_file(row["network"])
+    cache = folder / f"{row['network']}_{row['target']}_{best}.json"
+    run = measured([vernier, "convert", model, "--int8", "--target", row["target"], "--calibration-cache", cache, "-o", "best.onnx",
+                    "-qq"], folder)
+    if not run["ok"] or not loads(folder / "auto.onnx") or not loads(folder / "best.onnx"):
+        return None
+    ours, theirs = noise_of(model, [folder / "auto.onnx", folder / "best.onnx"], judged, auto["output"])
+    return standard_error_db(ours, theirs)
+
+
+def milliseconds(paths, feed, rounds):
+    """Medians of the files' inferences in ONNX Runtime, by turns, with all optimizations and two threads."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level, options.intra_op_num_threads = 4, 2
+    sessions = [onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"]) for path in paths]
+    seconds = [[] for _ in sessions]
+    for _ in range(rounds):
+        for session, taken in zip(sessions, seconds):
+            start = time.perf_counter()
+            session.run(None, feed)
+            taken.append(time.perf_counter() - start)
+    return [1e3 * statistics.median(taken[rounds // 5:]) for taken in seconds]
+
+
+def latency(vernier, folder, names, count):
+    """Both quantizers' files of a network, on the same samples, minmax, per channel, and the float file."""
+    rows = []
+    for network in names:
+        model = networks.model_file(network)
+        files, _ = halves(folder, network, min(count, SAMPLES.get(network, count)))
+        sample = networks.samples_of(network, 1)[0]
+        feed = sample if isinstance(sample, dict) else {input_of(model): sample}
+        row = {"network": network}
+        quantize = [sys.executable, "-c", QUANTIZE, model, files["calibration"], "minmax", "theirs.onnx"]
+        theirs = measured(quantize, folder)
+        if not theirs["ok"] or not loads(folder / "theirs.onnx"):
+            row["per_tensor"] = True  # of files below opset 13 it writes per-channel ones that ONNX Runtime refuses
+            theirs = measured([*quantize, "per_tensor"], folder)
+        must([vernier, "convert", model, "--int8", "--target", "onnxruntime", "--data", files["calibration"], "-o", "ours.onnx",
+              "-qq"], folder)
+        if theirs["ok"] and loads(folder / "theirs.onnx"):
+            paths = [model, folder / "theirs.onnx", folder / "ours.onnx"]
+            once = milliseconds(paths[2:], feed, 5)[0]
+            row["milliseconds"] = dict(zip(["float", "theirs", "ours"], milliseconds(paths, feed, int(min(200, max(10, 3000 / once))))))
+        else:
+            row["failed"] = theirs["said"] or "ONNX Runtime refuses its file"
+        rows.append(row)
+        print(row, flush=True)
+    return rows
+
+
+def loads(path):
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    try:
+        onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception:  # of whatever kind: it is the peer's file
+        return False
+    return True
+
+
+def input_of(model):
+    import onnx
+
+    graph = onnx.load(model, load_external_data=False).graph
+    weights = {tensor.name for tensor in graph.initializer}
+    return next(value.name for value in graph.input if value.name not in weights)
 
 
 def db(figure):
@@ -202,6 +348,20 @@ def page(results):
                          f"{row['theirs']['seconds'] / row['ours']['seconds']:.1f} | {row['theirs']['peak_bytes'] / 1e6:.0f} | "
                          f"{row['ours']['peak_bytes'] / 1e6:.0f} | {row['ours_25']['peak_bytes'] / 1e6:.0f} |")
         lines.append("")
+    if "latency" in results:
+        lines += ["## Speed of the result in ONNX Runtime", "",
+                  "Milliseconds of one inference, medians by turns in one process, two threads, all optimizations. Both files were "
+                  "calibrated by smallest and largest value on the same samples, per channel, uint8 activations. *: its quantizer's file "
+                  "per channel is refused by ONNX Runtime, as are those of all networks below opset 13; this one is per tensor.", "",
+                  "| network | float | ONNX Runtime's quantizer | vernier --target onnxruntime | times as fast as its quantizer's |",
+                  "|---|---:|---:|---:|---:|"]
+        for row in results["latency"]:
+            if "failed" in row:
+                lines.append(f"| {row['network']} | - | its quantizer failed | - | - |")
+                continue
+            ms = row["milliseconds"]
+            lines.append(f"| {row['network']}{' *' if row.get('per_tensor') else ''} | {ms['float']:.2f} | {ms['theirs']:.2f} | {ms['ours']:.2f} | {ms['theirs'] / ms['ours']:.2f} |")
+        lines.append("")
     if "quality" in results:
         missing = sorted(set(networks.NETWORKS) - {row["network"] for row in results["quality"]})
         lines += ["## Quality of the ranges", ""]
@@ -211,7 +371,9 @@ def page(results):
                   "SQNR in dB of the worst output, all layers of the scheme in INT8. Ranges are learned on one half of the samples, the "
                   "written model is measured on the other half. The scheme is the same for all columns, only the ranges differ: those of "
                   "ONNX Runtime's calibrators (symmetric under tensorrt) come in through its JSON. A dash: that calibrator, or the "
-                  "conversion with its ranges, failed; the reason is in the record.", ""]
+                  "conversion with its ranges, failed; the reason is in the record. ±: standard error of the difference over the "
+                  "judged samples (the jackknife, both files in ONNX Runtime). It is large where a Softmax makes the output: a few "
+                  "undecided samples hold most of the error. auto is judged in front of the Softmax.", ""]
         for target in TARGETS:
             rows = [row for row in results["quality"] if row["target"] == target]
             wins = losses = ties = 0
@@ -228,13 +390,17 @@ def page(results):
                     wins += gain > 0.05
                     losses += gain < -0.05
                     ties += abs(gain) <= 0.05
+                error = row.get("standard_error_db")
+                sure = "-" if gain is None else f"{gain:+.2f}" + ("" if error is None else f" ± {error:.2f}")
                 top = f"{100 * auto['top1']:.1f} %, {100 * best['top1']:.1f} %" if best and auto.get("top1") is not None and best.get("top1") is not None else "-"
                 lines.append(f"| {row['network']} | {row['samples']['calibration']} + {row['samples']['judged']} | " +
                              " | ".join(db(row["ours"][method]) for method in OURS) + " | " +
                              " | ".join(db(row["theirs"][method]) for method in METHODS) +
-                             f" | {'-' if gain is None else f'{gain:+.2f}'} | {top} |")
+                             f" | {sure} | {top} |")
             lines += ["", f"`auto` against the best of ONNX Runtime's three: above on {wins}, within 0.05 dB on {ties}, below on {losses} "
                           f"of {wins + ties + losses}.", ""]
+    if two_gigabytes.RESULTS.exists():
+        lines += two_gigabytes.section(json.loads(two_gigabytes.RESULTS.read_text()))
     return "\n".join(lines)
 
 
@@ -243,7 +409,10 @@ def main():
     parser.add_argument("--build", default="build/release")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--samples", type=int, default=100)
-    parser.add_argument("--only", choices=["speed", "quality", "page"])
+    parser.add_argument("--work", help="a folder that is kept: samples and the peer's ranges are made once")
+    parser.add_argument("--only", choices=["speed", "quality", "latency", "page"])
+    parser.add_argument("--methods", default=",".join(OURS))
+    parser.add_argument("--targets", default=",".join(TARGETS))
     parser.add_argument("names", nargs="*", metavar="NETWORK")
     options = parser.parse_args()
     vernier = (ROOT / options.build / "apps/vernier/vernier").resolve()
@@ -253,8 +422,10 @@ def main():
     cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.machine())
     about = {"date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
              "machine": f"{cpu}, {len(os.sched_getaffinity(0))} usable cores",
-             "versions": f"onnxruntime {onnxruntime.__version__}, numpy {np.__version__}", "runs": options.runs,
-             "build": options.build}
+             "versions": f"onnxruntime {onnxruntime.__version__}, numpy {np.__version__}", "build": options.build}
+    about = {**results.get("about", {"runs": options.runs}), **about}
+    if options.only in (None, "speed"):
+        about["runs"] = options.runs
     if options.only != "page":
         results["about"] = about
 
@@ -268,11 +439,16 @@ def main():
         results["quality"] = sorted(old + new, key=lambda row: (row["target"], row["network"]))
         write()
 
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(options.work or scratch).resolve()
+        folder.mkdir(parents=True, exist_ok=True)
         if options.only in (None, "speed"):
-            results["speed"] = speed(vernier, pathlib.Path(folder), options.runs)
+            results["speed"] = speed(vernier, folder, options.runs)
+        if options.only in (None, "latency"):
+            results["latency"] = latency(vernier, folder, options.names or networks.NETWORKS, options.samples)
         if options.only in (None, "quality"):
-            quality(vernier, pathlib.Path(folder), options.names or networks.NETWORKS, options.samples, keep)
+            quality(vernier, folder, options.names or networks.NETWORKS, options.samples, keep, results.get("quality", []),
+                    options.methods.split(","), options.targets.split(","))
     write()
 
 

@@ -72,6 +72,7 @@ int main() {
       {"N=100 k=3 sigma 1", [](auto s) { return spiky(100, 3, 1, s); }, false},
       {"N=100 k=3 sigma 1, early stop", [](auto s) { return spiky(100, 3, 1, s); }, true},
       {"N=100 k=3 sigma 2", [](auto s) { return spiky(100, 3, 2, s); }, false},
+      {"N=100 k=3 sigma 3", [](auto s) { return spiky(100, 3, 3, s); }, false},
       {"N=100 k=3 sigma 1, interacting", [](auto s) { return with_interactions(spiky(100, 3, 1, s), s); }, false},
       {"N=300 k=8 sigma .3", [](auto s) { return spiky(300, 8, 0.3, s); }, false},
       {"N=300 k=8 sigma 1", [](auto s) { return spiky(300, 8, 1, s); }, false},

@@ -1,6 +1,7 @@
 """Is the simulation true? Figures of typed files, simulated and measured on real kernels.
 
-    compare.py prepare FOLDER        here: typed files, samples, reference outputs and simulated figures (needs vernier)
+    compare.py prepare FOLDER        here: typed files, samples, reference outputs and simulated figures (needs vernier);
+                                     with FORM ... behind it (int8-ov ...) those alone, beside the figures that are there
     compare.py measure FOLDER        where the GPU is: FOLDER/gpu.json (needs PyTorch and onnx, not vernier)
     compare.py engines FOLDER        here: FOLDER/engines.json, INT8 on ONNX Runtime's and OpenVINO's integer kernels
     compare.py table FOLDER          the table of docs/truth.md
@@ -21,7 +22,7 @@ ROOT = HERE.parents[1]
 NETWORKS = ["espcn-superres", "mobilenetv2-imagenet", "ppocr-en-rec", "resnet8-cifar", "rfb320-face", "squeezenet-imagenet",
             "stories260k", "style-candy", "vit-cifar", "yolox-nano"]
 GPU_FORMATS = ["fp16", "bf16", "fp8", "int8"]
-TARGETS = {"int8": "tensorrt", "int8-ort": "onnxruntime"}
+TARGETS = {"int8": "tensorrt", "int8-ort": "onnxruntime", "int8-ov": "openvino"}
 SAMPLES = {"style-candy": 1, "resnet8-cifar": 20, "vit-cifar": 20, "stories260k": 20, "ppocr-en-rec": 20, "rfb320-face": 8,
            "squeezenet-imagenet": 8}  # else 4: what can be carried to a machine with a GPU
 
@@ -52,6 +53,11 @@ def save_samples(path, feeds):
     np.savez_compressed(path, **{f"{i}/{name}": array for i, feed in enumerate(feeds) for name, array in feed.items()})
 
 
+def known(path):
+    """What an earlier run recorded."""
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
 def vernier(*arguments):
     program = os.environ.get("VERNIER", str(ROOT / "build/release/apps/vernier/vernier"))
     done = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True)
@@ -60,14 +66,14 @@ def vernier(*arguments):
     return done.stdout
 
 
-def prepare(folder):
+def prepare(folder, forms):
     sys.path.insert(0, str(ROOT / "bench"))
     import networks
     import onnxruntime
 
     folder.mkdir(parents=True, exist_ok=True)
     tools = networks.shared_inputs()
-    simulated = {}
+    simulated = known(folder / "simulated.json")
     for network in NETWORKS:
         model = networks.model_file(network)
         arrays = tools.load(network, SAMPLES.get(network, 4))
@@ -81,7 +87,7 @@ def prepare(folder):
         save_samples(folder / f"{network}.reference.npz", [dict(zip(names, session.run(None, feed))) for feed in feeds])
         data = folder / f"{network}.data.npz"
         np.savez(data, **{f"sample_{i}": array for i, array in enumerate(arrays)})
-        for form in GPU_FORMATS + ["int8-ort"]:
+        for form in forms:
             typed = folder / f"{network}.{form}.onnx"
             try:
                 vernier("convert", model, "--" + form.split("-")[0], "--target", TARGETS.get(form, "tensorrt"), "--data", data,
@@ -91,7 +97,7 @@ def prepare(folder):
             except (RuntimeError, KeyError) as problem:
                 simulated[f"{network} {form}"] = {"problem": str(problem)[-300:]}
         data.unlink()
-        print(network, {form: simulated[f"{network} {form}"] for form in GPU_FORMATS})
+        print(network, {form: simulated[f"{network} {form}"] for form in forms}, flush=True)
     (folder / "simulated.json").write_text(json.dumps(simulated, indent=1))
 
 
@@ -134,10 +140,11 @@ def engines(folder):
     import openvino
 
     core = openvino.Core()
-    results = {"onnxruntime": onnxruntime.__version__, "openvino": openvino.__version__, "figures": {}}
+    results = {"onnxruntime": onnxruntime.__version__, "openvino": openvino.__version__,
+               "figures": known(folder / "engines.json").get("figures", {})}
     for network in NETWORKS:
         feeds, reference = (samples_of(folder / f"{network}.{part}.npz") for part in ("inputs", "reference"))
-        for form in ("int8", "int8-ort"):
+        for form in TARGETS:
             typed = str(folder / f"{network}.{form}.onnx")
             if not os.path.exists(typed):
                 continue
@@ -197,11 +204,11 @@ def table(folder):
     print(f"\nONNX Runtime {cpu['onnxruntime']}, OpenVINO {cpu['openvino']}\n")
     engines_run = ["onnxruntime, off", "onnxruntime", "openvino"]
     head = "ONNX Runtime, optimizations off | ONNX Runtime | OpenVINO"
-    print(f"| network | target tensorrt: simulated | {head} | target onnxruntime: simulated | {head} |")
-    print("|---|" + "---|" * 8)
+    print("| network | " + " | ".join(f"target {target}: simulated | {head}" for target in TARGETS.values()) + " |")
+    print("|---|" + "---|" * 4 * len(TARGETS))
     for network in NETWORKS:
         cells = []
-        for form in ("int8", "int8-ort"):
+        for form in TARGETS:
             key = f"{network} {form}"
             figures = cpu["figures"].get(key, {})
             cells += [text(worst(simulated.get(key)))] + [text(worst(figures.get(engine))) for engine in engines_run]
@@ -209,10 +216,13 @@ def table(folder):
 
 
 def main():
-    jobs = {"prepare": prepare, "measure": measure, "engines": engines, "table": table}
-    if len(sys.argv) != 3 or sys.argv[1] not in jobs:
+    jobs = {"measure": measure, "engines": engines, "table": table}
+    if len(sys.argv) > 2 and sys.argv[1] == "prepare":
+        prepare(pathlib.Path(sys.argv[2]), sys.argv[3:] or GPU_FORMATS + ["int8-ort", "int8-ov"])
+    elif len(sys.argv) == 3 and sys.argv[1] in jobs:
+        jobs[sys.argv[1]](pathlib.Path(sys.argv[2]))
+    else:
         sys.exit(__doc__)
-    jobs[sys.argv[1]](pathlib.Path(sys.argv[2]))
 
 
 if __name__ == "__main__":
