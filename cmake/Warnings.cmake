@@ -8,6 +8,10 @@ if(VERNIER_SANITIZE)
   target_compile_options(vernier_warnings INTERFACE -fsanitize=${VERNIER_SANITIZE} -fno-omit-frame-pointer)
   target_link_options(vernier_warnings INTERFACE -fsanitize=${VERNIER_SANITIZE})
 endif()
+if(VERNIER_FUZZ)  # libFuzzer is led by the branches that an input takes: in the libraries above all
+  target_compile_options(vernier_warnings INTERFACE -fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer)
+  target_link_options(vernier_warnings INTERFACE -fsanitize=address,undefined)
+endif()
 
 # vernier_folder(NAME SOURCES ... USES ...): the library of one source folder. USES lists the folders and packages it may see.
 function(vernier_folder name)

@@ -72,7 +72,8 @@ Command add_calibrate(CLI::App& root, const std::string& command) {
             print_result(console, line->result.json ? report_to_json(report) : report_to_text(report, text));
             return 0;
           },
-          ignored};
+          ignored,
+          /*spreads=*/true};
 }
 
 }  // namespace vernier::cli

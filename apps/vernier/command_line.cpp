@@ -94,6 +94,9 @@ void explain_leftovers(const CLI::App& root) {
     const std::vector<std::string> left = app->remaining();
     const auto option = std::find_if(left.begin(), left.end(),
                                      [](const std::string& text) { return text.size() > 1 && text.front() == '-'; });
+    // Behind a misspelt command its options are unknown too: the command comes first.
+    const bool command = !left.empty() && !left.front().starts_with('-') && !command_names(*app).empty();
+    if (command) unknown_argument(*app, left.front());
     if (option != left.end() && *option != "--") unknown_option(*app, *option);
     if (!left.empty() && left.front() != "--") unknown_argument(*app, left.front());
     const std::vector<CLI::App*> next = app->get_subcommands();

@@ -20,6 +20,7 @@ struct Command {
   const MessageGroup* messages = nullptr;
   std::function<int(Console&)> run;
   IgnoredOptions ignored = nullptr;
+  bool spreads = false;  // over the ranks of a job: what does not is done by the first one
 };
 
 /// The line that goes on record in reports: `arguments` behind "vernier", quoted for a shell where needed.
@@ -37,7 +38,7 @@ std::vector<std::string> normalize_arguments(std::vector<std::string> arguments)
 const CLI::App& chosen_app(const CLI::App& root);
 
 /// Errors: Usage for everything that is wrong with `arguments`; with the nearest valid name where one is unknown, and
-/// the reason where an option is known but not implemented. CLI::CallForHelp and CLI::CallForVersion pass through.
+/// the reason where an option is known and refused. CLI::CallForHelp and CLI::CallForVersion pass through.
 void parse_arguments(CLI::App& root, std::vector<std::string> arguments);
 
 }  // namespace vernier::cli

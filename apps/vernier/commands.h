@@ -11,6 +11,7 @@ namespace vernier::cli {
 
 /// `command`: the whole line as typed, for the record.
 Command add_diagnose(CLI::App& root, const std::string& command);
+Command add_fix(CLI::App& root, const std::string& command);
 Command add_verify(CLI::App& root, const std::string& command);
 Command add_calibrate(CLI::App& root, const std::string& command);
 Command add_convert(CLI::App& root);
@@ -35,6 +36,8 @@ Command add_debug_diff_tactics(CLI::App& root);
 Command add_inspect_tactics(CLI::App& root);
 Command add_inspect_diff_tactics(CLI::App& root);
 Command add_inspect_sparsity(CLI::App& root);
+Command add_inspect_capability(CLI::App& root);
+std::vector<Command> add_templates(CLI::App& root);
 Command add_surgeon_extract(CLI::App& root);
 Command add_surgeon_sanitize(CLI::App& root);
 Command add_surgeon_insert(CLI::App& root);

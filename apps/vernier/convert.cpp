@@ -7,6 +7,7 @@
 #include "console.h"
 #include "core/text.h"
 #include "data/script_location.h"
+#include "external_data_options.h"
 #include "options.h"
 #include "vernier/error.h"
 #include "vernier/jobs.h"
@@ -16,7 +17,7 @@ namespace {
 
 struct ConvertLine {
   std::string model, output, plan;
-  bool external_data = false;
+  ExternalDataGroup external_data;
   PrecisionGroup precision;
   DataGroup data;
   MessageGroup messages;
@@ -41,7 +42,7 @@ ConvertOptions options_of(const ConvertLine& line) {
   options.plan = line.plan;
   options.precision = line.precision.values();
   options.measure = line.data.values();
-  options.external_data = line.external_data;
+  options.external_data = line.external_data.values();
   return options;
 }
 
@@ -65,9 +66,7 @@ Command add_convert(CLI::App& root) {
   add_value(*app, "-o,--output", line->output, "FILE",
             "File to write; under an engine's name (.engine .plan .trt) it is a typed ONNX model as well (required)")
       ->group("Output");
-  app->add_flag("--save-external-data", line->external_data,
-                "Write weights into a file beside the model (default: only above 1.9 GB)")
-      ->group("Output");
+  line->external_data.add(*app);
   add_message_options(*app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(*app);
   app->footer(
@@ -92,7 +91,8 @@ Command add_convert(CLI::App& root) {
             print_result(console, result_to_text(result, text_options()));
             return 0;
           },
-          ignored};
+          ignored,
+          /*spreads=*/true};
 }
 
 }  // namespace vernier::cli

@@ -54,7 +54,8 @@ Command add_debug_loss(CLI::App& root, const std::string& command) {
                                                       : report_to_text(report, text));
             return report.defects.empty() ? 0 : 1;
           },
-          ignored};
+          ignored,
+          /*spreads=*/true};
 }
 
 }  // namespace vernier::cli

@@ -5,6 +5,7 @@
 #include "check_options.h"
 #include "commands.h"
 #include "console.h"
+#include "external_data_options.h"
 #include "options.h"
 #include "parse_values.h"
 #include "vernier/error.h"
@@ -16,7 +17,8 @@ namespace {
 struct ReduceLine {
   std::string model, output, min_good, mode, check_sim, min_sqnr = "20", target = "tensorrt";
   std::vector<std::string> input_shapes;
-  bool no_inputs = false, no_outputs = false, external_data = false, json = false;
+  bool no_inputs = false, no_outputs = false, json = false;
+  ExternalDataGroup external_data;
   DataGroup data;
   CheckGroup check;
   MessageGroup messages;
@@ -44,7 +46,7 @@ ReduceOptions options_of(const ReduceLine& line, const std::string& command) {
   for (const std::string& text : line.input_shapes) {
     options.input_shapes.insert(parse_input_shape("--model-input-shapes", text));
   }
-  options.external_data = line.external_data;
+  options.external_data = line.external_data.values();
   options.measure = line.data.values();
   options.check = line.check.values(simulated);
   if (simulated) {
@@ -56,7 +58,7 @@ ReduceOptions options_of(const ReduceLine& line, const std::string& command) {
     if (check.low == Format::Float32) {
       throw Error(ErrorKind::Usage, "--check-sim float32: it is what the others are compared with", "int8 or float16");
     }
-    check.target = parse_choice("--target", line.target, {"tensorrt", "onnxruntime"});
+    check.target = parse_choice("--target", line.target, {"tensorrt", "onnxruntime", "openvino"});
     check.min_sqnr_db = parse_number("--min-sqnr", line.min_sqnr);
   }
   options.command = command;
@@ -75,9 +77,7 @@ Command add_debug_reduce(CLI::App& root, const std::string& command) {
             "Where a good model near to it in size goes (default: not written)")
       ->group("Output");
   app->add_flag("--json", line->json, "Print the report as JSON, and nothing else, on stdout")->group("Output");
-  app->add_flag("--save-external-data", line->external_data,
-                "Write weights into a file beside each model (default: only above 1.9 GB)")
-      ->group("Output");
+  line->external_data.add(*app);
   add_value(*app, "--mode", line->mode, "MODE",
             "bisect: fewest checks; linear: node by node; ddmin: until each node is needed, then smaller dimensions "
             "(default: bisect; ddmin with --check-sim)")

@@ -15,7 +15,6 @@ namespace {
 
 struct RepeatLine {
   std::string model, until;
-  bool external_data = false;
   PrecisionGroup precision;
   DataGroup data;
   CheckGroup check;

@@ -11,9 +11,11 @@
 #include "command_line.h"
 #include "commands.h"
 #include "console.h"
-#include "failures.h"
 #include "help.h"
 #include "interrupt.h"
+#include "job.h"
+#include "ranks/ranks.h"
+#include "report_commands.h"
 #include "vernier/error.h"
 
 namespace {
@@ -34,7 +36,12 @@ int run(const std::vector<std::string>& arguments, Console& console) {
   const std::string command = command_text(arguments);
   std::vector<Command> commands{
       add_diagnose(root, command),
+      add_fix(root, command),
       add_verify(root, command),
+      add_report(root),
+      add_bundle(root),
+      add_eval(root, command),
+      add_pipeline(root, command),
       add_calibrate(root, command),
       add_convert(root),
       add_quantize(root),
@@ -56,6 +63,7 @@ int run(const std::vector<std::string>& arguments, Console& console) {
       add_inspect_tactics(root),
       add_inspect_diff_tactics(root),
       add_inspect_sparsity(root),
+      add_inspect_capability(root),
       add_surgeon_extract(root),
       add_surgeon_sanitize(root),
       add_surgeon_insert(root),
@@ -64,11 +72,13 @@ int run(const std::vector<std::string>& arguments, Console& console) {
       add_surgeon_weight_reconstruct(root),
       add_check(root),
       add_check_placement(root),
+      add_check_data(root),
       add_check_lint(root),
       add_help_topics(root),
       add_doctor(root),
       add_completion(root),
   };
+  for (Command& template_command : add_templates(root)) commands.push_back(std::move(template_command));
   for (Command& older : add_precision(root, command)) commands.push_back(std::move(older));
   try {
     parse_arguments(root, arguments);
@@ -86,7 +96,10 @@ int run(const std::vector<std::string>& arguments, Console& console) {
   if (found == commands.end()) {
     throw vernier::Error(vernier::ErrorKind::Internal, fmt::format("no code for command '{}'", chosen->get_name()));
   }
-  console.configure(*found->messages);
+  vernier::Ranks& job = vernier::job_ranks();
+  MessageGroup messages = *found->messages;
+  if (!job.first()) messages.log_file.clear();
+  console.configure(messages);
   if (found->ignored) {
     for (const std::string& text : *found->ignored) console.warning(text);
   }
@@ -94,7 +107,13 @@ int run(const std::vector<std::string>& arguments, Console& console) {
     print_result(console, resolved_command(*chosen, command));
     return 0;
   }
-  catch_interrupts();
+  if (!found->spreads) {
+    const bool works = job.first();
+    job.part();
+    if (!works) return 0;
+  }
+  // Of several ranks an interrupt reaches some earlier than others: it ends them all, and --resume goes on.
+  if (job.alone()) catch_interrupts();
   const int code = found->run(console);
   if (!was_interrupted()) return code;
   throw vernier::Error(vernier::ErrorKind::Interrupted, "interrupted: the results are partial");
@@ -104,5 +123,5 @@ int run(const std::vector<std::string>& arguments, Console& console) {
 
 int main(int argc, char** argv) {
   Console console;
-  return run_guarded(console, [&] { return run({argv + std::min(argc, 1), argv + argc}, console); });
+  return run_in_job(console, [&] { return run({argv + std::min(argc, 1), argv + argc}, console); });
 }

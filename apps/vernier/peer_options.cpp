@@ -68,7 +68,8 @@ struct RefusedRow {
 
 constexpr std::string_view kThreshold = "one of --min-sqnr --max-abs-error --max-mse --min-cosine --min-top1-agreement";
 constexpr std::string_view kTask =
-    "vernier debug precision takes metric scripts and labels; here one of --min-sqnr --max-abs-error --max-mse "
+    "vernier diagnose, verify and debug precision take metric scripts and labels; here one of --min-sqnr "
+    "--max-abs-error --max-mse "
     "--min-cosine --min-top1-agreement";
 constexpr Refusal kPeerMetric{"comparisons are stated as a requirement here", kThreshold};
 constexpr Refusal kProfile{"optimization profiles have no meaning without TensorRT",
@@ -95,7 +96,7 @@ constexpr Refusal kRunners{"this command measures one thing: the simulated targe
 constexpr Refusal kGraphEdit{"this command does not edit graphs", "edit the model first, then give the result"};
 constexpr Refusal kTrtexecData{"raw files have no shape and no type", "--data with .npy or .npz"};
 
-constexpr std::array<RefusedRow, 38> kRefused{{
+constexpr std::array<RefusedRow, 37> kRefused{{
     {"--best", {"low formats are named one by one", "--int8 --fp16, for example"}},
     {"--fp-to-fp16", {"has another name here", "--fp16"}},
     {"--labels --label-offset --min-top1 --min-top5", {"this command measures figures of its own only", kTask}},
@@ -114,7 +115,9 @@ constexpr std::array<RefusedRow, 38> kRefused{{
     {"--onnx --onnx-path --loadEngine", {"the model is an argument here, without a name", "vernier COMMAND MODEL"}},
     {"--saveEngine --save-engine --save-onnx --output-path",
      {"no engine is built here; the typed model goes where -o says", "-o"}},
-    {"--output --save-external-data", {"this command writes no model", "--json prints every figure on stdout"}},
+    {"--output --save-external-data --external-data-path --external-data-size-threshold "
+     "--no-save-all-tensors-to-one-file",
+     {"this command writes no model", "--json prints every figure on stdout"}},
     {"--outputs", {"this command looks at every tensor", "--onnx-outputs of vernier run chooses tensors"}},
     {"--convert-to", {"only ONNX models are written", "-o out.onnx"}},
     {"--golden --load-outputs --load-results",
@@ -155,8 +158,6 @@ constexpr std::array<RefusedRow, 38> kRefused{{
     {"--mode --direction --dir",
      {"the search of this command is always the minimal one", "vernier debug precision --mode bisect"}},
     {"--ignore-external-data", {"weights are needed to measure", "vernier inspect model MODEL"}},
-    {"--external-data-path --external-data-size-threshold --no-save-all-tensors-to-one-file",
-     {"weights go into one file beside the model", "--save-external-data of vernier convert"}},
     {"--gen --gen-script --tftrt --minimum-segment-size --dynamic-op --ckpt --tf-outputs --save-pb --save-tensorboard "
      "--freeze-graph --gpu-memory-fraction --allow-growth --xla --save-timeline --opset --setBuildRoute "
      "--helpBuildRoute --tuneBuildRoutes --tuneBuildRouteFile --tuningSearch --tuningCacheFile --tuningTimeOut "
@@ -201,14 +202,17 @@ void add_ignored(CLI::App& app, const std::string& name, const IgnoredRow& row, 
 
 IgnoredOptions add_ignored_options(CLI::App& app) {
   auto ignored = std::make_shared<std::vector<std::string>>();
-  for (const IgnoredRow& row : kIgnored) {
-    std::string_view names = row.names;
-    while (!names.empty()) {
-      const std::size_t end = std::min(names.find(' '), names.size());
-      add_ignored(app, std::string(names.substr(0, end)), row, ignored);
-      names.remove_prefix(std::min(end + 1, names.size()));
+  // There are hundreds, and only the command that is typed needs them.
+  app.preparse_callback([&app, ignored](std::size_t) {
+    for (const IgnoredRow& row : kIgnored) {
+      std::string_view names = row.names;
+      while (!names.empty()) {
+        const std::size_t end = std::min(names.find(' '), names.size());
+        add_ignored(app, std::string(names.substr(0, end)), row, ignored);
+        names.remove_prefix(std::min(end + 1, names.size()));
+      }
     }
-  }
+  });
   return ignored;
 }
 

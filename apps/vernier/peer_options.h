@@ -15,6 +15,7 @@ namespace vernier::cli {
 using IgnoredOptions = std::shared_ptr<std::vector<std::string>>;
 
 /// Adds, hidden from the help, the options that only tell a peer how to build or run: they cannot change a figure here.
+/// They are added when `app` is the command that is parsed.
 IgnoredOptions add_ignored_options(CLI::App& app);
 
 struct Refusal {

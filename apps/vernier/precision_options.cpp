@@ -65,9 +65,9 @@ void add_precision_options(CLI::App& app, const std::function<PrecisionText&()>&
          "Python scripts whose FUNC(network=...) sets layer.precision on a TensorRT network, in this order: what they "
          "set wins over --layer-precisions (default: none; FUNC: postprocess)");
   value("--target", &PrecisionText::target, "TARGET",
-        "Whose rules place low precision. tensorrt: inputs of weighted operators. onnxruntime: with --int8, inputs "
-        "and outputs of "
-        "every operator that has an integer kernel on its CPU (default: tensorrt)");
+        "Whose rules place low precision. tensorrt: inputs of weighted operators. openvino: the same, with --int8 in "
+        "asymmetric codes. onnxruntime: with --int8, inputs and outputs of every operator that has an integer kernel "
+        "on its CPU (default: tensorrt)");
   value(
       method, &PrecisionText::calibration, "METHOD",
       "How ranges of activations are chosen: minmax, percentile[:99.99] (99.999 without a number), entropy, mse, aciq; "
@@ -104,11 +104,7 @@ PrecisionOptions PrecisionText::values() const {
         "leave out --precision, or choose a lower format");
   }
 
-  if (target == "openvino") {
-    throw Error(ErrorKind::Usage, "--target openvino: its placement rules are not implemented yet",
-                "--target onnxruntime is the nearest; --target tensorrt is the default");
-  }
-  options.target = parse_choice("--target", target, {"tensorrt", "onnxruntime"});
+  options.target = parse_choice("--target", target, {"tensorrt", "onnxruntime", "openvino"});
   if (const auto choice = parse_calibration_method(calibration)) {
     options.calibration = *choice;
   } else {

@@ -5,6 +5,7 @@
 
 #include "commands.h"
 #include "console.h"
+#include "external_data_options.h"
 #include "options.h"
 #include "parse_values.h"
 #include "vernier/error.h"
@@ -16,8 +17,9 @@ namespace {
 struct QuantizeLine {
   std::string model, output, mode, bias, overrides, block_size = "128";
   bool per_tensor = false, per_channel = false, symmetric = false, asymmetric = false;
-  bool dq_only = false, paired_weights = false, external_data = false, json = false;
+  bool dq_only = false, paired_weights = false, json = false;
   LayerSelection selection;
+  ExternalDataGroup external_data;
   PrecisionGroup precision;
   DataGroup data;
   MessageGroup messages;
@@ -91,7 +93,8 @@ void apply_activations(const QuantizeLine& line, PrecisionOptions& precision) {
   const bool has_codes_from_zero =
       std::find(precision.low.begin(), precision.low.end(), Format::UInt8) != precision.low.end();
   if (line.asymmetric && precision.target == "tensorrt" && !has_codes_from_zero) {
-    refuse("--asymmetric: TensorRT knows zero point 0 alone", "--target onnxruntime takes asymmetric activations");
+    refuse("--asymmetric: TensorRT knows zero point 0 alone",
+           "--target openvino and --target onnxruntime take asymmetric activations");
   }
   precision.rules.symmetric_activations = line.symmetric;
 }
@@ -99,8 +102,9 @@ void apply_activations(const QuantizeLine& line, PrecisionOptions& precision) {
 void apply_bias(const std::string& text, PrecisionOptions& precision) {
   if (text.empty()) return;
   const bool integer = parse_choice("--bias", text, {"int32", "float"}) == "int32";
-  if (integer && precision.target == "tensorrt") {
-    refuse("--bias int32: TensorRT adds biases in float and takes no 32-bit codes",
+  if (integer && precision.target != "onnxruntime") {
+    refuse(fmt::format("--bias int32: {} adds biases in float and takes no 32-bit codes",
+                       precision.target == "openvino" ? "OpenVINO" : "TensorRT"),
            "--target onnxruntime stores them in int32");
   }
   precision.rules.integer_bias = integer;
@@ -134,7 +138,7 @@ ConvertOptions options_of(const QuantizeLine& line) {
   options.precision.selection = line.selection;
   options.measure = line.data.values();
   options.tensor_overrides = line.overrides;
-  options.external_data = line.external_data;
+  options.external_data = line.external_data.values();
   return options;
 }
 
@@ -149,9 +153,7 @@ Command add_quantize(CLI::App& root) {
   line->data.add(*app, "Samples to learn the ranges of activations from; weights alone need none");
   line->data.add_calibration_cache(*app);
   add_value(*app, "-o,--output", line->output, "FILE", "File to write (required)")->group("Output");
-  app->add_flag("--save-external-data", line->external_data,
-                "Write weights into a file beside the model (default: only above 1.9 GB)")
-      ->group("Output");
+  line->external_data.add(*app);
   app->add_flag("--json", line->json, "Print what was done as JSON, and nothing else, on stdout")->group("Output");
   add_message_options(*app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(*app);
@@ -171,7 +173,8 @@ Command add_quantize(CLI::App& root) {
             print_result(console, line->json ? result_to_json(result) : result_to_text(result, text_options()));
             return 0;
           },
-          ignored};
+          ignored,
+          /*spreads=*/true};
 }
 
 }  // namespace vernier::cli

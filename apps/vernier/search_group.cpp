@@ -64,6 +64,14 @@ void SearchGroup::add(CLI::App& app) {
       ->group(kGroup);
   add_value(app, "--max-evaluations", max_evaluations_, "N", "The same as --budget N; 0: no limit (default: 0)")
       ->group(kGroup);
+  add_value(app, "--confidence", confidence_, "P",
+            "A trial may fail as soon as that is this certain, above 0.5 to 1; what passes has run on all samples "
+            "(default: 1)")
+      ->group(kGroup);
+  app.add_flag("--whole-groups", whole_groups_,
+               "Keep or lower together: layers that read one quantized tensor, or whose results meet in an Add or a "
+               "Concat")
+      ->group(kGroup);
   app.add_flag("--prove-minimum", prove_minimum_,
                "minimal: also look for a cheaper set, or prove how much cheaper one could be; takes more evaluations")
       ->group(kGroup);
@@ -120,6 +128,11 @@ SearchOptions SearchGroup::values(const std::string& default_journal) const {
   }
   options.step = parse_count("--top", top_, 1, 1'000'000);
   options.cost = parse_cost(cost_);
+  options.confidence = parse_number("--confidence", confidence_);
+  if (!(options.confidence > 0.5 && options.confidence <= 1)) {
+    throw Error(ErrorKind::Usage, fmt::format("--confidence: {} is not above 0.5 and at most 1", confidence_), "0.99");
+  }
+  options.whole_groups = whole_groups_;
   options.prove_minimum = prove_minimum_;
   if (prove_minimum_ && options.mode != SearchMode::Minimal) {
     throw Error(ErrorKind::Usage, "--prove-minimum needs --mode minimal: other modes look at lists only");

@@ -29,9 +29,10 @@ class SearchGroup {
 
   SearchMode fixed_mode_ = SearchMode::Minimal;
   std::string mode_, direction_ = "forward", top_ = "5", cost_ = "layers", max_evaluations_ = "0", budget_, golden_;
+  std::string confidence_ = "1";
   std::string journal_;
   CLI::Option* journal_given_ = nullptr;
-  bool resume_ = false, prove_minimum_ = false, pareto_ = false, no_minimal_ = false;
+  bool resume_ = false, prove_minimum_ = false, pareto_ = false, no_minimal_ = false, whole_groups_ = false;
 };
 
 }  // namespace vernier::cli

@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "console.h"
 #include "core/text.h"
+#include "external_data_options.h"
 #include "options.h"
 #include "parse_values.h"
 #include "vernier/error.h"
@@ -24,14 +25,12 @@ CLI::App* surgeon(CLI::App& root, const std::string& name, const std::string& de
 /// MODEL, -o and --save-external-data.
 struct Files {
   std::string model, output;
-  bool external_data = false;
+  ExternalDataGroup external_data;
 
   void add(CLI::App& app) {
     add_argument(app, "MODEL", model, "ONNX file");
     add_value(app, "-o,--output", output, "FILE", "File to write (required)")->group("Output");
-    app.add_flag("--save-external-data,--external-data-path", external_data,
-                 "Write weights into a file beside the model (default: only above 1.9 GB)")
-        ->group("Output");
+    external_data.add(app);
   }
   template <class Options>
   void put(Options& options, const char* command) const {
@@ -40,7 +39,7 @@ struct Files {
     require_writable_file(output);
     options.model = model;
     options.output = output;
-    options.external_data = external_data;
+    options.external_data = external_data.values();
   }
 };
 
@@ -82,35 +81,6 @@ TensorChoice parse_tensor(const char* option, std::string text, bool with_shape)
   if (text.empty()) throw Error(ErrorKind::Usage, fmt::format("{}: a name is missing", option), "NAME:SHAPE:DTYPE");
   choice.name = text;
   return choice;
-}
-
-/// "1024", "16M", "1e9"; K, M and G are powers of 1024.
-std::int64_t parse_bytes(const char* option, const std::string& text) {
-  std::string number = text;
-  double unit = 1;
-  if (!number.empty()) {
-    switch (number.back()) {
-      case 'K':
-      case 'k':
-        unit = 1024.0;
-        break;
-      case 'M':
-      case 'm':
-        unit = 1024.0 * 1024;
-        break;
-      case 'G':
-      case 'g':
-        unit = 1024.0 * 1024 * 1024;
-        break;
-      default:
-        break;
-    }
-  }
-  if (unit > 1) number.pop_back();
-  const double bytes = parse_number(option, number) * unit;
-  if (bytes < 1 || bytes > 1e15)
-    throw Error(ErrorKind::Usage, fmt::format("{}: {} is no size", option, text), "16M, for example");
-  return static_cast<std::int64_t>(bytes);
 }
 
 int finish(Console& console, const SurgeonResult& result) {

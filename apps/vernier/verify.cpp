@@ -2,7 +2,10 @@
 
 #include "commands.h"
 #include "console.h"
+#include "gate_group.h"
 #include "options.h"
+#include "score_group.h"
+#include "vernier/error.h"
 #include "vernier/jobs.h"
 #include "vernier/report.h"
 
@@ -13,7 +16,9 @@ struct VerifyLine {
   std::string float_model, typed_model;
   std::vector<std::string> outputs;
   RequirementGroup requirement;
+  ScoreGroup task;
   DataGroup data;
+  GateGroup gate;
   MessageGroup messages;
   ResultGroup result;
 };
@@ -30,7 +35,9 @@ Command add_verify(CLI::App& root, const std::string& command) {
   add_values(*app, "--outputs", line->outputs, "NAME",
              "Outputs to judge (default: every float output that carries no state)")
       ->group("Requirement (one metric; default: none; must hold for each judged output)");
+  line->task.add(*app);
   line->data.add(*app, "Samples to measure on");
+  line->gate.add(*app);
   line->result.add(*app);
   add_message_options(*app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(*app);
@@ -40,20 +47,29 @@ Command add_verify(CLI::App& root, const std::string& command) {
 
   return {app, &line->messages,
           [line, command](Console& console) {
-            for (const std::string& text : line->data.without_effect()) console.warning(text);
+            for (const std::string& text : line->data.without_effect(line->task.any_script())) console.warning(text);
             VerifyOptions options;
             options.float_model = line->float_model;
             options.typed_model = line->typed_model;
             options.measure = line->data.values();
             options.measure.outputs = line->outputs;
             options.measure.requirement = line->requirement.values();
+            options.task = line->task.values();
+            if (line->task.given() && options.measure.requirement) {
+              throw Error(ErrorKind::Usage, "labels, a metric script, a requirement: only one can decide",
+                          "leave out the others");
+            }
             options.command = command;
             const TextOptions text = line->result.values();
+            line->gate.check();
             const VerifyReport report = verify(options, console.sinks());
             print_result(console, line->result.json ? report_to_json(report) : report_to_text(report, text));
+            line->gate.tell(gate_of(report));
+            if (report.test) return report.test->verdict == "good" ? 0 : 1;
             return report.figures.passed.value_or(true) ? 0 : 1;
           },
-          ignored};
+          ignored,
+          /*spreads=*/true};
 }
 
 }  // namespace vernier::cli

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "vernier/calibration.h"
+#include "vernier/external_data.h"
 #include "vernier/format.h"
 #include "vernier/quantization.h"
 #include "vernier/report.h"
@@ -51,7 +52,7 @@ struct LayerSetting {
 struct PrecisionOptions {
   std::vector<Format> low;  // --int8 --fp16 ...: the lowest that a layer can take wins
   Format high = Format::Float32;
-  std::string target = "tensorrt";                               // tensorrt, onnxruntime
+  std::string target = "tensorrt";                               // tensorrt, onnxruntime, openvino
   CalibrationChoice calibration;                                 // how ranges of activations are chosen
   std::vector<std::pair<std::string, Format>> layer_precisions;  // wildcards allowed, later ones win
   std::string constraints = "prefer";                            // obey, prefer, none
@@ -71,7 +72,7 @@ struct DiagnoseOptions {
   std::string command;  // for the record
   bool latency = true;
   SearchOptions search;
-  bool external_data = false;  // weights of the typed model in a file beside it, at any size
+  ExternalDataOptions external_data;  // of the typed model
 };
 
 /// The whole flow: reference, calibration, own errors, all-low, effects, search, typed model, verify of that file.
@@ -83,6 +84,7 @@ struct VerifyOptions {
   std::filesystem::path float_model;
   std::filesystem::path typed_model;
   MeasureOptions measure;
+  TaskRequirement task;  // beside the figures: what decides, in the place of a requirement
   std::string command;
 };
 
@@ -96,7 +98,7 @@ struct ConvertOptions {
   PrecisionOptions precision;
   MeasureOptions measure;                  // calibration samples for int8 and fp8
   std::filesystem::path tensor_overrides;  // JSON: scales or ranges of single tensors, instead of calibrated ones
-  bool external_data = false;
+  ExternalDataOptions external_data;
 };
 
 /// Layers that do not run in the lowest format asked for, by the one reason they share.

@@ -37,7 +37,7 @@ struct ReduceOptions {
   bool reduce_outputs = true;
   bool reduce_inputs = true;
   std::map<std::string, Shape> input_shapes;  // --model-input-shapes
-  bool external_data = false;
+  ExternalDataOptions external_data;          // the file it names is the output's; candidates choose their own
   MeasureOptions measure;  // samples: values of frozen tensors, and of inputs under a simulated check
   CheckOptions check;
   std::optional<SimulatedCheck> simulated;  // instead of `check`

@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "vernier/causes.h"
 #include "vernier/format.h"
+#include "vernier/report_pictures.h"
 #include "vernier/requirement.h"
 
 namespace vernier {
@@ -56,6 +58,8 @@ struct CertificateRow {
   double metric = 0;         // of the kept set without this layer
   double damage = 0;         // > 1: fails
   bool lower_bound = false;  // stopped as soon as the failure was certain
+  std::size_t samples = 0;   // that decided; 0: not counted
+  double confidence = 1;     // of the failure; 1: certain
 };
 
 struct TestRow {                    // one trial of a search
@@ -65,6 +69,21 @@ struct TestRow {                    // one trial of a search
   double damage = 0;
   bool lower_bound = false;  // stopped as soon as the failure was certain
   std::string needs;         // what it would pass with, in words; empty: not known
+  std::size_t samples = 0;   // that decided; 0: not counted (an outside check)
+  double confidence = 1;     // of the verdict; 1: certain
+};
+
+struct LayerGroup {                 // layers that should switch together
+  std::vector<std::string> layers;  // in graph order
+  std::string why;                  // "they read one quantized tensor, 'x'"
+  std::size_t kept = 0;             // of them in the answer
+};
+
+struct RankingReport {                     // predictions against what was measured
+  std::optional<double> ratio;             // measured / predicted damage at the last guided trial
+  std::optional<double> rank_correlation;  // Spearman's, of predicted damages and those measured near the limit
+  std::size_t compared = 0;                // layers it rests on
+  bool mended = false;                     // replaced on the way by better ones
 };
 
 struct ParetoPoint {  // one set that was tried
@@ -95,6 +114,9 @@ struct KeptSetReport {
   std::optional<double> cost_of_all;
   std::optional<double> lower_bound;  // no set that passes costs less, if the network is monotone
   std::vector<ParetoPoint> pareto;    // cheapest first
+  std::vector<LayerGroup> groups;     // those that hold a kept layer
+  std::optional<RankingReport> ranking;
+  std::size_t sample_inferences = 0;  // one sample through the network once: everything from the reference run on
   std::vector<std::string> assumed;   // what the answer rests on without a test
   std::vector<std::string> proven;    // what was tested
   std::size_t recalled = 0;           // evaluations that came from the journal
@@ -153,8 +175,12 @@ struct DiagnoseReport {
   RunFigures reference;                // prepared float model against the original file
   std::optional<RunFigures> all_high;  // all that may be raised in the high format, when that is not the float model
   RunFigures all_low;
-  std::vector<LayerRow> layers;  // ranked: most damaging first
+  std::optional<RunFigures> repaired;  // `vernier fix`: all low, with every accepted repair and nothing kept
+  std::vector<LayerRow> layers;        // ranked: most damaging first
+  std::optional<Explanation> explanation;
   std::vector<CurvePoint> curve;
+  std::vector<NetworkNode> network;    // in graph order; empty in reports of earlier versions
+  std::vector<LayerPicture> pictures;  // of the worst layers, when a report is written
   std::optional<KeptSetReport> kept;
   std::optional<RunFigures> final_figures;  // `verify` of the written file: the claim
   std::optional<TypedReport> typed;
@@ -162,7 +188,7 @@ struct DiagnoseReport {
   std::vector<PhaseTime> phases;
   std::vector<std::string> warnings;
   std::vector<std::string> notes;            // preparation, layers inside bodies, ...
-  std::map<std::string, std::string> files;  // "model", "plan", "report", "deploy" -> path
+  std::map<std::string, std::string> files;  // "model", "plan", "report", "page", "deploy" -> path
 };
 
 struct VerifyReport {
@@ -179,6 +205,8 @@ struct VerifyReport {
   std::vector<LayerRow> layers;           // graph order; formats are what the file says
   std::size_t compared = 0;               // layers compared
   std::vector<std::string> not_compared;  // names, with reasons
+  std::string objective;                  // labels or a script that decide, in words; empty: none
+  std::optional<TestRow> test;            // of the typed file, by that
   std::optional<Requirement> requirement;
   std::vector<PhaseTime> phases;
   std::vector<std::string> warnings;

@@ -45,14 +45,25 @@ struct MetricScript {
   std::optional<double> min, max;
 };
 
+/// What decides by the task itself; at most one of the two.
+struct TaskRequirement {
+  std::optional<LabelRequirement> labels;
+  std::optional<MetricScript> metric;
+};
+
 struct SearchOptions {
   SearchMode mode = SearchMode::Minimal;
   bool reverse = false;              // Bisect and Linear: the last N layers
   std::size_t step = 5;              // WorstFirst: layers added at a time
   CostUnit cost = CostUnit::Layers;  // Minimal
-  bool prove_minimum = false;        // Minimal: a lower bound on the cost of any set that passes
-  std::size_t max_evaluations = 0;   // runs over the samples; 0: no limit
-  double max_seconds = 0;            // of searching; 0: no limit
+  /// Below 1, above 0.5: a trial may fail as soon as that is this certain (of SQNR, mean squared error and top-1
+  /// agreement; samples must be independent). What passes was run on all samples.
+  double confidence = 1;
+  /// Layers that share a quantizer, meet in an Add or in a Concat are kept or lowered together.
+  bool whole_groups = false;
+  bool prove_minimum = false;       // Minimal: a lower bound on the cost of any set that passes
+  std::size_t max_evaluations = 0;  // runs over the samples; 0: no limit
+  double max_seconds = 0;           // of searching; 0: no limit
   /// Each trial as one line of JSON; empty: none is kept. With `resume` what it holds is not run again.
   std::filesystem::path journal;
   bool resume = false;
@@ -62,8 +73,7 @@ struct SearchOptions {
   /// without a requirement.
   std::optional<CompareOptions> compare;
   PerOutput<TopK> postprocess;  // of both sides, before they are compared
-  std::optional<LabelRequirement> labels;
-  std::optional<MetricScript> metric;
+  TaskRequirement task;
   bool validate = false;  // a value that is not finite fails
   /// An outside program decides, of a typed model in a file; samples then only rank the layers.
   std::optional<CheckOptions> check;

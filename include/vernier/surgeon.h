@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "vernier/export.h"
+#include "vernier/external_data.h"
 #include "vernier/jobs.h"
 #include "vernier/run.h"
 
@@ -35,7 +36,7 @@ struct ExtractOptions {
   std::filesystem::path model, output;
   std::vector<TensorChoice> inputs;   // empty: the model's own
   std::vector<TensorChoice> outputs;  // empty: the model's own
-  bool external_data = false;
+  ExternalDataOptions external_data;
   /// Samples of the whole model: the inputs and outputs that the part has on them are written beside it, to
   /// STEM_inputs.json and STEM_outputs.json.
   std::optional<MeasureOptions> with_data;
@@ -58,7 +59,7 @@ struct SanitizeOptions {
   OutputChoice outputs;
   /// Bounds for sizes that come from data, by tensor; "" for all others.
   std::map<std::string, std::int64_t> size_bounds;
-  bool external_data = false;
+  ExternalDataOptions external_data;
   MeasureOptions measure;  // samples that original and result are compared on
 };
 
@@ -71,7 +72,7 @@ struct InsertOptions {
   std::string op_type;
   std::string name;
   std::vector<std::pair<std::string, std::string>> attributes;  // 3, 0.5, text, [1, 2]
-  bool external_data = false;
+  ExternalDataOptions external_data;
 };
 
 /// Puts a node between tensors: what read an output that exists reads the new node's; producers of `outputs` that
@@ -81,7 +82,7 @@ VERNIER_API SurgeonResult insert_node(const InsertOptions& options);
 struct WeightEditOptions {
   std::filesystem::path model, output;
   std::vector<std::string> excluded;  // weight-strip: initializers that keep their values
-  bool external_data = false;
+  ExternalDataOptions external_data;
 };
 
 /// 2:4 sparsity for the weights of Conv, Gemm and MatMul: of each four values along the summed dimension the two

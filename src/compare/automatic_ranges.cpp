@@ -8,9 +8,13 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <optional>
 
+#include "compare/output_store.h"
 #include "compare/own_error.h"
-#include "compare/trials.h"
+#include "compare/paired_gain.h"
+#include "compare/requirement.h"
+#include "compare/run_tensors.h"
 #include "core/text.h"
 #include "numerics/range_methods.h"
 #include "plan/calibrate.h"
@@ -23,24 +27,45 @@ constexpr std::size_t kShadowSamples = 16;  // single layers: every pixel of a t
 constexpr std::size_t kWholeSamples = 64;   // whole networks: outputs may be a few numbers
 constexpr std::array kMethods{"minmax", "percentile:99.999", "percentile:99.99", "percentile:99.9", "entropy", "mse",
                               "aciq"};
-/// A mixture leaves the best single method only where another has at most this share of its error.
+/// A mixture leaves the method that it starts from only where another has at most this share of its error.
 constexpr std::array kMixtures{1.0, 0.8, 0.5};
-/// In standard deviations of the mean difference between samples: two, because ten are compared.
-constexpr double kScatter = 2;
+using Ranges = std::map<std::string, RangeStats>;
+
+/// Ranges learned from one half of the samples are judged on the other.
+struct Fold {
+  std::optional<std::size_t> learned_from;  // neither half: there are too few samples for two
+  std::vector<std::size_t> layers;          // samples that single layers are judged on
+  std::vector<std::size_t> network;         // and whole networks
+};
 
 struct Candidate {
   std::string name;
-  std::map<std::string, RangeStats> ranges;
+  Ranges ranges;                               // learned from all samples
+  std::vector<Ranges> of_folds;                // learned from a half each
   std::map<std::string, std::string> methods;  // of a mixture
   std::map<std::string, double> error;         // of each layer, as a share of its output's energy
 };
 
-std::vector<std::size_t> spread_samples(const Subject& subject, std::size_t most) {
-  const std::size_t all = subject.samples->size();
-  const std::size_t wanted = std::min(all, most);
+/// At most `most` of the samples [first, end): spread evenly, or the first ones of a sequence.
+std::vector<std::size_t> some_of(std::size_t first, std::size_t end, std::size_t most, bool sequence) {
+  const std::size_t wanted = std::min(end - first, most);
   std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < wanted; ++i) order.push_back(subject.carries.empty() ? i * all / wanted : i);
+  for (std::size_t i = 0; i < wanted; ++i) order.push_back(first + (sequence ? i : i * (end - first) / wanted));
   return order;
+}
+
+std::vector<Fold> folds_of(const Subject& subject) {
+  const std::size_t all = subject.samples->size();
+  const std::size_t middle = all / 2;  // as histograms are halved
+  const bool sequence = !subject.carries.empty();
+  const auto fold = [&](std::optional<std::size_t> learned_from, std::size_t first, std::size_t end,
+                        std::size_t folds) {
+    return Fold{learned_from, some_of(first, end, kShadowSamples / folds, sequence),
+                some_of(first, end, kWholeSamples / folds, sequence)};
+  };
+  if (middle == 0) return {fold(std::nullopt, 0, all, 1)};
+  if (sequence) return {fold(1, 0, middle, 1)};  // a state can only be carried from the start
+  return {fold(1, 0, middle, 2), fold(0, middle, all, 2)};
 }
 
 double share(const ErrorStats& stats) {
@@ -49,83 +74,135 @@ double share(const ErrorStats& stats) {
   return stats.error_energy / stats.ref_energy;
 }
 
-/// Noise of a whole network, as the logarithm of its share of the signal, summed over judged outputs.
-struct Noise {
-  double pooled = 0;
-  std::vector<double> samples;
+/// A judged output, and the Softmax that makes it, directly or behind layers that only move values.
+struct JudgedTensor {
+  std::string output;
+  std::string softmax;  // empty: none
+
+  /// What it is judged by in `model`, the subject's own or one lowered from it: behind a Softmax an error is as large
+  /// as its sample is undecided, so that a few samples hold all the noise and what a range does to the others does not
+  /// show. In front of it every sample counts.
+  std::string name_in(const Model& model) const {
+    for (const onnx::NodeProto& node : model.proto.graph().node()) {
+      if (!softmax.empty() && node.name() == softmax) return node.input(0);
+    }
+    return output;
+  }
 };
 
-double mean(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
-/// True when `noise` is below that of `other`, pooled and for the typical sample, and by more than the scatter of the
-/// difference between samples explains: a few samples that happen to round well are no reason to clip all others.
-bool surely_below(const Noise& noise, const Noise& other) {
-  if (noise.pooled >= other.pooled) return false;
-  const std::size_t n = noise.samples.size();
-  if (n < 2) return false;
-  std::vector<double> gain(n);
-  for (std::size_t i = 0; i < n; ++i) gain[i] = other.samples[i] - noise.samples[i];
-  const double average = mean(gain);
-  double squares = 0;
-  for (const double value : gain) squares += (value - average) * (value - average);
-  const double deviation_of_mean = std::sqrt(squares / static_cast<double>(n * (n - 1)));
-  return average > kScatter * deviation_of_mean;
+std::vector<JudgedTensor> judged_tensors(const Subject& subject) {
+  std::map<std::string, const Layer*> makers;
+  for (const Layer& layer : subject.layers) {
+    if (!layer.graph.empty()) continue;
+    for (const std::string& output : layer.outputs) makers[output] = &layer;
+  }
+  std::vector<JudgedTensor> tensors;
+  for (const std::string& output : subject.judged) {
+    auto maker = makers.find(output);
+    while (maker != makers.end() && maker->second->follows && maker->second->inputs.size() == 1) {
+      maker = makers.find(maker->second->inputs.front());
+    }
+    const bool behind = maker != makers.end() && maker->second->op_type == "Softmax";
+    tensors.push_back({output, behind ? maker->second->name : ""});
+  }
+  return tensors;
 }
 
 /// What runs the candidates: the plan with the grids that their ranges give.
 class Tryout {
  public:
-  Tryout(const Subject& subject, const Plan& plan, const Reference& reference)
-      : subject_(subject),
-        plan_(plan),
-        reference_(reference),
-        few_(spread_samples(subject, kShadowSamples)),
-        many_(spread_samples(subject, kWholeSamples)) {}
+  Tryout(const Subject& subject, const Plan& plan, const std::vector<Fold>& folds)
+      : subject_(subject), plan_(plan), folds_(folds), judged_(judged_tensors(subject)) {
+    for (const Fold& fold : folds) {
+      run(subject.model, fold, [&](std::size_t sample, const std::vector<Tensor>& ref) {
+        exact_.put(sample, ref);
+        return true;
+      });
+    }
+  }
 
-  std::size_t samples() const { return many_.size(); }
+  std::size_t samples() const {
+    std::size_t sum = 0;
+    for (const Fold& fold : folds_) sum += fold.network.size();
+    return sum;
+  }
 
   std::map<std::string, double> layer_errors(const Candidate& candidate) {
-    Plan plan = planned(candidate);
-    // Inputs only, under every target: what a layer's own result is rounded to belongs to the layers that read that.
-    plan.target = "tensorrt";
-    std::map<std::string, double> errors;
-    for (const LayerError& error : own_error(subject_, plan, weights_for(candidate), &few_)) {
-      errors[error.layer] = share(error.error);
+    std::map<std::string, ErrorStats> sums;
+    for (std::size_t f = 0; f < folds_.size(); ++f) {
+      Plan plan = planned(candidate.of_folds[f]);
+      // Inputs only, under every target: what a layer's own result is rounded to belongs to the layers that read that.
+      plan.target = "tensorrt";
+      for (const LayerError& error : own_error(subject_, plan, weights(), &folds_[f].layers)) {
+        sums[error.layer] += error.error;
+      }
     }
+    std::map<std::string, double> errors;
+    for (const auto& [layer, sum] : sums) errors[layer] = share(sum);
     return errors;
   }
 
+  /// Where candidates are judged, in words.
+  std::string place() const {
+    const bool inside =
+        std::ranges::any_of(judged_, [](const JudgedTensor& tensor) { return !tensor.softmax.empty(); });
+    return inside ? "at the output, in front of its Softmax," : "at the output";
+  }
+
   Noise noise(const Candidate& candidate) {
-    TrialResult trial =
-        run_trial(subject_, planned(candidate), reference_, weights_for(candidate), nullptr, many_, false);
-    Noise noise;
-    for (const auto& [output, stats] : trial.outputs) noise.pooled += log_noise(stats.pooled);
-    noise.samples = std::move(trial.sample_log_noise);
+    Noise noise(judged_.size());
+    for (std::size_t f = 0; f < folds_.size(); ++f) {
+      Model low = lower_simulated(subject_.model, subject_.layers, planned(candidate.of_folds[f]), weights());
+      run(std::move(low), folds_[f], [&](std::size_t sample, const std::vector<Tensor>& got) {
+        const std::vector<Tensor> ref = exact_.get(sample);
+        for (std::size_t o = 0; o < noise.size(); ++o) noise[o].push_back(energy(sample, ref[o], got[o]));
+        return true;
+      });
+    }
     return noise;
   }
 
  private:
-  Plan planned(const Candidate& candidate) const {
+  void run(Model model, const Fold& fold, const VisitTensors& visit) {
+    std::vector<std::string> names;  // each once: two outputs may be moved from one Softmax
+    std::vector<std::size_t> places;
+    for (const JudgedTensor& tensor : judged_) {
+      const std::string name = tensor.name_in(model);
+      places.push_back(static_cast<std::size_t>(std::ranges::find(names, name) - names.begin()));
+      if (places.back() == names.size()) names.push_back(name);
+    }
+    run_tensors(subject_, std::move(model), names, fold.network,
+                [&](std::size_t sample, const std::vector<Tensor>& got) {
+                  std::vector<Tensor> judged;
+                  for (const std::size_t place : places) judged.push_back(got[place]);
+                  return visit(sample, judged);
+                });
+  }
+
+  static double energy(std::size_t sample, const Tensor& ref, const Tensor& got) {
+    OutputStats stats;
+    const ErrorStats error = stats.add_sample(sample, ref, got);
+    return error.finite() ? error.error_energy : std::numeric_limits<double>::infinity();
+  }
+
+  Plan planned(const Ranges& ranges) const {
     Plan plan = plan_;
-    calibrate_plan(plan, subject_.model, subject_.layers, candidate.ranges);
+    calibrate_plan(plan, subject_.model, subject_.layers, ranges);
     return plan;
   }
 
   /// Weights are rounded alike for all candidates, except where their steps depend on those of their inputs.
-  RoundedWeights& weights_for(const Candidate& candidate) {
-    const bool alike = plan_.target != "onnxruntime";
-    std::unique_ptr<RoundedWeights>& weights = weights_[alike ? std::string() : candidate.name];
-    if (!weights) weights = std::make_unique<RoundedWeights>();
-    return *weights;
+  RoundedWeights& weights() {
+    if (plan_.target == "onnxruntime") weights_ = std::make_unique<RoundedWeights>();
+    return *weights_;
   }
 
   const Subject& subject_;
   const Plan& plan_;
-  const Reference& reference_;
-  std::vector<std::size_t> few_, many_;
-  std::map<std::string, std::unique_ptr<RoundedWeights>> weights_;
+  const std::vector<Fold>& folds_;
+  std::vector<JudgedTensor> judged_;
+  OutputStore exact_;
+  std::unique_ptr<RoundedWeights> weights_ = std::make_unique<RoundedWeights>();
 };
 
 /// The layers that read each tensor in low precision, directly or behind layers that only move values.
@@ -165,6 +242,7 @@ class Mixer {
       }
       if (best == nullptr || least > limit || best->name == base.name) continue;
       range = best->ranges.at(tensor);
+      for (std::size_t f = 0; f < mixed.of_folds.size(); ++f) mixed.of_folds[f][tensor] = best->of_folds[f].at(tensor);
       mixed.methods[tensor] = best->name;
     }
     return mixed;
@@ -188,65 +266,85 @@ class Mixer {
 
 /// Methods that mean nothing for a format give its smallest and largest value.
 std::vector<Candidate> candidates_for(const std::map<std::string, Format>& tensors, const Reference& reference,
-                                      std::size_t threads, std::map<std::string, Mask>& masks) {
+                                      std::size_t threads, const std::vector<Fold>& folds,
+                                      std::map<std::string, Mask>& masks) {
   std::vector<Candidate> candidates;
   for (const char* method : kMethods) {
     const CalibrationChoice choice = *parse_calibration_method(method);
     std::map<std::string, Format> with_levels = tensors;
     std::erase_if(with_levels, [&](const auto& tensor) { return !has_levels_for(choice, tensor.second); });
     if (with_levels.empty()) continue;
+    Candidate candidate;
+    candidate.name = method;
     ChosenRanges chosen = choose_ranges(choice, with_levels, reference, threads);
     masks.merge(chosen.masks);
-    Candidate candidate{method, std::move(chosen.ranges), {}, {}};
+    candidate.ranges = std::move(chosen.ranges);
+    for (const Fold& fold : folds) {
+      candidate.of_folds.push_back(choose_ranges(choice, with_levels, reference, threads, fold.learned_from).ranges);
+    }
     if (!candidates.empty()) {
-      for (const auto& [tensor, range] : candidates.front().ranges) candidate.ranges.emplace(tensor, range);
+      const Candidate& minmax = candidates.front();
+      candidate.ranges.insert(minmax.ranges.begin(), minmax.ranges.end());
+      for (std::size_t f = 0; f < folds.size(); ++f) {
+        candidate.of_folds[f].insert(minmax.of_folds[f].begin(), minmax.of_folds[f].end());
+      }
     }
     candidates.push_back(std::move(candidate));
   }
   return candidates;
 }
 
+struct Tried {
+  Candidate candidate;
+  Noise noise;
+  Gain gain;  // over minmax
+  double sure_gain() const { return gain.sure(); }
+};
+
 }  // namespace
 
 AutomaticRanges choose_automatically(const Subject& subject, const Plan& plan,
                                      const std::map<std::string, Format>& tensors, const Reference& reference) {
   AutomaticRanges automatic;
-  std::vector<Candidate> candidates = candidates_for(tensors, reference, subject.threads, automatic.chosen.masks);
-  Tryout tryout(subject, plan, reference);
-  std::vector<Noise> noises;
-  std::size_t base = 0;  // minmax, unless another is surely better; of those the best
-  for (std::size_t c = 0; c < candidates.size(); ++c) {
-    candidates[c].error = tryout.layer_errors(candidates[c]);
-    noises.push_back(tryout.noise(candidates[c]));
-    const bool first =
-        base == 0 ? c > 0
-                  : noises[c].pooled + mean(noises[c].samples) < noises[base].pooled + mean(noises[base].samples);
-    if (first && surely_below(noises[c], noises[0])) base = c;
+  const std::vector<Fold> folds = folds_of(subject);
+  std::vector<Candidate> methods = candidates_for(tensors, reference, subject.threads, folds, automatic.chosen.masks);
+  Tryout tryout(subject, plan, folds);
+  std::vector<Tried> tried;
+  const auto try_out = [&](Candidate candidate) {
+    Noise noise = tryout.noise(candidate);
+    const Gain gain = tried.empty() ? Gain{} : gain_over(tried.front().noise, noise);
+    tried.push_back({std::move(candidate), std::move(noise), gain});
+  };
+  for (Candidate& method : methods) {
+    method.error = tryout.layer_errors(method);
+    try_out(method);
   }
-  const Mixer mixer(subject, candidates);
-  Candidate best = mixer.mixture(candidates[base], 0);
-  Noise least = noises[base];
-  for (const double part : kMixtures) {
-    Candidate mixed = mixer.mixture(candidates[base], part);
-    Noise noise = tryout.noise(mixed);
-    if (!surely_below(noise, least)) continue;
-    least = std::move(noise);
-    best = std::move(mixed);
+  const auto surest = [&] {
+    return static_cast<std::size_t>(std::ranges::max_element(tried, {}, &Tried::sure_gain) - tried.begin());
+  };
+  const std::size_t single = surest();
+  const Mixer mixer(subject, methods);
+  for (const std::size_t base : std::set<std::size_t>{0, single}) {
+    for (const double part : kMixtures) try_out(mixer.mixture(methods[base], part));
   }
+  const Tried& minmax = tried.front();
+  const Tried* chosen = &tried[surest()];
+  Candidate best = chosen->candidate.methods.empty() ? mixer.mixture(chosen->candidate, 0) : chosen->candidate;
   std::map<std::string, std::size_t> uses;
   for (const auto& [tensor, method] : best.methods) ++uses[method];
   std::string used;
   for (const auto& [method, count] : uses) used += fmt::format("{}{} {}", used.empty() ? "" : ", ", method, count);
-  const auto decibels = [&](const Noise& other) {
-    return 10 * (other.pooled - least.pooled) / std::log(10) / static_cast<double>(subject.judged.size());
+  const auto decibels = [&](const Tried& other) {
+    return 10 * (chosen->gain.nats - other.gain.nats) / std::log(10) / static_cast<double>(subject.judged.size());
   };
   automatic.answer =
-      fmt::format("methods by tensor: {}; at the output {:.2f} dB above minmax alone", used, decibels(noises.front()));
-  if (base != 0) {
-    automatic.answer +=
-        fmt::format(", {:.2f} dB above {}, the best single method", decibels(noises[base]), candidates[base].name);
+      fmt::format("methods by tensor: {}; {} {:.2f} dB above minmax alone", used, tryout.place(), decibels(minmax));
+  if (single != 0) {
+    automatic.answer += fmt::format(", {:.2f} dB above {}, the best single method", decibels(tried[single]),
+                                    tried[single].candidate.name);
   }
-  automatic.answer += fmt::format(", on {}", plural(tryout.samples(), "sample"));
+  automatic.answer += fmt::format(", on {}{}", plural(tryout.samples(), "sample"),
+                                  folds.front().learned_from ? " that their ranges were not learned from" : "");
   automatic.chosen.ranges = std::move(best.ranges);
   automatic.methods = std::move(best.methods);
   return automatic;

@@ -17,12 +17,18 @@ struct Choice {
   std::optional<Mask> mask;
 };
 
-Choice choose(const CalibrationChoice& choice, Format format, const RangeStats& seen, const HalvedHistogram* counted) {
+ValueHistogram values_of(const HalvedHistogram& counted, std::optional<std::size_t> half) {
+  if (half && !counted.at(*half).range().empty()) return counted.at(*half);
+  ValueHistogram all = counted.at(0);
+  all += counted.at(1);
+  return all;
+}
+
+Choice choose(const CalibrationChoice& choice, Format format, const RangeStats& seen, const HalvedHistogram* counted,
+              std::optional<std::size_t> half) {
   Choice chosen{seen, {}};
   if (counted == nullptr || seen.empty()) return chosen;
-  ValueHistogram all = counted->at(0);
-  all += counted->at(1);
-  Distribution values = distribution_of(all);
+  Distribution values = distribution_of(values_of(*counted, half));
   chosen.mask = take_mask(values);
   CalibrationChoice method = choice;
   if (choice.method == CalibrationMethod::Automatic) method.method = CalibrationMethod::MinMax;
@@ -56,7 +62,7 @@ void check_method(const CalibrationChoice& choice, const std::map<std::string, F
 }
 
 ChosenRanges choose_ranges(const CalibrationChoice& choice, const std::map<std::string, Format>& tensors,
-                           const Reference& reference, std::size_t threads) {
+                           const Reference& reference, std::size_t threads, std::optional<std::size_t> half) {
   const std::vector<std::pair<std::string, Format>> list(tensors.begin(), tensors.end());
   ChosenRanges chosen;
   parallel_ordered(
@@ -66,7 +72,7 @@ ChosenRanges choose_ranges(const CalibrationChoice& choice, const std::map<std::
         if (seen == reference.ranges.end()) return std::nullopt;
         const auto counted = reference.histograms.find(list[i].first);
         return choose(choice, list[i].second, seen->second,
-                      counted == reference.histograms.end() ? nullptr : &counted->second);
+                      counted == reference.histograms.end() ? nullptr : &counted->second, half);
       },
       [&](std::size_t i, const std::optional<Choice>& choice_of) {
         if (!choice_of) return true;

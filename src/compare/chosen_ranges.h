@@ -2,7 +2,9 @@
 // method chooses). The method that looks at the layers behind a tensor is automatic_ranges.h.
 #pragma once
 
+#include <cstddef>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -29,8 +31,9 @@ std::set<std::string> maybe_masked(const std::map<std::string, Format>& tensors,
 void check_method(const CalibrationChoice& choice, const std::map<std::string, Format>& tensors);
 
 /// The range of each tensor for its format. A tensor that was not counted gets its smallest and largest value. With
-/// `choice` automatic: those too. Tensors are worked on side by side. Tensors that no run saw are absent.
+/// `choice` automatic: those too. With `half`, 0 or 1, from the values of that half of the samples alone, where it has
+/// any. Tensors are worked on side by side. Tensors that no run saw are absent.
 ChosenRanges choose_ranges(const CalibrationChoice& choice, const std::map<std::string, Format>& tensors,
-                           const Reference& reference, std::size_t threads);
+                           const Reference& reference, std::size_t threads, std::optional<std::size_t> half = {});
 
 }  // namespace vernier

@@ -7,9 +7,9 @@
 
 #include "compare/own_error.h"
 #include "compare/surgery.h"
-#include "core/parallel.h"
 #include "engine/ort/operators.h"
 #include "plan/placement.h"
+#include "ranks/spread.h"
 #include "vernier/error.h"
 
 namespace vernier {
@@ -60,6 +60,31 @@ std::vector<std::vector<Boundary>> reference_boundaries(const Subject& subject, 
     return true;
   });
   return boundaries;
+}
+
+void pack(const std::vector<LayerEffect>& effects, Packer& packer) {
+  packer.put(effects.size());
+  for (const LayerEffect& effect : effects) {
+    packer.put(effect.layer);
+    packer.put(effect.outputs.size());
+    for (const auto& [output, stats] : effect.outputs) {
+      packer.put(output);
+      packer.put(stats);
+    }
+  }
+}
+
+std::vector<LayerEffect> unpack(Unpacker& unpacker) {
+  std::vector<LayerEffect> effects(unpacker.get<std::size_t>());
+  for (LayerEffect& effect : effects) {
+    effect.layer = unpacker.get_text();
+    const auto outputs = unpacker.get<std::size_t>();
+    for (std::size_t i = 0; i < outputs; ++i) {
+      const std::string output = unpacker.get_text();
+      effect.outputs[output] = unpacker.get<OutputStats>();
+    }
+  }
+  return effects;
 }
 
 std::map<std::string, Dtype> types_of(const Boundary& boundary) {
@@ -242,7 +267,10 @@ Effects measure_effects(const Subject& subject, const Plan& plan, const std::vec
   const int nodes = subject.model.proto.graph().node_size();
   const std::vector<int> starts =
       with_activations(subject, plan, segment_starts(subject.model.proto.graph(), bytes_of, options.segments));
-  const auto boundaries = reference_boundaries(subject, starts, options.samples);
+  // Every rank has them all: they are larger than what is computed of them.
+  Subject here = subject;
+  here.ranks = nullptr;
+  const auto boundaries = reference_boundaries(here, starts, options.samples);
   std::vector<std::vector<Tensor>> references;
   for (const std::size_t sample : options.samples) references.push_back(reference.outputs.get(sample));
 
@@ -268,12 +296,15 @@ Effects measure_effects(const Subject& subject, const Plan& plan, const std::vec
     }
     return found;
   };
-  parallel_ordered(starts.size(), subject.threads, measure, [&](std::size_t k, std::vector<LayerEffect> found) {
+  const auto take = [&](std::size_t k, std::vector<LayerEffect> found) {
     share += static_cast<double>(nodes - starts[k]) / nodes * static_cast<double>(found.size());
     for (LayerEffect& effect : found) effects.layers.push_back(std::move(effect));
     if (subject.progress) subject.progress("effect on the output", effects.layers.size(), layers.size());
     return true;
-  });
+  };
+  Ranks alone;
+  spread_ordered(subject.ranks == nullptr ? alone : *subject.ranks, starts.size(), subject.threads, measure, take, pack,
+                 unpack);
   if (!effects.layers.empty()) effects.mean_suffix_share = share / static_cast<double>(effects.layers.size());
   return effects;
 }

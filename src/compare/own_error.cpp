@@ -50,6 +50,7 @@ std::vector<Shadow> add_shadows(Model& model, const Subject& subject, const Plan
                                 const std::vector<std::string>& layers, RoundedWeights& weights,
                                 std::int64_t* next_event_slot) {
   onnx::GraphProto& graph = *model.proto.mutable_graph();
+  const Model source = with_repaired_constants(subject.model, plan);  // what low layers read
   const std::set<std::string> wanted(layers.begin(), layers.end());
   std::map<std::string, const Layer*> by_name;
   for (const Layer& layer : subject.layers) by_name[layer.name] = &layer;
@@ -66,7 +67,7 @@ std::vector<Shadow> add_shadows(Model& model, const Subject& subject, const Plan
     if (format == Format::Float32 || layer.follows || !layer.graph.empty()) continue;
     if (placement.passes_codes(layer.name)) continue;  // part of the layer before it
     onnx::NodeProto node = graph.node(n);
-    const LayerRounding rounding = rounding_of(subject.model, layer, node, format, plan);
+    const LayerRounding rounding = rounding_of(source, layer, node, format, plan);
     const onnx::NodeProto* activation = placement.activation_of(node);
     if (activation != nullptr && !placement.passes_codes(activation->name())) activation = nullptr;
     Shadow shadow;
@@ -81,19 +82,25 @@ std::vector<Shadow> add_shadows(Model& model, const Subject& subject, const Plan
       const std::string original_name = node.input(index);
       const std::string low_name = fmt::format("{}{}/{}", kShadow, original_name, grid.suffix());
       if (have_weight.insert(low_name).second) {
-        set_initializer(model, graph, low_name, weights.get(subject.model, original_name, grid));
+        set_initializer(model, graph, low_name, weights.get(source, original_name, grid));
       }
       node.set_input(index, low_name);
       // A scaled format is made to fit its weights, and turns small ones into zero by design.
       if (!needs_scale(grid.params.format)) {
-        shadow.constant_events += weights.events(subject.model, original_name, grid);
+        shadow.constant_events += weights.events(source, original_name, grid);
       }
     }
     if (rounding.bias) {
       const std::string& bias = node.input(rounding.bias->input);
       const std::string low_name = fmt::format("{}{}/int32", kShadow, node.name());
-      set_initializer(model, graph, low_name, weights.get_bias(subject.model, bias, layer.name, rounding.bias->scales));
+      set_initializer(model, graph, low_name, weights.get_bias(source, bias, layer.name, rounding.bias->scales));
       node.set_input(rounding.bias->input, low_name);
+    }
+    for (std::string& input : *node.mutable_input()) {  // repaired, and read as it is: a float bias
+      if (!plan.constants.contains(input)) continue;
+      const std::string low_name = fmt::format("{}{}/repaired", kShadow, input);
+      if (have_weight.insert(low_name).second) set_initializer(model, graph, low_name, *initializer(source, input));
+      input = low_name;
     }
     std::vector<onnx::NodeProto> behind;
     const auto round_behind = [&](const std::string& name, const QuantParams& params) {

@@ -7,6 +7,7 @@
 #include "compare/surgery.h"
 #include "core/hash.h"
 #include "engine/ort/operators.h"
+#include "ranks/wire.h"
 
 namespace vernier {
 
@@ -29,10 +30,10 @@ void add_to_hash(const std::string& name, const Tensor& value, Sha256& hash) {
 }
 
 /// Graph inputs pass no operator of ours: they are folded into the reference as they are fed.
-void fold_inputs(const SampleResult& result, const std::set<std::string>& carried,
+void fold_inputs(const Sample& fed, const SampleResult& result, const std::set<std::string>& carried,
                  const std::map<std::string, std::int64_t>& slots, SharedHistograms& histograms, Reference& reference,
                  Sha256& hash) {
-  for (const auto& [name, value] : result.fed) {
+  for (const auto& [name, value] : fed) {
     const bool is_state = carried.contains(name) && result.index > 0;  // computed, not read
     if (!is_state) add_to_hash(name, value, hash);
     if (value.dtype() == Dtype::Float32) {
@@ -41,6 +42,31 @@ void fold_inputs(const SampleResult& result, const std::set<std::string>& carrie
       if (slot != slots.end()) histograms.add(static_cast<std::size_t>(slot->second), result.index, value.floats());
     }
     reference.shapes[name] = value.shape();
+  }
+}
+
+/// Each rank counted the values of the samples it ran: makes one histogram of all. Exact, as sums of counts are.
+void join_histograms(Ranks& ranks, std::map<std::string, HalvedHistogram>& histograms,
+                     const std::set<std::string>& inputs) {
+  Packer packer;
+  for (const auto& [tensor, halves] : histograms) {
+    if (inputs.contains(tensor)) continue;  // each rank saw all of them
+    for (const ValueHistogram& half : halves) {
+      packer.put(half.range());
+      packer.put(half.counts());
+    }
+  }
+  const std::vector<Bytes> all = ranks.share(packer.take());
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    if (rank == ranks.rank()) continue;
+    Unpacker unpacker(all[rank]);
+    for (auto& [tensor, halves] : histograms) {
+      if (inputs.contains(tensor)) continue;
+      for (ValueHistogram& half : halves) {
+        const auto range = unpacker.get<RangeStats>();
+        half += ValueHistogram(range, unpacker.get_vector<std::int64_t>());
+      }
+    }
   }
 }
 
@@ -85,7 +111,7 @@ Reference run_reference(const Subject& subject, const std::set<std::string>& obs
       reference.early = reference.ranges;
       for (std::size_t i = 0; i < names.size(); ++i) reference.early.emplace(names[i], total.ranges[i]);
     }
-    fold_inputs(result, carried, slots, histograms, reference, hash);
+    fold_inputs(fed_for(subject, session, result), result, carried, slots, histograms, reference, hash);
     result.outputs.resize(subject.judged.size());
     for (std::size_t i = 0; i < result.outputs.size(); ++i) {
       reference.totals[subject.judged[i]].add_sample(result.index, result.outputs[i], result.outputs[i]);
@@ -94,6 +120,8 @@ Reference run_reference(const Subject& subject, const std::set<std::string>& obs
     total += result.recorder;
     return true;
   });
+  std::set<std::string> inputs;
+  for (const auto& [name, shape] : reference.shapes) inputs.insert(name);
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (wanted[i]) reference.histograms.emplace(names[i], histograms.halves(i));
     if (reference.shapes.contains(names[i])) continue;  // a graph input, which no Observe sees
@@ -101,6 +129,10 @@ Reference run_reference(const Subject& subject, const std::set<std::string>& obs
     reference.shapes[names[i]] = total.shapes[i];
   }
   reference.data_sha256 = hash.hex();
+  if (subject.ranks != nullptr && !subject.ranks->alone()) {
+    subject.ranks->require_same("samples", reference.data_sha256);
+    if (subject.carries.empty()) join_histograms(*subject.ranks, reference.histograms, inputs);
+  }
   return reference;
 }
 

@@ -96,6 +96,23 @@ double damage_of(Metric metric, double limit, const OutputStats& stats) {
   return kInfinity;
 }
 
+std::optional<double> damage_share(Metric metric, double limit, const ErrorStats& sample, std::int64_t rows_wrong,
+                                   const OutputStats& all) {
+  if (!sample.finite()) return kInfinity;
+  switch (metric) {
+    case Metric::MinSqnrDb:
+      return share(sample.error_energy, all.pooled.ref_energy * std::pow(10.0, -limit / 10.0));
+    case Metric::MaxMse:
+      return share(sample.error_energy, limit * static_cast<double>(all.pooled.count));
+    case Metric::MinTop1Agreement:
+      return share(static_cast<double>(rows_wrong), (1 - limit) * static_cast<double>(all.rows));
+    case Metric::MaxAbsError:
+    case Metric::MinCosine:
+      break;
+  }
+  return std::nullopt;
+}
+
 bool surely_fails(Metric metric, double limit, const OutputStats& so_far, const OutputStats& all) {
   if (!so_far.pooled.finite()) return true;
   // A sliver above the limit, so that rounding of the sums cannot turn a pass into a failure.

@@ -37,6 +37,11 @@ double metric_value(Metric metric, const OutputStats& stats);
 /// equal.
 double damage_of(Metric metric, double limit, const OutputStats& stats);
 
+/// What one sample adds to damage_of() of all samples, whose totals are `all`: for metrics whose damage is a sum over
+/// samples. Absent for the others. `rows_wrong`: rows of the sample whose largest element moved.
+std::optional<double> damage_share(Metric metric, double limit, const ErrorStats& sample, std::int64_t rows_wrong,
+                                   const OutputStats& all);
+
 /// The pooled stats of the worst possible completion are already beyond the limit: `so_far` covers a part of the
 /// samples whose totals are `all` (reference energy, element and row counts known from the reference run). Exact, no
 /// statistics.

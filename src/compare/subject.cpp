@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/parallel.h"
+#include "ranks/spread.h"
 #include "vernier/error.h"
 
 namespace vernier {
@@ -38,6 +39,30 @@ void keep_state(const Session& session, const std::vector<Carry>& carries, const
   }
 }
 
+void pack(const SampleResult& result, Packer& packer) {
+  packer.put(result.index);
+  packer.put(result.outputs.size());
+  for (const Tensor& output : result.outputs) packer.put(output);
+  packer.put(result.recorder.errors);
+  packer.put(result.recorder.ranges);
+  packer.put(result.recorder.events);
+  packer.put(result.recorder.shapes.size());
+  for (const Shape& shape : result.recorder.shapes) packer.put(shape);
+}
+
+SampleResult unpack(Unpacker& unpacker) {
+  SampleResult result;
+  result.index = unpacker.get<std::size_t>();
+  result.outputs.resize(unpacker.get<std::size_t>());
+  for (Tensor& output : result.outputs) output = unpacker.get_tensor();
+  result.recorder.errors = unpacker.get_vector<ErrorStats>();
+  result.recorder.ranges = unpacker.get_vector<RangeStats>();
+  result.recorder.events = unpacker.get_vector<RoundEvents>();
+  result.recorder.shapes.resize(unpacker.get<std::size_t>());
+  for (Shape& shape : result.recorder.shapes) shape = unpacker.get_vector<Shape::value_type>();
+  return result;
+}
+
 }  // namespace
 
 Session Subject::session(const Model& any) const {
@@ -55,18 +80,25 @@ void run_samples(const Subject& subject, const Session& session, const std::vect
     result.recorder.sample = result.index;
     result.fed = feed_for(session, subject.samples->at(result.index), state);
     try {
-      result.outputs = session.run(result.fed, &result.recorder);
+      result.outputs = session.run(*result.fed, &result.recorder);
     } catch (const Error& error) {
       throw Error(error.kind(), fmt::format("{}, sample {}: {}", phase, result.index, error.what()), error.hint());
     }
     if (sequential) keep_state(session, subject.carries, result.outputs, state);
     return result;
   };
-  parallel_ordered(order.size(), sequential ? 1 : subject.threads, work,
-                   [&](std::size_t position, SampleResult result) {
-                     if (subject.progress) subject.progress(phase, position + 1, order.size());
-                     return take(std::move(result));
-                   });
+  const auto taken = [&](std::size_t position, SampleResult result) {
+    if (subject.progress) subject.progress(phase, position + 1, order.size());
+    return take(std::move(result));
+  };
+  if (sequential) return parallel_ordered(order.size(), 1, work, taken);
+  Ranks alone;
+  spread_ordered(subject.ranks == nullptr ? alone : *subject.ranks, order.size(), subject.threads, work, taken, pack,
+                 unpack);
+}
+
+Sample fed_for(const Subject& subject, const Session& session, const SampleResult& result) {
+  return result.fed ? *result.fed : feed_for(session, subject.samples->at(result.index), {});
 }
 
 std::vector<std::size_t> all_samples(const Subject& subject) {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,8 @@
 #include "vernier/samples.h"
 
 namespace vernier {
+
+class Ranks;
 
 /// --carry OUT:IN: a state output that is fed back as an input of the next sample.
 struct Carry {
@@ -33,6 +36,7 @@ struct Subject {
   std::size_t threads = 1;          // samples that run side by side
   bool optimize = true;             // graph optimizations of every session
   Progress progress;
+  Ranks* ranks = nullptr;  // null: alone
 
   Session session(const Model& any) const;
 };
@@ -42,16 +46,21 @@ inline constexpr const char* kLow = "low/";
 
 struct SampleResult {
   std::size_t index = 0;  // of the sample in the source
-  Sample fed;             // what the session got: carried inputs hold the state of the sample before
+  /// What the session got: carried inputs hold the state of the sample before. Absent when another rank ran it.
+  std::optional<Sample> fed;
   std::vector<Tensor> outputs;
   Recorder recorder;
 };
 
 /// Runs the samples of `order` through `session`, each with a copy of `recorder`, and gives the results to `take` in
 /// the order of `order`; `take` returns false to stop. With carried states one sample follows the other: outputs named
-/// in `carries` (and "low/OUT" for "low/IN") feed the next sample.
+/// in `carries` (and "low/OUT" for "low/IN") feed the next sample, and every rank runs
+/// them all; else each rank runs some.
 void run_samples(const Subject& subject, const Session& session, const std::vector<std::size_t>& order,
                  const Recorder& recorder, const std::string& phase, const std::function<bool(SampleResult)>& take);
+
+/// What was fed for `result`, whoever ran it.
+Sample fed_for(const Subject& subject, const Session& session, const SampleResult& result);
 
 /// 0, 1, ... of all samples.
 std::vector<std::size_t> all_samples(const Subject& subject);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "compare/early_failure.h"
 #include "compare/reference.h"
 #include "compare/requirement.h"
 #include "compare/subject.h"
@@ -26,6 +27,14 @@ struct TrialResult {
   /// Of each sample that was run, in order: logarithm of noise over signal, summed over judged outputs.
   std::vector<double> sample_log_noise;
   bool stopped_early = false;  // the requirement was surely missed before the last sample
+  double confidence = 1;       // that it is: 1 is certain
+};
+
+/// Lets a trial fail before that is certain (early_failure.h).
+struct PairedSamples {
+  std::vector<double> noise;  // of everything low, by sample index
+  std::size_t chosen = 0;     // samples at the front of the order that were not drawn at random
+  double confidence = 1;      // below 1: of one early failure
 };
 
 /// Sees the judged outputs of one sample, in the order of Subject::judged; false ends the run.
@@ -35,8 +44,10 @@ using VisitOutputs = std::function<bool(std::size_t sample, const std::vector<Te
 void run_outputs(const Subject& subject, Model model, const std::vector<std::size_t>& order, const VisitOutputs& visit);
 
 /// Runs `plan` in simulation. Samples go in `order`; with `early_stop` the run ends as soon as the verdict is certain.
-/// Without a requirement damage is left at 0.
+/// Without a requirement damage is left at 0. With `paired` it may also end as soon as the failure has that confidence,
+/// for metrics whose damage is a sum over samples: SQNR, mean squared error, top-1 agreement.
 TrialResult run_trial(const Subject& subject, const Plan& plan, const Reference& reference, RoundedWeights& weights,
-                      const Requirement* requirement, const std::vector<std::size_t>& order, bool early_stop);
+                      const Requirement* requirement, const std::vector<std::size_t>& order, bool early_stop,
+                      const PairedSamples* paired = nullptr);
 
 }  // namespace vernier

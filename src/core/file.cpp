@@ -12,10 +12,16 @@
 
 namespace vernier {
 namespace fs = std::filesystem;
+namespace {
+bool discarding = false;  // set once, before any file is written
+}
+
+void NewFile::discard_all() { discarding = true; }
 
 NewFile::NewFile(fs::path path)
     : path_(std::move(path)), temporary_(fs::path(path_).concat(fmt::format(".{}.tmp", ::getpid()))) {
   errno = 0;
+  if (discarding) temporary_ = "/dev/null";
   out_.open(temporary_, std::ios::binary | std::ios::trunc);
   if (!out_) refuse();
 }
@@ -23,6 +29,7 @@ NewFile::NewFile(fs::path path)
 NewFile::~NewFile() {
   if (temporary_.empty()) return;
   out_.close();
+  if (discarding) return;
   std::error_code ignored;
   fs::remove(temporary_, ignored);
 }
@@ -33,14 +40,14 @@ void NewFile::write(std::string_view text) {
 
 void NewFile::commit() {
   out_.close();
-  if (!out_ || std::rename(temporary_.c_str(), path_.c_str()) != 0) refuse();
+  if (!out_ || (!discarding && std::rename(temporary_.c_str(), path_.c_str()) != 0)) refuse();
   temporary_.clear();
 }
 
 void NewFile::refuse() {
   const std::string reason = std::strerror(errno);
   std::error_code ignored;
-  fs::remove(temporary_, ignored);
+  if (!discarding) fs::remove(temporary_, ignored);
   throw Error(ErrorKind::Input, fmt::format("{}: cannot write: {}", path_.string(), reason));
 }
 

@@ -13,6 +13,9 @@ namespace vernier {
 /// folder, which is removed when there is no commit(). All errors: Input, with the system's reason.
 class NewFile {
  public:
+  /// From now on the new files of this process come to nothing: of several that do the same work one writes.
+  static void discard_all();
+
   explicit NewFile(std::filesystem::path path);
   ~NewFile();
   NewFile(const NewFile&) = delete;

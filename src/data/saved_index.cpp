@@ -244,15 +244,15 @@ class Indexer {
         for (ondemand::value item : value.get_array()) skip(item, depth + 1);
         return;
       case '"':
-        std::string_view(value.get_string());
+        value.get_string().value();
         return;
       case '-':
         if (token == "-Infinity") return;
-        double(value.get_double());
+        value.get_double().value();
         return;
       default:
         if (token[0] >= '0' && token[0] <= '9') {
-          double(value.get_double());
+          value.get_double().value();
         } else if (token != "true" && token != "false" && token != "null" && token != "NaN" && token != "Infinity") {
           invalid(offset_of(token), "this is no value");
         }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "compare/automatic_ranges.h"
 #include "compare/reference.h"
@@ -69,6 +70,10 @@ void count_missing(const Subject& subject, const std::set<std::string>& wanted, 
   if (missing.empty()) return;
   Reference counted = run_reference(subject, {}, missing);
   reference.histograms.merge(counted.histograms);
+}
+
+void append(std::vector<std::string>& all, std::vector<std::string> more) {
+  all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
 }  // namespace
@@ -143,16 +148,31 @@ std::vector<std::string> write_calibration_cache(const std::filesystem::path& fi
                   file.string())};
 }
 
+FilledScales fill_scales(Plan& plan, const Model& model, const std::vector<Layer>& layers,
+                         const CachedCalibration& cached) {
+  FilledScales filled{cached.warnings, {cached.note}};
+  append(filled.warnings, calibrate_plan(plan, model, layers, cached.cache.ranges));
+  plan.scheme += "; " + cached.note;
+  return filled;
+}
+
+FilledScales fill_scales(Plan& plan, const Model& model, const std::vector<Layer>& layers, const Subject& subject,
+                         const std::map<std::string, Format>& tensors, const CalibrationChoice& choice, Reference& seen,
+                         const Model& original, const std::filesystem::path& cache_file) {
+  const LearnedRanges learned = learn_ranges(subject, plan, tensors, choice, seen);
+  FilledScales filled{learned.warnings, learned.notes};
+  append(filled.warnings, calibrate_plan(plan, model, layers, learned.chosen.ranges));
+  for (const std::string& note : learned.notes) plan.scheme += "; " + note;
+  append(filled.warnings,
+         write_calibration_cache(cache_file, original, tensors, learned, choice, subject.samples->is_random()));
+  return filled;
+}
+
 bool calibrate_from_cache(Plan& plan, const Model& model, const std::vector<Layer>& layers, const Model& original,
                           const std::filesystem::path& cache_file, std::vector<std::string>& warnings) {
   const auto cached = read_calibration_cache(cache_file, original, layers, formats_to_calibrate(model, layers, plan));
-  if (!cached) return false;
-  warnings.insert(warnings.end(), cached->warnings.begin(), cached->warnings.end());
-  for (std::string& text : calibrate_plan(plan, model, layers, cached->cache.ranges)) {
-    warnings.push_back(std::move(text));
-  }
-  plan.scheme += "; " + cached->note;
-  return true;
+  if (cached) append(warnings, fill_scales(plan, model, layers, *cached).warnings);
+  return cached.has_value();
 }
 
 std::vector<std::string> calibrate_on_samples(Plan& plan, const Model& model, const std::vector<Layer>& layers,
@@ -168,18 +188,8 @@ std::vector<std::string> calibrate_on_samples(Plan& plan, const Model& model, co
   // The same tensors as diagnose observes: each Observe stops a fusion, and a fusion moves the last bits of a range.
   std::set<std::string> observed = tensors_to_observe(subject);
   observed.merge(names_of(tensors));
-  Reference reference = run_reference(subject, observed, to_count(choice, tensors));
-  const LearnedRanges learned = learn_ranges(subject, plan, tensors, choice, reference);
-  warnings = learned.warnings;
-  for (std::string& text : calibrate_plan(plan, model, layers, learned.chosen.ranges)) {
-    warnings.push_back(std::move(text));
-  }
-  for (const std::string& note : learned.notes) plan.scheme += "; " + note;
-  for (std::string& text :
-       write_calibration_cache(cache_file, loaded.original, tensors, learned, choice, subject.samples->is_random())) {
-    warnings.push_back(std::move(text));
-  }
-  return warnings;
+  Reference seen = run_reference(subject, observed, to_count(choice, tensors));
+  return fill_scales(plan, model, layers, subject, tensors, choice, seen, loaded.original, cache_file).warnings;
 }
 
 }  // namespace vernier

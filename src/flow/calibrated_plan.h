@@ -54,7 +54,23 @@ std::vector<std::string> write_calibration_cache(const std::filesystem::path& fi
 std::string ranges_text(const std::string& form, const Ranges& ranges, const CalibrationChoice& choice,
                         const Model& original);
 
-/// Fills the scales of `plan`, whose layers are those of `model`: from the cache that `measure` names, or else from the
+/// What filling the scales of a plan had to say.
+struct FilledScales {
+  std::vector<std::string> warnings;
+  std::vector<std::string> notes;  // where the ranges are from; the plan's scheme has them too
+};
+
+/// Fills the scales of `plan`, whose layers are `layers` of `model`, from a cache.
+FilledScales fill_scales(Plan& plan, const Model& model, const std::vector<Layer>& layers,
+                         const CachedCalibration& cached);
+
+/// The same from `seen`, a reference run over the samples of `subject` (which may be prepared otherwise than `model`);
+/// what was learned goes to `cache_file`.
+FilledScales fill_scales(Plan& plan, const Model& model, const std::vector<Layer>& layers, const Subject& subject,
+                         const std::map<std::string, Format>& tensors, const CalibrationChoice& choice, Reference& seen,
+                         const Model& original, const std::filesystem::path& cache_file);
+
+/// Both in one, for jobs that keep nothing of the calibration run: from the cache when it is there, or else from the
 /// samples of `loaded`: its calibration samples where there are any. Does nothing when no layer has a scaled format.
 /// Returns warnings.
 std::vector<std::string> calibrate_on_samples(Plan& plan, const Model& model, const std::vector<Layer>& layers,

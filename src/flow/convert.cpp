@@ -18,6 +18,7 @@
 #include "plan/scheme.h"
 #include "vernier/error.h"
 #include "vernier/jobs.h"
+#include "vernier/templates.h"
 
 namespace vernier {
 namespace {
@@ -86,9 +87,8 @@ Plan make_plan(const ConvertOptions& options, const PrecisionOptions& precision,
   return plan;
 }
 
-}  // namespace
-
-ConvertResult convert(const ConvertOptions& given_options, const JobSinks& sinks) {
+/// The whole job; with `plan_json` it ends at the plan, and nothing is written.
+ConvertResult run_conversion(const ConvertOptions& given_options, const JobSinks& sinks, std::string* plan_json) {
   ConvertOptions options = given_options;
   ConvertResult result;
   const auto warn = [&](const std::string& text) { result.warnings.push_back(text); };
@@ -109,7 +109,7 @@ ConvertResult convert(const ConvertOptions& given_options, const JobSinks& sinks
     refuse_to_overwrite(options.measure.calibration_cache, inputs);
     inputs.push_back(options.measure.calibration_cache);
   }
-  refuse_to_overwrite(options.output, inputs);
+  if (!options.output.empty()) refuse_to_overwrite(options.output, inputs);
   std::optional<Plan> given;
   if (!options.plan.empty()) given = read_plan(options);
   if (!given && options.precision.low.empty() && options.precision.layer_precisions.empty() &&
@@ -150,6 +150,10 @@ ConvertResult convert(const ConvertOptions& given_options, const JobSinks& sinks
   result.scheme = plan.scheme;
   for (const PlannedLayer& layer : plan.layers) ++result.layers_by_format[std::string(format_name(layer.format))];
 
+  if (plan_json != nullptr) {
+    *plan_json = plan_to_json(plan);
+    return result;
+  }
   TypedModel typed = lower_typed(prepared.model, plan, options.precision.constraints == "obey");
   write_model(typed.model, options.output, {options.external_data});
   result.typed.file = options.output.string();
@@ -158,6 +162,18 @@ ConvertResult convert(const ConvertOptions& given_options, const JobSinks& sinks
   result.typed.weight_bytes = typed.weight_bytes;
   result.typed.notes = typed.notes;
   return result;
+}
+
+}  // namespace
+
+ConvertResult convert(const ConvertOptions& options, const JobSinks& sinks) {
+  return run_conversion(options, sinks, nullptr);
+}
+
+std::string plan_template(const ConvertOptions& options, const JobSinks& sinks) {
+  std::string plan_json;
+  run_conversion(options, sinks, &plan_json);
+  return plan_json;
 }
 
 }  // namespace vernier

@@ -3,83 +3,76 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
-#include <numeric>
 #include <optional>
 
 #include "check/check_loop.h"
-#include "compare/effect.h"
 #include "compare/own_error.h"
+#include "compare/pictures.h"
 #include "core/file.h"
 #include "core/text.h"
 #include "engine/ort/runtime.h"
 #include "flow/calibrated_plan.h"
+#include "flow/chosen_objective.h"
+#include "flow/diagnosis_files.h"
+#include "flow/diagnosis_notes.h"
 #include "flow/evidence.h"
 #include "flow/experiment.h"
+#include "flow/explain.h"
 #include "flow/figures.h"
 #include "flow/golden.h"
 #include "flow/judge.h"
 #include "flow/kept_set.h"
 #include "flow/latency.h"
 #include "flow/layer_times.h"
+#include "flow/network_nodes.h"
 #include "flow/network_scripts.h"
-#include "flow/objective.h"
+#include "flow/repair_network.h"
 #include "flow/setup.h"
+#include "flow/single_effects.h"
 #include "flow/stopwatch.h"
 #include "flow/verify.h"
 #include "plan/calibrate.h"
 #include "plan/lower_typed.h"
 #include "plan/scheme.h"
 #include "plan/simulate_typed.h"
+#include "ranks/ranks.h"
 #include "vernier/error.h"
-#include "vernier/jobs.h"
+#include "vernier/fix.h"
 
 namespace vernier {
 namespace {
 
-/// How many samples the effects of single layers are measured on: six, and fewer where that takes long. Each layer
-/// costs about half an inference a sample. Decided by work, not by time: the same network gives the same answer
-/// everywhere.
-std::size_t effect_sample_count(std::int64_t macs_of_a_sample, std::size_t layers) {
-  constexpr double kWork = 8e11;  // multiply-accumulates: about ten seconds on two cores
-  const double work = static_cast<double>(std::max<std::int64_t>(macs_of_a_sample, 1)) * static_cast<double>(layers);
-  return static_cast<std::size_t>(std::clamp(kWork / work, 2.0, 6.0));
-}
-
-/// Samples for single effects: mostly the hardest under all-low, the rest spread evenly, so that no single photo
-/// decides.
-std::vector<std::size_t> effect_samples(const std::vector<double>& noise, std::size_t wanted) {
-  std::vector<std::size_t> order(noise.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return noise[a] > noise[b]; });
-  std::vector<std::size_t> chosen(
-      order.begin(), order.begin() + static_cast<std::ptrdiff_t>(std::min(order.size(), (wanted + 1) / 2)));
-  const std::size_t spread = std::min(wanted, order.size()) - chosen.size();
-  for (std::size_t k = 0; k < spread; ++k) {
-    std::size_t at = (2 * k + 1) * noise.size() / (2 * spread);
-    while (std::find(chosen.begin(), chosen.end(), at % noise.size()) != chosen.end()) ++at;
-    chosen.push_back(at % noise.size());
-  }
-  return chosen;
-}
-
 class Diagnosis {
  public:
-  Diagnosis(const DiagnoseOptions& options, const JobSinks& sinks)
-      : options_(options), sinks_(sinks), watch_(report_.phases) {}
+  /// `repairs` null: none is tried.
+  Diagnosis(const DiagnoseOptions& options, const JobSinks& sinks, bool explains, const RepairOptions* repairs)
+      : options_(options), explains_(explains), repairs_(repairs), sinks_(sinks), watch_(report_.phases) {}
 
   DiagnoseReport run() {
     describe();
-    keep_inputs_safe();
+    keep_inputs_safe(options_);
     step("load", [&] { load_model(); });
-    make_output_folder();
+    make_output_folder(options_.output);
     try {
       step("reference run", [&] { reference(); });
       step("calibration", [&] { calibrate(); });
       if (ranks_layers()) step("own error", [&] { own_errors(); });
-      step("all-low lock-step", [&] { all_low(); });
-      if (ranks_layers()) step("effect on the output", [&] { effects(usual_samples()); });
+      step("all-low lock-step", [&] { report_.all_low = all_low(); });
+      if (repairs_ != nullptr) {
+        if (explains_) {
+          step("effect on the output", [&] { effects_->measure(); });
+          rank();
+          step("causes", [&] { causes(); });
+        }
+        step("repairs", [&] { repair(); });
+      }
+      if (ranks_layers() && evidence_.alone.empty()) {
+        step("effect on the output", [&] { effects_->measure(); });
+        note(notes_of_known(must_be_kept(*experiment_, evidence_), options_.precision.high));
+      }
       rank();
       if (searches()) {
         search();
@@ -87,18 +80,20 @@ class Diagnosis {
         step("curve", [&] { curve(); });
       }
       if (!report_.final_figures && !report_.typed) write_and_verify();
-      if (!stopped() && options_.latency) step("latency", [&] { latency(); });
+      if (repairs_ == nullptr && explains_ && ranks_layers() && !stopped()) step("causes", [&] { causes(); });
+      if (!stopped() && options_.latency && job_ranks().first()) step("latency", [&] { latency(); });
+      if (!stopped() && !options_.output.empty()) step("pictures", [&] { pictures(); });
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::Interrupted) throw;
       watch_.stop();
       rank();
       report_.interrupted = true;
       warn("interrupted: what was not measured is absent");
-      write_record();
+      write_record(report_, options_.output);
       throw;
     }
     watch_.stop();
-    write_record();
+    write_record(report_, options_.output);
     return report_;
   }
 
@@ -129,6 +124,10 @@ class Diagnosis {
     if (sinks_.warning) sinks_.warning(text);
   }
 
+  void note(const std::vector<std::string>& texts) {
+    report_.notes.insert(report_.notes.end(), texts.begin(), texts.end());
+  }
+
   void describe() {
     if (options_.precision.low.empty()) {
       throw Error(ErrorKind::Usage, "no low precision was chosen", "give --int8, --fp16, --bf16 or --fp8");
@@ -157,9 +156,9 @@ class Diagnosis {
   }
 
   void load_model() {
-    const PrecisionOptions precision = run_network_scripts(options_.model, options_.precision, options_.measure.data,
-                                                           sinks_, [&](const std::string& text) { warn(text); });
-    loaded_ = load(options_.model, formats_named(precision), options_.measure, sinks_);
+    precision_ = run_network_scripts(options_.model, options_.precision, options_.measure.data, sinks_,
+                                     [&](const std::string& text) { warn(text); });
+    loaded_ = load(options_.model, formats_named(precision_), options_.measure, sinks_);
     report_.onnxruntime_version = subject().runtime->version();
     report_.model_file = options_.model.string();
     report_.model_sha256 = loaded_.original.sha256;
@@ -168,40 +167,17 @@ class Diagnosis {
     report_.random_data = loaded_.samples->is_random();
     for (const std::string& text : loaded_.warnings) warn(text);
     report_.notes = loaded_.notes;
-    AssignedFormats assigned = assign_formats(subject().model, subject().layers, precision);
+    AssignedFormats assigned = assign_formats(subject().model, subject().layers, precision_);
     for (const std::string& text : assigned.warnings) warn(text);
     if (assigned.candidates.empty()) {
       throw Error(ErrorKind::Input, fmt::format("{}: no layer can run in the formats asked", options_.model.string()),
                   "list the layers with: vernier inspect model MODEL --show layers");
     }
-    objective_ = make_objective();
+    objective_ = chosen_objective(options_, subject().samples->size(), sinks_);
     experiment_.emplace(subject(), requirement(), std::move(assigned.plan), std::move(assigned.candidates));
+    effects_.emplace(*experiment_, evidence_);
     report_.reference = prove_prepared(loaded_);
-    std::size_t inside = 0;
-    for (const Layer& layer : subject().layers) inside += layer.graph.empty() ? 0 : 1;
-    if (inside > 0) {
-      report_.notes.push_back(fmt::format("{} inside bodies of If, Loop or Scan: lowered, but not measured one by one",
-                                          plural(inside, "layer")));
-    }
-  }
-
-  void keep_inputs_safe() const {
-    if (options_.output.empty()) return;
-    std::vector<std::filesystem::path> inputs = source_files(options_.measure);
-    inputs.push_back(options_.model);
-    for (std::filesystem::path& script : script_files(options_.precision)) inputs.push_back(std::move(script));
-    if (!options_.measure.calibration_cache.empty()) inputs.push_back(options_.measure.calibration_cache);
-    for (const char* file : {"model.onnx", "model.onnx.data", "plan.json", "report.json", "deploy.md"}) {
-      refuse_to_overwrite(options_.output / file, inputs);
-    }
-  }
-
-  /// Before anything is measured: minutes of work must not end at a folder that cannot be made.
-  void make_output_folder() const {
-    if (options_.output.empty()) return;
-    std::error_code failure;
-    std::filesystem::create_directories(options_.output, failure);
-    if (failure) throw Error(ErrorKind::Input, fmt::format("{}: {}", options_.output.string(), failure.message()));
+    note(notes_of_unmeasured(subject().layers, all_low_plan()));
   }
 
   void reference() {
@@ -227,12 +203,11 @@ class Diagnosis {
 
   void calibrate() {
     const std::map<std::string, Format> tensors = quantized();
-    if (tensors.empty()) return use_ranges({}, {});  // weights alone may have scales
-    if (cached_) {
-      for (const std::string& text : cached_->warnings) warn(text);
-      use_ranges(cached_->cache.ranges, {cached_->note});
-      return;
+    Plan& plan = experiment_->mutable_plan();
+    if (tensors.empty()) {  // weights alone may have scales
+      return take({calibrate_plan(plan, subject().model, subject().layers, {}), {}});
     }
+    if (cached_) return take(fill_scales(plan, subject().model, subject().layers, *cached_));
     const CalibrationChoice& choice = options_.precision.calibration;
     Subject own = subject();
     Reference other;
@@ -243,29 +218,18 @@ class Diagnosis {
       other = run_reference(own, observed, to_count(choice, tensors));
     }
     Reference& seen = loaded_.calibration ? other : experiment_->reference;
-    const LearnedRanges learned = learn_ranges(own, all_low_plan(), tensors, choice, seen);
-    for (const std::string& text : learned.warnings) warn(text);
-    use_ranges(learned.chosen.ranges, learned.notes);
-    for (const std::string& text : write_calibration_cache(options_.measure.calibration_cache, loaded_.original,
-                                                           tensors, learned, choice, own.samples->is_random())) {
-      warn(text);
-    }
+    take(fill_scales(plan, own.model, own.layers, own, tensors, choice, seen, loaded_.original,
+                     options_.measure.calibration_cache));
     experiment_->reference.histograms.clear();
+  }
+
+  void take(const FilledScales& filled) {
+    for (const std::string& text : filled.warnings) warn(text);
+    note(filled.notes);
   }
 
   std::map<std::string, Format> quantized() const {
     return formats_to_calibrate(subject().model, subject().layers, all_low_plan());
-  }
-
-  void use_ranges(const Ranges& ranges, const std::vector<std::string>& notes) {
-    for (const std::string& text :
-         calibrate_plan(experiment_->mutable_plan(), subject().model, subject().layers, ranges)) {
-      warn(text);
-    }
-    for (const std::string& note : notes) {
-      report_.notes.push_back(note);
-      experiment_->mutable_plan().scheme += "; " + note;
-    }
   }
 
   void own_errors() {
@@ -274,95 +238,61 @@ class Diagnosis {
     }
   }
 
-  void all_low() {
+  RunFigures all_low() {
     const std::vector<Match> matches = match_layer_outputs(subject());
     experiment_->run_all_low(matches);
     for (std::size_t i = 0; i < matches.size(); ++i) {
       evidence_.propagated[matches[i].ref] = experiment_->all_low().errors[i];
     }
-    report_.all_low = figures_of(subject().judged, experiment_->all_low().outputs, requirement());
     if (!experiment_->all_high_is_reference()) {
       const TrialResult high = experiment_->run_keeping(experiment_->candidate_names(), requirement(),
                                                         all_samples(subject()), /*early_stop=*/false);
       report_.all_high = figures_of(subject().judged, high.outputs, requirement());
     }
+    return figures_of(subject().judged, experiment_->all_low().outputs, requirement());
   }
 
-  /// Layers whose effect can be measured alone.
-  std::vector<std::string> singles() const {
-    std::vector<std::string> single;
-    for (const Layer* layer : experiment_->candidates()) {
-      if (layer->graph.empty()) single.push_back(layer->name);
+  /// Of the network as it is: before it is repaired, or once the layers to keep are known.
+  void causes() {
+    std::set<std::string> kept;
+    if (report_.kept) kept.insert(report_.kept->layers.begin(), report_.kept->layers.end());
+    ExplainOptions how;
+    how.missed = requirement() != nullptr && report_.all_low.passed == false;
+    report_.explanation = explain(*experiment_, evidence_, report_.layers, kept, how);
+  }
+
+  /// From here on the repaired network is the one that layers are kept in; it is judged against the float model as
+  /// ever.
+  void repair() {
+    RepairedNetwork repaired = repair_network(loaded_, *experiment_, precision_, *repairs_, cached_.has_value());
+    if (!report_.explanation) report_.explanation.emplace();
+    report_.explanation->repairs = std::move(repaired.tried);
+    note(repaired.notes);
+    if (!repaired.changed) return;
+    subject().model = std::move(repaired.state.subject.model);
+    subject().layers = std::move(repaired.state.subject.layers);
+    for (const auto& [tensor, shape] : repaired.state.reference.shapes) {
+      experiment_->reference.shapes.emplace(tensor, shape);
     }
-    return single;
-  }
-
-  std::size_t usual_samples() const { return effect_sample_count(total_macs(*experiment_), singles().size()); }
-
-  void effects(std::size_t samples) {
-    if (!subject().carries.empty()) return effects_by_trials(singles());
-    EffectOptions effect_options;
-    effect_options.samples = effect_samples(experiment_->all_low().sample_noise, samples);
-    effect_samples_ = effect_options.samples.size();
-    const Effects measured = measure_effects(subject(), all_low_plan(), singles(), experiment_->reference,
-                                             experiment_->weights, effect_options);
-    for (const LayerEffect& effect : measured.layers) evidence_.alone[effect.layer] = effect.outputs;
-  }
-
-  /// When the ranking is poor: three times as many samples.
-  bool measure_more() {
-    const std::size_t more = std::min(subject().samples->size(), 3 * effect_samples_);
-    if (!subject().carries.empty() || more <= effect_samples_) return false;
-    effects(more);
-    return true;
-  }
-
-  /// With carried states a suffix would need the state of every sample before: whole runs over a short sequence
-  /// instead.
-  void effects_by_trials(const std::vector<std::string>& single) {
-    std::vector<std::size_t> order = all_samples(subject());
-    order.resize(std::min<std::size_t>(order.size(), 64));
-    for (const std::string& name : single) {
-      std::vector<std::string> others;
-      for (const Layer* other : experiment_->candidates()) {
-        if (other->name != name) others.push_back(other->name);
-      }
-      evidence_.alone[name] = experiment_->run_keeping(others, nullptr, order, /*early_stop=*/false).outputs;
+    repaired.state.plan.scheme += "; repaired";
+    if (repaired.rewritten && !options_.output.empty()) {  // what the plan belongs to from here on
+      const std::filesystem::path file = options_.output / "float.onnx";
+      ExternalDataOptions external = options_.external_data;
+      external.file.clear();  // belongs to the typed model
+      write_model(subject().model, file, {external});
+      report_.files["float"] = file.string();
+      repaired.state.plan.model_file = file.string();
+      repaired.state.plan.model_sha256 = read_model(file).sha256;
     }
+    experiment_->adopt(std::move(repaired.state.plan), repaired.state.candidates);
+    evidence_ = {};
+    own_errors();
+    report_.repaired = all_low();
   }
 
   void rank() {
+    if (experiment_ && report_.network.empty()) report_.network = network_nodes(subject().model, subject().layers);
     if (experiment_) report_.layers = ranked_rows(*experiment_, evidence_);
-  }
-
-  /// What decides where no requirement and no check does; null: nothing else.
-  std::unique_ptr<Objective> make_objective() const {
-    const SearchOptions& search = options_.search;
-    if (requirement() != nullptr || search.check) return nullptr;
-    if (search.labels) return label_objective(*search.labels, subject().samples->size());
-    if (search.metric) {
-      SourceOptions how = options_.measure.data;
-      how.interrupted = sinks_.interrupted;
-      return metric_objective(*search.metric, how);
-    }
-    return search.compare ? comparison_objective(search) : nullptr;
-  }
-
-  /// What decides, in words: for the report and the journal.
-  std::string objective_text() const {
-    if (options_.search.check) {
-      std::string command = "--check";
-      for (const std::string& word : options_.search.check->command) command += " " + word;
-      return command;
-    }
-    std::string text = objective_ != nullptr ? objective_->text() : std::string(metric_option(requirement()->metric));
-    if (objective_ == nullptr) {
-      for (const Limit& limit : requirement()->limits) {
-        text += fmt::format(" {}{}{:.17g}", limit.output, limit.output.empty() ? "" : ":", limit.value);
-      }
-    }
-    const std::filesystem::path& golden = options_.search.golden;
-    return text + (golden.empty() ? "" : fmt::format(", against {}", printable(golden.string())));
   }
 
   /// The written file has the last word: what misses in it is searched again with less allowance.
@@ -372,11 +302,11 @@ class Diagnosis {
     SearchRequest request;
     request.options = options_.search;
     request.objective = objective_.get();
-    request.objective_text = objective_text();
-    request.measure_more = [&] { return measure_more(); };
+    request.objective_text = objective_text(options_, objective_.get());
+    request.measure_more = [&] { return effects_->measure_more(); };
     request.rank = [&] {
       say_seconds();
-      step("effect on the output", [&] { effects(usual_samples()); });
+      step("effect on the output", [&] { effects_->measure(); });
       watch_.phase("minimal search");
     };
     request.confirm = [&](const KeptSetReport& found) {
@@ -394,20 +324,28 @@ class Diagnosis {
       return damage;
     };
     std::optional<CheckLoop> loop;
-    if (options_.search.check) {
+    if (options_.search.check && job_ranks().first()) {
       const CheckIdentity identity{"debug precision", options_.model.string(), report_.model_sha256,
-                                   fmt::format("scheme={}", report_.scheme), objective_text()};
+                                   fmt::format("scheme={}", report_.scheme),
+                                   objective_text(options_, objective_.get())};
       loop.emplace(*options_.search.check, identity, sinks_, options_.search.check_sinks);
+    }
+    if (options_.search.check) {
       request.external = [&](const std::vector<std::string>& kept) { return trial_of_check(*loop, kept); };
     }
     LayerTimes times;
     if (options_.search.cost == CostUnit::Time) {
-      times = measure_layer_times(subject().runtime, loaded_.original,
-                                  lower_typed(exported_model(), all_low_plan(), false).model, subject().samples->at(0));
+      const TypedModel low = lower_typed(exported_model(), all_low_plan(), /*strict=*/false);
+      times = times_of_first(job_ranks(), [&] {
+        return measure_layer_times(subject().runtime, loaded_.original, low.model, subject().samples->at(0));
+      });
       request.times = &times;
     }
     report_.kept = find_kept_set(*experiment_, evidence_, request, sinks_);
     report_.kept->file_test = file_test;
+    // The reference run and all-low, own errors (about one more), effects of single layers by their share, trials.
+    const std::size_t whole = (ranks_layers() ? 3 : 2) * subject().samples->size();
+    report_.kept->sample_inferences += whole + static_cast<std::size_t>(std::ceil(effects_->sample_inferences()));
     say_seconds();
     const std::set<std::string> kept(report_.kept->layers.begin(), report_.kept->layers.end());
     for (LayerRow& row : report_.layers) row.kept = kept.contains(row.name);
@@ -415,9 +353,11 @@ class Diagnosis {
 
   /// An outside program looks at the typed model with these layers kept.
   Trial trial_of_check(CheckLoop& loop, const std::vector<std::string>& kept) {
+    ExternalDataOptions external = options_.external_data;
+    external.file.clear();  // belongs to the typed model
     const CheckLoop::Result result = loop.check({{"kept", kept}}, "", [&](const std::filesystem::path& path) {
       write_model(lower_typed(exported_model(), experiment_->plan_keeping(kept), /*strict=*/false).model, path,
-                  {options_.external_data});
+                  {external});
     });
     Trial trial;
     trial.verdict = result.verdict;
@@ -478,9 +418,9 @@ class Diagnosis {
 
   /// The claim. Without a folder to write to, the model that would have been written is measured.
   void verify_typed_model() {
-    const bool written = !options_.output.empty();
+    const bool written = !options_.output.empty() && job_ranks().first();
     // Nothing to claim: all low, or all high, was measured already.
-    if (!written && (!report_.kept || report_.kept->end == "impossible")) return;
+    if (options_.output.empty() && (!report_.kept || report_.kept->end == "impossible")) return;
     VerifyOptions verify_options;
     verify_options.float_model = options_.model;
     verify_options.measure = options_.measure;
@@ -491,41 +431,24 @@ class Diagnosis {
   }
 
   void latency() {
-    LatencyReport latency;
-    latency.threads = static_cast<int>(subject().threads);
-    const bool integer = std::any_of(options_.precision.low.begin(), options_.precision.low.end(),
-                                     [](Format format) { return format == Format::Int8 || format == Format::UInt8; });
-    const Sample sample = subject().samples->at(0);
-    latency.float_ms = median_latency_ms(subject().runtime, loaded_.original, sample, latency.threads);
-    if (integer) {
-      const TypedModel low = lower_typed(exported_model(), all_low_plan(), false);
-      latency.low_ms = median_latency_ms(subject().runtime, low.model, sample, latency.threads);
-      if (report_.kept && !report_.kept->layers.empty()) {  // else the two are one network
-        latency.repaired_ms = median_latency_ms(subject().runtime, typed_, sample, latency.threads);
-      }
-      latency.note =
-          options_.precision.target == "tensorrt"
-              ? "the tensorrt placement quantizes inputs only, which ONNX Runtime's CPU kernels do not fuse: "
-                "there it is slower than float; engines that fuse it are not"
-              : "";
-    } else {
-      latency.note =
-          "ONNX Runtime's CPU kernels compute these formats in float32, or not at all: their latency there says "
-          "nothing";
+    LatencyModels models;
+    models.original = &loaded_.original;
+    TypedModel low;
+    if (has_integer_kernels(options_.precision.low)) {
+      low = lower_typed(exported_model(), all_low_plan(), /*strict=*/false);
+      models.low = &low.model;
+      if (report_.kept && !report_.kept->layers.empty()) models.repaired = &typed_;  // else the two are one network
     }
-    report_.latency = std::move(latency);
+    report_.latency = measure_latency(subject(), models, options_.precision.target);
   }
 
-  void write_record() {
-    if (options_.output.empty()) return;
-    const std::filesystem::path report_file = options_.output / "report.json";
-    const std::filesystem::path deploy_file = options_.output / "deploy.md";
-    report_.files["report"] = report_file.string();
-    if (report_.typed) {
-      report_.files["deploy"] = deploy_file.string();
-      replace_file(deploy_file, deploy_markdown(report_));
-    }
-    replace_file(report_file, report_to_json(report_));
+  void pictures() {
+    std::vector<std::string> ranked;
+    for (const LayerRow& row : report_.layers) ranked.push_back(row.name);
+    std::vector<std::size_t> samples = experiment_->few_hard_samples();
+    samples.resize(std::min<std::size_t>(samples.size(), 4));
+    report_.pictures =
+        layer_pictures(subject(), all_low_plan(), experiment_->weights, ranked, samples, experiment_->reference.shapes);
   }
 
   Subject& subject() { return loaded_.subject; }
@@ -533,15 +456,18 @@ class Diagnosis {
   const Plan& all_low_plan() const { return experiment_->all_low_plan(); }
 
   const DiagnoseOptions& options_;
+  const bool explains_;
+  const RepairOptions* const repairs_;
   const JobSinks& sinks_;
   DiagnoseReport report_;
   Stopwatch watch_;
+  PrecisionOptions precision_;  // with what network scripts set
   Loaded loaded_;
   std::optional<CachedCalibration> cached_;
   std::optional<Experiment> experiment_;  // from load_model() on
   Evidence evidence_;
+  std::optional<SingleEffects> effects_;
   std::unique_ptr<Objective> objective_;  // null: the requirement decides, if there is one
-  std::size_t effect_samples_ = 0;        // that the effects rest on
   Model typed_;
   Model exported_;
 };
@@ -549,7 +475,15 @@ class Diagnosis {
 }  // namespace
 
 DiagnoseReport diagnose(const DiagnoseOptions& options, const JobSinks& sinks) {
-  return Diagnosis(options, sinks).run();
+  return Diagnosis(options, sinks, /*explains=*/true, nullptr).run();
+}
+
+DiagnoseReport fix(const FixOptions& options, const JobSinks& sinks) {
+  return Diagnosis(options, sinks, /*explains=*/true, &options.repair).run();
+}
+
+DiagnoseReport search_precision(const DiagnoseOptions& options, const JobSinks& sinks) {
+  return Diagnosis(options, sinks, /*explains=*/false, nullptr).run();
 }
 
 }  // namespace vernier

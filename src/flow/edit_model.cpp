@@ -114,7 +114,9 @@ SurgeonResult insert_node(const InsertOptions& options) {
   graph.mutable_node()->Swap(&nodes);
   for_each_graph(graph, [](onnx::GraphProto& inner) { inner.clear_value_info(); });
   // Reading sorts the nodes again, and refuses a cycle.
-  model = adopt_model(whole_proto(model));
+  Model sorted = adopt_model(whole_proto(model));
+  sorted.data_files = model.data_files;
+  model = std::move(sorted);
   passes::remove_dead_nodes(model, {{}, {}, default_opset(model.proto)});
   result.nodes_after = static_cast<std::size_t>(model.proto.graph().node_size());
   result.notes.push_back(fmt::format("inserted {} ({})", printable(node.name()), printable(node.op_type())));
@@ -145,22 +147,18 @@ SurgeonResult prune_weights(const WeightEditOptions& options) {
 
 SurgeonResult strip_weights(const WeightEditOptions& options) {
   refuse_to_overwrite(options.output, {options.model});
-  const Model model = read_model(options.model);
+  Model model = read_model(options.model);
   SurgeonResult result = started(model, options.output);
   std::map<std::string, int> summed;
   for (const SummedWeight& weight : summed_weights(model)) summed[weight.name] = weight.axis;
-  onnx::ModelProto proto = model.proto;
   std::size_t stripped = 0;
   std::size_t bytes = 0;
-  for (onnx::TensorProto& tensor : *proto.mutable_graph()->mutable_initializer()) {
+  for (onnx::TensorProto& tensor : *model.proto.mutable_graph()->mutable_initializer()) {
     const std::string name = tensor.name();
     if (tensor.data_type() == onnx::TensorProto::STRING) continue;
     const std::optional<Tensor> value = initializer(model, name);
     const bool excluded = std::find(options.excluded.begin(), options.excluded.end(), name) != options.excluded.end();
-    if (excluded || value->byte_size() < kStripBytes) {
-      tensor = proto_of(*value, name);
-      continue;
-    }
+    if (excluded || value->byte_size() < kStripBytes) continue;
     const auto axis = summed.find(name);
     const bool sparse =
         axis != summed.end() && !not_prunable(*value, axis->second) && is_2_of_4_sparse(*value, axis->second);
@@ -170,19 +168,12 @@ SurgeonResult strip_weights(const WeightEditOptions& options) {
     *bare.mutable_dims() = tensor.dims();
     bare.set_doc_string(std::string(kWeightless) + (sparse ? kSparse : ""));
     tensor = bare;
+    model.weights.erase(name);
     ++stripped;
     bytes += value->byte_size();
   }
-  for_each_graph(*proto.mutable_graph(), [&](onnx::GraphProto& graph) {
-    if (&graph == proto.mutable_graph()) return;
-    for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
-      if (const auto weight = model.weights.find(tensor.name()); weight != model.weights.end()) {
-        tensor = proto_of(weight->second, tensor.name());
-      }
-    }
-  });
   result.notes.push_back(fmt::format("{} without values, {} bytes less", plural(stripped, "initializer"), bytes));
-  replace_file(options.output, [&](std::ostream& out) { proto.SerializeToOstream(&out); });
+  write_model(model, options.output, {.external_data = options.external_data});
   return result;
 }
 

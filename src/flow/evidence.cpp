@@ -46,6 +46,18 @@ double predicted_damage(const Evidence& evidence, const std::string& layer, cons
   return 1e-12;
 }
 
+std::vector<std::string> must_be_kept(const Experiment& experiment, const Evidence& evidence) {
+  std::vector<std::string> layers;
+  for (const Layer* layer : experiment.candidates()) {
+    const auto alone = evidence.alone.find(layer->name);
+    if (alone == evidence.alone.end()) continue;
+    const bool finite = std::all_of(alone->second.begin(), alone->second.end(),
+                                    [](const auto& output) { return output.second.pooled.finite(); });
+    if (!finite) layers.push_back(layer->name);
+  }
+  return layers;
+}
+
 std::int64_t macs_of(const Experiment& experiment, const Layer& layer) {
   if (experiment.reference.shapes.empty()) return 0;
   return multiply_accumulates(experiment.subject().model, layer, experiment.reference.shapes);

@@ -23,6 +23,10 @@ struct Evidence {
 /// result is not finite, else (it is inside a body) next to nothing, so that it comes last.
 double predicted_damage(const Evidence& evidence, const std::string& layer, const Requirement* requirement);
 
+/// Candidates that alone make an output not finite where the reference is: none of them can run low as it is, in any
+/// set. Known before the search, from the single effects.
+std::vector<std::string> must_be_kept(const Experiment& experiment, const Evidence& evidence);
+
 /// A row for each layer that does arithmetic and is not in the high format, or could be: most damaging first. `share`
 /// is of the summed finite damages.
 /// Cost: linear in layers, and one sort.

@@ -45,9 +45,20 @@ class Experiment {
   void run_all_low(const std::vector<Match>& matches);
   const Lockstep& all_low() const { return all_low_; }
 
+  /// The few hard samples, then the others in an order drawn at random, always the same: what is seen of them says
+  /// something of the rest. The whole order must not be a sequence.
+  std::vector<std::size_t> hard_then_drawn() const;
+  /// Noise of everything low by sample, for trials that may fail before that is certain.
+  PairedSamples paired_with_all_low(double confidence) const;
+
   /// One trial with `layers` kept, over the samples of `order`; judged when there is a requirement to judge by.
   TrialResult run_keeping(const std::vector<std::string>& layers, const Requirement* requirement,
-                          const std::vector<std::size_t>& order, bool early_stop);
+                          const std::vector<std::size_t>& order, bool early_stop,
+                          const PairedSamples* paired = nullptr);
+
+  /// Goes on with a repaired network: the subject holds its model and layers by now, these are its plan and candidates.
+  /// The reference stays that of the float model as it was.
+  void adopt(Plan all_low, const std::vector<std::string>& candidates);
 
   Plan& mutable_plan() { return all_low_plan_; }  // calibration fills its tensors
   /// What trials are judged against: the golden outputs where there are some.

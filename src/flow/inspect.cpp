@@ -10,7 +10,6 @@
 #include "core/text.h"
 #include "model/data_dependent.h"
 #include "model/layers.h"
-#include "model/node_macs.h"
 #include "model/raw_proto.h"
 #include "model/type_protos.h"
 #include "vernier/error.h"
@@ -126,7 +125,6 @@ Model read_for_inspection(const std::filesystem::path& path) {
   }
 }
 
-/// Float parameters, and multiply-accumulates where the shapes are fixed.
 /// The model with every size of its inputs that is left open set to 1; nullopt when there is none.
 std::optional<Model> with_open_sizes_of_one(const Model& model) {
   bool any = false;
@@ -147,7 +145,9 @@ std::optional<Model> with_open_sizes_of_one(const Model& model) {
   return closed;
 }
 
-std::string cost_text(const Model& model, const std::vector<Layer>& layers) {
+/// Float parameters, and multiply-accumulates where the shapes are fixed.
+std::string cost_text(const Model& model, const std::vector<Layer>& layers,
+                      const std::map<std::string, ValueType>& types) {
   std::int64_t parameters = 0;
   std::unordered_map<std::string, const onnx::NodeProto*> nodes;
   for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
@@ -159,22 +159,25 @@ std::string cost_text(const Model& model, const std::vector<Layer>& layers) {
     }
     for (const onnx::NodeProto& node : graph.node()) nodes[node.name()] = &node;
   });
-  std::map<std::string, Shape> shapes;
-  const std::optional<Model> closed = with_open_sizes_of_one(model);
-  for (const auto& [name, type] : infer_types(closed ? *closed : model)) {
-    const bool fixed =
-        type.rank_known && std::none_of(type.shape.begin(), type.shape.end(), [](std::int64_t dim) { return dim < 0; });
-    if (fixed) shapes[name] = type.shape;
-  }
+  std::optional<Model> closed = with_open_sizes_of_one(model);
+  const std::map<std::string, ValueType> closed_types =
+      closed ? infer_types_in_place(*closed) : std::map<std::string, ValueType>();
+  const std::map<std::string, ValueType>& known_types = closed ? closed_types : types;
+  const auto known = [&](const std::string& name) {
+    const auto type = known_types.find(name);
+    return type != known_types.end() && type->second.rank_known &&
+           std::none_of(type->second.shape.begin(), type->second.shape.end(), [](std::int64_t dim) { return dim < 0; });
+  };
   std::int64_t macs = 0;
   std::size_t unknown = 0;
   for (const Layer& layer : layers) {
     if (!layer.weighted) continue;
     const onnx::NodeProto& node = *nodes.at(layer.name);
-    const bool known =
-        shapes.contains(node.input(0)) && shapes.contains(node.input(1)) && shapes.contains(node.output(0));
-    if (known) macs += multiply_accumulates(model, layer, node, shapes);
-    if (!known) ++unknown;
+    if (known(node.input(0)) && known(node.input(1)) && known(node.output(0))) {
+      macs += multiply_accumulates(layer, node, [&](const std::string& name) { return known_types.at(name).shape; });
+    } else {
+      ++unknown;
+    }
   }
   std::string text = fmt::format("  parameters  {:.3f} M float values\n", static_cast<double>(parameters) / 1e6);
   text += fmt::format("  multiply-accumulates  {:.3f} M", static_cast<double>(macs) / 1e6);
@@ -198,8 +201,9 @@ std::string inspect_model(const InspectOptions& options) {
     return std::find(options.show.begin(), options.show.end(), what) != options.show.end();
   };
   // Without the hash of weights beside the file: nothing here names the model, and they may be gigabytes.
-  const Model model = read_for_inspection(options.model);
-  const std::vector<Layer> layers = find_layers(model);
+  Model model = read_for_inspection(options.model);
+  const std::map<std::string, ValueType> types = infer_types_in_place(model);
+  const std::vector<Layer> layers = find_layers(model, types);
   std::map<std::string, std::size_t> operators;
   std::size_t nodes = 0;
   for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
@@ -237,7 +241,7 @@ std::string inspect_model(const InspectOptions& options) {
       "  layers  {} on the float data path: {} weighted (Conv, ConvTranspose, Gemm, MatMul), {} that only "
       "move data\n",
       layers.size(), weighted, moving);
-  text += cost_text(model, layers);
+  text += cost_text(model, layers, types);
   std::vector<std::pair<std::size_t, std::string>> ranked;
   for (const auto& [name, count] : operators) ranked.emplace_back(count, name);
   std::sort(ranked.rbegin(), ranked.rend());

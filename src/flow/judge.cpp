@@ -60,10 +60,11 @@ std::vector<std::string> Judge::names(const KeptSet& set) const {
 Trial Judge::operator()(const KeptSet& set) {
   if (objective_ == nullptr) return by_requirement(set);
   const bool all = set.size() == experiment_.candidates().size();
-  if (all && experiment_.all_high_is_reference() && !experiment_.golden) {
+  if (all && objective_->passes_reference() && experiment_.all_high_is_reference() && !experiment_.golden) {
     Trial trial;
     trial.verdict = Verdict::Good;
     trial.damage = trial.metric = 0;
+    trial.samples = experiment_.hardest_first().size();
     return trial;
   }
   return by_objective(simulated(set), experiment_.hardest_first(), early_stop_);
@@ -74,6 +75,7 @@ Trial Judge::by_requirement(const KeptSet& set) {
   const bool all = set.size() == experiment_.candidates().size();
   Trial trial;
   Worst worst;
+  trial.samples = experiment_.hardest_first().size();
   if (set.empty() && !experiment_.golden) {  // measured already, in lock-step
     trial.damage = damage_of_all(experiment_.all_low().outputs, &requirement);
     worst = worst_of(experiment_.all_low().outputs, requirement);
@@ -81,10 +83,16 @@ Trial Judge::by_requirement(const KeptSet& set) {
     trial.damage = 0;
     worst = worst_of(experiment_.reference.totals, requirement);
   } else {
+    const bool early = early_stop_ && !set.empty();
+    const bool by_chance = early && confidence_ < 1;
+    const PairedSamples paired = by_chance ? experiment_.paired_with_all_low(confidence_) : PairedSamples{};
     const TrialResult result =
-        experiment_.run_keeping(names(set), &requirement, experiment_.hardest_first(), early_stop_ && !set.empty());
+        run(set, &requirement, by_chance ? experiment_.hard_then_drawn() : experiment_.hardest_first(), early,
+            by_chance ? &paired : nullptr);
     trial.damage = result.damage;
     trial.stopped_early = result.stopped_early;
+    trial.samples = result.samples_run;
+    trial.confidence = result.confidence;
     worst = {result.output, result.metric};
   }
   trial.metric = worst.metric;
@@ -98,13 +106,18 @@ double Judge::estimate(const KeptSet& set) {
     if (objective_ != nullptr) {
       return by_objective(simulated(set), experiment_.few_hard_samples(), /*early_stop=*/false).damage;
     }
-    const TrialResult part =
-        experiment_.run_keeping(names(set), nullptr, experiment_.few_hard_samples(), /*early_stop=*/false);
+    const TrialResult part = run(set, nullptr, experiment_.few_hard_samples(), /*early_stop=*/false);
     return damage_of_all(part.outputs, experiment_.requirement());
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::Interrupted) throw;
     return std::numeric_limits<double>::infinity();  // the search stops by itself at the next step
   }
+}
+
+TrialResult Judge::run(const KeptSet& set, const Requirement* requirement, const std::vector<std::size_t>& order,
+                       bool early_stop, const PairedSamples* paired) {
+  return run_trial(subject(), experiment_.plan_keeping(names(set)), experiment_.judged_against(), experiment_.weights,
+                   requirement, order, early_stop, paired);
 }
 
 Model Judge::simulated(const KeptSet& set) {
@@ -128,6 +141,7 @@ Trial Judge::by_objective(Model simulated, const std::vector<std::size_t>& order
   });
   Trial trial = tally->trial();
   trial.stopped_early = certain && seen < order.size();
+  trial.samples = seen;
   return trial;
 }
 

@@ -2,52 +2,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <span>
 
-#include "core/elements.h"
-#include "core/file.h"
 #include "core/hash.h"
 #include "core/text.h"
-#include "data/mapped_file.h"
-#include "data/npy.h"
+#include "flow/labels.h"
 #include "flow/objective.h"
+#include "tasks/ranks.h"
 #include "vernier/error.h"
 
 namespace vernier {
 namespace {
-
-std::vector<std::int64_t> read_numbers(const std::filesystem::path& file) {
-  const std::string where = printable(file.string());
-  std::vector<std::int64_t> labels;
-  if (file.extension() == ".npy") {
-    const auto mapped = MappedFile::open(file);
-    const Tensor tensor = read_npy(mapped->bytes(), mapped, where);
-    if (is_float(tensor.dtype())) {
-      throw Error(ErrorKind::Input, fmt::format("{}: {} elements are no labels", where, dtype_name(tensor.dtype())),
-                  "whole numbers: labels.astype('int64')");
-    }
-    std::vector<std::int64_t> room;
-    const auto values = read_block(tensor, 0, static_cast<std::size_t>(tensor.count()), room);
-    return {values.begin(), values.end()};
-  }
-  const std::string text = read_text(file);
-  for (std::size_t start = 0; start < text.size();) {
-    const std::size_t end = std::min(text.find('\n', start), text.size());
-    std::string line = text.substr(start, end - start);
-    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
-    std::int64_t label = 0;
-    const auto [rest, failure] = std::from_chars(line.data(), line.data() + line.size(), label);
-    if (!line.empty() && (failure != std::errc() || rest != line.data() + line.size())) {
-      throw Error(ErrorKind::Input,
-                  fmt::format("{}: line {}: '{}' is no whole number", where, labels.size() + 1, printable(line)));
-    }
-    if (!line.empty()) labels.push_back(label);
-    start = end + 1;
-  }
-  return labels;
-}
 
 class LabelTally : public Tally {
  public:
@@ -63,15 +29,8 @@ class LabelTally : public Tally {
           fmt::format("label {} of sample {} is outside the {} classes of the output", label, sample, scores.size()),
           "--label-offset N is added to every label");
     }
-    const float own = scores[static_cast<std::size_t>(label)];
-    // Ties go to the lower index, as NumPy's argmax; NaN is never right.
-    std::size_t before = 0;
-    for (std::size_t i = 0; i < scores.size(); ++i) {
-      const bool tied = scores[i] == own && i < static_cast<std::size_t>(label);
-      if (scores[i] > own || tied || std::isnan(scores[i])) ++before;
-    }
     ++seen_;
-    if (!std::isnan(own) && before < wanted_.top) ++right_;
+    if (place_of(scores, static_cast<std::size_t>(label)) < wanted_.top) ++right_;
     const double allowed = (1 - wanted_.min_share) * static_cast<double>(labels_.size());
     return static_cast<double>(seen_ - right_) <= allowed * (1 + 1e-9) + 1e-9;
   }
@@ -99,7 +58,7 @@ class LabelTally : public Tally {
 class LabelObjective : public Objective {
  public:
   LabelObjective(const LabelRequirement& wanted, std::size_t samples)
-      : wanted_(wanted), labels_(read_numbers(wanted.file)) {
+      : wanted_(wanted), labels_(read_labels(wanted.file)) {
     if (labels_.size() == samples) return;
     throw Error(ErrorKind::Input, fmt::format("{}: {} for {}", printable(wanted.file.string()),
                                               plural(labels_.size(), "label"), plural(samples, "sample")));

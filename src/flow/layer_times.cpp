@@ -10,6 +10,7 @@
 #include "core/file.h"
 #include "engine/ort/runtime.h"
 #include "engine/ort/session.h"
+#include "ranks/wire.h"
 #include "vernier/error.h"
 
 namespace vernier {
@@ -109,6 +110,33 @@ LayerTimes measure_layer_times(const std::shared_ptr<const Runtime>& runtime, co
   };
   const double elements = converted_elements(low);
   if (elements > 0) times.per_converted_element = (spent("QuantizeLinear") + spent("DequantizeLinear")) / elements;
+  return times;
+}
+
+LayerTimes times_of_first(Ranks& ranks, const std::function<LayerTimes()>& measure) {
+  if (ranks.alone()) return measure();
+  Packer packer;
+  if (ranks.first()) {
+    const LayerTimes times = measure();
+    for (const auto* layers : {&times.high, &times.low}) {
+      packer.put(layers->size());
+      for (const auto& [layer, time] : *layers) {
+        packer.put(layer);
+        packer.put(time);
+      }
+    }
+    packer.put(times.per_converted_element);
+  }
+  const std::vector<Bytes> all = ranks.share(packer.take());
+  Unpacker unpacker(all.front());
+  LayerTimes times;
+  for (auto* layers : {&times.high, &times.low}) {
+    for (auto left = unpacker.get<std::size_t>(); left > 0; --left) {
+      const std::string layer = unpacker.get_text();
+      (*layers)[layer] = unpacker.get<double>();
+    }
+  }
+  times.per_converted_element = unpacker.get<double>();
   return times;
 }
 

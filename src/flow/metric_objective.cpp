@@ -9,9 +9,9 @@
 #include "core/file.h"
 #include "core/hash.h"
 #include "core/text.h"
-#include "data/script_process.h"
 #include "flow/objective.h"
 #include "flow/scratch_folder.h"
+#include "flow/script_session.h"
 #include "scripts/programs.h"
 #include "vernier/error.h"
 #include "vernier/runs.h"
@@ -36,28 +36,10 @@ void save(const std::filesystem::path& path, const std::vector<std::string>& out
   writer.finish();
 }
 
-double computed(const ScriptLocation& script, const SourceOptions& how, const std::filesystem::path& outputs,
-                const std::filesystem::path& references) {
-  double value = std::nan("");
-  ScriptProcess process(script, how);
-  process.program = metric_program();
-  process.arguments = {outputs.string(), references.string()};
-  process.kind = "metric scripts";
-  process.announces = "a value";
-  process.said = [&value](const nlohmann::json& said) {
-    if (said.contains("value")) value = said["value"].get<double>();
-  };
-  process.place = [] { return std::string(); };
-  const ScratchFile scratch;
-  process.run(scratch);
-  return value;
-}
-
 class MetricTally : public Tally {
  public:
-  MetricTally(const MetricScript& wanted, const ScriptLocation& script, const SourceOptions& how,
-              const std::vector<std::string>& outputs)
-      : wanted_(wanted), script_(script), how_(how), outputs_(outputs) {}
+  MetricTally(const MetricScript& wanted, ScriptSession& script, const std::vector<std::string>& outputs)
+      : wanted_(wanted), script_(script), outputs_(outputs) {}
 
   bool add(std::size_t sample, const std::vector<Tensor>& ref, const std::vector<Tensor>& got) override {
     ref_[sample] = ref;  // in the order of the samples, whichever ran first
@@ -70,7 +52,9 @@ class MetricTally : public Tally {
     save(folder / "outputs.npz", outputs_, got_);
     save(folder / "references.npz", outputs_, ref_);
     Trial trial;
-    trial.metric = computed(script_, how_, folder / "outputs.npz", folder / "references.npz");
+    const nlohmann::json said = script_.call(
+        "", {{"outputs", (folder / "outputs.npz").string()}, {"references", (folder / "references.npz").string()}});
+    trial.metric = said.at("value").get<double>();
     const bool low = wanted_.min && trial.metric < *wanted_.min;
     const bool high = wanted_.max && trial.metric > *wanted_.max;
     trial.verdict = low || high || std::isnan(trial.metric) ? Verdict::Bad : Verdict::Good;
@@ -80,16 +64,18 @@ class MetricTally : public Tally {
 
  private:
   const MetricScript& wanted_;
-  const ScriptLocation& script_;
-  const SourceOptions& how_;
+  ScriptSession& script_;
   const std::vector<std::string>& outputs_;
   std::map<std::size_t, std::vector<Tensor>> ref_, got_;
 };
 
 class MetricObjective : public Objective {
  public:
-  MetricObjective(const MetricScript& wanted, SourceOptions how)
-      : wanted_(wanted), script_(location_of(wanted)), how_(std::move(how)) {}
+  MetricObjective(const MetricScript& wanted, const SourceOptions& how)
+      : wanted_(wanted),
+        script_(location_of(wanted)),
+        session_(std::make_unique<ScriptSession>(
+            script_, SessionProgram{metric_program(), {}, "metric scripts", "a value"}, how)) {}
 
   std::string text() const override {
     std::string text = "--metric-script " + printable(wanted_.script);
@@ -106,13 +92,13 @@ class MetricObjective : public Objective {
   }
 
   std::unique_ptr<Tally> begin(const std::vector<std::string>& outputs) const override {
-    return std::make_unique<MetricTally>(wanted_, script_, how_, outputs);
+    return std::make_unique<MetricTally>(wanted_, *session_, outputs);
   }
 
  private:
   const MetricScript& wanted_;
   ScriptLocation script_;
-  SourceOptions how_;
+  std::unique_ptr<ScriptSession> session_;  // one Python for all trials
 };
 
 }  // namespace

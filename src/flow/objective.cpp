@@ -191,6 +191,8 @@ class ComparisonObjective : public Objective {
     return text + (options_.validate ? " --validate" : "");
   }
 
+  bool passes_reference() const override { return !options_.validate; }
+
   std::unique_ptr<Tally> begin(const std::vector<std::string>& outputs) const override {
     return std::make_unique<ComparisonTally>(options_, outputs);
   }

@@ -30,6 +30,8 @@ class Objective {
   virtual std::string text() const = 0;
   /// Hash of files that decide beside what text() says; empty: none does.
   virtual std::string fingerprint() const { return {}; }
+  /// The reference's own outputs pass, whatever they are: a comparison with them. Labels or a script may refuse them.
+  virtual bool passes_reference() const { return false; }
   /// For one trial; outputs come in the order of `outputs`.
   virtual std::unique_ptr<Tally> begin(const std::vector<std::string>& outputs) const = 0;
 };
@@ -42,9 +44,9 @@ std::unique_ptr<Objective> comparison_objective(const SearchOptions& options);
 /// share of the errors allowed. Errors: Input when there is not one label a sample, or a label is no class.
 std::unique_ptr<Objective> label_objective(const LabelRequirement& wanted, std::size_t samples);
 
-/// One call of the script a trial, in the user's Python, with all outputs and all references. Has a number but no
-/// damage: a search goes by its verdicts alone. Memory: the outputs of all samples. Errors: Input for what the script
-/// does wrong.
+/// One call of the script a trial, in one process of the user's Python, with all outputs and all references. Has a
+/// number but no damage: a search goes by its verdicts alone. Memory: the outputs of all samples. Errors: Input for
+/// what the script does wrong, also while it is loaded.
 std::unique_ptr<Objective> metric_objective(const MetricScript& wanted, const SourceOptions& how);
 
 }  // namespace vernier

@@ -62,7 +62,10 @@ class Job {
     try {
       options_.simulated ? by_simulation() : by_check();
     } catch (const Error& error) {
-      if (error.kind() != ErrorKind::Interrupted || !reducer_ || !report_.reproduced) throw;
+      if (error.kind() != ErrorKind::Interrupted || !reducer_ || !report_.reproduced || reducer_->presumed() ||
+          reducer_->smallest_bad().nodes.empty()) {
+        throw;
+      }
       write();  // what was found so far
       throw;
     }
@@ -190,6 +193,13 @@ class Job {
     shrink_result([&](const Shrunk& shrunk) { return ask(shrunk.model, "shrink") == Verdict::Bad; });
   }
 
+  /// For files other than the output: each has weights of its own beside it.
+  ExternalDataOptions beside() const {
+    ExternalDataOptions external = options_.external_data;
+    external.file.clear();
+    return external;
+  }
+
   Verdict ask(const Model& model, const std::string& label) {
     const nlohmann::ordered_json state = {{"num_nodes", model.proto.graph().node_size()},
                                           {"graph", structure_hash(model)}};
@@ -199,7 +209,7 @@ class Job {
                   std::string why;
                   if (load_failure_.empty() && !loads(model, &why)) throw Error(ErrorKind::Backend, why);
                   if (!load_failure_.empty()) refuse_unsound(model);
-                  write_model(model, path, {.external_data = options_.external_data});
+                  write_model(model, path, {.external_data = beside()});
                 })
         .verdict;
   }
@@ -235,14 +245,21 @@ class Job {
     say(fmt::format("whole model: worst output {:.2f} dB\n", guide.worst_db));
     report_.reproduced = guide.worst_db < check.min_sqnr_db;
     if (!report_.reproduced) return;
-    if (!try_single_layers(guide) && !start_from_first_below(guide) && !reducer_->reproduce()) {
-      throw Error(ErrorKind::Input,
-                  "the whole model misses the threshold, and cut into parts it could not be measured");
+    const auto cut_inputs = [&] {
+      if (!options_.reduce_inputs || reducer_->smallest_bad().nodes.size() < 2) return;
+      reducer_->reduce_inputs(options_.mode == ReduceMode::Linear);
+    };
+    if (!try_single_layers(guide)) {
+      if (start_from_first_below(guide)) cut_inputs();
+      if (reducer_->smallest_bad().nodes.empty() || !reducer_->confirm()) {
+        if (!reducer_->reproduce()) {
+          throw Error(ErrorKind::Input,
+                      "the whole model misses the threshold, and cut into parts it could not be measured");
+        }
+        cut_inputs();
+      }
     }
-    if (reducer_->smallest_bad().nodes.size() > 1) {
-      if (options_.reduce_inputs) reducer_->reduce_inputs(options_.mode == ReduceMode::Linear);
-      if (options_.mode == ReduceMode::Ddmin) reducer_->drop_nodes();
-    }
+    if (options_.mode == ReduceMode::Ddmin && reducer_->smallest_bad().nodes.size() > 1) reducer_->drop_nodes();
     if (options_.mode == ReduceMode::Ddmin) {
       shrink_result([&](const Shrunk& shrunk) { return measure(judge, shrunk, "shrink") == Verdict::Bad; });
     }
@@ -301,7 +318,7 @@ class Job {
     if (!options_.reduce_outputs) return false;
     for (const SimCheck::Guide::Row& row : guide.rows) {
       if (row.arrived_db >= options_.simulated->min_sqnr_db || node_named(row.layer) < 0) continue;
-      return reducer_->try_nodes(reducer_->ancestors(row.outputs), row.outputs, "outputs");
+      return reducer_->start_from(reducer_->ancestors(row.outputs), row.outputs);
     }
     return false;
   }
@@ -338,7 +355,7 @@ class Job {
     }
     report_.min_good = options_.min_good.string();
     report_.nodes_good = good->nodes.size();
-    write_model(good->model, options_.min_good, {.external_data = options_.external_data});
+    write_model(good->model, options_.min_good, {.external_data = beside()});
   }
 
   const ReduceOptions& options_;

@@ -13,6 +13,8 @@ namespace {
 
 // How many neighbours are tried where a cut cannot be judged, before the search goes on as if it were good.
 constexpr int kNeighbours = 2;
+// So few are dropped one by one at once: that no single one can go has to be shown anyway.
+constexpr std::size_t kFewNodes = 4;
 
 bool is_float(const onnx::TypeProto& type) {
   const auto dtype = static_cast<Dtype>(type.tensor_type().elem_type());
@@ -109,7 +111,10 @@ Verdict Reducer::verdict_of(std::optional<Candidate> candidate, const std::strin
   if (!candidate) return Verdict::Invalid;
   const Verdict verdict = judge(*candidate, label);
   const bool smaller = candidate->nodes.size() <= bad_.nodes.size();
-  if (verdict == Verdict::Bad && (bad_.nodes.empty() || smaller)) bad_ = std::move(*candidate);
+  if (verdict == Verdict::Bad && (bad_.nodes.empty() || smaller)) {
+    bad_ = std::move(*candidate);
+    presumed_ = false;
+  }
   return verdict;
 }
 
@@ -125,6 +130,22 @@ bool Reducer::reproduce() {
   all.outputs = outputs;
   all.model = whole_;
   return take(std::move(all), "whole");
+}
+
+bool Reducer::start_from(const std::vector<int>& nodes, const std::vector<std::string>& outputs) {
+  std::optional<Candidate> candidate = part(nodes, outputs);
+  if (!candidate) return false;
+  bad_ = std::move(*candidate);
+  presumed_ = true;
+  return true;
+}
+
+bool Reducer::confirm() {
+  if (!presumed_) return true;
+  presumed_ = false;
+  if (judge(bad_, "outputs") == Verdict::Bad) return true;
+  bad_ = {};
+  return false;
 }
 
 void Reducer::reduce_outputs(bool linear) {
@@ -202,7 +223,9 @@ void Reducer::freeze_branches() {
     frozen.insert(input.name);
     std::optional<Candidate> candidate = part(bad_.nodes, bad_.outputs, frozen);
     if (!candidate || !candidate->frozen.contains(input.name)) continue;
-    if (judge(*candidate, "inputs") == Verdict::Bad) bad_ = std::move(*candidate);
+    if (judge(*candidate, "inputs") != Verdict::Bad) continue;
+    bad_ = std::move(*candidate);
+    presumed_ = false;
   }
 }
 
@@ -228,7 +251,7 @@ std::vector<std::string> Reducer::outputs_without(const std::vector<int>& rest) 
 }
 
 void Reducer::drop_nodes() {
-  for (std::size_t groups = 2;;) {
+  for (std::size_t groups = bad_.nodes.size() <= kFewNodes ? kFewNodes : 2;;) {
     const std::vector<int> nodes = bad_.nodes;
     if (nodes.size() < 2) break;
     groups = std::min(groups, nodes.size());

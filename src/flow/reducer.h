@@ -45,6 +45,14 @@ class Reducer {
   void reduce_inputs(bool linear);
   /// Drops groups of nodes, ever smaller ones, until no single node can go.
   void drop_nodes();
+  /// Begins with the part that ends at these outputs, which was seen to be bad inside the whole, so that no check is
+  /// spent on it unless nothing smaller is bad: see confirm(). False when no model can be made of it.
+  bool start_from(const std::vector<int>& nodes, const std::vector<std::string>& outputs);
+  /// Judges the part of start_from() when it still is the smallest one. False when it is not bad by itself; then there
+  /// is no bad part.
+  bool confirm();
+  /// The smallest bad part is that of start_from(), and was not judged.
+  bool presumed() const { return presumed_; }
   /// Takes the part with these nodes when it is bad.
   bool try_nodes(const std::vector<int>& nodes, const std::vector<std::string>& outputs, const std::string& label);
   /// The inputs of the part that are float and that its first node does not read become constants where it stays bad.
@@ -83,6 +91,7 @@ class Reducer {
   std::map<Key, Verdict> judged_;
   Candidate bad_;
   bool minimal_ = false;
+  bool presumed_ = false;
 };
 
 }  // namespace vernier

@@ -11,6 +11,7 @@
 #include "data/script_location.h"
 #include "engine/ort/runtime.h"
 #include "flow/figures.h"
+#include "ranks/ranks.h"
 #include "vernier/error.h"
 
 namespace vernier {
@@ -39,8 +40,7 @@ std::vector<std::string> judged_outputs(const Model& model, const MeasureOptions
                                    [&](const auto& carry) { return carry.first == output.name; });
     if (output.dtype == Dtype::Float32 && !state) floats.push_back(output.name);
   }
-  if (floats.empty()) throw Error(ErrorKind::Input, "the model has no float output that could be judged");
-  if (options.outputs.empty()) return floats;
+  if (floats.empty() || options.outputs.empty()) return floats;
   std::vector<std::string> chosen;
   for (const std::string& pattern : options.outputs) {
     const std::size_t before = chosen.size();
@@ -127,7 +127,12 @@ void show_samples(const Loaded& loaded, PrepareOptions& options) {
 Loaded load(const std::filesystem::path& path, const std::set<Format>& formats, const MeasureOptions& options,
             const JobSinks& sinks, int min_opset) {
   Sources sources(options, sinks);
-  return load(path, formats, sources, min_opset);
+  Loaded loaded = load(path, formats, sources, min_opset);
+  if (loaded.subject.judged.empty()) {
+    throw Error(ErrorKind::Input,
+                fmt::format("{}: the model has no float output that could be judged", printable(path.string())));
+  }
+  return loaded;
 }
 
 Loaded load(const std::filesystem::path& path, const std::set<Format>& formats, Sources& sources, int min_opset) {
@@ -158,6 +163,7 @@ Loaded load(const std::filesystem::path& path, const std::set<Format>& formats, 
   subject.judged = judged_outputs(subject.model, options);
   subject.threads = options.threads == 0 ? usable_cores() : options.threads;
   subject.progress = progress_of(sources.sinks());
+  subject.ranks = &job_ranks();
   check_requirement(subject, options.requirement);
   if (const auto text = already_quantized(loaded.original)) loaded.warnings.push_back(*text);
   if (const auto text = batch_as_one_sample(loaded.original, *loaded.samples, options.data)) {

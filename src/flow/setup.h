@@ -25,10 +25,11 @@ struct Loaded {
 };
 
 /// Reads and prepares `path` for the formats given, and opens the samples.
+/// What is judged may be nothing: outputs of a run may all be integers.
 /// Errors: whatever reading, preparing or opening refuses.
 Loaded load(const std::filesystem::path& path, const std::set<Format>& formats, Sources& sources, int min_opset = 0);
 
-/// The same, with sources of its own.
+/// The same, with sources of its own, to be judged. Errors: Input when no output is float.
 Loaded load(const std::filesystem::path& path, const std::set<Format>& formats, const MeasureOptions& options,
             const JobSinks& sinks, int min_opset = 0);
 

@@ -38,6 +38,24 @@ Tensor part_of(const Tensor& tensor, std::size_t axis, Range range) {
 
 bool has_whole_bytes(const Tensor& tensor) { return dtype_bits(tensor.dtype()) >= 8; }
 
+/// ONNX Runtime's blocked convolution does not look whether the channels of its input are those of its weight: it would
+/// run, and give numbers of a network that is none.
+void require_channels(const Model& model) {
+  const std::map<std::string, ValueType> types = infer_types(model);
+  for (const onnx::NodeProto& node : model.proto.graph().node()) {
+    const bool transposed = node.op_type() == "ConvTranspose";
+    if ((node.op_type() != "Conv" && !transposed) || node.input_size() < 2) continue;
+    const std::optional<Tensor> weight = initializer(model, node.input(1));
+    const auto data = types.find(node.input(0));
+    if (!weight || weight->shape().size() < 3 || data == types.end() || !data->second.rank_known) continue;
+    const std::int64_t channels = data->second.shape.size() < 2 ? 0 : data->second.shape[1];
+    const std::int64_t read = transposed ? weight->shape()[0] : weight->shape()[1] * attribute_int(node, "group", 1);
+    if (channels < 0 || channels == read) continue;
+    throw Error(ErrorKind::Input, fmt::format("node '{}' reads {} channels, and its input has {}",
+                                              printable(node.name()), read, channels));
+  }
+}
+
 /// One dimension that can be halved, and how.
 struct Handle {
   std::string what;
@@ -216,6 +234,7 @@ Shrunk shrink(const Model& model, const std::map<std::string, Shape>& input_shap
         Shrunk attempt = shrinker.now();
         try {
           handle.take(attempt, range);
+          require_channels(attempt.model);
         } catch (const Error&) {
           continue;  // this dimension does not go with the others
         }

@@ -6,10 +6,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "compare/lockstep.h"
+#include "compare/trials.h"
 #include "core/text.h"
 #include "engine/ort/runtime.h"
+#include "flow/chosen_objective.h"
 #include "flow/figures.h"
 #include "flow/match_layers.h"
 #include "flow/setup.h"
@@ -35,6 +38,29 @@ void check_same_interface(const Model& reference, const Model& typed) {
   };
   compare("inputs", model_inputs(reference), model_inputs(typed));
   compare("outputs", model_outputs(reference), model_outputs(typed));
+}
+
+/// Both models over all samples, by an objective that wants to see the outputs.
+TestRow test_by(const Objective& objective, const Subject& subject, const Model& typed) {
+  std::vector<std::vector<Tensor>> references(subject.samples->size());
+  run_outputs(subject, subject.model, all_samples(subject),
+              [&](std::size_t sample, const std::vector<Tensor>& outputs) {
+                references[sample] = outputs;
+                return true;
+              });
+  const std::unique_ptr<Tally> tally = objective.begin(subject.judged);
+  run_outputs(subject, typed, all_samples(subject), [&](std::size_t sample, const std::vector<Tensor>& outputs) {
+    tally->add(sample, references[sample], outputs);
+    return true;
+  });
+  const Trial trial = tally->trial();
+  TestRow row;
+  row.verdict = trial.verdict == Verdict::Good ? "good" : "bad";
+  row.metric = trial.metric;
+  row.damage = trial.damage;
+  row.needs = trial.why;
+  row.samples = references.size();
+  return row;
 }
 
 }  // namespace
@@ -88,11 +114,21 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, cons
   }
 
   watch.phase("lock-step comparison");
+  // Before minutes of measuring: a script that cannot be loaded ends it here.
+  const std::unique_ptr<Objective> objective =
+      task_objective(options.task, options.measure.data, subject.samples->size(), sinks);
   const LayerMatches matches = match_layers(subject, simulated.model);
   const Lockstep measured = lockstep(subject, simulated.model, matches.pairs);
   watch.stop();
   const Requirement* requirement = options.measure.requirement ? &*options.measure.requirement : nullptr;
   report.figures = figures_of(subject.judged, measured.outputs, requirement);
+
+  if (objective) {
+    watch.phase("task");
+    report.objective = objective->text();
+    report.test = test_by(*objective, subject, simulated.model);
+    watch.stop();
+  }
 
   std::map<std::string, Format> formats;
   for (const PlannedLayer& layer : simulated.layers) formats[layer.name] = layer.format;

@@ -70,6 +70,7 @@ constexpr Exception kExceptions[] = {
     {"Cast", 0, InputRole::Data},
     {"CastLike", 0, InputRole::Data},
     {"CastLike", 1, InputRole::Other},
+    {"RMSNormalization", 0, InputRole::Data},  // the result has the type of the scale, which is the data's in practice
 };
 
 bool admits_dtype(const onnx::NodeProto& node, const Parameter* parameter, Dtype dtype) {

@@ -4,6 +4,8 @@
 #include <array>
 #include <set>
 #include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "model/graph_edit.h"
 #include "model/input_role.h"
@@ -35,8 +37,8 @@ bool is_float(Dtype dtype) {
 /// Where each tensor of a model comes from, over all graphs.
 class DataPath {
  public:
-  explicit DataPath(const Model& model)
-      : opset_(default_opset(model.proto)), types_(infer_types(model)), constants_(initializer_names(model)) {
+  DataPath(const Model& model, const std::map<std::string, ValueType>& types)
+      : opset_(default_opset(model.proto)), types_(types), constants_(initializer_names(model)) {
     index(model.proto.graph());
     for (const onnx::ValueInfoProto& input : model.proto.graph().input()) varying_.insert(input.name());
     mark_varying(model.proto.graph());
@@ -134,11 +136,11 @@ class DataPath {
   }
 
   int opset_;
-  std::map<std::string, ValueType> types_;
+  const std::map<std::string, ValueType>& types_;
   std::set<std::string> constants_;
-  std::map<std::string, Source> sources_;
-  std::set<std::string> varying_;
-  std::set<std::string> wanted_;
+  std::unordered_map<std::string, Source> sources_;
+  std::unordered_set<std::string> varying_;
+  std::unordered_set<std::string> wanted_;
   std::vector<std::string> pending_;
 };
 
@@ -185,8 +187,10 @@ void collect(const onnx::GraphProto& graph, const std::string& holder, const Dat
 
 }  // namespace
 
-std::vector<Layer> find_layers(const Model& model) {
-  const DataPath path(model);
+std::vector<Layer> find_layers(const Model& model) { return find_layers(model, infer_types(model)); }
+
+std::vector<Layer> find_layers(const Model& model, const std::map<std::string, ValueType>& types) {
+  const DataPath path(model, types);
   std::vector<Layer> layers;
   collect(model.proto.graph(), "", path, layers);
   return layers;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -30,6 +31,8 @@ struct Layer {
 
 /// All layers in graph order (topological), subgraphs included.
 std::vector<Layer> find_layers(const Model& model);
+/// The same with what infer_types has told of the model.
+std::vector<Layer> find_layers(const Model& model, const std::map<std::string, ValueType>& types);
 
 /// True when the input `index` of `node` carries data, not a shape, axis, index, scale table or condition: decided by
 /// the operator's ONNX schema (its type is a type variable that admits float).
@@ -42,5 +45,8 @@ bool schema_admits_output(const onnx::NodeProto& node, int index, int opset, Dty
 /// Multiply-accumulates of one sample from the shapes seen in a run (element counts by tensor name): Conv,
 /// ConvTranspose, Gemm, MatMul; 0 for other operators. Units: multiply-accumulates, batch included.
 std::int64_t multiply_accumulates(const Model& model, const Layer& layer, const std::map<std::string, Shape>& shapes);
+/// The same where node and shapes are known: looking the node up takes time in the number of nodes.
+std::int64_t multiply_accumulates(const Layer& layer, const onnx::NodeProto& node,
+                                  const std::function<Shape(const std::string& tensor)>& shape_of);
 
 }  // namespace vernier

@@ -1,13 +1,11 @@
 #include "model/model.h"
 
 #include <fmt/format.h>
-#include <onnx/checker.h>
 #include <onnx/shape_inference/implementation.h>
 
 #include <algorithm>
-#include <iostream>
-#include <sstream>
 #include <type_traits>
+#include <utility>
 
 #include "core/text.h"
 #include "model/raw_proto.h"
@@ -165,7 +163,7 @@ void store_initializer(Model& model, onnx::TensorProto& slot, const std::string&
     slot = proto_of(value, name);
     return;
   }
-  slot.Clear();
+  slot = onnx::TensorProto();  // Clear() would keep the memory
   slot.set_name(name);
   slot.set_data_type(static_cast<int>(value.dtype()));
   for (const std::int64_t dim : value.shape()) slot.add_dims(dim);
@@ -224,90 +222,81 @@ void set_opset(onnx::ModelProto& proto, const std::string& domain, int version) 
   opset.set_version(version);
 }
 
-std::map<std::string, onnx::TypeProto> infer_type_protos(const Model& model) {
-  onnx::ModelProto inferred = model.proto;
+namespace {
+
+/// Infers inside `proto`, which it spoils, and tells each tensor's type; what is told later is nearer the truth.
+void infer_inside(onnx::ModelProto& proto,
+                  const std::function<void(const std::string& name, const onnx::TypeProto& type)>& tell) {
   // Old intermediate annotations may be wrong; only inputs, outputs and initializers are believed. Stubs keep type and
   // dims, which is all that inference needs of large weights.
-  for_each_graph(*inferred.mutable_graph(), [](onnx::GraphProto& graph) { graph.clear_value_info(); });
+  for_each_graph(*proto.mutable_graph(), [](onnx::GraphProto& graph) { graph.clear_value_info(); });
   try {
     const onnx::ShapeInferenceOptions options(/*check_type_val=*/false, /*strict_mode_val=*/0, /*data_prop_val=*/true);
     do {
-      onnx::shape_inference::InferShapes(inferred, onnx::OpSchemaRegistry::Instance(), options);
-    } while (give_reshapes_a_rank(*inferred.mutable_graph()));
+      onnx::shape_inference::InferShapes(proto, onnx::OpSchemaRegistry::Instance(), options);
+    } while (give_reshapes_a_rank(*proto.mutable_graph()));
   } catch (const std::exception&) {
     // Inference is best effort: what it cannot type stays absent, and callers treat it as unknown.
   }
-  bool bodies = false;
-  for_each_graph(inferred.graph(),
-                 [&](const onnx::GraphProto& graph) { bodies = bodies || &graph != &inferred.graph(); });
-  // Of a large graph the copy of the nodes is most of the memory here; bodies are inside of nodes.
-  if (!bodies) google::protobuf::RepeatedPtrField<onnx::NodeProto>().Swap(inferred.mutable_graph()->mutable_node());
-  std::map<std::string, onnx::TypeProto> types;
-  for_each_graph(inferred.graph(), [&](const onnx::GraphProto& graph) {
+  for_each_graph(std::as_const(proto).graph(), [&](const onnx::GraphProto& graph) {
     for (const onnx::TensorProto& tensor : graph.initializer()) {
-      auto& type = *types[tensor.name()].mutable_tensor_type();
-      type.Clear();
-      type.set_elem_type(tensor.data_type());
-      type.mutable_shape();
-      for (const std::int64_t dim : tensor.dims()) type.mutable_shape()->add_dim()->set_dim_value(dim);
+      onnx::TypeProto type;
+      type.mutable_tensor_type()->set_elem_type(tensor.data_type());
+      onnx::TensorShapeProto& shape = *type.mutable_tensor_type()->mutable_shape();
+      for (const std::int64_t dim : tensor.dims()) shape.add_dim()->set_dim_value(dim);
+      tell(tensor.name(), type);
     }
     for (const auto* values : {&graph.value_info(), &graph.output(), &graph.input()}) {
       for (const onnx::ValueInfoProto& value : *values) {
-        if (value.has_type()) types[value.name()] = value.type();
+        if (value.has_type()) tell(value.name(), value.type());
       }
+    }
+  });
+}
+
+std::map<std::string, ValueType> value_types(onnx::ModelProto& proto) {
+  std::map<std::string, ValueType> types;
+  infer_inside(proto, [&](const std::string& name, const onnx::TypeProto& type) {
+    if (!type.has_tensor_type()) {
+      types.erase(name);
+      return;
+    }
+    ValueType& known = types[name];
+    known.dtype = static_cast<Dtype>(type.tensor_type().elem_type());
+    known.rank_known = type.tensor_type().has_shape();
+    known.shape.clear();
+    for (const auto& dim : type.tensor_type().shape().dim()) {
+      known.shape.push_back(dim.has_dim_value() ? dim.dim_value() : -1);
     }
   });
   return types;
 }
 
-std::map<std::string, ValueType> infer_types(const Model& model) {
-  std::map<std::string, ValueType> types;
-  for (const auto& [name, type] : infer_type_protos(model)) {
-    if (!type.has_tensor_type()) continue;
-    ValueType& known = types[name];
-    known.dtype = static_cast<Dtype>(type.tensor_type().elem_type());
-    known.rank_known = type.tensor_type().has_shape();
-    for (const auto& dim : type.tensor_type().shape().dim()) {
-      known.shape.push_back(dim.has_dim_value() ? dim.dim_value() : -1);
-    }
-  }
+}  // namespace
+
+std::map<std::string, onnx::TypeProto> infer_type_protos(const Model& model) {
+  onnx::ModelProto proto = model.proto;
+  std::map<std::string, onnx::TypeProto> types;
+  infer_inside(proto, [&](const std::string& name, const onnx::TypeProto& type) { types[name] = type; });
   return types;
 }
 
-namespace {
+std::map<std::string, ValueType> infer_types(const Model& model) {
+  onnx::ModelProto proto = model.proto;
+  return value_types(proto);
+}
 
-/// ONNX's checker prints a line about removed experimental operators on standard output, which belongs to results.
-class SilentStdout {
- public:
-  SilentStdout() : before_(std::cout.rdbuf(swallowed_.rdbuf())) {}
-  ~SilentStdout() { std::cout.rdbuf(before_); }
-  SilentStdout(const SilentStdout&) = delete;
-  SilentStdout& operator=(const SilentStdout&) = delete;
-
- private:
-  std::ostringstream swallowed_;
-  std::streambuf* before_;
-};
-
-}  // namespace
-
-void check_written_model(const Model& model) {
-  const SilentStdout silent;
-  onnx::ModelProto proto = whole_proto(model);
-  // An output of unknown rank has no shape in the original either, and engines take it.
-  auto& outputs = *proto.mutable_graph()->mutable_output();
-  outputs.erase(std::remove_if(outputs.begin(), outputs.end(),
-                               [](const onnx::ValueInfoProto& output) {
-                                 return output.type().has_tensor_type() && !output.type().tensor_type().has_shape();
-                               }),
-                outputs.end());
-  try {
-    onnx::checker::check_model(proto, /*full_check=*/true);
-  } catch (const Error&) {
-    throw;
-  } catch (const std::exception& failure) {
-    throw Error(ErrorKind::Internal, fmt::format("the ONNX checker refuses a model we made: {}", failure.what()));
-  }
+std::map<std::string, ValueType> infer_types_in_place(Model& model) {
+  bool bodies = false;
+  for_each_graph(std::as_const(model.proto).graph(),
+                 [&](const onnx::GraphProto& graph) { bodies = bodies || &graph != &model.proto.graph(); });
+  if (bodies) return infer_types(model);  // inference writes into them, too
+  onnx::GraphProto& graph = *model.proto.mutable_graph();
+  const auto outputs = graph.output();
+  std::map<std::string, ValueType> types = value_types(model.proto);
+  *graph.mutable_output() = outputs;
+  google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>().Swap(graph.mutable_value_info());
+  return types;
 }
 
 NamePool::NamePool(const Model& model) {

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "vernier/external_data.h"
 #include "vernier/samples.h"
 #include "vernier/tensor.h"
 
@@ -28,7 +29,8 @@ struct Model {
   /// The bytes of those stubs, by initializer name; names are unique over all subgraphs.
   std::map<std::string, Tensor> weights;
   std::filesystem::path path;
-  std::string sha256;  // of the file, and of its external data
+  std::string sha256;                             // of the file, and of its external data
+  std::vector<std::filesystem::path> data_files;  // that weights were read from; mapped as long as these live
 };
 
 /// Initializers of at least this size leave the protobuf message.
@@ -44,9 +46,11 @@ Model read_model(const std::filesystem::path& path);
 Model adopt_model(onnx::ModelProto proto, const std::filesystem::path& folder = {});
 
 struct WriteOptions {
-  bool external_data = false;  // weights in NAME.data beside the model; always when they exceed 1.9 GB
+  ExternalDataOptions external_data;
 };
-/// Writes to a temporary name, then renames. Errors: Input when the disk refuses.
+/// Writes to a temporary name, then renames. Weights beside the model never replace a file that the model's own were
+/// read from. Errors: Usage for that, and for a file that does not lie in the model's folder; Input when the disk
+/// refuses.
 void write_model(const Model& model, const std::filesystem::path& path, const WriteOptions& options = {});
 
 /// One self-contained message. Errors: Input when it would exceed protobuf's 2 GB.

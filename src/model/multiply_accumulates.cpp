@@ -2,7 +2,6 @@
 
 #include "core/text.h"
 #include "model/layers.h"
-#include "model/node_macs.h"
 #include "vernier/error.h"
 
 namespace vernier {
@@ -24,19 +23,19 @@ const onnx::NodeProto& node_of(const Model& model, const Layer& layer) {
 }  // namespace
 
 std::int64_t multiply_accumulates(const Model& model, const Layer& layer, const std::map<std::string, Shape>& shapes) {
-  return layer.weighted ? multiply_accumulates(model, layer, node_of(model, layer), shapes) : 0;
-}
-
-std::int64_t multiply_accumulates(const Model& model, const Layer& layer, const onnx::NodeProto& node,
-                                  const std::map<std::string, Shape>& shapes) {
   if (!layer.weighted) return 0;
-  const auto shape_of = [&](const std::string& name) {
+  return multiply_accumulates(layer, node_of(model, layer), [&](const std::string& name) {
     const auto seen = shapes.find(name);
     if (seen != shapes.end()) return seen->second;
     if (const std::optional<Tensor> value = initializer(model, name)) return value->shape();
     throw Error(ErrorKind::Internal,
                 fmt::format("layer '{}': no shape of tensor '{}'", printable(layer.name), printable(name)));
-  };
+  });
+}
+
+std::int64_t multiply_accumulates(const Layer& layer, const onnx::NodeProto& node,
+                                  const std::function<Shape(const std::string& tensor)>& shape_of) {
+  if (!layer.weighted) return 0;
   const Shape left = shape_of(node.input(0));
   const Shape right = shape_of(node.input(1));
   if (layer.op_type == "Conv" || layer.op_type == "ConvTranspose") {

@@ -3,23 +3,30 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <set>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 
 namespace vernier {
 namespace {
 
 using Renames = std::map<std::string, std::string>;
 
-std::string first_free(const std::string& wanted, std::set<std::string>& taken) {
-  if (taken.insert(wanted).second) return wanted;
-  for (int i = 2;; ++i) {
+using Names = std::unordered_set<std::string>;
+/// Names that are taken, and for each the last number put behind it: a file may give all its nodes one name.
+using Taken = std::unordered_map<std::string, int>;
+
+std::string first_free(const std::string& wanted, Taken& taken) {
+  if (taken.try_emplace(wanted, 1).second) return wanted;
+  for (int i = taken.at(wanted) + 1;; ++i) {
     std::string candidate = fmt::format("{}#{}", wanted, i);
-    if (taken.insert(candidate).second) return candidate;
+    if (!taken.try_emplace(candidate, 1).second) continue;
+    taken.at(wanted) = i;
+    return candidate;
   }
 }
 
-void collect_node_names(const onnx::GraphProto& graph, std::set<std::string>& given) {
+void collect_node_names(const onnx::GraphProto& graph, Names& given) {
   for (const onnx::NodeProto& node : graph.node()) {
     if (!node.name().empty()) given.insert(node.name());
     for (const onnx::AttributeProto& attribute : node.attribute()) {
@@ -28,7 +35,7 @@ void collect_node_names(const onnx::GraphProto& graph, std::set<std::string>& gi
   }
 }
 
-void name_nodes(onnx::GraphProto& graph, int& index, const std::set<std::string>& given, std::set<std::string>& taken) {
+void name_nodes(onnx::GraphProto& graph, int& index, const Names& given, Taken& taken) {
   for (onnx::NodeProto& node : *graph.mutable_node()) {
     const int own = index++;
     if (node.name().empty()) {
@@ -50,10 +57,10 @@ std::string renamed(const std::string& name, const Renames& renames) {
   return found == renames.end() ? name : found->second;
 }
 
-void name_tensors(onnx::GraphProto& graph, Renames renames, bool main, std::set<std::string>& taken) {
+void name_tensors(onnx::GraphProto& graph, Renames renames, bool main, Taken& taken) {
   const auto define = [&](const std::string& name) {
     if (name.empty()) return name;
-    std::string fresh = main ? (taken.insert(name), name) : first_free(name, taken);
+    std::string fresh = main ? (taken.try_emplace(name, 1), name) : first_free(name, taken);
     if (fresh != name) renames[name] = fresh;
     return fresh;
   };
@@ -80,12 +87,12 @@ void name_tensors(onnx::GraphProto& graph, Renames renames, bool main, std::set<
 
 void fix_names(onnx::ModelProto& proto) {
   onnx::GraphProto& graph = *proto.mutable_graph();
-  std::set<std::string> given;
+  Names given;
   collect_node_names(graph, given);
-  std::set<std::string> taken;
+  Taken taken;
   int index = 0;
   name_nodes(graph, index, given, taken);
-  std::set<std::string> tensors;
+  Taken tensors;
   name_tensors(graph, {}, /*main=*/true, tensors);
 }
 

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "core/hash.h"
 #include "core/text.h"
@@ -92,6 +93,12 @@ class ExternalData {
     return {dtype, shape, start};
   }
 
+  std::vector<fs::path> files() const {
+    std::vector<fs::path> paths;
+    for (const auto& [location, file] : files_) paths.push_back(folder_ / location);
+    return paths;
+  }
+
   /// Hashes of the files that were read, so that the model's identity covers its weights.
   void add_to(Sha256& hash) const {
     for (const auto& [location, file] : files_) hash.update({file.bytes.get(), file.size});
@@ -138,6 +145,7 @@ void check_depth(const onnx::GraphProto& graph, int depth) {
   for (const onnx::NodeProto& node : graph.node()) {
     for (const onnx::AttributeProto& attribute : node.attribute()) {
       if (attribute.has_g()) check_depth(attribute.g(), depth + 1);
+      for (const onnx::GraphProto& body : attribute.graphs()) check_depth(body, depth + 1);
     }
   }
 }
@@ -145,7 +153,7 @@ void check_depth(const onnx::GraphProto& graph, int depth) {
 /// Files of IR version 3 list initializers among the inputs: they then look like user inputs, and ONNX Runtime neither
 /// folds nor fuses them.
 void strip_initializers_from_inputs(onnx::GraphProto& graph) {
-  std::set<std::string> names;
+  std::unordered_set<std::string> names;
   for (const onnx::TensorProto& tensor : graph.initializer()) names.insert(tensor.name());
   auto& inputs = *graph.mutable_input();
   inputs.erase(std::remove_if(inputs.begin(), inputs.end(),
@@ -178,7 +186,7 @@ void move_weights_out(Model& model, ExternalData& external) {
   });
 }
 
-void sort_nodes(onnx::GraphProto& graph, std::set<std::string> known, const std::string& where) {
+void sort_nodes(onnx::GraphProto& graph, std::unordered_set<std::string> known, const std::string& where) {
   for (const onnx::ValueInfoProto& value : graph.input()) known.insert(value.name());
   for (const onnx::TensorProto& tensor : graph.initializer()) known.insert(tensor.name());
   for (const onnx::SparseTensorProto& tensor : graph.sparse_initializer()) known.insert(tensor.values().name());
@@ -288,6 +296,7 @@ Model adopt(onnx::ModelProto proto, const fs::path& folder, Sha256* hash) {
   fix_names(model.proto);
   ExternalData external(folder);
   move_weights_out(model, external);
+  model.data_files = external.files();
   if (hash != nullptr) external.add_to(*hash);
   strip_initializers_from_inputs(*model.proto.mutable_graph());
   sort_nodes(*model.proto.mutable_graph(), {}, "");

@@ -90,6 +90,7 @@ Model piece_of(const Model& model, const std::vector<int>& nodes, const std::vec
   const onnx::GraphProto& graph = model.proto.graph();
   Model piece;
   piece.path = model.path;
+  piece.data_files = model.data_files;
   piece.proto.set_ir_version(model.proto.ir_version());
   *piece.proto.mutable_opset_import() = model.proto.opset_import();
   *piece.proto.mutable_functions() = model.proto.functions();

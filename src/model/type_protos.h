@@ -12,6 +12,10 @@ namespace vernier {
 /// absent. Dimensions that it could only give a name of its own ("unk__3") keep it.
 std::map<std::string, onnx::TypeProto> infer_type_protos(const Model& model);
 
+/// infer_types without a copy of the message: for large models that nobody else looks at. What the file says of inner
+/// tensors is gone afterwards.
+std::map<std::string, ValueType> infer_types_in_place(Model& model);
+
 /// Sets dimensions of graph inputs, drops what was annotated before, and infers the shapes of the outputs anew.
 /// Errors: Usage when no input has that name, or the rank differs.
 void override_input_shapes(Model& model, const std::map<std::string, Shape>& shapes, const std::string& option);

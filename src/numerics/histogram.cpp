@@ -83,6 +83,23 @@ ValueHistogram& ValueHistogram::operator+=(const ValueHistogram& other) {
   return *this;
 }
 
+std::vector<std::int64_t> ValueHistogram::counts() const {
+  std::vector<std::int64_t> counts{zeros_};
+  for (const auto& [exponent, octave] : octaves_) {
+    counts.push_back(exponent);
+    counts.insert(counts.end(), octave.begin(), octave.end());
+  }
+  return counts;
+}
+
+ValueHistogram::ValueHistogram(const RangeStats& range, const std::vector<std::int64_t>& counts)
+    : range_(range), zeros_(counts.at(0)) {
+  for (std::size_t at = 1; at < counts.size(); at += 1 + kBinsPerOctave) {
+    Octave& octave = octaves_[static_cast<int>(counts[at])];
+    for (std::size_t b = 0; b < kBinsPerOctave; ++b) octave[b] = counts.at(at + 1 + b);
+  }
+}
+
 std::vector<Bin> ValueHistogram::bins() const {
   std::vector<Bin> bins;
   const auto edge = [](int exponent, std::size_t bin) {

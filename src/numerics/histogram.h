@@ -45,6 +45,11 @@ class ValueHistogram {
   std::vector<Bin> bins() const;
   bool operator==(const ValueHistogram&) const = default;
 
+  /// All that range() does not tell, as numbers: with range(), what another process makes the histogram of again.
+  std::vector<std::int64_t> counts() const;
+  ValueHistogram(const RangeStats& range, const std::vector<std::int64_t>& counts);
+  ValueHistogram() = default;
+
  private:
   using Octave = std::array<std::int64_t, kBinsPerOctave>;
   RangeStats range_;

@@ -122,8 +122,12 @@ RangeStats range_for(const QuantizedTensors::Use& use, const std::map<std::strin
                      std::vector<std::string>& warnings) {
   const auto known = ranges.find(use.tensor);
   if (known == ranges.end() || known->second.empty()) {
-    throw Error(ErrorKind::Input, fmt::format("no range was seen for tensor '{}', which layer '{}' quantizes",
-                                              printable(use.tensor), printable(use.layer)));
+    throw Error(
+        ErrorKind::Input,
+        fmt::format("no range was seen for tensor '{}', which layer '{}' quantizes: no sample ran it, or gave it one "
+                    "finite value",
+                    printable(use.tensor), printable(use.layer)),
+        fmt::format("add samples that do, or keep the layer: --layer-precisions {}:float32", printable(use.layer)));
   }
   RangeStats range = known->second;
   if (range.nonfinite > 0) {

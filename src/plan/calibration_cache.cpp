@@ -43,6 +43,16 @@ void add(CachedRanges& cache, const std::string& name, float low, float high, co
   throw Error(ErrorKind::Input, fmt::format("{}: tensor '{}' has a second range", place, printable(name)));
 }
 
+/// As the names of ONNX are, and all JSON.
+bool is_utf8(const std::string& text) {
+  try {
+    static_cast<void>(Json(text).dump());
+    return true;
+  } catch (const Json::type_error&) {
+    return false;
+  }
+}
+
 CachedRanges read_tensorrt(const std::string& text, const std::string& where) {
   CachedRanges cache;
   cache.symmetric = true;
@@ -67,6 +77,10 @@ CachedRanges read_tensorrt(const std::string& text, const std::string& where) {
     if (colon == std::string::npos || first == last || failure != std::errc() || stop != last || last - first > 8) {
       throw Error(ErrorKind::Input, fmt::format("{}: '{}' is not NAME: HEX, a step as the hex digits of a float32",
                                                 place, printable(line.substr(0, 80))));
+    }
+    if (!is_utf8(line)) {
+      throw Error(ErrorKind::Input, fmt::format("{}: the name '{}' is not UTF-8: no tensor of ONNX has it", place,
+                                                printable(line.substr(0, std::min<std::size_t>(colon, 80)))));
     }
     const auto step = std::bit_cast<float>(bits);
     if (!std::isfinite(step) || std::signbit(step)) {

@@ -3,13 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
+#include <string_view>
+#include <utility>
 
 #include "core/text.h"
 #include "plan/type_variables.h"
 
 namespace vernier {
 namespace {
+
+/// Operators that ONNX's checker refuses in types that their schemas admit.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kRefusedByTheChecker{{
+    {"MeanVarianceNormalization", "what ONNX defines it by adds a float32 constant"},
+    {"LinearAttention", "ONNX gives its state the type of the query, its schema a type of its own"},
+}};
 
 LowSlots refused(const onnx::NodeProto& node, std::string why) {
   LowSlots slots;
@@ -28,6 +37,9 @@ LowSlots low_slots(const onnx::NodeProto& node, const Layer& layer, int opset, F
     return refused(node, fmt::format("ONNX defines no operator {}{}{} at opset {}", node.domain(),
                                      node.domain().empty() ? "" : ".", node.op_type(), opset));
   }
+  const auto barred =
+      std::ranges::find(kRefusedByTheChecker, node.op_type(), [](const auto& row) { return row.first; });
+  if (barred != kRefusedByTheChecker.end()) return refused(node, std::string(barred->second));
   const Dtype dtype = format == Format::BFloat16 ? Dtype::BFloat16 : Dtype::Float16;
   // Data, or a weight of the layer: statistics of a BatchNormalization have type variables of their own.
   const auto on_path = [&](int index) {

@@ -243,6 +243,10 @@ const RoundedWeights::Rounded& RoundedWeights::rounded(const Model& model, const
   if (done.values.dtype() != Dtype::Undefined) return done;
   const std::optional<Tensor> value = initializer(model, name);
   if (!value) throw Error(ErrorKind::Internal, fmt::format("'{}' is no initializer", name));
+  if (exact_) {
+    done.values = *value;
+    return done;
+  }
   Tensor rounded(Dtype::Float32, value->shape());
   round_tensor(grid.params, value->shape(), value->floats(), rounded.mutable_floats(), &done.events);
   if (grid.values != Format::Float32) {
@@ -252,6 +256,12 @@ const RoundedWeights::Rounded& RoundedWeights::rounded(const Model& model, const
   }
   done.values = std::move(rounded);
   return done;
+}
+
+void RoundedWeights::clear() {
+  const std::lock_guard lock(mutex_);
+  done_.clear();
+  biases_.clear();
 }
 
 Tensor RoundedWeights::get(const Model& model, const std::string& name, const WeightGrid& grid) {
@@ -280,8 +290,9 @@ LayerRounding rounding_of(const Model& model, const Layer& layer, const onnx::No
                              : low_rounding(layer, node, format, default_opset(model.proto));
 }
 
-Model lower_simulated(const Model& prepared, const std::vector<Layer>& layers, const Plan& plan,
+Model lower_simulated(const Model& float_model, const std::vector<Layer>& layers, const Plan& plan,
                       RoundedWeights& weights) {
+  const Model prepared = with_repaired_constants(float_model, plan);
   std::map<std::string, const Layer*> by_name;
   for (const Layer& layer : layers) by_name[layer.name] = &layer;
   Model lowered = prepared;

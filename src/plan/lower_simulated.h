@@ -32,6 +32,11 @@ struct WeightGrid {
 /// quantization parameters.
 class RoundedWeights {
  public:
+  /// `exact`: nothing is rounded, so that what is measured is the activations' part alone.
+  explicit RoundedWeights(bool exact = false) : exact_(exact) {}
+
+  /// Forgets all: the grids, or the constants, are others now.
+  void clear();
   /// The weight `name` of `model` on `grid`. Safe from several threads.
   Tensor get(const Model& model, const std::string& name, const WeightGrid& grid);
   /// What rounding it did to its values.
@@ -47,6 +52,7 @@ class RoundedWeights {
   };
   const Rounded& rounded(const Model& model, const std::string& name, const WeightGrid& grid);
 
+  bool exact_;
   std::mutex mutex_;
   std::map<std::pair<std::string, std::string>, Rounded> done_;   // by name and suffix of the grid
   std::map<std::pair<std::string, std::string>, Tensor> biases_;  // by name and layer

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/text.h"
+#include "model/checker.h"
 #include "plan/format_choice.h"
 #include "plan/typed_graph.h"
 #include "plan/typed_weights.h"
@@ -23,7 +24,8 @@ std::int64_t initializer_bytes(const Model& model) {
 
 }  // namespace
 
-TypedModel lower_typed(const Model& prepared, const Plan& plan, bool strict) {
+TypedModel lower_typed(const Model& float_model, const Plan& plan, bool strict) {
+  const Model prepared = with_repaired_constants(float_model, plan);
   FormatChoices choices = choose_formats(prepared, plan, strict);
   TypedModel typed;
   typed.model = prepared;
@@ -43,7 +45,14 @@ TypedModel lower_typed(const Model& prepared, const Plan& plan, bool strict) {
                     "weights otherwise",
                     plural(static_cast<std::size_t>(context.counts.shields), "float32 layer")));
   }
-  check_written_model(typed.model);
+  if (const auto complaint = checker_complaint(typed.model)) {
+    // What it refuses in the float model too is not of our making, and engines may well run it.
+    if (!checker_complaint(prepared)) check_written_model(typed.model);
+    typed.notes.push_back(
+        "the ONNX checker refuses the model with and without low precision, so that it could not "
+        "check the types of what was written: " +
+        printable(complaint->substr(0, complaint->find('\n'))));
+  }
   return typed;
 }
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "numerics/round.h"
+#include "plan/repaired_constants.h"
 #include "vernier/format.h"
 #include "vernier/quantization.h"
 
@@ -40,6 +41,8 @@ struct Plan {
   /// Activations by tensor name, weights by initializer name; only tensors that a layer in a scaled format reads or,
   /// under a target with integer kernels, makes.
   std::map<std::string, QuantParams> tensors;
+  /// By initializer name: what the low side reads instead of the model's own.
+  std::map<std::string, RepairedConstant> constants;
   bool operator==(const Plan&) const = default;
 
   /// float32 for a layer the plan does not name.

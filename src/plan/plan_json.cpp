@@ -2,13 +2,17 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string_view>
+#include <utility>
 
 #include "core/text.h"
+#include "numerics/tensor_grid.h"
 #include "plan/plan.h"
 #include "vernier/error.h"
 
@@ -18,6 +22,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
+constexpr std::string_view kHexDigits = "0123456789abcdef";
 
 /// JSON text of a string; invalid UTF-8, which names in a file may hold, is replaced.
 std::string quoted(const std::string& text) { return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace); }
@@ -36,6 +41,32 @@ std::string tensor_line(const QuantParams& params) {
                      format_name(params.format), fmt::join(scales, ", "), fmt::join(params.zero_point, ", "),
                      params.axis, params.lowest_code,
                      params.block > 0 ? fmt::format(", \"block\": {}", params.block) : "");
+}
+
+/// Two hexadecimal digits a code; empty when the values are not all on the grid. A tenth of what the values would take.
+std::string codes_text(const RepairedConstant& constant, const QuantParams& grid) {
+  if (!scales_fit(grid, constant.shape) || constant.values.empty()) return {};
+  const std::vector<std::byte> codes = encode_tensor(grid, constant.shape, constant.values);
+  if (codes.size() != constant.values.size()) return {};
+  if (decode_tensor(grid, constant.shape, codes) != constant.values) return {};
+  std::string text;
+  for (const std::byte code : codes) {
+    for (const unsigned shift : {4U, 0U}) text += kHexDigits[std::to_integer<unsigned>(code) >> shift & 15U];
+  }
+  return text;
+}
+
+/// `grid`: the plan's of the same name; null: none.
+std::string constant_line(const RepairedConstant& constant, const QuantParams* grid) {
+  const std::string codes = grid == nullptr ? std::string() : codes_text(constant, *grid);
+  if (!codes.empty()) {
+    return fmt::format(R"({{"layer": {}, "shape": [{}], "codes": "{}"}})", quoted(constant.layer),
+                       fmt::join(constant.shape, ", "), codes);
+  }
+  std::vector<std::string> values;
+  for (const float value : constant.values) values.push_back(number_text(value));
+  return fmt::format(R"({{"layer": {}, "shape": [{}], "values": [{}]}})", quoted(constant.layer),
+                     fmt::join(constant.shape, ", "), fmt::join(values, ", "));
 }
 
 /// The field of the rules, empty when they are the usual ones.
@@ -188,6 +219,59 @@ QuantizationRules read_rules(const Json& object, const std::string& place) {
   return rules;
 }
 
+void read_values(const Fields& fields, RepairedConstant& constant) {
+  for (const Json& value : fields.array("values")) {
+    const float number = value.is_number() ? static_cast<float>(value.get<double>()) : std::nanf("");
+    if (!std::isfinite(number)) fields.fail(fmt::format("field 'values' holds {}, which is no number", value.dump()));
+    constant.values.push_back(number);
+  }
+}
+
+std::vector<std::byte> read_codes(const Fields& fields) {
+  const std::string text = fields.text("codes");
+  std::vector<std::byte> codes(text.size() / 2);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::size_t digit = kHexDigits.find(text[i]);
+    if (digit == std::string_view::npos) fields.fail("field 'codes' is no list of bytes in hexadecimal digits");
+    if (i / 2 < codes.size()) codes[i / 2] = codes[i / 2] << 4U | static_cast<std::byte>(digit);
+  }
+  if (text.size() % 2 != 0) fields.fail("field 'codes' ends within a byte");
+  return codes;
+}
+
+/// `grid`: the plan's of the same name, which codes are meant on; null: none.
+RepairedConstant read_constant(const Json& object, const std::string& place, const QuantParams* grid) {
+  const Fields fields(object, place, {"layer", "shape", "values", "codes"});
+  const bool coded = fields.has("codes");
+  if (coded && fields.has("values")) fields.fail("has both 'values' and 'codes'");
+  RepairedConstant constant;
+  constant.layer = fields.text("layer");
+  for (const Json& value : fields.array("shape")) {
+    constant.shape.push_back(fields.checked_integer(value, "shape", 0, std::int64_t{1} << 40));
+  }
+  if (!coded) read_values(fields, constant);
+  std::int64_t count = 1;
+  for (const std::int64_t dim : constant.shape) {
+    if (dim > 0 && count > (std::int64_t{1} << 40) / dim) fields.fail("field 'shape' is too large");
+    count *= dim;
+  }
+  const std::vector<std::byte> codes = coded ? read_codes(fields) : std::vector<std::byte>();
+  const std::size_t found = coded ? codes.size() : constant.values.size();
+  if (!std::cmp_equal(count, found)) {
+    fields.fail(fmt::format("field '{}' has {} values, 'shape' asks for {}", coded ? "codes" : "values", found, count));
+  }
+  if (!coded) return constant;
+  if (grid == nullptr || !scales_fit(*grid, constant.shape)) {
+    fields.fail("field 'codes' has no grid under 'tensors' that fits its shape");
+  }
+  constant.values = decode_tensor(*grid, constant.shape, codes);
+  const bool finite = std::ranges::all_of(constant.values, [](float value) { return std::isfinite(value); });
+  if (!finite || encode_tensor(*grid, constant.shape, constant.values) != codes) {
+    fields.fail("field 'codes' holds codes that the grid does not have");
+  }
+  return constant;
+}
+
 PlannedLayer read_layer(const Json& object, const std::string& place) {
   const Fields fields(object, place, {"name", "format"});
   return {fields.text("name"), fields.format("format")};
@@ -221,14 +305,27 @@ std::string plan_to_json(const Plan& plan) {
     text += fmt::format("{}    {}: {}", separator, quoted(name), tensor_line(params));
     separator = ",\n";
   }
-  text += plan.tensors.empty() ? "}\n}\n" : "\n  }\n}\n";
+  text += plan.tensors.empty() ? "}" : "\n  }";
+  if (!plan.constants.empty()) {
+    text += ",\n  \"constants\": {";
+    separator = "\n";
+    for (const auto& [name, constant] : plan.constants) {
+      const auto grid = plan.tensors.find(name);
+      text += fmt::format("{}    {}: {}", separator, quoted(name),
+                          constant_line(constant, grid == plan.tensors.end() ? nullptr : &grid->second));
+      separator = ",\n";
+    }
+    text += "\n  }";
+  }
+  text += "\n}\n";
   return text;
 }
 
 Plan plan_from_json(const std::string& text, const std::string& where) {
   const Json file = parse(text, where);
   const Fields fields(
-      file, where, {"version", "model_file", "model_sha256", "scheme", "target", "high", "rules", "layers", "tensors"});
+      file, where,
+      {"version", "model_file", "model_sha256", "scheme", "target", "high", "rules", "layers", "tensors", "constants"});
   fields.integer("version", kVersion, kVersion);
   Plan plan;
   plan.model_file = fields.text("model_file");
@@ -249,6 +346,16 @@ Plan plan_from_json(const std::string& text, const std::string& where) {
     fields.fail(fmt::format("field 'tensors' must be an object, found {}", tensors.type_name()));
   for (const auto& [name, params] : tensors.items()) {
     plan.tensors.emplace(name, read_tensor(params, fmt::format("{}: tensors.{}", where, printable(name))));
+  }
+  if (fields.has("constants")) {
+    const Json& constants = fields.at("constants");
+    if (!constants.is_object()) fields.fail("field 'constants' must be an object");
+    for (const auto& [name, constant] : constants.items()) {
+      const auto grid = plan.tensors.find(name);
+      const std::string place = fmt::format("{}: constants.{}", where, printable(name));
+      plan.constants.emplace(name,
+                             read_constant(constant, place, grid == plan.tensors.end() ? nullptr : &grid->second));
+    }
   }
   return plan;
 }

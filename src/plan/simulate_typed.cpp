@@ -331,6 +331,8 @@ class TypedSimulation {
       if (grid != grids_.end()) format = grid->second;
     }
     result_.layers.push_back({node.name(), format});
+    const std::string note = recurrence_note(node.op_type(), node.name());
+    if (format != Format::Float32 && !note.empty()) result_.notes.push_back(note);
   }
 
   struct Pair {
@@ -354,6 +356,12 @@ class TypedSimulation {
 bool is_quantization(const onnx::NodeProto& node, const char* op_type) {
   return node.op_type() == op_type &&
          (node.domain().empty() || node.domain() == "ai.onnx" || node.domain() == "com.microsoft");
+}
+
+std::string recurrence_note(const std::string& op_type, const std::string& layer) {
+  if (op_type != "LSTM" && op_type != "GRU" && op_type != "RNN") return {};
+  return fmt::format("layer '{}' ({}) is rounded at its borders: what it computes between its steps is not simulated",
+                     printable(layer), op_type);
 }
 
 Model normalized_file(const Model& typed) {

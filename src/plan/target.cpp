@@ -8,7 +8,7 @@ namespace {
 
 using enum ResultGrid;
 
-// TensorRT, and every format that ONNX Runtime has no integer kernel for: weighted operators, inputs only.
+// TensorRT and OpenVINO, and every format that ONNX Runtime has no integer kernel for: weighted operators, inputs only.
 constexpr std::array kWeightedInputs = {ScaledOperator{"Conv", Float}, ScaledOperator{"ConvTranspose", Float},
                                         ScaledOperator{"Gemm", Float}, ScaledOperator{"MatMul", Float}};
 
@@ -58,7 +58,8 @@ const ScaledScheme& scaled_scheme(std::string_view target, Format format, bool w
 }
 
 Format under_target(Format format, std::string_view target, bool weights_only) {
-  return format == Format::Int8 && target == "onnxruntime" && !weights_only ? Format::UInt8 : format;
+  const bool asymmetric = target == "onnxruntime" || target == "openvino";
+  return format == Format::Int8 && asymmetric && !weights_only ? Format::UInt8 : format;
 }
 
 std::string operators_text(const ScaledScheme& scheme) {

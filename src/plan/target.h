@@ -43,11 +43,11 @@ struct ScaledScheme {
   const ScaledOperator* find(std::string_view op_type) const;
 };
 
-/// The scheme of `format` (one with a scale) under a target: "tensorrt" or "onnxruntime". `weights_only`: weights alone
-/// are quantized, which of int4 is always so.
+/// The scheme of `format` (one with a scale) under a target: "tensorrt", "onnxruntime" or "openvino". `weights_only`:
+/// weights alone are quantized, which of int4 is always so.
 const ScaledScheme& scaled_scheme(std::string_view target, Format format, bool weights_only = false);
 
-/// What a low format means under a target: ONNX Runtime's integer kernels take asymmetric uint8 activations.
+/// What a low format means under a target: kernels of ONNX Runtime and OpenVINO take asymmetric uint8 activations.
 Format under_target(Format format, std::string_view target, bool weights_only = false);
 
 /// Names of the operators of a scheme: "Conv, ConvTranspose, Gemm, MatMul".

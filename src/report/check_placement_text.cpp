@@ -14,10 +14,13 @@
 namespace vernier {
 
 std::string report_to_text(const CheckPlacementReport& report, const TextOptions& options) {
+  const bool none = report.quantizers + report.dequantizers == 0;
   const std::string answer =
-      report.findings.empty() ? fmt::format("{} can fuse every Q/DQ pair.", report.target)
-                              : fmt::format("{} that {} cannot fuse as they stand.",
-                                            plural(report.findings.size(), "place") + " of Q/DQ pairs", report.target);
+      none ? "It has no Q/DQ pairs: there is nothing to fuse."
+      : report.findings.empty()
+          ? fmt::format("{} can fuse every Q/DQ pair.", report.target)
+          : fmt::format("{} that {} cannot fuse as they stand.",
+                        plural(report.findings.size(), "place") + " of Q/DQ pairs", report.target);
   std::string text =
       painted(wrap(answer, options.width), report.findings.empty() ? Paint::Good : Paint::Bad, options.color) + "\n";
   text += labelled("Model", shown(report.file), options.width);

@@ -70,14 +70,21 @@ std::string way_out(const DiagnoseReport& report, const TextOptions& options) {
                              : by_outside_check(kept) ? "the check " + shown(all.needs)
                                                       : "it would pass with " + shown(all.needs);
     text += wrap(fmt::format("With every layer in {}: {}.", high, says), options.width);
+    if (report.high != Format::Float32 && report.requirement) {
+      text += wrap(fmt::format("The float32 model itself: {}.", figure_text(report.reference, report.requirement)),
+                   options.width);
+    }
     const bool golden = kept.objective.find(", against ") != std::string::npos;
+    const bool task = kept.objective.starts_with("--min-top") || kept.objective.starts_with("--metric-script");
     text += wrap(
         report.high != Format::Float32 ? fmt::format("The way out: {} itself is not enough here, try -p float32.", high)
         : golden
             ? "The way out: precision is not the cause. The golden outputs are of another model or of other inputs, or "
               "the tolerance is tighter than two float32 runs agree."
-            : "The way out: precision is not the cause. Is the tolerance meant for this output and metric, and are the "
-              "inputs prepared as in training?",
+        : task ? "The way out: precision is not the cause. The float32 model itself falls short: look at the data "
+                 "(preparation, labels, --label-offset), then at the limit; what is left is training."
+               : "The way out: precision is not the cause. Is the tolerance meant for this output and metric, and are "
+                 "the inputs prepared as in training?",
         options.width);
   } else if (kept.layers.size() == searched_layers(kept) && !kept.layers.empty() && kept.end != "stopped") {
     text += wrap(fmt::format("Every layer is needed in {}, so nothing is left in {}: allow a larger error, give "
@@ -85,6 +92,15 @@ std::string way_out(const DiagnoseReport& report, const TextOptions& options) {
                              "quantization.",
                              high, formats_text(report.low)),
                  options.width);
+    if (!kept.tests.empty()) {
+      const auto none =
+          std::find_if(kept.tests.begin(), kept.tests.end(), [](const TestRow& test) { return test.layers.empty(); });
+      if (none != kept.tests.end() && !none->needs.empty()) {
+        text += wrap(fmt::format("With every layer in {}: {}{}.", formats_text(report.low),
+                                 by_outside_check(kept) ? "the check " : "it would pass with ", shown(none->needs)),
+                     options.width);
+      }
+    }
   }
   return text;
 }
@@ -123,6 +139,9 @@ std::string iterations_section(const DiagnoseReport& report, const TextOptions& 
   table.column("#", Align::Right);
   table.column(std::string(format_name(report.high)), Align::Right);
   table.column("", Align::Left);
+  const bool counted =
+      std::any_of(kept.tests.begin(), kept.tests.end(), [](const TestRow& test) { return test.samples > 0; });
+  if (counted) table.column("samples", Align::Right);
   table.flexible_column(by_outside_check(kept) ? "the check" : "would pass with");
   table.flexible_column("layers that ran high");
   // Of a long search the last ones lead to the answer.
@@ -133,16 +152,26 @@ std::string iterations_section(const DiagnoseReport& report, const TextOptions& 
     const bool all = test.layers.size() == searched_layers(kept);
     std::vector<std::string> names;
     for (const std::string& layer : test.layers) names.push_back(shown(layer));
-    table.row({std::to_string(i + 1), std::to_string(test.layers.size()),
-               test.verdict == "good"  ? "PASSED"
-               : test.verdict == "bad" ? "FAILED"
-                                       : test.verdict,
-               shown(test.needs),
-               names.empty() ? "none"
-               : all         ? "all"
-                             : list_some(names, 6)});
+    std::vector<std::string> cells{std::to_string(i + 1), std::to_string(test.layers.size()),
+                                   test.verdict == "good"  ? "PASSED"
+                                   : test.verdict == "bad" ? "FAILED"
+                                                           : test.verdict};
+    if (counted) {
+      const std::string sure = test.confidence < 1 ? fmt::format(" ({:g} %)", 100 * test.confidence) : "";
+      cells.push_back(test.samples == 0 ? "" : fmt::format("{}{}", test.samples, sure));
+    }
+    cells.push_back(shown(test.needs));
+    cells.push_back(names.empty() ? "none" : all ? "all" : list_some(names, 6));
+    table.row(cells);
   }
   std::string text = heading("Iterations", options.color) + table.text(options.width, options.whole_names);
+  const bool by_chance =
+      std::any_of(kept.tests.begin(), kept.tests.end(), [](const TestRow& test) { return test.confidence < 1; });
+  if (by_chance) {
+    text += wrap(
+        "samples (P %): failed on so many with that confidence; the others are certain, and what passed ran on all",
+        options.width, "  ");
+  }
   if (first > 0) text += fmt::format("  ... and {} before (--rows 0, or --json)\n", plural(first, "iteration"));
   const auto passed =
       std::count_if(kept.tests.begin(), kept.tests.end(), [](const TestRow& test) { return test.verdict == "good"; });
@@ -152,10 +181,40 @@ std::string iterations_section(const DiagnoseReport& report, const TextOptions& 
   return text;
 }
 
+/// Whether the predictions that the search went by were any good.
+std::string ranking_text(const RankingReport& ranking) {
+  std::string text;
+  if (ranking.ratio) text = fmt::format("measured damage was {:.2g} times the predicted one", *ranking.ratio);
+  if (ranking.rank_correlation) {
+    text += fmt::format("{}rank correlation {:.2f} near the limit, over {}", text.empty() ? "" : "; ",
+                        *ranking.rank_correlation, plural(ranking.compared, "layer"));
+  }
+  return text + (ranking.mended ? "; corrected on the way" : "");
+}
+
+std::string group_text(const LayerGroup& group) {
+  std::vector<std::string> names;
+  for (const std::string& layer : group.layers) names.push_back(shown(layer));
+  return fmt::format("{} of {} kept: {} should switch together, {} (--whole-groups)", group.kept, group.layers.size(),
+                     list_some(names, 4), shown(group.why));
+}
+
 std::string grounds_section(const KeptSetReport& kept, const TextOptions& options) {
   std::string text;
   if (kept.end != "impossible" && !kept.layers.empty()) {
     text += labelled("Cost", cost_text(kept), options.width);
+  }
+  if (kept.ranking) text += labelled("Ranking", ranking_text(*kept.ranking), options.width);
+  constexpr std::size_t kGroupsShown = 4;
+  std::size_t split = 0;
+  for (const LayerGroup& group : kept.groups) {
+    if (group.kept == group.layers.size() || ++split > kGroupsShown) continue;
+    text += labelled("Together", group_text(group), options.width);
+  }
+  if (split > kGroupsShown) {
+    text += labelled("Together",
+                     fmt::format("and {} more split (--json has them all)", plural(split - kGroupsShown, "group")),
+                     options.width);
   }
   for (const std::string& proven : kept.proven) text += labelled("Proven", proven, options.width);
   for (const std::string& assumed : kept.assumed) text += labelled("Assumed", assumed, options.width);

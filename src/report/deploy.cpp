@@ -190,9 +190,10 @@ std::string onnxruntime(const DiagnoseReport& report, const Files& files) {
   return text;
 }
 
-/// Its int8 scheme has zero points, which TensorRT's does not know.
-std::string no_tensorrt() {
-  return "## TensorRT\n\nThis file is made for ONNX Runtime: asymmetric uint8, whose zero points TensorRT refuses (it "
+/// Schemes with zero points, which TensorRT's does not know.
+std::string no_tensorrt(const std::string& engine) {
+  return "## TensorRT\n\nThis file is made for " + engine +
+         ": asymmetric uint8, whose zero points TensorRT refuses (it "
          "quantizes symmetrically; documented, not run). For an engine of it run the diagnosis again with `--target "
          "tensorrt`: another scheme, and other layers to keep.\n";
 }
@@ -269,10 +270,11 @@ std::string deploy_markdown(const DiagnoseReport& report) {
       "list of layers for it. The commands are meant for the folder in which the diagnosis ran. \"Documented, "
       "not run\" means exactly that: taken from the tool's documentation, not executed here.\n\n",
       inline_code(files.model));
-  const bool for_onnxruntime = report.target == "onnxruntime" && has_int8(report);
   const std::vector<std::string> sections =
-      for_onnxruntime
-          ? std::vector{onnxruntime(report, files), openvino(files), no_tensorrt()}
+      report.target == "onnxruntime" && has_int8(report)
+          ? std::vector{onnxruntime(report, files), openvino(files), no_tensorrt("ONNX Runtime")}
+      : report.target == "openvino" && has_int8(report)
+          ? std::vector{openvino(files), onnxruntime(report, files), no_tensorrt("OpenVINO")}
           : std::vector{trtexec_11(report, files),  trtexec_10(report, files), polygraphy(report, files),
                         onnxruntime(report, files), openvino(files),           trtexec_weak(report, files, kept)};
   for (const std::string& section : sections) text += section + "\n";

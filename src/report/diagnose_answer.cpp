@@ -37,7 +37,7 @@ void say_how_to_deploy(const DiagnoseReport& report, Answer& answer) {
     return;
   }
   const std::string model = report.files.at("model");
-  const bool tensorrt = report.target != "onnxruntime";
+  const bool tensorrt = report.target == "tensorrt";
   answer.advice.push_back(fmt::format("How to deploy it on each engine is in {}{}",
                                       shown(file_of(report, "deploy", "deploy.md")),
                                       tensorrt ? "; with TensorRT 10, for example (documented, not run):" : "."));
@@ -121,6 +121,40 @@ Answer impossible(const DiagnoseReport& report) {
   return answer;
 }
 
+/// Labels or a script of the user's decided.
+Answer by_task(const DiagnoseReport& report) {
+  Answer answer;
+  const KeptSetReport& kept = *report.kept;
+  const std::string objective = shown(kept.objective);
+  const auto value = [&]() -> std::string {
+    if (kept.file_test) return fmt::format(" ({:.6g}, of the typed model)", kept.file_test->metric);
+    return kept.metric ? fmt::format(" ({:.6g})", *kept.metric) : "";
+  };
+  if (kept.end == "impossible" || (kept.file_test && kept.file_test->verdict != "good")) {
+    answer.outcome = Outcome::Missed;
+    answer.sentence = kept.end == "impossible"
+                          ? fmt::format("No choice of layers helps: with every layer in {} {} is missed.",
+                                        format_name(report.high), objective)
+                          : fmt::format("{} kept passes in the search, and the written file misses {}{}.",
+                                        kept_text(report), objective, value());
+    if (kept.end == "impossible" && !kept.tests.empty() && !kept.tests.front().needs.empty()) {
+      answer.advice.push_back(
+          fmt::format("It would pass with {}: is the limit meant for this data, are labels and inputs those of "
+                      "training?",
+                      shown(kept.tests.front().needs)));
+    }
+    return answer;
+  }
+  answer.outcome = Outcome::Met;
+  answer.sentence =
+      kept.end == "nothing-needed"
+          ? fmt::format("Keep nothing: everything in {}, {} is met{}.", low_text(report), objective, value())
+          : fmt::format("{}eep {}: {} is met{}.", kept.end == "stopped" ? "Stopped early: k" : "K", kept_text(report),
+                        objective, value());
+  say_how_to_deploy(report, answer);
+  return answer;
+}
+
 Answer searched(const DiagnoseReport& report) {
   Answer answer;
   const KeptSetReport& kept = *report.kept;
@@ -182,6 +216,7 @@ std::size_t lowered_layers(const DiagnoseReport& report) {
 std::string low_text(const DiagnoseReport& report) { return formats_text(report.low); }
 
 Answer answer_of(const DiagnoseReport& report) {
+  if (report.kept && !report.kept->objective.empty()) return by_task(report);
   if (!report.requirement) return without_requirement(report);
   if (!report.kept) {
     Answer answer;

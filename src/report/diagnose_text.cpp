@@ -6,6 +6,7 @@
 
 #include "core/text.h"
 #include "report/diagnose_answer.h"
+#include "report/explanation_text.h"
 #include "report/figures.h"
 #include "report/layout.h"
 #include "report/numbers.h"
@@ -44,6 +45,7 @@ std::string figures_section(const DiagnoseReport& report, const TextOptions& opt
   runs.emplace_back("float32 as prepared", &report.reference);
   if (report.all_high) runs.emplace_back(fmt::format("all kept in {}", format_name(report.high)), &*report.all_high);
   runs.emplace_back("all " + low_text(report), &report.all_low);
+  if (report.repaired) runs.emplace_back("repaired, all " + low_text(report), &*report.repaired);
   const char* const last = report.files.contains("model") ? "the written model" : "the repaired model";
   if (report.final_figures) runs.emplace_back(last, &*report.final_figures);
   const std::string table = figures_table(runs, options);
@@ -160,9 +162,13 @@ std::string certificate_table(const DiagnoseReport& report, const TextOptions& o
     const CertificateRow& row = certificate[i];
     // A test that was stopped early knows only that the result is at least this bad.
     const char* bound = !row.lower_bound ? "" : higher_is_better ? "<= " : ">= ";
-    table.row({shown(row.layer), bound + metric_text(metric, row.metric, limit),
-               std::isfinite(row.damage) ? (row.lower_bound && row.damage < 1e9 ? ">= " : "") + factor_text(row.damage)
-                                         : "not finite"});
+    const bool by_task = !report.kept->objective.empty();
+    table.row({shown(row.layer),
+               bound + (by_task ? fmt::format("{:.4g}", row.metric) : metric_text(metric, row.metric, limit)),
+               by_task && std::isnan(row.damage) ? ""
+               : std::isfinite(row.damage)
+                   ? (row.lower_bound && row.damage < 1e9 ? ">= " : "") + factor_text(row.damage)
+                   : "not finite"});
   }
   std::string text = table.empty() ? std::string{} : table.text(options.width, options.whole_names);
   if (rows < certificate.size()) {
@@ -254,8 +260,10 @@ std::string latency_section(const DiagnoseReport& report, const TextOptions& opt
 
 std::string file_meaning(const std::string& what) {
   if (what == "model") return "strongly typed model";
+  if (what == "float") return "float model with the exact rewrites, which the plan belongs to";
   if (what == "plan") return "plan: the format of every layer";
   if (what == "report") return "report with every figure";
+  if (what == "page") return "report as a page for browsers";
   if (what == "deploy") return "commands for each engine";
   return shown(what);
 }
@@ -269,7 +277,7 @@ std::string closing_section(const DiagnoseReport& report, const Answer& answer, 
   }
   text += labelled("Time", time, options.width);
   // What people open comes first; anything else follows by name.
-  std::vector<std::string> order{"model", "plan", "report", "deploy"};
+  std::vector<std::string> order{"model", "plan", "report", "page", "deploy"};
   for (const auto& [what, path] : report.files) {
     if (std::find(order.begin(), order.end(), what) == order.end()) order.push_back(what);
   }
@@ -298,6 +306,7 @@ std::string report_to_text(const DiagnoseReport& report, const TextOptions& opti
   text += header_section(report, options);
   text += figures_section(report, options);
   text += ranking_section(report, options);
+  text += explanation_section(report, options);
   if (!report.requirement) text += curve_section(report, options);
   text += kept_section(report, options);
   text += final_section(report, options);

@@ -1,4 +1,4 @@
-// Reports as JSON. The lists of fields are in fields.h; here is how each kind of value is written and read.
+// Reports as JSON. The lists of fields are in fields*.h; here is how each kind of value is written and read.
 //   absent optional -> absent key · +inf, -inf, NaN -> "inf", "-inf", "nan" · formats and metrics by name
 #include <fmt/format.h>
 
@@ -24,6 +24,7 @@ constexpr int kVersion = 1;
 constexpr const char* kDiagnose = "vernier diagnose";
 constexpr const char* kVerify = "vernier verify";
 constexpr const char* kDiff = "vernier data diff";
+constexpr const char* kReportDiff = "vernier report --diff";
 constexpr const char* kDebugAccuracy = "vernier debug accuracy";
 constexpr const char* kCalibrate = "vernier calibrate";
 
@@ -212,6 +213,7 @@ Json parse(const std::string& text, const Place& place) {
 std::string report_to_json(const DiagnoseReport& report) { return document(kDiagnose, report); }
 std::string report_to_json(const VerifyReport& report) { return document(kVerify, report); }
 std::string report_to_json(const DiffReport& report) { return document(kDiff, report); }
+std::string report_to_json(const ReportDiff& diff) { return document(kReportDiff, diff); }
 std::string report_to_json(const DebugAccuracyReport& report) { return document(kDebugAccuracy, report); }
 std::string report_to_json(const CalibrateReport& report) { return document(kCalibrate, report); }
 

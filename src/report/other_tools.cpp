@@ -67,7 +67,8 @@ std::string modelopt(const DiagnoseReport& report, Format low, const std::vector
 }
 
 std::string ort_quantizer(const DiagnoseReport& report, const std::vector<std::string>& kept) {
-  const bool asymmetric = report.target == "onnxruntime";
+  const bool asymmetric = report.target != "tensorrt";
+  const bool inputs_only = report.target != "onnxruntime";
   return "ONNX Runtime's quantizer (documented, not run). `reader` is your `CalibrationDataReader`. An excluded Conv, "
          "ConvTranspose or Gemm between quantized tensors stays float only in sessions made with "
          "`disabled_optimizers=[\"WeightBiasQuantization\"]`:\n\n" +
@@ -86,14 +87,16 @@ std::string ort_quantizer(const DiagnoseReport& report, const std::vector<std::s
                  "    weight_type=QuantType.QInt8,\n"
                  "{}{})",
                  python_quote(report.model_file), asymmetric ? "QUInt8" : "QInt8",
-                 asymmetric ? ""
-                            : "    op_types_to_quantize=[\"Conv\", \"ConvTranspose\", \"Gemm\", \"MatMul\"],\n"
-                              "    extra_options={\n"
-                              "        \"ActivationSymmetric\": True,\n"
-                              "        \"QuantizeBias\": False,\n"
-                              "        \"OpTypesToExcludeOutputQuantization\": [\"Conv\", \"ConvTranspose\", \"Gemm\", "
-                              "\"MatMul\"],\n"
-                              "    },\n",
+                 inputs_only
+                     ? fmt::format("    op_types_to_quantize=[\"Conv\", \"ConvTranspose\", \"Gemm\", \"MatMul\"],\n"
+                                   "    extra_options={{\n"
+                                   "        \"ActivationSymmetric\": {},\n"
+                                   "        \"QuantizeBias\": False,\n"
+                                   "        \"OpTypesToExcludeOutputQuantization\": [\"Conv\", "
+                                   "\"ConvTranspose\", \"Gemm\", \"MatMul\"],\n"
+                                   "    }},\n",
+                                   asymmetric ? "False" : "True")
+                     : std::string(),
                  python_list("nodes_to_exclude", kept)));
 }
 

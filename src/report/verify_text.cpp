@@ -19,7 +19,12 @@ std::string answer_section(const VerifyReport& report, const TextOptions& option
   const std::string figure = figure_text(report.figures, report.requirement);
   std::string text;
   Paint paint = Paint::Bold;
-  if (!report.requirement) {
+  if (report.test) {
+    const bool met = report.test->verdict == "good";
+    text = fmt::format("{}: {} is {} ({:.6g}); {}.", shown(report.typed_file), shown(report.objective),
+                       met ? "met" : "missed", report.test->metric, figure);
+    paint = met ? Paint::Good : Paint::Bad;
+  } else if (!report.requirement) {
     text = fmt::format("{} against {}.", figure, shown(report.float_file));
     text = shown(report.typed_file) + ": " + text;
   } else {

@@ -1,15 +1,13 @@
 #include "results/npz_writer.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 #include <zip.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <memory>
 
-#include "core/text.h"
 #include "data/npz_names.h"
+#include "results/zip_files.h"
 #include "vernier/error.h"
 
 namespace vernier {
@@ -58,10 +56,6 @@ zip_int64_t serve(void* state, void* data, zip_uint64_t length, zip_source_cmd_t
   }
 }
 
-struct Discard {
-  void operator()(zip_t* archive) const noexcept { zip_discard(archive); }
-};
-
 }  // namespace
 
 NpzWriter::NpzWriter(std::filesystem::path path, Content content)
@@ -77,17 +71,7 @@ void NpzWriter::add(const std::vector<NamedTensor>& arrays) {
 }
 
 void NpzWriter::commit() {
-  const std::string temporary = fmt::format("{}.{}.tmp", path_.string(), ::getpid());
-  const auto refuse = [&](const char* why) {
-    throw Error(ErrorKind::Input, fmt::format("{}: cannot write: {}", printable(path_.string()), why));
-  };
-  int code = 0;
-  std::unique_ptr<zip_t, Discard> archive(zip_open(temporary.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &code));
-  if (!archive) {
-    zip_error_t error;
-    zip_error_init_with_code(&error, code);
-    refuse(zip_error_strerror(&error));
-  }
+  NewZip zip(path_);
   const std::string_view prefix = content_ == Content::Samples ? kSamplePrefix : kIterationPrefix;
   const bool numbered = content_ == Content::Samples || iterations_ > 1 ||
                         std::any_of(members_.begin(), members_.end(), [](const Member& member) {
@@ -99,21 +83,10 @@ void NpzWriter::commit() {
     parts.push_back({&spool_, member.first, member.size});
     const std::string name =
         numbered ? fmt::format("{}{}/{}.npy", prefix, member.iteration, member.name) : member.name + ".npy";
-    // Told that a name is UTF-8, libzip refuses control characters; left to guess, it keeps the bytes of any name.
-    zip_source_t* source = zip_source_function(archive.get(), serve, &parts.back());
-    const zip_int64_t index =
-        source == nullptr ? -1 : zip_file_add(archive.get(), name.c_str(), source, ZIP_FL_ENC_GUESS);
-    if (index < 0) {
-      zip_source_free(source);
-      refuse(zip_strerror(archive.get()));
-    }
-    zip_set_file_compression(archive.get(), static_cast<zip_uint64_t>(index), ZIP_CM_STORE, 0);
+    const std::uint64_t index = zip.add(name, zip_source_function(zip.archive(), serve, &parts.back()));
+    zip_set_file_compression(zip.archive(), index, ZIP_CM_STORE, 0);
   }
-  if (zip_close(archive.get()) != 0) refuse(zip_strerror(archive.get()));
-  archive.release();  // closed
-  std::error_code error;
-  std::filesystem::rename(temporary, path_, error);
-  if (error) refuse(error.message().c_str());
+  zip.commit();
 }
 
 }  // namespace vernier

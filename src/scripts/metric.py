@@ -1,5 +1,8 @@
-# Computes one number of all outputs of a run: SCRIPT FUNCTION OUTPUTS.npz REFERENCES.npz. The function is called with two
-# lists, one dict {output name: numpy array} a sample, and must return a number. Says
+# Computes one number of all outputs of a run, as often as it is asked to. It asks for work as long as there is any,
+#
+#   {"next": 1}          answered by {"outputs": path.npz, "references": path.npz}, or {} when all is done
+#
+# calls the function with two lists, one dict {output name: numpy array} a sample, and says the number that it returns:
 #
 #   {"value": 0.93}
 def iterations_of(numpy, path):
@@ -28,13 +31,17 @@ def main():
     except ImportError:
         fail("script", "needs numpy, which {} does not have".format(sys.executable),
              "--python PROGRAM names the Python that has it")
-    outputs, references = (iterations_of(numpy, path) for path in sys.argv[3:5])
-    function = find_function(load_module(), FUNCTION, outputs, references)
-    try:
-        value = function(outputs, references)
-    except BaseException as error:
-        raised("function", error)
-    tell(value=number_of(value))
+    function = find_function(load_module(), FUNCTION, [], [])
+    while True:
+        work = ask(next=1)
+        if not work:
+            break
+        outputs, references = (iterations_of(numpy, work[side]) for side in ("outputs", "references"))
+        try:
+            value = function(outputs, references)
+        except BaseException as error:
+            raised("function", error)
+        tell(value=number_of(value))
     tell(end=1)
     leave(0)
 

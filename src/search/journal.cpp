@@ -56,6 +56,8 @@ Json json_of(const Trial& trial, const std::vector<std::string>& kept, double se
   json["metric"] = number(trial.metric);
   json["damage"] = number(trial.damage);
   json["stopped_early"] = trial.stopped_early;
+  if (trial.samples > 0) json["samples"] = trial.samples;
+  if (trial.confidence < 1) json["confidence"] = trial.confidence;
   if (!trial.why.empty()) json["why"] = trial.why;
   json["seconds"] = std::round(seconds * 1e4) / 1e4;
   return json;
@@ -74,6 +76,8 @@ Trial trial_of(const Json& json) {
   trial.metric = number(json.at("metric"));
   trial.damage = number(json.at("damage"));
   trial.stopped_early = json.at("stopped_early").get<bool>();
+  trial.samples = json.value("samples", std::size_t{0});
+  trial.confidence = json.value("confidence", 1.0);
   trial.why = json.value("why", "");
   return trial;
 }
@@ -87,9 +91,14 @@ std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::e
 }  // namespace
 
 Journal::Journal(const std::filesystem::path& path, const Identity& identity, const std::vector<std::string>& items,
-                 bool resume)
+                 bool resume, bool reader)
     : path_(path), items_(items) {
   for (std::size_t i = 0; i < items_.size(); ++i) index_of_[items_[i]] = i;
+  if (reader) {
+    std::error_code none;
+    if (resume && std::filesystem::exists(path, none)) read(identity, resume);
+    return;
+  }
   descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (descriptor_ < 0) refuse(std::strerror(errno));
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
@@ -117,6 +126,7 @@ void Journal::refuse(const std::string& what, const std::string& hint) const {
 }
 
 void Journal::begin(const Identity& identity) {
+  if (descriptor_ < 0) return;  // a reader's: another process begins it
   if (::ftruncate(descriptor_, 0) != 0) refuse(std::strerror(errno));
   Json header;
   header[kMark] = kVersion;
@@ -151,7 +161,7 @@ void Journal::read(const Identity& identity, bool resume) {
     const std::size_t end = text.find('\n', start);
     if (end == std::string::npos) {
       notes_.push_back(fmt::format("{}: the last line was cut off and is dropped", printable(path_.string())));
-      if (::ftruncate(descriptor_, static_cast<off_t>(start)) != 0) refuse(std::strerror(errno));
+      if (descriptor_ >= 0 && ::ftruncate(descriptor_, static_cast<off_t>(start)) != 0) refuse(std::strerror(errno));
       break;
     }
     take(text.substr(start, end - start), number++);
@@ -196,6 +206,7 @@ std::vector<std::string> Journal::names(const KeptSet& kept) const {
 }
 
 void Journal::append(const std::string& line) {
+  if (descriptor_ < 0) return;
   std::size_t written = 0;
   while (written < line.size()) {
     const ssize_t n = ::write(descriptor_, line.data() + written, line.size() - written);

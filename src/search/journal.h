@@ -3,7 +3,8 @@
 // locked as long as the journal lives.
 //
 //   {"vernier_search_journal": 1, "search": {"model_sha256": "...", ...}, "items": ["conv1", ...]}
-//   {"kept": ["conv1"], "verdict": "good", "metric": 24.2, "damage": 0.95, "stopped_early": false, "seconds": 0.3}
+//   {"kept": ["conv1"], "verdict": "good", "metric": 24.2, "damage": 0.95, "stopped_early": false, "samples": 20,
+//    "seconds": 0.3}                     "confidence": 0.99 where a failure was not certain
 //   {"estimate": ["conv1"], "damage": 0.93}
 #pragma once
 
@@ -30,8 +31,10 @@ class Journal {
   /// Errors: Usage when another search holds the file. Input when it is no journal, when a line in the middle is
   /// broken (naming it), or when it belongs to a search that differs, naming what differs; a journal of another model
   /// is never overwritten either.
+  /// With `reader`, of several processes that search alike, not the one that writes: what is on file is read, and
+  /// nothing is written.
   Journal(const std::filesystem::path& path, const Identity& identity, const std::vector<std::string>& items,
-          bool resume);
+          bool resume, bool reader = false);
   ~Journal();
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;

@@ -18,6 +18,10 @@ struct MinimalOptions {
   /// A cheap guess of Trial::damage from a part of the samples. Chooses what to test next, never decides: each verdict
   /// comes from the oracle. Not counted as a trial. Empty: the search does without.
   std::function<double(const KeptSet&)> estimate = {};
+  /// Told which sets `estimate`, and the oracle, will probably be asked next, in this order: whoever answers may work
+  /// on several at once. They are asked one at a time all the same, and not all of them. Empty: nobody wants to know.
+  std::function<void(std::vector<KeptSet>)> estimates_ahead = {};
+  std::function<void(std::vector<KeptSet>)> trials_ahead = {};
   /// What conversions at the borders of a kept set cost. Empty: nothing.
   std::vector<Border> borders = {};
   /// Predicted damages of all items, measured again with more effort. Called once at most, when what is measured is far
@@ -63,6 +67,11 @@ struct MinimalResult {
   std::size_t trials = 0;       // oracle calls, the two ends included
   bool non_monotone = false;    // a superset of a passing set failed
   double prediction_ratio = 0;  // measured / predicted damage at the last guided test: ranking quality, 1 is perfect
+  /// Spearman's rank correlation of predicted damages with what was measured near the limit, over `ranked` kept items:
+  /// by estimates, or by the certificate's tests where they ran to their end. Absent: too few were.
+  std::optional<double> rank_correlation;
+  std::size_t ranked = 0;
+  bool ranking_mended = false;  // the predictions were poor and were replaced on the way
   double cost = 0;              // of `kept`, borders included
   /// No passing set costs less, if the oracle is monotone. Absent: not asked for, or nothing is known.
   std::optional<double> lower_bound;

@@ -25,6 +25,8 @@ struct Trial {
   double damage = std::numeric_limits<double>::quiet_NaN();
   /// The verdict was certain before all samples were run (the noise so far exceeds the whole allowance).
   bool stopped_early = false;
+  std::size_t samples = 0;  // that were run; 0: not counted (an outside check)
+  double confidence = 1;    // that the verdict is that of all samples; 1: certain
   std::string why = {};
 };
 

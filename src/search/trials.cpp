@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <utility>
 
 #include "vernier/error.h"
 
@@ -23,6 +24,15 @@ const Trial* TrialLog::ask(const KeptSet& kept) {
   if (!trial) return nullptr;
   watch_for_contradiction(kept, *trial);
   return &answers_.emplace(kept, *trial).first->second;
+}
+
+void TrialLog::expect(const std::vector<KeptSet>& sets) const {
+  if (!options_.trials_ahead) return;
+  std::vector<KeptSet> unknown;
+  for (const KeptSet& kept : sets) {
+    if (recorded(kept) == nullptr) unknown.push_back(kept);
+  }
+  options_.trials_ahead(std::move(unknown));
 }
 
 std::optional<Trial> TrialLog::repeat(const KeptSet& kept) { return call(kept); }

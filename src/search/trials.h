@@ -31,6 +31,8 @@ class TrialLog {
   /// The oracle's answer, from memory if `kept` was asked before. Null when the budget is spent or the caller stopped:
   /// from then on nothing new is asked. The answer lives as long as the log.
   const Trial* ask(const KeptSet& kept);
+  /// Sets that will probably be asked next, in this order, for whoever answers (MinimalOptions::trials_ahead).
+  void expect(const std::vector<KeptSet>& sets) const;
   /// Asks again although the answer is known, to unmask a flaky oracle. The first answer stays on record.
   std::optional<Trial> repeat(const KeptSet& kept);
   /// What was answered for exactly this set, or null.

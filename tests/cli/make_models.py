@@ -63,6 +63,27 @@ def unknown(operator, domain=""):
     return model(nodes, [value("x", [1, 4])], [value("y", [1, 4])], [weights("w", 4, 4)], [domain] if domain else [])
 
 
+def mixed():
+    """first -> strange -> last, beside it side -> last: unknown in the middle."""
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["a"], name="first"),
+             helper.make_node("Frobnicate", ["a"], ["b"], name="strange", domain="com.example"),
+             helper.make_node("Relu", ["x"], ["c"], name="side"),
+             helper.make_node("Add", ["b", "c"], ["y"], name="last")]
+    return model(nodes, [value("x", [1, 4])], [value("y", [1, 4])], [weights("w", 4, 4)], ["com.example"])
+
+
+def hostile_names():
+    """Names that mean something to a terminal, to Graphviz, to SVG, to HTML and to Python."""
+    name = "</text><script>alert(1)</script>\x1b[31m\"];\\n'"
+    nodes = [helper.make_node("Relu", [name], [name + "y"], name=name + "node")]
+    return model(nodes, [value(name, [1, "n"])], [value(name + "y", [1, "n"])])
+
+
+def pooled(**attributes):
+    nodes = [helper.make_node("MaxPool", ["x"], ["y"], name="pool", **attributes)]
+    return model(nodes, [value("x", [1, 2, 8, 8])], [value("y", [1, 2, "h", "w"])])
+
+
 def slow():
     """A chain of 40 convolutions with much to compute, so that a test can interrupt what it is doing."""
     nodes, initializers = [], []
@@ -87,7 +108,9 @@ MODELS = {"small.onnx": small, "external_missing.onnx": lambda: external("nowher
           "external_outside.onnx": lambda: external("../outside.bin"), "cyclic.onnx": cyclic,
           "unknown_operator.onnx": lambda: unknown("Frobnicate"),
           "unknown_domain.onnx": lambda: unknown("Frobnicate", "com.example"), "slow.onnx": slow,
-          "newer_ir.onnx": newer_ir}
+          "mixed.onnx": mixed, "hostile_names.onnx": hostile_names,
+          "pooled.onnx": lambda: pooled(kernel_shape=[3, 3]),
+          "dilated.onnx": lambda: pooled(kernel_shape=[3, 3], dilations=[2, 2]), "newer_ir.onnx": newer_ir}
 ARRAYS = {"good.npz": lambda: {"x": samples((3, 1, 4))}, "zero.npz": lambda: {"x": samples((0, 1, 4))},
           "nan.npz": lambda: {"x": with_nan()}, "wrong_name.npz": lambda: {"xx": samples((3, 1, 4))},
           "wrong_rank.npz": lambda: {"x": samples((3, 1, 4, 4, 4))}, "wrong_shape.npz": lambda: {"x": samples((3, 1, 5))},

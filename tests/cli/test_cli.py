@@ -25,6 +25,7 @@ A case may have several commands; each line belongs to the command above it. The
 program is tested can prepare files. A case that needs what a machine may lack says so:
 
     needs: shared                                    {shared} is there
+    needs: dot                                       Graphviz is there
 
 Placeholders: {vernier} {python} {examples} {shared} {cases} (this folder) {tmp} (the case's own folder) and
 {unprivileged}, a prefix without which root may write into folders that are closed to writing. Programs find nothing
@@ -36,6 +37,7 @@ import pathlib
 import pty
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -107,6 +109,8 @@ def pytest_generate_tests(metafunc):
 def reason_to_skip(need):
     if need == "shared":
         return None if SHARED.is_dir() else f"no shared files at {SHARED}"
+    if need == "dot":
+        return None if shutil.which("dot") else "no Graphviz: apt-get install graphviz"
     raise AssertionError(f"unknown need: {need}")
 
 

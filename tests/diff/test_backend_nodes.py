@@ -34,7 +34,6 @@ KNOWN = {
     "test_attention_4d_causal_fp16_expanded": ROUNDED,
     "test_attention_4d_fp16_expanded": ROUNDED,
     "test_attention_4d_gqa_with_past_and_present_fp16_expanded": ROUNDED,
-    "test_mvn": "the ONNX checker refuses the original too: it cannot infer the operator's own function body",
 }
 # The reasons a test may have, beyond KNOWN, for not being covered. Everything else is a failure of ours.
 OUTSIDE = ("ONNX Runtime cannot load the original", "ONNX Runtime cannot run the original", "not a tensor",

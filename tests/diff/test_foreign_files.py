@@ -1,12 +1,14 @@
 """`vernier verify` on files that others made: ONNX Runtime's quantizer, a converter to float16, hand-made casts. Q/DQ files
 must get the figure that ONNX Runtime itself gives with optimizations off; float16 files that of a NumPy emulation.
 """
+import json
+
 import numpy as np
 import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from typed_files import evaluate, figures, same_figures, session, sqnr_db, vernier
+from typed_files import PROGRAM, evaluate, figures, run, same_figures, session, sqnr_db, vernier
 
 F, F16 = onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16
 rng = np.random.default_rng(11)
@@ -183,3 +185,73 @@ def test_casts_made_by_hand_around_two_nodes(files):
     same_figures(figures(report["figures"]), emulated_figure(files, {"conv1", "relu1"}, low_io=False))
     formats = {row["name"]: row["format"] for row in report["layers"]}
     assert (formats["conv1"], formats["relu1"], formats["conv2"]) == ("float16", "float16", "float32")
+
+
+def trained(path, gemm_bias_as_codes):
+    """The network as a quantization-aware trainer exports it: scales in Constant nodes, float weights behind pairs along their
+    output channels, activations behind pairs with trained scales, names of its own.
+    """
+    nodes, weights = [], []
+
+    def pair(tensor, scale, zero_point, **axis):
+        for part, value in (("scale", np.asarray(scale, np.float32)), ("zero_point", zero_point)):
+            nodes.append(helper.make_node("Constant", [], [f"{tensor}/{part}"], value=numpy_helper.from_array(value)))
+        grid = [f"{tensor}/scale", f"{tensor}/zero_point"]
+        nodes.append(helper.make_node("QuantizeLinear", [tensor, *grid], [f"{tensor}/q"], name=f"{tensor}/QuantizeLinear", **axis))
+        nodes.append(helper.make_node("DequantizeLinear", [f"{tensor}/q", *grid], [f"{tensor}/dq"],
+                                      name=f"{tensor}/DequantizeLinear", **axis))
+        return f"{tensor}/dq"
+
+    def weight(name, axis):
+        value = CONSTANTS[name]
+        largest = np.abs(value).max(axis=tuple(i for i in range(value.ndim) if i != axis))
+        weights.append(numpy_helper.from_array(value, name))
+        return pair(name, largest / 127, np.zeros(largest.shape, np.int8), axis=axis)
+
+    def layer(op_type, inputs, output, **attributes):
+        nodes.append(helper.make_node(op_type, inputs, [output], name=f"/features/{output}/{op_type}", **attributes))
+
+    code = np.uint8
+    weights += [numpy_helper.from_array(CONSTANTS[name], name) for name in ("b1", "b3")]
+    layer("Conv", [pair("x", 0.03, code(128)), weight("w1", 0), "b1"], "a", pads=[1, 1, 1, 1])
+    layer("Relu", ["a"], "b")
+    shared = pair("b", 0.09, code(0))
+    layer("Conv", [shared, weight("w2", 0)], "c")
+    layer("Add", [shared, pair("c", 0.5, code(120))], "d")
+    layer("GlobalAveragePool", [pair("d", 0.5, code(110))], "e")
+    layer("Flatten", ["e"], "f")
+    bias, data, matrix = "b3", pair("f", 0.1, code(100)), weight("w3", 1)
+    if gemm_bias_as_codes:
+        scale = (0.1 * np.abs(CONSTANTS["w3"]).max(0) / 127).astype(np.float32)
+        weights += [numpy_helper.from_array(np.round(CONSTANTS["b3"] / scale).astype(np.int32), "b3/codes"),
+                    numpy_helper.from_array(scale, "b3/scale")]
+        nodes.append(helper.make_node("DequantizeLinear", ["b3/codes", "b3/scale"], ["b3/dq"], axis=0))
+        bias = "b3/dq"
+    layer("Gemm", [data, matrix, bias], "g")
+    layer("Softmax", ["g"], "y", axis=-1)
+    graph = helper.make_graph(nodes, "main_graph", [helper.make_tensor_value_info("x", F, [1, 3, 12, 12])],
+                              [helper.make_tensor_value_info("y", F, [1, 10])], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8, producer_name="pytorch"), path)
+
+
+def answered(*words, code=0):
+    return json.loads(run(PROGRAM, *words, "--json", code=code))
+
+
+def test_a_quantization_aware_trained_file(files):
+    trained(files / "qat.onnx", gemm_bias_as_codes=False)
+    same_figures(figures(verified(files, "qat.onnx")["figures"]), measured(files, "qat.onnx"))
+    loss = answered("debug", "loss", files / "float.onnx", files / "qat.onnx", "--data", files / "x.npy")
+    assert loss["defects"] == []
+    found = answered("check", "placement", files / "qat.onnx", "--target", "onnxruntime", code=1)["findings"]
+    assert [(finding["rule"], finding["node"]) for finding in found] == [("float-bias", "/features/g/Gemm")]
+    trained(files / "coded.onnx", gemm_bias_as_codes=True)
+    assert answered("check", "placement", files / "coded.onnx", "--target", "onnxruntime")["findings"] == []
+
+
+def test_files_of_onnxruntimes_dynamic_quantizer(files):
+    quantization = pytest.importorskip("onnxruntime.quantization")
+    quantization.quantize_dynamic(files / "float.onnx", files / "dynamic.onnx")
+    run(PROGRAM, "debug", "loss", files / "float.onnx", files / "dynamic.onnx", "--data", files / "x.npy", code=2)
+    assert answered("check", "placement", files / "dynamic.onnx", "--target", "onnxruntime")["findings"] == []
+    answered("inspect", "model", files / "dynamic.onnx", "--show", "formats")

@@ -27,11 +27,6 @@ FORMATS = {"float16": ["--fp16"], "bfloat16": ["--bf16"], "float8": ["--fp8"], "
 RUN_BY_NOBODY = {"bfloat16", "float8"}
 # Files that ONNX Runtime's CPU provider refuses although it runs the original: it has no kernel for the format. Its words.
 NO_KERNEL = ("NOT_IMPLEMENTED", "Could not find an implementation", "NotImplemented", "data type is not supported")
-# Not lowered rightly yet: the checker refuses what is written, since the type of the result is that of the scale.
-KNOWN = {"RMSNormalization"}
-# Calibrating fails in ONNX Runtime, which refuses a Range of the prepared model: why is not known yet.
-KNOWN_CASES = {"test_affine_grid_2d_align_corners_expanded", "test_affine_grid_2d_expanded", "test_affine_grid_3d_expanded",
-               "test_affine_grid_3d_align_corners_expanded"}
 
 
 def session(path):
@@ -44,7 +39,7 @@ def session(path):
 def written(case, folder):
     """The case as files, as a user has it: the folder and the feed, or None when ONNX Runtime does not run the original."""
     inputs = case.data_sets[0][0]
-    if case.model is None or {node.op_type for node in case.model.graph.node} & KNOWN or not all(isinstance(value, np.ndarray) for value in inputs):
+    if case.model is None or not all(isinstance(value, np.ndarray) for value in inputs):
         return None
     if not any(value.type.tensor_type.elem_type == onnx.TensorProto.FLOAT for value in case.model.graph.input):
         return None
@@ -65,8 +60,7 @@ def written(case, folder):
 @pytest.fixture(scope="module")
 def cases(tmp_path_factory):
     folder = tmp_path_factory.mktemp("nodes")
-    found = [written(case, folder) for case in load_model_tests(kind="node")[::STEP]
-             if case.name not in KNOWN_CASES]
+    found = [written(case, folder) for case in load_model_tests(kind="node")[::STEP]]
     return [case for case in found if case is not None]
 
 

@@ -289,6 +289,36 @@ def test_outliers_are_no_masks(ask, outlier):
     assert outlier in [pytest.approx(end) for end in answer["ends"][:2]]
 
 
+@pytest.mark.parametrize("kind", ["int8", "uint8", "int4"])
+@pytest.mark.parametrize("outlier", [5000.0, -5000.0])
+def test_one_huge_outlier(ask, kind, outlier):
+    """One value of a hundred thousand is 5000 times the others: what each method makes of it, from its definition."""
+    values = random(35).normal(size=100_000).astype(np.float32)
+    values[77] = outlier
+    ranges = {method: answer[:2] for method, answer in ask(values)["ranges"][kind].items()}
+    reach = {method: max(-low, high) for method, (low, high) in ranges.items()}
+    ordinary = float(np.abs(np.delete(values, 77)).max())
+    assert reach["minmax"] == pytest.approx(5000)
+    # A hundred of them may be left out, or fifty at each end: the outlier is among them.
+    assert reach["percentile:99.9"] < ordinary
+    # One may; half of one at each end of uint8 is none.
+    assert reach["percentile:99.999"] == pytest.approx(5000 if kind == "uint8" else ordinary, rel=0.004)
+    # Its smallest window is as many of 2048 bins as the grid has levels.
+    assert 5000 * LEVELS[kind] / 2048 * 0.999 <= reach["entropy"] <= 5000
+    # Rounding all others to zero costs 1e5, clipping the outlier 2.5e7: where nothing lies between, it is kept whole.
+    low, high = ranges["mse"]
+    ends = ranges["minmax"] if kind == "uint8" else (-5000, 5000)
+    best = min(noise(values, kind, ends[0] * factor, ends[1] * factor) for factor in np.geomspace(1 / 1024, 1, 300))
+    assert noise(values, kind, low, high) <= best * 1.02
+    assert noise(values, kind, low, high) <= noise(values, kind, *ranges["minmax"])
+    # The moments are what it knows: the outlier is in the deviation, and next to nothing in the mean magnitude.
+    bits = {"int8": 8, "uint8": 8, "int4": 4}[kind]
+    laplace, gauss = {8: (9.89, 3.92), 4: (5.03, 2.56)}[bits]
+    exact = values.astype(np.float64)
+    expected = [laplace * np.mean(np.abs(exact)), gauss * np.sqrt(np.mean(exact**2))]
+    assert any(close(reach["aciq"], one, 0.02) for one in expected), (reach["aciq"], expected)
+
+
 def test_a_mask_alone_stays(ask):
     answer = ask([0.0, -1e9] * 500)
     assert "mask" not in answer

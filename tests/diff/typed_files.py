@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 
 import numpy as np
 import onnx
@@ -14,7 +15,9 @@ SHARED = pathlib.Path(os.environ.get("VERNIER_SHARED", ROOT.parent / "shared"))
 PROGRAM = os.environ.get("VERNIER_PROGRAM", str(ROOT / "build/dev/apps/vernier/vernier"))
 SIMULATE = os.environ.get("VERNIER_SIMULATE", str(ROOT / "build/dev/tests/diff/simulate_cli"))
 LIBRARY = next(pathlib.Path(onnxruntime.__file__).parent.glob("capi/libonnxruntime.so.*"))
-ENVIRONMENT = {"VERNIER_ORT_LIBRARY": str(LIBRARY), **os.environ}
+# The program runs scripts with the first Python of PATH: this one, which has NumPy.
+PATH = os.pathsep.join([str(pathlib.Path(sys.executable).parent), os.environ["PATH"]])
+ENVIRONMENT = {"VERNIER_ORT_LIBRARY": str(LIBRARY), **os.environ, "PATH": PATH}
 
 
 def run(*words, code=0):

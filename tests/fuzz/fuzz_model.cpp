@@ -1,17 +1,13 @@
 // Whatever bytes a file holds, reading it ends in a model or in an Error of kind Input: no crash, no other exception,
 // no memory beyond the file's own size. A model that was read can be looked through and written.
-//
-// LLVMFuzzerTestOneInput is libFuzzer's entry (clang, -fsanitize=fuzzer, VERNIER_LIBFUZZER defined). Without it main()
-// makes inputs by itself, from a fixed seed: mutations of small models, or the files named on the command line.
-
 #include <onnx/defs/parser.h>
 
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <random>
+#include <stdexcept>
 
-#include "core/file.h"
+#include "fuzz_target.h"
 #include "model/data_dependent.h"
 #include "model/graph_edit.h"
 #include "model/layers.h"
@@ -73,19 +69,6 @@ void read_bytes(const std::string& bytes) {
   }
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  read_bytes({reinterpret_cast<const char*>(bytes), size});
-  return 0;
-}
-
-#ifndef VERNIER_LIBFUZZER
-namespace {
-
-constexpr int kRounds = 4000;
-constexpr std::uint32_t kSeed = 20240229;
-
 const char* const kSeeds[] = {
     R"(<ir_version: 8, opset_import: ["" : 11]>
        g (float[1,2,4,4] x, bool c) => (float[a,b,d,e] y) <float[2,2,1,1] w = {1,2,3,4}, float[2] s = {1,2}> {
@@ -101,57 +84,20 @@ const char* const kSeeds[] = {
          y = Loop (n, k, x) <body = b (int64 i, bool p, float[2] u) => (bool q, float[2] v) { q = Identity(p) v = Add(u, e) }> }
        <domain: "local", opset_import: ["" : 13]> f (u) => (v) { v = Neg(u) })"};
 
-std::string mutated(std::string bytes, const std::string& other, std::mt19937& random) {
-  const auto below = [&](std::size_t limit) { return random() % (limit == 0 ? 1 : limit); };
-  for (std::size_t i = 0, count = 1 + below(6); i < count && !bytes.empty(); ++i) {
-    const std::size_t at = below(bytes.size());
-    switch (below(6)) {
-      case 0:
-        bytes[at] = static_cast<char>(random());
-        break;
-      case 1:
-        bytes[at] = static_cast<char>(bytes[at] ^ static_cast<char>(1U << below(8)));
-        break;
-      case 2:
-        bytes.erase(at, below(8));
-        break;
-      case 3:
-        bytes.insert(at, bytes.substr(below(bytes.size()), below(16)));
-        break;
-      case 4:
-        bytes.resize(at);
-        break;
-      default:
-        bytes.insert(at, other.substr(below(other.size()), below(32)));
-    }
-  }
-  return bytes;
-}
-
 }  // namespace
 
-int main(int argc, char** argv) {
-  for (int i = 1; i < argc; ++i) read_bytes(read_text(argv[i]));
-  if (argc > 1) return 0;
+std::vector<std::string> fuzz_seeds() {
   std::vector<std::string> seeds;
   for (const char* text : kSeeds) {
     onnx::ModelProto proto;
     const auto status = onnx::OnnxParser::Parse(proto, text);
-    if (!status.IsOK()) {
-      std::fprintf(stderr, "bad seed: %s\n", status.ErrorMessage().c_str());
-      return 1;
-    }
+    if (!status.IsOK()) throw std::logic_error("bad seed: " + status.ErrorMessage());
     seeds.push_back(proto.SerializeAsString());
-    read_bytes(seeds.back());
   }
-  std::mt19937 random(kSeed);
-  for (int round = 0; round < kRounds; ++round) {
-    const std::string input = mutated(seeds[random() % seeds.size()], seeds[random() % seeds.size()], random);
-    // Kept, so that a crash leaves its input: run the program with that file to see it again.
-    if (const char* keep = std::getenv("VERNIER_FUZZ_KEEP")) replace_file(keep, input);
-    read_bytes(input);
-  }
-  std::printf("%d inputs, seed %u\n", kRounds, kSeed);
+  return seeds;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  read_bytes({reinterpret_cast<const char*>(bytes), size});
   return 0;
 }
-#endif

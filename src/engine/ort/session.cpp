@@ -99,6 +99,10 @@ struct Session::State {
   std::vector<std::string> outputs;
 };
 
+// Where tensors of the inside are marked as outputs, nearly all memory leaves with them: what an arena or a plan keeps
+// for the next run would come on top.
+constexpr std::size_t kManyOutputs = 16;
+
 Session::Session(std::shared_ptr<const Runtime> runtime, const Model& model, const SessionOptions& options)
     : state_(std::make_unique<State>()) {
   const OrtApi& api = runtime->api();
@@ -121,6 +125,10 @@ Session::Session(std::shared_ptr<const Runtime> runtime, const Model& model, con
     runtime->check(api.AddSessionConfigEntry(raw_options, kOrtSessionOptionsDisableQuantQDQ, "1"));
     // A planned block would come on top of the chunks that the first runs, which nothing was planned for, leave behind.
     runtime->check(api.DisableMemPattern(raw_options));
+  }
+  if (state_->outputs.size() > kManyOutputs) {
+    runtime->check(api.DisableMemPattern(raw_options));
+    runtime->check(api.DisableCpuMemArena(raw_options));
   }
   bool layout_fault = false;
   for_each_graph(model.proto.graph(),

@@ -123,6 +123,25 @@ std::vector<std::string> inline_steady_ifs(Model& model, const Context& context)
   return notes;
 }
 
+/// A branch may have given a Range one element along an axis, which kernels take at run time; of a constant the shape
+/// is checked, and must be a scalar's.
+void make_range_constants_scalar(Model& model) {
+  NamePool names(model);
+  for_each_graph(*model.proto.mutable_graph(), [&](onnx::GraphProto& graph) {
+    for (onnx::NodeProto& node : *graph.mutable_node()) {
+      if (node.op_type() != "Range" || !node.domain().empty()) continue;
+      for (std::string& input : *node.mutable_input()) {
+        const std::optional<Tensor> value = initializer(model, input);
+        if (!value || value->shape().empty() || value->count() != 1) continue;
+        Tensor scalar(value->dtype(), Shape{});
+        std::ranges::copy(value->bytes(), scalar.mutable_bytes().begin());
+        input = names.unique(input + "_scalar");
+        set_initializer(model, graph, input, scalar);
+      }
+    }
+  });
+}
+
 }  // namespace
 
 Outcome inline_ifs(Model& model, const Context& context) {
@@ -146,7 +165,10 @@ Outcome inline_ifs(Model& model, const Context& context) {
   }
   if (constant > 0)
     outcome.notes.push_back(plural(static_cast<std::size_t>(constant), "If node") + " of constant condition inlined");
-  if (!outcome.notes.empty()) remove_leftovers(model);
+  if (!outcome.notes.empty()) {
+    make_range_constants_scalar(model);
+    remove_leftovers(model);
+  }
   return outcome;
 }
 

@@ -1,5 +1,5 @@
-// ONNX Runtime's CPU provider, 1.31: what its QDQ transformer fuses into a kernel on codes. Neither a
-// bias in float nor int8 beside uint8 is an obstacle: both are converted on the way (checked).
+// ONNX Runtime's CPU provider, 1.31: what its QDQ transformer fuses into a kernel on codes. Neither a bias in float
+// (but of a Gemm that gives float) nor int8 beside uint8 is an obstacle: both are converted on the way (checked).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -66,6 +66,22 @@ void one_input_in_float(const QdqGraph& graph, const Node& node, Findings& findi
                       "put a pair in front of that input, or leave the others in float too"});
 }
 
+/// Biases are made integers only where codes come out.
+void float_bias(const QdqGraph& graph, const Node& node, Findings& findings) {
+  if (node.op_type() != "Gemm" || node.input_size() < 3 || node.input(2).empty()) return;
+  if (!quantizes_data(graph, node) || graph.dequantizer(node.input(1)) == nullptr) return;
+  if (graph.dequantizer(node.input(2)) != nullptr) return;
+  if (std::ranges::any_of(graph.readers(result_of(graph, node)),
+                          [](const Node* r) { return QdqGraph::quantizes(*r); })) {
+    return;
+  }
+  findings.push_back({{},
+                      {},
+                      fmt::format("its bias '{}' is float and its result is not quantized", printable(node.input(2))),
+                      "store the bias as int32 with the product of the scales of data and weight, or put a pair behind "
+                      "it"});
+}
+
 void sixteen_bits(const QdqGraph& graph, const Node& node, Findings& findings) {
   if (!meant_for_codes(graph, node)) return;
   const Dtype type = graph.codes_type(*graph.dequantizer(node.input(0)));
@@ -117,6 +133,7 @@ void no_kernel(const QdqGraph& graph, const Node& node, Findings& findings) {
 constexpr std::array kRules = {
     PlacementRule{"no-quantizer-behind", without_quantizer_behind},
     PlacementRule{"one-input-in-float", one_input_in_float},
+    PlacementRule{"float-bias", float_bias},
     PlacementRule{"sixteen-bits", sixteen_bits},
     PlacementRule{"activation-along-axis", along_an_axis},
     PlacementRule{"moved-to-another-grid", moved_to_another_grid},

@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "vernier/capability.h"
 #include "vernier/inspect.h"
 #include "vernier/lint.h"
 #include "vernier/reduce.h"
 #include "vernier/repeat.h"
 #include "vernier/surgeon.h"
+#include "vernier/templates.h"
 
 namespace vernier {
 
@@ -33,6 +35,19 @@ SurgeonResult prune_weights(const WeightEditOptions& options) { return {options.
 SurgeonResult strip_weights(const WeightEditOptions& options) { return {options.output, 0, 0, {}, {}}; }
 SurgeonResult reconstruct_weights(const WeightEditOptions& options) { return {options.output, 0, 0, {}, {}}; }
 std::string result_to_text(const SurgeonResult& result) { return result.output.string(); }
+
+CapabilityReport inspect_capability(const CapabilityOptions& options, const JobSinks&) {
+  CapabilityReport report;
+  report.target = options.target;
+  return report;
+}
+std::string report_to_json(const CapabilityReport&) { return "{}\n"; }
+std::string report_to_text(const CapabilityReport& report, const TextOptions&) { return "target " + report.target; }
+
+std::string plan_template(const ConvertOptions& options, const JobSinks&) { return options.model.string(); }
+std::string data_loader_template(const std::filesystem::path& model) { return model.string(); }
+std::string metric_script_template() { return "metric"; }
+std::string postprocess_script_template(const std::filesystem::path& model) { return model.string(); }
 
 LintReport lint_model(const LintOptions&, const JobSinks&) { return {}; }
 std::string report_to_json(const LintReport&) { return "{}\n"; }

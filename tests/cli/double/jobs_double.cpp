@@ -18,6 +18,7 @@
 #include "vernier/debug_loss.h"
 #include "vernier/debug_precision.h"
 #include "vernier/error.h"
+#include "vernier/fix.h"
 #include "vernier/jobs.h"
 #include "vernier/scheme_report.h"
 
@@ -106,6 +107,13 @@ void act(const std::filesystem::path& model, const JobSinks& sinks) {
   }
 }
 
+std::vector<RepairName> repair_names() { return {{"weight-grid", ""}, {"range", ""}, {"bias-correction", ""}}; }
+
+DiagnoseReport fix(const FixOptions& options, const JobSinks& sinks) { return diagnose(options, sinks); }
+DiagnoseReport search_precision(const DiagnoseOptions& options, const JobSinks& sinks) {
+  return diagnose(options, sinks);
+}
+
 DiagnoseReport diagnose(const DiagnoseOptions& options, const JobSinks& sinks) {
   act(options.model, sinks);
   DiagnoseReport report;
@@ -147,7 +155,7 @@ ConvertResult convert(const ConvertOptions& options, const JobSinks& sinks) {
   act(options.model, sinks);
   ConvertResult result;
   result.typed.file = options.output.string();
-  result.notes = {fmt::format("plan={} external_data={}", options.plan.string(), options.external_data)};
+  result.notes = {fmt::format("plan={} external_data={}", options.plan.string(), options.external_data.wanted)};
   append(result.notes, describe(options.precision));
   append(result.notes, describe(options.measure));
   return result;

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "compare/paired_gain.h"
 #include "compare/trials.h"
 #include "plan/calibrate.h"
 #include "plan/scheme.h"
@@ -114,7 +115,80 @@ TEST(AutomaticRanges, AreSurelyBetterThanMinmaxOrMinmax) {
         noise_of(subject, plan, choose_ranges(choice_of("minmax"), tensors, reference, 1).ranges, reference);
     EXPECT_LE(noise_of(subject, plan, automatic.chosen.ranges, reference), minmax) << outlier;
     EXPECT_TRUE(automatic.methods.contains("x"));
-    EXPECT_NE(automatic.answer.find("12 samples"), std::string::npos) << automatic.answer;
+    EXPECT_NE(automatic.answer.find("on 12 samples that their ranges were not learned from"), std::string::npos)
+        << automatic.answer;
+  }
+}
+
+/// Every sample holds `large` once among a bell's values.
+Samples each_with(const std::vector<float>& large) {
+  std::vector<Sample> samples;
+  for (std::uint32_t s = 0; s < large.size(); ++s) {
+    const Tensor x = bell({64, 16}, s + 1);
+    std::vector<float> values(x.floats().begin(), x.floats().end());
+    values[7] = large[s];
+    samples.push_back({{"x", Tensor::of({64, 16}, values)}});
+  }
+  return Samples(std::move(samples));
+}
+
+TEST(AutomaticRanges, AGainThatHangsOnOneSampleIsNone) {
+  const auto methods_for = [](const std::vector<float>& large) {
+    const Samples samples = each_with(large);
+    const Subject subject = subject_of(product(), samples);
+    const Plan plan = formats_of(subject, Format::Int8);
+    const auto tensors = formats_to_calibrate(subject.model, subject.layers, plan);
+    return choose_automatically(subject, plan, tensors, counted(subject, tensors)).methods.at("x");
+  };
+  EXPECT_EQ(methods_for({9, 9, 9, 9, 9, 9, 9, 9}), "minmax") << "clipping 9 to 4 costs more than finer steps give";
+  EXPECT_EQ(methods_for({1, 1, 1, 1, 1, 1, 1, 40}), "minmax") << "the half with 40 alone would gain by clipping it";
+}
+
+TEST(PairedGain, OfAllSamplesIsSureOfOneSampleIsNot) {
+  const Noise before{{1, 2, 3, 4, 5, 6, 7, 8}};
+  Noise after = before;
+  for (double& energy : after[0]) energy *= 0.8;
+  EXPECT_NEAR(gain_over(before, after).nats, std::log(1 / 0.8), 1e-12);
+  EXPECT_NEAR(gain_over(before, after).scatter, 0, 1e-12);
+  // An undecided sample holds nearly all the noise, and lost most of it: 2.2 nats, of which the others know nothing.
+  const Gain chance = gain_over({{1, 1, 1, 1, 1, 1, 1, 500}}, {{2, 2, 2, 2, 2, 2, 2, 40}});
+  EXPECT_GT(chance.nats, 2);
+  EXPECT_LT(chance.sure(), 0);
+  EXPECT_GT(gain_over({{1, 1}}, {{0, 0}}).sure(), 100) << "exact";
+  EXPECT_LT(gain_over({{3}}, {{1}}).sure(), 0) << "one sample";
+}
+
+TEST(AutomaticRanges, ASoftmaxBehindDoesNotChangeThem) {
+  const Tensor some = bell({16, 8}, 5);
+  std::vector<float> weights(some.floats().begin(), some.floats().end());
+  std::fill_n(weights.begin() + 7L * 8, 8, 0.0F);  // what reads column 7, which alone holds large values
+  const auto largest = [&](const char* text, float factor) {
+    std::vector<Sample> samples;
+    for (std::uint32_t s = 0; s < 12; ++s) {
+      // Factor 40: all samples but one are decided beyond doubt, so that their probabilities have no error at all.
+      const Tensor x = bell({64, 16}, s + 1);
+      std::vector<float> values(x.floats().begin(), x.floats().end());
+      for (float& value : values) value *= s == 5 ? 0.01F : factor;
+      values[7] = 50 * factor;
+      samples.push_back({{"x", Tensor::of({64, 16}, values)}});
+    }
+    const Samples source{std::move(samples)};
+    const Subject subject = subject_of(model_of(text, {{"w", Tensor::of({16, 8}, weights)}}), source);
+    const Plan plan = formats_of(subject, Format::Int8);
+    const auto tensors = formats_to_calibrate(subject.model, subject.layers, plan);
+    const AutomaticRanges chosen = choose_automatically(subject, plan, tensors, counted(subject, tensors));
+    return chosen.chosen.ranges.at("x").absmax();
+  };
+  const char* bare = "g (float[64,16] x) => (float[64,8] y) { [product] y = MatMul (x, w) }";
+  const char* decided = R"(
+    g (float[64,16] x) => (float[512] y) <int64[1] all = {-1}> {
+      [product] z = MatMul (x, w)
+      [softmax] p = Softmax (z)
+      [moved] y = Reshape (p, all)
+    })";
+  for (const float factor : {1.0F, 40.0F}) {
+    EXPECT_LT(largest(bare, factor), 25 * factor) << "nothing reads the large values: finer steps are all gain";
+    EXPECT_EQ(largest(decided, factor), largest(bare, factor)) << factor;
   }
 }
 

@@ -99,6 +99,34 @@ TEST(Reducer, BranchesThatTheFirstNodeDoesNotReadAreFrozen) {
   EXPECT_TRUE(is_initializer(reducer.smallest_bad().model, "t4"));
 }
 
+TEST(Reducer, APartThatWasSeenToBeBadIsJudgedOnlyWhenNothingSmallerIs) {
+  const std::vector<std::string> outputs{"t9"};
+  Judge judge{{9}, {}};
+  Reducer reducer(ladder(), infer_type_protos(ladder()), judge.hooks());
+  ASSERT_TRUE(reducer.start_from(reducer.ancestors(outputs), outputs));
+  EXPECT_TRUE(reducer.presumed());
+  EXPECT_EQ(judge.asked, 0);
+  reducer.reduce_inputs(false);
+  EXPECT_FALSE(reducer.presumed());
+  EXPECT_TRUE(reducer.confirm());
+  EXPECT_EQ(reducer.smallest_bad().nodes, std::vector<int>{9});
+
+  Judge both{{0, 9}, {}};  // nothing shorter is bad
+  Reducer whole(ladder(), infer_type_protos(ladder()), both.hooks());
+  ASSERT_TRUE(whole.start_from(whole.ancestors(outputs), outputs));
+  whole.reduce_inputs(false);
+  EXPECT_TRUE(whole.presumed());
+  EXPECT_TRUE(whole.confirm());
+  EXPECT_FALSE(whole.presumed());
+
+  Judge other{{20}, {}};  // it is not bad by itself
+  Reducer wrong(ladder(), infer_type_protos(ladder()), other.hooks());
+  ASSERT_TRUE(wrong.start_from(wrong.ancestors(outputs), outputs));
+  EXPECT_FALSE(wrong.confirm());
+  EXPECT_TRUE(wrong.smallest_bad().nodes.empty());
+  EXPECT_TRUE(wrong.reproduce());
+}
+
 TEST(Reducer, KeepsAGoodModelNearIt) {
   Judge judge{{9}, {}};
   Reducer reducer(ladder(), infer_type_protos(ladder()), judge.hooks());
@@ -139,6 +167,18 @@ TEST(Shrink, ConvolutionsLoseChannelsAndInputsTheirSize) {
   EXPECT_EQ(cropped.shape(), (Shape{1, 1, 4, 4}));
   EXPECT_EQ(cropped.floats()[0], sample.at("x").floats()[0]);
   EXPECT_EQ(cropped.floats()[4], sample.at("x").floats()[16]);
+}
+
+// ONNX Runtime's optimizer makes a convolution of it that reads what is not there.
+TEST(Shrink, NeverAsksAboutAConvolutionWithOtherChannelsThanItsInput) {
+  const Model model =
+      model_of(R"(g (float[1,8,16,16] x) => (float[1,8,14,14] y) { c = Conv <group = 8> (x, w) y = Relu(c) })",
+               {{"w", bell({8, 1, 3, 3}, 1)}});
+  std::vector<std::string> notes;
+  const Shrunk shrunk = shrink(
+      model, {{"x", {1, 8, 16, 16}}}, [](const Shrunk&) { return true; }, notes);
+  EXPECT_EQ(model_inputs(shrunk.model).front().shape[1], 8);
+  EXPECT_LT(model_inputs(shrunk.model).front().shape[2], 16);
 }
 
 }  // namespace

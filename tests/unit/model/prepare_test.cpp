@@ -180,6 +180,17 @@ TEST(InlineIfs, BranchThatReturnsOuterTensorsCopiesThem) {
   EXPECT_EQ(node_named(done.model, "n").output(0), "y");
 }
 
+TEST(InlineIfs, ABoundOfARangeThatABranchGaveIsAScalar) {
+  const Prepared done = prepared(R"(<ir_version: 8, opset_import: ["" : 13]>
+    g (int64 x) => (int64[N] y) <bool c = {1}, int64[1] one = {1}, int64[1] two = {2}> {
+      [i] step = If (c) <then_branch = t () => (int64[1] r) { r = Identity(one) },
+                         else_branch = e () => (int64[1] s) { s = Identity(two) }>
+      [r] y = Range(x, x, step) })",
+                                 kFloat);
+  ASSERT_EQ(op_types(done.model), Names{"Range"});
+  EXPECT_EQ(initializer(done.model, node_named(done.model, "r").input(2))->shape(), Shape{});
+}
+
 TEST(InlineFunctions, NodesOfAFunctionBecomeNodesOfTheGraph) {
   const Prepared done = prepared(R"(<ir_version: 8, opset_import: ["" : 13, "local" : 1]>
     g (float[2] x) => (float[2] y) { [one] a = local.twice(x) [two] y = local.twice(a) }
@@ -274,6 +285,10 @@ TEST(RaiseOpset, NamesNodeOperatorAndOpsetsWhenItCannot) {
   EXPECT_NE(raise(R"(<ir_version: 4, opset_import: ["" : 9]>
                   g (float[2,3,4] x) => (float[2,3,4] y) { [h] y = Hardmax <axis = 1> (x) })")
                 .find("node 'h' (Hardmax) cannot be raised from opset 9 to 13"),
+            std::string::npos);
+  EXPECT_NE(raise(R"(<ir_version: 4, opset_import: ["" : 8]>
+                  g (float[1,1,2,2] x) => (float[1,1,4,4] y) { [u] y = Upsample <scales = [1, 1, 2, 2]> (x) })")
+                .find("node 'u' (Upsample) cannot be raised from opset 8 to 13: its attribute 'scales'"),
             std::string::npos);
 }
 

@@ -38,6 +38,12 @@ TEST(SetInitializer, CopyOfAModelSharesItsWeights) {
   EXPECT_EQ(copy.weights.at("big").bytes().data(), model.weights.at("big").bytes().data());
 }
 
+WriteOptions beside() {
+  WriteOptions options;
+  options.external_data.wanted = true;
+  return options;
+}
+
 TEST(WriteModel, ReadsBackTheSame) {
   const TempFolder folder;
   write_model(weighty_model(), folder / "m.onnx");
@@ -47,16 +53,58 @@ TEST(WriteModel, ReadsBackTheSame) {
 
 TEST(WriteModel, ReadsBackTheSameWithExternalData) {
   const TempFolder folder;
-  write_model(weighty_model(), folder / "m.onnx", {.external_data = true});
+  write_model(weighty_model(), folder / "m.onnx", beside());
   EXPECT_TRUE(std::filesystem::exists(folder / "m.onnx.data"));
   const Model model = read_model(folder / "m.onnx");
   expect_equal(model, weighty_model());
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(model.weights.at("big").bytes().data()) % 4096, 0U);
 }
 
+TEST(WriteModel, PutsWeightsIntoTheFileNamed) {
+  const TempFolder folder;
+  WriteOptions options = beside();
+  options.external_data.file = "weights.bin";
+  options.external_data.size_threshold = 1;
+  write_model(weighty_model(), folder / "m.onnx", options);
+  EXPECT_TRUE(std::filesystem::exists(folder / "weights.bin"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "m.onnx.data"));
+  expect_equal(read_model(folder / "m.onnx"), weighty_model());
+  options.external_data.size_threshold = std::int64_t{1} << 40U;
+  write_model(weighty_model(), folder / "all.onnx", options);
+  EXPECT_EQ(std::filesystem::file_size(folder / "weights.bin"), 0U);
+  expect_equal(read_model(folder / "all.onnx"), weighty_model());
+}
+
+TEST(WriteModel, PutsEachWeightIntoAFileOfItsOwn) {
+  const TempFolder folder;
+  WriteOptions options = beside();
+  options.external_data.one_file = false;
+  options.external_data.size_threshold = 1;
+  write_model(weighty_model(), folder / "m.onnx", options);
+  EXPECT_TRUE(std::filesystem::exists(folder / "m.onnx.0.data"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "m.onnx.1.data"));
+  expect_equal(read_model(folder / "m.onnx"), weighty_model());
+}
+
+TEST(WriteModel, RefusesAFileThatIsNotItsOwn) {
+  const TempFolder folder;
+  write_model(weighty_model(), folder / "m.onnx", beside());
+  const Model read = read_model(folder / "m.onnx");
+  const auto refusal = [&](const std::string& file) {
+    WriteOptions options = beside();
+    options.external_data.file = file;
+    return error_of([&] { write_model(read, folder / "copy.onnx", options); });
+  };
+  EXPECT_NE(refusal("m.onnx.data").find("would be replaced"), std::string::npos);
+  EXPECT_NE(refusal("../w.data").find("no folder"), std::string::npos);
+  EXPECT_NE(refusal("..").find("no folder"), std::string::npos);
+  EXPECT_NE(refusal("copy.onnx").find("is the model itself"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(folder / "copy.onnx"));
+}
+
 TEST(WriteModel, IdentityCoversExternalData) {
   const TempFolder folder;
-  write_model(weighty_model(), folder / "m.onnx", {.external_data = true});
+  write_model(weighty_model(), folder / "m.onnx", beside());
   const std::string before = read_model(folder / "m.onnx").sha256;
   std::fstream(folder / "m.onnx.data", std::ios::in | std::ios::out | std::ios::binary).write("\x01", 1);
   EXPECT_NE(read_model(folder / "m.onnx").sha256, before);

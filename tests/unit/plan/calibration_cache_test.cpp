@@ -74,6 +74,7 @@ TEST(CalibrationCache, RefusesBrokenTensorRtLines) {
   EXPECT_EQ(message("TRT-1-E\nx: 7f800000"), "c: line 2: step inf of tensor 'x' is not a finite number >= 0");
   EXPECT_EQ(message("TRT-1-E\nx: bf800000"), "c: line 2: step -1 of tensor 'x' is not a finite number >= 0");
   EXPECT_EQ(message("TRT-1-E\nx: 3c008912\nx: 3c008913"), "c: line 3: tensor 'x' has a second range");
+  EXPECT_NE(message("TRT-1-E\n\x98: 3c008912").find("is not UTF-8"), std::string::npos);
   EXPECT_EQ(message("TRT-1-E\n"), "c: holds no range at all");
   EXPECT_EQ(message(""), "c: neither a TensorRT cache (first line TRT-...) nor JSON with ranges");
 }

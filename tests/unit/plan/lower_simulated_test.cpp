@@ -109,6 +109,12 @@ TEST(LowerSimulated, ALayerThatTheSchemaRefusesIsLeftAlone) {
   EXPECT_EQ(rounds_in(simulated(model, plan_of({{"conv", Format::BFloat16}}))), 0U);
 }
 
+TEST(LowerSimulated, AnOperatorThatTheCheckerRefusesIsLeftAlone) {
+  const Model model =
+      parse_model("g (float[1,2,2,2] x) => (float[1,2,2,2] y) { [mvn] y = MeanVarianceNormalization(x) }");
+  EXPECT_EQ(rounds_in(simulated(model, plan_of({{"mvn", kHalf}}))), 0U);
+}
+
 TEST(LowerSimulated, AFollowerThatTheSchemaRefusesIsFloat32) {
   const Model low = simulated(parse_model(R"(
     g (float[1,1,2,2] x) => (float[1,1,2,2] y) {
@@ -127,6 +133,19 @@ TEST(LowerSimulated, ByproductsOfATypeOfTheirOwnAreNotRounded) {
     })"),
                               plan_of({{"norm", Format::BFloat16}}));
   EXPECT_EQ(outputs_of(low, "norm")[1], "mean");
+}
+
+TEST(LowerSimulated, RmsNormalizationChangesTypeAsAWhole) {
+  const Model low = simulated(parse_model(R"(
+    g (float[2,2] x, float[2] s) => (float[2,2] y, float[2,2] z) <float[2] w = {1, 2}> {
+      [fed] y = RMSNormalization(x, s)
+      [own] z = RMSNormalization(x, w)
+    })",
+                                          23),
+                              plan_of({{"fed", kHalf}, {"own", kHalf}}));
+  EXPECT_EQ(inputs_of(low, "fed"), (Names{"x/float16", "s/float16"}));
+  EXPECT_EQ(inputs_of(low, "own").front(), "x/float16");
+  EXPECT_EQ(round_behind(low, outputs_of(low, "own")[0]).output(0), "z");
 }
 
 TEST(LowerSimulated, BodiesAreLoweredWithWhatTheyCapture) {

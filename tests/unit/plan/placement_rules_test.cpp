@@ -88,6 +88,81 @@ TEST(TensorrtRules, ConcatOfUnequalScales) {
   EXPECT_EQ(found(kData + second + concat, "openvino"), (Found{{"unequal-intervals", "cat"}}));
 }
 
+TEST(OpenvinoRules, SignedCodesBehindAConcat) {
+  const std::string concat = "[cat] a = Concat<axis = 1>(x, x)";
+  EXPECT_EQ(found(concat + pair("a", "y"), "openvino"), (Found{{"signed-behind-concat", "cat"}}));
+  EXPECT_EQ(found(concat + "[q] aq = QuantizeLinear(a, s, u) [d] y = DequantizeLinear(aq, s, u)", "openvino"), Found{});
+  EXPECT_EQ(found(concat + pair("a", "y"), "tensorrt"), Found{});
+}
+
+TEST(OpenvinoRules, AFloatWeightBesideQuantizedDataAndSixteenBits) {
+  EXPECT_EQ(found(std::string(kData) + "[c] y = Conv(xd, wf)", "openvino"), (Found{{"one-input-in-float", "c"}}));
+  EXPECT_EQ(found("[q] xq = QuantizeLinear(x, s, k) [d] y = DequantizeLinear(xq, s, k)", "openvino", ", int16 k = {0}"),
+            (Found{{"sixteen-bits", "q"}}));
+}
+
+// Placements that leave nothing to find, and the rule beside each that would.
+
+TEST(TensorrtRules, SplitAndShapeOperatorsMoveCodes) {
+  const std::string split = "[sp] a, b = Split<axis = 1>(xd) [r] ar = Reshape(a, to) [t] at = Transpose(ar)";
+  EXPECT_EQ(found(kData + split + "[add] y = Add(at, b)", "tensorrt", ", int64[4] to = {1, 1, 4, 4}"), Found{});
+}
+
+TEST(TensorrtRules, AWeightSharedByTwoConvolutionsNeedsOnePair) {
+  const std::string both =
+      std::string(kData) + kWeight + "[c] a = Conv(xd, wd)" + pair("a", "b") + "[e] y = Conv(b, wd)";
+  EXPECT_EQ(found(both, "tensorrt"), Found{});
+}
+
+TEST(TensorrtRules, AWeightUsedAlongTwoAxesIsRightForOneOnly) {
+  // ConvTranspose has its output channels along axis 1, Conv along axis 0.
+  const std::string nodes = std::string(kData) +
+                            "[dw] wd = DequantizeLinear<axis = 0>(w, tt, zz) [c] a = Conv(xd, wd)" + pair("a", "b") +
+                            "[ct] y = ConvTranspose(b, wd)";
+  EXPECT_EQ(found(nodes, "tensorrt", ", float[2] tt = {1, 2}, int8[2] zz = {0, 0}"), (Found{{"weight-axis", "ct"}}));
+}
+
+TEST(TensorrtRules, ABiasThatIsComputedIsNoObstacle) {
+  EXPECT_EQ(found(std::string(kData) + kWeight + "[n] nb = Neg(bf) [c] y = Conv(xd, wd, nb)", "tensorrt",
+                  ", float[2] bf = {1, 2}"),
+            Found{});
+}
+
+TEST(OnnxRuntimeRules, AFloatBiasOfAGemmThatGivesFloat) {
+  const std::string data = "[fl] f = Flatten(x)" + pair("f", "a") + "[dm] wd = DequantizeLinear(m, t, z)";
+  const std::string more = ", int8[32,2] m = {" + std::string("1") + [] {
+    std::string rest;
+    for (int i = 1; i < 64; ++i) rest += ", 1";
+    return rest;
+  }() + "}, float[2] bf = {1, 2}, int32[2] bq = {1, 2}, float one = {0.125}, int64[4] to = {1, 2, 1, 1}";
+  const std::string reshaped = "[r] y = Reshape(g, to)";
+  EXPECT_EQ(found(data + "[gemm] g = Gemm(a, wd, bf)" + reshaped, "onnxruntime", more),
+            (Found{{"float-bias", "gemm"}}));
+  EXPECT_EQ(found(data + "[gemm] g = Gemm(a, wd)" + reshaped, "onnxruntime", more), Found{});
+  EXPECT_EQ(
+      found(data + "[db] bd = DequantizeLinear(bq, one) [gemm] g = Gemm(a, wd, bd)" + reshaped, "onnxruntime", more),
+      Found{});
+  EXPECT_EQ(found(data + "[gemm] h = Gemm(a, wd, bf)" + pair("h", "g") + reshaped, "onnxruntime", more), Found{});
+}
+
+TEST(OnnxRuntimeRules, ConcatOfUnequalScalesIsRequantized) {
+  const std::string second = "[q2] x2q = QuantizeLinear(x, t, z) [d2] x2 = DequantizeLinear(x2q, t, z)";
+  EXPECT_EQ(found(kData + second + "[cat] b = Concat<axis = 1>(xd, x2)" + pair("b", "y"), "onnxruntime"), Found{});
+}
+
+TEST(OnnxRuntimeRules, SplitAndReshapeWantOneGrid) {
+  const std::string reshape = "[r] b = Reshape(xd, to)";
+  const std::string more = ", int64[4] to = {1, 2, 4, 4}";
+  EXPECT_EQ(found(kData + reshape + pair("b", "y"), "onnxruntime", more), Found{});
+  EXPECT_EQ(found(kData + reshape + pair("b", "y", "t"), "onnxruntime", more), (Found{{"moved-to-another-grid", "r"}}));
+}
+
+TEST(OnnxRuntimeRules, AveragePoolHasAKernelOnCodes) {
+  EXPECT_EQ(
+      found(kData + std::string("[p] b = AveragePool<kernel_shape = [1, 1]>(xd)") + pair("b", "y", "t"), "onnxruntime"),
+      Found{});
+}
+
 TEST(OnnxRuntimeRules, AConvolutionNeedsAQuantizerBehind) {
   const std::string conv = std::string(kData) + kWeight + "[c] a = Conv(xd, wd)";
   EXPECT_EQ(found(conv + "[r] y = Relu(a)", "onnxruntime"), (Found{{"no-quantizer-behind", "c"}}));

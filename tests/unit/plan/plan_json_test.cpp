@@ -47,6 +47,39 @@ TEST(PlanJson, ReadsBackWhatItWroteToTheLastBit) {
   EXPECT_EQ(plan_from_json(plan_to_json(Plan{}), "p.json"), Plan{});
 }
 
+/// A weight and a bias that a repair changed: the first as codes of its grid, the second as numbers.
+Plan repaired() {
+  Plan plan = example();
+  plan.tensors.at("w").scale = {0.1F, 0.25F};
+  plan.tensors.at("w").zero_point = {};
+  plan.constants["w"] = {"conv \"1\"", {2, 2}, {0.1F * 3, 0.1F * -127, 0, 0.25F * -1}};
+  plan.constants["b"] = {"conv \"1\"", {2}, {0.125F, -3}};
+  return plan;
+}
+
+TEST(PlanJson, RepairedWeightsAreCodesOfTheirGrid) {
+  const std::string text = plan_to_json(repaired());
+  EXPECT_NE(text.find(R"("w": {"layer": "conv \"1\"", "shape": [2, 2], "codes": "038100ff"})"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find(R"("b": {"layer": "conv \"1\"", "shape": [2], "values": [0.125, -3]})"), std::string::npos)
+      << text;
+  EXPECT_EQ(plan_from_json(text, "p.json"), repaired());
+}
+
+TEST(PlanJson, RefusesCodesThatMeanNothing) {
+  const auto with_codes = [](const std::string& codes) {
+    std::string text = plan_to_json(repaired());
+    return message_of(text.replace(text.find("038100ff"), 8, codes));
+  };
+  EXPECT_EQ(with_codes("038100"), "p.json: constants.w: field 'codes' has 3 values, 'shape' asks for 4");
+  EXPECT_EQ(with_codes("0381000"), "p.json: constants.w: field 'codes' ends within a byte");
+  EXPECT_EQ(with_codes("038100xy"), "p.json: constants.w: field 'codes' is no list of bytes in hexadecimal digits");
+  EXPECT_EQ(with_codes("038000ff"), "p.json: constants.w: field 'codes' holds codes that the grid does not have");
+  std::string text = plan_to_json(repaired());
+  EXPECT_EQ(message_of(text.replace(text.find("[2, 2], \"codes\""), 6, "[4, 1]")),
+            "p.json: constants.w: field 'codes' has no grid under 'tensors' that fits its shape");
+}
+
 TEST(PlanJson, WritesOneLineForALayerAndOneForATensor) {
   EXPECT_EQ(plan_to_json(example()), R"({
   "version": 1,

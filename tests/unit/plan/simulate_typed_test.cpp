@@ -173,5 +173,20 @@ TEST(SimulateTyped, OperatorsOfUnknownTypeBehindLowTensorsAreNoted) {
   EXPECT_EQ(file.notes[0], "the type of what com.microsoft.Exp 'k' makes is not known: it is not rounded");
 }
 
+TEST(SimulateTyped, SaysThatTheInsideOfARecurrentLayerIsNotSimulated) {
+  const SimulatedFile simulated = simulate_typed(parse_model(R"(
+    g (float[1,1,2] x) => (float[1,1,1,1] y, float[1,1,1,1] z)
+    <float[1,4,2] w = {1, 2, 3, 4, 5, 6, 7, 8}, float[1,4,1] r = {1, 2, 3, 4}> {
+      [cx] xh = Cast<to = 10>(x)
+      [cw] wh = Cast<to = 10>(w)
+      [cr] rh = Cast<to = 10>(r)
+      [low] h = LSTM<hidden_size = 1>(xh, wh, rh)
+      [back] y = Cast<to = 1>(h)
+      [high] z = LSTM<hidden_size = 1>(x, w, r)
+    })"));
+  EXPECT_EQ(simulated.notes, std::vector<std::string>{"layer 'low' (LSTM) is rounded at its borders: what it computes "
+                                                      "between its steps is not simulated"});
+}
+
 }  // namespace
 }  // namespace vernier

@@ -1,0 +1,42 @@
+// What the commands that diagnose share: diagnose, debug precision and the older precision commands.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "console.h"
+#include "external_data_options.h"
+#include "options.h"
+#include "search_group.h"
+#include "vernier/jobs.h"
+
+namespace vernier::cli {
+
+struct DiagnosisLine {
+  std::string model, output;
+  std::vector<std::string> outputs;
+  ExternalDataGroup external_data;
+  bool per_tensor = false;
+  PrecisionGroup precision;
+  RequirementGroup requirement;
+  SearchGroup search;
+  DataGroup data;
+
+  /// Errors: Usage. `missing`: what is wrong with a command that names no low format.
+  DiagnoseOptions values(const std::string& command, const std::string& missing,
+                         const std::string& default_journal) const;
+
+  /// The job, with the files of the command line checked before and written behind it.
+  DiagnoseReport run(const DiagnoseOptions& options, Console& console,
+                     const std::function<DiagnoseReport(const JobSinks&)>& job) const;
+
+  /// --per-tensor; not of the commands whose options are a peer's.
+  void add_per_tensor(CLI::App& app);
+};
+
+/// 0 without a requirement or when it is met, 1 when it is missed.
+int exit_code_of(const DiagnoseReport& report);
+
+}  // namespace vernier::cli

@@ -1,0 +1,88 @@
+#include "vernier/pipeline.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "console.h"
+#include "core/text.h"
+#include "options.h"
+#include "parse_values.h"
+#include "report_commands.h"
+#include "task_group.h"
+#include "vernier/error.h"
+
+namespace vernier::cli {
+namespace {
+
+struct PipelineLine {
+  std::string file, min_sqnr = "30";
+  std::vector<std::string> stages, outputs;
+  TaskGroup task;
+  DataGroup data;
+  MessageGroup messages;
+  ResultGroup result;
+};
+
+std::vector<Stage> stages_of(const PipelineLine& line) {
+  std::vector<Stage> stages;
+  if (!line.file.empty()) stages = read_stages(line.file);
+  for (const std::string& text : line.stages) {
+    const std::size_t colon = text.find(':');
+    if (colon == std::string::npos || colon == 0 || colon + 1 == text.size()) {
+      throw Error(ErrorKind::Usage, fmt::format("--stage: '{}' is not NAME:FILE", printable(text)),
+                  "--stage float:model.onnx");
+    }
+    stages.push_back({text.substr(0, colon), text.substr(colon + 1)});
+  }
+  return stages;
+}
+
+}  // namespace
+
+Command add_pipeline(CLI::App& root, const std::string& command) {
+  auto line = std::make_shared<PipelineLine>();
+  CLI::App* app = root.add_subcommand(
+      "pipeline",
+      "At which stage is accuracy lost, from the framework's outputs over ONNX files to the engine's outputs?");
+  app->add_option("FILE", line->file,
+                  "Stages as JSON: {\"stages\": [{\"name\": .., \"file\": ..}]} (default: --stage alone)")
+      ->type_name("");
+  add_values(*app, "--stage", line->stages, "NAME:FILE",
+             "A stage, the most trusted first: saved outputs (.npz, results JSON), or an ONNX file, float or typed")
+      ->group("Stages");
+  add_values(*app, "--outputs", line->outputs, "NAME",
+             "Tensors to compare, inner ones too, such as those before NMS (default: the models' outputs)")
+      ->group("Stages");
+  add_value(*app, "--min-sqnr", line->min_sqnr, "DB",
+            "Below this against the stage before, accuracy is lost (default: 30)")
+      ->group("Stages");
+  line->task.add(*app);
+  line->data.add(*app, "Samples for the stages that are models");
+  line->result.add(*app);
+  add_message_options(*app, line->messages);
+  const IgnoredOptions ignored = add_ignored_options(*app);
+  app->footer(
+      "Example: vernier pipeline --stage torch:torch.npz --stage float:model.onnx --stage int8:quantized.onnx --data "
+      "samples.npz\n"
+      "Exit code: 0 every stage is good; 1 accuracy is lost at one; 2 usage; 3 input; 4 backend; 70 our fault; 130 "
+      "interrupted");
+  return {app, &line->messages,
+          [line, command](Console& console) {
+            for (const std::string& text : line->data.without_effect()) console.warning(text);
+            PipelineOptions options;
+            options.stages = stages_of(*line);
+            options.measure = line->data.values();
+            options.measure.outputs = line->outputs;
+            options.min_sqnr_db = parse_number("--min-sqnr", line->min_sqnr);
+            if (line->task.given()) options.task = line->task.values();
+            options.command = command;
+            const TextOptions text = line->result.values();
+            const PipelineReport report = pipeline(options, console.sinks());
+            print_result(console, line->result.json ? report_to_json(report) : report_to_text(report, text));
+            return report.lost_at ? 1 : 0;
+          },
+          ignored};
+}
+
+}  // namespace vernier::cli

@@ -1,0 +1,73 @@
+// `vernier eval`: what a network is worth for its task, against labels: a float model, a typed one, or both side by
+// side.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vernier/jobs.h"
+
+namespace vernier {
+
+enum class Task { Classification, Detection, Segmentation, Language, Custom };
+
+struct EvalOptions {
+  std::filesystem::path model;
+  std::filesystem::path against;  // a second model on the same samples; empty: none
+  Task task = Task::Classification;
+  /// One a sample, in the order of the samples. Classification: .npy of whole numbers, or text with one a line.
+  /// Detection: COCO's annotations as JSON, whose list of images is in the order of the samples. Segmentation: .npy
+  /// [samples, height, width]. Language: .npy [samples, tokens] of the next tokens, below zero left out; empty: those
+  /// of the integer input itself, shifted by one.
+  std::filesystem::path labels;
+  std::int64_t label_offset = 0;       // Classification
+  std::int64_t ignored_label = 255;    // Segmentation
+  std::string boxes = "yolox";         // Detection: yolox, plain, rows (src/tasks/boxes.h)
+  std::string box_units = "input";     // input: pixels of the network's input; unit: 0..1; image: pixels of the image
+  std::string fit = "letterbox";       // how images were laid on the input: letterbox, letterbox-center, stretch
+  std::size_t background_classes = 0;  // Detection, plain: classes at the beginning that are none
+  double overlap = 0.65;               // Detection: boxes that overlap by more are one
+  double least_score = 0.01;
+  std::string script;              // Custom: file.py[:function], as --metric-script
+  bool onnxruntime = false;        // ONNX Runtime's own kernels; else float32 kernels with our rounding behind them
+  std::optional<double> min, max;  // of the first figure
+  std::optional<double> max_loss;  // the first figure of `model` may be worse than that of `against` by so much
+  MeasureOptions measure;          // samples, outputs, threads
+  std::string command;
+};
+
+struct TaskFigure {
+  std::string name;  // "top-1", "mAP", "mIoU", "perplexity"
+  double value = 0;
+  bool higher_is_better = true;
+  bool share = true;  // 0..1
+};
+
+struct EvalModel {
+  std::string file;
+  std::string runner;
+  std::vector<TaskFigure> figures;  // the first one decides
+};
+
+struct EvalReport {
+  int version = 1;
+  std::string command, task, data, labels;
+  std::size_t samples = 0;
+  std::vector<EvalModel> models;        // `model`, then `against`
+  std::optional<double> max_abs_error;  // of any output of the first against the second
+  std::optional<std::string> preset;    // what people of this task allow as --max-abs-error, in words
+  std::vector<std::string> missed;      // requirements that do not hold, in words
+  bool required = false;
+  std::vector<std::string> warnings;
+};
+
+/// One pass over the samples; memory: one sample a thread, and the detections.
+/// Errors: Input when labels and samples or outputs do not fit; Usage; Backend.
+VERNIER_API EvalReport evaluate(const EvalOptions& options, const JobSinks& sinks = {});
+
+VERNIER_API std::string report_to_text(const EvalReport& report, const TextOptions& options);
+VERNIER_API std::string report_to_json(const EvalReport& report);
+
+}  // namespace vernier

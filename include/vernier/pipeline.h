@@ -1,0 +1,64 @@
+// `vernier pipeline`: a network on its way from the framework to the engine, stage by stage: where is accuracy lost?
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vernier/eval.h"
+#include "vernier/jobs.h"
+
+namespace vernier {
+
+/// One form of the network: saved outputs (.npz, results JSON), or an ONNX file, float or typed.
+struct Stage {
+  std::string name;
+  std::filesystem::path file;
+};
+
+struct PipelineOptions {
+  std::vector<Stage> stages;  // two or more, the most trusted first
+  MeasureOptions measure;   // samples for stages that are models; `outputs`: those compared (empty: all of the models)
+  double min_sqnr_db = 30;  // of a stage against the one before: below it accuracy is lost there
+  std::optional<EvalOptions> task;  // labels and all: figures of the task at every stage
+  std::string command;
+};
+
+struct StageReport {
+  std::string name, file;
+  std::string kind;                // "saved outputs", "float32", "float16", "int8", "int8 and float16" ...
+  std::optional<double> step_db;   // worst output against the stage before
+  std::optional<double> total_db;  // worst output against the first stage
+  std::optional<double> max_abs;   // against the first stage
+  std::string worst_output;        // against the stage before
+  std::vector<TaskFigure> figures;
+  std::vector<std::string> not_compared;
+};
+
+struct PipelineReport {
+  int version = 1;
+  std::string command, data;
+  std::size_t samples = 0;
+  double min_sqnr_db = 30;
+  std::vector<StageReport> stages;
+  std::optional<std::size_t> lost_at;  // the first stage whose step is below the limit
+  std::string answer;                  // one sentence
+  std::vector<std::string> next;       // commands
+  std::vector<std::string> warnings;
+};
+
+/// Every stage is compared with the one before and with the first, output by output of the same name. Models are
+/// simulated as their files say. Memory: one sample a thread.
+/// Errors: Usage below two stages; Input when numbers of samples differ or no output has the same name; a TensorRT
+/// engine is refused with what to save instead.
+VERNIER_API PipelineReport pipeline(const PipelineOptions& options, const JobSinks& sinks = {});
+
+/// The stages of a JSON file: {"stages": [{"name": "float", "file": "model.onnx"}, ...]}; relative paths are seen from
+/// its folder. Errors: Input, naming the place.
+VERNIER_API std::vector<Stage> read_stages(const std::filesystem::path& file);
+
+VERNIER_API std::string report_to_text(const PipelineReport& report, const TextOptions& options);
+VERNIER_API std::string report_to_json(const PipelineReport& report);
+
+}  // namespace vernier

@@ -1,0 +1,26 @@
+// What `vernier template` writes: files to start from, which run as they are.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "vernier/export.h"
+#include "vernier/jobs.h"
+
+namespace vernier {
+
+/// The plan that convert() would follow, as JSON for its `plan`; `output` of the options is not looked at. Errors: as
+/// convert().
+VERNIER_API std::string plan_template(const ConvertOptions& options, const JobSinks& sinks = {});
+
+/// A data loader script that yields random samples of the model's inputs; open dimensions are 1.
+/// Errors: Input, also for an input that no script can fill (strings, sequences).
+VERNIER_API std::string data_loader_template(const std::filesystem::path& model);
+
+/// A script for --metric-script; its value is the share of the largest elements along the last axis that agree.
+VERNIER_API std::string metric_script_template();
+
+/// A script for --postprocess-func-script that hands on the model's outputs one by one. Errors: Input.
+VERNIER_API std::string postprocess_script_template(const std::filesystem::path& model);
+
+}  // namespace vernier

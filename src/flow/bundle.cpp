@@ -1,0 +1,149 @@
+// `vernier bundle`: a layer that fails, its inputs, the report's row and the commands, as one file.
+#include "vernier/bundle.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/file.h"
+#include "core/text.h"
+#include "flow/scratch_folder.h"
+#include "flow/setup.h"
+#include "model/model.h"
+#include "report/quote.h"
+#include "results/zip_files.h"
+#include "vernier/error.h"
+#include "vernier/surgeon.h"
+
+namespace vernier {
+namespace {
+
+const LayerRow& chosen_row(const DiagnoseReport& report, const BundleOptions& options) {
+  std::vector<std::string> names;
+  for (const LayerRow& row : report.layers) {
+    if (row.graph.empty() && (options.layer.empty() || row.name == options.layer)) return row;
+    names.push_back(row.name);
+  }
+  const std::string file = printable(options.report.string());
+  if (options.layer.empty()) throw Error(ErrorKind::Input, file + ": has no layer in the main graph");
+  const std::vector<std::string> near = nearest_names(options.layer, names);
+  throw Error(ErrorKind::Usage,
+              fmt::format("--layer: {} has no layer '{}' in the main graph", file, printable(options.layer)),
+              near.empty() ? "" : "nearest: " + list_some(near));
+}
+
+const onnx::NodeProto& node_of(const Model& model, const std::string& layer) {
+  for (const onnx::NodeProto& node : model.proto.graph().node()) {
+    if (node.name() == layer) return node;
+  }
+  throw Error(ErrorKind::Input, fmt::format("{}: has no node '{}'", printable(model.path.string()), printable(layer)),
+              "the report must be of this very model");
+}
+
+/// The tensors that the node needs from others: no weights, no constants.
+std::vector<TensorChoice> inputs_of(const Model& model, const onnx::NodeProto& node) {
+  std::set<std::string> constants;
+  for (const onnx::NodeProto& other : model.proto.graph().node()) {
+    if (other.op_type() == "Constant") constants.insert(other.output().begin(), other.output().end());
+  }
+  std::vector<TensorChoice> inputs;
+  for (const std::string& name : tensors_read(node)) {
+    if (name.empty() || is_initializer(model, name) || constants.contains(name)) continue;
+    inputs.push_back({name, {}, {}});
+  }
+  return inputs;
+}
+
+std::vector<TensorChoice> outputs_of(const onnx::NodeProto& node) {
+  std::vector<TensorChoice> outputs;
+  for (const std::string& name : node.output()) {
+    if (!name.empty()) outputs.push_back({name, {}, {}});
+  }
+  return outputs;
+}
+
+std::string low_flags(const DiagnoseReport& report) {
+  std::string flags;
+  for (const Format format : report.low) flags += fmt::format(" --low {}", format_name(format));
+  return flags;
+}
+
+/// The report with one row and one picture, and without what other layers did.
+DiagnoseReport of_one(DiagnoseReport report, const LayerRow& row) {
+  report.layers = {row};
+  std::erase_if(report.pictures, [&](const LayerPicture& picture) { return picture.layer != row.name; });
+  report.network.clear();
+  report.curve.clear();
+  report.files.clear();
+  report.kept.reset();
+  report.typed.reset();
+  report.final_figures.reset();
+  report.model_file = std::filesystem::path(report.model_file).filename().string();
+  return report;
+}
+
+std::string readme(const DiagnoseReport& report, const LayerRow& row, const std::string& command) {
+  std::string text = fmt::format("# {} of {}\n\n", inline_code(row.name), inline_code(report.model_file));
+  text += fmt::format(
+      "One layer ({}) that loses accuracy in {}, cut out of its network, with the inputs it sees there.\n\n",
+      inline_code(row.op_type), format_name(row.format));
+  text += "| file | is |\n|---|---|\n";
+  text += "| layer.onnx | the layer, float32 |\n| layer_inputs.json | what it reads on each sample |\n";
+  text += "| layer_outputs.json | what it gives in float32 |\n| report.json | the report's row of it |\n";
+  text += "| versions.json | what everything was made with |\n\n";
+  text += "Show its error again, in the folder of these files:\n\n" + code_block("sh", command);
+  if (!report.command.empty()) text += "\nThe diagnosis that it comes from:\n\n" + code_block("sh", report.command);
+  return text;
+}
+
+nlohmann::ordered_json versions(const DiagnoseReport& report) {
+  return {{"vernier", report.vernier_version},   {"onnxruntime", report.onnxruntime_version},
+          {"onnx", report.onnx_version},         {"machine", report.machine},
+          {"model_sha256", report.model_sha256}, {"data_sha256", report.data_sha256}};
+}
+
+}  // namespace
+
+BundleResult bundle_layer(const BundleOptions& options, const JobSinks& sinks) {
+  refuse_to_overwrite(options.output, {options.model, options.report});
+  const DiagnoseReport report =
+      diagnose_report_from_json(read_text(options.report), printable(options.report.string()));
+  const LayerRow row = chosen_row(report, options);
+  const Model model = read_model(options.model);
+  if (model.sha256 != report.model_sha256) {
+    throw Error(ErrorKind::Input,
+                fmt::format("{}: the report is of another model ({})", printable(options.report.string()),
+                            printable(report.model_file)),
+                "diagnose this model, or name the one that the report is of");
+  }
+  const onnx::NodeProto& node = node_of(model, row.name);
+  const ScratchFolder folder;
+  ExtractOptions extract;
+  extract.model = options.model;
+  extract.output = folder / "layer.onnx";
+  extract.inputs = inputs_of(model, node);
+  extract.outputs = outputs_of(node);
+  extract.with_data = options.measure;
+  BundleResult result;
+  result.warnings = extract_model(extract, sinks).warnings;
+  result.output = options.output;
+  result.layer = row.name;
+  result.command = "vernier diagnose layer.onnx --data layer_inputs.json" + low_flags(report);
+  const DiagnoseReport one = of_one(report, row);
+  replace_file(folder / "report.json", report_to_json(one));
+  replace_file(folder / "versions.json",
+               versions(report).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  replace_file(folder / "README.md", readme(one, row, result.command));
+  std::vector<ZippedFile> files;
+  for (const char* name :
+       {"README.md", "layer.onnx", "layer_inputs.json", "layer_outputs.json", "report.json", "versions.json"}) {
+    if (!std::filesystem::exists(folder / name)) continue;
+    files.push_back({name, folder / name});
+    result.files.emplace_back(name);
+  }
+  write_zip(options.output, files);
+  return result;
+}
+
+}  // namespace vernier

@@ -1,0 +1,20 @@
+// What a diagnosis says of layers in words, before it searches.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/layers.h"
+#include "plan/plan.h"
+#include "vernier/format.h"
+
+namespace vernier {
+
+/// Layers that are lowered by `plan` and not measured one by one: inside bodies, and what happens inside recurrent
+/// ones.
+std::vector<std::string> notes_of_unmeasured(const std::vector<Layer>& layers, const Plan& plan);
+
+/// `must`: layers that alone make an output not finite. Empty when there are none.
+std::vector<std::string> notes_of_known(const std::vector<std::string>& must, Format high);
+
+}  // namespace vernier

@@ -1,0 +1,359 @@
+#include "flow/explain.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "causes/causes.h"
+#include "compare/channel_stats.h"
+#include "compare/own_error.h"
+#include "compare/reference.h"
+#include "flow/figures.h"
+#include "flow/tensor_pictures.h"
+#include "model/graph_edit.h"
+#include "numerics/lattice.h"
+#include "numerics/tensor_grid.h"
+#include "plan/weight_axis.h"
+#include "repairs/graph_walk.h"
+
+namespace vernier {
+namespace {
+
+/// A few samples of a source, spread evenly; the beginning of a sequence.
+class FewSamples : public SampleSource {
+ public:
+  FewSamples(const Subject& subject, std::size_t wanted) : all_(*subject.samples) {
+    const std::size_t count = std::min(all_.size(), wanted);
+    for (std::size_t k = 0; k < count; ++k) index_.push_back(subject.carries.empty() ? k * all_.size() / count : k);
+  }
+  std::size_t size() const override { return index_.size(); }
+  Sample at(std::size_t index) const override { return all_.at(index_.at(index)); }
+  std::string description() const override { return all_.description(); }
+  bool is_random() const override { return all_.is_random(); }
+
+ private:
+  const SampleSource& all_;
+  std::vector<std::size_t> index_;
+};
+
+double ratio_of(const ErrorStats& error) {
+  if (!error.finite()) return std::numeric_limits<double>::infinity();
+  if (error.ref_energy == 0) return error.error_energy == 0 ? 0 : std::numeric_limits<double>::infinity();
+  return error.error_energy / error.ref_energy;
+}
+
+double noise_of_db(double db) { return std::pow(10.0, -db / 10); }
+
+/// A layer below this is worth a look even if nothing else says so: far below what its format gives.
+double harmless_noise(Format format) {
+  if (format == Format::Float16) return noise_of_db(45);
+  if (format == Format::BFloat16) return noise_of_db(28);
+  return noise_of_db(25);
+}
+
+/// A layer whose own result is this bad is named even where the network's output hides it: what it makes is gone.
+bool hopeless(const LayerRow& row) {
+  return needs_scale(row.format) && row.own_sqnr_db && noise_of_db(*row.own_sqnr_db) > noise_of_db(10);
+}
+
+/// The network as a whole needs an explanation when a requirement is missed, or when its output is far below what the
+/// format usually gives.
+bool needs_explanation(const Experiment& experiment, const std::vector<LayerRow>& ranked, bool missed) {
+  if (missed) return true;
+  const double noise = noise_share(experiment.all_low().outputs);
+  return std::ranges::any_of(ranked, [&](const LayerRow& row) { return noise > harmless_noise(row.format); });
+}
+
+/// `worst_only`: the network is fine, but a layer's own result is not finite (a mask, say), which people see and ask
+/// about, or is hardly there.
+std::vector<const LayerRow*> chosen_rows(const std::vector<LayerRow>& ranked, const std::set<std::string>& kept,
+                                         std::size_t most, bool worst_only) {
+  std::vector<const LayerRow*> chosen;
+  const auto take = [&](const LayerRow& row) {
+    if (!row.graph.empty() || chosen.size() >= most || std::ranges::find(chosen, &row) != chosen.end()) return;
+    chosen.push_back(&row);
+  };
+  const auto not_finite = [](const LayerRow& row) {
+    return row.own_sqnr_db.value_or(0) == -INFINITY || row.effect_db.value_or(0) == -INFINITY;
+  };
+  for (const LayerRow& row : ranked) {
+    if (kept.contains(row.name)) take(row);
+  }
+  for (const LayerRow& row : ranked) {
+    if (not_finite(row) || (worst_only && hopeless(row))) take(row);
+  }
+  if (worst_only) return chosen;
+  double sum = 0;
+  for (const LayerRow& row : ranked) {
+    if (!row.share) continue;
+    if (sum > 0.9 || *row.share < 0.03) break;
+    sum += *row.share;
+    take(row);
+  }
+  std::vector<const LayerRow*> by_own;
+  for (const LayerRow& row : ranked) {
+    if (row.own_sqnr_db && noise_of_db(*row.own_sqnr_db) > harmless_noise(row.format)) by_own.push_back(&row);
+  }
+  std::ranges::stable_sort(by_own, {}, [](const LayerRow* row) { return *row->own_sqnr_db; });
+  for (const LayerRow* row : by_own) take(*row);
+  return chosen;
+}
+
+class FactFinder {
+ public:
+  FactFinder(Experiment& experiment, const Evidence& evidence, const std::vector<const LayerRow*>& rows,
+             std::size_t samples)
+      : experiment_(experiment),
+        evidence_(evidence),
+        rows_(rows),
+        walk_(experiment.subject().model),
+        few_(experiment.subject(), samples),
+        subject_(experiment.subject()) {
+    subject_.samples = &few_;
+    for (const onnx::NodeProto& node : subject_.model.proto.graph().node()) nodes_[node.name()] = &node;
+    for (const Layer& layer : subject_.layers) layers_[layer.name] = &layer;
+    measure();
+  }
+
+  std::size_t samples() const { return few_.size(); }
+
+  NetworkFacts facts() {
+    NetworkFacts network;
+    for (const LayerRow* row : rows_) network.layers.push_back(layer(*row));
+    const Lockstep& low = experiment_.all_low();
+    network.output_noise = noise_share(low.outputs);
+    for (const auto& [name, stats] : low.outputs) {
+      if (stats.rows > 0 && stats.rows_agreed < stats.rows) {
+        network.top1_agreement = static_cast<double>(stats.rows_agreed) / static_cast<double>(stats.rows);
+      }
+    }
+    return network;
+  }
+
+ private:
+  const Plan& plan() const { return experiment_.all_low_plan(); }
+
+  void measure() {
+    std::set<std::string> wanted;
+    bool scaled = false;
+    for (const LayerRow* row : rows_) {
+      const Layer& layer = *layers_.at(row->name);
+      wanted.insert(layer.inputs.begin(), layer.inputs.end());
+      wanted.insert(layer.outputs.begin(), layer.outputs.end());
+      scaled = scaled || needs_scale(row->format);
+    }
+    reference_ = run_reference(subject_, wanted, wanted);
+    if (!scaled) return;
+    const std::vector<std::size_t> order = all_samples(subject_);
+    RoundedWeights exact(/*exact=*/true);
+    for (LayerError& error : own_error(subject_, plan(), exact, &order)) with_exact_weights_[error.layer] = error.error;
+    RoundedWeights weights;
+    for (LayerError& error : own_error(subject_, plan(), weights, &order)) with_all_[error.layer] = error.error;
+    RoundedWeights again;
+    mean_error_ = mean_errors(subject_, plan(), again, reference_.shapes, order);
+    channels_ = channel_magnitudes(subject_, reference_.shapes, order);
+  }
+
+  TensorFacts activation(const std::string& name) {
+    TensorFacts tensor;
+    tensor.name = name;
+    if (const auto counted = reference_.histograms.find(name); counted != reference_.histograms.end()) {
+      ValueHistogram all = counted->second[0];
+      all += counted->second[1];
+      tensor.infinite = all.range().nonfinite;
+      tensor.values = distribution_of(all);
+      tensor.mask = take_mask(tensor.values);
+      // Ranges keep a mask that is all a tensor has beside zeros; here it is what the tensor means.
+      const bool only_mask = std::ranges::all_of(
+          tensor.values.bins, [](const Bin& bin) { return (bin.low == 0 && bin.high == 0) || bin.middle() < -65504; });
+      if (!tensor.mask && only_mask && tensor.values.min < -65504) {
+        const Bin& lowest = tensor.values.bins.front();
+        tensor.mask = Mask{tensor.values.min, tensor.values.min, lowest.count, 0};
+      }
+      tensor.first_half = counted->second[0].range().absmax();
+      tensor.second_half = counted->second[1].range().absmax();
+    }
+    if (const auto channels = channels_.find(name); channels != channels_.end()) tensor.channels = channels->second;
+    return tensor;
+  }
+
+  TensorFacts constant(const std::string& name, const onnx::NodeProto& node, bool weight) {
+    TensorFacts tensor;
+    tensor.name = name;
+    tensor.constant = true;
+    tensor.weight = weight;
+    const Tensor value = *initializer(subject_.model, name);
+    if (value.dtype() != Dtype::Float32) return tensor;
+    ValueHistogram histogram;
+    histogram.add(value.floats());
+    tensor.infinite = histogram.range().nonfinite;
+    tensor.values = distribution_of(histogram);
+    if (!weight) tensor.mask = take_mask(tensor.values);
+    // A mask of -inf, and one that is the whole constant, stand for "never" as well.
+    if (!tensor.mask && !weight && (tensor.infinite > 0 || tensor.values.min < -65504)) {
+      tensor.mask = Mask{tensor.infinite > 0 ? -INFINITY : tensor.values.min, tensor.values.min, value.count(), 0};
+    }
+    const auto grid = plan().tensors.find(name);
+    if (grid == plan().tensors.end()) return tensor;
+    tensor.grid = grid->second;
+    if (!weight) return tensor;
+    const int axis = weight_axis(node, static_cast<int>(value.shape().size()));
+    QuantParams along;
+    along.axis = axis;
+    tensor.channels = absmax_of_scales(along, value.shape(), value.floats());
+    if (const auto lattice = lattice_of(value.floats())) tensor.lattice = lattice->step;
+    std::vector<float> rounded(value.floats().size());
+    round_tensor(grid->second, value.shape(), value.floats(), rounded);
+    const AxisGeometry geometry = geometry_along(value.shape(), axis);
+    std::vector<double> noise(static_cast<std::size_t>(geometry.channels));
+    std::vector<double> signal(noise.size());
+    for (std::size_t i = 0; i < rounded.size(); ++i) {
+      const std::size_t c = i / static_cast<std::size_t>(geometry.inner) % noise.size();
+      noise[c] += std::pow(static_cast<double>(value.floats()[i]) - static_cast<double>(rounded[i]), 2);
+      signal[c] += std::pow(static_cast<double>(value.floats()[i]), 2);
+    }
+    for (std::size_t c = 0; c < noise.size(); ++c) {
+      if (signal[c] > 0) tensor.weight_noise.push_back(noise[c] / signal[c]);
+    }
+    return tensor;
+  }
+
+  void add_inputs(const Layer& layer, const onnx::NodeProto& node, LayerFacts& facts) {
+    for (const std::string& name : node.input()) {
+      if (std::ranges::find(layer.inputs, name) != layer.inputs.end()) {
+        TensorFacts tensor = activation(name);
+        if (const auto grid = plan().tensors.find(name); grid != plan().tensors.end()) tensor.grid = grid->second;
+        facts.inputs.push_back(std::move(tensor));
+        const onnx::NodeProto* maker = walk_.maker(name);
+        if (maker != nullptr) facts.made_by.push_back(maker->op_type());
+      } else if (std::ranges::find(layer.weights, name) != layer.weights.end()) {
+        const bool weight = layer.weighted && node.input_size() > 1 && name == node.input(1);
+        facts.inputs.push_back(constant(name, node, weight));
+      }
+    }
+  }
+
+  void add_surroundings(const Layer& layer, const onnx::NodeProto& node, LayerFacts& facts) {
+    for (const onnx::NodeProto* user : walk_.users(layer.outputs.front())) {
+      facts.read_by.push_back(user->op_type());
+      if (user->op_type() != "Sigmoid" && user->op_type() != "HardSigmoid") continue;
+      for (const onnx::NodeProto* behind : walk_.readers(user->output(0))) {
+        if (behind->op_type() != "Mul") continue;
+        const auto result = reference_.shapes.find(layer.outputs.front());
+        for (const std::string& other : behind->input()) {
+          const onnx::NodeProto* maker = walk_.maker(other);
+          if (other == user->output(0) || maker == &node || result == reference_.shapes.end()) continue;
+          const Shape& shape = result->second;
+          facts.gates = shape.size() == 4 && shape[2] * shape[3] == 1;
+        }
+      }
+    }
+    const Shape* out = nullptr;
+    if (const auto shape = reference_.shapes.find(layer.outputs.front()); shape != reference_.shapes.end()) {
+      out = &shape->second;
+    }
+    const bool convolution = layer.op_type == "Conv" || layer.op_type == "ConvTranspose";
+    if (out != nullptr && !out->empty()) {
+      facts.channels = static_cast<std::size_t>(convolution && out->size() > 1 ? (*out)[1] : out->back());
+    }
+    if (layer.weighted && out != nullptr) {
+      const std::int64_t results = std::max<std::int64_t>(element_count(*out), 1);
+      facts.terms = static_cast<std::size_t>(multiply_accumulates(subject_.model, layer, reference_.shapes) / results);
+    }
+    facts.depthwise = convolution && attribute_int(node, "group", 1) > 1 &&
+                      attribute_int(node, "group", 1) == static_cast<std::int64_t>(facts.channels);
+    if (layer.op_type == "Add" || layer.op_type == "Max" || layer.op_type == "Clip") {
+      const bool protects = std::ranges::any_of(facts.read_by, [](const std::string& op) {
+        return op == "Sqrt" || op == "Div" || op == "Log" || op == "Reciprocal" || op == "Pow";
+      });
+      for (const TensorFacts& input : facts.inputs) {
+        if (protects && input.constant && input.values.count == 1 && input.values.max > 0 && !input.mask) {
+          facts.epsilon = input.values.max;
+        }
+      }
+    }
+  }
+
+  LayerFacts layer(const LayerRow& row) {
+    const Layer& layer = *layers_.at(row.name);
+    const onnx::NodeProto& node = *nodes_.at(row.name);
+    LayerFacts facts;
+    facts.name = row.name;
+    facts.op_type = row.op_type;
+    facts.format = row.format;
+    add_inputs(layer, node, facts);
+    for (const std::string& output : layer.outputs) facts.outputs.push_back(activation(output));
+    if (const auto own = evidence_.own.find(row.name); own != evidence_.own.end()) {
+      const LayerError& error = own->second;
+      facts.own_noise = ratio_of(error.error);
+      facts.output_energy = error.error.ref_energy;
+      facts.error_energy = error.error.error_energy;
+      facts.output_rms =
+          std::sqrt(error.error.ref_energy / static_cast<double>(std::max<std::int64_t>(error.error.count, 1)));
+      facts.overflowed = error.events.overflowed;
+      facts.flushed = error.events.flushed;
+      facts.subnormal = error.events.subnormal;
+      facts.rounded = error.events.count;
+    }
+    if (row.inherited_sqnr_db) facts.inherited_noise = noise_of_db(*row.inherited_sqnr_db);
+    if (row.effect_db) facts.effect_noise = noise_of_db(*row.effect_db);
+    const auto exact = with_exact_weights_.find(row.name);
+    const auto all = with_all_.find(row.name);
+    if (exact != with_exact_weights_.end() && all != with_all_.end() && layer.weighted) {
+      facts.activations_noise = ratio_of(exact->second);
+      facts.weights_noise = std::max(0.0, ratio_of(all->second) - *facts.activations_noise);
+    }
+    if (const auto mean = mean_error_.find(row.name); mean != mean_error_.end()) facts.mean_error = mean->second;
+    add_surroundings(layer, node, facts);
+    return facts;
+  }
+
+  Experiment& experiment_;
+  const Evidence& evidence_;
+  const std::vector<const LayerRow*>& rows_;
+  GraphWalk walk_;
+  FewSamples few_;
+  Subject subject_;
+  std::unordered_map<std::string, const onnx::NodeProto*> nodes_;
+  std::unordered_map<std::string, const Layer*> layers_;
+  Reference reference_;
+  std::map<std::string, ErrorStats> with_exact_weights_, with_all_;
+  std::map<std::string, std::vector<double>> mean_error_;
+  std::map<std::string, std::vector<float>> channels_;
+};
+
+}  // namespace
+
+Explanation explain(Experiment& experiment, const Evidence& evidence, const std::vector<LayerRow>& ranked,
+                    const std::set<std::string>& kept, const ExplainOptions& options) {
+  Explanation explanation;
+  const bool fine = !needs_explanation(experiment, ranked, options.missed || !kept.empty());
+  const std::vector<const LayerRow*> rows = chosen_rows(ranked, kept, options.most_layers, fine);
+  if (fine && rows.empty()) return explanation;
+  FactFinder finder(experiment, evidence, rows, options.samples);
+  NetworkFacts facts = finder.facts();
+  facts.needed = true;
+  for (const LayerRow& row : ranked) {
+    facts.largest_share = std::max(facts.largest_share, row.share.value_or(0));
+    if (row.own_sqnr_db) facts.worst_own_noise = std::max(facts.worst_own_noise, noise_of_db(*row.own_sqnr_db));
+    facts.depth += row.format != Format::Float32 ? 1 : 0;
+  }
+  explanation.samples = finder.samples();
+  for (const LayerFacts& layer : facts.layers) {
+    explanation.examined.push_back(layer.name);
+    explanation.blame.push_back(blame_of(layer));
+    for (TensorPicture& picture : pictures_of(layer)) explanation.pictures.push_back(std::move(picture));
+  }
+  explanation.causes = find_causes(facts);
+  if (fine) std::erase_if(explanation.causes, [](const Cause& cause) { return cause.layer.empty(); });
+  for (const Cause& cause : explanation.causes) {
+    for (const std::string& repair : cause.repairs) {
+      if (std::ranges::find(explanation.proposals, repair) == explanation.proposals.end()) {
+        explanation.proposals.push_back(repair);
+      }
+    }
+  }
+  return explanation;
+}
+
+}  // namespace vernier

@@ -1,0 +1,50 @@
+#include "flow/labels.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "core/elements.h"
+#include "core/file.h"
+#include "core/text.h"
+#include "data/mapped_file.h"
+#include "data/npy.h"
+#include "vernier/error.h"
+
+namespace vernier {
+
+LabelArray read_label_array(const std::filesystem::path& file) {
+  const std::string where = printable(file.string());
+  const auto mapped = MappedFile::open(file);
+  const Tensor tensor = read_npy(mapped->bytes(), mapped, where);
+  if (is_float(tensor.dtype())) {
+    throw Error(ErrorKind::Input, fmt::format("{}: {} elements are no labels", where, dtype_name(tensor.dtype())),
+                "whole numbers: labels.astype('int64')");
+  }
+  std::vector<std::int64_t> room;
+  const auto values = read_block(tensor, 0, static_cast<std::size_t>(tensor.count()), room);
+  return {tensor.shape(), {values.begin(), values.end()}};
+}
+
+std::vector<std::int64_t> read_labels(const std::filesystem::path& file) {
+  const std::string where = printable(file.string());
+  if (file.extension() == ".npy") return read_label_array(file).values;
+  std::vector<std::int64_t> labels;
+  const std::string text = read_text(file);
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    std::string line = text.substr(start, end - start);
+    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
+    std::int64_t label = 0;
+    const auto [rest, failure] = std::from_chars(line.data(), line.data() + line.size(), label);
+    if (!line.empty() && (failure != std::errc() || rest != line.data() + line.size())) {
+      throw Error(ErrorKind::Input,
+                  fmt::format("{}: line {}: '{}' is no whole number", where, labels.size() + 1, printable(line)));
+    }
+    if (!line.empty()) labels.push_back(label);
+    start = end + 1;
+  }
+  return labels;
+}
+
+}  // namespace vernier

@@ -1,0 +1,252 @@
+#include "flow/repair_ladder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "compare/channel_stats.h"
+#include "compare/input_products.h"
+#include "compare/own_error.h"
+#include "core/text.h"
+#include "flow/figures.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+constexpr double kAccepted = 0.8;    // of the error power that was
+constexpr double kNeutralDb = 60;    // float32 outputs of a rewrite against those without
+constexpr std::size_t kSamples = 8;  // that layers are judged on, and as many that repairs learn from
+
+/// Repairs learn from one half of the samples and are judged on the other, spread evenly; a sequence cannot be cut.
+void share_samples(const Subject& subject, std::vector<std::size_t>& learn, std::vector<std::size_t>& judge) {
+  const std::size_t count = subject.samples->size();
+  if (!subject.carries.empty()) {
+    learn = all_samples(subject);
+    learn.resize(std::min<std::size_t>(count, 64));
+    judge = learn;
+    return;
+  }
+  const std::size_t wanted = std::min(count, 2 * kSamples);
+  for (std::size_t k = 0; k < wanted; ++k) (k % 2 == 0 ? judge : learn).push_back(k * count / wanted);
+  if (learn.empty()) learn = judge;
+}
+
+double ratio_of(const ErrorStats& error) {
+  if (!error.finite()) return std::numeric_limits<double>::infinity();
+  if (error.ref_energy == 0) return error.error_energy == 0 ? 0 : std::numeric_limits<double>::infinity();
+  return error.error_energy / error.ref_energy;
+}
+
+double sum_over(const std::map<std::string, double>& noise, const std::vector<std::string>& layers) {
+  double sum = 0;
+  for (const std::string& layer : layers) {
+    if (const auto found = noise.find(layer); found != noise.end()) sum += found->second;
+  }
+  return sum;
+}
+
+bool helps(double before, double after) { return before > 0 && (after <= kAccepted * before); }
+
+RepairTried row_of(const Repair& repair, const Proposal& proposal, double before, double after) {
+  RepairTried row;
+  row.id = repair.id;
+  row.layers = proposal.layers;
+  const auto count = static_cast<double>(std::max<std::size_t>(proposal.layers.size(), 1));
+  row.before_db = db_of(before / count);
+  row.after_db = db_of(after / count);
+  row.accepted = helps(before, after);
+  row.why = proposal.what;
+  if (!row.accepted) {
+    row.why += std::isfinite(before) && before > 0
+                   ? fmt::format("; its error power fell by {:.0f} percent, 20 are wanted",
+                                 std::max(0.0, 100 * (1 - after / before)))
+                   : std::string("; there was nothing to repair, or it is not finite still");
+  }
+  return row;
+}
+
+}  // namespace
+
+std::vector<RepairName> repair_names() {
+  std::vector<RepairName> names;
+  for (const Repair& repair : all_repairs()) names.push_back({std::string(repair.id), std::string(repair.text)});
+  return names;
+}
+
+RepairLadder::RepairLadder(RepairState state, const SampleSource& samples, const RepairOptions& options,
+                           PlanAgain plan_again, OutputNoise output_noise, std::string no_rewrites)
+    : state_(std::move(state)),
+      samples_(samples),
+      options_(options),
+      plan_again_(std::move(plan_again)),
+      output_noise_(std::move(output_noise)),
+      no_rewrites_(std::move(no_rewrites)) {
+  share_samples(subject_of(state_), learn_, judge_);
+  products_ = [this](const std::vector<std::string>& layers) {
+    return input_products(subject_of(state_), layers, state_.reference.shapes, learn_);
+  };
+}
+
+Subject RepairLadder::subject_of(const RepairState& state) const {
+  Subject subject = state.subject;
+  subject.samples = &samples_;
+  return subject;
+}
+
+Network RepairLadder::network() {
+  return {state_.subject.model,
+          state_.subject.layers,
+          state_.plan,
+          state_.reference.ranges,
+          state_.reference.histograms,
+          channels_,
+          mean_error_,
+          weight_share_,
+          products_,
+          state_.subject.threads};
+}
+
+std::map<std::string, double> RepairLadder::own_noise(const RepairState& state, bool exact_weights) {
+  RoundedWeights weights(exact_weights);
+  std::map<std::string, double> noise;
+  for (const LayerError& error : own_error(subject_of(state), state.plan, weights, &judge_)) {
+    noise[error.layer] = ratio_of(error.error);
+  }
+  return noise;
+}
+
+void RepairLadder::run() {
+  noise_ = own_noise(state_);
+  channels_ = channel_magnitudes(subject_of(state_), state_.reference.shapes, learn_);
+  for (const Repair& repair : all_repairs()) {
+    const auto named = [&](const std::vector<std::string>& ids) {
+      return std::ranges::find(ids, repair.id) != ids.end();
+    };
+    if (named(options_.forbid) || (!options_.allow.empty() && !named(options_.allow))) continue;
+    if (repair.when_asked && !named(options_.allow)) continue;
+    const bool useful = std::ranges::any_of(state_.plan.layers, [&](const PlannedLayer& layer) {
+      return repair.scaled ? needs_scale(layer.format)
+                           : layer.format == Format::Float16 || layer.format == Format::BFloat16;
+    });
+    if (useful) try_repair(repair);
+  }
+}
+
+void RepairLadder::try_repair(const Repair& repair) {
+  for (int round = 0; round < repair.rounds; ++round) try_round(repair, round);
+}
+
+void RepairLadder::try_round(const Repair& repair, int round) {
+  if (repair.needs_bias_error) {
+    RoundedWeights weights;
+    mean_error_ = mean_errors(subject_of(state_), state_.plan, weights, state_.reference.shapes, learn_);
+  }
+  if (repair.needs_weight_share) {
+    const std::map<std::string, double> others = own_noise(state_, /*exact_weights=*/true);
+    for (const auto& [layer, noise] : noise_) {
+      const auto other = others.find(layer);
+      if (other != others.end() && noise > 0) weight_share_[layer] = 1 - other->second / noise;
+    }
+  }
+  std::vector<Proposal> proposals;
+  for (Proposal& proposal : repair.propose(network(), round)) {
+    if (proposal.why_not.empty() && proposal.rewrite && !no_rewrites_.empty()) proposal.why_not = no_rewrites_;
+    if (proposal.why_not.empty()) {
+      proposals.push_back(std::move(proposal));
+      continue;
+    }
+    RepairTried row;
+    row.id = repair.id;
+    row.layers = std::move(proposal.layers);
+    row.why = std::move(proposal.why_not);
+    if (round == 0) tried_.push_back(std::move(row));
+  }
+  if (proposals.empty()) return;
+  if (repair.rewrites) return try_rewrites(repair, proposals);
+
+  RepairState trial{state_.subject, state_.plan, {}, {}};
+  for (const Proposal& proposal : proposals) {
+    for (const auto& [tensor, grid] : proposal.grids) trial.plan.tensors[tensor] = grid;
+    for (const auto& [name, constant] : proposal.constants) trial.plan.constants[name] = constant;
+  }
+  const std::map<std::string, double> noise = own_noise(trial);
+  for (const Proposal& proposal : proposals) {
+    RepairTried row = row_of(repair, proposal, sum_over(noise_, proposal.layers), sum_over(noise, proposal.layers));
+    if (row.accepted) {
+      for (const auto& [tensor, grid] : proposal.grids) state_.plan.tensors[tensor] = grids_[tensor] = grid;
+      for (const auto& [name, constant] : proposal.constants) state_.plan.constants[name] = constant;
+      for (const std::string& layer : proposal.layers) {
+        if (const auto found = noise.find(layer); found != noise.end()) noise_[layer] = found->second;
+      }
+    }
+    tried_.push_back(std::move(row));
+  }
+}
+
+void RepairLadder::try_rewrites(const Repair& repair, const std::vector<Proposal>& proposals) {
+  const auto with = [&](const std::vector<const Proposal*>& chosen, RepairState& trial) {
+    trial.subject = state_.subject;
+    for (const Proposal* proposal : chosen) proposal->rewrite(trial.subject.model);
+    trial.subject.layers = find_layers(trial.subject.model);
+    const double neutral_db = plan_again_(trial);
+    for (const auto& [tensor, grid] : grids_) {
+      const bool changed = std::ranges::any_of(chosen, [&](const Proposal* proposal) {
+        return std::ranges::any_of(proposal->layers, [&](const std::string& layer) {
+          const onnx::NodeProto* node = network().node(layer);
+          return node != nullptr && std::ranges::find(node->input(), tensor) != node->input().end();
+        });
+      });
+      if (!changed && trial.plan.tensors.contains(tensor)) trial.plan.tensors[tensor] = grid;
+    }
+    trial.plan.constants = state_.plan.constants;
+    return neutral_db;
+  };
+  std::vector<const Proposal*> chosen;
+  for (const Proposal& proposal : proposals) chosen.push_back(&proposal);
+  RepairState trial;
+  double neutral_db = with(chosen, trial);
+  std::map<std::string, double> noise = own_noise(trial);
+  std::vector<RepairTried> rows;
+  std::vector<const Proposal*> accepted;
+  for (const Proposal& proposal : proposals) {
+    rows.push_back(row_of(repair, proposal, sum_over(noise_, proposal.layers), sum_over(noise, proposal.layers)));
+    if (rows.back().accepted) accepted.push_back(&proposal);
+  }
+  if (!repair.scaled && accepted.size() < chosen.size()) {
+    const double before = output_noise_(state_);
+    const double after = output_noise_(trial);
+    if (helps(before, after)) {
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (rows[i].accepted) continue;
+        rows[i].accepted = true;
+        rows[i].why = fmt::format("{}; the network's output goes from {:.1f} dB to {:.1f} dB", proposals[i].what,
+                                  db_of(before), db_of(after));
+      }
+      accepted = chosen;
+    }
+  }
+  if (!accepted.empty() && accepted.size() < chosen.size()) {
+    neutral_db = with(accepted, trial);
+    noise = own_noise(trial);
+  }
+  const bool neutral = neutral_db >= kNeutralDb;
+  for (RepairTried& row : rows) {
+    row.neutral_db = neutral_db;
+    if (row.accepted && !neutral) {
+      row.accepted = false;
+      row.why +=
+          fmt::format("; but the float32 outputs change too: {:.1f} dB, {:.0f} are wanted", neutral_db, kNeutralDb);
+    }
+    tried_.push_back(std::move(row));
+  }
+  if (accepted.empty() || !neutral) return;
+  state_ = std::move(trial);
+  noise_ = std::move(noise);
+  channels_ = channel_magnitudes(subject_of(state_), state_.reference.shapes, learn_);
+  rewritten_ = true;
+}
+
+}  // namespace vernier

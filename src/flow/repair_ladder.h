@@ -1,0 +1,79 @@
+// The ladder of repairs: each repair proposes changes, one pass measures what they all do to the layers' own errors,
+// and those that take away a fifth of the error power stay. Layers are judged on exact inputs, so that one pass tells
+// proposals of different layers apart; how it all adds up is measured by who called. An epsilon or a mask shows in few
+// samples, and behind the layer that it belongs to: such a rewrite may be accepted by the network's output as well.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "compare/reference.h"
+#include "compare/subject.h"
+#include "plan/lower_simulated.h"
+#include "plan/plan.h"
+#include "repairs/repair.h"
+#include "vernier/causes.h"
+#include "vernier/fix.h"
+
+namespace vernier {
+
+/// A network with its plan, and what repairs made of them.
+struct RepairState {
+  Subject subject;
+  Plan plan;                            // everything low
+  std::vector<std::string> candidates;  // layers that may be kept
+  /// Of a run over the calibration samples: ranges, histograms, shapes. Its outputs are of the evaluation samples only
+  /// where both are the same.
+  Reference reference;
+};
+
+/// Makes the plan of a rewritten model: formats of its layers, and scales from a new run over the samples, whose
+/// outputs are compared with those of the float model. Returns how near they are, in dB of the worst output.
+using PlanAgain = std::function<double(RepairState& state)>;
+
+/// Noise over signal of the worst network output with everything low, over all samples.
+using OutputNoise = std::function<double(const RepairState& state)>;
+
+class RepairLadder {
+ public:
+  /// `samples`: that layers are measured on, one half for repairs to learn from, the other to judge them; those of
+  /// calibration where there are such, so that the network is evaluated on samples that nothing was fitted to.
+  /// `plan_again` empty: rewrites of the float model are refused, for that reason: `no_rewrites`.
+  RepairLadder(RepairState state, const SampleSource& samples, const RepairOptions& options, PlanAgain plan_again,
+               OutputNoise output_noise, std::string no_rewrites);
+
+  /// All repairs that are allowed and that the plan's formats have a use for.
+  void run();
+
+  const std::vector<RepairTried>& tried() const { return tried_; }
+  bool rewritten() const { return rewritten_; }  // the float model is another
+  RepairState& state() { return state_; }
+
+ private:
+  struct Noise;
+  void try_repair(const Repair& repair);
+  void try_round(const Repair& repair, int round);
+  void try_rewrites(const Repair& repair, const std::vector<Proposal>& proposals);
+  std::map<std::string, double> own_noise(const RepairState& state, bool exact_weights = false);
+  Network network();
+  Subject subject_of(const RepairState& state) const;  // with the samples that layers are measured on
+
+  RepairState state_;
+  const SampleSource& samples_;
+  const RepairOptions& options_;
+  PlanAgain plan_again_;
+  OutputNoise output_noise_;
+  std::string no_rewrites_;
+  std::vector<std::size_t> learn_, judge_;  // samples: what figures are learned from, and what they are judged on
+  std::map<std::string, double> noise_;     // noise over signal of each layer
+  std::map<std::string, std::vector<float>> channels_;
+  std::map<std::string, std::vector<double>> mean_error_;
+  std::map<std::string, double> weight_share_;
+  std::function<std::map<std::string, InputProducts>(const std::vector<std::string>&)> products_;
+  std::map<std::string, QuantParams> grids_;  // accepted, to be put back after a rewrite
+  std::vector<RepairTried> tried_;
+  bool rewritten_ = false;
+};
+
+}  // namespace vernier

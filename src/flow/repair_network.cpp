@@ -1,0 +1,136 @@
+#include "flow/repair_network.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "core/text.h"
+#include "flow/calibrated_plan.h"
+#include "flow/figures.h"
+#include "plan/calibrate.h"
+#include "plan/scheme.h"
+
+namespace vernier {
+namespace {
+
+/// What repairs want to know the ranges of: what calibration does, and in float16 every tensor that a layer reads.
+std::set<std::string> tensors_of_interest(const Subject& subject, const Plan& plan) {
+  std::set<std::string> observed = tensors_to_observe(subject);
+  observed.merge(tensors_to_calibrate(subject.model, subject.layers, plan));
+  for (const Layer& layer : subject.layers) {
+    if (plan.format_of(layer.name) == Format::Float16) observed.insert(layer.inputs.begin(), layer.inputs.end());
+  }
+  return observed;
+}
+
+/// A run over the samples that ranges are learned on.
+Reference learning_run(const Subject& subject, const Plan& plan, const Loaded& loaded) {
+  Subject own = subject;
+  if (loaded.calibration) own.samples = loaded.calibration.get();
+  std::set<std::string> counted;
+  for (const auto& [tensor, format] : formats_to_calibrate(subject.model, subject.layers, plan)) counted.insert(tensor);
+  return run_reference(own, tensors_of_interest(subject, plan), counted);
+}
+
+/// SQNR of the worst judged output of `model` against the outputs of the float model.
+double nearness_db(const Subject& rewritten, const Reference& reference) {
+  std::map<std::string, OutputStats> stats;
+  run_outputs(rewritten, rewritten.model, all_samples(rewritten),
+              [&](std::size_t sample, const std::vector<Tensor>& got) {
+                const std::vector<Tensor> ref = reference.outputs.get(sample);
+                for (std::size_t i = 0; i < got.size(); ++i) {
+                  stats[rewritten.judged[i]].add_sample(sample, ref[i], got[i]);
+                }
+                return true;
+              });
+  return db_of(noise_share(stats));
+}
+
+double evaluate(const RepairState& state, const Plan& plan, const Reference& reference) {
+  RoundedWeights weights;
+  return noise_share(run_trial(state.subject, plan, reference, weights, nullptr, all_samples(state.subject),
+                               /*early_stop=*/false)
+                         .outputs);
+}
+
+/// The biases among the constants of a plan.
+std::set<std::string> biases_of(const RepairState& state) {
+  std::set<std::string> biases;
+  for (const onnx::NodeProto& node : state.subject.model.proto.graph().node()) {
+    if (node.input_size() > 2 && state.plan.constants.contains(node.input(2))) biases.insert(node.input(2));
+  }
+  return biases;
+}
+
+void take_back(std::vector<RepairTried>& tried, std::string_view id, const std::string& why) {
+  for (RepairTried& row : tried) {
+    if (!row.accepted || (!id.empty() && row.id != id)) continue;
+    row.accepted = false;
+    row.why += "; " + why;
+  }
+}
+
+}  // namespace
+
+RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experiment, const PrecisionOptions& precision,
+                               const RepairOptions& options, bool ranges_cached) {
+  const Subject& subject = loaded.subject;
+  const Reference& reference = experiment.reference;
+  RepairState start{subject, experiment.all_low_plan(), experiment.candidate_names(),
+                    learning_run(subject, experiment.all_low_plan(), loaded)};
+  std::string no_rewrites;
+  if (loaded.inlined_ifs) no_rewrites = "the float model has Ifs, and is not rewritten";
+  const bool scaled = std::ranges::any_of(precision.low, needs_scale);
+  if (ranges_cached && scaled) no_rewrites = "its ranges come from a calibration cache, which a rewrite would outdate";
+
+  const PlanAgain plan_again = [&](RepairState& state) {
+    AssignedFormats assigned = assign_formats(state.subject.model, state.subject.layers, precision);
+    state.plan = std::move(assigned.plan);
+    state.plan.model_file = experiment.all_low_plan().model_file;
+    state.plan.model_sha256 = experiment.all_low_plan().model_sha256;
+    state.candidates = std::move(assigned.candidates);
+    state.reference = learning_run(state.subject, state.plan, loaded);
+    const auto tensors = formats_to_calibrate(state.subject.model, state.subject.layers, state.plan);
+    Subject own = state.subject;
+    if (loaded.calibration) own.samples = loaded.calibration.get();
+    const LearnedRanges learned = learn_ranges(own, state.plan, tensors, precision.calibration, state.reference);
+    calibrate_plan(state.plan, state.subject.model, state.subject.layers, learned.chosen.ranges);
+    return nearness_db(state.subject, reference);
+  };
+
+  const OutputNoise output_noise = [&](const RepairState& state) { return evaluate(state, state.plan, reference); };
+  const SampleSource& learning = loaded.calibration ? *loaded.calibration : *loaded.samples;
+  RepairLadder ladder(std::move(start), learning, options, plan_again, output_noise, no_rewrites);
+  ladder.run();
+  RepairedNetwork repaired;
+  repaired.tried = ladder.tried();
+  repaired.rewritten = ladder.rewritten();
+  repaired.state = std::move(ladder.state());
+  const bool any = std::ranges::any_of(repaired.tried, [](const RepairTried& row) { return row.accepted; });
+  if (!any) return repaired;
+
+  // Each layer is better by itself; whether the network is, one evaluation tells. Corrected biases take out a part of
+  // the error that may have cancelled another, so that the network is looked at without them too.
+  const double before = noise_share(experiment.all_low().outputs);
+  double after = evaluate(repaired.state, repaired.state.plan, reference);
+  if (const std::set<std::string> biases = biases_of(repaired.state); !biases.empty() && after > 0) {
+    Plan without = repaired.state.plan;
+    for (const std::string& bias : biases) without.constants.erase(bias);
+    if (const double plain = evaluate(repaired.state, without, reference); plain < after) {
+      take_back(repaired.tried, "bias-correction", "the network as a whole is better without");
+      repaired.state.plan = std::move(without);
+      after = plain;
+    }
+  }
+  repaired.changed = after < before;
+  repaired.notes.push_back(fmt::format(
+      "all accepted repairs together: {:.1f} dB of the worst output, {:.1f} dB without", db_of(after), db_of(before)));
+  if (!repaired.changed) {
+    take_back(repaired.tried, "", "the network as a whole is not better: nothing was changed");
+    repaired.rewritten = false;
+  }
+  return repaired;
+}
+
+}  // namespace vernier

@@ -1,0 +1,36 @@
+#include "plan/repaired_constants.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "core/text.h"
+#include "model/graph_edit.h"
+#include "plan/plan.h"
+#include "vernier/error.h"
+
+namespace vernier {
+
+Model with_repaired_constants(const Model& model, const Plan& plan) {
+  Model repaired = model;
+  if (plan.constants.empty()) return repaired;
+  std::map<std::string, Format> formats;
+  for (const PlannedLayer& layer : plan.layers) formats[layer.name] = layer.format;
+  for (const auto& [name, constant] : plan.constants) {
+    const auto format = formats.find(constant.layer);
+    const bool low = format != formats.end() && format->second != Format::Float32 && format->second != plan.high;
+    if (!low) continue;
+    const std::optional<Tensor> original = initializer(model, name);
+    if (!original || original->shape() != constant.shape) {
+      throw Error(ErrorKind::Input,
+                  fmt::format("the plan repairs the constant '{}' {}, which the model {}", printable(name),
+                              shape_text(constant.shape),
+                              original ? "has as " + shape_text(original->shape()) : std::string("does not have")),
+                  "a plan of `vernier fix` belongs to the float model written beside it");
+    }
+    set_initializer(repaired, *owner_of_initializer(repaired, name), name, Tensor::of(constant.shape, constant.values));
+  }
+  return repaired;
+}
+
+}  // namespace vernier

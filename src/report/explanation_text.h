@@ -1,0 +1,12 @@
+// Why layers break, and what was tried, as text: a line for each cause, a line for each repair.
+#pragma once
+
+#include <string>
+
+#include "vernier/report.h"
+
+namespace vernier {
+
+std::string explanation_section(const DiagnoseReport& report, const TextOptions& options);
+
+}  // namespace vernier

@@ -1,0 +1,91 @@
+// The stages of `vernier pipeline`, as text and as JSON.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/text.h"
+#include "report/layout.h"
+#include "report/numbers.h"
+#include "report/sections.h"
+#include "vernier/pipeline.h"
+
+namespace vernier {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number(double value) {
+  if (std::isfinite(value)) return value;
+  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+}
+
+std::string figure_text(const TaskFigure& figure) {
+  if (figure.share && figure.value < 0) return "-";
+  return figure.share && std::isfinite(figure.value) ? fmt::format("{:.2f} %", 100 * figure.value)
+                                                     : fmt::format("{:.5g}", figure.value);
+}
+
+}  // namespace
+
+std::string report_to_text(const PipelineReport& report, const TextOptions& options) {
+  std::string text =
+      painted(wrap(report.answer, options.width), report.lost_at ? Paint::Bad : Paint::Good, options.color) + "\n";
+  if (!report.data.empty()) text += labelled("Data", shown(report.data), options.width);
+  Table table;
+  table.flexible_column("stage");
+  table.column("is", Align::Left);
+  table.column("dB to the stage before", Align::Right, "step dB");
+  table.column("dB to the first", Align::Right, "all dB");
+  table.column("largest error", Align::Right, "max err");
+  const std::vector<TaskFigure> none;
+  const std::vector<TaskFigure>& figures = report.stages.empty() ? none : report.stages.front().figures;
+  for (std::size_t f = 0; f < std::min<std::size_t>(figures.size(), 2); ++f)
+    table.column(figures[f].name, Align::Right);
+  table.column("", Align::Left);
+  for (std::size_t i = 0; i < report.stages.size(); ++i) {
+    const StageReport& stage = report.stages[i];
+    std::vector<std::string> cells{shown(stage.name), stage.kind, i == 0 ? "" : db_text(stage.step_db),
+                                   i == 0 ? "" : db_text(stage.total_db),
+                                   stage.max_abs ? fmt::format("{:.3g}", *stage.max_abs) : ""};
+    for (std::size_t f = 0; f < std::min<std::size_t>(figures.size(), 2); ++f)
+      cells.push_back(figure_text(stage.figures[f]));
+    cells.emplace_back(report.lost_at == i ? "<- lost here" : "");
+    table.row(std::move(cells));
+  }
+  text += heading(fmt::format("Stages, over {}; a stage is good from {:g} dB to the one before",
+                              plural(report.samples, "sample"), report.min_sqnr_db),
+                  options.color) +
+          table.text(options.width, options.whole_names);
+  for (const StageReport& stage : report.stages) {
+    for (const std::string& why : stage.not_compared)
+      text += wrap(fmt::format("{}: not compared: {}", shown(stage.name), shown(why)), options.width, "  ");
+  }
+  if (!report.next.empty())
+    text += "\n" + labelled("Next", report.next.size() == 1 ? "" : "one of these:", options.width);
+  for (const std::string& command : report.next) text += fmt::format("{:14}$ {}\n", "", command);
+  return text + remarks(report.warnings, {}, options);
+}
+
+std::string report_to_json(const PipelineReport& report) {
+  Json json = {{"kind", "vernier pipeline"},       {"version", report.version}, {"command", report.command},
+               {"answer", report.answer},          {"data", report.data},       {"samples", report.samples},
+               {"min_sqnr_db", report.min_sqnr_db}};
+  json["lost_at"] = report.lost_at ? Json(report.stages[*report.lost_at].name) : Json();
+  json["stages"] = Json::array();
+  for (const StageReport& stage : report.stages) {
+    Json one = {{"name", stage.name}, {"file", stage.file}, {"is", stage.kind}};
+    if (stage.step_db) one["step_db"] = number(*stage.step_db);
+    if (stage.total_db) one["total_db"] = number(*stage.total_db);
+    if (stage.max_abs) one["max_abs"] = number(*stage.max_abs);
+    if (!stage.worst_output.empty()) one["worst_output"] = stage.worst_output;
+    for (const TaskFigure& figure : stage.figures) one["figures"][figure.name] = number(figure.value);
+    if (!stage.not_compared.empty()) one["not_compared"] = stage.not_compared;
+    json["stages"].push_back(std::move(one));
+  }
+  json["next"] = report.next;
+  json["warnings"] = report.warnings;
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace vernier

@@ -1,0 +1,72 @@
+// Every option that the peers' reference lists is known to every command that measures or writes (CONTRACT 8): taken,
+// taken with a warning that it has no effect, or refused with a reason; never "unknown option".
+#include "peer_options.h"
+
+#include <gtest/gtest.h>
+
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "command_line.h"
+#include "commands.h"
+#include "core/file.h"
+#include "temp_files.h"
+#include "vernier/error.h"
+
+namespace vernier::cli {
+namespace {
+
+/// Names in the groups that Polygraphy's run, convert and debug precision share, and in trtexec's section.
+std::set<std::string> names_of(const std::string& reference) {
+  const auto section = [&](const char* from, const char* to) {
+    const std::size_t begin = reference.find(from);
+    return reference.substr(begin, reference.find(to, begin) - begin);
+  };
+  const std::string text = section("### 1.0 ", "### 1.1 ") + section("## 5. trtexec", "## 6. ");
+  const std::regex option("--[a-zA-Z][a-zA-Z0-9_-]*[a-zA-Z0-9]");
+  std::set<std::string> names;
+  for (std::sregex_iterator at(text.begin(), text.end(), option); at != std::sregex_iterator(); ++at) {
+    names.insert(at->str());
+  }
+  return names;
+}
+
+/// What is said of `option` behind `words`, the names of a command.
+std::string said_of(CLI::App& root, std::vector<std::string> words, const std::string& option) {
+  words.push_back(option);
+  try {
+    parse_arguments(root, words);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "taken";
+}
+
+TEST(PeerOptions, NoneIsUnknownToACommandThatMeasuresOrWrites) {
+  const auto shared = shared_folder();
+  if (!shared) VERNIER_SKIP_OR_FAIL("no shared reference: set VERNIER_SHARED");
+  const std::set<std::string> names = names_of(read_text(*shared / "reference" / "polygraphy.md"));
+  ASSERT_GT(names.size(), 200U);
+
+  CLI::App root("", "vernier");
+  const std::vector<Command> commands{
+      add_diagnose(root, ""),       add_convert(root),       add_verify(root, ""),          add_run(root, ""),
+      add_debug_accuracy(root, ""), add_calibrate(root, ""), add_debug_precision(root, ""), add_debug_reduce(root, "")};
+  for (const Command& command : commands) {
+    std::vector<std::string> words{command.app->get_name()};
+    if (command.app->get_parent() != &root) words.insert(words.begin(), command.app->get_parent()->get_name());
+    std::vector<std::string> asks = words;
+    asks.emplace_back("--help");
+    EXPECT_THROW(parse_arguments(root, asks), CLI::CallForHelp);
+    for (const std::string& name : names) {
+      const std::string option = normalize_arguments({name}).front();
+      if (command.app->get_option_no_throw(option) != nullptr || refusal_of(option)) continue;
+      EXPECT_EQ(said_of(root, words, option).find("unknown option"), std::string::npos) << words.back() << ": " << name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace vernier::cli
