@@ -128,6 +128,7 @@ CheckOptions CheckGroup::values(bool built_in) const {
 CheckSinks check_sinks(Console& console) {
   CheckSinks sinks;
   sinks.say = [&console](const std::string& text) {
+    if (!console.shows_progress()) return;
     console.end_progress();
     fmt::print(stderr, "{}", text);
     std::fflush(stderr);

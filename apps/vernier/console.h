@@ -41,6 +41,9 @@ class Console {
   /// Sinks that write here and poll the interrupt flag (interrupt.h). The console must outlive them.
   JobSinks sinks();
 
+  /// False under -q.
+  bool shows_progress() const { return shows_progress_; }
+
   /// Removes a progress line that is on the screen: before results are printed on the same terminal.
   void end_progress();
 

@@ -96,7 +96,7 @@ Command add_debug_reduce(CLI::App& root, const std::string& command) {
             "(default: 20)")
       ->group("Check");
   add_value(*app, "--target", line->target, "TARGET",
-            "With --check-sim: whose rules FORMAT follows, tensorrt or onnxruntime (default: tensorrt)")
+            "With --check-sim: whose rules FORMAT follows, tensorrt, onnxruntime or openvino (default: tensorrt)")
       ->group("Check");
   line->check.add(*app, "polygraphy_debug.onnx");
   add_message_options(*app, line->messages);

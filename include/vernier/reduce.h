@@ -52,6 +52,8 @@ struct ReduceReport {
   std::size_t nodes_before = 0, nodes_after = 0, nodes_good = 0;
   std::vector<std::string> nodes;  // "NAME (Operator)"
   std::vector<std::string> inputs, outputs, frozen;
+  std::string inputs_file, outputs_file;  // the values there on `samples`, beside `output`; empty: not written
+  std::size_t samples = 0;
   std::vector<std::string> shrunk;  // "input x: 1x3x416x416 -> 1x3x8x8"
   std::size_t checks = 0;           // programs run, or measurements made
   std::size_t iterations = 0, invalid = 0, timed_out = 0;
@@ -62,7 +64,8 @@ struct ReduceReport {
 
 /// Reads, cuts and checks until nothing smaller fails, and writes what is left. A candidate that does not load is
 /// invalid, never bad. Inputs that a cut makes are float tensors; others, and float tensors of branches that the
-/// failure does not need, become constants with the values they have on the first sample.
+/// failure does not need, become constants with the values they have on the first sample. With a simulated check, or
+/// samples given, STEM_inputs.json and STEM_outputs.json beside the output hold what the result takes and gives.
 /// Errors: Usage, Input, Backend (the check cannot be started), Interrupted (what was found so far is written).
 VERNIER_API ReduceReport debug_reduce(const ReduceOptions& options, const JobSinks& sinks = {},
                                       const CheckSinks& check_sinks = {});

@@ -6,12 +6,12 @@
 
 #include "core/text.h"
 #include "engine/ort/runtime.h"
+#include "flow/part_data.h"
 #include "flow/setup.h"
 #include "flow/tensor_values.h"
 #include "model/subgraph.h"
 #include "model/type_protos.h"
 #include "vernier/error.h"
-#include "vernier/runs.h"
 #include "vernier/surgeon.h"
 
 namespace vernier {
@@ -36,7 +36,14 @@ void refuse_unknown(const Model& model, const std::vector<TensorChoice>& choices
   }
   for (const TensorChoice& choice : choices) {
     if (std::find(known.begin(), known.end(), choice.name) != known.end()) continue;
-    const std::vector<std::string> near = nearest_names(choice.name, known, 2);
+    std::vector<std::string> near = nearest_names(choice.name, known, 2);
+    // "Relu:1" alone reads as a tensor Relu of shape [1].
+    const auto cut = std::find_if(known.begin(), known.end(),
+                                  [&](const std::string& name) { return name.starts_with(choice.name + ":"); });
+    if (cut != known.end()) near = {*cut};
+    for (std::string& name : near) {
+      if (name.find(':') != std::string::npos) name += ":auto:auto";
+    }
     throw Error(ErrorKind::Usage, fmt::format("{}: the main graph has no tensor '{}'", option, printable(choice.name)),
                 near.empty() ? "vernier inspect model MODEL --show layers lists them"
                              : "did you mean " + list_some(near) + "?");
@@ -82,26 +89,12 @@ void write_data(const Model& whole, const Model& part, const ExtractOptions& opt
   for (const InputInfo& input : model_inputs(part)) names.push_back(input.name);
   for (const InputInfo& output : model_outputs(part)) names.push_back(output.name);
   TensorValues values(Runtime::load(), whole, *samples);
-  const std::filesystem::path stem = options.output.parent_path() / options.output.stem();
-  const std::string inputs_file = stem.string() + "_inputs.json";
-  const std::string outputs_file = stem.string() + "_outputs.json";
-  InputWriter inputs(inputs_file);
-  RunWriter outputs(outputs_file, {"whole-model"});
   const std::vector<Sample> all = values.of(names, samples->size());
-  for (const Sample& sample : all) {
-    std::vector<NamedTensor> fed;
-    for (const InputInfo& input : model_inputs(part)) fed.push_back({input.name, sample.at(input.name)});
-    inputs.add(fed);
-    Iteration iteration;
-    for (const InputInfo& output : model_outputs(part)) {
-      iteration.outputs.push_back({output.name, sample.at(output.name)});
-    }
-    outputs.add(0, iteration);
-  }
-  inputs.finish();
-  outputs.finish();
-  result.notes.push_back(fmt::format("{}: inputs of the part on {}", inputs_file, plural(all.size(), "sample")));
-  result.notes.push_back(fmt::format("{}: its outputs there, as the whole model computes them", outputs_file));
+  const PartData files = write_part_data(options.output, part, all, "whole-model");
+  result.notes.push_back(
+      fmt::format("{}: inputs of the part on {}", files.inputs.string(), plural(all.size(), "sample")));
+  result.notes.push_back(
+      fmt::format("{}: its outputs there, as the whole model computes them", files.outputs.string()));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "core/parallel.h"
 #include "core/text.h"
 #include "engine/ort/runtime.h"
+#include "flow/part_data.h"
 #include "flow/reducer.h"
 #include "flow/setup.h"
 #include "flow/shrink.h"
@@ -242,7 +243,8 @@ class Job {
     report_.checks += 2;
     const SimCheck::Guide guide = judge.guide(whole_, all.samples());
     report_.sqnr_db = guide.worst_db;
-    say(fmt::format("whole model: worst output {:.2f} dB\n", guide.worst_db));
+    say(fmt::format("checks 1 and 2 | whole model | {} node(s) | worst output {:.2f} dB\n", report_.nodes_before,
+                    guide.worst_db));
     report_.reproduced = guide.worst_db < check.min_sqnr_db;
     if (!report_.reproduced) return;
     const auto cut_inputs = [&] {
@@ -332,12 +334,32 @@ class Job {
       for (const InputInfo& input : model_inputs(model)) names.push_back(input.name);
       for (const auto& [name, value] : frozen_values(names)) shapes[name] = value.shape();
     }
-    shrunk_ = shrink(model, shapes, is_bad, report_.shrunk).model;
+    shrunk_ = shrink(model, shapes, is_bad, report_.shrunk);
+  }
+
+  /// What the result takes and gives on the samples: whoever gets the case can run it.
+  void write_data(const Model& result) {
+    if (!load_failure_.empty() || (!options_.simulated && options_.measure.data.location.empty())) return;
+    std::vector<std::string> inputs;
+    std::vector<std::string> outputs;
+    for (const InputInfo& input : model_inputs(result)) inputs.push_back(input.name);
+    for (const InputInfo& output : model_outputs(result)) outputs.push_back(output.name);
+    std::vector<Sample> fed = values().of(inputs, values().samples().size());
+    if (shrunk_) {
+      for (Sample& sample : fed) sample = crop(sample, shrunk_->crops);
+    }
+    const HeldSamples held(fed, "values inside the model");
+    std::vector<Sample> all = TensorValues(runtime_, result, held).of(outputs, fed.size());
+    for (std::size_t i = 0; i < all.size(); ++i) all[i].merge(fed[i]);
+    const PartData files = write_part_data(options_.output, result, all, "reduced-model");
+    report_.inputs_file = files.inputs.string();
+    report_.outputs_file = files.outputs.string();
+    report_.samples = all.size();
   }
 
   void write() {
     const Candidate& bad = reducer_->smallest_bad();
-    const Model& result = shrunk_ ? *shrunk_ : bad.model;
+    const Model& result = shrunk_ ? shrunk_->model : bad.model;
     report_.nodes_after = bad.nodes.size();
     report_.minimal = reducer_->is_minimal() || bad.nodes.size() == 1;
     for (const onnx::NodeProto& node : result.proto.graph().node()) {
@@ -347,6 +369,12 @@ class Job {
     for (const InputInfo& output : model_outputs(result)) report_.outputs.push_back(output.name);
     report_.frozen.assign(bad.frozen.begin(), bad.frozen.end());
     write_model(result, options_.output, {.external_data = options_.external_data});
+    try {
+      write_data(result);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::Input && error.kind() != ErrorKind::Backend) throw;
+      warn(fmt::format("its inputs and outputs are not written beside it: {}", error.what()));
+    }
     if (options_.min_good.empty()) return;
     const std::optional<Candidate> good = reducer_->nearest_good();
     if (!good) {
@@ -368,7 +396,7 @@ class Job {
   std::optional<TensorValues> values_;
   std::optional<CheckLoop> loop_;
   std::optional<Reducer> reducer_;
-  std::optional<Model> shrunk_;
+  std::optional<Shrunk> shrunk_;
   ReduceReport report_;
 };
 

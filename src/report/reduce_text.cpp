@@ -33,6 +33,10 @@ std::string report_to_text(const ReduceReport& report, const TextOptions& option
   text += fmt::format("outputs: {}\n", names(report.outputs));
   if (!report.frozen.empty()) text += fmt::format("frozen to constants: {}\n", names(report.frozen));
   for (const std::string& note : report.shrunk) text += fmt::format("shrunk: {}\n", note);
+  if (!report.inputs_file.empty()) {
+    text += fmt::format("its inputs on {}: {}; its outputs: {}\n", plural(report.samples, "sample"), report.inputs_file,
+                        report.outputs_file);
+  }
   if (!report.min_good.empty()) {
     text += fmt::format("Minimum good model: {}, {} nodes\n", report.min_good, report.nodes_good);
   }
@@ -58,6 +62,9 @@ std::string report_to_json(const ReduceReport& report) {
                                  {"nodes", report.nodes},
                                  {"inputs", report.inputs},
                                  {"outputs", report.outputs},
+                                 {"inputs_file", report.inputs_file},
+                                 {"outputs_file", report.outputs_file},
+                                 {"samples", report.samples},
                                  {"frozen", report.frozen},
                                  {"shrunk", report.shrunk},
                                  {"checks", report.checks},
