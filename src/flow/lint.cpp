@@ -37,9 +37,7 @@ class Linter {
     try {
       proto_ = read_raw_proto(options_.model);
     } catch (const Error& error) {
-      // The peer calls an empty file a model without anything in it.
-      const bool empty = std::filesystem::file_size(options_.model, ignored) == 0;
-      add(!empty, kLoader, error.what());
+      add(true, kLoader, error.what());
       return finish();
     }
     look_at_header();
@@ -206,6 +204,7 @@ class Linter {
     try {
       const onnx::ShapeInferenceOptions options(/*check_type_val=*/true, /*strict_mode_val=*/1, /*data_prop_val=*/true);
       onnx::shape_inference::InferShapes(inferred, onnx::OpSchemaRegistry::Instance(), options);
+      look_at_channels(inferred);
     } catch (const std::exception& failure) {
       // "(op_type:Conv, node name: c): message", one for each node, joined.
       const std::string text = failure.what();
@@ -223,6 +222,36 @@ class Linter {
         add(true, kChecker, printable(message), {name_of(node)});
       }
       if (!named) add(true, kChecker, first_line(text));
+    }
+  }
+
+  /// Neither inference nor loading holds a Conv's weight against the channels of its input.
+  void look_at_channels(const onnx::ModelProto& inferred) {
+    std::map<std::string, const onnx::TensorShapeProto*> shapes;
+    const auto learn = [&](const auto& values) {
+      for (const onnx::ValueInfoProto& value : values) shapes[value.name()] = &value.type().tensor_type().shape();
+    };
+    learn(inferred.graph().input());
+    learn(inferred.graph().value_info());
+    std::map<std::string, const onnx::TensorProto*> weights;
+    for (const onnx::TensorProto& tensor : inferred.graph().initializer()) weights[tensor.name()] = &tensor;
+    for (const onnx::NodeProto& node : inferred.graph().node()) {
+      if (node.op_type() != "Conv" || !node.domain().empty() || node.input_size() < 2) continue;
+      const auto input = shapes.find(node.input(0));
+      const auto weight = weights.find(node.input(1));
+      if (input == shapes.end() || weight == weights.end()) continue;
+      if (input->second->dim_size() < 2 || !input->second->dim(1).has_dim_value() || weight->second->dims_size() < 2) {
+        continue;
+      }
+      const std::int64_t channels = input->second->dim(1).dim_value();
+      const std::int64_t group = attribute_int(node, "group", 1);
+      const std::int64_t per_group = weight->second->dims(1);
+      const std::int64_t made = weight->second->dims(0);
+      if (group > 0 && channels == per_group * group && made % group == 0) continue;
+      add(true, kGraph,
+          fmt::format("the input has {} channels, the weight [{}x{}] in {} takes {}", channels, made, per_group,
+                      plural(static_cast<std::size_t>(std::max<std::int64_t>(group, 0)), "group"), per_group * group),
+          {name_of(node)});
     }
   }
 
