@@ -70,7 +70,8 @@ TensorChoice parse_tensor(const char* option, std::string text, bool with_shape)
     drop();
   }
   if (const auto part = last(); with_shape && part) {
-    const bool numbers = !part->empty() && part->find_first_not_of("0123456789x-") == std::string::npos;
+    // A lone 0 is no shape: it numbers an output, as in "Relu:0".
+    const bool numbers = !part->empty() && *part != "0" && part->find_first_not_of("0123456789x-") == std::string::npos;
     if (*part == "auto") {
       drop();
     } else if (part->starts_with('[') || numbers) {
@@ -319,7 +320,7 @@ Command add_surgeon_insert(CLI::App& root) {
               }
               options.attributes.emplace_back(text.substr(0, equals), text.substr(equals + 1));
             }
-            return finish(console, insert_node(options));
+            return finish(console, insert_node(options, console.sinks()));
           },
           ignored};
 }

@@ -76,8 +76,9 @@ struct InsertOptions {
 };
 
 /// Puts a node between tensors: what read an output that exists reads the new node's; producers of `outputs` that
-/// nothing needs any more are removed. Errors: Usage when an input is unknown, or an attribute is none.
-VERNIER_API SurgeonResult insert_node(const InsertOptions& options);
+/// nothing needs any more are removed. What ONNX's checker has against the node is a warning: engines know operators
+/// that ONNX does not. Errors: Usage when an input is unknown, or an attribute is none.
+VERNIER_API SurgeonResult insert_node(const InsertOptions& options, const JobSinks& sinks = {});
 
 struct WeightEditOptions {
   std::filesystem::path model, output;

@@ -11,6 +11,7 @@
 #include "core/file.h"
 #include "core/text.h"
 #include "flow/setup.h"
+#include "model/checker.h"
 #include "model/graph_edit.h"
 #include "model/passes/pass.h"
 #include "model/raw_proto.h"
@@ -50,6 +51,8 @@ std::uint32_t name_seed(const std::string& name) {
   return seed;
 }
 
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
 SurgeonResult started(const Model& model, const std::filesystem::path& output) {
   SurgeonResult result;
   result.output = output;
@@ -60,10 +63,11 @@ SurgeonResult started(const Model& model, const std::filesystem::path& output) {
 
 }  // namespace
 
-SurgeonResult insert_node(const InsertOptions& options) {
+SurgeonResult insert_node(const InsertOptions& options, const JobSinks& sinks) {
   refuse_to_overwrite(options.output, {options.model});
   Model model = read_model(options.model);
   SurgeonResult result = started(model, options.output);
+  const bool was_wrong = checker_complaint(model).has_value();
   onnx::GraphProto& graph = *model.proto.mutable_graph();
   NamePool names(model);
 
@@ -117,9 +121,19 @@ SurgeonResult insert_node(const InsertOptions& options) {
   Model sorted = adopt_model(whole_proto(model));
   sorted.data_files = model.data_files;
   model = std::move(sorted);
-  passes::remove_dead_nodes(model, {{}, {}, default_opset(model.proto)});
-  result.nodes_after = static_cast<std::size_t>(model.proto.graph().node_size());
   result.notes.push_back(fmt::format("inserted {} ({})", printable(node.name()), printable(node.op_type())));
+  // Said, not refused: engines have operators that ONNX does not know.
+  if (const auto complaint = checker_complaint(model); complaint && !was_wrong) {
+    result.warnings.push_back(
+        fmt::format("ONNX's checker refuses the model with this node: {}", printable(first_line(*complaint))));
+  }
+  for (std::string& note : passes::remove_dead_nodes(model, {{}, {}, default_opset(model.proto)}).notes) {
+    result.notes.push_back(std::move(note));
+  }
+  result.nodes_after = static_cast<std::size_t>(model.proto.graph().node_size());
+  for (const std::string& text : result.warnings) {
+    if (sinks.warning) sinks.warning(text);
+  }
   write_model(model, options.output, {.external_data = options.external_data});
   return result;
 }
@@ -151,6 +165,14 @@ SurgeonResult strip_weights(const WeightEditOptions& options) {
   SurgeonResult result = started(model, options.output);
   std::map<std::string, int> summed;
   for (const SummedWeight& weight : summed_weights(model)) summed[weight.name] = weight.axis;
+  std::vector<std::string> names;
+  for (const onnx::TensorProto& tensor : model.proto.graph().initializer()) names.push_back(tensor.name());
+  for (const std::string& name : options.excluded) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    const std::vector<std::string> near = nearest_names(name, names);
+    throw Error(ErrorKind::Usage, fmt::format("--exclude-list: no initializer is named '{}'", printable(name)),
+                near.empty() ? "vernier inspect model MODEL --show weights lists them" : "nearest: " + list_some(near));
+  }
   std::size_t stripped = 0;
   std::size_t bytes = 0;
   for (onnx::TensorProto& tensor : *model.proto.mutable_graph()->mutable_initializer()) {

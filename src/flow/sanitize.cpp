@@ -214,7 +214,8 @@ SurgeonResult sanitize_model(const SanitizeOptions& options, const JobSinks& sin
 
 std::string result_to_text(const SurgeonResult& result) {
   std::string text = fmt::format("{}: {} nodes", result.output.string(), result.nodes_after);
-  if (result.nodes_before != result.nodes_after) text += fmt::format(", of {}", result.nodes_before);
+  if (result.nodes_before > result.nodes_after) text += fmt::format(", of {}", result.nodes_before);
+  if (result.nodes_before < result.nodes_after) text += fmt::format(", before {}", result.nodes_before);
   text += "\n";
   for (const std::string& note : result.notes) text += fmt::format("  {}\n", note);
   return text;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <set>
 
 #include "vernier/error.h"
@@ -16,13 +17,14 @@ namespace {
 
 constexpr std::int64_t kGroup = 4;
 
-/// Absolute value of element `i`, and a way to clear it, for float32, float16 and bfloat16.
+/// Absolute value of element `i`, up to a factor, for float32, float16, bfloat16 and int8.
 double magnitude(std::span<const std::byte> bytes, Dtype dtype, std::size_t i) {
   if (dtype == Dtype::Float32) {
     float value = 0;
     std::memcpy(&value, bytes.data() + i * sizeof value, sizeof value);
     return std::abs(value);
   }
+  if (dtype == Dtype::Int8) return std::abs(std::to_integer<int>(bytes[i]) - 256 * (bytes[i] >= std::byte{128}));
   std::uint16_t bits = 0;
   std::memcpy(&bits, bytes.data() + i * sizeof bits, sizeof bits);
   return bits & 0x7FFFU;  // both 16-bit formats order magnitudes as their bits do
@@ -52,27 +54,53 @@ void for_each_group(const Tensor& weight, int axis,
 
 }  // namespace
 
+namespace {
+
+/// int8 codes whose zeros stand for zero, by what their DequantizeLinear makes.
+std::map<std::string, std::string> symmetric_codes(const Model& model) {
+  std::map<std::string, std::string> codes;
+  for (const onnx::NodeProto& node : model.proto.graph().node()) {
+    if (node.op_type() != "DequantizeLinear" || !node.domain().empty() || node.input_size() < 2) continue;
+    if (!is_initializer(model, node.input(0))) continue;
+    if (initializer(model, node.input(0))->dtype() != Dtype::Int8) continue;
+    if (node.input_size() > 2 && !node.input(2).empty()) {
+      const std::optional<Tensor> zero_point = initializer(model, node.input(2));
+      if (!zero_point || std::ranges::any_of(zero_point->bytes(), [](std::byte b) { return b != std::byte{0}; })) {
+        continue;
+      }
+    }
+    codes[node.output(0)] = node.input(0);
+  }
+  return codes;
+}
+
+}  // namespace
+
 std::vector<SummedWeight> summed_weights(const Model& model) {
   std::vector<SummedWeight> weights;
   std::set<std::string> seen;
+  const std::map<std::string, std::string> codes = symmetric_codes(model);
   for (const onnx::NodeProto& node : model.proto.graph().node()) {
-    if (!node.domain().empty() || node.input_size() < 2 || seen.contains(node.input(1))) continue;
-    if (!is_initializer(model, node.input(1))) continue;
-    const std::optional<Tensor> weight = initializer(model, node.input(1));
+    if (!node.domain().empty() || node.input_size() < 2) continue;
+    const auto stored = codes.find(node.input(1));
+    const std::string& name = stored == codes.end() ? node.input(1) : stored->second;
+    if (seen.contains(name) || !is_initializer(model, name)) continue;
+    const std::optional<Tensor> weight = initializer(model, name);
     const auto rank = static_cast<int>(weight->shape().size());
     int axis = -1;
     if (node.op_type() == "Conv" && rank >= 3) axis = 1;
     if (node.op_type() == "MatMul" && rank >= 2) axis = rank - 2;
     if (node.op_type() == "Gemm" && rank == 2) axis = attribute_int(node, "transB", 0) == 0 ? 0 : 1;
     if (axis < 0) continue;
-    seen.insert(node.input(1));
-    weights.push_back({node.input(1), node.name(), axis});
+    seen.insert(name);
+    weights.push_back({name, node.name(), axis});
   }
   return weights;
 }
 
 std::optional<std::string> not_prunable(const Tensor& weight, int axis) {
-  if (weight.dtype() != Dtype::Float32 && weight.dtype() != Dtype::Float16 && weight.dtype() != Dtype::BFloat16) {
+  if (weight.dtype() != Dtype::Float32 && weight.dtype() != Dtype::Float16 && weight.dtype() != Dtype::BFloat16 &&
+      weight.dtype() != Dtype::Int8) {
     return fmt::format("its type is {}", dtype_name(weight.dtype()));
   }
   const std::int64_t length = weight.shape().at(static_cast<std::size_t>(axis));

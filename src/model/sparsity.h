@@ -10,7 +10,8 @@
 
 namespace vernier {
 
-/// A weight of Conv, Gemm or MatMul in the main graph, and the dimension that is summed over.
+/// A weight of Conv, Gemm or MatMul in the main graph, and the dimension that is summed over. Of one stored as codes
+/// behind a DequantizeLinear `name` is that of the codes.
 struct SummedWeight {
   std::string name;
   std::string node;
@@ -18,7 +19,8 @@ struct SummedWeight {
 };
 std::vector<SummedWeight> summed_weights(const Model& model);
 
-/// Why the pattern does not apply (length not a multiple of 4, another element type), or nothing.
+/// Why the pattern does not apply (length not a multiple of 4, another element type), or nothing. A code is zero where
+/// its value is: only int8 codes whose zero point is 0 are listed by summed_weights.
 std::optional<std::string> not_prunable(const Tensor& weight, int axis);
 
 /// Every group of four along `axis` has two zeros or more. Errors: Internal where it does not apply.

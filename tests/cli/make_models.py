@@ -84,6 +84,38 @@ def pooled(**attributes):
     return model(nodes, [value("x", [1, 2, 8, 8])], [value("y", [1, 2, "h", "w"])])
 
 
+def wrong_channels():
+    """Loads and breaks: the weight takes 4 channels, x has 3."""
+    return model([helper.make_node("Conv", ["x", "w"], ["y"], name="conv")], [value("x", [1, 3, 8, 8])],
+                 [value("y", [1, 2, 6, 6])], [weights("w", 2, 4, 3, 3)])
+
+
+def codes():
+    """A Conv whose int8 weights stand behind a DequantizeLinear, no group of four with two zeros."""
+    stored = numpy_helper.from_array(np.arange(1, 65).reshape(4, 4, 2, 2).astype(np.int8), "codes")
+    scale = numpy_helper.from_array(np.float32(0.01), "scale")
+    return model([helper.make_node("DequantizeLinear", ["codes", "scale"], ["w"], name="dequantize"),
+                  helper.make_node("Conv", ["x", "w"], ["y"], name="conv")], [value("x", [1, 4, 4, 4])],
+                 [value("y", [1, 4, 3, 3])], [stored, scale])
+
+
+def quantized():
+    """A MatMul whose input goes through codes."""
+    pair = [helper.make_node("QuantizeLinear", ["x", "scale"], ["q"], name="quantize"),
+            helper.make_node("DequantizeLinear", ["q", "scale"], ["d"], name="dequantize")]
+    return model([*pair, helper.make_node("MatMul", ["d", "w1"], ["y"], name="first")], [value("x", [1, 4])],
+                 [value("y", [1, 8])], [weights("w1", 4, 8), numpy_helper.from_array(np.float32(0.1), "scale")])
+
+
+def sliced():
+    """Two Slices along two axes."""
+    def numbers(name, number):
+        return numpy_helper.from_array(np.array([number], np.int64), name)
+    return model([helper.make_node("Slice", ["x", "zero", "two", "one", "one"], ["a"], name="across"),
+                  helper.make_node("Slice", ["a", "zero", "two", "zero", "one"], ["y"], name="down")],
+                 [value("x", [4, 4])], [value("y", [2, 2])], [numbers("zero", 0), numbers("one", 1), numbers("two", 2)])
+
+
 def slow():
     """A chain of 40 convolutions with much to compute, so that a test can interrupt what it is doing."""
     nodes, initializers = [], []
@@ -104,7 +136,8 @@ def with_nan():
     return array
 
 
-MODELS = {"small.onnx": small, "external_missing.onnx": lambda: external("nowhere.bin"),
+MODELS = {"small.onnx": small, "wrong_channels.onnx": wrong_channels, "codes.onnx": codes,
+          "quantized.onnx": quantized, "sliced.onnx": sliced, "external_missing.onnx": lambda: external("nowhere.bin"),
           "external_outside.onnx": lambda: external("../outside.bin"), "cyclic.onnx": cyclic,
           "unknown_operator.onnx": lambda: unknown("Frobnicate"),
           "unknown_domain.onnx": lambda: unknown("Frobnicate", "com.example"), "slow.onnx": slow,

@@ -63,7 +63,8 @@ bool gives_its_input(const Model& model, const onnx::NodeProto& node, const Type
 }
 
 /// Transpose of Transpose -> one, which may then do nothing.
-void join_transposes(onnx::GraphProto& graph) {
+std::size_t join_transposes(onnx::GraphProto& graph) {
+  std::size_t count = 0;
   std::map<std::string, const onnx::NodeProto*> made;
   for (onnx::NodeProto& node : *graph.mutable_node()) {
     if (node.op_type() != "Transpose" || !node.domain().empty()) continue;
@@ -76,10 +77,12 @@ void join_transposes(onnx::GraphProto& graph) {
         for (const std::int64_t axis : order) joined.push_back(first[static_cast<std::size_t>(axis)]);
         set_attribute(node, "perm", joined);
         node.set_input(0, before->second->input(0));
+        ++count;
       }
     }
     made[node.output(0)] = &node;
   }
+  return count;
 }
 
 std::optional<std::vector<std::int64_t>> constants(const Model& model, const onnx::NodeProto& node, int index) {
@@ -90,7 +93,8 @@ std::optional<std::vector<std::int64_t>> constants(const Model& model, const onn
 }
 
 /// Slice of Slice along other axes -> one Slice of both.
-void join_slices(Model& model, onnx::GraphProto& graph, NamePool& names) {
+std::size_t join_slices(Model& model, onnx::GraphProto& graph, NamePool& names) {
+  std::size_t count = 0;
   constexpr int kInputs = 5;  // data, starts, ends, axes, steps
   std::map<std::string, const onnx::NodeProto*> made;
   for (onnx::NodeProto& node : *graph.mutable_node()) {
@@ -119,10 +123,12 @@ void join_slices(Model& model, onnx::GraphProto& graph, NamePool& names) {
           node.set_input(i, name);
         }
         node.set_input(0, before.input(0));
+        ++count;
       }
     }
     made[node.output(0)] = &node;
   }
+  return count;
 }
 
 }  // namespace
@@ -130,11 +136,14 @@ void join_slices(Model& model, onnx::GraphProto& graph, NamePool& names) {
 Outcome remove_idle_nodes(Model& model, const Context& context) {
   const int opset = default_opset(model.proto);
   std::size_t removed = 0;
+  std::size_t transposes = 0;
+  std::size_t slices = 0;
   for (bool any = true; any;) {
     any = false;
-    for_each_graph(*model.proto.mutable_graph(), [](onnx::GraphProto& graph) { join_transposes(graph); });
+    for_each_graph(*model.proto.mutable_graph(),
+                   [&](onnx::GraphProto& graph) { transposes += join_transposes(graph); });
     NamePool names(model);
-    join_slices(model, *model.proto.mutable_graph(), names);
+    slices += join_slices(model, *model.proto.mutable_graph(), names);
     remove_dead_nodes(model, context);
     const Types types = infer_types(model);
     const std::map<std::string, int> readers = count_readers(model);
@@ -171,6 +180,8 @@ Outcome remove_idle_nodes(Model& model, const Context& context) {
   }
   remove_leftovers(model);
   Outcome outcome;
+  if (transposes > 0) outcome.notes.push_back(plural(transposes, "Transpose") + " joined with the one before");
+  if (slices > 0) outcome.notes.push_back(plural(slices, "Slice") + " joined with the one before");
   if (removed > 0) outcome.notes.push_back(plural(removed, "node") + " that did nothing removed");
   return outcome;
 }

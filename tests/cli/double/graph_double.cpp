@@ -30,7 +30,7 @@ RepeatReport debug_repeat(const RepeatOptions& options, const JobSinks&, const C
 
 SurgeonResult extract_model(const ExtractOptions& options, const JobSinks&) { return {options.output, 0, 0, {}, {}}; }
 SurgeonResult sanitize_model(const SanitizeOptions& options, const JobSinks&) { return {options.output, 0, 0, {}, {}}; }
-SurgeonResult insert_node(const InsertOptions& options) { return {options.output, 0, 0, {}, {}}; }
+SurgeonResult insert_node(const InsertOptions& options, const JobSinks&) { return {options.output, 0, 0, {}, {}}; }
 SurgeonResult prune_weights(const WeightEditOptions& options) { return {options.output, 0, 0, {}, {}}; }
 SurgeonResult strip_weights(const WeightEditOptions& options) { return {options.output, 0, 0, {}, {}}; }
 SurgeonResult reconstruct_weights(const WeightEditOptions& options) { return {options.output, 0, 0, {}, {}}; }
