@@ -103,6 +103,10 @@ struct Session::State {
 // for the next run would come on top.
 constexpr std::size_t kManyOutputs = 16;
 
+// From here on kernels read weights where they lie: packed into the kernel's own layout each session would hold a copy
+// of all of them.
+constexpr std::size_t kMostPackedBytes = std::size_t{1} << 30U;
+
 Session::Session(std::shared_ptr<const Runtime> runtime, const Model& model, const SessionOptions& options)
     : state_(std::make_unique<State>()) {
   const OrtApi& api = runtime->api();
@@ -159,8 +163,10 @@ Session::Session(std::shared_ptr<const Runtime> runtime, const Model& model, con
   if (proto.opset_import_size() != 0) set_opset(proto, kDomain, kDomainVersion);
   std::vector<const char*> names;
   std::vector<const OrtValue*> values;
+  std::size_t weight_bytes = 0;
   for (const auto& [name, weight] : model.weights) {
     if (!main_names.contains(name)) continue;
+    weight_bytes += weight.byte_size();
     const auto kept = state_->weights.emplace(name, weight).first;
     state_->weight_values.push_back(value_of(*runtime, state_->memory.get(), kept->second));
     names.push_back(kept->first.c_str());
@@ -171,6 +177,10 @@ Session::Session(std::shared_ptr<const Runtime> runtime, const Model& model, con
   }
   if (!names.empty())
     runtime->check(api.AddExternalInitializers(raw_options, names.data(), values.data(), names.size()));
+
+  if (!options.optimize && weight_bytes > kMostPackedBytes) {
+    runtime->check(api.AddSessionConfigEntry(raw_options, kOrtSessionOptionsConfigDisablePrepacking, "1"));
+  }
 
   const std::string bytes = proto.SerializeAsString();
   OrtSession* raw = nullptr;
