@@ -153,7 +153,17 @@ const CLI::App& chosen_app(const CLI::App& root) {
   return *app;
 }
 
+/// "help run" means "run --help", as in other tools; "help accuracy" is a command of its own.
+void turn_help_around(const CLI::App& root, std::vector<std::string>& arguments) {
+  if (arguments.size() < 2 || arguments.front() != "help") return;
+  const std::vector<std::string> commands = command_names(root);
+  if (std::find(commands.begin(), commands.end(), arguments[1]) == commands.end()) return;
+  arguments.erase(arguments.begin());
+  arguments.push_back("--help");
+}
+
 void parse_arguments(CLI::App& root, std::vector<std::string> arguments) {
+  turn_help_around(root, arguments);
   std::vector<std::string> reversed = normalize_arguments(std::move(arguments));
   std::reverse(reversed.begin(), reversed.end());  // the order that CLI11 wants
   try {

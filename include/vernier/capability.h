@@ -33,10 +33,11 @@ struct CapabilityPart {
 struct CapabilityReport {
   int version = 1;
   std::string file, target;
-  std::string engine;     // "TensorRT 10.15", "ONNX Runtime 1.31.1"
-  std::string evidence;   // "documented, not run", or what was done
-  std::string source;     // where the list is published
-  std::size_t nodes = 0;  // of the main graph
+  std::string engine;           // "TensorRT 10.15", "ONNX Runtime 1.31.1"
+  std::string evidence;         // "documented, not run", or what was done
+  std::string source;           // where the list is published
+  std::size_t nodes = 0;        // of the main graph
+  std::size_t inner_nodes = 0;  // inside the bodies of these
   std::size_t taken = 0;
   std::vector<CapabilityGroup> refused;     // in graph order of their first nodes
   std::vector<CapabilityGroup> conditions;  // taken as far as the file shows

@@ -188,6 +188,10 @@ class Job {
     report_.file = options_.model.string();
     report_.target = options_.target;
     report_.nodes = static_cast<std::size_t>(model_.proto.graph().node_size());
+    for_each_graph(model_.proto.graph(), [&](const onnx::GraphProto& graph) {
+      report_.inner_nodes += static_cast<std::size_t>(graph.node_size());
+    });
+    report_.inner_nodes -= report_.nodes;
     list != nullptr ? by_list(*list) : by_runtime();
     report_.taken = static_cast<std::size_t>(std::count(taken_.begin(), taken_.end(), true));
     cut();

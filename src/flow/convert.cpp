@@ -136,6 +136,12 @@ ConvertResult run_conversion(const ConvertOptions& given_options, const JobSinks
   const auto runtime = Runtime::load();
   const Model original = read_model(options.model);
   result.typed.original_weight_bytes = weight_bytes(original);
+  if (const std::size_t nodes = count_quantizers(original); nodes > 0) {
+    result.warnings.push_back(fmt::format(
+        "the model already quantizes ({}): an engine that fuses these runs the layers between them in their "
+        "format, whatever format the layers get here",
+        plural(nodes, "QuantizeLinear node")));
+  }
   const Prepared prepared = prepare(original, prepare_options, evaluator(runtime));
   for (const PrepareNote& note : prepared.notes) result.notes.push_back(note.text);
   const std::vector<Layer> layers = find_layers(prepared.model);

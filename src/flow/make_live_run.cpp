@@ -130,7 +130,19 @@ class Maker {
   /// possible depends on which tensors are outputs. Marking must not change what is computed.
   static SessionOptions exact() { return {.optimize = false, .threads = 1, .integer_kernels = false}; }
 
+  /// Several runners, and none of them rounds: something was forgotten.
+  bool nothing_is_low() const {
+    return options_.runners.size() > 1 &&
+           std::none_of(options_.runners.begin(), options_.runners.end(), [&](const RunnerOptions& runner) {
+             return says_formats(runner.precision) || runner.model != runner_.model ||
+                    runner.kind == RunnerKind::Program;
+           });
+  }
+
   std::unique_ptr<LiveRun> in_float32(Model model) {
+    if (nothing_is_low()) {
+      warn_("the model is float32 and no low format is given: nothing is in low precision (--int8, --fp16, ...)");
+    }
     std::shared_ptr<const SampleSource> samples = sources_.samples(model);
     mark(model, model, choice(), name_, warn_);
     return finish(std::move(model), exact(), std::move(samples));

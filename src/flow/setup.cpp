@@ -19,12 +19,7 @@ namespace {
 
 /// A reference that rounds by itself hides the damage it already has.
 std::optional<std::string> already_quantized(const Model& model) {
-  std::size_t nodes = 0;
-  for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
-    for (const onnx::NodeProto& node : graph.node()) {
-      if (node.op_type() == "QuantizeLinear" || node.op_type() == "DynamicQuantizeLinear") ++nodes;
-    }
-  });
+  const std::size_t nodes = count_quantizers(model);
   if (nodes == 0) return std::nullopt;
   return fmt::format(
       "the float model already rounds: it quantizes ({}), and that error is part of the "
@@ -192,6 +187,16 @@ RunFigures prove_prepared(const Loaded& loaded) {
   const auto after = outputs_of(subject.model);
   for (const std::string& name : subject.judged) stats[name].add_sample(0, before.at(name), after.at(name));
   return figures_of(subject.judged, stats, nullptr);
+}
+
+std::size_t count_quantizers(const Model& model) {
+  std::size_t nodes = 0;
+  for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
+    for (const onnx::NodeProto& node : graph.node()) {
+      if (node.op_type() == "QuantizeLinear" || node.op_type() == "DynamicQuantizeLinear") ++nodes;
+    }
+  });
+  return nodes;
 }
 
 std::int64_t weight_bytes(const Model& model) {

@@ -45,6 +45,9 @@ RunFigures prove_prepared(const Loaded& loaded);
 /// Turns a job's sinks into the progress of a subject: throws Error{Interrupted} when the user asked to stop.
 Progress progress_of(const JobSinks& sinks);
 
+/// QuantizeLinear and DynamicQuantizeLinear nodes, those of bodies included.
+std::size_t count_quantizers(const Model& model);
+
 /// Bytes of all initializers and Constant nodes, those of bodies included.
 std::int64_t weight_bytes(const Model& model);
 

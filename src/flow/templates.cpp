@@ -55,7 +55,7 @@ std::string data_loader_template(const std::filesystem::path& path) {
   for (const InputInfo& input : model_inputs(model)) {
     const bool open = std::any_of(input.shape.begin(), input.shape.end(), [](std::int64_t dim) { return dim < 0; });
     arrays += fmt::format("            {}: {},{}\n", literal(input.name), array_text(input, path.string()),
-                          open ? "  # open dimensions are 1 here" : "");
+                          open ? "  # open dimensions are 1 here: put in sizes that the network takes" : "");
   }
   return fmt::format(
       "# Samples of a model, one dict of arrays by input name each:\n"

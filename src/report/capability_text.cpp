@@ -28,9 +28,13 @@ std::string groups_text(const std::vector<CapabilityGroup>& groups, const TextOp
 
 std::string report_to_text(const CapabilityReport& report, const TextOptions& options) {
   const bool all = report.taken == report.nodes;
+  const std::string inside =
+      report.inner_nodes == 0
+          ? ""
+          : fmt::format(" ({} more inside of If, Loop and Scan count with these)", report.inner_nodes);
   const std::string answer =
-      all ? fmt::format("{} takes {}.", report.engine, "all " + plural(report.nodes, "node"))
-          : fmt::format("{} takes {} of {}.", report.engine, report.taken, plural(report.nodes, "node"));
+      all ? fmt::format("{} takes {}.", report.engine, "all " + plural(report.nodes, "node") + inside)
+          : fmt::format("{} takes {} of {}{}.", report.engine, report.taken, plural(report.nodes, "node"), inside);
   std::string text = painted(wrap(answer, options.width), all ? Paint::Good : Paint::Bad, options.color) + "\n";
   text += labelled("Model", shown(report.file), options.width);
   text += labelled("Evidence", report.evidence, options.width);
@@ -73,6 +77,7 @@ std::string report_to_json(const CapabilityReport& report) {
                      {"evidence", report.evidence},
                      {"source", report.source},
                      {"nodes", report.nodes},
+                     {"inner_nodes", report.inner_nodes},
                      {"taken", report.taken},
                      {"not_taken", groups(report.refused)},
                      {"conditions", groups(report.conditions)},
