@@ -11,6 +11,8 @@
 namespace vernier {
 namespace {
 
+constexpr std::size_t kMostCopiedBytes = std::size_t{1} << 30U;
+
 /// The sample's tensors under the session's input names; the low half of a twin starts from the same state.
 Sample feed_for(const Session& session, const Sample& sample, const Sample& state) {
   Sample feed;
@@ -66,7 +68,11 @@ SampleResult unpack(Unpacker& unpacker) {
 }  // namespace
 
 Session Subject::session(const Model& any) const {
-  return {runtime, any, {.optimize = optimize, .threads = 1, .integer_kernels = false}};
+  // An optimized session copies the weights. What decides is the model that all sessions of the job come from, so that
+  // all of them sum in the same order.
+  std::size_t bytes = 0;
+  for (const auto& [name, weight] : model.weights) bytes += weight.byte_size();
+  return {runtime, any, {.optimize = optimize && bytes <= kMostCopiedBytes, .threads = 1, .integer_kernels = false}};
 }
 
 void run_samples(const Subject& subject, const Session& session, const std::vector<std::size_t>& order,

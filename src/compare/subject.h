@@ -34,7 +34,7 @@ struct Subject {
   std::vector<Carry> carries;
   std::vector<std::string> judged;  // float outputs that are compared, in graph order
   std::size_t threads = 1;          // samples that run side by side
-  bool optimize = true;             // graph optimizations of every session
+  bool optimize = true;             // graph optimizations of every session; never beyond 1 GiB of weights
   Progress progress;
   Ranks* ranks = nullptr;  // null: alone
 

@@ -87,6 +87,32 @@ Tensor tensor_from(const std::shared_ptr<const Runtime>& runtime, OrtValue* raw,
           std::shared_ptr<const std::byte>(owner, static_cast<const std::byte*>(data))};
 }
 
+// Weights of at least this size are fed as inputs with each run of a session without optimizations: initializers some
+// kernels pack into a layout of their own, and each session holds that copy (MatMul, measured: 1.31.1).
+constexpr std::size_t kFedBytes = std::size_t{4} << 20U;
+
+/// Makes large weights of the main graph inputs; their names.
+std::set<std::string> feed_weights(onnx::ModelProto& proto, const Model& model) {
+  onnx::GraphProto& graph = *proto.mutable_graph();
+  std::set<std::string> fed;
+  google::protobuf::RepeatedPtrField<onnx::TensorProto> rest;
+  for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
+    const auto weight = model.weights.find(tensor.name());
+    if (weight == model.weights.end() || weight->second.byte_size() < kFedBytes) {
+      rest.Add()->Swap(&tensor);
+      continue;
+    }
+    fed.insert(tensor.name());
+    onnx::ValueInfoProto& input = *graph.add_input();
+    input.set_name(tensor.name());
+    auto& type = *input.mutable_type()->mutable_tensor_type();
+    type.set_elem_type(tensor.data_type());
+    for (const std::int64_t dim : tensor.dims()) type.mutable_shape()->add_dim()->set_dim_value(dim);
+  }
+  graph.mutable_initializer()->Swap(&rest);
+  return fed;
+}
+
 }  // namespace
 
 struct Session::State {
@@ -97,15 +123,13 @@ struct Session::State {
   OwnedSession session;
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
+  std::vector<const char*> fed_names;  // weights that are inputs of the session
+  std::vector<const OrtValue*> fed_values;
 };
 
 // Where tensors of the inside are marked as outputs, nearly all memory leaves with them: what an arena or a plan keeps
 // for the next run would come on top.
 constexpr std::size_t kManyOutputs = 16;
-
-// From here on kernels read weights where they lie: packed into the kernel's own layout each session would hold a copy
-// of all of them.
-constexpr std::size_t kMostPackedBytes = std::size_t{1} << 30U;
 
 Session::Session(std::shared_ptr<const Runtime> runtime, const Model& model, const SessionOptions& options)
     : state_(std::make_unique<State>()) {
@@ -163,12 +187,16 @@ Session::Session(std::shared_ptr<const Runtime> runtime, const Model& model, con
   if (proto.opset_import_size() != 0) set_opset(proto, kDomain, kDomainVersion);
   std::vector<const char*> names;
   std::vector<const OrtValue*> values;
-  std::size_t weight_bytes = 0;
+  const std::set<std::string> fed = options.optimize ? std::set<std::string>() : feed_weights(proto, model);
   for (const auto& [name, weight] : model.weights) {
     if (!main_names.contains(name)) continue;
-    weight_bytes += weight.byte_size();
     const auto kept = state_->weights.emplace(name, weight).first;
     state_->weight_values.push_back(value_of(*runtime, state_->memory.get(), kept->second));
+    if (fed.contains(name)) {
+      state_->fed_names.push_back(kept->first.c_str());
+      state_->fed_values.push_back(state_->weight_values.back().get());
+      continue;
+    }
     names.push_back(kept->first.c_str());
     values.push_back(state_->weight_values.back().get());
     // Read in place only where no optimizer rewrites weights: it may transpose one and keep its name, and the runtime
@@ -177,10 +205,6 @@ Session::Session(std::shared_ptr<const Runtime> runtime, const Model& model, con
   }
   if (!names.empty())
     runtime->check(api.AddExternalInitializers(raw_options, names.data(), values.data(), names.size()));
-
-  if (!options.optimize && weight_bytes > kMostPackedBytes) {
-    runtime->check(api.AddSessionConfigEntry(raw_options, kOrtSessionOptionsConfigDisablePrepacking, "1"));
-  }
 
   const std::string bytes = proto.SerializeAsString();
   OrtSession* raw = nullptr;
@@ -214,6 +238,8 @@ std::vector<Tensor> Session::run(const Sample& inputs, Recorder* recorder) const
     input_values.push_back(values.back().get());
     input_names.push_back(name.c_str());
   }
+  input_names.insert(input_names.end(), state_->fed_names.begin(), state_->fed_names.end());
+  input_values.insert(input_values.end(), state_->fed_values.begin(), state_->fed_values.end());
   std::vector<const char*> output_names;
   for (const std::string& name : state_->outputs) output_names.push_back(name.c_str());
   std::vector<OrtValue*> outputs(output_names.size(), nullptr);

@@ -74,6 +74,24 @@ TEST(Session, WithoutOptimizationsReadsWeightsWhereTheyLie) {
   EXPECT_EQ(got[8], 0);
 }
 
+TEST(Session, WithoutOptimizationsNoKernelPacksALargeWeight) {
+  constexpr std::size_t kSide = 1024;  // 4 MiB
+  auto bytes = std::shared_ptr<float[]>(new float[kSide * kSide]());
+  const Shape shape{kSide, kSide};
+  Model model = model_of("product (float[1, 1024] x) => (float[1, 1024] y) { y = MatMul(x, w) }",
+                         {{"w", Tensor(Dtype::Float32, shape)}});
+  model.weights["w"] = Tensor(Dtype::Float32, shape, {bytes, reinterpret_cast<const std::byte*>(bytes.get())});
+  const Session session(Runtime::load(), model, kExact);
+  EXPECT_EQ(session.input_names(), std::vector<std::string>{"x"});
+  model.weights.clear();     // the session keeps what it reads
+  bytes[2 * kSide + 3] = 5;  // a copy would not see this
+  Tensor x(Dtype::Float32, {1, kSide});
+  x.mutable_floats()[2] = 7;
+  const std::vector<float> got = values_of(session.run({{"x", x}}).front());
+  EXPECT_EQ(got[3], 35);
+  EXPECT_EQ(got[4], 0);
+}
+
 TEST(Session, OptimizerMayTransposeAWeightInPlace) {
   // The two Transposes cancel when the weight between them is transposed: under its old name.
   const Model model = model_of(R"(
