@@ -247,10 +247,10 @@ class Linter {
       const std::int64_t group = attribute_int(node, "group", 1);
       const std::int64_t per_group = weight->second->dims(1);
       const std::int64_t made = weight->second->dims(0);
-      if (group > 0 && channels == per_group * group && made % group == 0) continue;
+      if (group > 0 && channels % group == 0 && channels / group == per_group && made % group == 0) continue;
       add(true, kGraph,
-          fmt::format("the input has {} channels, the weight [{}x{}] in {} takes {}", channels, made, per_group,
-                      plural(static_cast<std::size_t>(std::max<std::int64_t>(group, 0)), "group"), per_group * group),
+          fmt::format("the weight [{}x{}] with group {} does not take the input's {} channels", made, per_group, group,
+                      channels),
           {name_of(node)});
     }
   }
