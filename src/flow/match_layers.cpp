@@ -215,12 +215,46 @@ class StructuralMatch {
   std::set<std::string> found_;
 };
 
+/// Types of all tensors; shape inference knows nothing of Round, which changes no shape.
+std::map<std::string, ValueType> types_behind_rounds(const Model& simulated) {
+  Model plain = simulated;
+  for (onnx::NodeProto& node : *plain.proto.mutable_graph()->mutable_node()) {
+    if (node.domain() != kDomain || node.op_type() != "Round") continue;
+    const std::string input = node.input(0);
+    const std::string output = node.output(0);
+    node.Clear();
+    node.set_op_type("Identity");
+    node.add_input(input);
+    node.add_output(output);
+  }
+  return infer_types(plain);
+}
+
+/// A file may hold a layer with more channels than the float model has, and the same result behind it.
+void drop_other_shapes(const Subject& subject, const Model& simulated, LayerMatches& matches) {
+  const std::map<std::string, ValueType> ref = infer_types(subject.model);
+  const std::map<std::string, ValueType> low = types_behind_rounds(simulated);
+  for (std::size_t i = matches.pairs.size(); i-- > 0;) {
+    const auto a = ref.find(matches.pairs[i].ref);
+    const auto b = low.find(matches.pairs[i].low);
+    if (a == ref.end() || b == low.end() || !a->second.rank_known || !b->second.rank_known) continue;
+    const bool same = std::ranges::equal(a->second.shape, b->second.shape, [](std::int64_t one, std::int64_t other) {
+      return one == other || one < 0 || other < 0;
+    });
+    if (same) continue;
+    matches.missing.push_back(fmt::format("{}: of another shape in the typed file", matches.layers[i]->name));
+    matches.pairs.erase(matches.pairs.begin() + static_cast<std::ptrdiff_t>(i));
+    matches.layers.erase(matches.layers.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
 }  // namespace
 
 LayerMatches match_layers(const Subject& subject, const Model& simulated) {
   LayerMatches matches;
   match_by_name(subject, simulated, matches);
   if (!matches.missing.empty()) StructuralMatch(subject, simulated, matches).run();
+  drop_other_shapes(subject, simulated, matches);
   return matches;
 }
 
