@@ -48,8 +48,6 @@ double sum_over(const std::map<std::string, double>& noise, const std::vector<st
   return sum;
 }
 
-bool helps(double before, double after) { return before > 0 && (after <= kAccepted * before); }
-
 RepairTried row_of(const Repair& repair, const Proposal& proposal, double before, double after) {
   RepairTried row;
   row.id = repair.id;
@@ -69,6 +67,8 @@ RepairTried row_of(const Repair& repair, const Proposal& proposal, double before
 }
 
 }  // namespace
+
+bool helps(double before, double after) { return std::isfinite(after) && before > 0 && after <= kAccepted * before; }
 
 std::vector<RepairName> repair_names() {
   std::vector<RepairName> names;
@@ -135,8 +135,44 @@ void RepairLadder::run() {
   }
 }
 
+double RepairLadder::output_noise() {
+  if (!state_.output_noise) state_.output_noise = output_noise_(state_);
+  return *state_.output_noise;
+}
+
+/// All of a kind stands or falls with the network: what its layers gain may be an error that cancelled another.
 void RepairLadder::try_repair(const Repair& repair) {
+  const Plan plan = state_.plan;
+  const auto noise = noise_;
+  const auto channels = channels_;
+  const auto grids = grids_;
+  const bool rewritten = rewritten_;
+  const std::size_t first = tried_.size();
+  const double before = output_noise();
+  before_rewrite_.reset();
   for (int round = 0; round < repair.rounds; ++round) try_round(repair, round);
+  const std::span<RepairTried> rows(tried_.begin() + static_cast<std::ptrdiff_t>(first), tried_.end());
+  if (std::ranges::none_of(rows, &RepairTried::accepted)) return;
+
+  const double after = output_noise();
+  if (after <= before) {
+    before_rewrite_.reset();  // it holds a model
+    return;
+  }
+  for (RepairTried& row : rows) {
+    if (!row.accepted) continue;
+    row.accepted = false;
+    row.why += fmt::format("; the network as a whole is better without this repair: {:.1f} dB, {:.1f} dB with it",
+                           db_of(before), db_of(after));
+  }
+  if (before_rewrite_) state_ = std::move(*before_rewrite_);
+  before_rewrite_.reset();
+  state_.plan = plan;
+  state_.output_noise = before;
+  noise_ = noise;
+  channels_ = channels;
+  grids_ = grids;
+  rewritten_ = rewritten;
 }
 
 void RepairLadder::try_round(const Repair& repair, int round) {
@@ -167,7 +203,7 @@ void RepairLadder::try_round(const Repair& repair, int round) {
   if (proposals.empty()) return;
   if (repair.rewrites) return try_rewrites(repair, proposals);
 
-  RepairState trial{state_.subject, state_.plan, {}, {}};
+  RepairState trial{state_.subject, state_.plan, {}, {}, {}};
   for (const Proposal& proposal : proposals) {
     for (const auto& [tensor, grid] : proposal.grids) trial.plan.tensors[tensor] = grid;
     for (const auto& [name, constant] : proposal.constants) trial.plan.constants[name] = constant;
@@ -176,6 +212,7 @@ void RepairLadder::try_round(const Repair& repair, int round) {
   for (const Proposal& proposal : proposals) {
     RepairTried row = row_of(repair, proposal, sum_over(noise_, proposal.layers), sum_over(noise, proposal.layers));
     if (row.accepted) {
+      state_.output_noise.reset();
       for (const auto& [tensor, grid] : proposal.grids) state_.plan.tensors[tensor] = grids_[tensor] = grid;
       for (const auto& [name, constant] : proposal.constants) state_.plan.constants[name] = constant;
       for (const std::string& layer : proposal.layers) {
@@ -202,6 +239,7 @@ void RepairLadder::try_rewrites(const Repair& repair, const std::vector<Proposal
       if (!changed && trial.plan.tensors.contains(tensor)) trial.plan.tensors[tensor] = grid;
     }
     trial.plan.constants = state_.plan.constants;
+    trial.output_noise.reset();
     return neutral_db;
   };
   std::vector<const Proposal*> chosen;
@@ -216,7 +254,7 @@ void RepairLadder::try_rewrites(const Repair& repair, const std::vector<Proposal
     if (rows.back().accepted) accepted.push_back(&proposal);
   }
   if (!repair.scaled && accepted.size() < chosen.size()) {
-    const double before = output_noise_(state_);
+    const double before = output_noise();
     const double after = output_noise_(trial);
     if (helps(before, after)) {
       for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -226,6 +264,7 @@ void RepairLadder::try_rewrites(const Repair& repair, const std::vector<Proposal
                                   db_of(before), db_of(after));
       }
       accepted = chosen;
+      trial.output_noise = after;
     }
   }
   if (!accepted.empty() && accepted.size() < chosen.size()) {
@@ -243,6 +282,7 @@ void RepairLadder::try_rewrites(const Repair& repair, const std::vector<Proposal
     tried_.push_back(std::move(row));
   }
   if (accepted.empty() || !neutral) return;
+  if (!before_rewrite_) before_rewrite_ = std::move(state_);
   state_ = std::move(trial);
   noise_ = std::move(noise);
   channels_ = channel_magnitudes(subject_of(state_), state_.reference.shapes, learn_);

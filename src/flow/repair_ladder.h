@@ -1,10 +1,13 @@
 // The ladder of repairs: each repair proposes changes, one pass measures what they all do to the layers' own errors,
 // and those that take away a fifth of the error power stay. Layers are judged on exact inputs, so that one pass tells
-// proposals of different layers apart; how it all adds up is measured by who called. An epsilon or a mask shows in few
-// samples, and behind the layer that it belongs to: such a rewrite may be accepted by the network's output as well.
+// proposals of different layers apart. How they add up is another matter: errors of two layers may have cancelled. So
+// each kind of repair has to leave the network's output at least as near as it was, in one evaluation, or all of it is
+// taken back. An epsilon or a mask shows in few samples, and behind the layer that it belongs to: such a rewrite may be
+// accepted by the network's output as well.
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,14 +29,18 @@ struct RepairState {
   /// Of a run over the calibration samples: ranges, histograms, shapes. Its outputs are of the evaluation samples only
   /// where both are the same.
   Reference reference;
+  std::optional<double> output_noise;  // of this plan, where it was measured: see OutputNoise
 };
 
 /// Makes the plan of a rewritten model: formats of its layers, and scales from a new run over the samples, whose
 /// outputs are compared with those of the float model. Returns how near they are, in dB of the worst output.
 using PlanAgain = std::function<double(RepairState& state)>;
 
-/// Noise over signal of the worst network output with everything low, over all samples.
+/// Noise over signal of the worst network output with everything low, over all samples that repairs may look at.
 using OutputNoise = std::function<double(const RepairState& state)>;
+
+/// The rule of the ladder: of the error power `before`, a fifth or more is gone. Nothing helps where there was none.
+bool helps(double before, double after);
 
 class RepairLadder {
  public:
@@ -51,7 +58,7 @@ class RepairLadder {
   RepairState& state() { return state_; }
 
  private:
-  struct Noise;
+  double output_noise();
   void try_repair(const Repair& repair);
   void try_round(const Repair& repair, int round);
   void try_rewrites(const Repair& repair, const std::vector<Proposal>& proposals);
@@ -71,7 +78,8 @@ class RepairLadder {
   std::map<std::string, std::vector<double>> mean_error_;
   std::map<std::string, double> weight_share_;
   std::function<std::map<std::string, InputProducts>(const std::vector<std::string>&)> products_;
-  std::map<std::string, QuantParams> grids_;  // accepted, to be put back after a rewrite
+  std::map<std::string, QuantParams> grids_;   // accepted, to be put back after a rewrite
+  std::optional<RepairState> before_rewrite_;  // of the kind that is being tried
   std::vector<RepairTried> tried_;
   bool rewritten_ = false;
 };

@@ -47,25 +47,15 @@ double nearness_db(const Subject& rewritten, const Reference& reference) {
   return db_of(noise_share(stats));
 }
 
-double evaluate(const RepairState& state, const Plan& plan, const Reference& reference) {
+double evaluate(const Subject& subject, const Plan& plan, const Reference& reference) {
   RoundedWeights weights;
-  return noise_share(run_trial(state.subject, plan, reference, weights, nullptr, all_samples(state.subject),
-                               /*early_stop=*/false)
-                         .outputs);
+  return noise_share(
+      run_trial(subject, plan, reference, weights, nullptr, all_samples(subject), /*early_stop=*/false).outputs);
 }
 
-/// The biases among the constants of a plan.
-std::set<std::string> biases_of(const RepairState& state) {
-  std::set<std::string> biases;
-  for (const onnx::NodeProto& node : state.subject.model.proto.graph().node()) {
-    if (node.input_size() > 2 && state.plan.constants.contains(node.input(2))) biases.insert(node.input(2));
-  }
-  return biases;
-}
-
-void take_back(std::vector<RepairTried>& tried, std::string_view id, const std::string& why) {
+void take_back(std::vector<RepairTried>& tried, const std::string& why) {
   for (RepairTried& row : tried) {
-    if (!row.accepted || (!id.empty() && row.id != id)) continue;
+    if (!row.accepted) continue;
     row.accepted = false;
     row.why += "; " + why;
   }
@@ -77,8 +67,13 @@ RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experimen
                                const RepairOptions& options, bool ranges_cached) {
   const Subject& subject = loaded.subject;
   const Reference& reference = experiment.reference;
-  RepairState start{subject, experiment.all_low_plan(), experiment.candidate_names(),
-                    learning_run(subject, experiment.all_low_plan(), loaded)};
+  RepairState start{subject,
+                    experiment.all_low_plan(),
+                    experiment.candidate_names(),
+                    learning_run(subject, experiment.all_low_plan(), loaded),
+                    {}};
+  const double before = noise_share(experiment.all_low().outputs);
+  if (!loaded.calibration) start.output_noise = before;
   std::string no_rewrites;
   if (loaded.inlined_ifs) no_rewrites = "the float model has Ifs, and is not rewritten";
   const bool scaled = std::ranges::any_of(precision.low, needs_scale);
@@ -99,7 +94,13 @@ RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experimen
     return nearness_db(state.subject, reference);
   };
 
-  const OutputNoise output_noise = [&](const RepairState& state) { return evaluate(state, state.plan, reference); };
+  // Kinds of repairs are chosen on the samples that their figures come from; the others judge the result.
+  const OutputNoise output_noise = [&](const RepairState& state) {
+    if (!loaded.calibration) return evaluate(state.subject, state.plan, reference);
+    Subject own = state.subject;
+    own.samples = loaded.calibration.get();
+    return evaluate(own, state.plan, state.reference);
+  };
   const SampleSource& learning = loaded.calibration ? *loaded.calibration : *loaded.samples;
   RepairLadder ladder(std::move(start), learning, options, plan_again, output_noise, no_rewrites);
   ladder.run();
@@ -110,24 +111,13 @@ RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experimen
   const bool any = std::ranges::any_of(repaired.tried, [](const RepairTried& row) { return row.accepted; });
   if (!any) return repaired;
 
-  // Each layer is better by itself; whether the network is, one evaluation tells. Corrected biases take out a part of
-  // the error that may have cancelled another, so that the network is looked at without them too.
-  const double before = noise_share(experiment.all_low().outputs);
-  double after = evaluate(repaired.state, repaired.state.plan, reference);
-  if (const std::set<std::string> biases = biases_of(repaired.state); !biases.empty() && after > 0) {
-    Plan without = repaired.state.plan;
-    for (const std::string& bias : biases) without.constants.erase(bias);
-    if (const double plain = evaluate(repaired.state, without, reference); plain < after) {
-      take_back(repaired.tried, "bias-correction", "the network as a whole is better without");
-      repaired.state.plan = std::move(without);
-      after = plain;
-    }
-  }
+  const double after = loaded.calibration ? evaluate(repaired.state.subject, repaired.state.plan, reference)
+                                          : repaired.state.output_noise.value_or(before);
   repaired.changed = after < before;
   repaired.notes.push_back(fmt::format(
       "all accepted repairs together: {:.1f} dB of the worst output, {:.1f} dB without", db_of(after), db_of(before)));
   if (!repaired.changed) {
-    take_back(repaired.tried, "", "the network as a whole is not better: nothing was changed");
+    take_back(repaired.tried, "the network as a whole is not better: nothing was changed");
     repaired.rewritten = false;
   }
   return repaired;

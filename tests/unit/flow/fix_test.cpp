@@ -1,0 +1,95 @@
+// Repairs in the network: what is accepted, and what is taken back.
+#include "vernier/fix.h"
+
+#include <cmath>
+#include <functional>
+
+#include "flow/repair_ladder.h"
+#include "flow_files.h"
+
+namespace vernier::testing {
+namespace {
+
+TEST(RepairLadder, AcceptsAFifthOfTheErrorPower) {
+  EXPECT_TRUE(helps(1, 0.8));
+  EXPECT_FALSE(helps(1, 0.801));
+  EXPECT_TRUE(helps(1, 0));
+  EXPECT_TRUE(helps(INFINITY, 1e-3)) << "finite again";
+  EXPECT_FALSE(helps(INFINITY, INFINITY)) << "not finite still";
+  EXPECT_FALSE(helps(1, NAN));
+  EXPECT_FALSE(helps(0, 0)) << "there was nothing to repair";
+}
+
+Tensor filled(const Shape& shape, const std::function<float(int)>& value) {
+  Tensor tensor(Dtype::Float32, shape);
+  for (int i = 0; i < static_cast<int>(tensor.count()); ++i) {
+    tensor.mutable_floats()[static_cast<std::size_t>(i)] = value(i);
+  }
+  return tensor;
+}
+
+FixOptions fix_options(const NetFiles& files, std::vector<std::string> allow) {
+  FixOptions options{files.diagnose_options({Format::Int8}), {std::move(allow), {}}};
+  options.precision.rules.weights_per_channel = false;
+  return options;
+}
+
+std::vector<RepairTried> rows_of(const DiagnoseReport& report, const std::string& id) {
+  std::vector<RepairTried> rows;
+  for (const RepairTried& row : report.explanation.value().repairs) {
+    if (row.id == id) rows.push_back(row);
+  }
+  return rows;
+}
+
+/// The weights of `a` lie on a grid, those of `b` are nearly the same: what both round wrong cancels in their
+/// difference, until one of them is repaired. The inputs of `c` hardly vary, so that its error is a shift of the mean.
+onnx::ModelProto one_repair_hurts_another_helps() {
+  const auto steps = [](int i) { return static_cast<float>(i * 37 % 201 - 100); };
+  return network(
+      "net (float[1,16] x) => (float[1,16] y) <float k = {0.001}, float one = {1}> {"
+      " [a] ya = MatMul(x, wa)\n [b] yb = MatMul(x, wb)\n [difference] d = Sub(ya, yb)\n"
+      " [small] s = Mul(x, k)\n [shift] z = Add(s, one)\n [c] yc = Gemm(z, wc, bc)\n"
+      " [all] y = Concat <axis = 1> (d, yc) }",
+      {{"wa", filled({16, 8}, [&](int i) { return 0.01F * steps(i); })},
+       {"wb",
+        filled({16, 8}, [&](int i) { return 0.01F * steps(i) + 3e-4F * std::sin(static_cast<float>(3 * i + 1)); })},
+       {"wc", bell({16, 8}, 1, 25)},
+       {"bc", filled({8}, [](int) { return 0.0F; })}});
+}
+
+/// Whole numbers up to 127: their grid holds them all.
+void write_whole_numbers(const NetFiles& files) {
+  std::vector<Sample> samples;
+  for (int n = 0; n < 16; ++n) {
+    samples.push_back({{"x", filled({1, 16}, [&](int i) {
+                          return static_cast<float>(i == n ? 127 : (i * 53 + n * 97) % 255 - 127);
+                        })}});
+  }
+  write_npy(files.data_file(), Samples(std::move(samples)), "x");
+}
+
+TEST(Fix, OneKindOfRepairIsTakenBackAndAnotherStays) {
+  const NetFiles files(one_repair_hurts_another_helps(), {1, 16});
+  write_whole_numbers(files);
+  const DiagnoseReport both = fix(fix_options(files, {"weight-grid", "bias-correction"}));
+  const std::vector<RepairTried> grids = rows_of(both, "weight-grid");
+  const auto of_a = std::ranges::find(grids, std::vector<std::string>{"a"}, &RepairTried::layers);
+  ASSERT_NE(of_a, grids.end());
+  EXPECT_GT(of_a->after_db.value(), of_a->before_db.value() + 20) << "the layer by itself is far better";
+  EXPECT_FALSE(of_a->accepted);
+  EXPECT_NE(of_a->why.find("the network as a whole is better without this repair"), std::string::npos) << of_a->why;
+  const std::vector<RepairTried> biases = rows_of(both, "bias-correction");
+  EXPECT_TRUE(std::ranges::any_of(biases, &RepairTried::accepted));
+  ASSERT_TRUE(both.repaired);
+  EXPECT_GT(both.repaired->outputs.front().sqnr_db, both.all_low.outputs.front().sqnr_db + 0.5);
+
+  const DiagnoseReport one = fix(fix_options(files, {"bias-correction"}));
+  EXPECT_EQ(one.repaired.value().outputs.front().sqnr_db, both.repaired->outputs.front().sqnr_db)
+      << "nothing of the other is left";
+  const DiagnoseReport other = fix(fix_options(files, {"weight-grid"}));
+  EXPECT_FALSE(other.repaired) << "the network stays as it was";
+}
+
+}  // namespace
+}  // namespace vernier::testing
