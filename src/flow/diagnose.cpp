@@ -272,7 +272,7 @@ class Diagnosis {
     subject().model = std::move(repaired.state.subject.model);
     subject().layers = std::move(repaired.state.subject.layers);
     for (const auto& [tensor, shape] : repaired.state.reference.shapes) {
-      experiment_->reference.shapes.emplace(tensor, shape);
+      experiment_->reference.shapes.insert_or_assign(tensor, shape);
     }
     repaired.state.plan.scheme += "; repaired";
     if (repaired.rewritten && !options_.output.empty()) {  // what the plan belongs to from here on

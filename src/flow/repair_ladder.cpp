@@ -105,6 +105,7 @@ Network RepairLadder::network() {
           channels_,
           mean_error_,
           weight_share_,
+          noise_,
           products_,
           state_.subject.threads};
 }
@@ -236,7 +237,11 @@ void RepairLadder::try_rewrites(const Repair& repair, const std::vector<Proposal
           return node != nullptr && std::ranges::find(node->input(), tensor) != node->input().end();
         });
       });
-      if (!changed && trial.plan.tensors.contains(tensor)) trial.plan.tensors[tensor] = grid;
+      const auto fresh = trial.plan.tensors.find(tensor);
+      // A scale for each channel does not fit where the channels are others now.
+      const bool fits = fresh != trial.plan.tensors.end() &&
+                        (grid.scale.size() == 1 || grid.scale.size() == fresh->second.scale.size());
+      if (!changed && fits) fresh->second = grid;
     }
     trial.plan.constants = state_.plan.constants;
     trial.output_noise.reset();

@@ -31,6 +31,8 @@ struct Network {
   const std::map<std::string, std::vector<double>>& mean_error;
   /// How much of a weighted layer's own error power is gone with exact weights: 0 to 1, below 0 where errors cancelled.
   const std::map<std::string, double>& weight_share;
+  /// Own error power over signal of each low layer, on exact inputs.
+  const std::map<std::string, double>& noise;
   /// Measures the products of the inputs of the layers named when asked: too large to have for all at once.
   const std::function<std::map<std::string, InputProducts>(const std::vector<std::string>& layers)>& products;
   std::size_t threads = 1;
@@ -71,6 +73,7 @@ std::vector<Proposal> recover_weight_grid(const Network& network, int round);
 std::vector<Proposal> scales_per_channel(const Network& network, int round);
 std::vector<Proposal> equalize_weights(const Network& network, int round);
 std::vector<Proposal> smooth_activations(const Network& network, int round);
+std::vector<Proposal> split_channels(const Network& network, int round);
 std::vector<Proposal> swap_ranges(const Network& network, int round);
 std::vector<Proposal> round_weights(const Network& network, int round);
 std::vector<Proposal> correct_biases(const Network& network, int round);

@@ -91,5 +91,45 @@ TEST(Fix, OneKindOfRepairIsTakenBackAndAnotherStays) {
   EXPECT_FALSE(other.repaired) << "the network stays as it was";
 }
 
+/// Channel 5 is small where it is made and large where it is read, so that one step for all weights of the second is
+/// far too wide for the others.
+NetFiles one_large_channel() {
+  Tensor w1 = scaled_slice(bell({16, 32}, 1), 1, 5, 1.0F / 30);
+  Tensor w2 = scaled_slice(bell({32, 16}, 2), 0, 5, 30);
+  return NetFiles(network("net (float[1,16] x) => (float[1,16] y) {"
+                          " [first] a = Gemm(x, w1, b1)\n [act] r = Relu(a)\n [second] y = MatMul(r, w2) }",
+                          {{"w1", w1}, {"b1", scaled_slice(bell({1, 32}, 3), 1, 5, 1.0F / 30)}, {"w2", w2}}),
+                  {1, 16}, 16);
+}
+
+TEST(Fix, EveryRowThatWasAcceptedTookAFifthAway) {
+  const NetFiles files = one_large_channel();
+  const DiagnoseReport report = fix(fix_options(files, {}));
+  std::size_t accepted = 0;
+  for (const RepairTried& row : report.explanation.value().repairs) {
+    if (!row.accepted) continue;
+    ++accepted;
+    EXPECT_GE(row.after_db.value(), row.before_db.value() - 10 * std::log10(0.8) - 1e-9) << row.id;
+  }
+  EXPECT_GT(accepted, 0U);
+}
+
+TEST(Fix, SplittingALargeChannelChangesFloat32NotAndHelps) {
+  const NetFiles files = one_large_channel();
+  const DiagnoseReport report = fix(fix_options(files, {"split-channels"}));
+  const std::vector<RepairTried> rows = rows_of(report, "split-channels");
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].layers, std::vector<std::string>{"second"});
+  EXPECT_TRUE(rows[0].accepted) << rows[0].why;
+  EXPECT_GT(rows[0].neutral_db.value(), 100);
+  EXPECT_GT(rows[0].after_db.value(), rows[0].before_db.value() + 3)
+      << "half the step is 6 dB where weights are all of it";
+  EXPECT_GT(report.repaired.value().outputs.front().sqnr_db, report.all_low.outputs.front().sqnr_db + 3);
+  const Model wide = read_model(files / "out" / "float.onnx");
+  EXPECT_EQ(initializer(wide, "w2")->shape(), (Shape{33, 16}));
+  EXPECT_EQ(verify(files.verify_options(files / "out" / "model.onnx")).figures.outputs.front().sqnr_db,
+            report.final_figures.value().outputs.front().sqnr_db);
+}
+
 }  // namespace
 }  // namespace vernier::testing
