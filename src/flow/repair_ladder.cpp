@@ -11,6 +11,8 @@
 #include "compare/own_error.h"
 #include "core/text.h"
 #include "flow/figures.h"
+#include "flow/setup.h"
+#include "model/prepare.h"
 #include "vernier/error.h"
 
 namespace vernier {
@@ -52,6 +54,7 @@ RepairTried row_of(const Repair& repair, const Proposal& proposal, double before
   RepairTried row;
   row.id = repair.id;
   row.layers = proposal.layers;
+  if (proposal.by_output) return row;
   const auto count = static_cast<double>(std::max<std::size_t>(proposal.layers.size(), 1));
   row.before_db = db_of(before / count);
   row.after_db = db_of(after / count);
@@ -225,8 +228,23 @@ void RepairLadder::try_round(const Repair& repair, int round) {
 }
 
 void RepairLadder::try_rewrites(const Repair& repair, const std::vector<Proposal>& proposals) {
+  std::optional<Model> raised;
+  const int opset = std::ranges::max(proposals, {}, &Proposal::opset).opset;
+  if (opset > default_opset(state_.subject.model.proto)) {
+    try {
+      PrepareOptions raise;
+      raise.min_opset = opset;
+      raised = prepare(state_.subject.model, raise, evaluator(state_.subject.runtime)).model;
+    } catch (const Error& error) {
+      for (const Proposal& proposal : proposals) {
+        tried_.push_back({std::string(repair.id), proposal.layers, {}, {}, {}, false, error.what()});
+      }
+      return;
+    }
+  }
   const auto with = [&](const std::vector<const Proposal*>& chosen, RepairState& trial) {
     trial.subject = state_.subject;
+    if (raised) trial.subject.model = *raised;
     for (const Proposal* proposal : chosen) proposal->rewrite(trial.subject.model);
     trial.subject.layers = find_layers(trial.subject.model);
     const double neutral_db = plan_again_(trial);
@@ -261,13 +279,14 @@ void RepairLadder::try_rewrites(const Repair& repair, const std::vector<Proposal
   if (!repair.scaled && accepted.size() < chosen.size()) {
     const double before = output_noise();
     const double after = output_noise_(trial);
-    if (helps(before, after)) {
-      for (std::size_t i = 0; i < rows.size(); ++i) {
-        if (rows[i].accepted) continue;
-        rows[i].accepted = true;
-        rows[i].why = fmt::format("{}; the network's output goes from {:.1f} dB to {:.1f} dB", proposals[i].what,
-                                  db_of(before), db_of(after));
-      }
+    const bool better = helps(before, after);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i].accepted || !(better || proposals[i].by_output)) continue;
+      rows[i].accepted = better;
+      rows[i].why = fmt::format("{}; the network's output goes from {:.1f} dB to {:.1f} dB{}", proposals[i].what,
+                                db_of(before), db_of(after), better ? "" : ", and 1 dB more is wanted");
+    }
+    if (better) {
       accepted = chosen;
       trial.output_noise = after;
     }

@@ -47,8 +47,10 @@ struct Proposal {
   std::map<std::string, RepairedConstant> constants;  // of the low side
   /// Of the float model: equal in exact arithmetic, proven by a run. Empty: the float model stays.
   std::function<void(Model&)> rewrite;
-  std::string what;     // in words: "step 0.0344 in place of 0.0404"
-  std::string why_not;  // does not apply to these layers: why; nothing else is filled then
+  std::string what;        // in words: "step 0.0344 in place of 0.0404"
+  std::string why_not;     // does not apply to these layers: why; nothing else is filled then
+  int opset = 0;           // that the rewrite needs: the model is raised to it first
+  bool by_output = false;  // its layers become others: the network's output alone says whether it helps
 };
 
 struct Repair {
@@ -79,6 +81,7 @@ std::vector<Proposal> round_weights(const Network& network, int round);
 std::vector<Proposal> correct_biases(const Network& network, int round);
 std::vector<Proposal> clamp_masks(const Network& network, int round);
 std::vector<Proposal> raise_epsilons(const Network& network, int round);
+std::vector<Proposal> fuse_norms(const Network& network, int round);
 std::vector<Proposal> scale_squares(const Network& network, int round);
 
 }  // namespace vernier

@@ -131,5 +131,52 @@ TEST(Fix, SplittingALargeChannelChangesFloat32NotAndHelps) {
             report.final_figures.value().outputs.front().sqnr_db);
 }
 
+/// A norm of values up to some thousands in opset 13, which has no LayerNormalization.
+NetFiles norm_in_pieces() {
+  return NetFiles(
+      network("net (float[1,4,16] x) => (float[1,4,16] y) <float two = {2}, float e = {1e-5}, float big = {1000}> {"
+              " [up] u = Mul(x, big)\n [mean] m = ReduceMean<axes = [2]>(u)\n [sub] d = Sub(u, m)\n"
+              " [sq] s = Pow(d, two)\n [var] v = ReduceMean<axes = [2]>(s)\n [eps] a = Add(v, e)\n"
+              " [root] r = Sqrt(a)\n [div] q = Div(d, r)\n [gain] g = Mul(q, scale)\n [bias] y = Add(g, shift) }",
+              {{"scale", bell({16}, 1)}, {"shift", bell({16}, 2)}}, 13),
+      {1, 4, 16});
+}
+
+TEST(Fix, ANormInPiecesBecomesTheOperator) {
+  const NetFiles files = norm_in_pieces();
+  FixOptions options{files.diagnose_options({Format::Float16}), {{"fuse-norm"}, {}}};
+  const DiagnoseReport report = fix(options);
+  EXPECT_LT(report.all_low.outputs.front().sqnr_db, 10) << "squares overflow";
+  const std::vector<RepairTried> rows = rows_of(report, "fuse-norm");
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_TRUE(rows[0].accepted) << rows[0].why;
+  EXPECT_GT(rows[0].neutral_db.value(), 100);
+  EXPECT_GT(report.repaired.value().outputs.front().sqnr_db, 50);
+  const Model fused = read_model(files / "out" / "float.onnx");
+  EXPECT_EQ(default_opset(fused.proto), 17);
+  const auto& nodes = fused.proto.graph().node();
+  EXPECT_TRUE(std::ranges::any_of(nodes, [](const auto& node) { return node.op_type() == "LayerNormalization"; }));
+  EXPECT_FALSE(std::ranges::any_of(nodes, [](const auto& node) { return node.op_type() == "Sqrt"; }));
+  EXPECT_GT(report.final_figures.value().outputs.front().sqnr_db, 50) << "the written file";
+}
+
+TEST(Fix, ANormThatFloat16HoldsStaysInPieces) {
+  const NetFiles files(
+      network("net (float[1,16] x) => (float[1,16] y) <float two = {2}, float e = {1e-5}> {"
+              " [mean] m = ReduceMean<axes = [1]>(x)\n [sub] d = Sub(x, m)\n [sq] s = Pow(d, two)\n"
+              " [var] v = ReduceMean<axes = [1]>(s)\n [eps] a = Add(v, e)\n [root] r = Sqrt(a)\n"
+              " [div] q = Div(d, r)\n [mm] z = MatMul(q, w)\n [up] f = Mul(z, c)\n [shift] p = Add(f, c)\n"
+              " [back] y = Sub(p, c) }",
+              {{"w", bell({16, 16}, 1)}, {"c", filled({1}, [](int) { return 20000.0F; })}}, 13),
+      {1, 16});
+  FixOptions options{files.diagnose_options({Format::Float16}), {{"fuse-norm"}, {}}};
+  const DiagnoseReport report = fix(options);
+  const std::vector<RepairTried> rows = rows_of(report, "fuse-norm");
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_FALSE(rows[0].accepted) << "what is wrong with this network is elsewhere";
+  EXPECT_NE(rows[0].why.find("1 dB more is wanted"), std::string::npos) << rows[0].why;
+  EXPECT_FALSE(report.repaired);
+}
+
 }  // namespace
 }  // namespace vernier::testing
