@@ -73,11 +73,13 @@ Finding unused_levels(const LayerFacts&);
 Finding one_sided_data(const LayerFacts&);
 Finding small_negative_tail(const LayerFacts&);
 Finding range_per_sample(const LayerFacts&);
+Finding concat_scales(const LayerFacts&);
 // grid_of_weights.cpp
 Finding weight_grid(const LayerFacts&);
 Finding weight_channel_spread(const LayerFacts&);
 Finding weight_outliers(const LayerFacts&);
 Finding bias_shift(const LayerFacts&);
+Finding bias_clip(const LayerFacts&);
 // patterns.cpp
 Finding residual_scales(const LayerFacts&);
 Finding attention_probabilities(const LayerFacts&);

@@ -11,6 +11,13 @@
 
 namespace vernier {
 
+/// One of the tensors that a Concat joined into what a layer reads.
+struct Branch {
+  std::string name;
+  double absmax = 0;
+  double rms = 0;
+};
+
 /// One tensor that a layer reads or makes.
 struct TensorFacts {
   std::string name;
@@ -25,6 +32,7 @@ struct TensorFacts {
   std::optional<QuantParams> grid;               // of a format with a scale
   std::vector<double> weight_noise;              // of a weight: noise over signal of each channel on its grid
   std::optional<double> lattice;                 // of a weight: the step that all values are multiples of
+  std::vector<Branch> branches;                  // of an activation that a Concat made
 };
 
 struct LayerFacts {
@@ -44,7 +52,11 @@ struct LayerFacts {
   std::int64_t flushed = 0, subnormal = 0, rounded = 0;  // of `rounded` values
   std::vector<double> mean_error;                        // of each output channel
   double output_rms = 0;
-  std::size_t terms = 0;     // products or values that one result sums
+  std::size_t terms = 0;   // products or values that one result sums
+  double largest_sum = 0;  // of codes, in integer formats: what the weights of one result can come to
+  /// Largest bias in steps of the sum that it is added to, where it is stored as an integer: the step that the weights
+  /// alone would ask for.
+  std::optional<double> bias_steps;
   std::size_t channels = 0;  // of the output
   bool depthwise = false;
   bool last = false, first = false;  // of the layers in the low format

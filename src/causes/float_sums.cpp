@@ -70,6 +70,14 @@ Finding cancellation(const LayerFacts& layer) {
 }
 
 Finding long_accumulation(const LayerFacts& layer) {
+  if (is_scaled(layer) && layer.largest_sum > 2147483647.0) {
+    return of(layer, {}, 0.35,
+              {{"terms", static_cast<double>(layer.terms), ""}, {"largest sum", layer.largest_sum, ""}},
+              fmt::format("sums {} products of codes, which can come to {:.3g}: an engine that sums in 32 bits "
+                          "overflows (one that sums in float32, as is simulated here, does not)",
+                          layer.terms, layer.largest_sum),
+              {});
+  }
   if (!is_narrow_float(layer) || layer.terms < 4096) return {};
   const double expected = std::sqrt(static_cast<double>(layer.terms)) * epsilon_of(layer.format) / 2;
   if (expected < 0.01) return {};

@@ -122,7 +122,29 @@ Finding outlier_channels(const LayerFacts& layer) {
       fmt::format("{} of {} of '{}' reach {:.4g}, the middle one {:.3g}: one range for all leaves most channels few "
                   "steps",
                   large, plural(sorted.size(), "channel"), printable(data->name), most, median),
-      {"smooth"});
+      {"smooth", "split-channels"});
+}
+
+Finding concat_scales(const LayerFacts& layer) {
+  const TensorFacts* data = is_scaled(layer) ? quantized(layer) : nullptr;
+  if (data == nullptr || data->branches.size() < 2 || !to_blame(layer)) return {};
+  const auto [small, large] = std::ranges::minmax(data->branches, {}, &Branch::absmax);
+  if (small.absmax <= 0 || small.rms <= 0 || large.absmax < 8 * small.absmax) return {};
+  const bool floats = data->grid->format == Format::Float8E4M3FN || data->grid->format == Format::Float8E5M2;
+  const double step = static_cast<double>(data->grid->scale.front());
+  const double noise = step * step / 12 / (small.rms * small.rms);
+  if (floats || noise < kBad) return {};
+  return of(
+      layer, data->name, 0.91,
+      {{"ratio of the branches", large.absmax / small.absmax, "x"},
+       {"largest of the large one", large.absmax, ""},
+       {"largest of the small one", small.absmax, ""},
+       {"SQNR of the small one", sqnr_of(noise), "dB"}},
+      fmt::format("'{}' joins '{}', which reaches {:.4g}, and '{}', which stays below {:.3g}: with one range for both, "
+                  "{:.0f} dB of the small one are left",
+                  printable(data->name), printable(large.name), large.absmax, printable(small.name), small.absmax,
+                  sqnr_of(noise)),
+      {"range"});
 }
 
 Finding range_per_sample(const LayerFacts& layer) {

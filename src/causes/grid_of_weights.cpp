@@ -61,7 +61,7 @@ Finding weight_outliers(const LayerFacts& layer) {
       fmt::format("{:.0f} percent of its output channels keep less than 25 dB of their weights: a few large weights "
                   "set the step for many small ones",
                   100 * share),
-      {"range", "round-weights"});
+      {"split-channels", "range", "round-weights"});
 }
 
 Finding bias_shift(const LayerFacts& layer) {
@@ -77,6 +77,22 @@ Finding bias_shift(const LayerFacts& layer) {
                   "gives: an error that no averaging takes away",
                   100 * share),
       {"bias-correction"});
+}
+
+Finding bias_clip(const LayerFacts& layer) {
+  constexpr double kLargestCode = 1073741824;  // 2^30, half of what is left for the sum itself
+  const TensorFacts* weight = is_scaled(layer) ? weight_of(layer) : nullptr;
+  if (weight == nullptr || !layer.bias_steps || *layer.bias_steps <= kLargestCode || !to_blame(layer)) return {};
+  const double wider = *layer.bias_steps / kLargestCode;
+  return of(
+      layer, weight->name, wider > 4 ? 0.87 : 0.6,
+      {{"bias in steps of its sum", *layer.bias_steps, ""},
+       {"that fit", kLargestCode, ""},
+       {"weights' step is wider", wider, "x"}},
+      fmt::format("its bias is {:.3g} steps of the sum that it is added to, and an integer of 32 bits has no room "
+                  "for it: the weights' step is made {:.3g} times wider so that it fits, or the bias is clipped",
+                  *layer.bias_steps, wider),
+      {});
 }
 
 }  // namespace vernier::causes

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "causes/cause.h"
 #include "causes/causes.h"
 #include "compare/channel_stats.h"
 #include "compare/own_error.h"
@@ -11,8 +12,10 @@
 #include "flow/figures.h"
 #include "flow/tensor_pictures.h"
 #include "model/graph_edit.h"
+#include "numerics/grid.h"
 #include "numerics/lattice.h"
 #include "numerics/tensor_grid.h"
+#include "plan/integer_bias.h"
 #include "plan/weight_axis.h"
 #include "repairs/graph_walk.h"
 
@@ -140,6 +143,9 @@ class FactFinder {
       const Layer& layer = *layers_.at(row->name);
       wanted.insert(layer.inputs.begin(), layer.inputs.end());
       wanted.insert(layer.outputs.begin(), layer.outputs.end());
+      if (needs_scale(row->format)) {
+        for (const std::string& input : layer.inputs) wanted.merge(branches_of(input));
+      }
       scaled = scaled || needs_scale(row->format);
     }
     reference_ = run_reference(subject_, wanted, wanted);
@@ -152,6 +158,18 @@ class FactFinder {
     RoundedWeights again;
     mean_error_ = mean_errors(subject_, plan(), again, reference_.shapes, order);
     channels_ = channel_magnitudes(subject_, reference_.shapes, order);
+  }
+
+  /// What a Concat joined into `tensor`; empty: something else made it.
+  std::set<std::string> branches_of(const std::string& tensor) const {
+    const onnx::NodeProto* maker = walk_.maker(tensor);
+    while (maker != nullptr && GraphWalk::moves(*maker)) maker = walk_.maker(maker->input(0));
+    std::set<std::string> found;
+    if (maker == nullptr || maker->op_type() != "Concat") return found;
+    for (const std::string& input : maker->input()) {
+      if (!is_initializer(subject_.model, input)) found.insert(input);
+    }
+    return found;
   }
 
   TensorFacts activation(const std::string& name) {
@@ -174,7 +192,53 @@ class FactFinder {
       tensor.second_half = counted->second[1].range().absmax();
     }
     if (const auto channels = channels_.find(name); channels != channels_.end()) tensor.channels = channels->second;
+    for (const std::string& branch : branches_of(name)) {
+      const auto seen = reference_.histograms.find(branch);
+      if (seen == reference_.histograms.end()) continue;
+      ValueHistogram all = seen->second[0];
+      all += seen->second[1];
+      const Distribution values = distribution_of(all);
+      const double mean = causes::energy_of(values) / static_cast<double>(std::max<std::int64_t>(values.count, 1));
+      tensor.branches.push_back({branch, static_cast<double>(values.absmax()), std::sqrt(mean)});
+    }
     return tensor;
+  }
+
+  /// Of a weighted layer in an integer format.
+  void add_sums(const onnx::NodeProto& node, LayerFacts& facts) {
+    const auto data = plan().tensors.find(node.input(0));
+    const auto grid = plan().tensors.find(node.input(1));
+    if (data == plan().tensors.end() || grid == plan().tensors.end() || data->second.scale.size() != 1) return;
+    if (!is_integer(data->second.format) || !is_integer(grid->second.format) || grid->second.block > 0) return;
+    const std::optional<Tensor> weight = initializer(subject_.model, node.input(1));
+    if (!weight || weight->dtype() != Dtype::Float32) return;
+    const AxisGeometry geometry =
+        geometry_along(weight->shape(), weight_axis(node, static_cast<int>(weight->shape().size())));
+    const auto channels = static_cast<std::size_t>(geometry.channels);
+    const auto scale = [&](std::size_t c) {
+      const std::vector<float>& scales = grid->second.scale;
+      return static_cast<double>(scales[scales.size() == channels ? c : 0]);
+    };
+    std::vector<double> sums(channels), largest(channels);
+    for (std::size_t i = 0; i < weight->floats().size(); ++i) {
+      const std::size_t c = i / static_cast<std::size_t>(geometry.inner) % channels;
+      const double value = std::abs(static_cast<double>(weight->floats()[i]));
+      sums[c] += value / scale(c);
+      largest[c] = std::max(largest[c], value);
+    }
+    facts.largest_sum = std::ranges::max(sums) * code_range(data->second.format).highest;
+    if (!stores_integer_bias(plan(), facts.format) || node.input_size() < 3) return;
+    const std::optional<Tensor> bias = initializer(subject_.model, node.input(2));
+    if (!bias || bias->dtype() != Dtype::Float32 || bias->count() != static_cast<std::int64_t>(channels)) return;
+    const double whole = std::ranges::max(largest);
+    double steps = 0;
+    for (std::size_t c = 0; c < channels; ++c) {
+      const double reach = grid->second.scale.size() == channels ? largest[c] : whole;
+      const double step =
+          static_cast<double>(data->second.scale.front()) * reach / code_range(grid->second.format).highest;
+      if (step > 0) steps = std::max(steps, std::abs(static_cast<double>(bias->floats()[c])) / step);
+    }
+    facts.bias_steps = steps;
   }
 
   TensorFacts constant(const std::string& name, const onnx::NodeProto& node, bool weight) {
@@ -304,6 +368,7 @@ class FactFinder {
       facts.weights_noise = std::max(0.0, ratio_of(all->second) - *facts.activations_noise);
     }
     if (const auto mean = mean_error_.find(row.name); mean != mean_error_.end()) facts.mean_error = mean->second;
+    if (layer.weighted && needs_scale(row.format) && node.input_size() > 1) add_sums(node, facts);
     add_surroundings(layer, node, facts);
     return facts;
   }

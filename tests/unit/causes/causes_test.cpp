@@ -249,6 +249,70 @@ TEST(Causes, TheSideThatDoesTheDamageIsBlamed) {
   EXPECT_GT(blame.activations.value(), 0.9);
 }
 
+/// What a convolution reads joins a branch up to 30 with one up to `small`.
+LayerFacts behind_concat(float small, std::vector<float> channels) {
+  std::vector<float> values = ramp(30, 500);
+  const std::vector<float> others = ramp(small, 500);
+  values.insert(values.end(), others.begin(), others.end());
+  LayerFacts facts = conv(on_grid(tensor("joined", values), 30));
+  facts.inputs[0].branches = {{"large", 30, 30 / std::sqrt(3.0)},
+                              {"small", static_cast<double>(small), static_cast<double>(small) / std::sqrt(3.0)}};
+  facts.inputs[0].channels = std::move(channels);
+  return facts;
+}
+
+TEST(Causes, BranchesOfVeryDifferentSizeShareOneRange) {
+  const std::vector<float> halves{30, 30, 30, 30, 0.5F, 0.5F, 0.5F, 0.5F};
+  const std::vector<Cause> causes = causes_of(behind_concat(0.5F, halves));
+  ASSERT_FALSE(causes.empty());
+  EXPECT_EQ(causes.front().id, "concat-scales");
+  EXPECT_NE(causes.front().sentence.find("'small'"), std::string::npos) << causes.front().sentence;
+  // Six times smaller keeps 20 dB and more.
+  EXPECT_EQ(first_cause(behind_concat(5, {30, 30, 30, 30, 5, 5, 5, 5})), "");
+  // A few large channels of one tensor look alike.
+  LayerFacts alike = behind_concat(0.5F, {30, 0.5F, 0.5F, 0.5F, 0.5F, 0.5F, 0.5F, 0.5F});
+  alike.inputs[0].branches.clear();
+  EXPECT_EQ(first_cause(alike), "outlier-channels");
+}
+
+TEST(Causes, ABiasBeyondTheSumsOf32Bits) {
+  TensorFacts weight = tensor("w", ramp(1));
+  LayerFacts facts = with_weight(weight, 40);
+  facts.bias_steps = 4e10;
+  EXPECT_EQ(first_cause(facts), "bias-clip");
+  facts.bias_steps = 1e9;
+  EXPECT_EQ(first_cause(facts), "") << "it fits";
+  // Channels of very different weights look alike: one step is too wide there as well, and no bias made it so.
+  facts.inputs[0].channels = {1, 0.5F, 0.005F};
+  EXPECT_EQ(first_cause(facts), "weight-channel-spread");
+}
+
+TEST(Causes, SumsOfManyProductsInFloat16) {
+  LayerFacts facts = layer("MatMul", Format::Float16);
+  facts.terms = 4096;
+  ASSERT_EQ(first_cause(facts), "long-accumulation");
+  EXPECT_LT(causes_of(facts).front().confidence, 0.5) << "engines differ: what is seen comes first";
+  facts.terms = 4095;
+  EXPECT_EQ(first_cause(facts), "");
+  // Nearly equal operands lose digits in a sum of two.
+  facts = layer("Sub", Format::Float16);
+  facts.inputs = {tensor("a", std::vector<float>(10, 1000.0F)), tensor("b", std::vector<float>(10, 999.0F))};
+  facts.terms = 4096;
+  EXPECT_EQ(first_cause(facts), "cancellation");
+}
+
+TEST(Causes, SumsOfCodesBeyond32Bits) {
+  LayerFacts facts = layer("MatMul", Format::Int8);
+  facts.terms = 200000;
+  facts.largest_sum = 3e9;
+  EXPECT_EQ(first_cause(facts), "long-accumulation");
+  facts.largest_sum = 2e9;
+  EXPECT_EQ(first_cause(facts), "") << "as many products of smaller weights";
+  facts = layer("MatMul", Format::Float8E4M3FN);
+  facts.terms = 4096;
+  EXPECT_EQ(first_cause(facts), "") << "sums of float8 are float32";
+}
+
 TEST(Causes, AShiftedMean) {
   LayerFacts facts = layer("Conv", Format::Int8);
   facts.mean_error = std::vector<double>(10, 0.1);
