@@ -135,13 +135,15 @@ CheckSinks check_sinks(Console& console) {
   };
   sinks.ask = [&console](const std::string& question) -> std::optional<bool> {
     console.end_progress();
-    for (std::string answer;;) {
+    // Whoever has left is not asked again, whatever else the search would like to know.
+    for (std::string answer; std::cin.good();) {
       fmt::print(stderr, "{} [p]ass or [f]ail: ", question);
       std::fflush(stderr);
-      if (!std::getline(std::cin, answer)) return std::nullopt;
+      if (!std::getline(std::cin, answer)) break;
       if (answer == "p" || answer == "P" || answer == "pass") return true;
       if (answer == "f" || answer == "F" || answer == "fail") return false;
     }
+    return std::nullopt;
   };
   return sinks;
 }

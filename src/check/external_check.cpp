@@ -142,7 +142,9 @@ CheckAnswer run_check(const CheckOptions& options, const CheckSinks& sinks, cons
   if (options.command.empty()) {
     const std::optional<bool> good =
         sinks.ask ? sinks.ask(fmt::format("{}: good or bad?", options.candidate.string())) : std::nullopt;
-    if (!good) throw Error(ErrorKind::Interrupted, "nobody says whether the candidate is good");
+    if (!good) {
+      throw Error(ErrorKind::Interrupted, "nobody says whether the candidate is good: the input has ended");
+    }
     CheckAnswer answer;
     answer.verdict = *good ? Verdict::Good : Verdict::Bad;
     answer.why = "you said so";
