@@ -134,6 +134,7 @@ def page(record):
         diagnose, fix = result["diagnose"], result["fix"]
         if "failed" in diagnose or "failed" in fix:
             lines.append(f"| {network} | {decibels(result['all_low_db'])} | | | {kept_text(diagnose)} | {kept_text(fix)} | | | |")
+            losses.append(f"{network}: no answer in the time that there was")
             continue
         repaired = fix["repaired_db"] if fix["repaired_db"] is not None else result["all_low_db"]
         gain = repaired - result["all_low_db"]
