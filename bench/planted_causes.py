@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plants faults into the shared networks and counts how often the right cause is named first, for the right layer.
 
-    VERNIER_SHARED=... python bench/planted_causes.py --program build/release/apps/vernier/vernier --inputs DIR [--nets A,B]
+    python bench/planted_causes.py --program build/release/apps/vernier/vernier --models ../shared/models --inputs DIR [--nets A,B]
 
 DIR holds NETWORK.npz as the shared inputs script writes them. A fault is a change of the float network (and of what it
 computes: the broken network is its own reference), or of the calibration samples. Each network is asked for what it gives without a
