@@ -19,24 +19,10 @@ import subprocess
 import tempfile
 import time
 
-import numpy as np
-
-from networks import NETWORKS, ROOT, data_file, model_file, samples_of
+from networks import NETWORKS, ROOT, model_file, samples_of, save
 
 RESULTS = ROOT / "bench/results/compare_fix.json"
 PAGE = ROOT / "docs/benchmarks-fix.md"
-
-
-def save(folder, network, samples):
-    path = data_file(folder, network)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if isinstance(samples[0], dict):
-        np.savez(path, **{name: np.stack([sample[name] for sample in samples]) for name in samples[0]})
-    elif path.suffix == ".npz":
-        np.savez(path, **{f"sample_{i}": sample for i, sample in enumerate(samples)})
-    else:
-        np.save(path, np.stack(samples))
-    return path
 
 
 def run(command, limit):

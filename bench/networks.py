@@ -120,8 +120,7 @@ def samples_of(network, n):
     return inputs.load(network, min(n, available.get(network, n)))
 
 
-def make(folder, network, n):
-    samples = samples_of(network, n)
+def save(folder, network, samples):
     path = data_file(folder, network)
     path.parent.mkdir(parents=True, exist_ok=True)
     if isinstance(samples[0], dict):
@@ -131,6 +130,10 @@ def make(folder, network, n):
     else:
         np.save(path, np.stack(samples))
     return path
+
+
+def make(folder, network, n):
+    return save(folder, network, samples_of(network, n))
 
 
 def main(arguments):
