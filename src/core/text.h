@@ -22,6 +22,9 @@ bool wildcard_match(std::string_view pattern, std::string_view text);
 /// `name` for a terminal: control characters and invalid bytes become \xNN, so a hostile name cannot move the cursor.
 std::string printable(std::string_view name);
 
+/// What stands before the first line break.
+std::string first_line(std::string_view text);
+
 /// ASCII letters in lower case; bytes of other alphabets stay.
 std::string lower_case(std::string text);
 

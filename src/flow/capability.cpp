@@ -26,12 +26,6 @@ std::string full_name(const onnx::NodeProto& node) {
   return own ? node.op_type() : node.domain() + "::" + node.op_type();
 }
 
-/// The part without a name that ONNX Runtime puts in front, and on one line.
-std::string first_line(std::string text) {
-  if (const std::size_t end = text.find('\n'); end != std::string::npos) text.resize(end);
-  return text;
-}
-
 class Judge {
  public:
   Judge(const Model& model, const EngineOperators& list) : model_(model), list_(list), around_(model) {}

@@ -51,8 +51,6 @@ std::uint32_t name_seed(const std::string& name) {
   return seed;
 }
 
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 SurgeonResult started(const Model& model, const std::filesystem::path& output) {
   SurgeonResult result;
   result.output = output;

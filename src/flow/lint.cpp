@@ -191,11 +191,9 @@ class Linter {
     try {
       onnx::checker::check_node(node, context, onnx::checker::LexicalScopeContext());
     } catch (const std::exception& failure) {
-      add(true, kChecker, first_line(failure.what()), {name_of(node)});
+      add(true, kChecker, printable(first_line(failure.what())), {name_of(node)});
     }
   }
-
-  static std::string first_line(const std::string& text) { return printable(text.substr(0, text.find('\n'))); }
 
   /// Types and shapes of each node, given what is known of its inputs: every node that does not fit, not the first.
   void infer() {
@@ -221,7 +219,7 @@ class Linter {
         while (!message.empty() && (message.front() == ':' || message.front() == ' ')) message.erase(0, 1);
         add(true, kChecker, printable(message), {name_of(node)});
       }
-      if (!named) add(true, kChecker, first_line(text));
+      if (!named) add(true, kChecker, printable(first_line(text)));
     }
   }
 
