@@ -17,18 +17,15 @@
 namespace vernier {
 namespace {
 
-std::vector<std::string> names_of(const std::vector<TensorChoice>& choices, const std::vector<InputInfo>& own) {
+std::vector<std::string> names_or(const std::vector<TensorChoice>& choices, const std::vector<std::string>& own) {
+  if (choices.empty()) return own;
   std::vector<std::string> names;
   for (const TensorChoice& choice : choices) names.push_back(choice.name);
-  if (choices.empty()) {
-    for (const InputInfo& info : own) names.push_back(info.name);
-  }
   return names;
 }
 
 void refuse_unknown(const Model& model, const std::vector<TensorChoice>& choices, const char* option) {
-  std::vector<std::string> known;
-  for (const InputInfo& input : model_inputs(model)) known.push_back(input.name);
+  std::vector<std::string> known = input_names(model);
   for (const onnx::NodeProto& node : model.proto.graph().node()) {
     for (const std::string& output : node.output()) {
       if (!output.empty()) known.push_back(output);
@@ -85,9 +82,8 @@ void write_data(const Model& whole, const Model& part, const ExtractOptions& opt
   if (samples->is_random()) {
     result.warnings.push_back("the inputs are random numbers: figures say little about real data (give --with-data)");
   }
-  std::vector<std::string> names;
-  for (const InputInfo& input : model_inputs(part)) names.push_back(input.name);
-  for (const InputInfo& output : model_outputs(part)) names.push_back(output.name);
+  std::vector<std::string> names = input_names(part);
+  for (std::string& name : output_names(part)) names.push_back(std::move(name));
   TensorValues values(Runtime::load(), whole, *samples);
   const std::vector<Sample> all = values.of(names, samples->size());
   const PartData files = write_part_data(options.output, part, all, "whole-model");
@@ -108,8 +104,8 @@ SurgeonResult extract_model(const ExtractOptions& options, const JobSinks& sinks
   describe(types, options.inputs, "--inputs");
   describe(types, options.outputs, "--outputs");
 
-  const std::vector<std::string> inputs = names_of(options.inputs, model_inputs(model));
-  const std::vector<std::string> outputs = names_of(options.outputs, model_outputs(model));
+  const std::vector<std::string> inputs = names_or(options.inputs, input_names(model));
+  const std::vector<std::string> outputs = names_or(options.outputs, output_names(model));
   const std::vector<int> nodes = nodes_between(model, {inputs.begin(), inputs.end()}, {outputs.begin(), outputs.end()});
   if (nodes.empty()) {
     throw Error(ErrorKind::Usage, "no node lies between these inputs and outputs",

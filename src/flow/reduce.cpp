@@ -269,8 +269,7 @@ class Job {
 
   Verdict measure(const SimCheck& judge, const Shrunk& part, const std::string& label) {
     if (sinks_.interrupted && sinks_.interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
-    std::vector<std::string> names;
-    for (const InputInfo& input : model_inputs(part.model)) names.push_back(input.name);
+    const std::vector<std::string> names = input_names(part.model);
     Trial trial;
     try {
       std::vector<Sample> samples;
@@ -330,9 +329,7 @@ class Job {
     const Model& model = reducer_->smallest_bad().model;
     std::map<std::string, Shape> shapes;
     if (load_failure_.empty()) {
-      std::vector<std::string> names;
-      for (const InputInfo& input : model_inputs(model)) names.push_back(input.name);
-      for (const auto& [name, value] : frozen_values(names)) shapes[name] = value.shape();
+      for (const auto& [name, value] : frozen_values(input_names(model))) shapes[name] = value.shape();
     }
     shrunk_ = shrink(model, shapes, is_bad, report_.shrunk);
   }
@@ -340,16 +337,12 @@ class Job {
   /// What the result takes and gives on the samples: whoever gets the case can run it.
   void write_data(const Model& result) {
     if (!load_failure_.empty() || (!options_.simulated && options_.measure.data.location.empty())) return;
-    std::vector<std::string> inputs;
-    std::vector<std::string> outputs;
-    for (const InputInfo& input : model_inputs(result)) inputs.push_back(input.name);
-    for (const InputInfo& output : model_outputs(result)) outputs.push_back(output.name);
-    std::vector<Sample> fed = values().of(inputs, values().samples().size());
+    std::vector<Sample> fed = values().of(input_names(result), values().samples().size());
     if (shrunk_) {
       for (Sample& sample : fed) sample = crop(sample, shrunk_->crops);
     }
     const HeldSamples held(fed, "values inside the model");
-    std::vector<Sample> all = TensorValues(runtime_, result, held).of(outputs, fed.size());
+    std::vector<Sample> all = TensorValues(runtime_, result, held).of(output_names(result), fed.size());
     for (std::size_t i = 0; i < all.size(); ++i) all[i].merge(fed[i]);
     const PartData files = write_part_data(options_.output, result, all, "reduced-model");
     report_.inputs_file = files.inputs.string();
@@ -365,8 +358,8 @@ class Job {
     for (const onnx::NodeProto& node : result.proto.graph().node()) {
       report_.nodes.push_back(fmt::format("{} ({})", node.name(), node.op_type()));
     }
-    for (const InputInfo& input : model_inputs(result)) report_.inputs.push_back(input.name);
-    for (const InputInfo& output : model_outputs(result)) report_.outputs.push_back(output.name);
+    report_.inputs = input_names(result);
+    report_.outputs = output_names(result);
     report_.frozen.assign(bad.frozen.begin(), bad.frozen.end());
     write_model(result, options_.output, {.external_data = options_.external_data});
     try {

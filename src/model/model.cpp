@@ -186,6 +186,18 @@ std::vector<InputInfo> model_outputs(const Model& model) {
   return infos;
 }
 
+std::vector<std::string> input_names(const Model& model) {
+  std::vector<std::string> names;
+  for (const onnx::ValueInfoProto& input : model.proto.graph().input()) names.push_back(input.name());
+  return names;
+}
+
+std::vector<std::string> output_names(const Model& model) {
+  std::vector<std::string> names;
+  for (const onnx::ValueInfoProto& output : model.proto.graph().output()) names.push_back(output.name());
+  return names;
+}
+
 int default_opset(const onnx::ModelProto& proto) {
   for (const onnx::OperatorSetIdProto& opset : proto.opset_import()) {
     if (opset.domain().empty() || opset.domain() == "ai.onnx") return static_cast<int>(opset.version());

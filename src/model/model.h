@@ -67,6 +67,8 @@ void remove_initializer(Model& model, onnx::GraphProto& graph, const std::string
 /// Graph inputs that a user feeds (initializers are not among them), and the graph's outputs.
 std::vector<InputInfo> model_inputs(const Model& model);
 std::vector<InputInfo> model_outputs(const Model& model);
+std::vector<std::string> input_names(const Model& model);
+std::vector<std::string> output_names(const Model& model);
 
 /// Version of the default operator set; 0 when the model does not import it.
 int default_opset(const onnx::ModelProto& proto);

@@ -11,8 +11,7 @@ namespace vernier {
 
 void override_input_shapes(Model& model, const std::map<std::string, Shape>& shapes, const std::string& option) {
   if (shapes.empty()) return;
-  std::vector<std::string> names;
-  for (const InputInfo& input : model_inputs(model)) names.push_back(input.name);
+  const std::vector<std::string> names = input_names(model);
   std::map<std::string, const Shape*> wanted;
   for (const auto& [pattern, shape] : shapes) {
     const std::size_t before = wanted.size();
