@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <random>
 
 #include "engine/ort/runtime.h"
@@ -11,30 +10,17 @@
 #include "flow/tensor_values.h"
 #include "model/subgraph.h"
 #include "model/type_protos.h"
+#include "shared_networks.h"
 #include "tiny_networks.h"
 #include "vernier/samples.h"
 
 namespace vernier::testing {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr int kCuts = 6;
 // The engine packs weights that are constants; a value that is a constant in the part only may be summed in another
 // order.
 constexpr double kRelative = 1e-5;
-
-std::vector<fs::path> networks() {
-  const char* given = std::getenv("VERNIER_SHARED");
-  const fs::path folder = fs::path(given != nullptr ? given : VERNIER_SHARED_DIR) / "models";
-  std::vector<fs::path> found;
-  std::error_code missing;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, missing)) {
-    if (fs::exists(entry.path() / "model.onnx")) found.push_back(entry.path() / "model.onnx");
-  }
-  std::sort(found.begin(), found.end());
-  return found;
-}
 
 /// Tensors whose type is known: what a part may end with.
 std::vector<std::string> outputs_of(const onnx::NodeProto& node, const std::map<std::string, onnx::TypeProto>& types) {
@@ -63,20 +49,13 @@ void expect_equal(const Tensor& whole, const Tensor& part, const std::string& wh
   EXPECT_LE(difference, kRelative * largest) << where;
 }
 
-class Extract : public ::testing::TestWithParam<fs::path> {};
+class Extract : public ::testing::TestWithParam<std::filesystem::path> {};
 
 TEST_P(Extract, APartComputesWhatTheWholeDoes) {
   const Model whole = read_model(GetParam());
   std::map<std::string, onnx::TypeProto> types = infer_type_protos(whole);
   SourceOptions source;
-  for (const InputInfo& input : model_inputs(whole)) {
-    Shape shape = input.shape;
-    // Dynamic dimensions: small, and large enough for the networks that convolve.
-    for (std::int64_t& dim : shape) dim = dim < 0 ? 1 : dim;
-    if (GetParam().string().find("ppocr") != std::string::npos) shape = {1, 3, 32, 64};
-    if (GetParam().string().find("silero") != std::string::npos && input.name == "input") shape = {1, 576};
-    source.shapes[input.name] = shape;
-  }
+  source.shapes = small_shapes(GetParam());
   const std::shared_ptr<const SampleSource> samples = samples_for(whole, source, {});
   TensorValues values(Runtime::load(), whole, *samples);
   std::vector<std::string> all;
@@ -118,19 +97,10 @@ TEST_P(Extract, APartComputesWhatTheWholeDoes) {
   EXPECT_GT(compared, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Networks, Extract, ::testing::ValuesIn(networks()),
-                         [](const ::testing::TestParamInfo<fs::path>& network) {
-                           std::string name = network.param.parent_path().filename();
-                           std::replace_if(
-                               name.begin(), name.end(), [](char c) { return std::isalnum(c) == 0; }, '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Networks, Extract, ::testing::ValuesIn(shared_networks()), network_name);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Extract);
 
-TEST(ExtractNetworks, AreThere) {
-  if (networks().empty() && std::getenv("CI") == nullptr) GTEST_SKIP() << "no shared networks: set VERNIER_SHARED";
-  EXPECT_EQ(networks().size(), 13U);
-}
+TEST(ExtractNetworks, AreThere) { expect_shared_networks(); }
 
 }  // namespace
 }  // namespace vernier::testing
