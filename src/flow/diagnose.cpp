@@ -11,7 +11,6 @@
 #include "check/check_loop.h"
 #include "compare/own_error.h"
 #include "compare/pictures.h"
-#include "core/file.h"
 #include "core/text.h"
 #include "engine/ort/runtime.h"
 #include "flow/calibrated_plan.h"
@@ -33,9 +32,8 @@
 #include "flow/setup.h"
 #include "flow/single_effects.h"
 #include "flow/stopwatch.h"
-#include "flow/verify.h"
+#include "flow/typed_result.h"
 #include "plan/calibrate.h"
-#include "plan/lower_typed.h"
 #include "plan/scheme.h"
 #include "plan/simulate_typed.h"
 #include "ranks/ranks.h"
@@ -176,6 +174,7 @@ class Diagnosis {
     objective_ = chosen_objective(options_, subject().samples->size(), sinks_);
     experiment_.emplace(subject(), requirement(), std::move(assigned.plan), std::move(assigned.candidates));
     effects_.emplace(*experiment_, evidence_);
+    typed_.emplace(options_, loaded_, *experiment_, sinks_);
     report_.reference = prove_prepared(loaded_);
     note(notes_of_unmeasured(subject().layers, all_low_plan()));
   }
@@ -275,15 +274,7 @@ class Diagnosis {
       experiment_->reference.shapes.insert_or_assign(tensor, shape);
     }
     repaired.state.plan.scheme += "; repaired";
-    if (repaired.rewritten && !options_.output.empty()) {  // what the plan belongs to from here on
-      const std::filesystem::path file = options_.output / "float.onnx";
-      ExternalDataOptions external = options_.external_data;
-      external.file.clear();  // belongs to the typed model
-      write_model(subject().model, file, {external});
-      report_.files["float"] = file.string();
-      repaired.state.plan.model_file = file.string();
-      repaired.state.plan.model_sha256 = read_model(file).sha256;
-    }
+    if (repaired.rewritten) typed_->write_float(repaired.state.plan, report_.files);
     experiment_->adopt(std::move(repaired.state.plan), repaired.state.candidates);
     evidence_ = {};
     own_errors();
@@ -335,7 +326,7 @@ class Diagnosis {
     }
     LayerTimes times;
     if (options_.search.cost == CostUnit::Time) {
-      const TypedModel low = lower_typed(exported_model(), all_low_plan(), /*strict=*/false);
+      const TypedModel low = typed_->lowered(all_low_plan());
       times = times_of_first(job_ranks(), [&] {
         return measure_layer_times(subject().runtime, loaded_.original, low.model, subject().samples->at(0));
       });
@@ -353,12 +344,8 @@ class Diagnosis {
 
   /// An outside program looks at the typed model with these layers kept.
   Trial trial_of_check(CheckLoop& loop, const std::vector<std::string>& kept) {
-    ExternalDataOptions external = options_.external_data;
-    external.file.clear();  // belongs to the typed model
-    const CheckLoop::Result result = loop.check({{"kept", kept}}, "", [&](const std::filesystem::path& path) {
-      write_model(lower_typed(exported_model(), experiment_->plan_keeping(kept), /*strict=*/false).model, path,
-                  {external});
-    });
+    const CheckLoop::Result result =
+        loop.check({{"kept", kept}}, "", [&](const std::filesystem::path& path) { typed_->write_trial(kept, path); });
     Trial trial;
     trial.verdict = result.verdict;
     trial.why = result.why;
@@ -368,7 +355,7 @@ class Diagnosis {
   /// The typed model, simulated from what it says, by the objective.
   TestRow test_of_file(const KeptSetReport& found) {
     Judge judge(*experiment_, objective_.get(), /*early_stop=*/false);
-    const Trial trial = judge.of_model(simulate_typed(typed_).model, /*early_stop=*/false);
+    const Trial trial = judge.of_model(simulate_typed(typed_->model()).model, /*early_stop=*/false);
     return {found.layers, trial.verdict == Verdict::Good ? "good" : "bad", trial.metric, trial.damage, false,
             trial.why};
   }
@@ -377,57 +364,12 @@ class Diagnosis {
 
   Plan final_plan() const { return report_.kept ? experiment_->plan_keeping(report_.kept->layers) : all_low_plan(); }
 
-  /// The model that typed lowering edits: prepared, but with its Ifs as the file has them.
-  const Model& exported_model() {
-    if (!loaded_.inlined_ifs) return subject().model;
-    if (exported_.proto.ByteSizeLong() == 0) {
-      PrepareOptions prepare_options;
-      for (const PlannedLayer& layer : all_low_plan().layers) prepare_options.formats.insert(layer.format);
-      prepare_options.min_opset = default_opset(subject().model.proto);
-      exported_ = prepare(loaded_.original, prepare_options, evaluator(subject().runtime)).model;
-    }
-    return exported_;
-  }
-
   void write_and_verify() {
     report_.final_figures.reset();
-    step("typed model", [&] { write_typed(); });
-    if (!stopped()) step("verify", [&] { verify_typed_model(); });
-  }
-
-  void write_typed() {
-    TypedModel typed = lower_typed(exported_model(), final_plan(), /*strict=*/false);
-    TypedReport info;
-    info.casts = typed.casts;
-    info.quantize_pairs = typed.quantize_pairs;
-    info.weight_bytes = typed.weight_bytes;
-    info.original_weight_bytes = weight_bytes(loaded_.original);
-    info.notes = typed.notes;
-    if (!options_.output.empty()) {
-      const std::filesystem::path file = options_.output / "model.onnx";
-      write_model(typed.model, file, {options_.external_data});
-      info.file = file.string();
-      report_.files["model"] = file.string();
-      const std::filesystem::path plan_file = options_.output / "plan.json";
-      replace_file(plan_file, plan_to_json(final_plan()));
-      report_.files["plan"] = plan_file.string();
-    }
-    typed_ = std::move(typed.model);
-    report_.typed = std::move(info);
-  }
-
-  /// The claim. Without a folder to write to, the model that would have been written is measured.
-  void verify_typed_model() {
-    const bool written = !options_.output.empty() && job_ranks().first();
-    // Nothing to claim: all low, or all high, was measured already.
+    step("typed model", [&] { report_.typed = typed_->write(final_plan(), report_.files); });
+    // Nothing to claim without a file: all low, or all high, was measured already.
     if (options_.output.empty() && (!report_.kept || report_.kept->end == "impossible")) return;
-    VerifyOptions verify_options;
-    verify_options.float_model = options_.model;
-    verify_options.measure = options_.measure;
-    if (written) verify_options.typed_model = report_.files.at("model");
-    const JobSinks quiet{sinks_.progress, {}, {}, sinks_.interrupted};
-    const VerifyReport verified = written ? verify(verify_options, quiet) : verify_model(typed_, verify_options, quiet);
-    report_.final_figures = verified.figures;
+    if (!stopped()) step("verify", [&] { report_.final_figures = typed_->verify(); });
   }
 
   void latency() {
@@ -435,9 +377,10 @@ class Diagnosis {
     models.original = &loaded_.original;
     TypedModel low;
     if (has_integer_kernels(options_.precision.low)) {
-      low = lower_typed(exported_model(), all_low_plan(), /*strict=*/false);
+      low = typed_->lowered(all_low_plan());
       models.low = &low.model;
-      if (report_.kept && !report_.kept->layers.empty()) models.repaired = &typed_;  // else the two are one network
+      if (report_.kept && !report_.kept->layers.empty())
+        models.repaired = &typed_->model();  // else the two are one network
     }
     report_.latency = measure_latency(subject(), models, options_.precision.target);
   }
@@ -468,8 +411,7 @@ class Diagnosis {
   Evidence evidence_;
   std::optional<SingleEffects> effects_;
   std::unique_ptr<Objective> objective_;  // null: the requirement decides, if there is one
-  Model typed_;
-  Model exported_;
+  std::optional<TypedResult> typed_;      // from load_model() on
 };
 
 }  // namespace
