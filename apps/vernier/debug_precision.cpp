@@ -14,7 +14,6 @@
 #include "console.h"
 #include "diagnosis_line.h"
 #include "parse_values.h"
-#include "score_group.h"
 #include "vernier/error.h"
 #include "vernier/fix.h"
 
@@ -26,7 +25,6 @@ struct PrecisionLine : DiagnosisLine {
   bool json = false, ask = false;
   ComparisonGroup comparison;
   CheckGroup check;
-  ScoreGroup task;
   MessageGroup messages;
 };
 
@@ -54,11 +52,9 @@ DiagnoseOptions options_of(const PrecisionLine& line, const std::string& command
     throw Error(ErrorKind::Usage, "a requirement and options of a comparison: only one can decide",
                 "leave out one of the two");
   }
-  options.search.task = line.task.values();
   if (line.task.given()) {
-    if (options.measure.requirement || line.comparison.any() || line.check.given() || line.ask) {
-      throw Error(ErrorKind::Usage,
-                  "labels, a metric script, a requirement, a comparison, a check: only one can decide",
+    if (line.comparison.any() || line.check.given() || line.ask) {
+      throw Error(ErrorKind::Usage, "labels, a metric script, a comparison, a check: only one can decide",
                   "leave out the others");
     }
     return options;
@@ -91,8 +87,7 @@ int search_exit_code(const DiagnoseReport& report) {
 }
 
 int run_search(const PrecisionLine& line, const std::string& command, Console& console) {
-  for (const std::string& text : line.data.without_effect(line.precision.any_script() || line.task.any_script()))
-    console.warning(text);
+  for (const std::string& text : line.without_effect()) console.warning(text);
   const DiagnoseOptions options = options_of(line, command, console);
   TextOptions text = text_options();
   text.top = parse_count("--rows", line.rows, 0, 1'000'000'000);
@@ -106,11 +101,7 @@ int run_search(const PrecisionLine& line, const std::string& command, Console& c
 void add_common(CLI::App& app, const std::shared_ptr<PrecisionLine>& line) {
   add_argument(app, "MODEL", line->model, "ONNX file, float");
   line->precision.add(app);
-  line->requirement.add(app);
-  add_values(app, "--outputs", line->outputs, "NAME",
-             "Outputs to judge (default: every float output that carries no state)")
-      ->group("Requirement (one metric; default: none; must hold for each judged output)");
-  line->task.add(app);
+  line->add_requirement(app);
   line->search.add_golden(app);
   line->comparison.add(app);
   line->data.add(app, "Samples to measure on");

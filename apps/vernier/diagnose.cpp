@@ -4,8 +4,6 @@
 #include "console.h"
 #include "diagnosis_line.h"
 #include "gate_group.h"
-#include "score_group.h"
-#include "vernier/error.h"
 #include "vernier/jobs.h"
 #include "vernier/report.h"
 
@@ -15,7 +13,6 @@ namespace {
 struct DiagnoseLine : DiagnosisLine {
   bool no_latency = false;
   GateGroup gate;
-  ScoreGroup task;
   MessageGroup messages;
   ResultGroup result;
 };
@@ -23,11 +20,6 @@ struct DiagnoseLine : DiagnosisLine {
 DiagnoseOptions options_of(const DiagnoseLine& line, const std::string& command) {
   DiagnoseOptions options = line.values(command, "no low format: nothing to diagnose", /*default_journal=*/"");
   options.latency = !line.no_latency;
-  options.search.task = line.task.values();
-  if (line.task.given() && options.measure.requirement) {
-    throw Error(ErrorKind::Usage, "labels, a metric script, a requirement: only one can decide",
-                "leave out the others");
-  }
   return options;
 }
 
@@ -41,11 +33,7 @@ Command add_diagnose(CLI::App& root, const std::string& command) {
   add_argument(*app, "MODEL", line->model, "ONNX file, float");
   line->precision.add(*app);
   line->add_per_tensor(*app);
-  line->requirement.add(*app);
-  add_values(*app, "--outputs", line->outputs, "NAME",
-             "Outputs to judge (default: every float output that carries no state)")
-      ->group("Requirement (one metric; default: none; must hold for each judged output)");
-  line->task.add(*app);
+  line->add_requirement(*app);
   line->search.add(*app);
   app->add_flag("--no-latency", line->no_latency, "Do not time the models on ONNX Runtime (default: do)")
       ->group("Search");
@@ -66,9 +54,7 @@ Command add_diagnose(CLI::App& root, const std::string& command) {
 
   return {app, &line->messages,
           [line, command](Console& console) {
-            for (const std::string& text :
-                 line->data.without_effect(line->precision.any_script() || line->task.any_script()))
-              console.warning(text);
+            for (const std::string& text : line->without_effect()) console.warning(text);
             const DiagnoseOptions options = options_of(*line, command);
             const TextOptions text = line->result.values();
             line->gate.check();

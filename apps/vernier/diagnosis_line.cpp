@@ -20,7 +20,16 @@ DiagnoseOptions DiagnosisLine::values(const std::string& command, const std::str
   options.command = command;
   options.external_data = external_data.values();
   options.search = search.values(default_journal);
+  options.search.task = task.values();
+  if (task.given() && options.measure.requirement) {
+    throw Error(ErrorKind::Usage, "labels, a metric script, a requirement: only one can decide",
+                "leave out the others");
+  }
   return options;
+}
+
+std::vector<std::string> DiagnosisLine::without_effect() const {
+  return data.without_effect(precision.any_script() || task.any_script());
 }
 
 DiagnoseReport DiagnosisLine::run(const DiagnoseOptions& options, Console& console,
@@ -34,6 +43,13 @@ DiagnoseReport DiagnosisLine::run(const DiagnoseOptions& options, Console& conso
   if (!search.pareto_csv.empty()) replace_file(search.pareto_csv, pareto_to_csv(kept));
   if (!search.pareto_svg.empty()) replace_file(search.pareto_svg, pareto_to_svg(kept));
   return report;
+}
+
+void DiagnosisLine::add_requirement(CLI::App& app) {
+  requirement.add(app);
+  add_values(app, "--outputs", outputs, "NAME", "Outputs to judge (default: every float output that carries no state)")
+      ->group("Requirement (one metric; default: none; must hold for each judged output)");
+  task.add(app);
 }
 
 void DiagnosisLine::add_per_tensor(CLI::App& app) {

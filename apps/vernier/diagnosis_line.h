@@ -1,4 +1,5 @@
-// What the commands that diagnose share: diagnose, debug precision and the older precision commands.
+// What the commands that diagnose share: diagnose, fix, debug precision and the older precision
+// commands.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,6 +10,7 @@
 #include "console.h"
 #include "external_data_options.h"
 #include "options.h"
+#include "score_group.h"
 #include "search_group.h"
 #include "vernier/jobs.h"
 
@@ -21,6 +23,7 @@ struct DiagnosisLine {
   bool per_tensor = false;
   PrecisionGroup precision;
   RequirementGroup requirement;
+  ScoreGroup task;
   SearchGroup search;
   DataGroup data;
 
@@ -28,10 +31,15 @@ struct DiagnosisLine {
   DiagnoseOptions values(const std::string& command, const std::string& missing,
                          const std::string& default_journal) const;
 
+  /// Options of samples that nothing reads, in words.
+  std::vector<std::string> without_effect() const;
+
   /// The job, with the files of the command line checked before and written behind it.
   DiagnoseReport run(const DiagnoseOptions& options, Console& console,
                      const std::function<DiagnoseReport(const JobSinks&)>& job) const;
 
+  /// What must hold, of which outputs, and the task that may decide instead.
+  void add_requirement(CLI::App& app);
   /// --per-tensor; not of the commands whose options are a peer's.
   void add_per_tensor(CLI::App& app);
 };

@@ -8,6 +8,7 @@
 #include "console.h"
 #include "core/text.h"
 #include "diagnosis_line.h"
+#include "gate_group.h"
 #include "vernier/error.h"
 #include "vernier/report.h"
 
@@ -19,6 +20,7 @@ constexpr const char* kRepairs = "Repairs";
 struct FixLine : DiagnosisLine {
   std::vector<std::string> allow, forbid;
   bool latency = false;
+  GateGroup gate;
   MessageGroup messages;
   ResultGroup result;
 };
@@ -57,10 +59,7 @@ Command add_fix(CLI::App& root, const std::string& command) {
   add_values(*app, "--forbid", line->forbid, "REPAIR", "Do not try these repairs (default: none)")->group(kRepairs);
   line->precision.add(*app);
   line->add_per_tensor(*app);
-  line->requirement.add(*app);
-  add_values(*app, "--outputs", line->outputs, "NAME",
-             "Outputs to judge (default: every float output that carries no state)")
-      ->group("Requirement (one metric; default: none; must hold for each judged output)");
+  line->add_requirement(*app);
   line->search.add(*app);
   app->add_flag("--latency", line->latency, "Time the models on ONNX Runtime (default: do not)")->group("Search");
   line->data.add(*app, "Samples to measure on");
@@ -69,6 +68,7 @@ Command add_fix(CLI::App& root, const std::string& command) {
             "Folder for the repaired typed model, the plan, the report and deploy.md (default: nothing is written)")
       ->group("Output");
   line->external_data.add(*app);
+  line->gate.add(*app);
   line->result.add(*app);
   add_message_options(*app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(*app);
@@ -77,13 +77,16 @@ Command add_fix(CLI::App& root, const std::string& command) {
       "Exit code: 0 no requirement, or met; 1 missed; 2 usage; 3 input; 4 backend; 70 our fault; 130 interrupted");
   return {app, &line->messages,
           [line, command](Console& console) {
-            for (const std::string& text : line->data.without_effect(line->precision.any_script()))
-              console.warning(text);
+            for (const std::string& text : line->without_effect()) console.warning(text);
             const FixOptions options = options_of(*line, command);
+            line->gate.check();
             const DiagnoseReport report =
                 line->run(options, console, [&](const JobSinks& sinks) { return fix(options, sinks); });
             print_result(console,
                          line->result.json ? report_to_json(report) : report_to_text(report, line->result.values()));
+            Gate gate = gate_of(report);
+            gate.suite = "vernier fix";
+            line->gate.tell(gate);
             return exit_code_of(report);
           },
           ignored};

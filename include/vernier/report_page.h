@@ -61,7 +61,7 @@ struct GateCase {
 /// What continuous integration is told: whether the requirement holds, for each judged output of the claim (the final
 /// figures, else everything low); skipped without a requirement.
 struct Gate {
-  std::string suite;  // "vernier diagnose"
+  std::string suite;  // "vernier diagnose", "vernier fix"
   std::string answer;
   double seconds = 0;
   std::vector<GateCase> cases;
