@@ -25,6 +25,9 @@ inline Cause of(const LayerFacts& layer, std::string tensor, double confidence, 
 /// "-12.3 dB" of noise over signal, as SQNR.
 inline double sqnr_of(double noise) { return -10 * std::log10(noise); }
 
+/// 20 dB: noise over signal from which on a layer, or what one of its tensors does to it, is poor.
+inline constexpr double kPoorNoise = 1e-2;
+
 inline bool is_float16(const LayerFacts& layer) { return layer.format == Format::Float16; }
 inline bool is_narrow_float(const LayerFacts& layer) {
   return layer.format == Format::Float16 || layer.format == Format::BFloat16;

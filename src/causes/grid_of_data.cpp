@@ -23,7 +23,7 @@ const TensorFacts* quantized(const LayerFacts& layer) {
 }
 
 /// Activations do a fair part of the layer's damage, or it was not measured.
-bool to_blame(const LayerFacts& layer) {
+bool activations_to_blame(const LayerFacts& layer) {
   if (!layer.weights_noise || !layer.activations_noise) return true;
   return *layer.activations_noise >= 0.25 * (*layer.weights_noise + *layer.activations_noise);
 }
@@ -42,8 +42,6 @@ double ordinary_noise(const TensorFacts& tensor, double ordinary_magnitude) {
   const double rms = ordinary_magnitude / 3;  // of values that reach so far
   return step * step / 12 / (rms * rms);
 }
-
-constexpr double kBad = 1e-2;  // 20 dB
 
 }  // namespace
 
@@ -70,7 +68,7 @@ Finding calibration_unrepresentative(const LayerFacts& layer) {
 
 Finding over_saturation(const LayerFacts& layer) {
   const TensorFacts* data = is_scaled(layer) ? quantized(layer) : nullptr;
-  if (data == nullptr || !to_blame(layer)) return {};
+  if (data == nullptr || !activations_to_blame(layer)) return {};
   const GridNoise noise = grid_noise(*data);
   if (noise.clipping < 1e-3 || noise.clipping < noise.rounding) return {};
   return of(
@@ -87,14 +85,14 @@ Finding over_saturation(const LayerFacts& layer) {
 
 Finding activation_outliers(const LayerFacts& layer) {
   const TensorFacts* data = is_scaled(layer) ? quantized(layer) : nullptr;
-  if (data == nullptr || !to_blame(layer)) return {};
+  if (data == nullptr || !activations_to_blame(layer)) return {};
   const double typical = magnitude_at(data->values, 0.9999);
   const auto most = static_cast<double>(data->values.absmax());
   if (typical <= 0 || most < 4 * typical) return {};
   const double noise = ordinary_noise(*data, typical);
-  if (noise < kBad / 10) return {};
+  if (noise < kPoorNoise / 10) return {};
   return of(
-      layer, data->name, noise > kBad ? 0.88 : 0.7,
+      layer, data->name, noise > kPoorNoise ? 0.88 : 0.7,
       {{"largest magnitude", most, ""},
        {"99.99 percent are below", typical, ""},
        {"SQNR of ordinary values", sqnr_of(noise), "dB"}},
@@ -106,12 +104,12 @@ Finding activation_outliers(const LayerFacts& layer) {
 
 Finding outlier_channels(const LayerFacts& layer) {
   const TensorFacts* data = is_scaled(layer) ? quantized(layer) : nullptr;
-  if (data == nullptr || data->channels.size() < 4 || !to_blame(layer)) return {};
+  if (data == nullptr || data->channels.size() < 4 || !activations_to_blame(layer)) return {};
   std::vector<float> sorted = data->channels;
   std::ranges::sort(sorted);
   const auto median = static_cast<double>(sorted[sorted.size() / 2]);
   const auto most = static_cast<double>(sorted.back());
-  if (median <= 0 || most < 10 * median || ordinary_noise(*data, median) < kBad / 10) return {};
+  if (median <= 0 || most < 10 * median || ordinary_noise(*data, median) < kPoorNoise / 10) return {};
   const auto large = std::ranges::count_if(sorted, [&](float c) { return static_cast<double>(c) > 5 * median; });
   if (static_cast<double>(large) > 0.25 * static_cast<double>(sorted.size())) return {};
   return of(
@@ -127,13 +125,13 @@ Finding outlier_channels(const LayerFacts& layer) {
 
 Finding concat_scales(const LayerFacts& layer) {
   const TensorFacts* data = is_scaled(layer) ? quantized(layer) : nullptr;
-  if (data == nullptr || data->branches.size() < 2 || !to_blame(layer)) return {};
+  if (data == nullptr || data->branches.size() < 2 || !activations_to_blame(layer)) return {};
   const auto [small, large] = std::ranges::minmax(data->branches, {}, &Branch::absmax);
   if (small.absmax <= 0 || small.rms <= 0 || large.absmax < 8 * small.absmax) return {};
   const bool floats = data->grid->format == Format::Float8E4M3FN || data->grid->format == Format::Float8E5M2;
   const double step = static_cast<double>(data->grid->scale.front());
   const double noise = step * step / 12 / (small.rms * small.rms);
-  if (floats || noise < kBad) return {};
+  if (floats || noise < kPoorNoise) return {};
   return of(
       layer, data->name, 0.91,
       {{"ratio of the branches", large.absmax / small.absmax, "x"},
@@ -165,7 +163,7 @@ Finding range_per_sample(const LayerFacts& layer) {
 
 Finding unused_levels(const LayerFacts& layer) {
   const TensorFacts* data = is_scaled(layer) ? quantized(layer) : nullptr;
-  if (data == nullptr || data->grid->format == Format::Float8E4M3FN || !to_blame(layer)) return {};
+  if (data == nullptr || data->grid->format == Format::Float8E4M3FN || !activations_to_blame(layer)) return {};
   const double levels = levels_used(*data);
   if (levels >= 64) return {};
   return of(
@@ -177,11 +175,11 @@ Finding unused_levels(const LayerFacts& layer) {
 
 Finding one_sided_data(const LayerFacts& layer) {
   const TensorFacts* data = layer.format == Format::Int8 ? quantized(layer) : nullptr;
-  if (data == nullptr || !to_blame(layer)) return {};
+  if (data == nullptr || !activations_to_blame(layer)) return {};
   const auto low = static_cast<double>(data->values.min);
   const auto high = static_cast<double>(data->values.max);
   const double smaller = std::min(std::abs(std::min(low, 0.0)), std::max(high, 0.0));
-  if (smaller > 0.1 * std::max(std::abs(low), high) || grid_noise(*data).rounding < kBad / 3) return {};
+  if (smaller > 0.1 * std::max(std::abs(low), high) || grid_noise(*data).rounding < kPoorNoise / 3) return {};
   return of(
       layer, data->name, 0.4, {{"smallest value", low, ""}, {"largest value", high, ""}},
       fmt::format("'{}' lies between {:.3g} and {:.4g}: a range around zero leaves half of the steps unused, which "
@@ -192,7 +190,7 @@ Finding one_sided_data(const LayerFacts& layer) {
 
 Finding small_negative_tail(const LayerFacts& layer) {
   const TensorFacts* data = is_scaled(layer) ? quantized(layer) : nullptr;
-  if (data == nullptr || !(data->values.min < 0) || !to_blame(layer)) return {};
+  if (data == nullptr || !(data->values.min < 0) || !activations_to_blame(layer)) return {};
   const auto low = static_cast<double>(data->values.min);
   const bool tail = low > -0.4 && static_cast<double>(data->values.max) > -4 * low;
   std::int64_t negative = 0;

@@ -6,18 +6,16 @@
 namespace vernier::causes {
 namespace {
 
-bool to_blame(const LayerFacts& layer) {
+bool weights_to_blame(const LayerFacts& layer) {
   if (!layer.weights_noise || !layer.activations_noise) return true;
   return *layer.weights_noise >= 0.25 * (*layer.weights_noise + *layer.activations_noise);
 }
-
-constexpr double kBad = 1e-2;
 
 }  // namespace
 
 Finding weight_grid(const LayerFacts& layer) {
   const TensorFacts* weight = is_scaled(layer) ? weight_of(layer) : nullptr;
-  if (weight == nullptr || !weight->lattice || !weight->grid || !to_blame(layer)) return {};
+  if (weight == nullptr || !weight->lattice || !weight->grid || !weights_to_blame(layer)) return {};
   const double used = static_cast<double>(weight->grid->scale.front());
   if (std::abs(used / *weight->lattice - 1) < 1e-4) return {};
   if (layer.weights_noise && *layer.weights_noise < 1e-4) return {};
@@ -32,7 +30,7 @@ Finding weight_grid(const LayerFacts& layer) {
 Finding weight_channel_spread(const LayerFacts& layer) {
   const TensorFacts* weight = is_scaled(layer) ? weight_of(layer) : nullptr;
   if (weight == nullptr || !weight->grid || weight->grid->scale.size() > 1 || weight->channels.size() < 2) return {};
-  if (!to_blame(layer)) return {};
+  if (!weights_to_blame(layer)) return {};
   std::vector<float> sorted = weight->channels;
   std::ranges::sort(sorted);
   const auto most = static_cast<double>(sorted.back());
@@ -49,7 +47,7 @@ Finding weight_channel_spread(const LayerFacts& layer) {
 
 Finding weight_outliers(const LayerFacts& layer) {
   const TensorFacts* weight = is_scaled(layer) ? weight_of(layer) : nullptr;
-  if (weight == nullptr || weight->weight_noise.empty() || weight->lattice || !to_blame(layer)) return {};
+  if (weight == nullptr || weight->weight_noise.empty() || weight->lattice || !weights_to_blame(layer)) return {};
   constexpr double kBadChannel = 3e-3;  // 25 dB
   const auto bad = std::ranges::count_if(weight->weight_noise, [](double noise) { return noise > kBadChannel; });
   const double share = static_cast<double>(bad) / static_cast<double>(weight->weight_noise.size());
@@ -82,7 +80,8 @@ Finding bias_shift(const LayerFacts& layer) {
 Finding bias_clip(const LayerFacts& layer) {
   constexpr double kLargestCode = 1073741824;  // 2^30, half of what is left for the sum itself
   const TensorFacts* weight = is_scaled(layer) ? weight_of(layer) : nullptr;
-  if (weight == nullptr || !layer.bias_steps || *layer.bias_steps <= kLargestCode || !to_blame(layer)) return {};
+  if (weight == nullptr || !layer.bias_steps || *layer.bias_steps <= kLargestCode || !weights_to_blame(layer))
+    return {};
   const double wider = *layer.bias_steps / kLargestCode;
   return of(
       layer, weight->name, wider > 4 ? 0.87 : 0.6,

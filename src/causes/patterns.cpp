@@ -10,8 +10,6 @@ bool made_by(const LayerFacts& layer, const char* op_type) {
   return std::ranges::find(layer.made_by, op_type) != layer.made_by.end();
 }
 
-constexpr double kBad = 1e-2;
-
 }  // namespace
 
 Finding residual_scales(const LayerFacts& layer) {
@@ -54,7 +52,7 @@ Finding gating(const LayerFacts& layer) {
 }
 
 Finding depthwise(const LayerFacts& layer) {
-  if (!is_scaled(layer) || !layer.depthwise || layer.own_noise < kBad / 3) return {};
+  if (!is_scaled(layer) || !layer.depthwise || layer.own_noise < kPoorNoise / 3) return {};
   return of(layer, {}, 0.3, {{"terms of a sum", static_cast<double>(layer.terms), ""}},
             fmt::format("a depthwise convolution: {} products a result average little noise away", layer.terms),
             {"per-channel", "equalize"});

@@ -10,14 +10,6 @@
 namespace vernier {
 namespace {
 
-void collect_reads(const onnx::NodeProto& node, std::set<std::string>& reads) {
-  reads.insert(node.input().begin(), node.input().end());
-  for_each_body(node, [&](const onnx::GraphProto& body) {
-    for (const onnx::NodeProto& inner : body.node()) collect_reads(inner, reads);
-    for (const onnx::ValueInfoProto& output : body.output()) reads.insert(output.name());
-  });
-}
-
 void verify_graph(const onnx::GraphProto& graph, std::set<std::string> known, std::set<std::string>& nodes,
                   std::set<std::string>& tensors, const std::string& step) {
   const auto define = [&](const std::string& name, const std::string& where) {
@@ -167,7 +159,7 @@ Model cut(const Model& model, const std::vector<std::string>& wanted, const std:
       continue;
     }
     kept.insert(node.name());
-    collect_reads(node, needed);
+    needed.merge(tensors_read(node));
   }
   remove_nodes(graph, [&](const onnx::NodeProto& node) { return !kept.contains(node.name()); });
   graph.clear_output();

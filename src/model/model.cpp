@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/text.h"
+#include "model/graph_edit.h"
 #include "model/raw_proto.h"
 #include "model/type_protos.h"
 #include "vernier/error.h"
@@ -63,11 +64,10 @@ void collect_reads(const onnx::NodeProto& node, std::set<std::string>& reads) {
   for (const std::string& input : node.input()) {
     if (!input.empty()) reads.insert(input);
   }
-  for (const onnx::AttributeProto& attribute : node.attribute()) {
-    if (!attribute.has_g()) continue;
-    for (const onnx::NodeProto& inner : attribute.g().node()) collect_reads(inner, reads);
-    for (const onnx::ValueInfoProto& output : attribute.g().output()) reads.insert(output.name());
-  }
+  for_each_body(node, [&](const onnx::GraphProto& body) {
+    for (const onnx::NodeProto& inner : body.node()) collect_reads(inner, reads);
+    for (const onnx::ValueInfoProto& output : body.output()) reads.insert(output.name());
+  });
 }
 
 /// Reshape to a computed shape of n values makes rank n, which ONNX's inference does not say. True when it told a new
