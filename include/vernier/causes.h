@@ -50,7 +50,7 @@ struct RepairTried {
   std::optional<double> before_db;   // SQNR of the layer's own result without it, on exact inputs
   std::optional<double> after_db;    // with it
   std::optional<double> neutral_db;  // algebraic ones: SQNR of the float32 outputs with it against without
-  bool accepted = false;             // the error power fell by 20 percent or more, and float32 stayed what it was
+  bool accepted = false;             // the layer's error power, or the output's, fell by 20 percent or more
   std::string why;                   // why not; or what was done: "step 0.0344 in place of 0.0404"
 };
 

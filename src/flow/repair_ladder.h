@@ -2,8 +2,9 @@
 // and those that take away a fifth of the error power stay. Layers are judged on exact inputs, so that one pass tells
 // proposals of different layers apart. How they add up is another matter: errors of two layers may have cancelled. So
 // each kind of repair has to leave the network's output at least as near as it was, in one evaluation, or all of it is
-// taken back. An epsilon or a mask shows in few samples, and behind the layer that it belongs to: such a rewrite may be
-// accepted by the network's output as well.
+// taken back. What takes less than a fifth out of its layer's error is given one trial with all of its kind, and stays
+// where that takes a fifth out of the output's. An epsilon or a mask shows in few samples, and behind the layer that it
+// belongs to: such a rewrite may be accepted by the network's output as well.
 #pragma once
 
 #include <functional>
@@ -61,6 +62,8 @@ class RepairLadder {
   double output_noise();
   void try_repair(const Repair& repair);
   void try_round(const Repair& repair, int round);
+  void try_small_gains(const std::vector<Proposal>& proposals, const std::vector<std::size_t>& small,
+                       std::vector<RepairTried>& rows);
   void try_rewrites(const Repair& repair, const std::vector<Proposal>& proposals);
   std::map<std::string, double> own_noise(const RepairState& state, bool exact_weights = false);
   Network network();

@@ -9,29 +9,51 @@
 
 #include "model/graph_edit.h"
 #include "plan/integer_bias.h"
+#include "repairs/graph_walk.h"
 #include "repairs/repair.h"
 #include "repairs/weighted_layers.h"
 
 namespace vernier {
+namespace {
 
-std::vector<Proposal> correct_biases(const Network& network, int) {
+/// The constant that an Add in float behind the layer adds to its result and to nothing else. Empty: there is none.
+std::string bias_behind(const Network& network, const GraphWalk& walk, const WeightedLayer& layer) {
+  const std::string& result = layer.node->output(0);
+  const auto readers = walk.readers(result);
+  if (readers.size() != 1 || readers.front()->op_type() != "Add") return {};
+  const onnx::NodeProto& add = *readers.front();
+  if (network.plan.format_of(add.name()) != Format::Float32) return {};
+  const std::string& other = add.input(add.input(0) == result ? 1 : 0);
+  const std::optional<Tensor> constant = initializer(network.model, other);
+  // Along the last dimension, as a MatMul has its channels.
+  return constant && constant->shape().size() == 1 ? other : std::string();
+}
+
+}  // namespace
+
+std::vector<Proposal> correct_biases(const Network& network, int round) {
   std::vector<Proposal> proposals;
   const std::map<std::string, int> readers = count_readers(network.model);
+  const GraphWalk walk(network.model);
   for (const WeightedLayer& layer : weighted_layers(network)) {
     const auto error = network.mean_error.find(layer.layer->name);
     if (error == network.mean_error.end()) continue;
     Proposal proposal;
     proposal.layers = {layer.layer->name};
-    const std::optional<Tensor> bias =
-        layer.bias.empty() ? std::nullopt : std::optional(*initializer(network.model, layer.bias));
+    // The layer's own error ends before the Add: the output says whether it helps, and once is enough.
+    proposal.by_output = layer.bias.empty() && layer.node->op_type() == "MatMul";
+    const std::string name = proposal.by_output ? bias_behind(network, walk, layer) : layer.bias;
+    if (proposal.by_output && round > 0) continue;
+    const std::optional<Tensor> bias = name.empty() ? std::nullopt : initializer(network.model, name);
     if (!bias) {
-      proposal.why_not = fmt::format("the {} adds no constant bias", layer.node->op_type());
-    } else if (readers.at(layer.bias) > 1) {
+      proposal.why_not = fmt::format("the {} adds no constant bias{}", layer.node->op_type(),
+                                     layer.node->op_type() == "MatMul" ? ", and no Add in float behind it does" : "");
+    } else if (readers.at(name) > 1) {
       proposal.why_not = "another layer reads the same bias";
     } else if (bias->count() != static_cast<std::int64_t>(error->second.size())) {
       proposal.why_not = "its bias has not one value for each output channel";
     } else {
-      const auto repaired = network.plan.constants.find(layer.bias);
+      const auto repaired = network.plan.constants.find(name);
       std::vector<float> values = repaired != network.plan.constants.end()
                                       ? repaired->second.values
                                       : std::vector<float>(bias->floats().begin(), bias->floats().end());
@@ -44,7 +66,7 @@ std::vector<Proposal> correct_biases(const Network& network, int) {
         largest = std::max(largest, std::abs(error->second[c]));
       }
       proposal.what = fmt::format("takes a mean error of up to {:.3g} out of {} biases", largest, values.size());
-      proposal.constants[layer.bias] = {layer.layer->name, bias->shape(), std::move(values)};
+      proposal.constants[name] = {layer.layer->name, bias->shape(), std::move(values)};
     }
     proposals.push_back(std::move(proposal));
   }
