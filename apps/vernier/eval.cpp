@@ -70,7 +70,7 @@ Command add_eval(CLI::App& root, const std::string& command) {
       "Exit code: 0 no requirement, or met; 1 missed; 2 usage; 3 input; 4 backend; 70 our fault; 130 interrupted");
   return {app, &line->messages,
           [line, command](Console& console) {
-            for (const std::string& text : line->data.without_effect()) console.warning(text);
+            for (const std::string& text : line->data.without_effect(line->task.any_script())) console.warning(text);
             const EvalOptions options = options_of(*line, command);
             const TextOptions text = line->result.values();
             const EvalReport report = evaluate(options, console.sinks());

@@ -15,6 +15,8 @@ class TaskGroup {
   /// Everything of EvalOptions but models, samples and requirements. Errors: Usage.
   EvalOptions values() const;
 
+  bool any_script() const { return !script_.empty(); }
+
  private:
   std::string task_, labels_, script_, label_offset_ = "0", ignored_label_ = "255", boxes_ = "yolox",
                                        box_units_ = "input", fit_ = "letterbox", background_ = "0", overlap_ = "0.65",

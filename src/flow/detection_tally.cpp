@@ -119,7 +119,8 @@ class DetectionTally : public TaskTally {
                 "its list of images stands for the samples, in their order");
   }
 
-  void add(std::size_t sample, const Sample& inputs, const std::vector<NamedTensor>& outputs) override {
+  void add(std::size_t sample, const Sample& inputs, const std::vector<NamedTensor>& outputs,
+           const std::vector<NamedTensor>& /*references*/) override {
     const auto [height, width] = input_size(inputs_, inputs);
     std::vector<Detection> found = decode(outputs, height, width);
     const Placement2d placed = placement(sample, height, width);

@@ -122,7 +122,8 @@ class Evaluation {
         },
         [&](std::size_t index, std::vector<std::vector<NamedTensor>> outputs) {
           for (std::size_t i = 0; i < runs.size(); ++i) {
-            tallies[i]->add(index, runs[i]->samples().at(index), outputs[i]);
+            tallies[i]->add(index, runs[i]->samples().at(index), outputs[i],
+                            runs.size() == 2 ? outputs.back() : std::vector<NamedTensor>());
           }
           if (runs.size() == 2) most = std::max(most, largest_difference(outputs[0], outputs[1]));
           if (sinks_.progress) sinks_.progress("eval", index + 1, report_.samples);

@@ -1,6 +1,7 @@
 // Trials judged by a number that a function of the user's computes of all outputs.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -50,10 +51,13 @@ class MetricTally : public Tally {
   Trial trial() const override {
     const ScratchFolder folder;
     save(folder / "outputs.npz", outputs_, got_);
-    save(folder / "references.npz", outputs_, ref_);
+    nlohmann::json files{{"outputs", (folder / "outputs.npz").string()}};
+    if (std::ranges::none_of(ref_, [](const auto& sample) { return sample.second.empty(); })) {
+      save(folder / "references.npz", outputs_, ref_);
+      files["references"] = (folder / "references.npz").string();
+    }
     Trial trial;
-    const nlohmann::json said = script_.call(
-        "", {{"outputs", (folder / "outputs.npz").string()}, {"references", (folder / "references.npz").string()}});
+    const nlohmann::json said = script_.call("", files);
     trial.metric = said.at("value").get<double>();
     const bool low = wanted_.min && trial.metric < *wanted_.min;
     const bool high = wanted_.max && trial.metric > *wanted_.max;

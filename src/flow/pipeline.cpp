@@ -155,7 +155,7 @@ class Pipeline {
         std::erase_if(outputs, [&](const NamedTensor& output) {
           return !wanted.empty() && std::find(wanted.begin(), wanted.end(), output.name) == wanted.end();
         });
-        tally->add(sample, live_->samples().at(sample), outputs);
+        tally->add(sample, live_->samples().at(sample), outputs, runs_.front()->at(sample).outputs);
       }
       report_.stages[i].figures = tally->figures();
     }

@@ -32,7 +32,8 @@ class ClassificationTally : public TaskTally {
     check_count(options, static_cast<std::int64_t>(labels_.size()), samples);
   }
 
-  void add(std::size_t sample, const Sample& /*inputs*/, const std::vector<NamedTensor>& outputs) override {
+  void add(std::size_t sample, const Sample& /*inputs*/, const std::vector<NamedTensor>& outputs,
+           const std::vector<NamedTensor>& /*references*/) override {
     need_outputs(outputs, 1, "classification");
     const std::vector<float> scores = as_floats(outputs.front());
     const std::int64_t label = labels_[sample] + options_.label_offset;
@@ -71,7 +72,8 @@ class SegmentationTally : public TaskTally {
     check_count(options, labels_.shape[0], samples);
   }
 
-  void add(std::size_t sample, const Sample& /*inputs*/, const std::vector<NamedTensor>& outputs) override {
+  void add(std::size_t sample, const Sample& /*inputs*/, const std::vector<NamedTensor>& outputs,
+           const std::vector<NamedTensor>& /*references*/) override {
     need_outputs(outputs, 1, "segmentation");
     const NamedTensor& output = outputs.front();
     const auto pixels = static_cast<std::size_t>(labels_.shape[1] * labels_.shape[2]);
@@ -135,7 +137,8 @@ class LanguageTally : public TaskTally {
     check_count(options, labels_->shape[0], samples);
   }
 
-  void add(std::size_t sample, const Sample& inputs, const std::vector<NamedTensor>& outputs) override {
+  void add(std::size_t sample, const Sample& inputs, const std::vector<NamedTensor>& outputs,
+           const std::vector<NamedTensor>& /*references*/) override {
     need_outputs(outputs, 1, "language");
     const Shape& shape = outputs.front().tensor.shape();
     if (shape.size() < 2 || shape.back() < 1) {
@@ -190,14 +193,20 @@ class CustomTally : public TaskTally {
   explicit CustomTally(const EvalOptions& options)
       : script_{options.script, {}, {}}, objective_(metric_objective(script_, options.measure.data)) {}
 
-  void add(std::size_t sample, const Sample& /*inputs*/, const std::vector<NamedTensor>& outputs) override {
+  void add(std::size_t sample, const Sample& /*inputs*/, const std::vector<NamedTensor>& outputs,
+           const std::vector<NamedTensor>& references) override {
     if (!tally_) {
       for (const NamedTensor& output : outputs) names_.push_back(output.name);
       tally_ = objective_->begin(names_);
     }
-    std::vector<Tensor> tensors;
-    for (const NamedTensor& output : outputs) tensors.push_back(output.tensor);
-    tally_->add(sample, tensors, tensors);
+    std::vector<Tensor> tensors, other;
+    for (const NamedTensor& output : outputs) {
+      tensors.push_back(output.tensor);
+      const auto same = std::ranges::find(references, output.name, &NamedTensor::name);
+      if (same != references.end()) other.push_back(same->tensor);
+    }
+    if (other.size() != tensors.size()) other.clear();
+    tally_->add(sample, other, tensors);
   }
 
   std::vector<TaskFigure> figures() const override {

@@ -12,7 +12,9 @@ namespace vernier {
 class TaskTally {
  public:
   virtual ~TaskTally() = default;
-  virtual void add(std::size_t sample, const Sample& inputs, const std::vector<NamedTensor>& outputs) = 0;
+  /// `references`: what the outputs may be compared with, those of another model or stage; empty: nothing is.
+  virtual void add(std::size_t sample, const Sample& inputs, const std::vector<NamedTensor>& outputs,
+                   const std::vector<NamedTensor>& references) = 0;
   virtual std::vector<TaskFigure> figures() const = 0;
 };
 

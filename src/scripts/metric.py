@@ -1,6 +1,7 @@
 # Computes one number of all outputs of a run, as often as it is asked to. It asks for work as long as there is any,
 #
-#   {"next": 1}          answered by {"outputs": path.npz, "references": path.npz}, or {} when all is done
+#   {"next": 1}          answered by {"outputs": path.npz, "references": path.npz}, or {} when all is done; without
+#                        references there is nothing to compare with, and the function gets None
 #
 # calls the function with two lists, one dict {output name: numpy array} a sample, and says the number that it returns:
 #
@@ -36,7 +37,8 @@ def main():
         work = ask(next=1)
         if not work:
             break
-        outputs, references = (iterations_of(numpy, work[side]) for side in ("outputs", "references"))
+        outputs = iterations_of(numpy, work["outputs"])
+        references = iterations_of(numpy, work["references"]) if "references" in work else None
         try:
             value = function(outputs, references)
         except BaseException as error:
