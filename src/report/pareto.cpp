@@ -40,12 +40,14 @@ std::string label(double x, double y, const char* anchor, const std::string& tex
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor, text);
 }
 
+std::string unit_text(const KeptSetReport& kept) { return kept.cost_unit == "time" ? "microseconds" : kept.cost_unit; }
+
 }  // namespace
 
 std::string cost_text(const KeptSetReport& kept) {
   // In layers borders only break ties.
   if (kept.cost_unit == "layers") return plural(kept.layers.size(), "layer");
-  std::string text = fmt::format("{:.6g} {}, borders included", kept.cost, kept.cost_unit);
+  std::string text = fmt::format("{:.6g} {}, borders included", kept.cost, unit_text(kept));
   if (kept.cost_of_all && *kept.cost_of_all > 0) {
     text += fmt::format("; keeping everything: {:.6g}", *kept.cost_of_all);
   }
@@ -66,7 +68,7 @@ std::string pareto_table(const KeptSetReport& kept, const TextOptions& options) 
                fmt::format("{:.3g}x", point.damage)});
   }
   return heading(
-             fmt::format("Accuracy against cost ({}), of {} sets that were tried", kept.cost_unit, kept.pareto.size()),
+             fmt::format("Accuracy against cost ({}), of {} sets that were tried", unit_text(kept), kept.pareto.size()),
              options.color) +
          table.text(options.width, options.whole_names);
 }

@@ -126,6 +126,12 @@ MinimalResult search_minimal(const std::vector<SearchItem>& items, const Oracle&
     }
     if (log.contradiction()) result.lower_bound.reset();
   }
+  // Borders may cost more than everything that is low between them saves.
+  if (costs.of(all) <= costs.of(best.kept) && best.kept.size() < all.size()) {
+    result.notes.push_back(fmt::format("keeping everything costs no more than the set that was found: {:.4g}, {:.4g}",
+                                       costs.of(all), costs.of(best.kept)));
+    best = {all, result.all_high};
+  }
   const bool complete = collect_certificate(costs, best, log).complete;
   return conclude(complete ? SearchEnd::Certified : SearchEnd::Stopped, costs, best, log, result);
 }

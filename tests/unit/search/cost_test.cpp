@@ -71,5 +71,20 @@ TEST(SearchCost, BordersNeverBreakACertificate) {
   }
 }
 
+/// As where the float kernels are the fast ones: any border costs more than all items.
+TEST(SearchCost, EverythingIsKeptWhereThatCostsLess) {
+  const toys::Toy toy = chain();
+  MinimalOptions options;
+  options.borders = chain_borders(toy.items.size(), 100);
+  const toys::Run run = toys::search(toy, toys::honest(toy), options);
+  EXPECT_EQ(run.result.end, SearchEnd::Certified);
+  EXPECT_EQ(run.result.kept.size(), toy.items.size());
+  EXPECT_EQ(run.result.certificate.not_cheaper.size(), toy.items.size()) << "dropping one makes a border";
+  EXPECT_TRUE(check_certificate(toy.items.size(), run.result.kept, run.result.certificate, run.trials, toy.items,
+                                options.borders)
+                  .valid());
+  EXPECT_NE(run.result.notes.back().find("keeping everything costs no more"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace vernier
