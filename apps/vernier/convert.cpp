@@ -46,6 +46,17 @@ ConvertOptions options_of(const ConvertLine& line) {
   return options;
 }
 
+/// Errors: Usage for a choice that the plan has made already.
+void refuse_beside_plan(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_group() != "Precision" || option->count() == 0 || option->check_lname("plan")) continue;
+    throw Error(ErrorKind::Usage,
+                fmt::format("--plan and {}: the plan already says which layer runs in which format, and its scales",
+                            option->get_name()),
+                "leave out one of them, or change the plan: it is JSON");
+  }
+}
+
 bool is_engine_name(const std::filesystem::path& path) {
   const std::string extension = path.extension().string();
   return extension == ".engine" || extension == ".plan" || extension == ".trt";
@@ -74,11 +85,12 @@ Command add_convert(CLI::App& root) {
       "Exit code: 0 done, with or without warnings; 2 usage; 3 input; 4 backend; 70 our fault; 130 interrupted");
 
   return {app, &line->messages,
-          [line](Console& console) {
+          [line, app](Console& console) {
             for (const std::string& text :
                  line->data.without_effect(line->precision.any_script() || script_location(line->model).has_value()))
               console.warning(text);
             const ConvertOptions options = options_of(*line);
+            if (!options.plan.empty()) refuse_beside_plan(*app);
             if (!options.plan.empty() && !options.measure.calibration_cache.empty()) {
               console.warning("--calibration-cache has no effect with --plan: the plan already holds its scales");
             }

@@ -77,6 +77,12 @@ Plan make_plan(const ConvertOptions& options, const PrecisionOptions& precision,
   }
   const std::filesystem::path& cache = options.measure.calibration_cache;
   if (calibrate_from_cache(plan, model, layers, original, cache, result.warnings)) return plan;
+  if (!cache.empty() && options.measure.data.location.empty() && !options.measure.calibration_data) {
+    result.warnings.push_back(
+        fmt::format("{}: it holds no ranges and no samples were given: those of random inputs were taken, which fit no "
+                    "real data (--data SAMPLES)",
+                    cache.string()));
+  }
   const std::set<Format> formats(precision.low.begin(), precision.low.end());
   MeasureOptions measure = options.measure;
   if (measure.calibration_data) measure.data = *std::exchange(measure.calibration_data, std::nullopt);
@@ -149,6 +155,11 @@ ConvertResult run_conversion(const ConvertOptions& given_options, const JobSinks
   Plan plan = given ? *given : make_plan(options, precision, prepared.model, layers, original, sinks, result);
   if (!options.tensor_overrides.empty()) {
     override_tensors(plan, read_text(options.tensor_overrides), options.tensor_overrides.string());
+  }
+  const Format high = given ? given->high : precision.high;
+  if (std::ranges::all_of(plan.layers, [&](const PlannedLayer& layer) { return layer.format == high; })) {
+    result.warnings.push_back(
+        fmt::format("every layer is in {}: what was asked for leaves nothing in low precision", format_name(high)));
   }
   for (const std::string& text : result.warnings) {
     if (sinks.warning) sinks.warning(text);
