@@ -26,6 +26,8 @@ struct PrecisionLine : DiagnosisLine {
   ComparisonGroup comparison;
   CheckGroup check;
   MessageGroup messages;
+
+  bool runs_programs() const override { return check.given(); }
 };
 
 /// What a comparison as a search's objective cannot do.

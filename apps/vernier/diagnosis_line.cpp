@@ -29,7 +29,7 @@ DiagnoseOptions DiagnosisLine::values(const std::string& command, const std::str
 }
 
 std::vector<std::string> DiagnosisLine::without_effect() const {
-  return data.without_effect(precision.any_script() || task.any_script());
+  return data.without_effect(precision.any_script() || task.any_script() || runs_programs());
 }
 
 DiagnoseReport DiagnosisLine::run(const DiagnoseOptions& options, Console& console,

@@ -17,6 +17,7 @@
 namespace vernier::cli {
 
 struct DiagnosisLine {
+  virtual ~DiagnosisLine() = default;
   std::string model, output;
   std::vector<std::string> outputs;
   ExternalDataGroup external_data;
@@ -40,6 +41,8 @@ struct DiagnosisLine {
 
   /// What must hold, of which outputs, and the task that may decide instead.
   void add_requirement(CLI::App& app);
+  /// Whether programs run that --timeout may end.
+  virtual bool runs_programs() const { return false; }
   /// --per-tensor; not of the commands whose options are a peer's.
   void add_per_tensor(CLI::App& app);
 };

@@ -187,6 +187,7 @@ KeptSetReport report_of(const MinimalResult& result, const SearchContext& contex
   if (!passes(result.final_trial)) return kept;
   kept.groups = groups_with_kept(context, kept.layers);
   kept.ranking = ranking_of(result, context);
+  if (result.end == SearchEnd::Unstable) return kept;  // nothing is proven, whatever is assumed
   say_what_is_proven(result, context, kept);
   say_what_is_assumed(result, context, kept);
   return kept;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/text.h"
+#include "report/diagnose_answer.h"
 #include "report/figures.h"
 #include "report/layout.h"
 #include "report/numbers.h"
@@ -76,22 +77,39 @@ std::string way_out(const DiagnoseReport& report, const TextOptions& options) {
     }
     const bool golden = kept.objective.find(", against ") != std::string::npos;
     const bool task = kept.objective.starts_with("--min-top") || kept.objective.starts_with("--metric-script");
+    const std::size_t raised = kept.layers.size();
+    const std::size_t fixed = lowered_layers(report) - std::min(raised, lowered_layers(report));
     text += wrap(
-        report.high != Format::Float32 ? fmt::format("The way out: {} itself is not enough here, try -p float32.", high)
+        all.verdict != "bad"
+            ? "The way out: the check could not judge the model, so nothing is known of precision. Run it by hand."
+        : raised > 0 && fixed > 0
+            ? fmt::format(
+                  "The way out: {} fixed in a low format by --layer-precisions: leave out those, or some of them.",
+                  fixed == 1 ? "1 layer is" : fmt::format("{} layers are", fixed))
+        : report.high != Format::Float32
+            ? fmt::format("The way out: {} itself is not enough here, try -p float32.", high)
         : golden
             ? "The way out: precision is not the cause. The golden outputs are of another model or of other inputs, or "
               "the tolerance is tighter than two float32 runs agree."
         : task ? "The way out: precision is not the cause. The float32 model itself falls short: look at the data "
                  "(preparation, labels, --label-offset), then at the limit; what is left is training."
-               : "The way out: precision is not the cause. Is the tolerance meant for this output and metric, and are "
-                 "the inputs prepared as in training?",
+        : by_outside_check(kept)
+            ? "The way out: precision is not the cause. Run the check by hand on the model as it is: it may fail for "
+              "reasons of its own."
+            : "The way out: precision is not the cause. Is the tolerance meant for this output and metric, and are "
+              "the inputs prepared as in training?",
         options.width);
   } else if (kept.layers.size() == searched_layers(kept) && !kept.layers.empty() && kept.end != "stopped") {
-    text += wrap(fmt::format("Every layer is needed in {}, so nothing is left in {}: allow a larger error, give "
-                             "calibration data that look like the real ones (--calibration-data), or train with "
-                             "quantization.",
-                             high, formats_text(report.low)),
-                 options.width);
+    text +=
+        wrap(kept.mode != "minimal"
+                 ? fmt::format("The list ends with every layer in {}, so nothing is left in {}: --mode minimal looks "
+                               "for sets that are no such list.",
+                               high, formats_text(report.low))
+                 : fmt::format("Every layer is needed in {}, so nothing is left in {}: allow a larger error, give "
+                               "calibration data that look like the real ones (--calibration-data), or train with "
+                               "quantization.",
+                               high, formats_text(report.low)),
+             options.width);
     if (!kept.tests.empty()) {
       const auto none =
           std::find_if(kept.tests.begin(), kept.tests.end(), [](const TestRow& test) { return test.layers.empty(); });
@@ -225,15 +243,16 @@ std::string grounds_section(const KeptSetReport& kept, const TextOptions& option
 
 std::string debug_precision_to_text(const DiagnoseReport& report, const TextOptions& options) {
   const KeptSetReport& kept = *report.kept;
-  std::string text = answer(report, options) + way_out(report, options);
+  std::string more = way_out(report, options);
   if (kept.file_test && kept.file_test->verdict != "good") {
-    text += wrap(fmt::format("The written model misses it by a hair: it would pass with {}. Allow a little less in the "
+    more += wrap(fmt::format("The written model misses it by a hair: it would pass with {}. Allow a little less in the "
                              "search, so that the file has room.",
                              shown(kept.file_test->needs)),
                  options.width);
   } else if (report.final_figures && report.final_figures->passed == false && kept.end != "impossible") {
-    text += wrap("The written model misses it by a hair: ask for a little more than is needed.", options.width);
+    more += wrap("The written model misses it by a hair: ask for a little more than is needed.", options.width);
   }
+  std::string text = answer(report, options) + more + (more.empty() ? "" : "\n");
   text += labelled("Model", shown(report.model_file), options.width);
   text += labelled("Data", shown(report.data), options.width);
   text += labelled("Wanted", shown(wanted_text(report)), options.width);
