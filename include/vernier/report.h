@@ -208,6 +208,7 @@ struct VerifyReport {
   std::string objective;                  // labels or a script that decide, in words; empty: none
   std::optional<TestRow> test;            // of the typed file, by that
   std::optional<Requirement> requirement;
+  std::string doubt;  // near the limit, when kernels that sum in another order give another verdict; also a warning
   std::vector<PhaseTime> phases;
   std::vector<std::string> warnings;
   std::vector<std::string> notes;

@@ -78,6 +78,7 @@ class Diagnosis {
         step("curve", [&] { curve(); });
       }
       if (!report_.final_figures && !report_.typed) write_and_verify();
+      if (!doubt_.empty()) warn(doubt_);
       if (repairs_ == nullptr && explains_ && ranks_layers() && !stopped()) step("causes", [&] { causes(); });
       if (!stopped() && options_.latency && job_ranks().first()) step("latency", [&] { latency(); });
       if (!stopped() && !options_.output.empty()) step("pictures", [&] { pictures(); });
@@ -369,7 +370,12 @@ class Diagnosis {
     step("typed model", [&] { report_.typed = typed_->write(final_plan(), report_.files); });
     // Nothing to claim without a file: all low, or all high, was measured already.
     if (options_.output.empty() && (!report_.kept || report_.kept->end == "impossible")) return;
-    if (!stopped()) step("verify", [&] { report_.final_figures = typed_->verify(); });
+    if (stopped()) return;
+    step("verify", [&] {
+      const VerifyReport verified = typed_->verify();
+      report_.final_figures = verified.figures;
+      doubt_ = verified.doubt;
+    });
   }
 
   void latency() {
@@ -410,6 +416,7 @@ class Diagnosis {
   std::optional<Experiment> experiment_;  // from load_model() on
   Evidence evidence_;
   std::optional<SingleEffects> effects_;
+  std::string doubt_;                     // of the last verification
   std::unique_ptr<Objective> objective_;  // null: the requirement decides, if there is one
   std::optional<TypedResult> typed_;      // from load_model() on
 };

@@ -63,14 +63,14 @@ TypedReport TypedResult::write(const Plan& plan, std::map<std::string, std::stri
   return info;
 }
 
-RunFigures TypedResult::verify() const {
+VerifyReport TypedResult::verify() const {
   VerifyOptions verify_options;
   verify_options.float_model = options_.model;
   verify_options.measure = options_.measure;
   const JobSinks quiet{sinks_.progress, {}, {}, sinks_.interrupted};
-  if (options_.output.empty() || !job_ranks().first()) return verify_model(typed_, verify_options, quiet).figures;
+  if (options_.output.empty() || !job_ranks().first()) return verify_model(typed_, verify_options, quiet);
   verify_options.typed_model = options_.output / "model.onnx";
-  return vernier::verify(verify_options, quiet).figures;
+  return vernier::verify(verify_options, quiet);
 }
 
 }  // namespace vernier

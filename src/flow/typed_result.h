@@ -28,8 +28,8 @@ class TypedResult {
   void write_float(Plan& plan, std::map<std::string, std::string>& files) const;
   /// Lowers `plan` and, where there is a folder, writes it as model.onnx and plan.json; `files` gets their paths.
   TypedReport write(const Plan& plan, std::map<std::string, std::string>& files);
-  /// Figures of what was written last, of the file where there is one: the claim.
-  RunFigures verify() const;
+  /// What was written last, measured, as a file where there is one: the claim.
+  VerifyReport verify() const;
   /// What was written last.
   const Model& model() const { return typed_; }
 

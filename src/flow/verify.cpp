@@ -15,6 +15,7 @@
 #include "flow/chosen_objective.h"
 #include "flow/figures.h"
 #include "flow/match_layers.h"
+#include "flow/near_limit.h"
 #include "flow/setup.h"
 #include "flow/stopwatch.h"
 #include "plan/simulate_typed.h"
@@ -122,6 +123,11 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, cons
   watch.stop();
   const Requirement* requirement = options.measure.requirement ? &*options.measure.requirement : nullptr;
   report.figures = figures_of(subject.judged, measured.outputs, requirement);
+  if (const auto doubt = doubt_near_limit(subject, simulated.model, report.figures, requirement)) {
+    report.doubt = *doubt;
+    report.warnings.push_back(*doubt);
+    if (sinks.warning) sinks.warning(*doubt);
+  }
 
   if (objective) {
     watch.phase("task");

@@ -146,6 +146,7 @@ template <>
 struct Fields<VerifyReport> {
   using R = VerifyReport;
   static constexpr bool (*by_task)(const R&) = [](const R& report) { return !report.objective.empty(); };
+  static constexpr bool (*in_doubt)(const R&) = [](const R& report) { return !report.doubt.empty(); };
   static constexpr auto list = std::tuple{
       Field{"version", &R::version},
       Field{"command", &R::command},
@@ -164,6 +165,7 @@ struct Fields<VerifyReport> {
       Field{"figures", &R::figures},
       Field{"objective", &R::objective, by_task},
       Field{"test", &R::test},
+      Field{"doubt", &R::doubt, in_doubt},
       Field{"compared", &R::compared},
       Field{"not_compared", &R::not_compared},
       Field{"phases", &R::phases},
