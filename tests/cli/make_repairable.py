@@ -56,10 +56,19 @@ def channels(factor):
     return nodes, [constant("w1", first), constant("w2", second)], 13, [4, WIDTH]
 
 
+def phase(largest):
+    """y = cos(largest x) w: a position times a frequency."""
+    nodes = [helper.make_node("Mul", ["x", "largest"], ["p"], name="angle"),
+             helper.make_node("Cos", ["p"], ["c"], name="cosine"), helper.make_node("MatMul", ["c", "w"], ["y"], name="mix")]
+    weight = np.random.default_rng(0).normal(size=(WIDTH, WIDTH))
+    return nodes, [constant("largest", largest), constant("w", weight)], 17, [4, WIDTH]
+
+
 # Hardmax over another dimension than the last changed its meaning in opset 13: such a model is not raised.
 OLD = [helper.make_node("Hardmax", ["x"], ["f"], name="old", axis=1), helper.make_node("Add", ["x", "f"], ["h"], name="sum")]
 NETWORKS = {"layer_norm": lambda: norm(True, 1000, 13), "rms_norm": lambda: norm(False, 1000, 13),
             "small_norm": lambda: norm(False, 20, 13), "old_rms_norm": lambda: norm(False, 1000, 12, OLD),
+            "phase": lambda: phase(2000), "small_phase": lambda: phase(6),
             "one_channel": lambda: channels(30), "even_channels": lambda: channels(1)}
 
 if __name__ == "__main__":
