@@ -6,6 +6,7 @@
 
 #include "console.h"
 #include "core/text.h"
+#include "gate_group.h"
 #include "options.h"
 #include "parse_values.h"
 #include "report_commands.h"
@@ -16,10 +17,11 @@ namespace vernier::cli {
 namespace {
 
 struct PipelineLine {
-  std::string file, min_sqnr = "30";
+  std::string file, min_sqnr = "30", output;
   std::vector<std::string> stages, outputs;
   TaskGroup task;
   DataGroup data;
+  GateGroup gate;
   MessageGroup messages;
   ResultGroup result;
 };
@@ -59,6 +61,10 @@ Command add_pipeline(CLI::App& root, const std::string& command) {
       ->group("Stages");
   line->task.add(*app);
   line->data.add(*app, "Samples for the stages that are models");
+  add_value(*app, "-o,--output", line->output, "DIR",
+            "Write report.json and report.html, a page for browsers, into this folder (default: print only)")
+      ->group("Output");
+  line->gate.add(*app);
   line->result.add(*app);
   add_message_options(*app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(*app);
@@ -76,10 +82,13 @@ Command add_pipeline(CLI::App& root, const std::string& command) {
             options.measure.outputs = line->outputs;
             options.min_sqnr_db = parse_number("--min-sqnr", line->min_sqnr);
             if (line->task.given()) options.task = line->task.values();
+            options.output = line->output;
             options.command = command;
             const TextOptions text = line->result.values();
+            line->gate.check();
             const PipelineReport report = pipeline(options, console.sinks());
             print_result(console, line->result.json ? report_to_json(report) : report_to_text(report, text));
+            line->gate.tell(gate_of(report));
             return report.lost_at ? 1 : 0;
           },
           ignored};

@@ -10,6 +10,7 @@
 #include "parse_values.h"
 #include "report_commands.h"
 #include "vernier/error.h"
+#include "vernier/pipeline.h"
 #include "vernier/report_page.h"
 
 namespace vernier::cli {
@@ -51,9 +52,9 @@ int compare(const ReportLine& line, Console& console) {
   return diff.worse.empty() ? 0 : 1;
 }
 
-int render(const ReportLine& line, Console& console) {
+template <class Report>
+int render(const Report& report, const ReportLine& line, Console& console) {
   const TextOptions text = line.result.values();
-  const DiagnoseReport report = read_report(line.report);
   if (!line.output.empty()) {
     const std::filesystem::path output = line.output;
     std::error_code none;
@@ -75,17 +76,28 @@ int render(const ReportLine& line, Console& console) {
   return gate.passed() ? 0 : 1;
 }
 
+/// The report says itself which command wrote it.
+int render(const ReportLine& line, Console& console) {
+  const std::string text = read_text(line.report), where = printable(line.report);
+  if (report_kind(text, where) == "vernier pipeline") {
+    return render(pipeline_report_from_json(text, where), line, console);
+  }
+  return render(diagnose_report_from_json(text, where), line, console);
+}
+
 }  // namespace
 
 Command add_report(CLI::App& root) {
   auto line = std::make_shared<ReportLine>();
-  CLI::App* app = root.add_subcommand(
-      "report", "Render the report of a diagnosis again, as a page or as text, or compare those of two builds");
-  app->add_option("REPORT", line->report, "report.json of diagnose")->type_name("");
+  CLI::App* app = root.add_subcommand("report",
+                                      "Render the report of a diagnosis or of a pipeline again, as a page or as text, "
+                                      "or compare the diagnoses of two builds");
+  app->add_option("REPORT", line->report, "report.json of diagnose, fix or pipeline")->type_name("");
   add_value(*app, "-o,--output", line->output, "FILE.html",
             "Write the page: one file that needs no network (default: print the text)")
       ->group("Output");
-  add_values(*app, "--diff", line->diff, "JSON", "Compare two reports: the earlier, then the later (default: none)")
+  add_values(*app, "--diff", line->diff, "JSON",
+             "Compare two reports of diagnose or fix: the earlier, then the later (default: none)")
       ->group("Comparison");
   add_value(*app, "--tolerance", line->tolerance, "DB",
             "With --diff: an SQNR may fall by so many dB before that is worse (default: 0.5)")
@@ -96,7 +108,8 @@ Command add_report(CLI::App& root) {
   app->footer(
       "Example: vernier report out/report.json -o report.html\n"
       "Example: vernier report --diff before/report.json after/report.json --junit gate.xml\n"
-      "Exit code: 0 done, requirement met, later build no worse; 1 missed, or worse; 2 usage; 3 input; 70 our fault");
+      "Exit code: 0 done, requirement met, later build no worse; 1 missed, lost, or worse; 2 usage; 3 input; 70 our "
+      "fault");
   return {app, &line->messages, [line](Console& console) {
             check_usage(*line);
             line->gate.check();

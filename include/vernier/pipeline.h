@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ struct PipelineOptions {
   MeasureOptions measure;   // samples for stages that are models; `outputs`: those compared (empty: all of the models)
   double min_sqnr_db = 30;  // of a stage against the one before: below it accuracy is lost there
   std::optional<EvalOptions> task;  // labels and all: figures of the task at every stage
+  std::filesystem::path output;     // a folder for report.json and report.html; empty: none
   std::string command;
 };
 
@@ -38,20 +40,25 @@ struct StageReport {
 
 struct PipelineReport {
   int version = 1;
-  std::string command, data;
+  std::string command;
+  std::string vernier_version, onnxruntime_version, onnx_version;
+  std::string machine;
+  std::string data;
   std::size_t samples = 0;
   double min_sqnr_db = 30;
-  std::vector<StageReport> stages;
-  std::optional<std::size_t> lost_at;  // the first stage whose step is below the limit
+  std::optional<std::string> lost_at;  // the first stage whose step is below the limit, by its name
   std::string answer;                  // one sentence
-  std::vector<std::string> next;       // commands
+  std::vector<StageReport> stages;
+  std::vector<std::string> next;  // commands
   std::vector<std::string> warnings;
+  std::map<std::string, std::string> files;  // "report", "page" -> path
 };
 
 /// Every stage is compared with the one before and with the first, output by output of the same name. Models are
 /// simulated as their files say. Memory: one sample a thread.
-/// Errors: Usage below two stages; Input when numbers of samples differ or no output has the same name; a TensorRT
-/// engine is refused with what to save instead.
+/// Errors: Usage below two stages, when two have one name, and when the report would replace a file that is read; Input
+/// when numbers of samples differ or no output has the same name; a TensorRT engine is refused with what to save
+/// instead.
 VERNIER_API PipelineReport pipeline(const PipelineOptions& options, const JobSinks& sinks = {});
 
 /// The stages of a JSON file: {"stages": [{"name": "float", "file": "model.onnx"}, ...]}; relative paths are seen from
@@ -60,5 +67,9 @@ VERNIER_API std::vector<Stage> read_stages(const std::filesystem::path& file);
 
 VERNIER_API std::string report_to_text(const PipelineReport& report, const TextOptions& options);
 VERNIER_API std::string report_to_json(const PipelineReport& report);
+VERNIER_API PipelineReport pipeline_report_from_json(const std::string& text, const std::string& where);
+/// One HTML file, as that of a diagnosis (report_page.h): the stages as table and chart, where accuracy is lost, and
+/// how to make it again.
+VERNIER_API std::string report_to_html(const PipelineReport& report);
 
 }  // namespace vernier

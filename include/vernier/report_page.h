@@ -11,10 +11,15 @@
 
 namespace vernier {
 
+/// "vernier diagnose", "vernier pipeline": what wrote a report. Errors: Input, when the text is no report.
+VERNIER_API std::string report_kind(const std::string& text, const std::string& where);
+
 /// One HTML file that needs nothing else: no network, no fonts, no other file; light and dark. Names from models are
 /// data in it, never markup. Size: about 40 kB, 0.5 kB a layer, and 4 kB for each picture.
 /// Cost: linear in the report.
 VERNIER_API std::string report_to_html(const DiagnoseReport& report);
+
+struct PipelineReport;  // pipeline.h
 
 /// One number that both reports have.
 struct ChangedFigure {
@@ -72,6 +77,7 @@ struct Gate {
 VERNIER_API Gate gate_of(const DiagnoseReport& report);
 VERNIER_API Gate gate_of(const VerifyReport& report);
 VERNIER_API Gate gate_of(const ReportDiff& diff);
+VERNIER_API Gate gate_of(const PipelineReport& report);  // a case for each stage but the first
 
 /// JUnit's XML, as Jenkins, GitLab and others read it; control characters that XML cannot hold are left out.
 VERNIER_API std::string gate_to_junit(const Gate& gate);

@@ -59,6 +59,7 @@ Finding overflow(const LayerFacts&);
 Finding overflow_inside(const LayerFacts&);
 Finding subnormal_loss(const LayerFacts&);
 Finding large_integers(const LayerFacts&);
+Finding large_phase(const LayerFacts&);
 // float_constants.cpp
 Finding lost_epsilon(const LayerFacts&);
 Finding mask_constant(const LayerFacts&);

@@ -21,6 +21,7 @@ constexpr Row kCauses[] = {
     {"lost-epsilon", lost_epsilon},
     {"subnormal-loss", subnormal_loss},
     {"large-integers", large_integers},
+    {"large-phase", large_phase},
     {"absorption", absorption},
     {"cancellation", cancellation},
     {"long-accumulation", long_accumulation},

@@ -1,5 +1,5 @@
-// Values that float16 and bfloat16 cannot hold: too large, also inside an operator, too small, or whole numbers with
-// too many digits.
+// Values that float16 and bfloat16 cannot hold: too large, also inside an operator, too small, whole numbers with too
+// many digits, or angles of many turns.
 #include <algorithm>
 
 #include "causes/cause.h"
@@ -39,6 +39,15 @@ double largest_inside(const LayerFacts& layer, double x) {
   return 0;
 }
 
+/// The squares of a norm in pieces can be had without them; for other results no rewrite is known here.
+std::vector<std::string> rewrites_of(const LayerFacts& layer) {
+  const bool squares = layer.op_type == "Pow" || layer.op_type == "Mul";
+  const bool averaged =
+      std::ranges::any_of(layer.read_by, [](const std::string& op) { return op == "ReduceMean" || op == "ReduceSum"; });
+  if (squares && averaged) return {"fuse-norm", "scale-square"};
+  return {};
+}
+
 }  // namespace
 
 Finding overflow(const LayerFacts& layer) {
@@ -58,7 +67,7 @@ Finding overflow(const LayerFacts& layer) {
              {"values beyond", static_cast<double>(layer.overflowed), ""}},
             fmt::format("'{}' reaches {:.4g}, {} ends at {:g}: {} become infinite", printable(tensor.name), most,
                         format_name(layer.format), limit, plural(static_cast<std::size_t>(layer.overflowed), "value")),
-            {"scale-square"});
+            rewrites_of(layer));
 }
 
 Finding overflow_inside(const LayerFacts& layer) {
@@ -115,6 +124,22 @@ Finding large_integers(const LayerFacts& layer) {
     }
   }
   return {};
+}
+
+Finding large_phase(const LayerFacts& layer) {
+  if (!is_narrow_float(layer) || (layer.op_type != "Sin" && layer.op_type != "Cos")) return {};
+  const TensorFacts* in = activation_of(layer);
+  if (in == nullptr || in->values.empty() || layer.own_noise < 1e-5) return {};
+  const auto most = static_cast<double>(in->values.absmax());
+  constexpr double kTurn = 6.283185307179586;
+  const double off = most * epsilon_of(layer.format) / 2;  // at most, in radians: half the distance of neighbours
+  if (off < 0.05) return {};
+  return of(layer, in->name, off > 0.3 ? 0.9 : 0.75,
+            {{"largest angle", most, "radians"}, {"rounded by up to", off, "radians"}},
+            fmt::format("takes the {} of angles up to {:.4g}, {:.0f} turns: rounded to {} they are off by up to {:.2g} "
+                        "radians. The angle has to be computed in float32 too, or reduced to one turn before",
+                        layer.op_type == "Sin" ? "sine" : "cosine", most, most / kTurn, format_name(layer.format), off),
+            {});
 }
 
 }  // namespace vernier::causes

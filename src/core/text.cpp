@@ -101,6 +101,19 @@ bool wildcard_match(std::string_view pattern, std::string_view text) {
   return p == pattern.size();
 }
 
+namespace {
+
+/// U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069: what stands behind them is shown in another order.
+bool turns_text(std::string_view letter) {
+  if (letter.size() != 3 || letter[0] != '\xE2') return false;
+  const auto second = static_cast<unsigned char>(letter[1]);
+  const auto third = static_cast<unsigned char>(letter[2]);
+  return (second == 0x80 && (third == 0x8E || third == 0x8F || (third >= 0xAA && third <= 0xAE))) ||
+         (second == 0x81 && third >= 0xA6 && third <= 0xA9);
+}
+
+}  // namespace
+
 std::string printable(std::string_view name) {
   std::string text;
   for (std::size_t i = 0; i < name.size();) {
@@ -117,7 +130,10 @@ std::string printable(std::string_view name) {
     }
     // U+0080..U+009F are control characters too.
     if (valid && byte == 0xC2 && static_cast<unsigned char>(name[i + 1]) < 0xA0) valid = false;
-    if (valid) {
+    if (valid && turns_text(name.substr(i, length))) {
+      text += fmt::format("\\u{{{:04X}}}", 0x2000 + (name[i + 1] & 0x3F) * 64 + (name[i + 2] & 0x3F));
+      i += length;
+    } else if (valid) {
       text.append(name.substr(i, length));
       i += length;
     } else {

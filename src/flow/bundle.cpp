@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "core/file.h"
 #include "core/text.h"
@@ -69,9 +70,33 @@ std::string low_flags(const DiagnoseReport& report) {
   return flags;
 }
 
+/// What makes the layer's figures what they are beside its formats: the target's scheme, and one scale for a weight.
+std::string scheme_flags(const DiagnoseReport& report) {
+  static const std::regex per_tensor("weights [a-z0-9]+ symmetric per tensor,");  // as plan/scheme.h words it
+  std::string flags;
+  if (!report.target.empty() && report.target != "tensorrt") flags += " --target " + shell_quote(report.target);
+  if (std::regex_search(report.scheme, per_tensor)) flags += " --per-tensor";
+  return flags;
+}
+
+/// What was explained of this layer alone.
+void keep_one(Explanation& explanation, const std::string& layer) {
+  const auto of_others = [&](const auto& item) { return item.layer != layer; };
+  std::erase_if(explanation.examined, [&](const std::string& name) { return name != layer; });
+  std::erase_if(explanation.causes, of_others);
+  std::erase_if(explanation.blame, of_others);
+  std::erase_if(explanation.pictures, of_others);
+  std::erase_if(explanation.repairs, [&](RepairTried& row) {
+    const bool its = std::ranges::find(row.layers, layer) != row.layers.end();
+    row.layers = {layer};
+    return !its;
+  });
+}
+
 /// The report with one row and one picture, and without what other layers did.
 DiagnoseReport of_one(DiagnoseReport report, const LayerRow& row) {
   report.layers = {row};
+  if (report.explanation) keep_one(*report.explanation, row.name);
   std::erase_if(report.pictures, [&](const LayerPicture& picture) { return picture.layer != row.name; });
   report.network.clear();
   report.curve.clear();
@@ -129,7 +154,7 @@ BundleResult bundle_layer(const BundleOptions& options, const JobSinks& sinks) {
   result.warnings = extract_model(extract, sinks).warnings;
   result.output = options.output;
   result.layer = row.name;
-  result.command = "vernier diagnose layer.onnx --data layer_inputs.json" + low_flags(report);
+  result.command = "vernier diagnose layer.onnx --data layer_inputs.json" + low_flags(report) + scheme_flags(report);
   const DiagnoseReport one = of_one(report, row);
   replace_file(folder / "report.json", report_to_json(one));
   replace_file(folder / "versions.json",

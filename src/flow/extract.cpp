@@ -80,7 +80,7 @@ void write_data(const Model& whole, const Model& part, const ExtractOptions& opt
   SourceOptions source = options.with_data->data;
   const std::shared_ptr<const SampleSource> samples = samples_for(whole, source, sinks);
   if (samples->is_random()) {
-    result.warnings.push_back("the inputs are random numbers: figures say little about real data (give --with-data)");
+    result.warnings.push_back("the inputs are random numbers: figures say little about real data (give samples)");
   }
   std::vector<std::string> names = input_names(part);
   for (std::string& name : output_names(part)) names.push_back(std::move(name));

@@ -12,6 +12,8 @@
 #include "core/file.h"
 #include "core/parallel.h"
 #include "core/text.h"
+#include "engine/ort/runtime.h"
+#include "flow/diagnosis_files.h"
 #include "flow/live_run.h"
 #include "flow/output_diffs.h"
 #include "flow/setup.h"
@@ -64,8 +66,14 @@ class Pipeline {
       throw Error(ErrorKind::Usage, "a pipeline has two stages or more",
                   "vernier pipeline --stage float:model.onnx --stage int8:quantized.onnx --data samples.npz");
     }
+    require_different_names();
     report_.command = options_.command;
     report_.min_sqnr_db = options_.min_sqnr_db;
+    report_.vernier_version = VERNIER_VERSION;
+    report_.onnx_version = VERNIER_ONNX_VERSION;
+    report_.machine = machine_text();
+    keep_inputs_safe();
+    make_output_folder(options_.output);
     open();
     const std::size_t threads = sequence_                       ? 1
                                 : options_.measure.threads == 0 ? usable_cores()
@@ -86,14 +94,40 @@ class Pipeline {
         stage.max_abs =
             std::max(*stage.max_abs, row.broken > 0 ? std::numeric_limits<double>::infinity() : row.max_abs);
       }
-      if (!report_.lost_at && *stage.step_db < options_.min_sqnr_db) report_.lost_at = i;
+      if (!report_.lost_at && *stage.step_db < options_.min_sqnr_db) report_.lost_at = stage.name;
     }
     if (options_.task) figures();
     say();
+    write();
     return std::move(report_);
   }
 
  private:
+  void require_different_names() const {
+    std::set<std::string> names;
+    for (const Stage& stage : options_.stages) {
+      if (!names.insert(stage.name).second) {
+        throw Error(ErrorKind::Usage, fmt::format("two stages are called '{}'", printable(stage.name)));
+      }
+    }
+  }
+
+  void keep_inputs_safe() const {
+    if (options_.output.empty()) return;
+    std::vector<fs::path> inputs = source_files(options_.measure);
+    for (const Stage& stage : options_.stages) inputs.push_back(stage.file);
+    if (options_.task) inputs.push_back(options_.task->labels);
+    for (const char* file : {"report.json", "report.html"}) refuse_to_overwrite(options_.output / file, inputs);
+  }
+
+  void write() {
+    if (options_.output.empty()) return;
+    const fs::path json = options_.output / "report.json", page = options_.output / "report.html";
+    report_.files = {{"report", json.string()}, {"page", page.string()}};
+    replace_file(json, report_to_json(report_));
+    replace_file(page, report_to_html(report_));
+  }
+
   /// Values that broke count as an error without bounds.
   static double sqnr(const DiffRow& row) {
     return row.broken > 0 || std::isnan(row.sqnr_db) ? -std::numeric_limits<double>::infinity() : row.sqnr_db;
@@ -122,6 +156,7 @@ class Pipeline {
         runs_.push_back(std::move(saved.back()));  // the last of a file, as everywhere
         continue;
       }
+      report_.onnxruntime_version = Runtime::load()->version();
       RunnerOptions runner;
       runner.kind = RunnerKind::Simulated;
       runner.model = stage.file;
@@ -170,9 +205,10 @@ class Pipeline {
       report_.answer = fmt::format("No stage falls below {:g} dB against the one before.", options_.min_sqnr_db);
       return;
     }
-    const std::size_t at = *report_.lost_at;
-    const StageReport& lost = report_.stages[at];
-    const StageReport& before = report_.stages[at - 1];
+    const auto at = std::find_if(report_.stages.begin(), report_.stages.end(),
+                                 [&](const StageReport& stage) { return stage.name == report_.lost_at; });
+    const StageReport& lost = *at;
+    const StageReport& before = *(at - 1);
     report_.answer = fmt::format(
         "Accuracy is lost at stage '{}': {} against '{}'.", printable(lost.name),
         std::isfinite(*lost.step_db) ? fmt::format("{:.1f} dB", *lost.step_db) : "values that are not finite",

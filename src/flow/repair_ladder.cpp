@@ -279,7 +279,9 @@ void RepairLadder::try_rewrites(const Repair& repair, const std::vector<Proposal
       raised = prepare(state_.subject.model, raise, evaluator(state_.subject.runtime)).model;
     } catch (const Error& error) {
       for (const Proposal& proposal : proposals) {
-        tried_.push_back({std::string(repair.id), proposal.layers, {}, {}, {}, false, error.what()});
+        std::string why = fmt::format("it needs opset {}: {}", opset, error.what());
+        if (!proposal.otherwise.empty()) why += "; " + proposal.otherwise;
+        tried_.push_back({std::string(repair.id), proposal.layers, {}, {}, {}, false, std::move(why)});
       }
       return;
     }

@@ -1,9 +1,11 @@
-// A LayerNorm in pieces rounds the mean, the differences, their squares and the variance, and overflows where a
-// difference is beyond 255. As one operator it is computed in float32 between its rounded input and result: by ONNX
+// A norm in pieces rounds the mean, the differences, their squares and the variance, and overflows where a value that
+// is squared is beyond 255. As one operator it is computed in float32 between its rounded input and result: by ONNX
 // Runtime, by TensorRT's normalization layer, and in simulation here.
 //   before: d = x - mean(x);  d / sqrt(mean(d^2) + e) g + b     after: LayerNormalization(x, g, b), epsilon e
-// Over the last dimension, with g and b of one value for each place in it, or without them. An RMS norm subtracts no
-// mean, and no operator of the opsets that engines read does that: scale_squares keeps its squares in float16.
+//   before: x / sqrt(mean(x^2) + e) g                           after: RMSNormalization(x, g), epsilon e
+// Over the last dimension, with g and b of one value for each place in it, or without them. Rounds: LayerNorms, RMS
+// norms. The operator of the latter is much younger: a model that cannot be raised that far keeps them in pieces, and
+// scale_squares keeps their squares in float16.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,9 +19,8 @@
 namespace vernier {
 namespace {
 
-constexpr int kOpset = 17;  // LayerNormalization's first
-
-struct LayerNorm {
+struct Norm {
+  bool subtracts_mean = true;  // false: an RMS norm
   std::string input;
   std::string output;           // of the last node
   std::string scale, bias;      // initializers; empty: none
@@ -27,6 +28,9 @@ struct LayerNorm {
   std::int64_t width = 0;       // of the last dimension; 0: not known
   std::set<std::string> nodes;  // all of them, `last` among them
   NormInPieces pieces;
+
+  const char* op_type() const { return subtracts_mean ? "LayerNormalization" : "RMSNormalization"; }
+  int opset() const { return subtracts_mean ? 17 : 23; }  // the operator's first
 };
 
 /// The reduction goes over the last dimension of a tensor of `rank` and keeps it; rank 0: not known.
@@ -56,34 +60,40 @@ const onnx::NodeProto* constant_step(const Model& model, const GraphWalk& walk, 
   return next;
 }
 
-std::string read_layer_norm(const Model& model, const GraphWalk& walk, const std::map<std::string, ValueType>& types,
-                            const onnx::NodeProto& square, LayerNorm& norm) {
-  if (std::string reason = read_norm(model, walk, square, norm.pieces); !reason.empty()) return reason;
-  const onnx::NodeProto* difference = walk.maker(norm.pieces.x);
-  if (difference == nullptr || difference->op_type() != "Sub") {
-    return "an RMS norm: no mean is subtracted, as the operator does (scale-square keeps its squares in float16)";
-  }
-  norm.input = difference->input(0);
+/// The Sub that takes its own mean from a tensor and gives `x`; null: none.
+const onnx::NodeProto* centring(const GraphWalk& walk, const std::string& x) {
+  const onnx::NodeProto* difference = walk.maker(x);
+  if (difference == nullptr || difference->op_type() != "Sub") return nullptr;
   const onnx::NodeProto* mean = walk.maker(difference->input(1));
-  if (mean == nullptr || mean->input(0) != norm.input) return "what it subtracts is not its own mean";
+  return mean != nullptr && mean->op_type() == "ReduceMean" && mean->input(0) == difference->input(0) ? difference
+                                                                                                      : nullptr;
+}
+
+std::string read_whole_norm(const Model& model, const GraphWalk& walk, const std::map<std::string, ValueType>& types,
+                            const onnx::NodeProto& square, Norm& norm) {
+  if (std::string reason = read_norm(model, walk, square, norm.pieces); !reason.empty()) return reason;
+  const onnx::NodeProto* difference = centring(walk, norm.pieces.x);
+  norm.subtracts_mean = difference != nullptr;
+  norm.input = norm.subtracts_mean ? difference->input(0) : norm.pieces.x;
   std::size_t rank = 0;
   if (const auto type = types.find(norm.input); type != types.end() && type->second.rank_known) {
     rank = type->second.shape.size();
     if (rank > 0 && type->second.shape.back() > 0) norm.width = type->second.shape.back();
   }
-  const std::string squared = square.output(0);
-  const onnx::NodeProto* variance = only_reader(walk, squared);
-  if (!over_last(model, *mean, rank) || !over_last(model, *variance, rank)) {
+  if (!over_last(model, *only_reader(walk, square.output(0)), rank))
     return "it averages over other dimensions than the last";
+  if (norm.pieces.scaled.size() != 1) return "its values are divided more than once";
+  if (norm.subtracts_mean) {
+    const onnx::NodeProto* mean = walk.maker(difference->input(1));
+    if (!over_last(model, *mean, rank)) return "it averages over other dimensions than the last";
+    if (walk.readers(difference->input(1)).size() != 1) return "something else reads its mean";
+    norm.nodes = {mean->name(), difference->name()};
   }
-  if (norm.pieces.scaled.size() != 1) return "its differences are divided more than once";
-  if (walk.readers(difference->input(1)).size() != 1) return "something else reads its mean";
-  norm.nodes = {mean->name(),     difference->name(), norm.pieces.square,
-                norm.pieces.mean, norm.pieces.root,   norm.pieces.scaled.front()};
+  norm.nodes.insert({norm.pieces.square, norm.pieces.mean, norm.pieces.root, norm.pieces.scaled.front()});
   if (!norm.pieces.add.empty()) norm.nodes.insert(norm.pieces.add);
   norm.nodes.insert(norm.pieces.inverse.begin(), norm.pieces.inverse.end());
   for (const onnx::NodeProto* reader : walk.readers(norm.pieces.x)) {
-    if (!norm.nodes.contains(reader->name())) return "something else reads its differences";
+    if (norm.subtracts_mean && !norm.nodes.contains(reader->name())) return "something else reads its differences";
   }
   const onnx::NodeProto* last = nullptr;
   for (const onnx::NodeProto& node : model.proto.graph().node()) {
@@ -92,7 +102,9 @@ std::string read_layer_norm(const Model& model, const GraphWalk& walk, const std
   if (const auto* mul = constant_step(model, walk, last->output(0), "Mul", norm.width, norm.scale)) {
     last = mul;
     norm.nodes.insert(mul->name());
-    if (const auto* add = constant_step(model, walk, last->output(0), "Add", norm.width, norm.bias)) {
+    const auto* add =
+        norm.subtracts_mean ? constant_step(model, walk, last->output(0), "Add", norm.width, norm.bias) : nullptr;
+    if (add != nullptr) {
       last = add;
       norm.nodes.insert(add->name());
     }
@@ -111,9 +123,9 @@ const onnx::NodeProto* node_named(const Model& model, const std::string& name) {
 }
 
 void fuse(Model& model, const std::string& square) {
-  LayerNorm norm;
+  Norm norm;
   const onnx::NodeProto* node = node_named(model, square);
-  if (node == nullptr || !read_layer_norm(model, GraphWalk(model), infer_types(model), *node, norm).empty()) return;
+  if (node == nullptr || !read_whole_norm(model, GraphWalk(model), infer_types(model), *node, norm).empty()) return;
   onnx::GraphProto& graph = *model.proto.mutable_graph();
   NamePool names(model);
   const auto flat = [&](const std::string& constant, const char* suffix, float otherwise) {
@@ -128,7 +140,7 @@ void fuse(Model& model, const std::string& square) {
     return name;
   };
   onnx::NodeProto fused;
-  fused.set_op_type("LayerNormalization");
+  fused.set_op_type(norm.op_type());
   fused.set_name(norm.last);
   fused.add_input(norm.input);
   fused.add_input(flat(norm.scale, ".scale", 1));
@@ -149,7 +161,7 @@ void fuse(Model& model, const std::string& square) {
 
 }  // namespace
 
-std::vector<Proposal> fuse_norms(const Network& network, int) {
+std::vector<Proposal> fuse_norms(const Network& network, int round) {
   std::vector<Proposal> proposals;
   const GraphWalk walk(network.model);
   std::map<std::string, ValueType> types;
@@ -160,9 +172,9 @@ std::vector<Proposal> fuse_norms(const Network& network, int) {
     const onnx::NodeProto* behind = only_reader(walk, node.output(0));
     if (behind == nullptr || behind->op_type() != "ReduceMean") continue;  // no norm
     if (types.empty()) types = infer_types(network.model);
-    LayerNorm norm;
+    Norm norm;
     Proposal proposal;
-    proposal.why_not = read_layer_norm(network.model, walk, types, node, norm);
+    proposal.why_not = read_whole_norm(network.model, walk, types, node, norm);
     proposal.layers = {node.name()};
     const auto inner_output = [&](const onnx::NodeProto& each) {
       return norm.nodes.contains(each.name()) && each.name() != norm.last &&
@@ -172,11 +184,14 @@ std::vector<Proposal> fuse_norms(const Network& network, int) {
     if (proposal.why_not.empty() && std::ranges::any_of(network.model.proto.graph().node(), inner_output)) {
       proposal.why_not = "one of its pieces is an output of the network";
     }
+    // A network that cannot be raised for its RMS norms must not lose the others for it: they come in a round each.
+    if (proposal.why_not.empty() && norm.subtracts_mean != (round == 0)) continue;
     if (proposal.why_not.empty()) {
       proposal.layers.assign(norm.nodes.begin(), norm.nodes.end());
-      proposal.opset = kOpset;
+      proposal.opset = norm.opset();
+      if (!norm.subtracts_mean) proposal.otherwise = "scale-square keeps its squares in float16";
       proposal.by_output = true;
-      proposal.what = fmt::format("{} become LayerNormalization '{}' over {} values", plural(norm.nodes.size(), "node"),
+      proposal.what = fmt::format("{} become {} '{}' over {} values", plural(norm.nodes.size(), "node"), norm.op_type(),
                                   printable(norm.last), norm.width);
       proposal.rewrite = [square = node.name()](Model& model) { fuse(model, square); };
     }

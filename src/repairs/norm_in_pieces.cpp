@@ -13,6 +13,18 @@ bool squares(const Model& model, const onnx::NodeProto& node) {
   return exponent && exponent->dtype() == Dtype::Float32 && exponent->count() == 1 && exponent->floats()[0] == 2;
 }
 
+namespace {
+
+/// Reciprocal(root), or 1 / root, as exporters write a reciprocal root.
+bool inverts(const Model& model, const onnx::NodeProto& node, const std::string& root) {
+  if (node.op_type() == "Reciprocal") return true;
+  if (node.op_type() != "Div" || node.input(1) != root) return false;
+  const auto one = initializer(model, node.input(0));
+  return one && one->dtype() == Dtype::Float32 && one->count() == 1 && one->floats()[0] == 1;
+}
+
+}  // namespace
+
 std::string read_norm(const Model& model, const GraphWalk& walk, const onnx::NodeProto& square, NormInPieces& norm) {
   norm.square = square.name();
   norm.x = square.input(0);
@@ -36,7 +48,7 @@ std::string read_norm(const Model& model, const GraphWalk& walk, const onnx::Nod
   for (const onnx::NodeProto* reader : walk.readers(root)) {
     const onnx::NodeProto* divides = reader;
     std::string divisor = root;
-    if (reader->op_type() == "Reciprocal") {
+    if (inverts(model, *reader, root)) {
       divisor = reader->output(0);
       divides = only_reader(walk, divisor);
       if (divides == nullptr || divides->op_type() != "Mul") return "its reciprocal goes elsewhere";

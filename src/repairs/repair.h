@@ -47,10 +47,11 @@ struct Proposal {
   std::map<std::string, RepairedConstant> constants;  // of the low side
   /// Of the float model: equal in exact arithmetic, proven by a run. Empty: the float model stays.
   std::function<void(Model&)> rewrite;
-  std::string what;        // in words: "step 0.0344 in place of 0.0404"
-  std::string why_not;     // does not apply to these layers: why; nothing else is filled then
-  int opset = 0;           // that the rewrite needs: the model is raised to it first
-  bool by_output = false;  // its layers become others: the network's output alone says whether it helps
+  std::string what;         // in words: "step 0.0344 in place of 0.0404"
+  std::string why_not;      // does not apply to these layers: why; nothing else is filled then
+  int opset = 0;            // that the rewrite needs: the model is raised to it first
+  std::string otherwise{};  // what is left where the model cannot be raised to it
+  bool by_output = false;   // its layers become others: the network's output alone says whether it helps
 };
 
 struct Repair {

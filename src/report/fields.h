@@ -8,6 +8,7 @@
 #include "report/fields_comparing.h"
 #include "report/fields_explanation.h"
 #include "report/fields_kept_set.h"
+#include "report/fields_pipeline.h"
 #include "vernier/report.h"
 
 namespace vernier {

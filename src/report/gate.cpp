@@ -10,6 +10,7 @@
 #include "report/layout.h"
 #include "report/numbers.h"
 #include "report/quote.h"
+#include "vernier/pipeline.h"
 #include "vernier/report_page.h"
 
 namespace vernier {
@@ -130,6 +131,21 @@ Gate gate_of(const ReportDiff& diff) {
   gate.answer = diff.worse.empty() ? "The later build is not worse." : "The later build is worse.";
   for (const std::string& why : diff.worse) gate.cases.push_back({"no worse", GateCase::State::Failed, why});
   if (gate.cases.empty()) gate.cases.push_back({"no worse", GateCase::State::Passed, gate.answer});
+  return gate;
+}
+
+Gate gate_of(const PipelineReport& report) {
+  Gate gate;
+  gate.suite = "vernier pipeline";
+  gate.answer = report.answer;
+  gate.warnings = report.warnings;
+  for (const StageReport& stage : report.stages) {
+    if (!stage.step_db) continue;
+    const bool good = *stage.step_db >= report.min_sqnr_db;
+    gate.cases.push_back(
+        {fmt::format("stage '{}'", shown(stage.name)), good ? GateCase::State::Passed : GateCase::State::Failed,
+         fmt::format("{} dB to the stage before, {:g} dB required", db_text(stage.step_db), report.min_sqnr_db)});
+  }
   return gate;
 }
 

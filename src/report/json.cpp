@@ -14,6 +14,7 @@
 #include "core/text.h"
 #include "report/fields.h"
 #include "vernier/error.h"
+#include "vernier/report_page.h"
 
 namespace vernier {
 namespace {
@@ -27,6 +28,7 @@ constexpr const char* kDiff = "vernier data diff";
 constexpr const char* kReportDiff = "vernier report --diff";
 constexpr const char* kDebugAccuracy = "vernier debug accuracy";
 constexpr const char* kCalibrate = "vernier calibrate";
+constexpr const char* kPipeline = "vernier pipeline";
 
 template <class T>
 constexpr bool kIsOptional = false;
@@ -208,6 +210,33 @@ Json parse(const std::string& text, const Place& place) {
   }
 }
 
+std::string kind_of(const Json& json, const Place& top) {
+  if (!json.is_object()) top.refuse_type("a report", json);
+  if (!json.contains("kind")) top.at("kind").refuse("is missing", "a report begins with \"kind\" and \"version\"");
+  std::string kind;
+  read(json["kind"], top.at("kind"), kind);
+  return kind;
+}
+
+template <class Report>
+Report from_document(const char* wanted, const std::string& text, const std::string& where) {
+  const Place top{where, ""};
+  Json json = parse(text, top);
+  const std::string kind = kind_of(json, top);
+  if (kind != wanted) top.at("kind").refuse(fmt::format("is '{}', '{}' is wanted", printable(kind), wanted));
+  int version = 0;
+  if (!json.contains("version")) top.at("version").refuse("is missing");
+  read(json["version"], top.at("version"), version);
+  if (version != kVersion) {
+    top.at("version").refuse(fmt::format("is {}, this program reads version {}", version, kVersion),
+                             "render the report with the program that wrote it, or measure again");
+  }
+  json.erase("kind");
+  Report report;
+  read(json, top, report);
+  return report;
+}
+
 }  // namespace
 
 std::string report_to_json(const DiagnoseReport& report) { return document(kDiagnose, report); }
@@ -216,26 +245,18 @@ std::string report_to_json(const DiffReport& report) { return document(kDiff, re
 std::string report_to_json(const ReportDiff& diff) { return document(kReportDiff, diff); }
 std::string report_to_json(const DebugAccuracyReport& report) { return document(kDebugAccuracy, report); }
 std::string report_to_json(const CalibrateReport& report) { return document(kCalibrate, report); }
+std::string report_to_json(const PipelineReport& report) { return document(kPipeline, report); }
+
+std::string report_kind(const std::string& text, const std::string& where) {
+  const Place top{where, ""};
+  return kind_of(parse(text, top), top);
+}
 
 DiagnoseReport diagnose_report_from_json(const std::string& text, const std::string& where) {
-  const Place top{where, ""};
-  Json json = parse(text, top);
-  if (!json.is_object()) top.refuse_type("the report of `vernier diagnose`", json);
-  std::string kind;
-  if (!json.contains("kind")) top.at("kind").refuse("is missing", "a report begins with \"kind\" and \"version\"");
-  read(json["kind"], top.at("kind"), kind);
-  if (kind != kDiagnose) top.at("kind").refuse(fmt::format("is '{}', '{}' is wanted", printable(kind), kDiagnose));
-  int version = 0;
-  if (!json.contains("version")) top.at("version").refuse("is missing");
-  read(json["version"], top.at("version"), version);
-  if (version != kVersion) {
-    top.at("version").refuse(fmt::format("is {}, this program reads version {}", version, kVersion),
-                             "render the report with the program that wrote it, or run the diagnosis again");
-  }
-  json.erase("kind");
-  DiagnoseReport report;
-  read(json, top, report);
-  return report;
+  return from_document<DiagnoseReport>(kDiagnose, text, where);
+}
+PipelineReport pipeline_report_from_json(const std::string& text, const std::string& where) {
+  return from_document<PipelineReport>(kPipeline, text, where);
 }
 
 }  // namespace vernier

@@ -1,8 +1,7 @@
-// The stages of `vernier pipeline`, as text and as JSON.
+// The stages of `vernier pipeline` as text.
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "core/text.h"
 #include "report/layout.h"
@@ -12,13 +11,6 @@
 
 namespace vernier {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-Json number(double value) {
-  if (std::isfinite(value)) return value;
-  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
-}
 
 std::string figure_text(const TaskFigure& figure) {
   if (figure.share && figure.value < 0) return "-";
@@ -50,7 +42,7 @@ std::string report_to_text(const PipelineReport& report, const TextOptions& opti
                                    stage.max_abs ? fmt::format("{:.3g}", *stage.max_abs) : ""};
     for (std::size_t f = 0; f < std::min<std::size_t>(figures.size(), 2); ++f)
       cells.push_back(figure_text(stage.figures[f]));
-    cells.emplace_back(report.lost_at == i ? "<- lost here" : "");
+    cells.emplace_back(report.lost_at == stage.name ? "<- lost here" : "");
     table.row(std::move(cells));
   }
   text += heading(fmt::format("Stages, over {}; a stage is good from {:g} dB to the one before",
@@ -65,27 +57,6 @@ std::string report_to_text(const PipelineReport& report, const TextOptions& opti
     text += "\n" + labelled("Next", report.next.size() == 1 ? "" : "one of these:", options.width);
   for (const std::string& command : report.next) text += fmt::format("{:14}$ {}\n", "", command);
   return text + remarks(report.warnings, {}, options);
-}
-
-std::string report_to_json(const PipelineReport& report) {
-  Json json = {{"kind", "vernier pipeline"},       {"version", report.version}, {"command", report.command},
-               {"answer", report.answer},          {"data", report.data},       {"samples", report.samples},
-               {"min_sqnr_db", report.min_sqnr_db}};
-  json["lost_at"] = report.lost_at ? Json(report.stages[*report.lost_at].name) : Json();
-  json["stages"] = Json::array();
-  for (const StageReport& stage : report.stages) {
-    Json one = {{"name", stage.name}, {"file", stage.file}, {"is", stage.kind}};
-    if (stage.step_db) one["step_db"] = number(*stage.step_db);
-    if (stage.total_db) one["total_db"] = number(*stage.total_db);
-    if (stage.max_abs) one["max_abs"] = number(*stage.max_abs);
-    if (!stage.worst_output.empty()) one["worst_output"] = stage.worst_output;
-    for (const TaskFigure& figure : stage.figures) one["figures"][figure.name] = number(figure.value);
-    if (!stage.not_compared.empty()) one["not_compared"] = stage.not_compared;
-    json["stages"].push_back(std::move(one));
-  }
-  json["next"] = report.next;
-  json["warnings"] = report.warnings;
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace vernier

@@ -173,6 +173,9 @@ def test_ten_thousand_layers_stay_usable(folder, report):
     needed(CHROMIUM, "chromium")
     big = copy.deepcopy(report)
     big["layers"] = [dict(report["layers"][0], name=f"layer_{i}", share=1 / (i + 2), kept=False) for i in range(10000)]
+    big["explanation"] = {"examined": [], "causes": [], "blame": [], "proposals": [], "pictures": [], "samples": 8,
+                          "repairs": [{"id": "range", "layers": [f"layer_{i}"], "accepted": i >= 9990, "why": ""}
+                                      for i in range(10000)]}
     big["network"] = [{"name": f"layer_{i}", "op_type": "Conv", "inputs": [i - 1] if i else []} for i in range(10000)]
     page = render(folder, big, "big")
     assert page.stat().st_size < 8_000_000
@@ -182,18 +185,51 @@ def test_ten_thousand_layers_stay_usable(folder, report):
       const search = document.querySelector("#layers input[type=search]");
       search.value = "layer_99";
       search.dispatchEvent(new Event("input"));
-      return {ms: performance.now() - start, rows: rows().length, load: performance.timing.domInteractive - performance.timing.navigationStart,
-              elements: document.querySelectorAll("*").length, boxes: document.querySelectorAll(".net .box").length};""",
+      const repairs = text("#why tbody td:nth-child(2)");
+      click("#why button");
+      return {ms: performance.now() - start, rows: rows().length, repairs, all: text("#why tbody tr").length, load: performance.timing.domInteractive - performance.timing.navigationStart,
+              elements: document.querySelectorAll("*").length - document.querySelectorAll("#why *").length, boxes: document.querySelectorAll(".net .box").length};""",
               seconds=120)
     assert got["rows"] == 100 and got["boxes"] <= 300
+    assert got["repairs"][:10] == [f"layer_{i}" for i in range(9990, 10000)], "what was accepted comes first"
+    assert len(got["repairs"]) == 30 and got["all"] == 10000
     assert got["elements"] < 8000
     assert got["ms"] < 5000 and got["load"] < 20000  # on a busy machine; idle it is 50 ms and one second
 
 
-def test_the_html_is_valid(folder):
+@pytest.fixture(scope="module")
+def stages(folder):
+    """A pipeline of three stages; the last one is bad, and has a hostile name."""
+    digits = ROOT / "examples/digits"
+    vernier("run", digits / "digits.onnx", "--onnxrt", "--data", digits / "test.npz", "--save-outputs", folder / "saved.npz")
+    vernier("convert", digits / "digits.onnx", "--data", digits / "calib.npz", "--int8", "-o", folder / "int8.onnx")
+    vernier("pipeline", "--stage", f"saved:{folder / 'saved.npz'}", "--stage", f"float:{digits / 'digits.onnx'}",
+            "--stage", f"{HOSTILE.replace(':', '')}:{folder / 'int8.onnx'}", "--data", digits / "test.npz",
+            "-o", folder / "stages", codes=(1,))
+    return folder / "stages/report.html"
+
+
+def test_the_page_of_a_pipeline_shows_where_accuracy_is_lost(folder, stages):
+    needed(CHROMIUM, "chromium")
+    got = use(stages, READ + """
+      const theme = document.documentElement.dataset.theme;
+      document.getElementById("theme").click();
+      return {sections: text("h2"), names: text("#stages tbody td:first-child > .name"),
+        lost: text("#stages tr.lost .tag"), bars: document.querySelectorAll("#stages svg rect").length,
+        bad: document.querySelectorAll("#stages svg rect.bars").length, commands: text("#advice pre").length,
+        images: document.images.length, theme_changed: document.documentElement.dataset.theme !== theme};""")
+    assert got["sections"] == ["Stages", "How to make it again"]
+    assert got["names"][:2] == ["saved", "float"] and got["names"][2].startswith("</script><img src=x")
+    assert got["lost"] == ["lost here"]
+    assert (got["bars"], got["bad"], got["commands"], got["images"]) == (2, 1, 2, 0)
+    assert got["theme_changed"]
+
+
+@pytest.mark.parametrize("page", ["out", "stages"])
+def test_the_html_is_valid(folder, stages, page):
     tidy = shutil.which("tidy")
     needed(tidy, "tidy")
-    done = subprocess.run([tidy, "-errors", "-quiet", "--drop-empty-elements", "no", folder / "out/report.html"],
+    done = subprocess.run([tidy, "-errors", "-quiet", "--drop-empty-elements", "no", folder / page / "report.html"],
                           capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
 

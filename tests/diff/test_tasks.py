@@ -1,4 +1,5 @@
-"""Figures of `vernier eval` against the reference packages: pycocotools for boxes, NumPy's formulas for the rest.
+"""Figures of `vernier eval` against the reference packages: pycocotools for boxes; NumPy's formulas and, where it is
+installed, scikit-learn for the rest.
 
 The networks here give back what they are fed, so that every case is one random set of outputs and labels.
 """
@@ -99,6 +100,58 @@ def test_perplexity(tmp_path, seed):
     got = figures(evaluate(tmp_path / "m.onnx", "--task", "language", "--labels", tmp_path / "l.npy", "--data",
                            tmp_path / "d.npz"))
     assert got["perplexity"] == pytest.approx(np.exp(np.mean(nll)), rel=1e-9)
+
+
+@pytest.fixture
+def sklearn():
+    return pytest.importorskip("sklearn.metrics", reason="scikit-learn is not installed; with SciPy it is too large to "
+                               "come with scripts/bootstrap: pip install scikit-learn")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_top_k_as_scikit_learn_has_it(tmp_path, sklearn, seed):
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=(60, 1, 9)).astype(np.float32)
+    labels = rng.integers(0, 9, 60)
+    echo(tmp_path / "m.onnx", {"scores": (TensorProto.FLOAT, [1, 9], True)})
+    np.savez(tmp_path / "d.npz", scores=scores)
+    np.save(tmp_path / "l.npy", labels)
+    got = figures(evaluate(tmp_path / "m.onnx", "--task", "classification", "--labels", tmp_path / "l.npy", "--data",
+                           tmp_path / "d.npz"))
+    for k in (1, 5):
+        assert got[f"top-{k}"] == pytest.approx(sklearn.top_k_accuracy_score(labels, scores[:, 0], k=k, labels=range(9)))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_mean_iou_as_scikit_learn_has_it(tmp_path, sklearn, seed):
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=(4, 1, 5, 8, 6)).astype(np.float32)
+    truth = rng.integers(0, 5, (4, 8, 6))
+    truth[rng.random(truth.shape) < 0.1] = 255
+    echo(tmp_path / "m.onnx", {"scores": (TensorProto.FLOAT, [1, 5, 8, 6], True)})
+    np.savez(tmp_path / "d.npz", scores=scores)
+    np.save(tmp_path / "l.npy", truth)
+    got = figures(evaluate(tmp_path / "m.onnx", "--task", "segmentation", "--labels", tmp_path / "l.npy", "--data",
+                           tmp_path / "d.npz"))
+    counted = truth != 255
+    true, predicted = truth[counted], scores[:, 0].argmax(axis=1)[counted]
+    assert got["mIoU"] == pytest.approx(sklearn.jaccard_score(true, predicted, average="macro"), abs=1e-12)
+    assert got["pixel accuracy"] == pytest.approx(sklearn.accuracy_score(true, predicted), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_perplexity_as_scikit_learn_has_it(tmp_path, sklearn, seed):
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=(4, 1, 10, 20)).astype(np.float32)
+    targets = rng.integers(0, 20, (4, 10))
+    echo(tmp_path / "m.onnx", {"scores": (TensorProto.FLOAT, [1, 10, 20], True)})
+    np.savez(tmp_path / "d.npz", scores=scores)
+    np.save(tmp_path / "l.npy", targets)
+    got = figures(evaluate(tmp_path / "m.onnx", "--task", "language", "--labels", tmp_path / "l.npy", "--data",
+                           tmp_path / "d.npz"))
+    odds = np.exp(scores[:, 0].astype(np.float64)).reshape(-1, 20)
+    loss = sklearn.log_loss(targets.reshape(-1), odds / odds.sum(axis=1, keepdims=True), labels=range(20))
+    assert got["perplexity"] == pytest.approx(np.exp(loss), rel=1e-9)
 
 
 def annotations(rng, images, categories, width, height):

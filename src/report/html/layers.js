@@ -13,12 +13,19 @@ function causeBox(cause, withLayer) {
     (cause.repairs || []).length ? h("p", {class: "small"}, "Repairs to try: " + cause.repairs.map(shown).join(", ")) : "");
 }
 
+/** What was accepted first; a large network has thousands that were tried, and not all rows at first. */
 function repairTable(repairs) {
-  return h("div", {class: "scroll"}, h("table", {}, h("thead", {}, h("tr", {}, ["repair", "layers", "before", "after", "", "why"].map((t, i) => h("th", {scope: "col", class: i === 2 || i === 3 ? "num" : null}, t)))),
-    h("tbody", {}, repairs.map(r => h("tr", {}, h("td", {}, shown(r.id)),
-      h("td", {}, name((r.layers || []).slice(0, 4).join(", ") + ((r.layers || []).length > 4 ? ` and ${r.layers.length - 4} more` : ""))),
-      h("td", {class: "num"}, db(r.before_db)), h("td", {class: "num"}, db(r.after_db)),
-      h("td", {}, r.accepted ? h("span", {class: "good"}, "\u2713 accepted") : h("span", {class: "small"}, "left out")), h("td", {}, shown(r.why || "")))))));
+  const atFirst = 30;
+  const rows = [...repairs].sort((a, b) => Boolean(b.accepted) - Boolean(a.accepted));
+  const body = h("tbody", {});
+  const add = some => body.append(...some.map(r => h("tr", {}, h("td", {}, shown(r.id)),
+    h("td", {}, name((r.layers || []).slice(0, 4).join(", ") + ((r.layers || []).length > 4 ? ` and ${r.layers.length - 4} more` : ""))),
+    h("td", {class: "num"}, db(r.before_db)), h("td", {class: "num"}, db(r.after_db)),
+    h("td", {}, r.accepted ? h("span", {class: "good"}, "\u2713 accepted") : h("span", {class: "small"}, "left out")), h("td", {}, shown(r.why || "")))));
+  add(rows.slice(0, atFirst));
+  const more = rows.length > atFirst ? h("button", {type: "button", onclick: () => { add(rows.slice(atFirst)); more.remove(); }}, `Show all ${count(rows.length)}`) : null;
+  return h("div", {}, h("p", {class: "small"}, `${count(rows.filter(r => r.accepted).length)} of ${count(rows.length)} accepted.`),
+    h("div", {class: "scroll"}, h("table", {}, h("thead", {}, h("tr", {}, ["repair", "layers", "before", "after", "", "why"].map((t, i) => h("th", {scope: "col", class: i === 2 || i === 3 ? "num" : null}, t)))), body)), more);
 }
 
 function blameBars(blame) {

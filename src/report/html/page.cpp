@@ -86,21 +86,6 @@ const char* outcome_class(Outcome outcome) {
   return outcome == Outcome::Met ? "met" : outcome == Outcome::Missed ? "missed" : "open";
 }
 
-std::string filled(std::string_view page, const std::vector<std::pair<std::string_view, std::string>>& places) {
-  std::string text;
-  while (!page.empty()) {
-    const std::size_t open = page.find("{{");
-    text += page.substr(0, open);
-    if (open == std::string_view::npos) break;
-    const std::size_t close = page.find("}}", open);
-    const std::string_view name = page.substr(open + 2, close - open - 2);
-    const auto place = std::find_if(places.begin(), places.end(), [&](const auto& at) { return at.first == name; });
-    if (place != places.end()) text += place->second;
-    page.remove_prefix(close + 2);
-  }
-  return text;
-}
-
 }  // namespace
 
 std::string html_text(std::string_view text) {
@@ -129,6 +114,22 @@ std::string html_text(std::string_view text) {
   return safe;
 }
 
+std::string filled_page(const std::vector<std::pair<std::string_view, std::string>>& places) {
+  std::string_view page = page_template();
+  std::string text;
+  while (!page.empty()) {
+    const std::size_t open = page.find("{{");
+    text += page.substr(0, open);
+    if (open == std::string_view::npos) break;
+    const std::size_t close = page.find("}}", open);
+    const std::string_view name = page.substr(open + 2, close - open - 2);
+    const auto place = std::find_if(places.begin(), places.end(), [&](const auto& at) { return at.first == name; });
+    if (place != places.end()) text += place->second;
+    page.remove_prefix(close + 2);
+  }
+  return text;
+}
+
 std::string json_in_html(const nlohmann::ordered_json& json) {
   const std::string text = json.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
   std::string safe;
@@ -155,16 +156,17 @@ std::string report_to_html(const DiagnoseReport& report) {
   const std::string file = shown(std::filesystem::path(report.model_file).filename().string());
   TextOptions plain;
   plain.whole_names = true;
-  return filled(page_template(), {{"version", html_text(shown(report.vernier_version))},
-                                  {"title", html_text(fmt::format("{} in {}", file, low_text(report)))},
-                                  {"model", html_text(fmt::format("{} in {}, {} samples", shown(report.model_file),
-                                                                  low_text(report), report.samples))},
-                                  {"outcome", outcome_class(answer.outcome)},
-                                  {"answer", html_text(answer.sentence)},
-                                  {"text", html_text(report_to_text(report, plain))},
-                                  {"style", std::string(page_style())},
-                                  {"data", json_in_html(data)},
-                                  {"script", page_script()}});
+  return filled_page({{"version", html_text(shown(report.vernier_version))},
+                      {"brand", "vernier diagnose"},
+                      {"title", html_text(fmt::format("{} in {}", file, low_text(report)))},
+                      {"model", html_text(fmt::format("{} in {}, {} samples", shown(report.model_file),
+                                                      low_text(report), report.samples))},
+                      {"outcome", outcome_class(answer.outcome)},
+                      {"answer", html_text(answer.sentence)},
+                      {"text", html_text(report_to_text(report, plain))},
+                      {"style", std::string(page_style())},
+                      {"data", json_in_html(data)},
+                      {"script", page_script()}});
 }
 
 }  // namespace vernier

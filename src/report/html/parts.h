@@ -1,4 +1,4 @@
-// The page's own files, as text: page.html with {{places}}, style.css, and the scripts one behind the other.
+// The pages' own files, as text: page.html with {{places}}, style.css, and the scripts one behind the other.
 #pragma once
 
 #include <string>
@@ -9,5 +9,6 @@ namespace vernier {
 std::string_view page_template();
 std::string_view page_style();
 std::string page_script();
+std::string stages_script();  // of the page of a pipeline
 
 }  // namespace vernier

@@ -334,6 +334,178 @@ TEST(Causes, ProbabilitiesBelowAStep) {
   for (const Cause& cause : causes_of(facts)) EXPECT_NE(cause.id, "attention-probabilities");
 }
 
+bool names(const LayerFacts& facts, const char* id) {
+  const std::vector<Cause> causes = causes_of(facts);
+  return std::ranges::any_of(causes, [&](const Cause& cause) { return cause.id == id; });
+}
+
+TEST(Causes, SamplesThatCalibrationDidNotSee) {
+  TensorFacts data = on_grid(tensor("x", ramp(2)), 1);
+  data.first_half = 1;
+  data.second_half = 0.8F;
+  EXPECT_TRUE(names(conv(data), "calibration-unrepresentative"));
+  data.second_half = 0.95F;
+  EXPECT_FALSE(names(conv(data), "calibration-unrepresentative")) << "its halves agree: these samples are others";
+  // A range that a method chose narrower than what it saw clips too.
+  data.second_half = 0.8F;
+  data.grid = on_grid(tensor("x", ramp(2)), 1.8F).grid;
+  EXPECT_FALSE(names(conv(data), "calibration-unrepresentative"));
+}
+
+TEST(Causes, ARangeThatIsAnotherInEverySample) {
+  TensorFacts data = on_grid(tensor("x", ramp(1)), 1);
+  data.samples = {0.01F, 0.02F, 1, 0.01F, 0.02F};
+  EXPECT_EQ(first_cause(conv(data)), "range-per-sample");
+  data.samples = {0.5F, 0.6F, 1, 0.4F, 0.7F};
+  EXPECT_EQ(first_cause(conv(data)), "");
+  // A range that is too wide for all of them.
+  data.grid = on_grid(data, 40).grid;
+  EXPECT_EQ(first_cause(conv(data)), "unused-levels");
+}
+
+TEST(Causes, ChannelsThatOneLargeWeightSpoils) {
+  TensorFacts weight = tensor("w", ramp(1));
+  weight.weight_noise = {1e-2, 1e-5, 1e-5, 1e-5};
+  LayerFacts facts = with_weight(weight, 1);
+  facts.inputs[0].grid->scale = {0.01F, 0.01F, 0.01F, 0.01F};
+  EXPECT_EQ(first_cause(facts), "weight-outliers");
+  facts.inputs[0].weight_noise[0] = 1e-3;
+  EXPECT_EQ(first_cause(facts), "") << "30 dB are kept";
+  // One step for channels of very different size spoils the small ones as well.
+  facts.inputs[0].weight_noise[0] = 1e-2;
+  facts.inputs[0].grid->scale = {0.01F};
+  facts.inputs[0].channels = {0.005F, 1, 1, 1};
+  EXPECT_EQ(first_cause(facts), "weight-channel-spread");
+}
+
+/// Values from `low` to 1, `share` of them between 0 and 1.
+std::vector<float> from(float low) {
+  std::vector<float> values;
+  for (int i = 0; i < 1000; ++i) values.push_back(low + (1 - low) * static_cast<float>(i) / 999);
+  return values;
+}
+
+TEST(Causes, DataOnOneSideOfZero) {
+  std::vector<float> values = from(0);
+  for (float& value : values) value = 0.1F * value * value;
+  values.push_back(1);  // its largest value leaves the others few steps
+  EXPECT_TRUE(names(conv(on_grid(tensor("x", values), 1.5F)), "one-sided-data"));
+  values.push_back(-0.2F);
+  EXPECT_FALSE(names(conv(on_grid(tensor("x", values), 1.5F)), "one-sided-data")) << "a fifth on the other side";
+  LayerFacts unsigned_codes = conv(on_grid(tensor("x", from(0)), 1.5F));
+  unsigned_codes.format = Format::UInt8;
+  EXPECT_FALSE(names(unsigned_codes, "one-sided-data")) << "a grid that begins at zero";
+}
+
+TEST(Causes, ATailOfSmallNegativeValues) {
+  std::vector<float> values(600, -0.02F);
+  values.resize(1000, 8);
+  values.push_back(-0.25F);
+  EXPECT_EQ(first_cause(conv(on_grid(tensor("x", values), 8))), "small-negative-tail");
+  EXPECT_EQ(first_cause(conv(on_grid(tensor("x", values), 8.0F / 4))), "over-saturation")
+      << "another range, another loss";
+  std::vector<float> coarse(600, -0.1F);
+  coarse.resize(1000, 8);
+  EXPECT_FALSE(names(conv(on_grid(tensor("x", coarse), 8)), "small-negative-tail")) << "more than half a step";
+  for (float& value : values) value = std::abs(value);
+  EXPECT_FALSE(names(conv(on_grid(tensor("x", values), 8)), "small-negative-tail")) << "small, and above zero";
+}
+
+TEST(Causes, BranchesOfAnAddOfVeryDifferentSize) {
+  LayerFacts facts = layer("Add", Format::Int8);
+  facts.inputs = {on_grid(tensor("large", ramp(90)), 90), on_grid(tensor("small", ramp(1)), 1)};
+  const std::vector<Cause> causes = causes_of(facts);
+  ASSERT_FALSE(causes.empty());
+  EXPECT_EQ(causes.front().id, "residual-scales");
+  EXPECT_EQ(causes.front().tensor, "small");
+  facts.inputs[1] = on_grid(tensor("small", ramp(12)), 12);
+  EXPECT_EQ(first_cause(facts), "") << "seven times";
+  facts.inputs[1] = on_grid(tensor("small", ramp(1)), 1);
+  facts.op_type = "Mul";
+  EXPECT_EQ(first_cause(facts), "") << "factors have their own sizes";
+}
+
+TEST(Causes, AGateOfAFeatureMap) {
+  LayerFacts facts = conv(on_grid(tensor("x", ramp(1)), 1));
+  facts.channels = 16;
+  facts.gates = true;
+  EXPECT_EQ(first_cause(facts), "gating");
+  facts.gates = false;
+  EXPECT_EQ(first_cause(facts), "");
+  facts.gates = true;
+  facts.format = Format::Float16;
+  EXPECT_EQ(first_cause(facts), "") << "no grid";
+}
+
+TEST(Causes, ADepthwiseConvolutionIsNamedBehindWhatIsSurer) {
+  LayerFacts facts = conv(on_grid(tensor("x", ramp(1)), 1));
+  facts.depthwise = true;
+  facts.terms = 9;
+  EXPECT_EQ(first_cause(facts), "depthwise");
+  facts.own_noise = 1e-3;
+  EXPECT_EQ(first_cause(facts), "") << "30 dB is what others give";
+  facts.own_noise = 1e-2;
+  TensorFacts weight = tensor("w", ramp(1));
+  weight.channels = {1, 0.5F, 0.005F};
+  LayerFacts spread = with_weight(weight, 1);
+  spread.depthwise = true;
+  ASSERT_TRUE(names(spread, "depthwise"));
+  EXPECT_EQ(first_cause(spread), "weight-channel-spread");
+}
+
+TEST(Causes, TheEndsOfTheNetwork) {
+  LayerFacts facts = conv(on_grid(tensor("x", ramp(1)), 1));
+  facts.last = true;
+  EXPECT_EQ(first_cause(facts), "first-or-last-layer");
+  facts.own_noise = 5e-4;
+  EXPECT_EQ(first_cause(facts), "");
+  facts.own_noise = 1e-2;
+  facts.inputs = {on_grid(tensor("x", ramp(1)), 0.5F)};
+  EXPECT_EQ(first_cause(facts), "over-saturation") << "its place is the last reason";
+}
+
+TEST(Causes, AnAngleOfManyTurns) {
+  for (const char* op_type : {"Sin", "Cos"}) {
+    LayerFacts facts = layer(op_type, Format::Float16);
+    facts.inputs = {tensor("phase", ramp(800))};
+    EXPECT_EQ(first_cause(facts), "large-phase");
+    facts.inputs = {tensor("phase", ramp(20))};
+    EXPECT_EQ(first_cause(facts), "");
+    facts.format = Format::BFloat16;
+    EXPECT_EQ(first_cause(facts), "large-phase") << "fewer digits";
+    facts.own_noise = 1e-6;
+    EXPECT_EQ(first_cause(facts), "") << "few values are as large";
+  }
+  LayerFacts facts = layer("Tanh", Format::Float16);
+  facts.inputs = {tensor("x", ramp(800))};
+  EXPECT_EQ(first_cause(facts), "") << "not periodic";
+}
+
+TEST(Causes, AnOverflowOfSquaresHasRewrites) {
+  LayerFacts facts = layer("Pow", Format::Float16);
+  facts.inputs = {tensor("x", ramp(300))};
+  facts.outputs = {tensor("y", ramp(90000))};
+  facts.overflowed = 3;
+  facts.read_by = {"ReduceMean"};
+  EXPECT_EQ(causes_of(facts).front().repairs, (std::vector<std::string>{"fuse-norm", "scale-square", "keep-high"}));
+  facts.op_type = "MatMul";
+  EXPECT_EQ(causes_of(facts).front().repairs, std::vector<std::string>{"keep-high"}) << "no rewrite is known";
+}
+
+TEST(Causes, ADecisionThatWasClose) {
+  NetworkFacts network;
+  network.needed = true;
+  network.output_noise = 1e-4;
+  network.top1_agreement = 0.98;
+  ASSERT_EQ(find_causes(network).size(), 1U);
+  EXPECT_EQ(find_causes(network).front().id, "decision-boundary");
+  network.top1_agreement = 1.0;
+  EXPECT_TRUE(find_causes(network).empty());
+  network.top1_agreement = 0.98;
+  network.output_noise = 1e-2;
+  EXPECT_TRUE(find_causes(network).empty()) << "the output is off";
+}
+
 TEST(Causes, EveryCauseSaysWhatItRestsOnAndEndsWithKeeping) {
   TensorFacts weight = tensor("w", ramp(1));
   weight.lattice = 0.007;

@@ -27,6 +27,8 @@ TEST(Printable, EscapesWhatCouldMoveTheCursor) {
   EXPECT_EQ(printable("gr\xc3\xbc\xc3\x9f"), "gr\xc3\xbc\xc3\x9f");
   EXPECT_EQ(printable("\xff\xc3"), "\\xff\\xc3");
   EXPECT_EQ(printable("\xc2\x9b"), "\\xc2\\x9b");
+  EXPECT_EQ(printable("a\xe2\x80\xae\xe2\x81\xa9z"), "a\\u{202E}\\u{2069}z");
+  EXPECT_EQ(printable("\xe2\x82\xac\xe2\x80\x94"), "\xe2\x82\xac\xe2\x80\x94") << "the euro and a dash turn nothing";
 }
 
 TEST(TupleText, IsPythons) {

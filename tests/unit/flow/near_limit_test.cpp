@@ -9,7 +9,7 @@ namespace {
 TEST(NearLimit, SaysSoWhenAnotherOrderOfSumsGivesAnotherVerdict) {
   const NetFiles files;
   VerifyOptions options = files.verify_options(files.model_file());
-  options.measure.requirement = Requirement{Metric::MinSqnrDb, {{"", 20}}};
+  options.measure.requirement = Requirement{Metric::MinSqnrDb, {{20, ""}}};
   const Loaded loaded = load(options.float_model, {Format::Float32}, options.measure, {});
   const auto doubt = [&](double damage, bool passed) {
     RunFigures figures;

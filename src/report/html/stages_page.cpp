@@ -1,0 +1,34 @@
+// The page of `vernier pipeline`.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/text.h"
+#include "report/html/page.h"
+#include "report/html/parts.h"
+#include "report/layout.h"
+#include "report/numbers.h"
+#include "vernier/pipeline.h"
+
+namespace vernier {
+
+std::string report_to_html(const PipelineReport& report) {
+  nlohmann::ordered_json data;
+  data["report"] = nlohmann::ordered_json::parse(report_to_json(report));
+  TextOptions plain;
+  plain.whole_names = true;
+  std::string way;
+  for (const StageReport& stage : report.stages) way += (way.empty() ? "" : " \u2192 ") + shown(stage.name);
+  return filled_page({{"version", html_text(shown(report.vernier_version))},
+                      {"brand", "vernier pipeline"},
+                      {"title", html_text(fmt::format("Stages: {}", way))},
+                      {"model", html_text(fmt::format("{}, over {}", way, plural(report.samples, "sample")))},
+                      {"outcome", report.lost_at ? "missed" : "met"},
+                      {"answer", html_text(report.answer)},
+                      {"text", html_text(report_to_text(report, plain))},
+                      {"style", std::string(page_style())},
+                      {"data", json_in_html(data)},
+                      {"script", stages_script()}});
+}
+
+}  // namespace vernier

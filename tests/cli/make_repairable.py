@@ -1,0 +1,77 @@
+"""Writes networks that one repair answers, or just does not, into the folder given; inputs come from --val-range.
+
+    python tests/cli/make_repairable.py FOLDER
+"""
+import pathlib
+import sys
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+WIDTH = 32
+
+
+def constant(name, array):
+    return numpy_helper.from_array(np.asarray(array, np.float32), name)
+
+
+def save(path, nodes, constants, opset, shape):
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in ("x", "y")]
+    graph = helper.make_graph(nodes, "test", ends[:1], ends[1:], constants)
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+    made.ir_version = 8
+    onnx.save(made, str(path))
+
+
+def norm(subtracts_mean, largest, opset, in_front=()):
+    """y = norm(largest x): its squares are beyond float16 where `largest` is beyond 255."""
+    nodes = [*in_front, helper.make_node("Mul", ["h" if in_front else "x", "big"], ["u"], name="up")]
+    squared = "u"
+    if subtracts_mean:
+        nodes += [helper.make_node("ReduceMean", ["u"], ["m"], name="mean", axes=[2]),
+                  helper.make_node("Sub", ["u", "m"], ["d"], name="sub")]
+        squared = "d"
+    nodes += [helper.make_node("Pow", [squared, "two"], ["s"], name="square"),
+              helper.make_node("ReduceMean", ["s"], ["v"], name="variance", axes=[2]),
+              helper.make_node("Add", ["v", "e"], ["a"], name="epsilon"),
+              helper.make_node("Sqrt", ["a"], ["r"], name="root"),
+              helper.make_node("Div", ["one", "r"], ["i"], name="inverse"),
+              helper.make_node("Mul", [squared, "i"], ["n"], name="scaled"),
+              helper.make_node("Mul", ["n", "g"], ["y"], name="gain")]
+    constants = [constant("big", largest), constant("two", 2), constant("e", 1e-3), constant("one", 1),
+                 constant("g", np.linspace(0.5, 2, WIDTH))]
+    return nodes, constants, opset, [1, 4, WIDTH]
+
+
+def channels(factor):
+    """Channel 5 is small where it is made and `factor` times as large as the others where it is read."""
+    random = np.random.default_rng(3)
+    first, second = (random.normal(0, 0.3, (WIDTH, WIDTH)) for _ in range(2))
+    first[:, 5] /= factor
+    second[5] *= factor
+    nodes = [helper.make_node("MatMul", ["x", "w1"], ["a"], name="first"),
+             helper.make_node("Relu", ["a"], ["b"], name="act"),
+             helper.make_node("MatMul", ["b", "w2"], ["y"], name="second")]
+    return nodes, [constant("w1", first), constant("w2", second)], 13, [4, WIDTH]
+
+
+def phase(largest):
+    """y = cos(largest x) w: a position times a frequency."""
+    nodes = [helper.make_node("Mul", ["x", "largest"], ["p"], name="angle"),
+             helper.make_node("Cos", ["p"], ["c"], name="cosine"), helper.make_node("MatMul", ["c", "w"], ["y"], name="mix")]
+    weight = np.random.default_rng(0).normal(size=(WIDTH, WIDTH))
+    return nodes, [constant("largest", largest), constant("w", weight)], 17, [4, WIDTH]
+
+
+# Hardmax over another dimension than the last changed its meaning in opset 13: such a model is not raised.
+OLD = [helper.make_node("Hardmax", ["x"], ["f"], name="old", axis=1), helper.make_node("Add", ["x", "f"], ["h"], name="sum")]
+NETWORKS = {"layer_norm": lambda: norm(True, 1000, 13), "rms_norm": lambda: norm(False, 1000, 13),
+            "small_norm": lambda: norm(False, 20, 13), "old_rms_norm": lambda: norm(False, 1000, 12, OLD),
+            "phase": lambda: phase(2000), "small_phase": lambda: phase(6),
+            "one_channel": lambda: channels(30), "even_channels": lambda: channels(1)}
+
+if __name__ == "__main__":
+    for name, make in NETWORKS.items():
+        nodes, constants, opset, shape = make()
+        save(pathlib.Path(sys.argv[1]) / f"{name}.onnx", nodes, constants, opset, shape)
