@@ -114,7 +114,8 @@ class TypedSimulation {
       if (low_float(static_cast<Dtype>(tensor.data_type()))) names.push_back(tensor.name());
     }
     for (const std::string& name : names) {
-      set_initializer(result_.model, graph, name, widened(*initializer(result_.model, name)));
+      // Bodies are no part of result_ while their nodes are rewritten.
+      set_initializer(result_.model, graph, name, widened(initializer(source_, name).value()));
     }
   }
 
@@ -319,7 +320,9 @@ class TypedSimulation {
       result_.layers.push_back({node.name(), is_signed ? Format::Int8 : Format::UInt8});
       return;
     }
-    const Dtype type = type_of(node.output(0));
+    // Recurrent layers may leave out their first output.
+    const auto made = std::ranges::find_if(node.output(), [](const std::string& name) { return !name.empty(); });
+    const Dtype type = made == node.output().end() ? Dtype::Undefined : type_of(*made);
     const auto low = low_float(type);
     if (type != Dtype::Float32 && !low) return;
     Format format = low.value_or(Format::Float32);
