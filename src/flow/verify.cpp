@@ -17,6 +17,7 @@
 #include "flow/match_layers.h"
 #include "flow/setup.h"
 #include "flow/stopwatch.h"
+#include "flow/typed_file.h"
 #include "plan/simulate_typed.h"
 #include "vernier/error.h"
 #include "vernier/jobs.h"
@@ -83,7 +84,7 @@ Loaded load_beside(const Model& typed, SimulatedFile& simulated, const VerifyOpt
 }
 
 VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
-  return verify_model(read_model(options.typed_model), options, sinks);
+  return verify_model(read_typed_file(options.typed_model), options, sinks);
 }
 
 VerifyReport verify_model(const Model& typed, const VerifyOptions& options, const JobSinks& sinks) {

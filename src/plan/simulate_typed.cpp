@@ -220,6 +220,11 @@ class TypedSimulation {
     return found == types_.end() ? ValueType{} : found->second;
   }
 
+  int rank_of(const std::string& tensor) const {
+    const ValueType type = value_type(tensor);
+    return type.rank_known ? static_cast<int>(type.shape.size()) : -1;
+  }
+
   /// A QuantizeLinear all of whose readers are DequantizeLinear with the same constant parameters: one rounding.
   bool is_pair(const onnx::NodeProto& quantize) {
     const std::string& codes = quantize.output(0);
@@ -258,7 +263,7 @@ class TypedSimulation {
       remember_grid(output, node);
       const ValueType codes = value_type(node.input(0));
       if (const auto params = quantization_of(source_, node, codes)) {
-        result_.quantized.push_back({output, output, "", node.name(), *params});
+        result_.quantized.push_back({output, output, "", node.name(), *params, rank_of(output)});
       }
       set_initializer(result_.model, graph, output, value);
       return;
@@ -267,7 +272,7 @@ class TypedSimulation {
     if (const auto pair = pairs_.find(node.input(0)); pair != pairs_.end()) {
       add_round(graph, node.name(), pair->second.input, unrounded, pair->second.params);
       result_.quantized.push_back(
-          {pair->second.input, unrounded, pair->second.quantizer, node.name(), pair->second.params});
+          {pair->second.input, unrounded, pair->second.quantizer, node.name(), pair->second.params, rank_of(output)});
       grids_[output] = pair->second.params.format;
     } else {
       remember_grid(output, node);
