@@ -7,7 +7,7 @@ Runtime's quantizer, and those given by --peers (environments with nvidia-modelo
 alone. Ranges are learned on 12 samples, everything is measured on 12 others. Asserted of each file:
 
   no defect is found in it, and lint finds no error; every Q/DQ pair that is run has its error, every weight that the float
-  file has too; every figure is a number; each layer of the float file is compared or listed with the reason
+  file has too; every figure is a number, and no layer's own error is so large that another must be meant; each layer of the float file is compared or listed with the reason
   the output's SQNR agrees with ONNX Runtime's own run of both files without optimizations; behind a Softmax, where a few undecided
   samples hold all the noise, that of its input does; files in float16 are left out, which ONNX Runtime's CPU kernels do not round
   a defect planted into it is named, at the node where it is: a missing quantizer, another scale, a wrong axis, a wrong type
@@ -267,6 +267,8 @@ def checked(vernier, folder, name):
         for key in ("sqnr_db", "own_sqnr_db", "inherited_sqnr_db"):
             if not finite(row[key]):
                 wrong.append(f"{key} of {row['tensor']} is {row[key]}")
+        if row["own_sqnr_db"] is not None and float(row["own_sqnr_db"]) < 5:
+            wrong.append(f"{row['tensor']} against {row['quantized_tensor']}: {row['own_sqnr_db']:.1f} dB of its own, hardly the same layer")
         if row["own_sqnr_db"] is None:
             wrong.append(f"{row['tensor']} has no error of its own")
     unexplained = [line for line in loss["not_compared"] if "merged into the next layer" not in line]

@@ -253,6 +253,10 @@ void measure_loss(const Model& typed, const DebugLossOptions& options, const Job
         row.tensor = weight->second.name;
         const std::span<const float> original = weight->second.values.floats();
         add_loss(row, quantized.params, grid_loss(quantized.params, original, constant->floats()));
+      } else if (const auto held = initializer(simulated.model, quantized.tensor);
+                 held && !quantized.quantizer.empty()) {
+        // The file itself holds it in float, of another shape or scale than the float model perhaps.
+        add_loss(row, quantized.params, grid_loss(quantized.params, held->floats(), constant->floats()));
       }
     } else {
       add_loss(row, quantized.params, grids[i]);

@@ -71,6 +71,22 @@ bool reads_the_same(const Makers& low_made, const onnx::NodeProto& ref, const on
   return true;
 }
 
+/// A BatchNormalization that the file keeps behind `tensor` and the float model, whose exporter folded it, does not
+/// have: what it makes is what the float layer makes.
+std::string behind_kept_norm(const Subject& subject, const Model& simulated, const std::string& ref,
+                             const std::string& tensor) {
+  for (const onnx::NodeProto& node : subject.model.proto.graph().node()) {
+    if (node.op_type() == "BatchNormalization" && node.input(0) == ref) return tensor;
+  }
+  const onnx::NodeProto* only = nullptr;
+  for (const onnx::NodeProto& node : simulated.proto.graph().node()) {
+    if (std::find(node.input().begin(), node.input().end(), tensor) == node.input().end()) continue;
+    if (only != nullptr || node.op_type() != "BatchNormalization") return tensor;
+    only = &node;
+  }
+  return only == nullptr ? tensor : only->output(0);
+}
+
 void match_by_name(const Subject& subject, const Model& simulated, LayerMatches& matches) {
   std::map<std::string, const onnx::NodeProto*> by_name;
   std::map<std::string, std::string> produced;  // by which operator
@@ -91,7 +107,7 @@ void match_by_name(const Subject& subject, const Model& simulated, LayerMatches&
     }
   }
   const auto add = [&](const Layer& layer, const std::string& ref, const std::string& low) {
-    matches.pairs.push_back({ref, low});
+    matches.pairs.push_back({ref, behind_kept_norm(subject, simulated, ref, low)});
     matches.layers.push_back(&layer);
   };
   for (const Layer& layer : subject.layers) {

@@ -277,6 +277,33 @@ def test_unnamed_nodes_are_not_matched_by_the_names_that_places_give(files, tmp_
     assert weights.keys() == {"w0", "w1", "w2"} and all(db > 40 for db in weights.values())
 
 
+def test_a_batch_normalization_that_only_the_quantized_file_has_belongs_to_its_layer(files, tmp_path):
+    """Trainers keep it behind the quantized weight; the exporter of the float file folded it into the convolution."""
+    factor, shift = np.array([2, 3, 4, 5], np.float32), array(4)
+    fixed = [numpy_helper.from_array(value, name) for name, value in
+             (("factor", factor), ("shift", shift), ("mean", np.zeros(4, np.float32)), ("variance", np.ones(4, np.float32)))]
+    def save(path, nodes, constants):
+        graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", F, [1, 3, 8, 8])],
+                                  [helper.make_tensor_value_info("y", F, None)], constants)
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+
+    folded = KERNEL * (factor / np.sqrt(np.float32(1 + 1e-5))).reshape(4, 1, 1, 1)
+    save(tmp_path / "float.onnx", [helper.make_node("Conv", ["x", "w", "shift"], ["c"], name="conv"),
+                                   helper.make_node("Relu", ["c"], ["y"], name="relu")],
+         [numpy_helper.from_array(folded, "w"), fixed[1]])
+    save(tmp_path / "quantized.onnx",
+         [*pair("x", "x"), *pair("w", "w", axis=0), helper.make_node("Conv", ["x_dq", "w_dq"], ["c"], name="conv"),
+          helper.make_node("BatchNormalization", ["c", "factor", "shift", "mean", "variance"], ["n"], name="norm"),
+          helper.make_node("Relu", ["n"], ["y"], name="relu")],
+         [*fixed, numpy_helper.from_array(KERNEL, "w"), *grid("x", 0.03, np.int8(0)), *grid("w", np.full(4, 0.03), np.zeros(4, np.int8))])
+    report = one_layer_loss(files, tmp_path)
+    weight = next(row for row in report["quantizers"] if row["weight"])
+    assert weight["tensor"] == "w" and weight["sqnr_db"] > 25
+    rows = {row["tensor"]: row for row in report["tensors"]}
+    assert rows["c"]["quantized_tensor"] == "n" and rows["c"]["sqnr_db"] > 25 and rows["c"]["own_sqnr_db"] > 25
+    assert rows["y"]["own_sqnr_db"] == "inf"
+
+
 def one_layer(path, nodes, constants, data, kernel):
     graph = helper.make_graph([*nodes, helper.make_node("Conv", [data, kernel], ["y"], name="conv")], "g",
                               [helper.make_tensor_value_info("x", F, [1, 3, 8, 8])],
