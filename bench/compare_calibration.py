@@ -1,13 +1,15 @@
 """Calibrating and quantizing: vernier against ONNX Runtime's quantize_static, seconds and memory, then quality of ranges.
 
     python bench/compare_calibration.py [--build build/release] [--runs 3] [--only speed|quality|latency] [--work FOLDER]
-                                        [--methods auto,...] [--targets onnxruntime,...] [NETWORK ...]
+                                        [--methods auto,...] [--targets onnxruntime,...] [--peer-gb 16] [--peer-minutes 20]
+                                        [NETWORK ...]
 
 writes bench/results/compare_calibration.json and docs/benchmarks-quantizing.md. Let nothing else run. Speed: whole processes in
 turn, on the same 100 images. Quality: ranges learned on one half of the samples by each program, put into the same scheme (ours:
 the peer's ranges come in through its own JSON, vernier convert --calibration-cache), the written model measured on the other half.
 --work keeps samples and the peer's ranges, which take most of the time, for the next run. --methods and --targets measure only some
-of ours again; the figures of the others stay as they were recorded.
+of ours again; the figures of the others stay as they were recorded, as do those of networks that are not named. A calibrator of the
+peer is cut short at --peer-gb of address space or --peer-minutes, and its cell is then a dash with the reason in the record.
 Needs GNU time, onnxruntime, onnx and numpy in the Python that runs this, and VERNIER_SHARED.
 """
 import argparse
@@ -15,8 +17,9 @@ import datetime
 import json
 import os
 import pathlib
-import re
 import platform
+import re
+import resource
 import statistics
 import subprocess
 import sys
@@ -25,6 +28,7 @@ import time
 
 import numpy as np
 
+import foreign_files
 import networks
 import two_gigabytes
 
@@ -76,18 +80,25 @@ save_tensors_data(calibrator.compute_data(), out)
 
 
 def last_words(text):
-    """The last line that a program printed, files by their names: a record says nothing of the machine's folders."""
+    """The last error that a program printed, else its last line; files by their names: a record says nothing of the machine's
+    folders."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line for line in lines if line.startswith("error: ")] or lines
     return re.sub(r"(?:/[^\s/:'\"]+)+/(?=[^\s/:'\"])", "", lines[-1]) if lines else ""
 
 
-def measured(command, folder):
+def measured(command, folder, seconds=None, gigabytes=None):
     """Seconds, peak bytes and standard output of a process. GNU time starts it: a process that this one forks begins with our own
-    resident set, samples included, as its largest."""
-    command = ["/usr/bin/time", "-f", "%M", "-o", folder / "peak", *command]
+    resident set, samples included, as its largest. Over its limits it is ended."""
+    command = ["/usr/bin/time", "-f", "%M", "-o", folder / "peak", *(["timeout", f"{seconds:.0f}"] if seconds else []), *command]
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_AS, (int(gigabytes * 1e9),) * 2)
+
     start = time.perf_counter()
     with open(folder / "out", "w+", encoding="utf-8") as out, open(folder / "log", "w+", encoding="utf-8") as log:
-        code = subprocess.run([str(part) for part in command], cwd=folder, stdout=out, stderr=log, check=False).returncode
+        code = subprocess.run([str(part) for part in command], cwd=folder, stdout=out, stderr=log, check=False,
+                              preexec_fn=limit if gigabytes else None).returncode
         out.seek(0)
         log.seek(0)
         text, said = out.read(), log.read()
@@ -151,16 +162,18 @@ def halves(folder, network, count):
     return files, json.loads(sizes.read_text())
 
 
-def their_ranges(folder, network, target, method, calibration):
-    """The ranges that the peer's calibrator learns, as its JSON, or why there are none."""
+def their_ranges(folder, network, target, method, calibration, limits):
+    """The ranges that the peer's calibrator learns, as its JSON, or why there are none. `limits`: of seconds and gigabytes."""
     cache = folder / f"{network}_{target}_{method}.json"
     failed = cache.with_suffix(".failed")
     if not cache.exists() and not failed.exists():
         run = measured([sys.executable, "-c", CALIBRATE, networks.model_file(network), calibration, method,
-                        int(target == "tensorrt"), cache], folder)
+                        int(target == "tensorrt"), cache], folder, *limits)
         if not run["ok"]:
             cache.unlink(missing_ok=True)
-            failed.write_text(run["said"] or "ended without a word", encoding="utf-8")
+            why = (f"cut short after {limits[0] / 60:.0f} minutes" if run["seconds"] >= limits[0] else
+                   run["said"] or "ended without a word")
+            failed.write_text(f"{why} (most memory {run['peak_bytes'] / 1e9:.1f} GB, {limits[1]:.0f} GB allowed)", encoding="utf-8")
     return cache, failed.read_text(encoding="utf-8") if failed.exists() else None
 
 
@@ -178,8 +191,9 @@ SAMPLES = {"yolox-nano": 20, "style-candy": 8, "rfb320-face": 40, "mobilenetv2-i
            "espcn-superres": 40}
 
 
-def noise_of(model, paths, data, output):
-    """Squared error of `output` against the float model's, sample by sample, of each typed file, in ONNX Runtime."""
+def noise_of(model, paths, data, outputs):
+    """Squared error of a tensor against the float model's, sample by sample, of each typed file, in ONNX Runtime. `outputs`: its
+    name in the float model and in each file."""
     import onnxruntime
 
     loaded = np.load(data)
@@ -190,13 +204,14 @@ def noise_of(model, paths, data, output):
         feeds = [{name: np.asarray(loaded[name][i]) for name in loaded.files} for i in range(len(loaded[loaded.files[0]]))]
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
-    float_run, *runs = [onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-                        for path in [model, *paths]]
+    float_run, *runs = [onnxruntime.InferenceSession(foreign_files.with_output(path, tensor), options,
+                                                     providers=["CPUExecutionProvider"])
+                        for path, tensor in zip([model, *paths], outputs)]
     noise = [[] for _ in runs]
     for feed in feeds:
-        exact = float_run.run([output], feed)[0].astype(np.float64)
-        for run, sums in zip(runs, noise):
-            sums.append(float(np.sum((run.run([output], feed)[0] - exact) ** 2)))
+        exact = float_run.run([outputs[0]], feed)[0].astype(np.float64)
+        for run, tensor, sums in zip(runs, outputs[1:], noise):
+            sums.append(float(np.sum((run.run([tensor], feed)[0] - exact) ** 2)))
     return np.array(noise)
 
 
@@ -207,7 +222,7 @@ def standard_error_db(ours, theirs):
     return float(np.sqrt((n - 1) / n * np.sum((left - left.mean()) ** 2)))
 
 
-def quality(vernier, folder, names, count, keep, recorded, methods, targets):
+def quality(vernier, folder, names, count, keep, recorded, methods, targets, limits):
     """Measures network by network; `keep` gets the rows of each, so that a run that is stopped has not been for nothing."""
     for network in names:
         model = networks.model_file(network)
@@ -228,7 +243,7 @@ def quality(vernier, folder, names, count, keep, recorded, methods, targets):
                     (folder / "typed.onnx").replace(folder / "auto.onnx")
             row["theirs"] = dict(before["theirs"])
             for method in [] if row["theirs"] else METHODS:
-                cache, why = their_ranges(folder, network, target, method, files["calibration"])
+                cache, why = their_ranges(folder, network, target, method, files["calibration"], limits)
                 if why is not None:
                     row["theirs"][method] = {"failed": why}
                     continue
@@ -237,29 +252,39 @@ def quality(vernier, folder, names, count, keep, recorded, methods, targets):
                 row["theirs"][method] = figures(vernier, folder, model, "typed.onnx", files["judged"]) if run["ok"] else {
                     "failed": run["said"]}
             measured_again = (folder / "auto.onnx").exists()
-            row["standard_error_db"] = (standard_error(vernier, folder, row, files["judged"]) if measured_again
-                                        else before.get("standard_error_db"))
+            if measured_again:
+                row |= compared_with_best(vernier, folder, row, files, limits)
+            else:
+                row |= {key: before[key] for key in ("standard_error_db", "in_front") if key in before}
             rows.append(row)
             print(network, target, {who: {m: f.get("sqnr_db", "failed") for m, f in row[who].items()}
                                     for who in ("ours", "theirs")}, flush=True)
         keep(rows)
 
 
-def standard_error(vernier, folder, row, judged):
-    """Of the difference between auto and the best of the peer's methods; None where either has no figure."""
+def compared_with_best(vernier, folder, row, files, limits):
+    """The standard error of the difference between auto and the best of the peer's methods; of an output that a Softmax makes also
+    the difference in front of it, and its error. Nothing where either has no figure."""
     auto = row["ours"].get("auto", {})
     methods = {method: figure for method, figure in row["theirs"].items() if "sqnr_db" in figure}
     if "sqnr_db" not in auto or not methods:
-        return None
+        return {}
     best = max(methods, key=lambda method: methods[method]["sqnr_db"])
     model = networks.model_file(row["network"])
-    cache = folder / f"{row['network']}_{row['target']}_{best}.json"
+    cache, why = their_ranges(folder, row["network"], row["target"], best, files["calibration"], limits)
+    if why is not None:
+        return {}
     run = measured([vernier, "convert", model, "--int8", "--target", row["target"], "--calibration-cache", cache, "-o", "best.onnx",
                     "-qq"], folder)
     if not run["ok"] or not loads(folder / "auto.onnx") or not loads(folder / "best.onnx"):
-        return None
-    ours, theirs = noise_of(model, [folder / "auto.onnx", folder / "best.onnx"], judged, auto["output"])
-    return standard_error_db(ours, theirs)
+        return {}
+    paths = [folder / "auto.onnx", folder / "best.onnx"]
+    told = {"standard_error_db": standard_error_db(*noise_of(model, paths, files["judged"], [auto["output"]] * 3))}
+    inside = [foreign_files.softmax_input(path, auto["output"]) for path in [model, *paths]]
+    if all(inside):
+        ours, theirs = noise_of(model, paths, files["judged"], inside)
+        told["in_front"] = {"gain_db": float(10 * np.log10(theirs.sum() / ours.sum())), "error_db": standard_error_db(ours, theirs)}
+    return told
 
 
 def milliseconds(paths, feed, rounds):
@@ -373,7 +398,8 @@ def page(results):
                   "ONNX Runtime's calibrators (symmetric under tensorrt) come in through its JSON. A dash: that calibrator, or the "
                   "conversion with its ranges, failed; the reason is in the record. ±: standard error of the difference over the "
                   "judged samples (the jackknife, both files in ONNX Runtime). It is large where a Softmax makes the output: a few "
-                  "undecided samples hold most of the error. auto is judged in front of the Softmax.", ""]
+                  "undecided samples hold most of the error. auto chooses by the error in front of that Softmax: there, the difference is "
+                  "given in parentheses.", ""]
         for target in TARGETS:
             rows = [row for row in results["quality"] if row["target"] == target]
             wins = losses = ties = 0
@@ -392,6 +418,8 @@ def page(results):
                     ties += abs(gain) <= 0.05
                 error = row.get("standard_error_db")
                 sure = "-" if gain is None else f"{gain:+.2f}" + ("" if error is None else f" ± {error:.2f}")
+                if row.get("in_front"):
+                    sure += f" ({row['in_front']['gain_db']:+.2f} ± {row['in_front']['error_db']:.2f})"
                 top = f"{100 * auto['top1']:.1f} %, {100 * best['top1']:.1f} %" if best and auto.get("top1") is not None and best.get("top1") is not None else "-"
                 lines.append(f"| {row['network']} | {row['samples']['calibration']} + {row['samples']['judged']} | " +
                              " | ".join(db(row["ours"][method]) for method in OURS) + " | " +
@@ -399,6 +427,8 @@ def page(results):
                              f" | {sure} | {top} |")
             lines += ["", f"`auto` against the best of ONNX Runtime's three: above on {wins}, within 0.05 dB on {ties}, below on {losses} "
                           f"of {wins + ties + losses}.", ""]
+    if foreign_files.RESULTS.exists():
+        lines += foreign_files.page(json.loads(foreign_files.RESULTS.read_text())["rows"])
     if two_gigabytes.RESULTS.exists():
         lines += two_gigabytes.section(json.loads(two_gigabytes.RESULTS.read_text()))
     return "\n".join(lines)
@@ -413,6 +443,8 @@ def main():
     parser.add_argument("--only", choices=["speed", "quality", "latency", "page"])
     parser.add_argument("--methods", default=",".join(OURS))
     parser.add_argument("--targets", default=",".join(TARGETS))
+    parser.add_argument("--peer-gb", type=float, default=16)
+    parser.add_argument("--peer-minutes", type=float, default=20)
     parser.add_argument("names", nargs="*", metavar="NETWORK")
     options = parser.parse_args()
     vernier = (ROOT / options.build / "apps/vernier/vernier").resolve()
@@ -445,10 +477,13 @@ def main():
         if options.only in (None, "speed"):
             results["speed"] = speed(vernier, folder, options.runs)
         if options.only in (None, "latency"):
-            results["latency"] = latency(vernier, folder, options.names or networks.NETWORKS, options.samples)
+            new = latency(vernier, folder, options.names or networks.NETWORKS, options.samples)
+            done = {row["network"] for row in new}
+            old = [row for row in results.get("latency", []) if row["network"] not in done]
+            results["latency"] = sorted(old + new, key=lambda row: row["network"])
         if options.only in (None, "quality"):
             quality(vernier, folder, options.names or networks.NETWORKS, options.samples, keep, results.get("quality", []),
-                    options.methods.split(","), options.targets.split(","))
+                    options.methods.split(","), options.targets.split(","), (60 * options.peer_minutes, options.peer_gb))
     write()
 
 

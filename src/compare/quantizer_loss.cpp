@@ -20,11 +20,30 @@ onnx::NodeProto node_of(const char* op_type, const std::string& a, const std::st
   return node;
 }
 
+/// Ends of a grid as tensors that broadcast to what it rounds.
+std::pair<Tensor, Tensor> end_tensors(const QuantizedTensor& quantized) {
+  const QuantParams& params = quantized.params;
+  Shape shape;
+  if (params.scale.size() > 1) {
+    shape.assign(static_cast<std::size_t>(quantized.rank - params.axis), 1);
+    shape.front() = static_cast<std::int64_t>(params.scale.size());
+  }
+  std::vector<float> low;
+  std::vector<float> high;
+  for (std::size_t i = 0; i < params.scale.size(); ++i) {
+    const auto [least, most] = ends_of(params, i);
+    low.push_back(least);
+    high.push_back(most);
+  }
+  return {Tensor::of(shape, low), Tensor::of(shape, high)};
+}
+
 }  // namespace
 
-std::pair<float, float> ends_of(const QuantParams& params) {
-  const float scale = params.scale.front();
-  const auto zero = static_cast<float>(params.zero_point.empty() ? 0 : params.zero_point.front());
+std::pair<float, float> ends_of(const QuantParams& params, std::size_t index) {
+  const float scale = params.scale.at(index);
+  const std::vector<std::int32_t>& zeros = params.zero_point;
+  const auto zero = static_cast<float>(zeros.empty() ? 0 : zeros.at(zeros.size() == 1 ? 0 : index));
   switch (params.format) {
     case Format::UInt8:
       return {(0 - zero) * scale, (255 - zero) * scale};
@@ -70,24 +89,30 @@ std::vector<GridLoss> measure_grids(const Subject& subject, const SimulatedFile&
   for (std::size_t i = 0; i < file.quantized.size(); ++i) {
     const QuantizedTensor& quantized = file.quantized[i];
     const auto round = rounds.find(quantized.output);
-    if (quantized.quantizer.empty() || quantized.params.scale.size() != 1 || round == rounds.end()) continue;
+    if (quantized.quantizer.empty() || round == rounds.end()) continue;
+    const bool per_channel = quantized.params.scale.size() > 1;
+    if (per_channel &&
+        (quantized.params.block > 0 || quantized.params.axis < 0 || quantized.rank <= quantized.params.axis))
+      continue;
     const auto slot = static_cast<std::int64_t>(measured.size());
     measured.push_back(i);
     const std::string y = quantized.output;
-    const auto clamped = [&](const std::string& from, const std::string& to, const Bounds& bounds) {
-      set_initializer(model, graph, to + "/low", Tensor::of({}, std::array{bounds.first}));
-      set_initializer(model, graph, to + "/high", Tensor::of({}, std::array{bounds.second}));
+    const auto clamped = [&](const std::string& from, const std::string& to, const Tensor& low, const Tensor& high) {
+      set_initializer(model, graph, to + "/low", low);
+      set_initializer(model, graph, to + "/high", high);
       added.push_back(node_of("Max", from, to + "/low", to + "/above"));
       added.push_back(node_of("Min", to + "/above", to + "/high", to));
     };
     std::string x = round->second->input(0);
     if (const auto bounds = activations.find(y); bounds != activations.end()) {
-      clamped(x, y + "/active", bounds->second);
+      clamped(x, y + "/active", Tensor::of({}, std::array{bounds->second.first}),
+              Tensor::of({}, std::array{bounds->second.second}));
       x = y + "/active";
     }
     round->second->set_output(0, y + "/rounded");
     added.push_back(observe_node(x, y + "/seen", slot));
-    clamped(y + "/seen", y + "/clipped", ends_of(quantized.params));
+    const auto [low, high] = end_tensors(quantized);
+    clamped(y + "/seen", y + "/clipped", low, high);
     added.push_back(compare_node(y + "/clipped", y + "/rounded", y + "/clipped/on", y + "/on", 2 * slot));
     added.push_back(compare_node(y + "/seen", y + "/on", y + "/seen/on", y, 2 * slot + 1));
   }

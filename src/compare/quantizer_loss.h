@@ -27,12 +27,13 @@ GridLoss grid_loss(const QuantParams& params, std::span<const float> values, std
 /// Smallest and largest value that a Relu or Clip, which a quantizer stands for, lets through.
 using Bounds = std::pair<float, float>;
 
-/// Runs all samples through `file` and looks at its activations in `quantized`, one entry for each: those per tensor.
-/// Others, and constants, stay empty (count 0). `activations`, by what a quantizer gives: values outside are no loss.
+/// Runs all samples through `file` and looks at its activations in `quantized`, one entry for each. Constants stay
+/// empty (count 0), and so do activations per channel whose rank is not known. `activations`, by what a quantizer
+/// gives: values outside are no loss.
 std::vector<GridLoss> measure_grids(const Subject& subject, const SimulatedFile& file,
                                     const std::map<std::string, Bounds>& activations);
 
-/// Smallest and largest value of a grid with one scale.
-std::pair<float, float> ends_of(const QuantParams& params);
+/// Smallest and largest value of a grid, under its scale `index`.
+std::pair<float, float> ends_of(const QuantParams& params, std::size_t index = 0);
 
 }  // namespace vernier

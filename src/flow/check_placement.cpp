@@ -12,6 +12,7 @@
 #include "engine/ort/optimized_graph.h"
 #include "engine/ort/runtime.h"
 #include "flow/scratch_folder.h"
+#include "flow/typed_file.h"
 #include "plan/rules/rules.h"
 #include "plan/simulate_typed.h"
 #include "vernier/error.h"
@@ -96,7 +97,7 @@ CheckPlacementReport check_placement(const CheckPlacementOptions& options) {
     throw Error(ErrorKind::Usage, fmt::format("--target {}: no placement rules are known", printable(options.target)),
                 "one of: tensorrt, onnxruntime, openvino");
   }
-  const Model read = read_model(options.model);
+  const Model read = read_typed_file(options.model);
   const Model file = normalized_file(read);
   const QdqGraph graph(file);
   CheckPlacementReport report;

@@ -18,7 +18,9 @@
 #include "flow/figures.h"
 #include "flow/match_layers.h"
 #include "flow/setup.h"
+#include "flow/typed_file.h"
 #include "flow/verify.h"
+#include "model/passes/pass.h"
 #include "numerics/tensor_grid.h"
 #include "plan/constant_codes.h"
 #include "plan/qdq_defects.h"
@@ -97,33 +99,72 @@ std::optional<double> used_codes(const QuantParams& params, const Tensor& values
   return static_cast<double>(used.size()) / static_cast<double>(codes_in(params.format));
 }
 
-/// The float weight behind each dequantized one: the same input of the matched layer, when its shape is the same.
-std::map<std::string, std::string> float_weights(const Subject& subject, const Model& simulated,
-                                                 const LayerMatches& matches) {
-  std::map<std::string, const onnx::NodeProto*> ref_nodes;
-  for (const onnx::NodeProto& node : subject.model.proto.graph().node()) ref_nodes[node.name()] = &node;
-  std::map<std::string, const onnx::NodeProto*> low_made;
-  for (const onnx::NodeProto& node : simulated.proto.graph().node()) {
-    for (const std::string& output : node.output()) low_made[output] = &node;
+using Makers = std::map<std::string, const onnx::NodeProto*>;
+
+Makers makers_in(const Model& model) {
+  Makers made_by;
+  for (const onnx::NodeProto& node : model.proto.graph().node()) {
+    for (const std::string& output : node.output()) made_by[output] = &node;
   }
-  std::map<std::string, std::string> weights;
-  for (std::size_t i = 0; i < matches.pairs.size(); ++i) {
-    const onnx::NodeProto* ref =
-        ref_nodes.contains(matches.layers[i]->name) ? ref_nodes[matches.layers[i]->name] : nullptr;
-    auto low = low_made.find(matches.pairs[i].low);
-    while (low != low_made.end() && low->second->op_type() == "Round" && low->second->input_size() > 0) {
-      low = low_made.find(low->second->input(0));
+  return made_by;
+}
+
+/// What computes `tensor`, through nodes that only round or convert it; null when nothing does.
+const onnx::NodeProto* computed_by(const Makers& made_by, const std::string& tensor) {
+  const auto converts = [](const onnx::NodeProto& node) {
+    const std::string& op_type = node.op_type();
+    return node.input_size() > 0 && (op_type == "Round" || op_type == "Identity" || op_type == "Cast");
+  };
+  auto made = made_by.find(tensor);
+  while (made != made_by.end() && converts(*made->second)) made = made_by.find(made->second->input(0));
+  return made == made_by.end() ? nullptr : made->second;
+}
+
+struct FloatWeight {
+  std::string name;
+  Tensor values;
+};
+
+/// The float weight behind each dequantized one: the same input of the matched layer, when its shape is the same. A
+/// layer that the file merged with the activation behind it is in front of the matched one; its BatchNormalization is
+/// folded into its weight there.
+std::map<std::string, FloatWeight> float_weights(const Subject& subject, const Model& simulated,
+                                                 const LayerMatches& matches) {
+  Model folded = subject.model;
+  const PrepareOptions options;
+  const Evaluator evaluate;
+  passes::fold_batch_norm(folded, {options, evaluate, 0});
+  const Makers ref_made = makers_in(subject.model);
+  const Makers folded_made = makers_in(folded);
+  const Makers low_made = makers_in(simulated);
+  std::map<std::string, FloatWeight> weights;
+  for (const Match& match : matches.pairs) {
+    const onnx::NodeProto* low = computed_by(low_made, match.low);
+    const auto found = ref_made.find(match.ref);
+    const onnx::NodeProto* ref = found == ref_made.end() ? nullptr : found->second;
+    const auto merged = [&] { return ref != nullptr && low != nullptr && ref->op_type() != low->op_type(); };
+    const Model* model = &subject.model;
+    if (merged() && (ref->op_type() == "Relu" || ref->op_type() == "Clip")) ref = computed_by(ref_made, ref->input(0));
+    if (merged() && ref->op_type() == "BatchNormalization") {
+      ref = computed_by(folded_made, ref->output(0));
+      model = &folded;
     }
-    if (ref == nullptr || low == low_made.end() || low->second->op_type() != ref->op_type()) continue;
-    for (int k = 0; k < ref->input_size() && k < low->second->input_size(); ++k) {
-      const auto a = initializer(subject.model, ref->input(k));
-      const auto b = initializer(simulated, low->second->input(k));
+    if (ref == nullptr || low == nullptr || merged()) continue;
+    for (int k = 0; k < ref->input_size() && k < low->input_size(); ++k) {
+      const auto a = initializer(*model, ref->input(k));
+      const auto b = initializer(simulated, low->input(k));
       if (a && b && a->dtype() == Dtype::Float32 && b->dtype() == Dtype::Float32 && a->shape() == b->shape()) {
-        weights[low->second->input(k)] = ref->input(k);
+        weights.emplace(low->input(k), FloatWeight{ref->input(k), *a});
       }
     }
   }
   return weights;
+}
+
+/// The tensor that readers of a dequantized constant get; in front of it may be one that is rounded to it.
+std::string read_name(std::string tensor) {
+  if (tensor.ends_with("/unrounded")) tensor.resize(tensor.size() - std::string_view("/unrounded").size());
+  return tensor;
 }
 
 float bound(const Model& model, const onnx::NodeProto& clip, int index, const char* attribute, float fallback) {
@@ -137,10 +178,7 @@ std::map<std::string, Bounds> dropped_activations(const Subject& subject, const 
                                                   const LayerMatches& matches) {
   std::map<std::string, const onnx::NodeProto*> nodes;
   for (const onnx::NodeProto& node : subject.model.proto.graph().node()) nodes[node.name()] = &node;
-  std::map<std::string, const onnx::NodeProto*> made_by;
-  for (const onnx::NodeProto& node : simulated.proto.graph().node()) {
-    for (const std::string& output : node.output()) made_by[output] = &node;
-  }
+  const Makers made_by = makers_in(simulated);
   constexpr float kLargest = std::numeric_limits<float>::max();
   std::map<std::string, Bounds> activations;
   for (std::size_t i = 0; i < matches.pairs.size(); ++i) {
@@ -157,24 +195,14 @@ std::map<std::string, Bounds> dropped_activations(const Subject& subject, const 
   return activations;
 }
 
-}  // namespace
-
-DebugLossReport debug_loss(const DebugLossOptions& options, const JobSinks& sinks) {
-  const Model typed = read_model(options.quantized_model);
-  refuse_quantized_operators(typed);
-  DebugLossReport report;
-  for (const QdqDefect& defect : find_qdq_defects(normalized_file(typed))) {
-    report.defects.push_back({defect.kind, defect.node, defect.text});
-  }
+/// Everything but the defects.
+void measure_loss(const Model& typed, const DebugLossOptions& options, const JobSinks& sinks, DebugLossReport& report) {
   SimulatedFile simulated = simulate_typed(typed);
   VerifyOptions as_verify;
   as_verify.float_model = options.float_model;
   as_verify.measure = options.measure;
   const Loaded loaded = load_beside(typed, simulated, as_verify, sinks);
   const Subject& subject = loaded.subject;
-  report.command = options.command;
-  report.float_file = options.float_model.string();
-  report.quantized_file = options.quantized_model.string();
   report.data = loaded.samples->description();
   report.samples = loaded.samples->size();
   report.warnings = loaded.warnings;
@@ -212,7 +240,7 @@ DebugLossReport debug_loss(const DebugLossOptions& options, const JobSinks& sink
 
   const std::vector<GridLoss> grids =
       measure_grids(subject, simulated, dropped_activations(subject, simulated.model, matches));
-  const std::map<std::string, std::string> weights = float_weights(subject, simulated.model, matches);
+  const std::map<std::string, FloatWeight> weights = float_weights(subject, simulated.model, matches);
   for (std::size_t i = 0; i < simulated.quantized.size(); ++i) {
     const QuantizedTensor& quantized = simulated.quantized[i];
     QuantizerLoss row = described(quantized);
@@ -221,15 +249,40 @@ DebugLossReport debug_loss(const DebugLossOptions& options, const JobSinks& sink
     if (constant) {
       row.values = constant->count();
       row.used_codes = used_codes(quantized.params, *constant);
-      if (const auto weight = weights.find(quantized.output); weight != weights.end()) {
-        row.tensor = weight->second;
-        const Tensor original = initializer(subject.model, weight->second).value();
-        add_loss(row, quantized.params, grid_loss(quantized.params, original.floats(), constant->floats()));
+      if (const auto weight = weights.find(read_name(quantized.output)); weight != weights.end()) {
+        row.tensor = weight->second.name;
+        const std::span<const float> original = weight->second.values.floats();
+        add_loss(row, quantized.params, grid_loss(quantized.params, original, constant->floats()));
+      } else if (const auto held = initializer(simulated.model, quantized.tensor);
+                 held && !quantized.quantizer.empty()) {
+        // The file itself holds it in float, of another shape or scale than the float model perhaps.
+        add_loss(row, quantized.params, grid_loss(quantized.params, held->floats(), constant->floats()));
       }
     } else {
       add_loss(row, quantized.params, grids[i]);
     }
     report.quantizers.push_back(std::move(row));
+  }
+}
+
+}  // namespace
+
+DebugLossReport debug_loss(const DebugLossOptions& options, const JobSinks& sinks) {
+  const Model typed = read_typed_file(options.quantized_model);
+  refuse_quantized_operators(typed);
+  DebugLossReport report;
+  report.command = options.command;
+  report.float_file = options.float_model.string();
+  report.quantized_file = options.quantized_model.string();
+  for (const QdqDefect& defect : find_qdq_defects(normalized_file(typed))) {
+    report.defects.push_back({defect.kind, defect.node, defect.text});
+  }
+  try {
+    measure_loss(typed, options, sinks, report);
+  } catch (const Error& error) {
+    // An engine may refuse the file for what is wrong with it: then that is the answer.
+    if (report.defects.empty() || error.kind() != ErrorKind::Backend) throw;
+    report.notes.push_back("not measured, the file does not run: " + first_line(error.what()));
   }
   return report;
 }

@@ -1,6 +1,6 @@
 #include "flow/diagnosis_notes.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/text.h"
 #include "plan/simulate_typed.h"
@@ -13,16 +13,19 @@ std::vector<std::string> notes_of_unmeasured(const std::vector<Layer>& layers, c
     std::string note = recurrence_note(layer.op_type, layer.name);
     if (!note.empty() && plan.format_of(layer.name) != Format::Float32) notes.push_back(std::move(note));
   }
-  std::size_t inside = 0;
-  std::string names;
+  std::vector<std::string> lowered;
+  std::vector<std::string> left;
   for (const Layer& layer : layers) {
-    if (layer.graph.empty()) continue;
-    names += fmt::format("{}'{}'", inside++ == 0 ? "" : ", ", printable(layer.name));
+    if (layer.graph.empty() || layer.follows) continue;
+    (plan.format_of(layer.name) == plan.high ? left : lowered).push_back("'" + printable(layer.name) + "'");
   }
-  if (inside > 0) {
-    notes.push_back(fmt::format("{} inside bodies of If, Loop or Scan: lowered, but not measured one by one: {}",
-                                plural(inside, "layer"), names));
-  }
+  const auto note = [&](const std::vector<std::string>& names, const std::string& what) {
+    if (names.empty()) return;
+    notes.push_back(fmt::format("{} inside bodies of If, Loop or Scan: {}: {}", plural(names.size(), "layer"), what,
+                                fmt::join(names, ", ")));
+  };
+  note(lowered, "lowered, but not measured one by one");
+  note(left, fmt::format("left in {}", format_name(plan.high)));
   return notes;
 }
 

@@ -14,6 +14,7 @@
 #include "flow/network_scripts.h"
 #include "flow/program_run.h"
 #include "flow/setup.h"
+#include "flow/typed_file.h"
 #include "plan/lower_simulated.h"
 #include "plan/scheme.h"
 #include "plan/simulate_typed.h"
@@ -81,9 +82,9 @@ class Maker {
 
   std::unique_ptr<LiveRun> make() {
     say("runs " + printable(runner_.model.string()));
-    Model model = read_model(runner_.model);
-    if (runner_.kind == RunnerKind::Program) return as_program(model);
-    if (runner_.kind == RunnerKind::OnnxRuntime) return as_it_is(std::move(model));
+    if (runner_.kind == RunnerKind::Program) return as_program(read_model(runner_.model));
+    if (runner_.kind == RunnerKind::OnnxRuntime) return as_it_is(read_model(runner_.model));
+    Model model = read_typed_file(runner_.model);
     SimulatedFile file = simulate_typed(model);
     const bool typed = std::any_of(file.layers.begin(), file.layers.end(),
                                    [](const PlannedLayer& layer) { return layer.format != Format::Float32; });

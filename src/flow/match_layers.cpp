@@ -8,6 +8,7 @@
 #include <set>
 
 #include "plan/round_node.h"
+#include "plan/simulate_typed.h"
 
 namespace vernier {
 namespace {
@@ -35,6 +36,57 @@ std::string as_read(const Model& simulated, const std::string& tensor) {
   return rounded.empty() ? tensor : rounded;
 }
 
+/// Nodes that only round or rename, and a shield of ours.
+bool transparent(const onnx::NodeProto& node) {
+  return node.domain() == kDomain || node.op_type() == "Identity" || node.op_type() == "Cast" ||
+         node.op_type() == "QuantizeLinear" || node.op_type() == "DequantizeLinear" ||
+         (node.op_type() == "Sum" && node.input_size() == 1);
+}
+
+using Makers = std::map<std::string, const onnx::NodeProto*>;
+
+Makers makers_in(const Model& model) {
+  Makers made_by;
+  for (const onnx::NodeProto& node : model.proto.graph().node()) {
+    for (const std::string& output : node.output()) made_by[output] = &node;
+  }
+  return made_by;
+}
+
+std::string base_of(const Makers& made_by, std::string tensor) {
+  for (auto made = made_by.find(tensor); made != made_by.end() && transparent(*made->second);
+       made = made_by.find(tensor)) {
+    tensor = made->second->input(0);
+  }
+  return tensor;
+}
+
+/// Nodes of one name need not be twins: names that files leave out are made from places, which differ from file to
+/// file. Then the one of the low model reads something else than what it has under the names that the other reads.
+bool reads_the_same(const Makers& low_made, const onnx::NodeProto& ref, const onnx::NodeProto& low) {
+  for (int i = 0; i < ref.input_size() && i < low.input_size(); ++i) {
+    if (!low_made.contains(ref.input(i)) || is_quantization(*low_made.at(ref.input(i)), "DequantizeLinear")) continue;
+    if (base_of(low_made, ref.input(i)) != base_of(low_made, low.input(i))) return false;
+  }
+  return true;
+}
+
+/// A BatchNormalization that the file keeps behind `tensor` and the float model, whose exporter folded it, does not
+/// have: what it makes is what the float layer makes.
+std::string behind_kept_norm(const Subject& subject, const Model& simulated, const std::string& ref,
+                             const std::string& tensor) {
+  for (const onnx::NodeProto& node : subject.model.proto.graph().node()) {
+    if (node.op_type() == "BatchNormalization" && node.input(0) == ref) return tensor;
+  }
+  const onnx::NodeProto* only = nullptr;
+  for (const onnx::NodeProto& node : simulated.proto.graph().node()) {
+    if (std::find(node.input().begin(), node.input().end(), tensor) == node.input().end()) continue;
+    if (only != nullptr || node.op_type() != "BatchNormalization") return tensor;
+    only = &node;
+  }
+  return only == nullptr ? tensor : only->output(0);
+}
+
 void match_by_name(const Subject& subject, const Model& simulated, LayerMatches& matches) {
   std::map<std::string, const onnx::NodeProto*> by_name;
   std::map<std::string, std::string> produced;  // by which operator
@@ -42,6 +94,7 @@ void match_by_name(const Subject& subject, const Model& simulated, LayerMatches&
     by_name[node.name()] = &node;
     for (const std::string& output : node.output()) produced[output] = node.op_type();
   }
+  const Makers low_made = makers_in(simulated);
   std::map<std::string, const onnx::NodeProto*> nodes;
   for (const onnx::NodeProto& node : subject.model.proto.graph().node()) nodes[node.name()] = &node;
   // Tensors of the same name first. A node of the same name may write another tensor in the file: our own lowering
@@ -54,7 +107,7 @@ void match_by_name(const Subject& subject, const Model& simulated, LayerMatches&
     }
   }
   const auto add = [&](const Layer& layer, const std::string& ref, const std::string& low) {
-    matches.pairs.push_back({ref, low});
+    matches.pairs.push_back({ref, behind_kept_norm(subject, simulated, ref, low)});
     matches.layers.push_back(&layer);
   };
   for (const Layer& layer : subject.layers) {
@@ -72,6 +125,7 @@ void match_by_name(const Subject& subject, const Model& simulated, LayerMatches&
         continue;
       }
       if (twin == by_name.end() || node == nodes.end()) continue;
+      if (!reads_the_same(low_made, *node->second, *twin->second)) continue;
       for (int i = 0; i < node->second->output_size() && i < twin->second->output_size(); ++i) {
         if (node->second->output(i) != output || twin->second->output(i).empty()) continue;
         // A rounded output keeps the file's name behind the Round; the node itself writes the unrounded one.
@@ -97,12 +151,13 @@ void match_by_name(const Subject& subject, const Model& simulated, LayerMatches&
 class StructuralMatch {
  public:
   StructuralMatch(const Subject& subject, const Model& simulated, LayerMatches& matches)
-      : subject_(subject), simulated_(simulated), matches_(matches) {
-    for (const onnx::NodeProto& node : simulated.proto.graph().node()) {
-      for (const std::string& output : node.output()) made_by_[output] = &node;
-    }
+      : subject_(subject), simulated_(simulated), matches_(matches), made_by_(makers_in(simulated)) {
     for (const onnx::NodeProto& node : subject.model.proto.graph().node()) {
-      for (const std::string& input : node.input()) ++reads_[input];
+      for (const std::string& input : node.input()) readers_[input].push_back(&node);
+    }
+    for (const onnx::NodeProto& node : simulated.proto.graph().node()) {
+      if (transparent(node)) continue;
+      for (const std::string& input : node.input()) low_readers_[base_of(input)].push_back(&node);
     }
     for (const Layer& layer : subject.layers) layers_[layer.name] = &layer;
     for (const onnx::ValueInfoProto& input : subject.model.proto.graph().input()) twin_[input.name()] = input.name();
@@ -118,6 +173,11 @@ class StructuralMatch {
   void run() {
     for (const onnx::NodeProto& node : subject_.model.proto.graph().node()) {
       if (node.output_size() == 0 || twin_.contains(node.output(0))) continue;
+      if (const onnx::NodeProto* low = holds_activation_behind(node)) {
+        twin_[node.output(0)] = low->output(0);
+        in_the_next(node.name());
+        continue;
+      }
       const std::optional<std::string> key = key_of_ref(node);
       if (!key) continue;
       const auto found = free_.find(*key);
@@ -132,22 +192,31 @@ class StructuralMatch {
     std::erase_if(matches_.missing, [&](const std::string& text) {
       return std::ranges::any_of(found_, [&](const std::string& name) { return text.starts_with(name + ": "); });
     });
+    matches_.missing.insert(matches_.missing.end(), in_the_next_.begin(), in_the_next_.end());
   }
 
  private:
-  /// Nodes that only round or rename, and a shield of ours.
-  static bool transparent(const onnx::NodeProto& node) {
-    return node.domain() == kDomain || node.op_type() == "Identity" || node.op_type() == "Cast" ||
-           node.op_type() == "QuantizeLinear" || node.op_type() == "DequantizeLinear" ||
-           (node.op_type() == "Sum" && node.input_size() == 1);
+  std::string base_of(const std::string& tensor) const { return vernier::base_of(made_by_, tensor); }
+
+  /// The node of the file that computes `node` and writes what the activation behind it makes: that activation was
+  /// dropped, because the quantizer behind does its work, and its tensor is matched already.
+  const onnx::NodeProto* holds_activation_behind(const onnx::NodeProto& node) const {
+    const auto readers = readers_.find(node.output(0));
+    if (readers == readers_.end() || readers->second.size() != 1) return nullptr;
+    const onnx::NodeProto& reader = *readers->second.front();
+    if (reader.op_type() != "Relu" && reader.op_type() != "Clip") return nullptr;
+    const auto twin = twin_.find(reader.output(0));
+    if (twin == twin_.end()) return nullptr;
+    const auto made = made_by_.find(twin->second);
+    return made != made_by_.end() && made->second->op_type() == node.op_type() ? made->second : nullptr;
   }
 
-  std::string base_of(std::string tensor) const {
-    for (auto made = made_by_.find(tensor); made != made_by_.end() && transparent(*made->second);
-         made = made_by_.find(tensor)) {
-      tensor = made->second->input(0);
-    }
-    return tensor;
+  /// Says that `layer` is not compared because the file computes it within the layer behind.
+  void in_the_next(const std::string& layer) {
+    const auto known = layers_.find(layer);
+    if (known == layers_.end() || known->second->follows) return;
+    found_.insert(layer);
+    in_the_next_.push_back(layer + ": merged into the next layer, which is compared");
   }
 
   std::string key_of_low(const onnx::NodeProto& node) const {
@@ -186,15 +255,18 @@ class StructuralMatch {
   /// dropped activation is where the Round behind it is.
   void merged(const onnx::NodeProto& node) {
     const bool clips = node.op_type() == "Relu" || node.op_type() == "Clip";
-    if ((!clips && node.op_type() != "BatchNormalization") || reads_[node.input(0)] != 1) return;
+    if ((!clips && node.op_type() != "BatchNormalization") || readers_[node.input(0)].size() != 1) return;
     const auto twin = twin_.find(node.input(0));
     if (twin == twin_.end()) return;
     const std::string low = twin->second;
+    // The file has one of its own behind, which was matched to something else.
+    const auto kept = low_readers_.find(low);
+    if (!clips && kept != low_readers_.end() && kept->second.front()->op_type() == node.op_type()) return;
     if (!clips) {
       for (std::size_t i = matches_.pairs.size(); i-- > 0;) {
         if (matches_.pairs[i].ref != node.input(0)) continue;
-        matches_.missing.push_back(matches_.layers[i]->name + ": merged into the next layer, which is compared");
         found_.erase(matches_.layers[i]->name);
+        matches_.missing.push_back(matches_.layers[i]->name + ": merged into the next layer, which is compared");
         matches_.pairs.erase(matches_.pairs.begin() + static_cast<std::ptrdiff_t>(i));
         matches_.layers.erase(matches_.layers.begin() + static_cast<std::ptrdiff_t>(i));
       }
@@ -206,13 +278,15 @@ class StructuralMatch {
   const Subject& subject_;
   const Model& simulated_;
   LayerMatches& matches_;
-  std::map<std::string, const onnx::NodeProto*> made_by_;  // of the file
-  std::map<std::string, int> reads_;                       // of the float model
+  Makers made_by_;                                                          // of the file
+  std::map<std::string, std::vector<const onnx::NodeProto*>> readers_;      // of the float model
+  std::map<std::string, std::vector<const onnx::NodeProto*>> low_readers_;  // of the file, through transparent nodes
   std::map<std::string, const Layer*> layers_;
   std::map<std::string, std::string> twin_;  // float tensor -> what the file computes there
   std::set<const onnx::NodeProto*> taken_;
   std::map<std::string, std::vector<const onnx::NodeProto*>> free_;  // nodes of the file by operator and inputs
   std::set<std::string> found_;
+  std::vector<std::string> in_the_next_;
 };
 
 /// Types of all tensors; shape inference knows nothing of Round, which changes no shape.

@@ -12,6 +12,7 @@
 #include "core/text.h"
 #include "engine/ort/runtime.h"
 #include "flow/setup.h"
+#include "flow/typed_file.h"
 #include "plan/lower_typed.h"
 #include "plan/rules/qdq_graph.h"
 #include "plan/scheme.h"
@@ -179,7 +180,7 @@ SchemeReport formats_of(const Model& typed) {
 
 }  // namespace
 
-SchemeReport inspect_formats(const std::filesystem::path& model) { return formats_of(read_model(model)); }
+SchemeReport inspect_formats(const std::filesystem::path& model) { return formats_of(read_typed_file(model)); }
 
 SchemeReport inspect_plan(const std::filesystem::path& plan_file, const std::filesystem::path& model_file) {
   const Plan plan = plan_from_json(read_text(plan_file), plan_file.string());

@@ -18,6 +18,7 @@
 #include "flow/near_limit.h"
 #include "flow/setup.h"
 #include "flow/stopwatch.h"
+#include "flow/typed_file.h"
 #include "plan/simulate_typed.h"
 #include "vernier/error.h"
 #include "vernier/jobs.h"
@@ -84,7 +85,7 @@ Loaded load_beside(const Model& typed, SimulatedFile& simulated, const VerifyOpt
 }
 
 VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
-  return verify_model(read_model(options.typed_model), options, sinks);
+  return verify_model(read_typed_file(options.typed_model), options, sinks);
 }
 
 VerifyReport verify_model(const Model& typed, const VerifyOptions& options, const JobSinks& sinks) {

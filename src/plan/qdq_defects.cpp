@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -21,6 +22,11 @@ std::string scale_text(const QuantParams& params) {
   const int zero = params.zero_point.empty() ? 0 : params.zero_point.front();
   return fmt::format("{}, zero point {}", scales, zero);
 }
+
+/// A quantizer in front of these stands for one behind: they move the values of their first input.
+constexpr std::array kMovers = {"Reshape",      "Transpose",    "Squeeze", "Unsqueeze", "Flatten",
+                                "Identity",     "Slice",        "Split",   "Gather",    "Expand",
+                                "DepthToSpace", "SpaceToDepth", "Dropout", "MaxPool",   "Tile"};
 
 bool weighted(const onnx::NodeProto& node) { return weight_axis(node, 2) >= 0; }
 
@@ -66,6 +72,18 @@ class Finder {
     // A cast between them changes the type of the values alone.
     if (made->second->op_type() == "Cast") return dequantizer_of(made->second->input(0));
     return is_quantization(*made->second, "DequantizeLinear") ? made->second : nullptr;
+  }
+
+  /// True when the values of `tensor` are dequantized ones, moved perhaps.
+  bool quantized(const std::string& tensor) const {
+    if (dequantizer_of(tensor) != nullptr) return true;
+    const auto made = made_by_.find(tensor);
+    if (made == made_by_.end()) return false;
+    const onnx::NodeProto& node = *made->second;
+    if (node.op_type() == "Concat") {
+      return std::ranges::all_of(node.input(), [&](const std::string& input) { return quantized(input); });
+    }
+    return std::ranges::find(kMovers, node.op_type()) != kMovers.end() && quantized(node.input(0));
   }
 
   ValueType type_of(const std::string& tensor) const {
@@ -131,8 +149,8 @@ class Finder {
 
   void missing(const onnx::NodeProto& node) {
     if (node.input_size() < 2) return;
-    const bool first = dequantizer_of(node.input(0)) != nullptr;
-    const bool second = dequantizer_of(node.input(1)) != nullptr;
+    const bool first = quantized(node.input(0));
+    const bool second = quantized(node.input(1));
     if (first == second || (second && !quantizes_)) return;
     const int without = first ? 1 : 0;
     add("missing-quantizer", node,

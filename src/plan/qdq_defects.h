@@ -16,8 +16,9 @@ struct QdqDefect {
 
 /// In graph order. `file`: as normalized_file() gives it.
 ///
-///   missing-quantizer  one input of a Conv, ConvTranspose, Gemm or MatMul comes from a DequantizeLinear, another does
-///                      not; weights alone are no mistake in a file that quantizes no activation
+///   missing-quantizer  one input of a Conv, ConvTranspose, Gemm or MatMul comes from a DequantizeLinear, behind nodes
+///                      that move values perhaps, another does not; weights alone are no mistake in a file that
+///                      quantizes no activation
 ///   other-scale        a DequantizeLinear reads codes with another scale or zero point than they were made with
 ///   wrong-axis         scales of a weight run along a dimension that holds no output channels of its reader, or there
 ///                      are more or fewer of them than channels

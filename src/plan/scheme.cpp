@@ -201,6 +201,19 @@ void check_output_types(AssignedFormats& assigned, const std::vector<Layer>& lay
                   list_some(gone)));
 }
 
+/// A data input that comes from within the body that holds the layer, not from the main graph; null when none does.
+const std::string* made_in_body(const Model& model, const Layer& layer) {
+  if (layer.graph.empty()) return nullptr;
+  std::set<std::string> outside;
+  for (const onnx::ValueInfoProto& input : model.proto.graph().input()) outside.insert(input.name());
+  for (const onnx::NodeProto& node : model.proto.graph().node()) {
+    outside.insert(node.output().begin(), node.output().end());
+  }
+  const auto inner =
+      std::ranges::find_if(layer.inputs, [&](const std::string& tensor) { return !outside.contains(tensor); });
+  return inner == layer.inputs.end() ? nullptr : &*inner;
+}
+
 }  // namespace
 
 std::set<Format> formats_named(const PrecisionOptions& precision) {
@@ -229,6 +242,10 @@ bool can_take(const Model& model, const Layer& layer, Format format, const std::
                                         explain ? scheme.absent : ""));
     }
     if (layer.inputs.empty()) return refuse(reason, "none of its inputs is an activation");
+    if (const std::string* inner = made_in_body(model, layer); inner != nullptr && !scheme.weights_only) {
+      return refuse(reason, fmt::format("its input '{}' is made inside the body of '{}', where no range is measured",
+                                        printable(*inner), printable(layer.graph)));
+    }
     for (const std::string& name : layer.weights) {
       if (all_finite(*initializer(model, name))) continue;
       return refuse(reason, fmt::format("its constant '{}' holds values that are not finite", printable(name)));

@@ -114,7 +114,8 @@ class TypedSimulation {
       if (low_float(static_cast<Dtype>(tensor.data_type()))) names.push_back(tensor.name());
     }
     for (const std::string& name : names) {
-      set_initializer(result_.model, graph, name, widened(*initializer(result_.model, name)));
+      // Bodies are no part of result_ while their nodes are rewritten.
+      set_initializer(result_.model, graph, name, widened(initializer(source_, name).value()));
     }
   }
 
@@ -219,6 +220,11 @@ class TypedSimulation {
     return found == types_.end() ? ValueType{} : found->second;
   }
 
+  int rank_of(const std::string& tensor) const {
+    const ValueType type = value_type(tensor);
+    return type.rank_known ? static_cast<int>(type.shape.size()) : -1;
+  }
+
   /// A QuantizeLinear all of whose readers are DequantizeLinear with the same constant parameters: one rounding.
   bool is_pair(const onnx::NodeProto& quantize) {
     const std::string& codes = quantize.output(0);
@@ -257,7 +263,7 @@ class TypedSimulation {
       remember_grid(output, node);
       const ValueType codes = value_type(node.input(0));
       if (const auto params = quantization_of(source_, node, codes)) {
-        result_.quantized.push_back({output, output, "", node.name(), *params});
+        result_.quantized.push_back({output, output, "", node.name(), *params, rank_of(output)});
       }
       set_initializer(result_.model, graph, output, value);
       return;
@@ -266,7 +272,7 @@ class TypedSimulation {
     if (const auto pair = pairs_.find(node.input(0)); pair != pairs_.end()) {
       add_round(graph, node.name(), pair->second.input, unrounded, pair->second.params);
       result_.quantized.push_back(
-          {pair->second.input, unrounded, pair->second.quantizer, node.name(), pair->second.params});
+          {pair->second.input, unrounded, pair->second.quantizer, node.name(), pair->second.params, rank_of(output)});
       grids_[output] = pair->second.params.format;
     } else {
       remember_grid(output, node);
@@ -319,7 +325,9 @@ class TypedSimulation {
       result_.layers.push_back({node.name(), is_signed ? Format::Int8 : Format::UInt8});
       return;
     }
-    const Dtype type = type_of(node.output(0));
+    // Recurrent layers may leave out their first output.
+    const auto made = std::ranges::find_if(node.output(), [](const std::string& name) { return !name.empty(); });
+    const Dtype type = made == node.output().end() ? Dtype::Undefined : type_of(*made);
     const auto low = low_float(type);
     if (type != Dtype::Float32 && !low) return;
     Format format = low.value_or(Format::Float32);

@@ -19,6 +19,7 @@ struct QuantizedTensor {
   std::string quantizer;    // node; empty for stored codes
   std::string dequantizer;  // node
   QuantParams params;
+  int rank = -1;  // of the tensor; -1: not known
 };
 
 struct SimulatedFile {

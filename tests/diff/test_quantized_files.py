@@ -181,7 +181,20 @@ def spoil_axis(model):
     next(a for a in node.attribute if a.name == "axis").i = 1
 
 
-DEFECTS = {"missing-quantizer": spoil_missing, "other-scale": spoil_scale, "wrong-axis": spoil_axis}
+def spoil_zero_point(model):
+    """ONNX Runtime refuses the file: the mistake is named all the same."""
+    model.graph.initializer.append(numpy_helper.from_array(np.int8(0), "signed"))
+    next(n for n in model.graph.node if n.name == "r1_DequantizeLinear").input[2] = "signed"
+
+
+def spoil_length(model):
+    """Scales along a dimension of another length: ONNX Runtime refuses to run it."""
+    node = next(n for n in model.graph.node if n.name == "w1_DequantizeLinear")
+    next(a for a in node.attribute if a.name == "axis").i = 1
+
+
+DEFECTS = {"missing-quantizer": spoil_missing, "other-scale": spoil_scale, "wrong-axis": spoil_axis,
+           "zero-point-type": spoil_zero_point}
 
 
 @pytest.mark.parametrize("kind", DEFECTS)
@@ -190,6 +203,163 @@ def test_defects_are_named(files, kind, tmp_path):
     DEFECTS[kind](model)
     onnx.save(model, files / f"{kind}.onnx")
     assert kind in {defect["kind"] for defect in loss(files, f"{kind}.onnx", code=1)["defects"]}
+
+
+@pytest.mark.parametrize("spoil", [spoil_zero_point, spoil_length])
+def test_a_file_that_cannot_run_for_its_defect_says_both(spoil, files):
+    model = onnx.load(files / "qdq.onnx")
+    spoil(model)
+    onnx.save(model, files / "refused.onnx")
+    report = loss(files, "refused.onnx", code=1)
+    assert report["defects"] and report["tensors"] == []
+    assert any(note.startswith("not measured, the file does not run: ") for note in report["notes"])
+
+
+# What other quantizers and trainers do.
+
+def grid(name, scale, zero_point):
+    return [numpy_helper.from_array(np.asarray(scale, np.float32), f"{name}_scale"),
+            numpy_helper.from_array(np.asarray(zero_point), f"{name}_zero")]
+
+
+def pair(tensor, name, **axis):
+    """A Q/DQ pair of `tensor`, unnamed nodes; its result is NAME_dq."""
+    return [helper.make_node("QuantizeLinear", [tensor, f"{name}_scale", f"{name}_zero"], [f"{name}_q"], **axis),
+            helper.make_node("DequantizeLinear", [f"{name}_q", f"{name}_scale", f"{name}_zero"], [f"{name}_dq"], **axis)]
+
+
+def normed(path, quantized):
+    """Convolutions with BatchNormalization and Relu, nodes without names. The quantized file has pairs before and behind
+    each BatchNormalization, whose activation is dropped: it writes the Relu's tensor."""
+    nodes, constants = [], []
+    last = "x"
+    for i in range(3):
+        weight = (0.3 * np.random.default_rng(i).standard_normal((3, 3, 3, 3))).astype(np.float32)
+        constants += [numpy_helper.from_array(weight, f"w{i}")]
+        constants += [numpy_helper.from_array(np.array(values, np.float32), f"{part}{i}") for part, values in
+                      (("scale", [1, 1.2, 1.4]), ("shift", [1, -1, 2]), ("mean", [0.5, 0, -0.5]), ("variance", [2, 3, 4]))]
+        source, kernel = last, f"w{i}"
+        if quantized:
+            constants += grid(f"in{i}", 0.125, np.uint8(0 if i else 128)) + grid(f"c{i}_", 0.125, np.uint8(128))
+            constants += grid(f"w{i}", np.abs(weight).max((1, 2, 3)) / 127, np.zeros(3, np.int8))
+            nodes += pair(last, f"in{i}") + pair(f"w{i}", f"w{i}", axis=0)
+            source, kernel = f"in{i}_dq", f"w{i}_dq"
+        nodes.append(helper.make_node("Conv", [source, kernel], [f"c{i}"], pads=[1, 1, 1, 1]))
+        parameters = [f"scale{i}", f"shift{i}", f"mean{i}", f"variance{i}"]
+        if quantized:
+            nodes += pair(f"c{i}", f"c{i}_")
+            nodes.append(helper.make_node("BatchNormalization", [f"c{i}__dq", *parameters], [f"r{i}"]))
+        else:
+            nodes.append(helper.make_node("BatchNormalization", [f"c{i}", *parameters], [f"n{i}"]))
+            nodes.append(helper.make_node("Relu", [f"n{i}"], [f"r{i}"]))
+        last = f"r{i}"
+    if quantized:
+        constants += grid("out", 0.125, np.uint8(0))
+        nodes += pair(last, "out")
+        last = "out_dq"
+    nodes.append(helper.make_node("GlobalAveragePool", [last], ["y"]))
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", F, [1, 3, 8, 8])],
+                              [helper.make_tensor_value_info("y", F, [1, 3, 1, 1])], constants)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+
+
+def test_unnamed_nodes_are_not_matched_by_the_names_that_places_give(files, tmp_path):
+    """Conv_0 of one file is not Conv_0 of the other, and what is merged is said to be."""
+    normed(tmp_path / "float.onnx", quantized=False)
+    normed(tmp_path / "quantized.onnx", quantized=True)
+    report = answer("debug", "loss", tmp_path / "float.onnx", tmp_path / "quantized.onnx", "--data", files / "data.npz", code=0)
+    assert report["defects"] == []
+    assert {row["tensor"]: row["quantized_tensor"] for row in report["tensors"]} == {
+        "c0": "c0", "c1": "c1", "c2": "c2", "r0": "in1_dq", "r1": "in2_dq", "r2": "out_dq", "y": "y"}
+    assert all("merged into the next layer" in line for line in report["not_compared"])
+    assert all(row["own_sqnr_db"] > 15 for row in report["tensors"] if row["own_sqnr_db"] is not None)
+    weights = {row["tensor"]: row["sqnr_db"] for row in report["quantizers"] if row["weight"]}
+    assert weights.keys() == {"w0", "w1", "w2"} and all(db > 40 for db in weights.values())
+
+
+def test_a_batch_normalization_that_only_the_quantized_file_has_belongs_to_its_layer(files, tmp_path):
+    """Trainers keep it behind the quantized weight; the exporter of the float file folded it into the convolution."""
+    factor, shift = np.array([2, 3, 4, 5], np.float32), array(4)
+    fixed = [numpy_helper.from_array(value, name) for name, value in
+             (("factor", factor), ("shift", shift), ("mean", np.zeros(4, np.float32)), ("variance", np.ones(4, np.float32)))]
+    def save(path, nodes, constants):
+        graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", F, [1, 3, 8, 8])],
+                                  [helper.make_tensor_value_info("y", F, None)], constants)
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+
+    folded = KERNEL * (factor / np.sqrt(np.float32(1 + 1e-5))).reshape(4, 1, 1, 1)
+    save(tmp_path / "float.onnx", [helper.make_node("Conv", ["x", "w", "shift"], ["c"], name="conv"),
+                                   helper.make_node("Relu", ["c"], ["y"], name="relu")],
+         [numpy_helper.from_array(folded, "w"), fixed[1]])
+    save(tmp_path / "quantized.onnx",
+         [*pair("x", "x"), *pair("w", "w", axis=0), helper.make_node("Conv", ["x_dq", "w_dq"], ["c"], name="conv"),
+          helper.make_node("BatchNormalization", ["c", "factor", "shift", "mean", "variance"], ["n"], name="norm"),
+          helper.make_node("Relu", ["n"], ["y"], name="relu")],
+         [*fixed, numpy_helper.from_array(KERNEL, "w"), *grid("x", 0.03, np.int8(0)), *grid("w", np.full(4, 0.03), np.zeros(4, np.int8))])
+    report = one_layer_loss(files, tmp_path)
+    weight = next(row for row in report["quantizers"] if row["weight"])
+    assert weight["tensor"] == "w" and weight["sqnr_db"] > 25
+    rows = {row["tensor"]: row for row in report["tensors"]}
+    assert rows["c"]["quantized_tensor"] == "n" and rows["c"]["sqnr_db"] > 25 and rows["c"]["own_sqnr_db"] > 25
+    assert rows["y"]["own_sqnr_db"] == "inf"
+
+
+def one_layer(path, nodes, constants, data, kernel):
+    graph = helper.make_graph([*nodes, helper.make_node("Conv", [data, kernel], ["y"], name="conv")], "g",
+                              [helper.make_tensor_value_info("x", F, [1, 3, 8, 8])],
+                              [helper.make_tensor_value_info("y", F, None)], constants)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+
+
+KERNEL = array(4, 3, 1, 1)
+
+
+@pytest.fixture
+def one_layer_float(tmp_path):
+    one_layer(tmp_path / "float.onnx", [], [numpy_helper.from_array(KERNEL, "w")], "x", "w")
+    return tmp_path
+
+
+def one_layer_loss(files, folder, code=0):
+    return answer("debug", "loss", folder / "float.onnx", folder / "quantized.onnx", "--data", files / "data.npz", code=code)
+
+
+def test_activations_with_a_scale_for_each_channel_have_their_clip_and_round_parts(files, one_layer_float):
+    """As NNCF quantizes the inputs of depthwise convolutions."""
+    scales = np.array([0.02, 0.005, 0.04], np.float32)
+    one_layer(one_layer_float / "quantized.onnx", [*pair("x", "x", axis=1), *pair("w", "w", axis=0)],
+              [*grid("x", scales, np.array([0, 3, -5], np.int8)), numpy_helper.from_array(KERNEL, "w"),
+               *grid("w", np.full(4, 0.03), np.zeros(4, np.int8))], "x_dq", "w_dq")
+    row = {row["tensor"]: row for row in one_layer_loss(files, one_layer_float)["quantizers"]}["x"]
+    x = np.concatenate(samples_of(files)).astype(np.float64)
+    along, zero = scales.astype(np.float64).reshape(1, 3, 1, 1), np.array([0, 3, -5.0]).reshape(1, 3, 1, 1)
+    clipped = np.clip(x, (-128 - zero) * along, (127 - zero) * along)
+    got = (np.clip(np.round(x / along) + zero, -128, 127) - zero) * along
+    clip, rounding = np.sum((x - got)**2) - np.sum((clipped - got)**2), np.sum((clipped - got)**2)
+    assert row["scales"] == 3 and row["sqnr_db"] == pytest.approx(sqnr_db(np.sum(x**2), clip + rounding), abs=0.01)
+    assert row["clip_share"] == pytest.approx(clip / (clip + rounding), abs=0.01) and 0.1 < row["clip_share"]
+
+
+def test_learned_scales_that_the_file_computes_are_known(files, one_layer_float):
+    """As PyTorch exports a scale whose logarithm was trained."""
+    logarithms = np.log(np.abs(KERNEL).max((1, 2, 3)) / 127).astype(np.float32)
+    one_layer(one_layer_float / "quantized.onnx",
+              [helper.make_node("Exp", ["logarithms"], ["w_scale"]), *pair("x", "x"), *pair("w", "w", axis=0)],
+              [numpy_helper.from_array(logarithms, "logarithms"), numpy_helper.from_array(KERNEL, "w"), *grid("x", 0.03, np.int8(0)),
+               numpy_helper.from_array(np.zeros(4, np.int8), "w_zero")], "x_dq", "w_dq")
+    report = one_layer_loss(files, one_layer_float)
+    rows = {row["tensor"]: row for row in report["quantizers"]}
+    assert rows.keys() == {"x", "w"} and rows["w"]["weight"] and rows["w"]["sqnr_db"] > 40
+    formats = answer("inspect", "model", one_layer_float / "quantized.onnx", "--show", "formats", code=0)
+    assert "int8" in json.dumps(formats)
+
+
+def test_a_quantizer_in_front_of_nodes_that_move_values_is_not_missing(files, one_layer_float):
+    nodes = [*pair("x", "x"), helper.make_node("Transpose", ["x_dq"], ["t"], perm=[0, 1, 3, 2]),
+             helper.make_node("Transpose", ["t"], ["back"], perm=[0, 1, 3, 2]), *pair("w", "w")]
+    one_layer(one_layer_float / "quantized.onnx", nodes, [*grid("x", 0.03, np.int8(0)), numpy_helper.from_array(KERNEL, "w"),
+                                                          *grid("w", 0.03, np.int8(0))], "back", "w_dq")
+    assert one_layer_loss(files, one_layer_float)["defects"] == []
 
 
 def test_files_of_quantized_operators_are_refused(files):

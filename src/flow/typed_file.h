@@ -1,0 +1,14 @@
+// Reads typed files of any tool so that what they say in their pairs can be looked up.
+#pragma once
+
+#include <filesystem>
+
+#include "model/model.h"
+
+namespace vernier {
+
+/// As read_model() gives it. Where scales or zero points are computed from constants, as trainers export the exponent
+/// of a learned logarithm, everything that is constant is folded, quantizers and dequantizers excepted.
+Model read_typed_file(const std::filesystem::path& path);
+
+}  // namespace vernier
