@@ -125,4 +125,5 @@ def main():
     print("RESULT " + json.dumps(result), flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()
