@@ -1,7 +1,7 @@
 """Compares `vernier fix` with `vernier diagnose` on the shared networks in INT8 and writes docs/benchmarks-fix.md.
 
     python bench/compare_fix.py [--program build/release/apps/vernier/vernier] [--only NETWORK ...] [--samples 20] [--db 3] [--limit 900]
-                                [--jobs ours nncf modelopt] [--nncf PYTHON] [--modelopt PYTHON] [--render]
+                                [--jobs ours nncf modelopt per-tensor] [--nncf PYTHON] [--modelopt PYTHON] [--render]
 
 Half of the samples (bench/networks.py makes them) calibrate and are what repairs learn from, the other half judges. Each network is
 asked for what everything in INT8 gives there, and --db more, in every output; both commands get the same requirement. Results are
@@ -27,6 +27,7 @@ from networks import NETWORKS, ROOT, model_file, samples_of, save
 
 RESULTS = ROOT / "bench/results/compare_fix.json"
 PAGE = ROOT / "docs/benchmarks-fix.md"
+PER_TENSOR = {"mobilenetv2-imagenet": 100, "rfb320-face": 20, "yolox-nano": 20}  # samples
 CONTROL = "nncf-accuracy-control"
 PEERS = {"nncf": ["nncf", "nncf-accurate-bias", "nncf-accurate-bias-mixed", "nncf-transformer", "nncf-onnx", CONTROL],
          "modelopt": ["modelopt-max", "modelopt-entropy"]}
@@ -64,6 +65,14 @@ def row_of(report, seconds, cpu):
     return row
 
 
+def accepted_of(report):
+    """Repair -> proposals that were accepted."""
+    accepted = {}
+    for tried in report["explanation"]["repairs"]:
+        accepted[tried["id"]] = accepted.get(tried["id"], 0) + tried["accepted"]
+    return {name: count for name, count in accepted.items() if count}
+
+
 def measure(program, network, calibration, judging, db, limit):
     common = [str(model_file(network)), "--data", str(judging), "--calibration-data", str(calibration), "--int8", "--json", "-q"]
     plain, _, _ = run([program, "diagnose", *common, "--no-latency"], limit)
@@ -81,11 +90,31 @@ def measure(program, network, calibration, judging, db, limit):
         if job == "diagnose":
             continue
         result[job]["repaired_db"] = worst(report["repaired"]) if report.get("repaired") else None
-        accepted = {}
-        for tried in report["explanation"]["repairs"]:
-            accepted[tried["id"]] = accepted.get(tried["id"], 0) + tried["accepted"]
-        result[job]["accepted"] = {name: count for name, count in accepted.items() if count}
+        result[job]["accepted"] = accepted_of(report)
     return result
+
+
+def measure_per_tensor(program, network, calibration, judging, limit):
+    """`fix` with one step for each weight. Where agreement can be asked for it is; then once more with nothing but the repair that is
+    meant for such weights, and without it."""
+    asked = ["--min-top1-agreement", "0.95"] if network == "mobilenetv2-imagenet" else []
+    runs = {"all repairs": []}
+    if asked:
+        runs |= {"weight-grid alone": ["--allow", "weight-grid"], "all but weight-grid": ["--forbid", "weight-grid"]}
+    found = {}
+    for name, words in runs.items():
+        report, seconds, cpu = run([program, "fix", str(model_file(network)), "--data", str(judging), "--calibration-data", str(calibration), "--int8",
+                                    "--per-tensor", "--json", "-q", *asked, *words], limit)
+        if isinstance(report, str):
+            found[name] = {"failed": report}
+            continue
+        figures = {"all low": report["all_low"], "repaired": report.get("repaired") or report["all_low"]}
+        found[name] = {"seconds": seconds, "cpu_seconds": cpu, "kept": len((report.get("kept") or {}).get("layers", [])), "accepted": accepted_of(report),
+                       "db": {key: worst(value) for key, value in figures.items()}}
+        if asked:
+            found[name]["top1"] = {key: value["outputs"][0]["top1_agreement"] for key, value in figures.items()}
+        print(network, "per tensor", name, json.dumps(found[name]), flush=True)
+    return found
 
 
 def measure_peer(python, methods, network, calibration, judging, needs, limit):
@@ -152,10 +181,32 @@ def page(record):
         lines.append(f"| {network} | {decibels(result['all_low_db'])} | {decibels(repaired)} | {gain:+.1f} dB | {kept_text(diagnose)} | {kept_text(fix)} | "
                      f"{diagnose['cpu_seconds']:.1f} / {fix['cpu_seconds']:.1f} | {fix['cpu_seconds'] / diagnose['cpu_seconds']:.1f} x | {accepted} |")
     peers, behind = peer_table(record)
-    lines += ["", "Losses: " + ("; ".join(losses) if losses else "none in these figures") + ".", "", *peers]
+    per_tensor = per_tensor_table(record)
+    lines += ["", "Losses: " + ("; ".join(losses) if losses else "none in these figures") + ".", "", *per_tensor, *peers]
     if behind:
         lines += ["", "Behind the best of them, everything in INT8: " + "; ".join(behind) + "."]
     return "\n".join(lines) + "\n"
+
+
+def per_tensor_table(record):
+    rows = []
+    for network, result in record.get("per_tensor", {}).items():
+        for name, found in result["runs"].items():
+            if "failed" in found:
+                rows.append(f"| {network} | {name} | {found['failed']} | | | | |")
+                continue
+            top1 = [f"{100 * value:.1f} %" for value in found["top1"].values()] if "top1" in found else ["", ""]
+            accepted = ", ".join(f"{repair} {count}" for repair, count in found["accepted"].items()) or "none"
+            rows.append(f"| {network} ({result['samples'][0]} + {result['samples'][1]} samples) | {name} | {decibels(found['db']['all low'])}, {top1[0]} | "
+                        f"{decibels(found['db']['repaired'])}, {top1[1]} | {found['kept']} | {accepted} | {found['cpu_seconds']:.0f} |")
+    if not rows:
+        return []
+    return ["## One step for each weight", "",
+            "`--per-tensor`: everything in INT8, before and after repairs; of mobilenetv2-imagenet, whose weights come from a training for quantization and lie on",
+            "a grid, with the share of samples with the same largest element, and at least 95 percent of it required. The first samples calibrate, the others",
+            "judge.", "",
+            "| network | tried | all INT8 | repaired | kept | repairs kept, by proposals | CPU s |", "|---|---|---|---|---|---|---|",
+            *[row.replace(", |", " |") for row in rows], ""]
 
 
 def best_of(found):
@@ -234,14 +285,14 @@ def main():
     parser.add_argument("--db", type=float, default=3)
     parser.add_argument("--limit", type=int, default=900)
     parser.add_argument("--load", default="nothing else was running", help="what else ran, for the page")
-    parser.add_argument("--jobs", nargs="*", default=["ours", *PEERS], choices=["ours", *PEERS])
+    parser.add_argument("--jobs", nargs="*", default=["ours", *PEERS], choices=["ours", "per-tensor", *PEERS])
     parser.add_argument("--nncf", help="a Python that has NNCF and OpenVINO")
     parser.add_argument("--modelopt", help="a Python that has ModelOpt")
     parser.add_argument("--peer-limit", type=int, default=300, help="seconds for one answer of another quantizer")
     parser.add_argument("--methods", nargs="*", help="only these of the other quantizers")
     parser.add_argument("--render", action="store_true")
     options = parser.parse_args()
-    for network in [] if options.render else options.only:
+    for network in [] if options.render or options.jobs == ["per-tensor"] else options.only:
         every = samples_of(network, options.samples)
         half = len(every) // 2
         result = recorded()["networks"].get(network, {})
@@ -265,6 +316,17 @@ def main():
             record["load"] = options.load
         record["networks"][network] = result
         RESULTS.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    if "per-tensor" in options.jobs and not options.render:
+        for network in [network for network in PER_TENSOR if network in options.only]:
+            every = samples_of(network, PER_TENSOR[network])
+            learnt = 2 * len(every) // 5
+            with tempfile.TemporaryDirectory() as folder:
+                calibration = save(pathlib.Path(folder) / "calibration", network, every[:learnt])
+                judging = save(pathlib.Path(folder) / "judging", network, every[learnt:])
+                runs = measure_per_tensor(str(options.program.resolve()), network, calibration, judging, options.limit)
+            record = recorded()
+            record.setdefault("per_tensor", {})[network] = {"samples": [learnt, len(every) - learnt], "runs": runs}
+            RESULTS.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     record = recorded()
     PAGE.write_text(page(record), encoding="utf-8")
 
