@@ -228,8 +228,8 @@ def control_text(result):
         return "not run"
     if "failed" in result:
         return result["failed"]
-    share = f", {100 * result['kept_macs'] / result['total_macs']:.0f} % of the products" if result["total_macs"] else ""
-    return f"{result['kept']} of {result['of']}{share}"
+    of = f" of {result['of']}" if result["of"] else ""
+    return f"{result['kept']}{of}{'' if result['met'] else ', missed'}"
 
 
 def peer_table(record):
