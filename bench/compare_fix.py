@@ -59,6 +59,7 @@ def row_of(report, seconds, cpu):
     kept = report.get("kept") or {}
     row = {"seconds": seconds, "cpu_seconds": cpu, "kept": len(kept.get("layers", [])), "of": kept.get("candidates") or len(report["layers"]),
            "end": kept.get("end"), "kept_macs": kept.get("kept_macs"), "total_macs": kept.get("total_macs")}
+    row["phases"] = {phase["phase"]: round(phase["seconds"], 2) for phase in report.get("phases", [])}
     if report.get("final_figures"):
         row["final_db"] = worst(report["final_figures"])
         row["passed"] = report["final_figures"].get("passed")
@@ -295,26 +296,30 @@ def main():
     for network in [] if options.render or options.jobs == ["per-tensor"] else options.only:
         every = samples_of(network, options.samples)
         half = len(every) // 2
-        result = recorded()["networks"].get(network, {})
-        result["samples"] = [half, len(every) - half]
+        needs = recorded()["networks"].get(network, {}).get("needs", [])
+        found = {"samples": [half, len(every) - half]}
         with tempfile.TemporaryDirectory() as folder:
             calibration = save(pathlib.Path(folder) / "calibration", network, every[:half])
             judging = save(pathlib.Path(folder) / "judging", network, every[half:])
             if "ours" in options.jobs:
-                result.pop("failed", None)
-                result.update(measure(str(options.program.resolve()), network, calibration, judging, options.db, options.limit))
-                print(network, json.dumps({key: value for key, value in result.items() if key not in PEERS}), flush=True)
+                found.update(measure(str(options.program.resolve()), network, calibration, judging, options.db, options.limit))
+                needs = found.get("needs", needs)
+                print(network, json.dumps(found), flush=True)
             for peer, methods in PEERS.items():
                 python = getattr(options, peer)
                 if python and peer in options.jobs:
                     wanted = [method for method in methods if options.methods is None or method in options.methods]
-                    result.setdefault(peer, {}).update(
-                        measure_peer(python, wanted, network, calibration, judging, result.get("needs", []), options.peer_limit))
-        record = recorded()  # again: another network may have been measured meanwhile
+                    found[peer] = measure_peer(python, wanted, network, calibration, judging, needs, options.peer_limit)
+        record = recorded()  # as it is now: other jobs may have ended meanwhile
         record.update(samples=options.samples, db=options.db, machine=machine())
         if "ours" in options.jobs:
             record["load"] = options.load
-        record["networks"][network] = result
+        result = record["networks"].setdefault(network, {})
+        for peer in PEERS:
+            found[peer] = result.get(peer, {}) | found.get(peer, {})
+        if "ours" in options.jobs:
+            result.pop("failed", None)
+        result.update({key: value for key, value in found.items() if value != {}})
         RESULTS.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     if "per-tensor" in options.jobs and not options.render:
         for network in [network for network in PER_TENSOR if network in options.only]:
