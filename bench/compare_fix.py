@@ -196,10 +196,10 @@ def per_tensor_table(record):
             if "failed" in found:
                 rows.append(f"| {network} | {name} | {found['failed']} | | | | |")
                 continue
-            top1 = [f"{100 * value:.1f} %" for value in found["top1"].values()] if "top1" in found else ["", ""]
+            top1 = [f", {100 * value:.1f} %" for value in found["top1"].values()] if "top1" in found else ["", ""]
             accepted = ", ".join(f"{repair} {count}" for repair, count in found["accepted"].items()) or "none"
-            rows.append(f"| {network} ({result['samples'][0]} + {result['samples'][1]} samples) | {name} | {decibels(found['db']['all low'])}, {top1[0]} | "
-                        f"{decibels(found['db']['repaired'])}, {top1[1]} | {found['kept']} | {accepted} | {found['cpu_seconds']:.0f} |")
+            rows.append(f"| {network} ({result['samples'][0]} + {result['samples'][1]} samples) | {name} | {decibels(found['db']['all low'])}{top1[0]} | "
+                        f"{decibels(found['db']['repaired'])}{top1[1]} | {found['kept']} | {accepted} | {found['cpu_seconds']:.0f} |")
     if not rows:
         return []
     return ["## One step for each weight", "",
@@ -207,7 +207,7 @@ def per_tensor_table(record):
             "a grid, with the share of samples with the same largest element, and at least 95 percent of it required. The first samples calibrate, the others",
             "judge.", "",
             "| network | tried | all INT8 | repaired | kept | repairs kept, by proposals | CPU s |", "|---|---|---|---|---|---|---|",
-            *[row.replace(", |", " |") for row in rows], ""]
+            *rows, ""]
 
 
 def best_of(found):
@@ -228,7 +228,8 @@ def control_text(result):
     if result is None:
         return "not run"
     if "failed" in result:
-        return result["failed"]
+        used = f" ({result['cpu_seconds']:.0f} CPU s)" if result["failed"].startswith("no answer") and "cpu_seconds" in result else ""
+        return result["failed"][:70] + used
     of = f" of {result['of']}" if result["of"] else ""
     return f"{result['kept']}{of}{'' if result['met'] else ', missed'}"
 
@@ -256,7 +257,7 @@ def peer_table(record):
         for name, best in bests.items():
             if best and repaired is not None and best[1]["db"] > repaired + 0.05:
                 behind.append(f"{network}, {best[1]['db'] - repaired:.1f} dB behind {name}")
-        rows.append(f"| {network} | {decibels(ours)} | {decibels(repaired)} | {peer_text(plain, 'nncf')} | {peer_text(bests['NNCF'], 'nncf')} | "
+        rows.append(f"| {network} | {decibels(ours) if 'diagnose' in result else 'not run'} | {decibels(repaired) if 'fix' in result else 'not run'} | {peer_text(plain, 'nncf')} | {peer_text(bests['NNCF'], 'nncf')} | "
                     f"{peer_text(bests['ModelOpt'], 'modelopt')} | {kept_text(result['fix']) if 'fix' in result else 'not run'} | "
                     f"{control_text(nncf.get(CONTROL))} |")
     if not rows:
