@@ -178,6 +178,20 @@ class Reader:
         return self.feeds[0]
 
 
+def newer(path, folder):
+    """Files older than IR 4 list initializers as inputs too, which ModelOpt ends at: such a one said to be newer."""
+    model = onnx.load(path)
+    if model.ir_version >= 4:
+        return path
+    model.ir_version = 8
+    weights = {tensor.name for tensor in model.graph.initializer}
+    inputs = [value for value in model.graph.input if value.name not in weights]
+    del model.graph.input[:]
+    model.graph.input.extend(inputs)
+    onnx.save(model, pathlib.Path(folder) / "newer.onnx")
+    return str(pathlib.Path(folder) / "newer.onnx")
+
+
 def modelopt_quantize(args, calibration, judging, method):
     import importlib.metadata
 
@@ -189,7 +203,7 @@ def modelopt_quantize(args, calibration, judging, method):
 
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "int8.onnx"
-        quantize(args.model, quantize_mode="int8", calibration_data_reader=Samples(calibration), calibration_method=method,
+        quantize(newer(args.model, folder), quantize_mode="int8", calibration_data_reader=Samples(calibration), calibration_method=method,
                  calibration_eps=["cpu"], high_precision_dtype="fp32", output_path=str(out), log_level="ERROR")
         outputs = judge(doubles(onnxruntime_run(args.model), judging), onnxruntime_run(out), judging)
         graph = onnx.load(out).graph
