@@ -87,14 +87,29 @@ def middle(net):
     return convs[len(convs) // 2]
 
 
-# Each: (id of the cause, options, function of the net -> name of the layer that must be named (None: the planted conv))
+def reach(net, tensors, arrays):
+    """The largest value of each tensor of the network as it is, over the samples."""
+    model = onnx.ModelProto()
+    model.CopyFrom(net.model)
+    del model.graph.output[:]
+    model.graph.output.extend(helper.make_empty_tensor_value_info(tensor) for tensor in tensors)
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    runs = [session.run(None, {session.get_inputs()[0].name: array}) for array in arrays.values()]
+    return [float(max(np.abs(run[i]).max() for run in runs)) for i in range(len(tensors))]
+
+
+# Each changes the net and says which of its layers may be named.
 def overflow(net):
     net.in_front_of(middle(net), chain(net, [("Mul", 3e4, "up"), ("Mul", 1e3, "more"), ("Mul", 1 / 3e7, "down")]))
     return ["planted_more", "planted_up"]
 
 
-def absorption(net):
-    net.in_front_of(middle(net), chain(net, [("Add", 30000.0, "shift"), ("Sub", 30000.0, "back")]))
+def absorption(net, arrays):
+    """Values up to 1, whatever they were, beside 30000."""
+    most = reach(net, [middle(net).input[0]], arrays)[0]
+    net.in_front_of(middle(net), chain(net, [("Mul", 1 / most, "one"), ("Add", 30000.0, "shift"), ("Sub", 30000.0, "back"), ("Mul", most, "again")]))
     return ["planted_shift"]
 
 
@@ -126,11 +141,13 @@ def mask(net):
     return ["planted_mask", "planted_unmask"]
 
 
-def large_integers(net):
-    """Even or odd: what a whole number beyond 2048 no longer says."""
+def large_integers(net, arrays):
+    """Even or odd: what a whole number beyond 2048 no longer says. Up to 30000, whatever the values were."""
+    most = reach(net, [middle(net).input[0]], arrays)[0]
+
     def build(tensor, prefix):
         c = lambda n, v: net.constant(f"{prefix}_{n}_c", v)
-        names = [("Mul", [tensor, c("scale", 4096.0)], "scale"), ("Floor", [f"{prefix}_scale"], "whole"),
+        names = [("Mul", [tensor, c("scale", 30000 / most)], "scale"), ("Floor", [f"{prefix}_scale"], "whole"),
                  ("Mul", [f"{prefix}_whole", c("half", 0.5)], "half"), ("Floor", [f"{prefix}_half"], "pairs"),
                  ("Mul", [f"{prefix}_pairs", c("two", 2.0)], "even"), ("Sub", [f"{prefix}_whole", f"{prefix}_even"], "odd"),
                  ("Add", [tensor, f"{prefix}_odd"], "sum")]
@@ -215,19 +232,6 @@ def concat_scales(net):
                 helper.make_node("Concat", [tensor, f"{prefix}_twenty"], [f"{prefix}_join"], name=f"{prefix}_join", axis=axis)], f"{prefix}_join"
     net.in_front_of(node, build)
     return [node.name]
-
-
-def reach(net, tensors, arrays):
-    """The largest value of each tensor of the network as it is, over the samples."""
-    model = onnx.ModelProto()
-    model.CopyFrom(net.model)
-    del model.graph.output[:]
-    model.graph.output.extend(helper.make_empty_tensor_value_info(tensor) for tensor in tensors)
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    runs = [session.run(None, {session.get_inputs()[0].name: array}) for array in arrays.values()]
-    return [float(max(np.abs(run[i]).max() for run in runs)) for i in range(len(tensors))]
 
 
 def bias_clip(net, arrays):
@@ -341,7 +345,7 @@ class Bench:
         """The row of a fault."""
         change, options, samples = FAULTS[cause]
         net = Net(model_file(self.network))
-        wanted = change(net, self.arrays) if change is bias_clip else change(net)
+        wanted = change(net, self.arrays) if change in (absorption, large_integers, bias_clip) else change(net)
         if wanted is None:
             return {"outcome": "not planted"}
         needs = self.needs(options)
