@@ -258,7 +258,7 @@ def peer_table(record):
             if best and repaired is not None and best[1]["db"] > repaired + 0.05:
                 behind.append(f"{network}, {best[1]['db'] - repaired:.1f} dB behind {name}")
         cells = [decibels(ours) if "diagnose" in result else "not run", decibels(repaired) if "fix" in result else "not run", peer_text(plain, "nncf"),
-                 peer_text(bests["NNCF"], "nncf"), peer_text(bests["ModelOpt"], "modelopt"), kept_text(result["fix"]) if "fix" in result else "not run",
+                 peer_text(bests["NNCF"], "nncf"), peer_text(bests["ModelOpt"], "modelopt") if modelopt else "not run", kept_text(result["fix"]) if "fix" in result else "not run",
                  control_text(nncf.get(CONTROL))]
         rows.append(f"| {network} | " + " | ".join(cells) + " |")
     if not rows:
