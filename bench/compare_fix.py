@@ -1,12 +1,16 @@
 """Compares `vernier fix` with `vernier diagnose` on the shared networks in INT8 and writes docs/benchmarks-fix.md.
 
     python bench/compare_fix.py [--program build/release/apps/vernier/vernier] [--only NETWORK ...] [--samples 20] [--db 3] [--limit 900]
-                                [--render]
+                                [--jobs ours nncf modelopt per-tensor] [--nncf PYTHON] [--modelopt PYTHON] [--render]
 
 Half of the samples (bench/networks.py makes them) calibrate and are what repairs learn from, the other half judges. Each network is
 asked for what everything in INT8 gives there, and --db more, in every output; both commands get the same requirement. Results are
 merged into bench/results/compare_fix.json network by network, so that a part can be measured again; a network that is not in it stands
 in the page as not run. --render writes the page without measuring. VERNIER_SHARED names the shared folder.
+
+NNCF and ModelOpt learn from the same calibrating half and are judged on the other by bench/peer_quantize.py, in the Pythons that --nncf
+and --modelopt name; --jobs leaves out what need not be measured again. ours comes first: what NNCF's accuracy control is asked for is
+what ours was.
 
 Seconds depend on what else the machine does; CPU seconds less so, and decibels and counts not at all.
 """
@@ -23,6 +27,10 @@ from networks import NETWORKS, ROOT, model_file, samples_of, save
 
 RESULTS = ROOT / "bench/results/compare_fix.json"
 PAGE = ROOT / "docs/benchmarks-fix.md"
+PER_TENSOR = {"mobilenetv2-imagenet": 50, "rfb320-face": 20, "yolox-nano": 20}  # samples
+CONTROL = "nncf-accuracy-control"
+PEERS = {"nncf": ["nncf", "nncf-accurate-bias", "nncf-accurate-bias-mixed", "nncf-transformer", "nncf-onnx", CONTROL],
+         "modelopt": ["modelopt-max", "modelopt-entropy"]}
 
 
 def run(command, limit):
@@ -51,39 +59,79 @@ def row_of(report, seconds, cpu):
     kept = report.get("kept") or {}
     row = {"seconds": seconds, "cpu_seconds": cpu, "kept": len(kept.get("layers", [])), "of": kept.get("candidates") or len(report["layers"]),
            "end": kept.get("end"), "kept_macs": kept.get("kept_macs"), "total_macs": kept.get("total_macs")}
+    row["phases"] = {phase["phase"]: round(phase["seconds"], 2) for phase in report.get("phases", [])}
     if report.get("final_figures"):
         row["final_db"] = worst(report["final_figures"])
         row["passed"] = report["final_figures"].get("passed")
     return row
 
 
-def measure(program, network, samples, db, limit):
-    every = samples_of(network, samples)
-    with tempfile.TemporaryDirectory() as folder:
-        folder = pathlib.Path(folder)
-        calibration = save(folder / "calibration", network, every[: len(every) // 2])
-        judging = save(folder / "judging", network, every[len(every) // 2:])
-        common = [str(model_file(network)), "--data", str(judging), "--calibration-data", str(calibration), "--int8", "--json", "-q"]
-        plain, _, _ = run([program, "diagnose", *common, "--no-latency"], limit)
-        if isinstance(plain, str):
-            return {"failed": plain}
-        result = {"samples": [len(every) // 2, len(every) - len(every) // 2], "all_low_db": worst(plain["all_low"])}
-        needs = [f"{o['name']}:{o['sqnr_db'] + db:.2f}" for o in plain["all_low"]["outputs"] if isinstance(o["sqnr_db"], (int, float))]
-        result["needs"] = needs
-        for job, more in (("diagnose", ["--no-latency"]), ("fix", [])):
-            report, seconds, cpu = run([program, job, *common, *more, "--min-sqnr", *needs], limit)
-            if isinstance(report, str):
-                result[job] = {"failed": report}
-                continue
-            result[job] = row_of(report, seconds, cpu)
-            if job == "diagnose":
-                continue
-            result[job]["repaired_db"] = worst(report["repaired"]) if report.get("repaired") else None
-            accepted = {}
-            for tried in report["explanation"]["repairs"]:
-                accepted[tried["id"]] = accepted.get(tried["id"], 0) + tried["accepted"]
-            result[job]["accepted"] = {name: count for name, count in accepted.items() if count}
+def accepted_of(report):
+    """Repair -> proposals that were accepted."""
+    accepted = {}
+    for tried in report["explanation"]["repairs"]:
+        accepted[tried["id"]] = accepted.get(tried["id"], 0) + tried["accepted"]
+    return {name: count for name, count in accepted.items() if count}
+
+
+def measure(program, network, calibration, judging, db, limit):
+    common = [str(model_file(network)), "--data", str(judging), "--calibration-data", str(calibration), "--int8", "--json", "-q"]
+    plain, _, _ = run([program, "diagnose", *common, "--no-latency"], limit)
+    if isinstance(plain, str):
+        return {"failed": plain}
+    result = {"all_low_db": worst(plain["all_low"])}
+    needs = [f"{o['name']}:{o['sqnr_db'] + db:.2f}" for o in plain["all_low"]["outputs"] if isinstance(o["sqnr_db"], (int, float))]
+    result["needs"] = needs
+    for job, more in (("diagnose", ["--no-latency"]), ("fix", [])):
+        report, seconds, cpu = run([program, job, *common, *more, "--min-sqnr", *needs], limit)
+        if isinstance(report, str):
+            result[job] = {"failed": report}
+            continue
+        result[job] = row_of(report, seconds, cpu)
+        if job == "diagnose":
+            continue
+        result[job]["repaired_db"] = worst(report["repaired"]) if report.get("repaired") else None
+        result[job]["accepted"] = accepted_of(report)
     return result
+
+
+def measure_per_tensor(program, network, calibration, judging, limit):
+    """`fix` with one step for each weight. Where agreement can be asked for it is; then once more with nothing but the repair that is
+    meant for such weights, and without it."""
+    asked = ["--min-top1-agreement", "0.95"] if network == "mobilenetv2-imagenet" else []
+    runs = {"all repairs": []}
+    if asked:
+        runs |= {"weight-grid alone": ["--allow", "weight-grid"], "all but weight-grid": ["--forbid", "weight-grid"]}
+    found = {}
+    for name, words in runs.items():
+        report, seconds, cpu = run([program, "fix", str(model_file(network)), "--data", str(judging), "--calibration-data", str(calibration), "--int8",
+                                    "--per-tensor", "--json", "-q", *asked, *words], limit)
+        if isinstance(report, str):
+            found[name] = {"failed": report}
+            continue
+        figures = {"all low": report["all_low"], "repaired": report.get("repaired") or report["all_low"]}
+        found[name] = {"seconds": seconds, "cpu_seconds": cpu, "kept": len((report.get("kept") or {}).get("layers", [])), "accepted": accepted_of(report),
+                       "db": {key: worst(value) for key, value in figures.items()}}
+        if asked:
+            found[name]["top1"] = {key: value["outputs"][0]["top1_agreement"] for key, value in figures.items()}
+        print(network, "per tensor", name, json.dumps(found[name]), flush=True)
+    return found
+
+
+def measure_peer(python, methods, network, calibration, judging, needs, limit):
+    """Method -> what bench/peer_quantize.py says of it."""
+    found = {}
+    for method in methods:
+        command = [python, str(ROOT / "bench/peer_quantize.py"), method, str(model_file(network)), str(calibration), str(judging),
+                   "--limit", str(limit), "--needs", *needs]
+        try:
+            done = subprocess.run(command, cwd=calibration.parent, capture_output=True, text=True, check=False, timeout=limit + 60)
+            line = next((line for line in done.stdout.splitlines() if line.startswith("RESULT ")), None)
+            found[method] = json.loads(line[7:]) if line else {"failed": f"ended with code {done.returncode}"}
+        except subprocess.TimeoutExpired:  # in native code, where Python's own alarm waits
+            found[method] = {"failed": f"no answer within {limit} s"}
+        print(network, method, json.dumps(found[method]), flush=True)
+    return found
 
 
 def machine():
@@ -114,8 +162,8 @@ def page(record):
     losses = []
     for network in NETWORKS:
         result = record["networks"].get(network)
-        if result is None or "failed" in result:
-            lines.append(f"| {network} | not run{': ' + result['failed'] if result else ''} | | | | | | | |")
+        if result is None or "diagnose" not in result:
+            lines.append(f"| {network} | not run{': ' + result['failed'] if result and 'failed' in result else ''} | | | | | | | |")
             continue
         diagnose, fix = result["diagnose"], result["fix"]
         if "failed" in diagnose or "failed" in fix:
@@ -133,9 +181,104 @@ def page(record):
         accepted = ", ".join(f"{name} {count}" for name, count in fix["accepted"].items()) or "none"
         lines.append(f"| {network} | {decibels(result['all_low_db'])} | {decibels(repaired)} | {gain:+.1f} dB | {kept_text(diagnose)} | {kept_text(fix)} | "
                      f"{diagnose['cpu_seconds']:.1f} / {fix['cpu_seconds']:.1f} | {fix['cpu_seconds'] / diagnose['cpu_seconds']:.1f} x | {accepted} |")
-    lines += ["", "Losses: " + ("; ".join(losses) if losses else "none in these figures") + ".", "",
-              "NNCF's and ModelOpt's answers were not measured here; [searches compared](benchmarks-search.md) has NNCF's kept sets on some of these networks."]
+    peers, behind = peer_table(record)
+    per_tensor = per_tensor_table(record)
+    lines += ["", "Losses: " + ("; ".join(losses) if losses else "none in these figures") + ".", "", *per_tensor, *peers]
+    if behind:
+        lines += ["", "Behind the best of them, everything in INT8: " + "; ".join(behind) + "."]
     return "\n".join(lines) + "\n"
+
+
+def per_tensor_table(record):
+    rows = []
+    for network, result in record.get("per_tensor", {}).items():
+        for name, found in result["runs"].items():
+            if "failed" in found:
+                rows.append(f"| {network} | {name} | {found['failed']} | | | | |")
+                continue
+            top1 = [f", {100 * value:.1f} %" for value in found["top1"].values()] if "top1" in found else ["", ""]
+            accepted = ", ".join(f"{repair} {count}" for repair, count in found["accepted"].items()) or "none"
+            rows.append(f"| {network} ({result['samples'][0]} + {result['samples'][1]} samples) | {name} | {decibels(found['db']['all low'])}{top1[0]} | "
+                        f"{decibels(found['db']['repaired'])}{top1[1]} | {found['kept']} | {accepted} | {found['cpu_seconds']:.0f} |")
+    if not rows:
+        return []
+    return ["## One step for each weight", "",
+            "`--per-tensor`: everything in INT8, before and after repairs; of mobilenetv2-imagenet, whose weights come from a training for quantization and lie on",
+            "a grid, with the share of samples with the same largest element, and at least 95 percent of it required. The first samples calibrate, the others",
+            "judge.", "",
+            "| network | tried | all INT8 | repaired | kept | repairs kept, by proposals | CPU s |", "|---|---|---|---|---|---|---|",
+            *rows, ""]
+
+
+def best_of(found):
+    """(method, its result) with the most dB; None where none has an answer."""
+    answers = [(method, result) for method, result in found.items() if "db" in result and method != CONTROL]
+    return max(answers, key=lambda answer: answer[1]["db"], default=None)
+
+
+def peer_text(answer, prefix):
+    if answer is None:
+        return "none"
+    method, result = answer
+    layers = f", {result['quantized']} of {result['weighted']} weighted layers" if "quantized" in result else ""
+    return f"{result['db']:.1f} dB ({method.removeprefix(prefix).replace('-', ' ').strip() or 'as it comes'}{layers})"
+
+
+def control_text(result):
+    if result is None:
+        return "not run"
+    if "failed" in result:
+        used = f" ({result['cpu_seconds']:.0f} CPU s)" if result["failed"].startswith("no answer") and "cpu_seconds" in result else ""
+        return result["failed"][:70] + used
+    of = f" of {result['of']}" if result["of"] else ""
+    return f"{result['kept']}{of}{'' if result['met'] else ', missed'}"
+
+
+def peer_table(record):
+    """Lines of a table, and where ours has fewer dB than the best of the others."""
+    rows, behind, versions, trouble = [], [], set(), []
+    for network in NETWORKS:
+        result = record["networks"].get(network) or {}
+        others = {name: result.get(name) for name in ("nncf", "modelopt")}
+        if not any(others.values()):
+            continue
+        for found in filter(None, others.values()):
+            versions |= {answer["version"] for answer in found.values() if "version" in answer}
+            reasons = {}
+            for method, answer in found.items():
+                if "failed" in answer and method != CONTROL:
+                    reasons.setdefault(answer["failed"][:70], []).append(method)
+            trouble += [f"{network}, {', '.join(methods)} ({reason})" for reason, methods in reasons.items()]
+        ours = result.get("all_low_db")
+        repaired = result.get("fix", {}).get("repaired_db") or ours
+        nncf, modelopt = others["nncf"] or {}, others["modelopt"] or {}
+        plain = ("nncf", nncf["nncf"]) if "db" in nncf.get("nncf", {}) else None
+        bests = {"NNCF": best_of(nncf), "ModelOpt": best_of(modelopt)}
+        for name, best in bests.items():
+            if best and repaired is not None and best[1]["db"] > repaired + 0.05:
+                behind.append(f"{network}, {best[1]['db'] - repaired:.1f} dB behind {name}")
+        cells = [decibels(ours) if "diagnose" in result else "not run", decibels(repaired) if "fix" in result else "not run", peer_text(plain, "nncf"),
+                 peer_text(bests["NNCF"], "nncf"), peer_text(bests["ModelOpt"], "modelopt") if modelopt else "not run", kept_text(result["fix"]) if "fix" in result else "not run",
+                 control_text(nncf.get(CONTROL))]
+        rows.append(f"| {network} | " + " | ".join(cells) + " |")
+    if not rows:
+        return ["NNCF's and ModelOpt's answers were not measured."], []
+    head = ["## Beside other quantizers", "",
+            "The worst output on the judging half again. Each quantizes where its own engine wants it: NNCF for OpenVINO, ModelOpt for TensorRT, and",
+            "leaves other layers in float than ours; NNCF quantizes inside LSTM, where ours rounds at the borders. *best*: of `nncf.quantize` as it",
+            "comes, with `fast_bias_correction=False`, with that and the mixed preset, with that and the transformer model type, and on the ONNX file",
+            "itself (run in ONNX Runtime; the others in OpenVINO); of ModelOpt's `max` and `entropy`. NNCF corrects biases in all of these. *kept*:",
+            "layers in float for the same requirement, by `fix` and by `nncf.quantize_with_accuracy_control`, whose search sees the judging half, as ours",
+            "does. OpenVINO spends 255 steps on what is never negative, TensorRT 127: up to 6 dB that no repair brings under TensorRT's rules.", "",
+            "; ".join(sorted(versions)) + ".", "",
+            "| network | ours, all INT8 | ours, repaired | NNCF as it comes | NNCF's best | ModelOpt's best | kept by `fix` | kept by NNCF |",
+            "|---|---|---|---|---|---|---|---|"]
+    tail = ["", "Without an answer: " + "; ".join(trouble) + "."] if trouble else []
+    return head + rows + tail, behind
+
+
+def recorded():
+    return json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {"networks": {}}
 
 
 def main():
@@ -146,15 +289,53 @@ def main():
     parser.add_argument("--db", type=float, default=3)
     parser.add_argument("--limit", type=int, default=900)
     parser.add_argument("--load", default="nothing else was running", help="what else ran, for the page")
+    parser.add_argument("--jobs", nargs="*", default=["ours", *PEERS], choices=["ours", "per-tensor", *PEERS])
+    parser.add_argument("--nncf", help="a Python that has NNCF and OpenVINO")
+    parser.add_argument("--modelopt", help="a Python that has ModelOpt")
+    parser.add_argument("--peer-limit", type=int, default=300, help="seconds for one answer of another quantizer")
+    parser.add_argument("--methods", nargs="*", help="only these of the other quantizers")
     parser.add_argument("--render", action="store_true")
     options = parser.parse_args()
-    record = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {"networks": {}}
-    if not options.render:
-        record.update(samples=options.samples, db=options.db, machine=machine(), load=options.load)
-        for network in options.only:
-            record["networks"][network] = measure(str(options.program.resolve()), network, options.samples, options.db, options.limit)
-            print(network, json.dumps(record["networks"][network]), flush=True)
+    for network in [] if options.render or options.jobs == ["per-tensor"] else options.only:
+        every = samples_of(network, options.samples)
+        half = len(every) // 2
+        needs = recorded()["networks"].get(network, {}).get("needs", [])
+        found = {"samples": [half, len(every) - half]}
+        with tempfile.TemporaryDirectory() as folder:
+            calibration = save(pathlib.Path(folder) / "calibration", network, every[:half])
+            judging = save(pathlib.Path(folder) / "judging", network, every[half:])
+            if "ours" in options.jobs:
+                found.update(measure(str(options.program.resolve()), network, calibration, judging, options.db, options.limit))
+                needs = found.get("needs", needs)
+                print(network, json.dumps(found), flush=True)
+            for peer, methods in PEERS.items():
+                python = getattr(options, peer)
+                if python and peer in options.jobs:
+                    wanted = [method for method in methods if options.methods is None or method in options.methods]
+                    found[peer] = measure_peer(python, wanted, network, calibration, judging, needs, options.peer_limit)
+        record = recorded()  # as it is now: other jobs may have ended meanwhile
+        record.update(samples=options.samples, db=options.db, machine=machine())
+        if "ours" in options.jobs:
+            record["load"] = options.load
+        result = record["networks"].setdefault(network, {})
+        for peer in PEERS:
+            found[peer] = result.get(peer, {}) | found.get(peer, {})
+        if "ours" in options.jobs:
+            result.pop("failed", None)
+        result.update({key: value for key, value in found.items() if value != {}})
+        RESULTS.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    if "per-tensor" in options.jobs and not options.render:
+        for network in [network for network in PER_TENSOR if network in options.only]:
+            every = samples_of(network, PER_TENSOR[network])
+            learnt = 2 * len(every) // 5
+            with tempfile.TemporaryDirectory() as folder:
+                calibration = save(pathlib.Path(folder) / "calibration", network, every[:learnt])
+                judging = save(pathlib.Path(folder) / "judging", network, every[learnt:])
+                runs = measure_per_tensor(str(options.program.resolve()), network, calibration, judging, options.limit)
+            record = recorded()
+            record.setdefault("per_tensor", {})[network] = {"samples": [learnt, len(every) - learnt], "runs": runs}
             RESULTS.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    record = recorded()
     PAGE.write_text(page(record), encoding="utf-8")
 
 

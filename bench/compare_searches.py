@@ -36,7 +36,7 @@ CASES = [
     ("rfb320-face", "--int8", "onnxruntime", "scores:50", "scores"),
     ("stories260k", "--int8", "onnxruntime", "30", "logits"),
     ("vit-cifar", "--int8", "onnxruntime", "30", "output"),
-    ("ppocr-en-rec", "--int8", "onnxruntime", "20", None),
+    ("ppocr-en-rec", "--int8", "onnxruntime", "20", "save_infer_model/scale_0.tmp_1"),
     ("mobilenetv2-imagenet", "--int8", "tensorrt", "20", None),
     ("mobilenetv2-imagenet", "--int8", "tensorrt", "24", None),
     ("yolox-nano", "--int8", "tensorrt", "12", None),

@@ -3,12 +3,14 @@
     python bench/nncf_search.py MODEL.onnx SAMPLES.npz|.npy OUTPUT SQNR_DB [LIMIT_SECONDS]
 
 Runs in a Python that has nncf and openvino (pip install nncf openvino onnx). Everything is at NNCF's own defaults; its metric is the
-SQNR of OUTPUT against the float model, pooled over the samples, which is what `--min-sqnr OUTPUT:DB` asks for. A kept layer is an
-operation that plain nncf.quantize quantizes and the answer does not.
+SQNR of OUTPUT against the float model, pooled over the samples, which is what `--min-sqnr OUTPUT:DB` asks for. Kept are the operations
+that NNCF says it took back; their multiply-accumulates are those of operations that plain nncf.quantize quantizes and the answer does not.
 """
 import json
+import logging
 import math
 import os
+import re
 import signal
 import sys
 import time
@@ -61,6 +63,22 @@ class Metric:
         return db(energy, noise), each
 
 
+class Reverted(logging.Handler):
+    """What NNCF says of the operations that it took back: kept, of how many."""
+
+    kept, of = 0, None
+
+    def emit(self, record):
+        if found := re.search(r"(\d+) out of (\d+) were reverted", record.getMessage()):
+            self.kept, self.of = int(found[1]), int(found[2])
+
+
+def reverted_operations():
+    handler = Reverted()
+    logging.getLogger("nncf").addHandler(handler)
+    return handler
+
+
 def quantized_operations(model):
     """Name -> multiply-accumulates of what reads a quantized activation."""
     found = {}
@@ -107,6 +125,7 @@ def main():
     signal.signal(signal.SIGALRM, out_of_time)
     signal.alarm(limit)
     start, start_cpu = time.perf_counter(), time.process_time()
+    said = reverted_operations()
     answer = None
     try:
         answer = nncf.quantize_with_accuracy_control(model, dataset, validation, validation_fn=metric, max_drop=CAP_DB - float(target),
@@ -120,9 +139,10 @@ def main():
         plain = quantized_operations(nncf.quantize(ov.Core().read_model(path), dataset))
         left = quantized_operations(answer)
         kept = {name: macs for name, macs in plain.items() if name not in left}
-        result.update(kept=len(kept), of=len(plain), kept_macs=sum(kept.values()), total_macs=sum(plain.values()), layers=sorted(kept),
+        result.update(kept=said.kept, of=said.of or len(plain), kept_macs=sum(kept.values()), total_macs=sum(plain.values()), layers=sorted(kept),
                       sqnr_db=round(metric(ov.compile_model(answer, "CPU", FLOAT32), enumerate(feeds))[0], 3))
     print("RESULT " + json.dumps(result), flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()
