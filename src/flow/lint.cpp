@@ -13,8 +13,11 @@
 #include "core/text.h"
 #include "engine/ort/runtime.h"
 #include "engine/ort/session.h"
+#include "flow/setup.h"
 #include "model/graph_edit.h"
 #include "model/raw_proto.h"
+#include "plan/qdq_defects.h"
+#include "plan/simulate_typed.h"
 #include "vernier/error.h"
 
 namespace vernier {
@@ -253,6 +256,15 @@ class Linter {
     }
   }
 
+  /// Engines run pairs that fit nothing: what `debug loss` names of them without a run.
+  void look_at_pairs(const Model& model) {
+    if (count_quantizers(model) == 0) return;
+    for (const QdqDefect& defect : find_qdq_defects(normalized_file(model))) {
+      const bool may_be_meant = defect.kind == "missing-quantizer" || defect.kind == "bias-scale";
+      add(!may_be_meant, kGraph, printable(defect.text), {defect.node});
+    }
+  }
+
   /// The engine's own opinion; and, where it refuses, which nodes it refuses alone.
   void load() {
     const bool broken =
@@ -260,6 +272,7 @@ class Linter {
     if (proto_.graph().node_size() == 0) return;
     try {
       const Model model = read_model(options_.model);
+      look_at_pairs(model);
       const Session session(Runtime::load(), model, {.optimize = false});
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Internal) throw;
