@@ -58,8 +58,9 @@ MODES = {
     "linear": ["--mode", "linear", "--no-minimal"],
     "worst-first": ["--mode", "worst-first", "--top", "1", "--no-minimal"],
     "minimal, whole groups": ["--mode", "minimal", "--whole-groups"],
+    "fix": [],  # another command: repairs first, then `minimal` on what is repaired
 }
-USUAL = ["minimal", "bisect", "linear"]
+USUAL = ["minimal", "bisect", "linear", "fix"]
 
 
 def name_of(case):
@@ -85,8 +86,8 @@ def run(command, folder):
 def measure(program, case, mode, data, limit):
     network, low, target, needs, _ = case
     model = next((SHARED / "models" / network).glob("*.onnx"))
-    command = [program, "debug", "precision", str(model), low, "--target", target, "--min-sqnr", needs, "--data", str(data), "--journal",
-               "none", "--json", "--budget", limit, *MODES[mode]]
+    command = [program, *(["fix"] if mode == "fix" else ["debug", "precision"]), str(model), low, "--target", target, "--min-sqnr", needs,
+               "--data", str(data), "--journal", "none", "--json", "--budget", limit, *MODES[mode]]
     for carry in CARRIES.get(network, []):
         command += ["--carry", carry]
     with tempfile.TemporaryDirectory() as folder:
@@ -135,8 +136,8 @@ Which layers to keep in float32 so that a requirement holds, by modes of `vernie
 
 *kept*: layers, and their share of the multiply-accumulates; *runs*: over all samples, or as many as a failure needed; *inferences*: one
 sample through the network once, everything counted: the reference run, own errors, all low, effects of single layers by the share of the
-network that they run, estimates and trials; *s* and *CPU s*: the whole command, with loading, ranking and the check of the written model.
-`bisect` and `linear` keep the first N layers. A search stops at its time limit where it says *cut short*.
+network that they run, estimates and trials (of `fix` without its repairs); *s* and *CPU s*: the whole command, with loading, ranking and the check of the written model.
+`bisect` and `linear` keep the first N layers; `fix` repairs first and keeps what is still needed. A search stops at its time limit where it says *cut short*.
 """
 
 
