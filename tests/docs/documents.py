@@ -110,6 +110,7 @@ def stable(text):
     """Without hashes, runners' times and run times."""
     text = re.sub(r"sha256 \w+", "sha256", text)
     text = re.sub(r"in [\d.]+ ms \| Average inference time: [\d.]+ ms", "in TIME", text)
+    text = re.sub(r"\bin [\d.]+ s\b", "in TIME", text)
     return re.sub(r"\d\d/\d\d/\d\d-\d\d:\d\d:\d\d", "NOW", re.sub(r"Runtime: [\d.]+s", "Runtime", text))
 
 
