@@ -54,28 +54,13 @@ struct RepairTried {
   std::string why;                   // why not; or what was done: "step 0.0344 in place of 0.0404"
 };
 
-/// Values of one tensor of an examined layer, for pictures.
-struct TensorPicture {
-  std::string layer;
-  std::string tensor;
-  std::string role;                          // "input", "weight", "output"
-  std::string format;                        // of its grid; empty: it is not rounded
-  std::optional<double> step;                // of a grid with one scale
-  std::optional<double> low, high;           // ends of the grid: what lies beyond is clipped
-  std::vector<double> edges;                 // of bins, ascending; one more than counts
-  std::vector<std::int64_t> counts;          // of the float values
-  std::vector<std::int64_t> rounded_counts;  // the same values on the grid
-  std::vector<double> channels;              // largest magnitude of each channel; at most 4096
-};
-
 struct Explanation {
   std::vector<std::string> examined;   // layers that were looked at: kept ones, and those that do the most damage
   std::vector<Cause> causes;           // of the most damaging layer first; of one layer the surest first
   std::vector<Blame> blame;            // one for each examined layer
   std::vector<RepairTried> repairs;    // empty: none was tried (vernier fix tries them)
   std::vector<std::string> proposals;  // ids of repairs that `vernier fix` would try, in its order
-  std::vector<TensorPicture> pictures;
-  std::size_t samples = 0;  // that the figures rest on
+  std::size_t samples = 0;             // that the figures rest on
 };
 
 }  // namespace vernier

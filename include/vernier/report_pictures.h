@@ -31,24 +31,23 @@ struct ChannelRanges {
 /// How often values occur in one tensor, in bins of equal width from `first` to `last`, over the samples looked at.
 struct ValuePicture {
   std::string tensor;
-  std::string role;                     // "input": as the layer reads it; "output"
+  std::string role;                     // "input": as the layer reads it; "weight"; "output"
   bool logarithmic = false;             // bins of log2 |value|; zeros are counted apart
   double first = 0, last = 0;           // ends of the first and of the last bin
   std::vector<std::int64_t> reference;  // counts in the float32 network
-  std::vector<std::int64_t> low;        // in the network with everything low: an input once it is on the grid
+  std::vector<std::int64_t> low;        // in the network with everything low: what is read once it is on the grid
   std::int64_t reference_zeros = 0, low_zeros = 0;  // of logarithmic pictures
   std::int64_t low_nonfinite = 0;                   // not finite where everything is low
   std::optional<double> step;                       // between neighbours of an integer grid
   std::optional<double> clip_low, clip_high;        // ends of the grid; of a logarithmic picture as log2
   std::optional<double> smallest;                   // smallest value above zero of a float grid, as log2
-  std::optional<ChannelRanges> channels;            // of the reference
+  std::optional<ChannelRanges> channels;            // of the reference; of a weight by output channel
 };
 
 struct LayerPicture {
   std::string layer;
   std::size_t samples = 0;  // looked at
   std::vector<ValuePicture> tensors;
-  std::optional<ChannelRanges> weights;  // by output channel
 };
 
 }  // namespace vernier

@@ -59,20 +59,6 @@ std::optional<ChannelRanges> complete(ChannelRanges ranges) {
   return ranges;
 }
 
-std::optional<ChannelRanges> weight_ranges(const Model& model, const Layer& layer, const onnx::NodeProto& node) {
-  if (!layer.weighted || layer.weights.empty() || node.input_size() < 2 || node.input(1) != layer.weights.front()) {
-    return std::nullopt;
-  }
-  const std::optional<Tensor> weight = initializer(model, node.input(1));
-  if (!weight || weight->dtype() != Dtype::Float32) return std::nullopt;
-  const int axis = weight_axis(node, static_cast<int>(weight->shape().size()));
-  if (axis < 0) return std::nullopt;
-  ChannelRanges ranges;
-  ranges.tensor = node.input(1);
-  fold_channels(*weight, static_cast<std::size_t>(axis), ranges);
-  return complete(std::move(ranges));
-}
-
 void count_linear(const ValueHistogram& seen, const ValuePicture& picture, std::vector<std::int64_t>& counts) {
   counts.assign(kPictureBins, 0);
   const double width = (picture.last - picture.first) / static_cast<double>(kPictureBins);
@@ -143,6 +129,7 @@ void put_grid(const QuantParams& params, ValuePicture& picture) {
   }
 }
 
+/// Without bins where there is nothing to draw.
 ValuePicture picture_of(const std::string& tensor, const char* role, Format format, const QuantParams* params,
                         const Gathered& gathered) {
   ValuePicture picture;
@@ -170,6 +157,31 @@ ValuePicture picture_of(const std::string& tensor, const char* role, Format form
     if (params != nullptr) put_grid(*params, picture);
   }
   picture.channels = complete(gathered.channels);
+  if (picture.channels) picture.channels->tensor = tensor;
+  return picture;
+}
+
+/// The first weight of a layer as the float network has it and as it lies on its grid, by output channel.
+std::optional<ValuePicture> weight_picture(const Model& model, const Model& repaired, const Layer& layer,
+                                           const onnx::NodeProto& node, Format format, const Plan& plan,
+                                           RoundedWeights& weights) {
+  if (!layer.weighted || layer.weights.empty()) return std::nullopt;
+  const std::string& name = layer.weights.front();
+  const auto input = std::ranges::find(node.input(), name);
+  const std::optional<Tensor> values = initializer(model, name);
+  if (input == node.input().end() || !values || values->dtype() != Dtype::Float32) return std::nullopt;
+  if (values->count() > kMostElements) return std::nullopt;
+  const LayerRounding rounding = rounding_of(repaired, layer, node, format, plan);
+  const auto grid = rounding.weight_grids.find(static_cast<int>(input - node.input().begin()));
+  if (grid == rounding.weight_grids.end()) return std::nullopt;
+
+  Gathered gathered;
+  gathered.reference.add(values->floats());
+  gathered.low.add(weights.get(repaired, name, grid->second).floats());
+  const int axis = weight_axis(node, static_cast<int>(values->shape().size()));
+  if (axis >= 0) fold_channels(*values, static_cast<std::size_t>(axis), gathered.channels);
+  ValuePicture picture = picture_of(name, "weight", format, &grid->second.params, gathered);
+  if (picture.reference.empty()) return std::nullopt;
   return picture;
 }
 
@@ -218,7 +230,8 @@ class Gallery {
     });
   }
 
-  std::vector<LayerPicture> pictures(std::size_t samples) const {
+  std::vector<LayerPicture> pictures(RoundedWeights& weights, std::size_t samples) const {
+    const Model repaired = with_repaired_constants(subject_.model, plan_);
     std::unordered_map<std::string, const onnx::NodeProto*> nodes;
     for (const onnx::NodeProto& node : subject_.model.proto.graph().node()) nodes[node.name()] = &node;
     std::vector<LayerPicture> all;
@@ -229,8 +242,11 @@ class Gallery {
       for (const std::string& tensor : chosen.inputs) {
         add(picture, tensor, "input", chosen.format);
       }
+      if (auto weight = weight_picture(subject_.model, repaired, *chosen.layer, *nodes.at(chosen.layer->name),
+                                       chosen.format, plan_, weights)) {
+        picture.tensors.push_back(std::move(*weight));
+      }
       add(picture, chosen.output, "output", chosen.format);
-      picture.weights = weight_ranges(subject_.model, *chosen.layer, *nodes.at(chosen.layer->name));
       all.push_back(std::move(picture));
     }
     return all;
@@ -305,7 +321,6 @@ class Gallery {
     const auto found = gathered_.find(tensor);
     if (found == gathered_.end()) return;
     ValuePicture made = picture_of(tensor, role, format, grid_of(tensor, format), found->second);
-    if (made.channels) made.channels->tensor = tensor;
     if (!made.reference.empty()) picture.tensors.push_back(std::move(made));
   }
 
@@ -327,7 +342,7 @@ std::vector<LayerPicture> layer_pictures(const Subject& subject, const Plan& pla
   if (gallery.empty() || samples.empty()) return {};
   gallery.run(subject.model, /*low=*/false, samples);
   gallery.run(lower_simulated(subject.model, subject.layers, plan, weights), /*low=*/true, samples);
-  return gallery.pictures(samples.size());
+  return gallery.pictures(weights, samples.size());
 }
 
 }  // namespace vernier

@@ -85,7 +85,6 @@ void keep_one(Explanation& explanation, const std::string& layer) {
   std::erase_if(explanation.examined, [&](const std::string& name) { return name != layer; });
   std::erase_if(explanation.causes, of_others);
   std::erase_if(explanation.blame, of_others);
-  std::erase_if(explanation.pictures, of_others);
   std::erase_if(explanation.repairs, [&](RepairTried& row) {
     const bool its = std::ranges::find(row.layers, layer) != row.layers.end();
     row.layers = {layer};

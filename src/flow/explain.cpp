@@ -10,7 +10,6 @@
 #include "compare/own_error.h"
 #include "compare/reference.h"
 #include "flow/figures.h"
-#include "flow/tensor_pictures.h"
 #include "model/graph_edit.h"
 #include "numerics/grid.h"
 #include "numerics/lattice.h"
@@ -407,7 +406,6 @@ Explanation explain(Experiment& experiment, const Evidence& evidence, const std:
   for (const LayerFacts& layer : facts.layers) {
     explanation.examined.push_back(layer.name);
     explanation.blame.push_back(blame_of(layer));
-    for (TensorPicture& picture : pictures_of(layer)) explanation.pictures.push_back(std::move(picture));
   }
   explanation.causes = find_causes(facts);
   if (fine) std::erase_if(explanation.causes, [](const Cause& cause) { return cause.layer.empty(); });

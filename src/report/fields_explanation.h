@@ -48,8 +48,8 @@ struct Fields<ValuePicture> {
 template <>
 struct Fields<LayerPicture> {
   using R = LayerPicture;
-  static constexpr auto list = std::tuple{Field{"layer", &R::layer}, Field{"samples", &R::samples},
-                                          Field{"tensors", &R::tensors}, Field{"weights", &R::weights}};
+  static constexpr auto list =
+      std::tuple{Field{"layer", &R::layer}, Field{"samples", &R::samples}, Field{"tensors", &R::tensors}};
 };
 
 template <>
@@ -89,23 +89,11 @@ struct Fields<RepairTried> {
 };
 
 template <>
-struct Fields<TensorPicture> {
-  using R = TensorPicture;
-  static constexpr auto list = std::tuple{Field{"layer", &R::layer},      Field{"tensor", &R::tensor},
-                                          Field{"role", &R::role},        Field{"format", &R::format},
-                                          Field{"step", &R::step},        Field{"low", &R::low},
-                                          Field{"high", &R::high},        Field{"edges", &R::edges},
-                                          Field{"counts", &R::counts},    Field{"rounded_counts", &R::rounded_counts},
-                                          Field{"channels", &R::channels}};
-};
-
-template <>
 struct Fields<Explanation> {
   using R = Explanation;
   static constexpr auto list =
       std::tuple{Field{"examined", &R::examined}, Field{"causes", &R::causes},       Field{"blame", &R::blame},
-                 Field{"repairs", &R::repairs},   Field{"proposals", &R::proposals}, Field{"pictures", &R::pictures},
-                 Field{"samples", &R::samples}};
+                 Field{"repairs", &R::repairs},   Field{"proposals", &R::proposals}, Field{"samples", &R::samples}};
 };
 
 }  // namespace vernier

@@ -157,23 +157,19 @@ def test_causes_and_repairs_are_shown_where_there_are_some(folder, report):
         "blame": [{"layer": layer, "weights": 0.8, "rounding": 1.0}],
         "repairs": [{"id": "weight-grid", "layers": [layer], "before_db": 12.1, "after_db": "inf", "accepted": True,
                      "why": "lies on a grid"}],
-        "proposals": ["weight-grid"],
-        "pictures": [{"layer": layer, "tensor": "w", "role": "weight", "format": "int8", "step": 0.01, "low": -1.27,
-                      "high": 1.27, "edges": [-1, 0, 1], "counts": [3, 4], "rounded_counts": [4, 3],
-                      "channels": [0.5] * 9}],
-        "samples": 8}
+        "proposals": ["weight-grid"], "samples": 8}
     got = use(render(folder, explained, "causes"),
               READ + """return {why: text("#why")[0], worst: text("#worst details[open]")[0]};""")
     for place in got.values():
         assert "absorption" in place and "adds small to large" in place and "accepted" in place and "exact" in place
-    assert "80 %" in got["worst"] and "Weight w" in got["worst"]
+    assert "80 %" in got["worst"] and f"Weight {layer}.weight" in got["worst"]
 
 
 def test_ten_thousand_layers_stay_usable(folder, report):
     needed(CHROMIUM, "chromium")
     big = copy.deepcopy(report)
     big["layers"] = [dict(report["layers"][0], name=f"layer_{i}", share=1 / (i + 2), kept=False) for i in range(10000)]
-    big["explanation"] = {"examined": [], "causes": [], "blame": [], "proposals": [], "pictures": [], "samples": 8,
+    big["explanation"] = {"examined": [], "causes": [], "blame": [], "proposals": [], "samples": 8,
                           "repairs": [{"id": "range", "layers": [f"layer_{i}"], "accepted": i >= 9990, "why": ""}
                                       for i in range(10000)]}
     big["network"] = [{"name": f"layer_{i}", "op_type": "Conv", "inputs": [i - 1] if i else []} for i in range(10000)]

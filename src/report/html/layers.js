@@ -34,14 +34,6 @@ function blameBars(blame) {
   return h("div", {class: "facts"}, parts.map(key => fact(key, [h("i", {class: "meter", style: `width:${(60 * Math.max(0, Math.min(1, blame[key]))).toFixed(1)}px`}), percent(blame[key])])));
 }
 
-/** A weight's picture from the explanation, in the form of the other pictures. */
-function weightPicture(p) {
-  const edges = p.edges || [];
-  if (edges.length < 2) return null;
-  return {tensor: p.tensor, role: p.role, logarithmic: false, first: edges[0], last: edges[edges.length - 1], reference: p.counts || [], low: p.rounded_counts || p.counts || [],
-    step: p.step, clip_low: p.low, clip_high: p.high};
-}
-
 function plots(layer) {
   const picture = pictureOf.get(layer);
   const figures = [];
@@ -49,20 +41,13 @@ function plots(layer) {
     const zeros = tensor.reference_zeros || tensor.low_zeros ? `; zeros ${count(tensor.reference_zeros)}, low ${count(tensor.low_zeros)}` : "";
     const lost = tensor.low_nonfinite ? `; not finite in low: ${count(tensor.low_nonfinite)}` : "";
     const step = has(tensor.step) ? `; step ${plain(tensor.step, 3)}` : "";
-    figures.push(h("figure", {}, h("figcaption", {}, tensor.role === "input" ? "Input " : "Output ", name(tensor.tensor), (tensor.logarithmic ? ", sizes of values" : "") + step + zeros + lost), histogram(tensor)));
-    if (tensor.channels && tensor.role === "input") {
-      figures.push(h("figure", {}, h("figcaption", {}, "Its range in each channel" + (tensor.channels.per_entry > 1 ? `, ${tensor.channels.per_entry} channels a line` : "")), channelChart(tensor.channels, [tensor.clip_low, tensor.clip_high], "Range of each channel")));
+    figures.push(h("figure", {}, h("figcaption", {}, ({input: "Input ", weight: "Weight ", output: "Output "})[tensor.role], name(tensor.tensor), (tensor.logarithmic ? ", sizes of values" : "") + step + zeros + lost), histogram(tensor)));
+    if (tensor.channels && tensor.role !== "output") {
+      figures.push(h("figure", {}, h("figcaption", {}, `Its range in each ${tensor.role === "weight" ? "output " : ""}channel` + (tensor.channels.per_entry > 1 ? `, ${tensor.channels.per_entry} channels a line` : "")), channelChart(tensor.channels, [tensor.clip_low, tensor.clip_high], "Range of each channel")));
     }
   }
-  for (const p of of(explanation.pictures, layer)) {
-    const made = p.role === "weight" ? weightPicture(p) : null;
-    if (made) figures.push(h("figure", {}, h("figcaption", {}, "Weight ", name(made.tensor), has(made.step) ? `; step ${plain(made.step, 3)}` : ""), histogram(made)));
-  }
-  if (picture && picture.weights) {
-    figures.push(h("figure", {}, h("figcaption", {}, "Weight ", name(picture.weights.tensor), ", its range in each output channel"), channelChart(picture.weights, [], "Range of each output channel")));
-  }
   if (!figures.length) return null;
-  return [h("div", {class: "legend"}, legend("--ref", "float32 (bars)"), legend("--low", "low precision (line)"), h("span", {}, h("i", {class: "key", style: "border-top:2px dashed var(--grid);border-width:2px 0 0;border-radius:0;background:none"}), "ends of the grid"), h("span", {}, `counts on a logarithmic axis${picture ? ", " + many(picture.samples, "sample") : ""}`)),
+  return [h("div", {class: "legend"}, legend("--ref", "float32 (bars)"), legend("--low", "low precision (line)"), h("span", {}, h("i", {class: "key", style: "border-top:2px dashed var(--grid);border-width:2px 0 0;border-radius:0;background:none"}), "ends of the grid"), h("span", {}, `counts on a logarithmic axis, ${many(picture.samples, "sample")}`)),
     h("div", {class: "plots"}, figures)];
 }
 

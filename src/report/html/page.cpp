@@ -34,11 +34,8 @@ void shorten_numbers(Json& json) {
   }
 }
 
-/// What no page shows and grows with the network: which layers each trial kept, and every channel of explained tensors.
+/// What no page shows and grows with the network: which layers each trial kept.
 void leave_out_bulk(Json& report) {
-  if (report.contains("explanation")) {
-    for (Json& picture : report["explanation"]["pictures"]) picture.erase("channels");
-  }
   if (!report.contains("kept")) return;
   Json& kept = report["kept"];
   kept.erase("tests");

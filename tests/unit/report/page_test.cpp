@@ -43,12 +43,13 @@ LayerPicture picture(const std::string& layer) {
   input.clip_low = -6;
   input.clip_high = 6;
   input.channels = ChannelRanges{"x", 256, 1, std::vector<double>(256, -1.5), std::vector<double>(256, 2.25)};
+  ValuePicture weight = input;
+  weight.tensor = "w";
+  weight.role = "weight";
+  weight.channels = ChannelRanges{"w", 256, 1, std::vector<double>(256, -0.1), std::vector<double>(256, 0.1)};
   ValuePicture output = input;
   output.role = "output";
-  return {layer,
-          4,
-          {input, output},
-          ChannelRanges{"w", 256, 1, std::vector<double>(256, -0.1), std::vector<double>(256, 0.1)}};
+  return {layer, 4, {input, weight, output}};
 }
 
 /// A network of blocks of five layers with a branch around each, every one of them in the table.
@@ -87,7 +88,6 @@ TEST(Page, OfAMetRequirementIsAsReviewed) {
   report.pictures = {picture("classifier.1")};
   report.pictures[0].tensors.resize(1);
   report.pictures[0].tensors[0].channels.reset();
-  report.pictures[0].weights.reset();
   expect_golden("page_met.html", own_part(report_to_html(report)));
 }
 
