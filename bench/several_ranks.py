@@ -20,7 +20,8 @@ import time
 import networks
 import run
 
-CASES = [("mobilenetv2-imagenet", 20, ["--min-sqnr", "24"]), ("yolox-nano", 20, ["--min-sqnr", "15"]),
+CASES = [("mobilenetv2-imagenet", 100, ["--min-sqnr", "24"]), ("mobilenetv2-imagenet", 20, ["--min-sqnr", "24"]),
+         ("yolox-nano", 20, ["--min-sqnr", "15"]),
          ("rfb320-face", 20, ["--min-sqnr", "scores:46"])]
 # As root, and on one machine: Open MPI asks to be told, and needs no network but the machine's own.
 MPIRUN = ["mpirun.openmpi", "--allow-run-as-root", "--bind-to", "core", "-n"]

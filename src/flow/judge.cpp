@@ -67,7 +67,7 @@ Trial Judge::operator()(const KeptSet& set) {
     trial.samples = experiment_.hardest_first().size();
     return trial;
   }
-  return by_objective(simulated(set), experiment_.hardest_first(), early_stop_);
+  return by_objective(simulated(set), experiment_.hardest_first(), early_stop_ && !all);
 }
 
 Trial Judge::by_requirement(const KeptSet& set) {
@@ -83,7 +83,7 @@ Trial Judge::by_requirement(const KeptSet& set) {
     trial.damage = 0;
     worst = worst_of(experiment_.reference.totals, requirement);
   } else {
-    const bool early = early_stop_ && !set.empty();
+    const bool early = early_stop_ && !set.empty() && !all;  // the ends are figures that people ask for
     const bool by_chance = early && confidence_ < 1;
     const PairedSamples paired = by_chance ? experiment_.paired_with_all_low(confidence_) : PairedSamples{};
     const TrialResult result =

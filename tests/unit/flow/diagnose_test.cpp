@@ -206,6 +206,9 @@ TEST(Diagnose, SaysWhenEvenAllHighMissesTheRequirement) {
   EXPECT_FALSE(report.kept->certified);
   EXPECT_FALSE(report.all_high.value().passed.value());
   EXPECT_FALSE(report.final_figures.value().passed.value());
+  const TestRow& all_high = report.kept->tests.front();
+  EXPECT_EQ(all_high.samples, report.samples) << "what it would take is said, not a bound";
+  EXPECT_NEAR(all_high.metric, report.all_high->outputs.front().sqnr_db, 0.01);
 }
 
 TEST(Diagnose, FallsBackToFloat16WhereThatIsTheHighSide) {
