@@ -27,7 +27,7 @@ from networks import NETWORKS, ROOT, model_file, samples_of, save
 
 RESULTS = ROOT / "bench/results/compare_fix.json"
 PAGE = ROOT / "docs/benchmarks-fix.md"
-PER_TENSOR = {"mobilenetv2-imagenet": 50, "rfb320-face": 20, "yolox-nano": 20}  # samples
+PER_TENSOR = {"mobilenetv2-imagenet": 100, "rfb320-face": 20, "yolox-nano": 20}  # samples
 CONTROL = "nncf-accuracy-control"
 PEERS = {"nncf": ["nncf", "nncf-accurate-bias", "nncf-accurate-bias-mixed", "nncf-transformer", "nncf-onnx", CONTROL],
          "modelopt": ["modelopt-max", "modelopt-entropy"]}
