@@ -28,18 +28,6 @@ std::string form_of(const CalibrateOptions& options) {
   return extension == ".cache" || extension == ".calib" ? "tensorrt" : "vernier";
 }
 
-/// TensorRT looks up every tensor between layers, not only those that this scheme quantizes.
-std::map<std::string, Format> all_tensors(const Subject& subject, const std::map<std::string, Format>& quantized) {
-  std::map<std::string, Format> tensors = quantized;
-  const Format format = quantized.begin()->second;
-  for (const Layer& layer : subject.layers) {
-    if (!layer.graph.empty()) continue;
-    for (const std::string& name : layer.inputs) tensors.emplace(name, format);
-    for (const std::string& name : layer.outputs) tensors.emplace(name, format);
-  }
-  return tensors;
-}
-
 void fill_counts(RangeRow& row, const Reference& reference) {
   const auto found = reference.ranges.find(row.tensor);
   if (found == reference.ranges.end()) return;
@@ -139,9 +127,8 @@ class Calibration {
     for (const std::string& text : loaded_.warnings) warn(text);  // of the samples, which a cache makes unnecessary
     check_method(choice(), quantized_);
     const std::filesystem::path& cache = options_.measure.calibration_cache;
-    const bool for_tensorrt = (!cache.empty() && cache.extension() != ".json") ||
-                              (!options_.output.empty() && form_of(options_) == "tensorrt");
-    const std::map<std::string, Format> tensors = for_tensorrt ? all_tensors(subject(), quantized_) : quantized_;
+    const bool to_file = !cache.empty() || !options_.output.empty();
+    const std::map<std::string, Format> tensors = to_file ? tensors_for_file(subject().layers, quantized_) : quantized_;
     std::set<std::string> observed;
     for (const auto& [name, format] : tensors) observed.insert(name);
     Reference reference = run_reference(subject(), observed, observed);

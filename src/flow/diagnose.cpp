@@ -187,8 +187,11 @@ class Diagnosis {
     cached_ = read_calibration_cache(options_.measure.calibration_cache, loaded_.original, subject().layers, tensors);
     if (!cached_) check_method(options_.precision.calibration, tensors);
     const bool learns = !cached_ && !loaded_.calibration;
+    if (learns) {
+      for (const auto& [tensor, format] : to_learn()) observed.insert(tensor);
+    }
     experiment_->reference = run_reference(
-        subject(), observed, learns ? to_count(options_.precision.calibration, tensors) : std::set<std::string>());
+        subject(), observed, learns ? to_count(options_.precision.calibration, to_learn()) : std::set<std::string>());
     report_.data_sha256 = experiment_->reference.data_sha256;
     if (!options_.search.golden.empty()) {
       experiment_->golden = golden_reference(subject(), experiment_->reference, options_.search.golden);
@@ -202,7 +205,7 @@ class Diagnosis {
   }
 
   void calibrate() {
-    const std::map<std::string, Format> tensors = quantized();
+    const std::map<std::string, Format> tensors = to_learn();
     Plan& plan = experiment_->mutable_plan();
     if (tensors.empty()) {  // weights alone may have scales
       return take({calibrate_plan(plan, subject().model, subject().layers, {}), {}});
@@ -230,6 +233,12 @@ class Diagnosis {
 
   std::map<std::string, Format> quantized() const {
     return formats_to_calibrate(subject().model, subject().layers, all_low_plan());
+  }
+
+  /// Whose ranges are learned: with a cache to write, those of all that it holds.
+  std::map<std::string, Format> to_learn() const {
+    const bool writes = !cached_ && !options_.measure.calibration_cache.empty();
+    return writes ? tensors_for_file(subject().layers, quantized()) : quantized();
   }
 
   void own_errors() {
