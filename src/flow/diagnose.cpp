@@ -172,7 +172,7 @@ class Diagnosis {
       throw Error(ErrorKind::Input, fmt::format("{}: no layer can run in the formats asked", options_.model.string()),
                   "list the layers with: vernier inspect model MODEL --show layers");
     }
-    objective_ = chosen_objective(options_, subject().samples->size(), sinks_);
+    objective_ = chosen_objective(options_, model_inputs(loaded_.original), subject().samples->size(), sinks_);
     experiment_.emplace(subject(), requirement(), std::move(assigned.plan), std::move(assigned.candidates));
     effects_.emplace(*experiment_, evidence_);
     typed_.emplace(options_, loaded_, *experiment_, sinks_);
