@@ -32,6 +32,7 @@
 #include "flow/setup.h"
 #include "flow/single_effects.h"
 #include "flow/stopwatch.h"
+#include "flow/tensor_values.h"
 #include "flow/typed_result.h"
 #include "plan/calibrate.h"
 #include "plan/scheme.h"
@@ -280,7 +281,7 @@ class Diagnosis {
     if (!repaired.changed) return;
     subject().model = std::move(repaired.state.subject.model);
     subject().layers = std::move(repaired.state.subject.layers);
-    for (const auto& [tensor, shape] : repaired.state.reference.shapes) {
+    for (const auto& [tensor, shape] : first_shapes(repaired.state.reference)) {
       experiment_->reference.shapes.insert_or_assign(tensor, shape);
     }
     repaired.state.plan.scheme += "; repaired";
@@ -289,6 +290,18 @@ class Diagnosis {
     evidence_ = {};
     own_errors();
     report_.repaired = all_low();
+  }
+
+  /// Shapes of the repaired network's tensors with the first sample that is measured: what `learned`, a run over the
+  /// calibration samples, saw may be other ones.
+  std::map<std::string, Shape> first_shapes(const Reference& learned) const {
+    if (!loaded_.calibration) return learned.shapes;
+    std::set<std::string> observed;
+    for (const auto& [tensor, shape] : learned.shapes) observed.insert(tensor);
+    const HeldSamples first({loaded_.samples->at(0)}, "the first sample");
+    Subject own = subject();
+    own.samples = &first;
+    return run_reference(own, observed).shapes;
   }
 
   void rank() {
