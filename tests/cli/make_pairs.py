@@ -1,7 +1,8 @@
-"""Writes a file with a Q/DQ pair that TensorRT does not take (zero point 3):
+"""Writes files with Q/DQ pairs that are seldom made:
 
-    python make_body_pairs.py body OUT            inside a branch of an If
-    python make_body_pairs.py weights IN OUT      in the place of the first stored weight's zero point of IN
+    python make_pairs.py body OUT           one that TensorRT does not take (zero point 3) inside a branch of an If
+    python make_pairs.py weights IN OUT     that zero point in the place of the first stored weight's of IN
+    python make_pairs.py extra IN OUT       a stored constant that no float model has, added to the input of IN
 """
 import sys
 
@@ -33,4 +34,17 @@ def spoiled(path):
     return model
 
 
-onnx.save(body() if sys.argv[1] == "body" else spoiled(sys.argv[2]), sys.argv[-1])
+def extended(path):
+    model = onnx.load(path)
+    name = model.graph.input[0].name
+    for node in model.graph.node:
+        node.input[:] = ["shifted" if read == name else read for read in node.input]
+    model.graph.initializer.extend([numpy_helper.from_array(np.zeros(1, np.int8), "extra_codes"),
+                                    numpy_helper.from_array(np.float32(0.5), "extra_scale")])
+    model.graph.node.insert(0, helper.make_node("DequantizeLinear", ["extra_codes", "extra_scale"], ["extra"], "extra"))
+    model.graph.node.insert(1, helper.make_node("Add", [name, "extra"], ["shifted"], "shift"))
+    return model
+
+
+made = {"body": body, "weights": spoiled, "extra": extended}[sys.argv[1]](*sys.argv[2:-1])
+onnx.save(made, sys.argv[-1])
