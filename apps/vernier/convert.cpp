@@ -9,6 +9,7 @@
 #include "data/script_location.h"
 #include "external_data_options.h"
 #include "options.h"
+#include "residuals_option.h"
 #include "vernier/error.h"
 #include "vernier/jobs.h"
 
@@ -17,6 +18,7 @@ namespace {
 
 struct ConvertLine {
   std::string model, output, plan;
+  bool residuals = false;
   ExternalDataGroup external_data;
   PrecisionGroup precision;
   DataGroup data;
@@ -41,6 +43,7 @@ ConvertOptions options_of(const ConvertLine& line) {
   options.output = line.output;
   options.plan = line.plan;
   options.precision = line.precision.values();
+  apply_residuals(line.residuals, options.precision);
   options.measure = line.data.values();
   options.external_data = line.external_data.values();
   return options;
@@ -72,6 +75,7 @@ Command add_convert(CLI::App& root) {
   add_value(*app, "--plan", line->plan, "FILE", "Plan as written by diagnose, instead of low formats (default: none)")
       ->group("Precision");
   line->precision.add(*app);
+  add_residuals_option(*app, line->residuals, "Precision");
   line->data.add(*app, "Samples to learn the ranges of int8 and fp8 from");
   line->data.add_calibration_cache(*app);
   add_value(*app, "-o,--output", line->output, "FILE",

@@ -1,24 +1,31 @@
 #include "help.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <sstream>
 #include <vector>
+
+#include "console.h"
 
 namespace vernier::cli {
 namespace {
 
-constexpr std::size_t kWidth = 100;
+constexpr std::size_t kWidth = 100;  // where there is no terminal
 constexpr std::size_t kColumn = 34;  // where descriptions start
 
-std::string row(const std::string& left, const std::string& description) {
+/// That of the terminal, as far as lines of it can be read.
+std::size_t help_width() { return std::clamp<std::size_t>(terminal_width(STDOUT_FILENO).value_or(kWidth), 60, 120); }
+
+std::string row(const std::string& left, const std::string& description, std::size_t width) {
   std::string text = "  " + left;
   if (text.size() + 2 > kColumn) {
     text += "\n" + std::string(kColumn, ' ');
   } else {
     text.resize(kColumn, ' ');
   }
-  return text + wrap(description, kColumn, kWidth) + "\n";
+  return text + wrap(description, kColumn, width) + "\n";
 }
 
 std::string names_of(const CLI::Option& option) {
@@ -60,34 +67,35 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string /*name*/, 
   const std::vector<const CLI::App*> commands = app->get_subcommands([](const CLI::App*) { return true; });
   const std::vector<const CLI::Option*> options = app->get_options([](const CLI::Option*) { return true; });
 
+  const std::size_t width = help_width();
   std::string usage = full_name(*app);
   std::string arguments;
   for (const CLI::Option* option : options) {
     if (!option->get_positional()) continue;
     usage += " " + option->get_name(/*positional=*/true);
-    arguments += row(option->get_name(/*positional=*/true), option->get_description());
+    arguments += row(option->get_name(/*positional=*/true), option->get_description(), width);
   }
   usage += commands.empty() ? " [options]" : " COMMAND ...";
 
-  std::string text = fmt::format("usage: {}\n\n{}\n", usage, wrap(app->get_description(), 0, kWidth));
+  std::string text = fmt::format("usage: {}\n\n{}\n", usage, wrap(app->get_description(), 0, width));
   if (!arguments.empty()) text += "\nArguments:\n" + arguments;
   if (!commands.empty()) {
     text += "\nCommands:\n";
-    for (const CLI::App* command : commands) text += row(command->get_name(), command->get_description());
+    for (const CLI::App* command : commands) text += row(command->get_name(), command->get_description(), width);
   }
   for (const std::string& group : app->get_groups()) {
     if (group.empty()) continue;  // hidden
     std::string rows;
     for (const CLI::Option* option : options) {
       if (!option->get_positional() && option->get_group() == group) {
-        rows += row(names_of(*option), option->get_description());
+        rows += row(names_of(*option), option->get_description(), width);
       }
     }
     if (!rows.empty()) text += fmt::format("\n{}:\n{}", group, rows);
   }
   std::istringstream footer(app->get_footer());
   if (footer.peek() != EOF) text += '\n';
-  for (std::string line; std::getline(footer, line);) text += wrap(line, 0, kWidth) + "\n";
+  for (std::string line; std::getline(footer, line);) text += wrap(line, 0, width) + "\n";
   return text;
 }
 

@@ -8,6 +8,7 @@
 #include "external_data_options.h"
 #include "options.h"
 #include "parse_values.h"
+#include "residuals_option.h"
 #include "vernier/error.h"
 #include "vernier/jobs.h"
 
@@ -17,7 +18,7 @@ namespace {
 struct QuantizeLine {
   std::string model, output, mode, bias, overrides, block_size = "128";
   bool per_tensor = false, per_channel = false, symmetric = false, asymmetric = false;
-  bool dq_only = false, paired_weights = false, json = false;
+  bool dq_only = false, paired_weights = false, residuals = false, json = false;
   LayerSelection selection;
   ExternalDataGroup external_data;
   PrecisionGroup precision;
@@ -64,6 +65,7 @@ void add_options(CLI::App& app, QuantizeLine& line) {
   app.add_flag("--add-qdq-pair-to-weight", line.paired_weights,
                "Weights stay float32 with a QuantizeLinear and a DequantizeLinear behind")
       ->group(kHow);
+  add_residuals_option(app, line.residuals, kHow);
   add_value(app, "--tensor-overrides", line.overrides, "FILE",
             "JSON with scale and zero_point, or rmin and rmax, of single tensors (default: none)")
       ->group(kHow);
@@ -136,6 +138,7 @@ ConvertOptions options_of(const QuantizeLine& line) {
            "leave out one of them");
   }
   options.precision.selection = line.selection;
+  apply_residuals(line.residuals, options.precision);
   options.measure = line.data.values();
   options.tensor_overrides = line.overrides;
   options.external_data = line.external_data.values();

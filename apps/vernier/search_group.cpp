@@ -75,9 +75,11 @@ void SearchGroup::add(CLI::App& app) {
   app.add_flag("--prove-minimum", prove_minimum_,
                "minimal: also look for a cheaper set, or prove how much cheaper one could be; takes more evaluations")
       ->group(kGroup);
-  journal_given_ = add_value(app, "--journal", journal_, "FILE",
-                             "Every trial as one line of JSON, and FILE.best.json the plan of the best set so far "
-                             "(default: none; of debug precision: MODEL.precision.jsonl)");
+  journal_given_ =
+      add_value(app, "--journal", journal_, "FILE",
+                "Every trial as one line of JSON, and FILE.best.json the plan of the best set so far; "
+                "without --resume trials of an earlier search are moved to FILE.1 (default: none; of debug "
+                "precision: MODEL.precision.jsonl)");
   journal_given_->group(kGroup);
   app.add_flag("--resume", resume_, "Go on where a search with the same journal stopped: no trial is repeated")
       ->group(kGroup);

@@ -39,6 +39,7 @@ struct QuantizerLoss {
   int zero_point = 0;  // the first
   int axis = -1, block = 0;
   std::optional<double> sqnr_db;     // before against behind it
+  std::string not_measured;          // why sqnr_db is absent, in words
   std::optional<double> clip_share;  // of that noise, 0..1; the rest is rounding
   std::optional<double> coverage;  // of the values' range by the grid's: above 1 codes are wasted, below values clipped
   std::optional<double> used_codes;  // share of the codes: weights as counted, activations from smallest to largest

@@ -41,7 +41,7 @@ void fold_inputs(const Sample& fed, const SampleResult& result, const std::set<s
       const auto slot = slots.find(name);
       if (slot != slots.end()) histograms.add(static_cast<std::size_t>(slot->second), result.index, value.floats());
     }
-    reference.shapes[name] = value.shape();
+    reference.shapes.emplace(name, value.shape());  // of the first sample
   }
 }
 

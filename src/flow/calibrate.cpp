@@ -6,7 +6,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <functional>
 #include <limits>
+#include <mutex>
+#include <set>
+#include <span>
+#include <string_view>
 
 #include "core/file.h"
 #include "core/text.h"
@@ -28,18 +34,6 @@ std::string form_of(const CalibrateOptions& options) {
   return extension == ".cache" || extension == ".calib" ? "tensorrt" : "vernier";
 }
 
-/// TensorRT looks up every tensor between layers, not only those that this scheme quantizes.
-std::map<std::string, Format> all_tensors(const Subject& subject, const std::map<std::string, Format>& quantized) {
-  std::map<std::string, Format> tensors = quantized;
-  const Format format = quantized.begin()->second;
-  for (const Layer& layer : subject.layers) {
-    if (!layer.graph.empty()) continue;
-    for (const std::string& name : layer.inputs) tensors.emplace(name, format);
-    for (const std::string& name : layer.outputs) tensors.emplace(name, format);
-  }
-  return tensors;
-}
-
 void fill_counts(RangeRow& row, const Reference& reference) {
   const auto found = reference.ranges.find(row.tensor);
   if (found == reference.ranges.end()) return;
@@ -49,6 +43,39 @@ void fill_counts(RangeRow& row, const Reference& reference) {
   row.seen_min = seen.empty() ? 0 : seen.min;
   row.seen_max = seen.empty() ? 0 : seen.max;
 }
+
+/// Passes samples on, and finds those that are the same by hashes of what they hold: 64 bits, for a figure in words.
+class NotedSamples final : public SampleSource {
+ public:
+  NotedSamples(const SampleSource& all, const std::vector<Carry>& carries) : all_(all), sequence_(!carries.empty()) {}
+
+  std::size_t size() const override { return all_.size(); }
+  std::string description() const override { return all_.description(); }
+  bool is_random() const override { return all_.is_random(); }
+
+  Sample at(std::size_t index) const override {
+    Sample sample = all_.at(index);
+    std::size_t hash = 0;
+    const auto mix = [&hash](std::size_t part) { hash = (hash ^ part) * 0x9E3779B97F4A7C15U + (hash >> 29U); };
+    for (const auto& [name, value] : sample) {
+      const std::span<const std::byte> bytes = value.bytes();
+      for (const std::int64_t dim : value.shape()) mix(static_cast<std::size_t>(dim));
+      mix(std::hash<std::string_view>{}({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+    }
+    const std::lock_guard lock(mutex_);
+    seen_.insert(hash);
+    return sample;
+  }
+
+  /// How many are not the same as an earlier one; in a sequence the state differs, whatever is fed beside it.
+  std::size_t distinct() const { return sequence_ ? size() : seen_.size(); }
+
+ private:
+  const SampleSource& all_;
+  bool sequence_;
+  mutable std::mutex mutex_;
+  mutable std::set<std::size_t> seen_;
+};
 
 class Calibration {
  public:
@@ -139,12 +166,14 @@ class Calibration {
     for (const std::string& text : loaded_.warnings) warn(text);  // of the samples, which a cache makes unnecessary
     check_method(choice(), quantized_);
     const std::filesystem::path& cache = options_.measure.calibration_cache;
-    const bool for_tensorrt = (!cache.empty() && cache.extension() != ".json") ||
-                              (!options_.output.empty() && form_of(options_) == "tensorrt");
-    const std::map<std::string, Format> tensors = for_tensorrt ? all_tensors(subject(), quantized_) : quantized_;
+    const bool to_file = !cache.empty() || !options_.output.empty();
+    const std::map<std::string, Format> tensors = to_file ? tensors_for_file(subject().layers, quantized_) : quantized_;
     std::set<std::string> observed;
     for (const auto& [name, format] : tensors) observed.insert(name);
-    Reference reference = run_reference(subject(), observed, observed);
+    const NotedSamples noted(*loaded_.samples, subject().carries);
+    Subject own = subject();
+    own.samples = &noted;
+    Reference reference = run_reference(own, observed, observed);
     report_.data_sha256 = reference.data_sha256;
     const LearnedRanges learned = learn_ranges(subject(), plan_, tensors, choice(), reference);
     for (const std::string& text : learned.warnings) warn(text);
@@ -157,7 +186,8 @@ class Calibration {
       }
     }
     warn_of_nonfinite();
-    report_.sufficiency = sufficiency_of(report_.tensors, report_.samples, loaded_.samples->is_random());
+    report_.sufficiency =
+        sufficiency_of(report_.tensors, report_.samples, noted.distinct(), loaded_.samples->is_random());
     for (const std::string& text : write_calibration_cache(cache, loaded_.original, quantized_, learned, choice(),
                                                            loaded_.samples->is_random())) {
       warn(text);

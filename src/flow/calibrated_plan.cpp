@@ -78,6 +78,19 @@ void append(std::vector<std::string>& all, std::vector<std::string> more) {
 
 }  // namespace
 
+std::map<std::string, Format> tensors_for_file(const std::vector<Layer>& layers,
+                                               const std::map<std::string, Format>& quantized) {
+  std::map<std::string, Format> tensors = quantized;
+  if (quantized.empty()) return tensors;
+  const Format format = quantized.begin()->second;
+  for (const Layer& layer : layers) {
+    if (!layer.graph.empty()) continue;
+    for (const std::string& name : layer.inputs) tensors.emplace(name, format);
+    for (const std::string& name : layer.outputs) tensors.emplace(name, format);
+  }
+  return tensors;
+}
+
 LearnedRanges learn_ranges(const Subject& subject, const Plan& plan, const std::map<std::string, Format>& tensors,
                            const CalibrationChoice& choice, Reference& reference) {
   std::set<std::string> wanted = to_count(choice, tensors);
@@ -178,13 +191,14 @@ bool calibrate_from_cache(Plan& plan, const Model& model, const std::vector<Laye
 std::vector<std::string> calibrate_on_samples(Plan& plan, const Model& model, const std::vector<Layer>& layers,
                                               const Loaded& loaded, const CalibrationChoice& choice,
                                               const std::filesystem::path& cache_file) {
-  const std::map<std::string, Format> tensors = formats_to_calibrate(model, layers, plan);
+  std::map<std::string, Format> tensors = formats_to_calibrate(model, layers, plan);
   if (tensors.empty()) return calibrate_plan(plan, model, layers, {});
   std::vector<std::string> warnings;
   if (calibrate_from_cache(plan, model, layers, loaded.original, cache_file, warnings)) return warnings;
   check_method(choice, tensors);
   Subject subject = loaded.subject;
   if (loaded.calibration) subject.samples = loaded.calibration.get();
+  if (!cache_file.empty() && !subject.samples->is_random()) tensors = tensors_for_file(layers, tensors);
   // The same tensors as diagnose observes: each Observe stops a fusion, and a fusion moves the last bits of a range.
   std::set<std::string> observed = tensors_to_observe(subject);
   observed.merge(names_of(tensors));

@@ -28,6 +28,11 @@ struct LearnedRanges {
 LearnedRanges learn_ranges(const Subject& subject, const Plan& plan, const std::map<std::string, Format>& tensors,
                            const CalibrationChoice& choice, Reference& reference);
 
+/// What a file of ranges holds: `quantized`, and every other tensor between layers of the main graph, for plans with
+/// other layers or of another target, and for TensorRT, which looks all of them up. In the format of the first.
+std::map<std::string, Format> tensors_for_file(const std::vector<Layer>& layers,
+                                               const std::map<std::string, Format>& quantized);
+
 /// Ranges from a cache, for tensors of one model.
 struct CachedCalibration {
   CachedRanges cache;
@@ -65,7 +70,7 @@ FilledScales fill_scales(Plan& plan, const Model& model, const std::vector<Layer
                          const CachedCalibration& cached);
 
 /// The same from `seen`, a reference run over the samples of `subject` (which may be prepared otherwise than `model`);
-/// what was learned goes to `cache_file`.
+/// what was learned of `tensors`, which may be more than the plan quantizes, goes to `cache_file`.
 FilledScales fill_scales(Plan& plan, const Model& model, const std::vector<Layer>& layers, const Subject& subject,
                          const std::map<std::string, Format>& tensors, const CalibrationChoice& choice, Reference& seen,
                          const Model& original, const std::filesystem::path& cache_file);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -36,7 +37,7 @@ bool runs_on_codes(const onnx::NodeProto& node) {
 
 /// What is left in the optimized graph decides: a finding about a node that became a kernel on codes is dropped, and a
 /// node that still reads dequantized data without a finding gets one.
-void verify_by_running(const Model& file, const QdqGraph& graph, CheckPlacementReport& report) {
+void verify_by_running(const Model& file, const std::vector<QdqGraph>& graphs, CheckPlacementReport& report) {
   const ScratchFolder scratch;
   // Written again: optimized nodes are found by the names that reading gave them.
   write_model(file, scratch / "file.onnx");
@@ -44,28 +45,32 @@ void verify_by_running(const Model& file, const QdqGraph& graph, CheckPlacementR
       optimized_graph(Runtime::load(), scratch / "file.onnx", scratch / "optimized.onnx");
   report.ran = true;
   std::map<std::string, const onnx::NodeProto*> made_by;
-  for (const onnx::NodeProto& node : optimized.graph().node()) {
-    for (const std::string& output : node.output()) made_by[output] = &node;
-  }
   std::set<std::string> stored;
-  for (const onnx::TensorProto& tensor : optimized.graph().initializer()) stored.insert(tensor.name());
-  std::map<std::string, std::string> still_float;  // node -> operator, reading dequantized data
-  std::set<std::string> names;
-  for (const onnx::NodeProto& node : optimized.graph().node()) {
-    if (QdqGraph::quantizes(node)) ++report.quantizers_left;
-    if (QdqGraph::dequantizes(node)) ++report.dequantizers_left;
-    if (runs_on_codes(node)) ++report.integer_kernels;
-    if (QdqGraph::quantizes(node) || QdqGraph::dequantizes(node)) continue;
-    names.insert(node.name());
-    for (const std::string& input : node.input()) {
-      const auto made = made_by.find(input);
-      if (made == made_by.end() || !QdqGraph::dequantizes(*made->second) || stored.contains(made->second->input(0)))
-        continue;
-      still_float[node.name()] = node.op_type();
+  for_each_graph(optimized.graph(), [&](const onnx::GraphProto& graph) {
+    for (const onnx::NodeProto& node : graph.node()) {
+      for (const std::string& output : node.output()) made_by[output] = &node;
     }
-  }
+    for (const onnx::TensorProto& tensor : graph.initializer()) stored.insert(tensor.name());
+  });
+  std::map<std::string, std::string> still_float;  // node -> operator, reading dequantized data
+  for_each_graph(optimized.graph(), [&](const onnx::GraphProto& graph) {
+    for (const onnx::NodeProto& node : graph.node()) {
+      if (QdqGraph::quantizes(node)) ++report.quantizers_left;
+      if (QdqGraph::dequantizes(node)) ++report.dequantizers_left;
+      if (runs_on_codes(node)) ++report.integer_kernels;
+      if (QdqGraph::quantizes(node) || QdqGraph::dequantizes(node)) continue;
+      for (const std::string& input : node.input()) {
+        const auto made = made_by.find(input);
+        if (made == made_by.end() || !QdqGraph::dequantizes(*made->second) || stored.contains(made->second->input(0)))
+          continue;
+        still_float[node.name()] = node.op_type();
+      }
+    }
+  });
   std::map<std::string, std::string> op_types;
-  for (const onnx::NodeProto& node : graph.graph().node()) op_types[node.name()] = node.op_type();
+  for (const QdqGraph& graph : graphs) {
+    for (const onnx::NodeProto& node : graph.graph().node()) op_types[node.name()] = node.op_type();
+  }
   std::erase_if(report.findings, [&](const PlacementFinding& finding) {
     const std::string& op_type = op_types[finding.node];
     return !op_type.ends_with("QuantizeLinear") && op_type != "DequantizeLinear" &&
@@ -73,20 +78,22 @@ void verify_by_running(const Model& file, const QdqGraph& graph, CheckPlacementR
   });
   std::set<std::string> found;
   for (const PlacementFinding& finding : report.findings) found.insert(finding.node);
-  for (const onnx::NodeProto& node : graph.graph().node()) {
-    const auto left = still_float.find(node.name());
-    if (left == still_float.end() || found.contains(node.name()) || left->second != node.op_type()) continue;
-    const bool on_purpose = std::ranges::none_of(node.output(), [&](const std::string& output) {
-      return std::ranges::any_of(graph.readers(output),
-                                 [](const auto* reader) { return QdqGraph::quantizes(*reader); });
-    });
-    // Float behind the last dequantizer is how a quantized network ends.
-    if (on_purpose && !has_weight(node)) continue;
-    report.findings.push_back({"left-in-float", node.name(),
-                               fmt::format("{} still reads dequantized data in the optimized graph, and no rule here "
-                                           "says why",
-                                           printable(node.op_type())),
-                               "compare its pairs with those of a layer that is fused"});
+  for (const QdqGraph& graph : graphs) {
+    for (const onnx::NodeProto& node : graph.graph().node()) {
+      const auto left = still_float.find(node.name());
+      if (left == still_float.end() || found.contains(node.name()) || left->second != node.op_type()) continue;
+      const bool on_purpose = std::ranges::none_of(node.output(), [&](const std::string& output) {
+        return std::ranges::any_of(graph.readers(output),
+                                   [](const auto* reader) { return QdqGraph::quantizes(*reader); });
+      });
+      // Float behind the last dequantizer is how a quantized network ends.
+      if (on_purpose && !has_weight(node)) continue;
+      report.findings.push_back({"left-in-float", node.name(),
+                                 fmt::format("{} still reads dequantized data in the optimized graph, and no rule here "
+                                             "says why",
+                                             printable(node.op_type())),
+                                 "compare its pairs with those of a layer that is fused"});
+    }
   }
 }
 
@@ -99,13 +106,15 @@ CheckPlacementReport check_placement(const CheckPlacementOptions& options) {
   }
   const Model read = read_typed_file(options.model);
   const Model file = normalized_file(read);
-  const QdqGraph graph(file);
+  const std::vector<QdqGraph> graphs = QdqGraph::all_of(file);
   CheckPlacementReport report;
   report.file = options.model.string();
   report.target = options.target;
-  count_pairs(graph, report);
-  report.findings = apply_rules(graph, options.target);
-  if (options.target == "onnxruntime") verify_by_running(read, graph, report);
+  for (const QdqGraph& graph : graphs) {
+    count_pairs(graph, report);
+    std::ranges::move(apply_rules(graph, options.target), std::back_inserter(report.findings));
+  }
+  if (options.target == "onnxruntime") verify_by_running(read, graphs, report);
   return report;
 }
 

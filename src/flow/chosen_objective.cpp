@@ -6,20 +6,21 @@
 
 namespace vernier {
 
-std::unique_ptr<Objective> task_objective(const TaskRequirement& task, const SourceOptions& data, std::size_t samples,
+std::unique_ptr<Objective> task_objective(const TaskRequirement& task, const SourceOptions& data,
+                                          const std::vector<InputInfo>& inputs, std::size_t samples,
                                           const JobSinks& sinks) {
-  if (task.labels) return label_objective(*task.labels, samples);
+  if (task.labels) return label_objective(*task.labels, count_samples(data, inputs, samples));
   if (!task.metric) return nullptr;
   SourceOptions how = data;
   how.interrupted = sinks.interrupted;
   return metric_objective(*task.metric, how);
 }
 
-std::unique_ptr<Objective> chosen_objective(const DiagnoseOptions& options, std::size_t samples,
-                                            const JobSinks& sinks) {
+std::unique_ptr<Objective> chosen_objective(const DiagnoseOptions& options, const std::vector<InputInfo>& inputs,
+                                            std::size_t samples, const JobSinks& sinks) {
   const SearchOptions& search = options.search;
   if (options.measure.requirement || search.check) return nullptr;
-  if (auto task = task_objective(search.task, options.measure.data, samples, sinks)) return task;
+  if (auto task = task_objective(search.task, options.measure.data, inputs, samples, sinks)) return task;
   return search.compare ? comparison_objective(search) : nullptr;
 }
 

@@ -125,11 +125,32 @@ struct FloatWeight {
   Tensor values;
 };
 
+struct FloatWeights {
+  std::map<std::string, FloatWeight> found;    // by the constant of the simulated file
+  std::map<std::string, std::string> why_not;  // the others that a matched layer reads
+};
+
+/// Why a constant of the float model is not what a dequantized one is compared with.
+std::string misfit(const std::string& name, const std::optional<Tensor>& constant, const Tensor& dequantized) {
+  if (!constant) return fmt::format("in its place the float model computes '{}'", printable(name));
+  if (constant->shape() == dequantized.shape()) {
+    return fmt::format("'{}' of the float model is {}", printable(name), dtype_name(constant->dtype()));
+  }
+  return fmt::format("its shape is {}, that of '{}' in the float model {}", shape_text(dequantized.shape()),
+                     printable(name), shape_text(constant->shape()));
+}
+
+/// Why nothing was measured at the pair of an activation.
+std::string unmeasured_pair(const QuantizedTensor& quantized) {
+  if (quantized.quantizer.empty()) return "the file computes its codes: there is nothing in front of them to compare";
+  if (quantized.params.block > 0) return "scales of an activation in blocks are not measured";
+  return "no sample ran it, or it lies inside a body of If, Loop or Scan";
+}
+
 /// The float weight behind each dequantized one: the same input of the matched layer, when its shape is the same. A
 /// layer that the file merged with the activation behind it is in front of the matched one; its BatchNormalization is
 /// folded into its weight there.
-std::map<std::string, FloatWeight> float_weights(const Subject& subject, const Model& simulated,
-                                                 const LayerMatches& matches) {
+FloatWeights float_weights(const Subject& subject, const Model& simulated, const LayerMatches& matches) {
   Model folded = subject.model;
   const PrepareOptions options;
   const Evaluator evaluate;
@@ -137,7 +158,7 @@ std::map<std::string, FloatWeight> float_weights(const Subject& subject, const M
   const Makers ref_made = makers_in(subject.model);
   const Makers folded_made = makers_in(folded);
   const Makers low_made = makers_in(simulated);
-  std::map<std::string, FloatWeight> weights;
+  FloatWeights weights;
   for (const Match& match : matches.pairs) {
     const onnx::NodeProto* low = computed_by(low_made, match.low);
     const auto found = ref_made.find(match.ref);
@@ -149,12 +170,22 @@ std::map<std::string, FloatWeight> float_weights(const Subject& subject, const M
       ref = computed_by(folded_made, ref->output(0));
       model = &folded;
     }
-    if (ref == nullptr || low == nullptr || merged()) continue;
+    if (low == nullptr) continue;
+    if (ref == nullptr || merged()) {
+      for (const std::string& input : low->input()) {
+        weights.why_not.emplace(
+            input, fmt::format("the layer that reads it, '{}', is {} in the float model", printable(low->name()),
+                               ref == nullptr ? "not there" : "a " + printable(ref->op_type())));
+      }
+      continue;
+    }
     for (int k = 0; k < ref->input_size() && k < low->input_size(); ++k) {
       const auto a = initializer(*model, ref->input(k));
       const auto b = initializer(simulated, low->input(k));
       if (a && b && a->dtype() == Dtype::Float32 && b->dtype() == Dtype::Float32 && a->shape() == b->shape()) {
-        weights.emplace(low->input(k), FloatWeight{ref->input(k), *a});
+        weights.found.emplace(low->input(k), FloatWeight{ref->input(k), *a});
+      } else if (b) {
+        weights.why_not.emplace(low->input(k), misfit(ref->input(k), a, *b));
       }
     }
   }
@@ -240,7 +271,7 @@ void measure_loss(const Model& typed, const DebugLossOptions& options, const Job
 
   const std::vector<GridLoss> grids =
       measure_grids(subject, simulated, dropped_activations(subject, simulated.model, matches));
-  const std::map<std::string, FloatWeight> weights = float_weights(subject, simulated.model, matches);
+  const FloatWeights weights = float_weights(subject, simulated.model, matches);
   for (std::size_t i = 0; i < simulated.quantized.size(); ++i) {
     const QuantizedTensor& quantized = simulated.quantized[i];
     QuantizerLoss row = described(quantized);
@@ -249,7 +280,8 @@ void measure_loss(const Model& typed, const DebugLossOptions& options, const Job
     if (constant) {
       row.values = constant->count();
       row.used_codes = used_codes(quantized.params, *constant);
-      if (const auto weight = weights.find(read_name(quantized.output)); weight != weights.end()) {
+      const std::string read = read_name(quantized.output);
+      if (const auto weight = weights.found.find(read); weight != weights.found.end()) {
         row.tensor = weight->second.name;
         const std::span<const float> original = weight->second.values.floats();
         add_loss(row, quantized.params, grid_loss(quantized.params, original, constant->floats()));
@@ -257,9 +289,15 @@ void measure_loss(const Model& typed, const DebugLossOptions& options, const Job
                  held && !quantized.quantizer.empty()) {
         // The file itself holds it in float, of another shape or scale than the float model perhaps.
         add_loss(row, quantized.params, grid_loss(quantized.params, held->floats(), constant->floats()));
+      } else {
+        const auto why = weights.why_not.find(read);
+        row.not_measured = why != weights.why_not.end()
+                               ? why->second
+                               : "no layer that reads it was matched with one of the float model";
       }
     } else {
       add_loss(row, quantized.params, grids[i]);
+      if (!row.sqnr_db) row.not_measured = unmeasured_pair(quantized);
     }
     report.quantizers.push_back(std::move(row));
   }

@@ -32,6 +32,7 @@
 #include "flow/setup.h"
 #include "flow/single_effects.h"
 #include "flow/stopwatch.h"
+#include "flow/tensor_values.h"
 #include "flow/typed_result.h"
 #include "plan/calibrate.h"
 #include "plan/scheme.h"
@@ -172,7 +173,7 @@ class Diagnosis {
       throw Error(ErrorKind::Input, fmt::format("{}: no layer can run in the formats asked", options_.model.string()),
                   "list the layers with: vernier inspect model MODEL --show layers");
     }
-    objective_ = chosen_objective(options_, subject().samples->size(), sinks_);
+    objective_ = chosen_objective(options_, model_inputs(loaded_.original), subject().samples->size(), sinks_);
     experiment_.emplace(subject(), requirement(), std::move(assigned.plan), std::move(assigned.candidates));
     effects_.emplace(*experiment_, evidence_);
     typed_.emplace(options_, loaded_, *experiment_, sinks_);
@@ -187,8 +188,11 @@ class Diagnosis {
     cached_ = read_calibration_cache(options_.measure.calibration_cache, loaded_.original, subject().layers, tensors);
     if (!cached_) check_method(options_.precision.calibration, tensors);
     const bool learns = !cached_ && !loaded_.calibration;
+    if (learns) {
+      for (const auto& [tensor, format] : to_learn()) observed.insert(tensor);
+    }
     experiment_->reference = run_reference(
-        subject(), observed, learns ? to_count(options_.precision.calibration, tensors) : std::set<std::string>());
+        subject(), observed, learns ? to_count(options_.precision.calibration, to_learn()) : std::set<std::string>());
     report_.data_sha256 = experiment_->reference.data_sha256;
     if (!options_.search.golden.empty()) {
       experiment_->golden = golden_reference(subject(), experiment_->reference, options_.search.golden);
@@ -202,7 +206,7 @@ class Diagnosis {
   }
 
   void calibrate() {
-    const std::map<std::string, Format> tensors = quantized();
+    const std::map<std::string, Format> tensors = to_learn();
     Plan& plan = experiment_->mutable_plan();
     if (tensors.empty()) {  // weights alone may have scales
       return take({calibrate_plan(plan, subject().model, subject().layers, {}), {}});
@@ -230,6 +234,12 @@ class Diagnosis {
 
   std::map<std::string, Format> quantized() const {
     return formats_to_calibrate(subject().model, subject().layers, all_low_plan());
+  }
+
+  /// Whose ranges are learned: with a cache to write, those of all that it holds.
+  std::map<std::string, Format> to_learn() const {
+    const bool writes = !cached_ && !options_.measure.calibration_cache.empty();
+    return writes ? tensors_for_file(subject().layers, quantized()) : quantized();
   }
 
   void own_errors() {
@@ -271,7 +281,7 @@ class Diagnosis {
     if (!repaired.changed) return;
     subject().model = std::move(repaired.state.subject.model);
     subject().layers = std::move(repaired.state.subject.layers);
-    for (const auto& [tensor, shape] : repaired.state.reference.shapes) {
+    for (const auto& [tensor, shape] : first_shapes(repaired.state.reference)) {
       experiment_->reference.shapes.insert_or_assign(tensor, shape);
     }
     repaired.state.plan.scheme += "; repaired";
@@ -280,6 +290,18 @@ class Diagnosis {
     evidence_ = {};
     own_errors();
     report_.repaired = all_low();
+  }
+
+  /// Shapes of the repaired network's tensors with the first sample that is measured: what `learned`, a run over the
+  /// calibration samples, saw may be other ones.
+  std::map<std::string, Shape> first_shapes(const Reference& learned) const {
+    if (!loaded_.calibration) return learned.shapes;
+    std::set<std::string> observed;
+    for (const auto& [tensor, shape] : learned.shapes) observed.insert(tensor);
+    const HeldSamples first({loaded_.samples->at(0)}, "the first sample");
+    Subject own = subject();
+    own.samples = &first;
+    return run_reference(own, observed).shapes;
   }
 
   void rank() {

@@ -103,7 +103,9 @@ class Evaluation {
     for (std::size_t i = 0; i < run_.runners.size(); ++i) {
       const std::string name = options_.onnxruntime ? "onnxrt" : "sim";
       runs.push_back(make_live_run(run_, i, name, sources, [&](const std::string& text) { warn(text); }));
-      tallies.push_back(make_tally(options_, model_inputs(read_model(run_.runners[i].model)), runs.back()->size()));
+      const std::vector<InputInfo> inputs = model_inputs(read_model(run_.runners[i].model));
+      tallies.push_back(
+          make_tally(options_, inputs, count_samples(options_.measure.data, inputs, runs.back()->size())));
     }
     report_.task = task_name(options_.task);
     report_.command = options_.command;

@@ -7,7 +7,6 @@
 
 #include "core/hash.h"
 #include "core/text.h"
-#include "flow/labels.h"
 #include "flow/objective.h"
 #include "tasks/ranks.h"
 #include "vernier/error.h"
@@ -57,11 +56,10 @@ class LabelTally : public Tally {
 
 class LabelObjective : public Objective {
  public:
-  LabelObjective(const LabelRequirement& wanted, std::size_t samples)
+  LabelObjective(const LabelRequirement& wanted, const SampleCount& samples)
       : wanted_(wanted), labels_(read_labels(wanted.file)) {
-    if (labels_.size() == samples) return;
-    throw Error(ErrorKind::Input, fmt::format("{}: {} for {}", printable(wanted.file.string()),
-                                              plural(labels_.size(), "label"), plural(samples, "sample")));
+    require_labels_for(wanted.file, labels_.size(), samples);
+    labels_.resize(samples.used);
   }
 
   std::string text() const override {
@@ -91,7 +89,7 @@ class LabelObjective : public Objective {
 
 }  // namespace
 
-std::unique_ptr<Objective> label_objective(const LabelRequirement& wanted, std::size_t samples) {
+std::unique_ptr<Objective> label_objective(const LabelRequirement& wanted, const SampleCount& samples) {
   return std::make_unique<LabelObjective>(wanted, samples);
 }
 

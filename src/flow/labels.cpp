@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "core/elements.h"
@@ -9,6 +10,7 @@
 #include "core/text.h"
 #include "data/mapped_file.h"
 #include "data/npy.h"
+#include "data/script_location.h"
 #include "vernier/error.h"
 
 namespace vernier {
@@ -24,6 +26,32 @@ LabelArray read_label_array(const std::filesystem::path& file) {
   std::vector<std::int64_t> room;
   const auto values = read_block(tensor, 0, static_cast<std::size_t>(tensor.count()), room);
   return {tensor.shape(), {values.begin(), values.end()}};
+}
+
+SampleCount count_samples(const SourceOptions& source, const std::vector<InputInfo>& inputs, std::size_t run) {
+  std::vector<std::string> locations = source.further;
+  locations.push_back(source.location);
+  const bool scripts =
+      std::ranges::any_of(locations, [](const auto& text) { return script_location(text).has_value(); });
+  if (source.limit == 0 || source.location.empty() || scripts) return run;
+  SourceOptions whole = source;
+  whole.limit = 0;
+  try {
+    return {run, open_samples(whole, inputs)->size()};
+  } catch (const Error&) {
+    return run;  // what is wrong behind the limit is nobody's concern
+  }
+}
+
+void require_labels_for(const std::filesystem::path& file, std::size_t labels, const SampleCount& samples) {
+  if (labels == samples.used || labels == samples.whole) return;
+  const bool cut = samples.whole > samples.used;
+  throw Error(ErrorKind::Input,
+              fmt::format("{}: {} for {}{}", printable(file.string()), plural(labels, "label"),
+                          plural(samples.used, "sample"), cut ? fmt::format(" of {}", samples.whole) : ""),
+              cut ? fmt::format("labels of the {} that run, or of all {}, of which the first ones are taken",
+                                samples.used, samples.whole)
+                  : "one label for each sample, in their order");
 }
 
 std::vector<std::int64_t> read_labels(const std::filesystem::path& file) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "flow/labels.h"
 #include "search/oracle.h"
 #include "vernier/samples.h"
 #include "vernier/search_options.h"
@@ -41,8 +42,8 @@ class Objective {
 std::unique_ptr<Objective> comparison_objective(const SearchOptions& options);
 
 /// The share of samples whose label is among the largest scores of the one judged output, read as flat. Damage is the
-/// share of the errors allowed. Errors: Input when there is not one label a sample, or a label is no class.
-std::unique_ptr<Objective> label_objective(const LabelRequirement& wanted, std::size_t samples);
+/// share of the errors allowed. Errors: as require_labels_for(); Input when a label is no class.
+std::unique_ptr<Objective> label_objective(const LabelRequirement& wanted, const SampleCount& samples);
 
 /// One call of the script a trial, in one process of the user's Python, with all outputs and all references. Has a
 /// number but no damage: a search goes by its verdicts alone. Memory: the outputs of all samples. Errors: Input for

@@ -182,8 +182,9 @@ class Pipeline {
     }
     const fs::path model = run_.runners.front().model;
     for (std::size_t i = 0; i < runs_.size(); ++i) {
+      const std::vector<InputInfo> inputs = model_inputs(read_model(model));
       const std::unique_ptr<TaskTally> tally =
-          make_tally(*options_.task, model_inputs(read_model(model)), report_.samples);
+          make_tally(*options_.task, inputs, count_samples(options_.measure.data, inputs, report_.samples));
       for (std::size_t sample = 0; sample < report_.samples; ++sample) {
         std::vector<NamedTensor> outputs = runs_[i]->at(sample).outputs;
         const std::vector<std::string>& wanted = options_.measure.outputs;

@@ -66,8 +66,10 @@ void fill_sufficiency(RangeRow& row, const Reference& reference) {
   row.growth = width(after) == 0 ? 0 : 1 - width(before) / width(after);
 }
 
-Sufficiency sufficiency_of(const std::vector<RangeRow>& rows, std::size_t samples, bool random_data) {
-  constexpr std::size_t kFewest = 5;  // of which a fifth is one
+Sufficiency sufficiency_of(const std::vector<RangeRow>& rows, std::size_t samples, std::size_t distinct,
+                           bool random_data) {
+  constexpr std::size_t kFewest = 5;      // of which a fifth is one
+  constexpr std::size_t kFewRepeat = 10;  // up to a tenth may repeat: a black frame, a photograph taken twice
   Sufficiency result;
   const RangeRow* worst = nullptr;
   for (const RangeRow& row : rows) {
@@ -80,6 +82,19 @@ Sufficiency sufficiency_of(const std::vector<RangeRow>& rows, std::size_t sample
   }
   if (random_data) {
     result.text = "the samples are random numbers: they say nothing about the ranges of real data";
+    return result;
+  }
+  // Halves that hold the same samples agree, whatever the ranges of others would be.
+  if (distinct == 1 && samples > 1) {
+    result.text = fmt::format(
+        "not known: all {} samples are the same, and say no more than one does; give different ones", samples);
+    return result;
+  }
+  if (distinct + samples / kFewRepeat < samples) {
+    result.text = fmt::format(
+        "not known: {} of {} samples are the same as an earlier one, so that halves of them agree by themselves; give "
+        "different ones",
+        samples - distinct, samples);
     return result;
   }
   if (samples < kFewest) {

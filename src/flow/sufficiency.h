@@ -11,7 +11,8 @@ namespace vernier {
 /// more samples than there were stays absent. The tensor must have been counted.
 void fill_sufficiency(RangeRow& row, const Reference& reference);
 
-/// The verdict over the quantized rows, in words too.
-Sufficiency sufficiency_of(const std::vector<RangeRow>& rows, std::size_t samples, bool random_data);
+/// The verdict over the quantized rows, in words too. `distinct` of the `samples` are not the same as an earlier one.
+Sufficiency sufficiency_of(const std::vector<RangeRow>& rows, std::size_t samples, std::size_t distinct,
+                           bool random_data);
 
 }  // namespace vernier

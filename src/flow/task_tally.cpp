@@ -7,7 +7,6 @@
 
 #include "core/elements.h"
 #include "core/text.h"
-#include "flow/labels.h"
 #include "flow/objective.h"
 #include "tasks/ranks.h"
 #include "tasks/segmentation.h"
@@ -17,17 +16,13 @@
 namespace vernier {
 namespace {
 
-void check_count(const EvalOptions& options, std::int64_t labels, std::size_t samples) {
-  if (labels == static_cast<std::int64_t>(samples)) return;
-  throw Error(ErrorKind::Input,
-              fmt::format("{}: labels of {} for {}", printable(options.labels.string()),
-                          plural(static_cast<std::size_t>(labels), "sample"), plural(samples, "sample")),
-              "--samples N looks at the first ones only: the labels must be of the same");
+void check_count(const EvalOptions& options, std::int64_t labels, const SampleCount& samples) {
+  require_labels_for(options.labels, static_cast<std::size_t>(labels), samples);
 }
 
 class ClassificationTally : public TaskTally {
  public:
-  ClassificationTally(const EvalOptions& options, std::size_t samples)
+  ClassificationTally(const EvalOptions& options, const SampleCount& samples)
       : options_(options), labels_(read_labels(options.labels)) {
     check_count(options, static_cast<std::int64_t>(labels_.size()), samples);
   }
@@ -63,7 +58,7 @@ class ClassificationTally : public TaskTally {
 
 class SegmentationTally : public TaskTally {
  public:
-  SegmentationTally(const EvalOptions& options, std::size_t samples)
+  SegmentationTally(const EvalOptions& options, const SampleCount& samples)
       : options_(options), labels_(read_label_array(options.labels)) {
     if (labels_.shape.size() != 3) {
       throw Error(ErrorKind::Input, fmt::format("{}: shape {}, [samples, height, width] is wanted",
@@ -127,7 +122,7 @@ class SegmentationTally : public TaskTally {
 
 class LanguageTally : public TaskTally {
  public:
-  LanguageTally(const EvalOptions& options, std::size_t samples) : options_(options) {
+  LanguageTally(const EvalOptions& options, const SampleCount& samples) : options_(options) {
     if (options.labels.empty()) return;
     labels_ = read_label_array(options.labels);
     if (labels_->shape.size() != 2) {
@@ -246,12 +241,12 @@ void need_outputs(const std::vector<NamedTensor>& outputs, std::size_t count, co
 }
 
 std::unique_ptr<TaskTally> make_tally(const EvalOptions& options, const std::vector<InputInfo>& inputs,
-                                      std::size_t samples) {
+                                      const SampleCount& samples) {
   switch (options.task) {
     case Task::Classification:
       return std::make_unique<ClassificationTally>(options, samples);
     case Task::Detection:
-      return detection_tally(options, inputs, samples);
+      return detection_tally(options, inputs, samples.used);
     case Task::Segmentation:
       return std::make_unique<SegmentationTally>(options, samples);
     case Task::Language:

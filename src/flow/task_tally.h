@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "flow/labels.h"
 #include "vernier/eval.h"
 #include "vernier/samples.h"
 
@@ -20,7 +21,7 @@ class TaskTally {
 
 /// `inputs`: of the network, for the size of its images. Errors: Input, Usage.
 std::unique_ptr<TaskTally> make_tally(const EvalOptions& options, const std::vector<InputInfo>& inputs,
-                                      std::size_t samples);
+                                      const SampleCount& samples);
 
 std::unique_ptr<TaskTally> detection_tally(const EvalOptions& options, const std::vector<InputInfo>& inputs,
                                            std::size_t samples);

@@ -118,7 +118,7 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, cons
   watch.phase("lock-step comparison");
   // Before minutes of measuring: a script that cannot be loaded ends it here.
   const std::unique_ptr<Objective> objective =
-      task_objective(options.task, options.measure.data, subject.samples->size(), sinks);
+      task_objective(options.task, options.measure.data, model_inputs(loaded.original), subject.samples->size(), sinks);
   const LayerMatches matches = match_layers(subject, simulated.model);
   const Lockstep measured = lockstep(subject, simulated.model, matches.pairs);
   watch.stop();

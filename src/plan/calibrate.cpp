@@ -12,6 +12,7 @@
 #include "numerics/tensor_grid.h"
 #include "plan/integer_bias.h"
 #include "plan/placement.h"
+#include "plan/skip_branch.h"
 #include "plan/target.h"
 #include "plan/weight_axis.h"
 #include "vernier/error.h"
@@ -66,10 +67,14 @@ class QuantizedTensors {
   QuantizedTensors(const Model& model, const std::vector<Layer>& layers, const Plan& plan) {
     std::map<std::string, const Layer*> by_name;
     for (const Layer& layer : layers) by_name[layer.name] = &layer;
+    std::map<std::string, const onnx::NodeProto*> nodes;
+    for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
+      for (const onnx::NodeProto& node : graph.node()) nodes[node.name()] = &node;
+    });
     for (const Layer& layer : layers) {
       const Format format = plan.format_of(layer.name);
       if (layer.follows || !needs_scale(format) || plan.weights_alone(format)) continue;
-      for (const std::string& input : layer.inputs) add(input, layer.name, format);
+      for (const std::string& input : inputs_of(layer, nodes, model, plan)) add(input, layer.name, format);
     }
     for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
       const Placement placement(model, graph, by_name, plan, runs_on_codes(by_name, plan));
@@ -94,6 +99,17 @@ class QuantizedTensors {
   std::string grid_of(const std::string& tensor) const { return shared_.root(tensor); }
 
  private:
+  static std::vector<std::string> inputs_of(const Layer& layer,
+                                            const std::map<std::string, const onnx::NodeProto*>& nodes,
+                                            const Model& model, const Plan& plan) {
+    const auto node = nodes.find(layer.name);
+    if (node == nodes.end() || !is_residual(*node->second, plan.format_of(layer.name), plan.target))
+      return layer.inputs;
+    std::vector<std::string> inputs;
+    for (const int i : quantized_inputs(model, layer, *node->second, plan)) inputs.push_back(node->second->input(i));
+    return inputs;
+  }
+
   void add(const std::string& tensor, const std::string& layer, Format format) {
     if (known_.emplace(tensor, uses_.size()).second) uses_.push_back({tensor, layer, format});
   }
@@ -250,7 +266,7 @@ std::vector<std::string> calibrate_plan(Plan& plan, const Model& model, const st
         }
         continue;
       }
-      for (const int index : quantized_inputs(*layer->second, node)) {
+      for (const int index : quantized_inputs(model, *layer->second, node, plan)) {
         const std::string& name = node.input(index);
         if (std::ranges::find(layer->second->weights, name) == layer->second->weights.end()) continue;
         if (plan.tensors.contains(name)) continue;

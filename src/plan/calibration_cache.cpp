@@ -87,6 +87,10 @@ CachedRanges read_tensorrt(const std::string& text, const std::string& where) {
       throw Error(ErrorKind::Input, fmt::format("{}: step {} of tensor '{}' is not a finite number >= 0", place, step,
                                                 printable(line.substr(0, colon))));
     }
+    if (step == 0) {
+      cache.zero_steps.insert(line.substr(0, colon));
+      continue;
+    }
     const float absmax = std::min(absmax_of_step(step), std::numeric_limits<float>::max());
     add(cache, line.substr(0, colon), -absmax, absmax, place);
   }
@@ -185,22 +189,34 @@ CachedRanges calibration_cache_from_text(const std::string& text, const std::str
     throw Error(ErrorKind::Input, where + ": neither a TensorRT cache (first line TRT-...) nor JSON with ranges",
                 "vernier calibrate MODEL --data SOURCE -o ranges.json makes one");
   }
-  if (cache.ranges.empty()) throw Error(ErrorKind::Input, where + ": holds no range at all");
+  if (cache.ranges.empty()) {
+    throw Error(ErrorKind::Input, where + (cache.zero_steps.empty() ? ": holds no range at all"
+                                                                    : ": holds no range: every step in it is 0"));
+  }
   return cache;
 }
 
 void require_cache_of(const CachedRanges& cache, const std::string& where, const std::string& model_sha256,
                       const std::set<std::string>& needed, const std::set<std::string>& known) {
   std::vector<std::string> missing;
+  std::vector<std::string> zero;
   for (const std::string& name : needed) {
-    if (!cache.ranges.contains(name)) missing.push_back(printable(name));
+    if (!cache.ranges.contains(name)) (cache.zero_steps.contains(name) ? zero : missing).push_back(printable(name));
   }
   std::vector<std::string> foreign;
   for (const auto& [name, range] : cache.ranges) {
     if (!known.contains(name)) foreign.push_back(printable(name));
   }
   const bool other_file = !cache.model_sha256.empty() && cache.model_sha256 != model_sha256;
-  if (missing.empty() && !other_file) return;
+  if (missing.empty() && !other_file) {
+    if (zero.empty()) return;
+    throw Error(ErrorKind::Input,
+                fmt::format("{}: step 0 for {} of {} quantized tensors ({}): they were 0 in every sample of that "
+                            "calibration, and such a step has no code for any other value",
+                            where, zero.size(), needed.size(), list_some(zero, 3)),
+                "calibrate on samples in which they are not, or keep the layers that read them: --layer-precisions "
+                "NAME:float32");
+  }
   std::string why;
   if (other_file) {
     why = fmt::format("it was made for the file with sha256 {}..., this one has {}...",

@@ -24,6 +24,9 @@ struct CachedRanges {
   bool symmetric = false;    // the file holds steps for zero point 0 only: each range is [-a, a]
   std::string model_sha256;  // of the original file; empty when the file does not say
   Ranges ranges;             // counts are 0: nothing was looked at
+  /// TensorRT's: tensors with step 0. Its calibrator writes that for what was 0 in all samples: there is no grid for
+  /// any other value.
+  std::set<std::string> zero_steps;
 };
 
 /// Reads any of the three. Steps come back exactly: symmetric_params of a range read from TensorRT's text gives the
@@ -32,7 +35,8 @@ struct CachedRanges {
 CachedRanges calibration_cache_from_text(const std::string& text, const std::string& where);
 
 /// Refuses ranges of another model: recorded for another file, or without one of the `needed` tensors. The message
-/// names the first that are missing and the first names that `known`, the tensors of the model, does not have.
+/// names the first that are missing and the first names that `known`, the tensors of the model, does not have. Refuses
+/// a step of 0 of a needed tensor as well.
 void require_cache_of(const CachedRanges& cache, const std::string& where, const std::string& model_sha256,
                       const std::set<std::string>& needed, const std::set<std::string>& known);
 

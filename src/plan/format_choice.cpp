@@ -11,6 +11,7 @@
 #include "numerics/tensor_grid.h"
 #include "plan/low_slots.h"
 #include "plan/placement.h"
+#include "plan/skip_branch.h"
 #include "plan/weight_axis.h"
 #include "vernier/error.h"
 
@@ -227,9 +228,11 @@ class Chooser {
     choice.low_outputs.resize(static_cast<std::size_t>(node.output_size()));
     choice.quantized.resize(static_cast<std::size_t>(node.input_size()));
     bool any = false;
+    const bool residual = is_residual(node, planned_.at(node.name()), plan_.target);
+    const std::optional<int> skip = residual ? skip_branch(model_, node) : std::nullopt;
     for (int i = 0; i < node.input_size(); ++i) {
       const std::string& input = node.input(i);
-      if (input.empty() || !is_float32(input)) continue;
+      if (input.empty() || !is_float32(input) || (skip && i != *skip)) continue;
       if (layer.weighted && i >= 2) continue;  // the bias is added to wide sums: it stays float
       if (!layer.weighted && !carries_data(node, i, opset_)) continue;
       const auto params = plan_.tensors.find(input);

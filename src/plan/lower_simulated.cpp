@@ -172,7 +172,7 @@ LayerRounding scaled_rounding(const Model& model, const Layer& layer, const onnx
                               const Plan& plan) {
   LayerRounding rounding;
   rounding.format = format;
-  for (const int i : quantized_inputs(layer, node)) {
+  for (const int i : quantized_inputs(model, layer, node, plan)) {
     const std::string& name = node.input(i);
     const bool weight = contains(layer.weights, name);
     const auto known = plan.tensors.find(name);

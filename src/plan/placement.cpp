@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/graph_edit.h"
+#include "plan/skip_branch.h"
 #include "plan/typed_weights.h"
 
 namespace vernier {
@@ -127,6 +128,13 @@ Placement::IsLow runs_on_codes(const std::map<std::string, const Layer*>& layers
     if (scheme.integer_kernels && scheme.find(layers.at(layer.name)->op_type) != nullptr) low.insert(layer.name);
   }
   return [low = std::move(low)](const onnx::NodeProto& node) { return low.contains(node.name()); };
+}
+
+std::vector<int> quantized_inputs(const Model& model, const Layer& layer, const onnx::NodeProto& node,
+                                  const Plan& plan) {
+  if (!is_residual(node, plan.format_of(node.name()), plan.target)) return quantized_inputs(layer, node);
+  const std::optional<int> skip = skip_branch(model, node);
+  return skip ? std::vector<int>{*skip} : quantized_inputs(layer, node);
 }
 
 std::vector<int> quantized_inputs(const Layer& layer, const onnx::NodeProto& node) {

@@ -81,4 +81,9 @@ Placement::IsLow runs_on_codes(const std::map<std::string, const Layer*>& layers
 /// bias; every float input of the others.
 std::vector<int> quantized_inputs(const Layer& layer, const onnx::NodeProto& node);
 
+/// The same under a plan: of an Add in int8 or float8 under target tensorrt, which quantizes weighted operators else,
+/// its skip branch alone (skip_branch.h).
+std::vector<int> quantized_inputs(const Model& model, const Layer& layer, const onnx::NodeProto& node,
+                                  const Plan& plan);
+
 }  // namespace vernier

@@ -11,6 +11,7 @@
 #include "plan/low_slots.h"
 #include "plan/placement.h"
 #include "plan/selection.h"
+#include "plan/skip_branch.h"
 #include "plan/target.h"
 #include "plan/weight_axis.h"
 #include "vernier/error.h"
@@ -36,6 +37,11 @@ bool refuse(std::string* reason, std::string why) {
 bool all_finite(const Tensor& constant) {
   return constant.dtype() != Dtype::Float32 ||
          std::ranges::all_of(constant.floats(), [](float value) { return std::isfinite(value); });
+}
+
+/// --op-types-to-quantize names it: under target tensorrt its skip branch then has a pair (skip_branch.h).
+bool names_add(const PrecisionOptions& precision) {
+  return std::ranges::find(precision.selection.op_types, "Add") != precision.selection.op_types.end();
 }
 
 std::vector<std::string> names_of(const std::vector<Layer>& layers) {
@@ -214,6 +220,15 @@ const std::string* made_in_body(const Model& model, const Layer& layer) {
   return inner == layer.inputs.end() ? nullptr : &*inner;
 }
 
+/// Whether the skip branch of an Add can be quantized, in a format with a scale.
+bool can_skip(const Model& model, const Layer& layer, const onnx::NodeProto& add, std::string* reason) {
+  std::string why;
+  if (!skip_branch(model, add, &why)) return refuse(reason, "it is no residual Add: " + why);
+  if (layer.graph.empty()) return true;
+  return refuse(reason,
+                fmt::format("it lies inside the body of '{}', where no range is measured", printable(layer.graph)));
+}
+
 }  // namespace
 
 std::set<Format> formats_named(const PrecisionOptions& precision) {
@@ -273,10 +288,15 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
   std::stable_sort(low.begin(), low.end(), [](Format a, Format b) { return bits_of(a) < bits_of(b); });
   const std::map<std::string, ValueType> types = infer_types(model);
   std::set<std::string> fixed_layers;
-  const auto takes = [&](const Layer& layer, Format wanted, std::string* reason = nullptr) {
+  // `named`: what a target takes only where it is asked for counts too.
+  const auto takes = [&](const Layer& layer, Format wanted, std::string* reason = nullptr, bool named = false) {
     if (const Dtype other = other_float_type(layer, types); wanted != Format::Float32 && other != Dtype::Float32) {
       return refuse(reason, fmt::format("it computes in {}", dtype_name(other)));
     }
+    const onnx::NodeProto* node = named && layer.op_type == "Add" && !precision.rules.weights_only
+                                      ? find_node(model.proto.graph(), layer.name)
+                                      : nullptr;
+    if (node != nullptr && is_residual(*node, wanted, precision.target)) return can_skip(model, layer, *node, reason);
     return can_take(model, layer, wanted, precision.target, reason, precision.rules);
   };
   const auto of_target = [&](Format listed) {
@@ -294,7 +314,7 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
       if (bits_of(wanted) >= bits_of(high)) continue;
       std::string reason = needs_scale(wanted) ? selection.why_not(layer) : std::string();
       const bool excluded = !reason.empty();
-      if (!excluded && takes(layer, wanted, &reason)) {
+      if (!excluded && takes(layer, wanted, &reason, names_add(precision))) {
         format = wanted;
         break;
       }
@@ -313,7 +333,7 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
       } else if (precision.constraints == "none") {
         assigned.warnings.push_back(fmt::format("--layer-precisions {}:{} is ignored (--precision-constraints none)",
                                                 printable(layer.name), format_name(asked)));
-      } else if (takes(layer, asked, &reason)) {
+      } else if (takes(layer, asked, &reason, /*named=*/true)) {
         format = asked;
         fixed = true;
         skipped.reason = exception->by_script ? "a script says so" : "--layer-precisions says so";
@@ -367,8 +387,9 @@ std::string scaled_text(Format format, const PrecisionOptions& precision) {
   const bool asymmetric = codes_from_zero && !rules.symmetric_activations.value_or(false);
   const bool integer_bias = rules.integer_bias.value_or(scheme.integer_kernels);
   std::string text =
-      fmt::format("{}: {} of {}, {} per tensor ({}), weights {} symmetric {}, ", format_name(format),
+      fmt::format("{}: {} of {}{}, {} per tensor ({}), weights {} symmetric {}, ", format_name(format),
                   scheme.integer_kernels ? "inputs and outputs" : "inputs", operators_text(scheme),
+                  names_add(precision) && precision.target == "tensorrt" ? ", and skip branches of residual Adds" : "",
                   asymmetric ? "asymmetric" : "symmetric", method_text(precision.calibration, !asymmetric),
                   codes_from_zero ? "int8" : std::string(format_name(format)), along);
   if (!scheme.integer_kernels)

@@ -130,6 +130,8 @@ void NamePatterns::require_matches(const std::vector<std::string>& names, const 
 
 Selection::Selection(const Model& model, const std::vector<Layer>& layers, const LayerSelection& selection)
     : selection_(selection),
+      op_types_(selection.op_types, "--op-types-to-quantize"),
+      excluded_op_types_(selection.excluded_op_types, "--op-types-to-exclude"),
       nodes_(selection.nodes, "--nodes-to-quantize"),
       excluded_nodes_(selection.excluded_nodes, "--nodes-to-exclude") {
   if (selection.all()) return;
@@ -141,19 +143,16 @@ Selection::Selection(const Model& model, const std::vector<Layer>& layers, const
   }
   nodes_.require_matches(names, "layer");
   excluded_nodes_.require_matches(names, "layer");
-  NamePatterns(selection.op_types, "--op-types-to-quantize").require_matches(op_types, "layer's operator");
+  op_types_.require_matches(op_types, "layer's operator");
   const Flow flow(model);
   for (const std::string& text : selection.subgraphs) inside_.merge(nodes_of(text, flow));
 }
 
 std::string Selection::why_not(const Layer& layer) const {
-  const auto lists = [](const std::vector<std::string>& list, const std::string& name) {
-    return std::ranges::find(list, name) != list.end();
-  };
-  if (lists(selection_.excluded_op_types, layer.op_type)) {
+  if (excluded_op_types_.match(layer.op_type)) {
     return fmt::format("{} is excluded (--op-types-to-exclude)", printable(layer.op_type));
   }
-  if (!selection_.op_types.empty() && !lists(selection_.op_types, layer.op_type)) {
+  if (!op_types_.empty() && !op_types_.match(layer.op_type)) {
     return fmt::format("{} is not among --op-types-to-quantize", printable(layer.op_type));
   }
   if (excluded_nodes_.match(layer.name)) return "it is excluded (--nodes-to-exclude)";

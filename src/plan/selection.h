@@ -44,6 +44,7 @@ class Selection {
 
  private:
   const LayerSelection& selection_;
+  NamePatterns op_types_, excluded_op_types_;
   NamePatterns nodes_, excluded_nodes_;
   std::set<std::string> inside_;  // layers of the subgraphs
 };

@@ -107,8 +107,8 @@ std::string report_to_text(const CalibrateReport& report, const TextOptions& opt
     text += fmt::format("  ... and {} (--top 0 shows all)\n", plural(quantized - rows, "more tensor"));
   if (report.tensors.size() > quantized) {
     text +=
-        wrap(fmt::format("and {} that this scheme does not quantize, for engines that look them up in a cache (all of "
-                         "them with --json)",
+        wrap(fmt::format("and {} that this scheme does not quantize, for engines and plans that look them up in the "
+                         "file (all of them with --json)",
                          plural(report.tensors.size() - quantized, "tensor")),
              options.width, "  ");
   }

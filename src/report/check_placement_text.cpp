@@ -13,14 +13,27 @@
 
 namespace vernier {
 
+namespace {
+
+std::string answer_of(const CheckPlacementReport& report) {
+  if (!report.findings.empty()) {
+    return fmt::format("{} that {} cannot fuse as they stand.",
+                       plural(report.findings.size(), "place") + " of Q/DQ pairs", report.target);
+  }
+  if (report.quantizers + report.dequantizers > 0) {
+    return fmt::format("{} can fuse every Q/DQ pair.", report.target);
+  }
+  if (report.stored_constants == 0) return "It has no Q/DQ pairs: there is nothing to fuse.";
+  return fmt::format(
+      "{} behind a DequantizeLinear, and no pair at an activation: weights alone are quantized, the "
+      "layers that read them compute in float, and no pair waits to be fused.",
+      plural(report.stored_constants, "stored constant"));
+}
+
+}  // namespace
+
 std::string report_to_text(const CheckPlacementReport& report, const TextOptions& options) {
-  const bool none = report.quantizers + report.dequantizers == 0;
-  const std::string answer =
-      none ? "It has no Q/DQ pairs: there is nothing to fuse."
-      : report.findings.empty()
-          ? fmt::format("{} can fuse every Q/DQ pair.", report.target)
-          : fmt::format("{} that {} cannot fuse as they stand.",
-                        plural(report.findings.size(), "place") + " of Q/DQ pairs", report.target);
+  const std::string answer = answer_of(report);
   std::string text =
       painted(wrap(answer, options.width), report.findings.empty() ? Paint::Good : Paint::Bad, options.color) + "\n";
   text += labelled("Model", shown(report.file), options.width);

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
 
 #include "core/text.h"
 #include "report/layout.h"
@@ -59,6 +61,7 @@ Json json_of(const QuantizerLoss& row) {
           {"axis", row.axis},
           {"block", row.block},
           {"sqnr_db", number(row.sqnr_db)},
+          {"not_measured", row.not_measured.empty() ? Json() : Json(row.not_measured)},
           {"clip_share", number(row.clip_share)},
           {"coverage", number(row.coverage)},
           {"used_codes", number(row.used_codes)},
@@ -161,11 +164,28 @@ std::string quantizer_table(const DebugLossReport& report, const TextOptions& op
   if (ranked.size() < report.quantizers.size()) {
     text += fmt::format("  ... and {} more (all of them with --top 0)\n", report.quantizers.size() - ranked.size());
   }
+  // Of the rows that are shown: one line for all of which the same is to be said.
+  std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
+  for (const QuantizerLoss* row : ranked) {
+    if (row->not_measured.empty()) continue;
+    const auto same = std::ranges::find(reasons, row->not_measured, [](const auto& reason) { return reason.first; });
+    if (same != reasons.end()) {
+      same->second.push_back(shown(row->tensor));
+    } else {
+      reasons.push_back({row->not_measured, {shown(row->tensor)}});
+    }
+  }
+  for (const auto& [reason, tensors] : reasons) {
+    text += wrap(fmt::format("{} without SQNR: {}", list_some(tensors, 3), shown(reason)), options.width, "  ");
+  }
+  const bool gaps =
+      std::ranges::any_of(ranked, [](const QuantizerLoss* row) { return row->sqnr_db && !row->coverage; });
   return text +
          wrap(
              "clipping: share of the error that comes from values beyond the grid; the rest is rounding. coverage: "
              "width of the grid over that of the values. codes used: of weights as counted, of activations from "
-             "smallest to largest value.",
+             "smallest to largest value." +
+                 std::string(gaps ? " No coverage where a tensor has several scales, no codes used of float8." : ""),
              options.width, "  ");
 }
 

@@ -82,6 +82,18 @@ Trial trial_of(const Json& json) {
   return trial;
 }
 
+/// False with errno set.
+bool write_all(int descriptor, const std::string& text) {
+  for (std::size_t written = 0; written < text.size();) {
+    const ssize_t n = ::write(descriptor, text.data() + written, text.size() - written);
+    if (n < 0 && errno == EINTR) continue;
+    if (n == 0) errno = ENOSPC;
+    if (n <= 0) return false;
+    written += static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
 /// "model" of "model_sha256".
 std::string words_of(const std::string& key) { return key.substr(0, key.find("_sha256")); }
 
@@ -135,6 +147,28 @@ void Journal::begin(const Identity& identity) {
   append(line_of(header));
 }
 
+void Journal::put_aside(const std::string& text) {
+  const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n'));
+  if (descriptor_ < 0 || lines < 2) return;
+  std::filesystem::path aside;
+  int copy = -1;
+  for (int number = 1; copy < 0; ++number) {
+    aside = path_;
+    aside += fmt::format(".{}", number);
+    copy = ::open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (copy < 0 && errno != EEXIST) refuse(fmt::format("{}: {}", printable(aside.string()), std::strerror(errno)));
+  }
+  const bool whole = write_all(copy, text);
+  if (::close(copy) != 0 || !whole) {
+    ::unlink(aside.c_str());
+    refuse("its trials cannot be put aside: " + std::string(std::strerror(errno)), "give another file: --journal FILE");
+  }
+  notes_.push_back(
+      fmt::format("{}: {} of an earlier search were there, and are now in {} (--resume goes on with a "
+                  "journal)",
+                  printable(path_.string()), plural(lines - 1, "line"), printable(aside.string())));
+}
+
 void Journal::read(const Identity& identity, bool resume) {
   const std::string text = read_text(path_);
   if (text.empty()) return begin(identity);
@@ -152,7 +186,10 @@ void Journal::read(const Identity& identity, bool resume) {
                        printable(theirs.empty() ? "nothing" : theirs), printable(value)),
            resume ? "the same command without --resume, with another --journal FILE, begins anew" : other);
   }
-  if (!resume) return begin(identity);
+  if (!resume) {
+    put_aside(text);
+    return begin(identity);
+  }
   if (header.value("items", Json::array()) != Json(items_)) refuse("lists other layers than this search has", other);
 
   std::size_t number = 2;
@@ -206,14 +243,8 @@ std::vector<std::string> Journal::names(const KeptSet& kept) const {
 }
 
 void Journal::append(const std::string& line) {
-  if (descriptor_ < 0) return;
-  std::size_t written = 0;
-  while (written < line.size()) {
-    const ssize_t n = ::write(descriptor_, line.data() + written, line.size() - written);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) refuse(std::strerror(n < 0 ? errno : ENOSPC), "the trials before are kept: --resume goes on with them");
-    written += static_cast<std::size_t>(n);
-  }
+  if (descriptor_ < 0 || write_all(descriptor_, line)) return;
+  refuse(std::strerror(errno), "the trials before are kept: --resume goes on with them");
 }
 
 Oracle Journal::recorded(const Oracle& oracle) {

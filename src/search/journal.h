@@ -25,7 +25,8 @@ class Journal {
   /// by a search that says the same.
   using Identity = std::map<std::string, std::string>;
 
-  /// Opens `path`; with `resume` its trials are read, else a journal of the same model begins anew.
+  /// Opens `path`; with `resume` its trials are read, else a journal of the same model begins anew, and the one that
+  /// was there, where it holds trials, goes on as `path`.1, or the next number that is free: said in notes().
   ///
   /// Edges: `resume` without a file begins one. A last line that was cut off is dropped, and said in notes().
   /// Errors: Usage when another search holds the file. Input when it is no journal, when a line in the middle is
@@ -54,6 +55,7 @@ class Journal {
  private:
   void read(const Identity& identity, bool resume);
   void begin(const Identity& identity);
+  void put_aside(const std::string& text);
   void take(const std::string& line, std::size_t number);
   void append(const std::string& line);
   KeptSet indices(const std::vector<std::string>& names, std::size_t number) const;

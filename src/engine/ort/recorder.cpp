@@ -23,7 +23,9 @@ Recorder& Recorder::operator+=(const Recorder& other) {
   add_all(ranges, other.ranges);
   add_all(events, other.events);
   shapes.resize(std::max(shapes.size(), other.shapes.size()));
-  for (std::size_t i = 0; i < other.shapes.size(); ++i) shapes[i] = other.shapes[i];
+  for (std::size_t i = 0; i < other.shapes.size(); ++i) {
+    if (shapes[i].empty()) shapes[i] = other.shapes[i];  // of the first run: costs are those of the first sample
+  }
   return *this;
 }
 

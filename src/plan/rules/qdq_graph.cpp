@@ -1,17 +1,34 @@
 #include "plan/rules/qdq_graph.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "plan/constant_codes.h"
 #include "plan/simulate_typed.h"
 #include "plan/weight_axis.h"
 
 namespace vernier {
 
-QdqGraph::QdqGraph(const Model& file) : file_(file), types_(infer_types(file)) {
-  for (const Node& node : graph().node()) {
+QdqGraph::QdqGraph(const Model& file) : QdqGraph(file, file.proto.graph(), infer_types(file)) {}
+
+std::vector<QdqGraph> QdqGraph::all_of(const Model& file) {
+  std::vector<QdqGraph> graphs;
+  graphs.emplace_back(file);
+  for_each_graph(file.proto.graph(), [&](const onnx::GraphProto& graph) {
+    const auto paired = [](const Node& node) { return quantizes(node) || dequantizes(node); };
+    if (&graph == &file.proto.graph() || std::ranges::none_of(graph.node(), paired)) return;
+    graphs.push_back(QdqGraph(file, graph, graphs.front().types_));
+  });
+  return graphs;
+}
+
+QdqGraph::QdqGraph(const Model& file, const onnx::GraphProto& graph, std::map<std::string, ValueType> types)
+    : file_(file), graph_(graph), types_(std::move(types)) {
+  for (const Node& node : graph.node()) {
     for (const std::string& output : node.output()) makers_[output] = &node;
     for (const std::string& input : tensors_read(node)) readers_[input].push_back(&node);
   }
-  for (const onnx::ValueInfoProto& output : graph().output()) outputs_.insert(output.name());
+  for (const onnx::ValueInfoProto& output : graph.output()) outputs_.insert(output.name());
 }
 
 const onnx::NodeProto* QdqGraph::maker(const std::string& tensor) const {

@@ -15,10 +15,13 @@ class QdqGraph {
  public:
   using Node = onnx::NodeProto;
 
-  /// `file`: as normalized_file() gives it; it lives longer.
+  /// The main graph of `file`, which is as normalized_file() gives it and lives longer.
   explicit QdqGraph(const Model& file);
 
-  const onnx::GraphProto& graph() const { return file_.proto.graph(); }
+  /// The main graph, and every body of If, Loop and Scan that holds a QuantizeLinear or DequantizeLinear.
+  static std::vector<QdqGraph> all_of(const Model& file);
+
+  const onnx::GraphProto& graph() const { return graph_; }
   bool constant(const std::string& tensor) const { return is_initializer(file_, tensor); }
   std::optional<Tensor> value(const std::string& tensor) const { return initializer(file_, tensor); }
 
@@ -49,7 +52,10 @@ class QdqGraph {
   Inputs inputs(const Node& node, int most) const;
 
  private:
+  QdqGraph(const Model& file, const onnx::GraphProto& graph, std::map<std::string, ValueType> types);
+
   const Model& file_;
+  const onnx::GraphProto& graph_;
   std::map<std::string, ValueType> types_;
   std::map<std::string, const Node*> makers_;
   std::map<std::string, std::vector<const Node*>> readers_;

@@ -75,6 +75,15 @@ void one_input_in_float(const QdqGraph& graph, const Node& node, Findings& findi
        "put a pair in front of every input of a weighted operator"});
 }
 
+/// The other input of the Add comes from a weighted operator with nothing between: the Add becomes part of that one,
+/// and the pair stands on its skip branch.
+bool other_is_fused(const QdqGraph& graph, const Node& add, const std::string& input) {
+  return std::ranges::any_of(add.input(), [&](const std::string& other) {
+    const Node* made = other == input ? nullptr : graph.maker(other);
+    return made != nullptr && has_weight(*made) && graph.readers(other).size() == 1;
+  });
+}
+
 /// Conv -> Q -> DQ -> `op`: the pair keeps the operator from becoming part of the convolution.
 void pair_in_an_epilogue(const QdqGraph& graph, const Node& node, Findings& findings) {
   const bool epilogue = node.op_type() == "Relu" || node.op_type() == "BatchNormalization" || node.op_type() == "Add";
@@ -84,6 +93,7 @@ void pair_in_an_epilogue(const QdqGraph& graph, const Node& node, Findings& find
     const Node* quantizer = dequantizer == nullptr ? nullptr : graph.maker(dequantizer->input(0));
     const Node* source = quantizer == nullptr ? nullptr : graph.maker(quantizer->input(0));
     if (source == nullptr || !has_weight(*source)) continue;
+    if (node.op_type() == "Add" && other_is_fused(graph, node, input)) return;
     if (graph.readers(quantizer->input(0)).size() != 1 || graph.readers(input).size() != 1) continue;
     findings.push_back(
         {{},
@@ -116,7 +126,8 @@ void skip_branch_in_float(const QdqGraph& graph, const Node& node, Findings& fin
                         fmt::format("its other input '{}' is float: the convolution in front writes float, and the "
                                     "quantizer behind stays a kernel of its own",
                                     printable(skip)),
-                        "put a pair on the skip branch, none between the convolution and it"});
+                        "put a pair on the skip branch, none between the convolution and it (vernier quantize "
+                        "--quantize-residuals)"});
     return;
   }
 }

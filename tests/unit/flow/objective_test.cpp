@@ -113,6 +113,21 @@ TEST(LabelObjective, RefusesWhatDoesNotFit) {
   EXPECT_THROW(objective->begin({"y", "z"}), Error);
 }
 
+TEST(LabelObjective, TakesTheFirstLabelsOfAWholeSet) {
+  const TempFolder folder;
+  std::ofstream(folder / "labels.txt") << "0\n1\n1\n";
+  const LabelRequirement wanted{folder / "labels.txt", 0, 1, 1};
+  const Trial trial = judged(*label_objective(wanted, {1, 3}), {{scores({0, 0}), scores({3, 2})}});
+  EXPECT_EQ(trial.verdict, Verdict::Good);
+  EXPECT_EQ(trial.metric, 1);
+  try {
+    label_objective(wanted, {1, 5});
+    FAIL() << "labels of another set were taken";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("3 labels for 1 sample of 5"), std::string::npos) << error.what();
+  }
+}
+
 TEST(LabelObjective, ShiftsLabelsByTheOffset) {
   const TempFolder folder;
   std::ofstream(folder / "labels.txt") << "-1\n";

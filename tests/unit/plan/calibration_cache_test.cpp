@@ -33,12 +33,12 @@ TEST(CalibrationCache, ReadsTensorRtStepsBigEndianBehindTheLastColon) {
       "TRT-7000-EntropyCalibration2\ndata: 3c008912\r\n(Unnamed Layer* 12) [Shuffle]_output: 3c010a14\na: b: c: 0\n\n");
   EXPECT_EQ(cache.kind, "TensorRT cache (TRT-7000-EntropyCalibration2)");
   EXPECT_TRUE(cache.symmetric);
-  ASSERT_EQ(cache.ranges.size(), 3U);
+  ASSERT_EQ(cache.ranges.size(), 2U);
   EXPECT_EQ(std::bit_cast<std::uint32_t>(step_of(cache.ranges.at("data"))), 0x3c008912U);
   const RangeStats& unnamed = cache.ranges.at("(Unnamed Layer* 12) [Shuffle]_output");
   EXPECT_NEAR(unnamed.max, 1.00024, 1e-5);
   EXPECT_EQ(unnamed.min, -unnamed.max);
-  EXPECT_EQ(cache.ranges.at("a: b: c").max, 0);
+  EXPECT_EQ(cache.zero_steps, std::set<std::string>{"a: b: c"});
 }
 
 TEST(CalibrationCache, StepsComeBackWithinOneUnitInTheLastPlace) {
@@ -72,6 +72,9 @@ TEST(CalibrationCache, RefusesBrokenTensorRtLines) {
             "c: line 3: 'x: 3c0089121' is not NAME: HEX, a step as the hex digits of a float32");
   EXPECT_EQ(message("TRT-1-E\nx: "), "c: line 2: 'x: ' is not NAME: HEX, a step as the hex digits of a float32");
   EXPECT_EQ(message("TRT-1-E\nx: 7f800000"), "c: line 2: step inf of tensor 'x' is not a finite number >= 0");
+  EXPECT_EQ(message("TRT-1-E\nx: 7fc00000"), "c: line 2: step nan of tensor 'x' is not a finite number >= 0");
+  EXPECT_EQ(message("TRT-1-E\nx: 80000000"), "c: line 2: step -0 of tensor 'x' is not a finite number >= 0");
+  EXPECT_EQ(message("TRT-1-E\nx: 00000000"), "c: holds no range: every step in it is 0");
   EXPECT_EQ(message("TRT-1-E\nx: bf800000"), "c: line 2: step -1 of tensor 'x' is not a finite number >= 0");
   EXPECT_EQ(message("TRT-1-E\nx: 3c008912\nx: 3c008913"), "c: line 3: tensor 'x' has a second range");
   EXPECT_NE(message("TRT-1-E\n\x98: 3c008912").find("is not UTF-8"), std::string::npos);
@@ -121,6 +124,17 @@ TEST(CalibrationCache, RefusesForeignJson) {
   EXPECT_EQ(message(R"({"vernier_ranges": 2})"), "c: version 2 of ranges, this program reads 1");
   EXPECT_EQ(message(R"({"data": {}, "calibration_method": 0, "smooth_quant": true})"),
             "c: these ranges belong to a model that SmoothQuant changed");
+}
+
+TEST(CalibrationCache, AStepOfZeroIsNoRangeOfWhatIsQuantized) {
+  const CachedRanges cache = read("TRT-1-E\na: 3c010a14\ndead: 00000000\n");
+  EXPECT_NO_THROW(require_cache_of(cache, "c", "sha", {"a"}, {"a", "dead"}));
+  try {
+    require_cache_of(cache, "c", "sha", {"a", "dead"}, {"a", "dead"});
+    FAIL() << "a step of 0 was taken";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()).find("c: step 0 for 1 of 2 quantized tensors (dead)"), 0U) << error.what();
+  }
 }
 
 TEST(CalibrationCache, OfAnotherModelIsRefusedWithTheFirstNames) {

@@ -79,6 +79,14 @@ TEST(TensorrtRules, AResidualAddWantsItsSkipBranchQuantized) {
   EXPECT_EQ(found(conv + "[add] b = Add(a, xd)" + pair("b", "y"), "tensorrt"), Found{});
 }
 
+TEST(TensorrtRules, AShortcutConvolutionIsASkipBranch) {
+  const std::string both = std::string(kData) + kWeight + "[c] a = Conv(xd, wd) [s] k = Conv(xd, wd)";
+  EXPECT_EQ(found(both + "[add] b = Add(a, k)" + pair("b", "y"), "tensorrt"), (Found{{"skip-branch-in-float", "add"}}));
+  EXPECT_EQ(found(both + pair("k", "kd") + "[add] b = Add(a, kd)" + pair("b", "y"), "tensorrt"), Found{});
+  EXPECT_EQ(found(both + pair("k", "kd") + "[add] b = Add(x, kd)" + pair("b", "y"), "tensorrt"),
+            (Found{{"pair-in-an-epilogue", "add"}}));
+}
+
 TEST(TensorrtRules, ConcatOfUnequalScales) {
   const std::string second = "[q2] x2q = QuantizeLinear(x, t, z) [d2] x2 = DequantizeLinear(x2q, t, z)";
   const std::string same = "[q2] x2q = QuantizeLinear(x, s, z) [d2] x2 = DequantizeLinear(x2q, s, z)";

@@ -106,6 +106,26 @@ TEST_F(SearchJournal, DropsALineThatWasCutOff) {
   }
 }
 
+TEST_F(SearchJournal, PutsTrialsAsideWhenItBeginsAnew) {
+  const toys::Toy toy = toys::spiky(20, 2, 0.3, 1);
+  std::size_t calls = 0;
+  search_with(path(), toy, false, calls);
+  const std::string first = text();
+  search_with(path(), toy, false, calls);
+  const std::string second = text();
+  const Journal third(path(), kSearch, names(toy.items.size()), false);
+  const auto kept = [&](const std::string& suffix) {
+    std::ifstream file(path().string() + suffix);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  EXPECT_EQ(kept(".1"), first);
+  EXPECT_EQ(kept(".2"), second);
+  ASSERT_EQ(third.notes().size(), 1U);
+  EXPECT_NE(third.notes().front().find("journal.jsonl.2 (--resume"), std::string::npos) << third.notes().front();
+  // Nothing but its first line: nothing to keep.
+  EXPECT_FALSE(std::filesystem::exists(path().string() + ".3"));
+}
+
 TEST_F(SearchJournal, RefusesASecondSearch) {
   const Journal first(path(), kSearch, names(3), false);
   EXPECT_NE(message(kSearch, names(3), true).find("another search writes this journal"), std::string::npos);
