@@ -103,6 +103,31 @@ TEST(OpenvinoRules, SignedCodesBehindAConcat) {
   EXPECT_EQ(found(concat + pair("a", "y"), "tensorrt"), Found{});
 }
 
+/// A class token for every image of a batch of `batch` images, beside what the first convolution makes of them.
+Found found_beside_a_token(const std::string& batch, const std::string& behind) {
+  const Model model = normalized_file(parse_model(
+      "g (float[" + batch +
+      ",2,4,4] x) => (float[M,3,4,4] y) <float s = {0.5}, float t = {0.25}, int8 z = {0}, uint8 u = {128}, "
+      "int8[2,2,1,1] w = {1, 2, 3, 4}, float[2] bias = {1, 2}, int64[1] first = {0}, int64[3] rest = {1, 4, 4}, "
+      "float[4] token = {1, 2, 3, 4}> {[q] xq = QuantizeLinear(x, s, u) [d] xd = DequantizeLinear(xq, s, u)" +
+      std::string(kWeight) +
+      "sh = Shape(x) n = Gather(sh, first) size = Concat<axis = 0>(n, rest) zeros = ConstantOfShape(size) "
+      "own = Add(zeros, token) [c] a = Conv(xd, wd, bias)" +
+      behind + "[cat] y = Concat<axis = 1>(own, b)}"));
+  Found names;
+  for (const PlacementFinding& finding : apply_rules(QdqGraph(model), "openvino")) {
+    names.emplace_back(finding.rule, finding.node);
+  }
+  return names;
+}
+
+TEST(OpenvinoRules, ABiasBesideATensorOfTheBatchsSize) {
+  const std::string quantized = "[qa] aq = QuantizeLinear(a, s, u) [da] b = DequantizeLinear(aq, s, u)";
+  EXPECT_EQ(found_beside_a_token("N", quantized), (Found{{"one-bias-for-all", "c"}}));
+  EXPECT_EQ(found_beside_a_token("1", quantized), Found{});
+  EXPECT_EQ(found_beside_a_token("N", "b = Relu(a)"), Found{});
+}
+
 TEST(OpenvinoRules, AFloatWeightBesideQuantizedDataAndSixteenBits) {
   EXPECT_EQ(found(std::string(kData) + "[c] y = Conv(xd, wf)", "openvino"), (Found{{"one-input-in-float", "c"}}));
   EXPECT_EQ(found("[q] xq = QuantizeLinear(x, s, k) [d] y = DequantizeLinear(xq, s, k)", "openvino", ", int16 k = {0}"),
