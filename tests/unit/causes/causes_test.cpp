@@ -490,6 +490,12 @@ TEST(Causes, AnOverflowOfSquaresHasRewrites) {
   EXPECT_EQ(causes_of(facts).front().repairs, (std::vector<std::string>{"fuse-norm", "scale-square", "keep-high"}));
   facts.op_type = "MatMul";
   EXPECT_EQ(causes_of(facts).front().repairs, std::vector<std::string>{"keep-high"}) << "no rewrite is known";
+  facts.read_by = {"Div"};
+  EXPECT_EQ(causes_of(facts).front().repairs, (std::vector<std::string>{"scale-attention", "keep-high"}));
+  facts.op_type = "Pow";
+  EXPECT_EQ(causes_of(facts).front().repairs, std::vector<std::string>{"keep-high"}) << "no cube";
+  facts.inputs.push_back(tensor("three", {3}));
+  EXPECT_EQ(causes_of(facts).front().repairs, (std::vector<std::string>{"fuse-gelu", "clip-cube", "keep-high"}));
 }
 
 TEST(Causes, ADecisionThatWasClose) {
