@@ -136,7 +136,7 @@ class FactFinder {
   const Plan& plan() const { return experiment_.all_low_plan(); }
 
   void measure() {
-    std::set<std::string> wanted;
+    std::set<std::string> wanted, quantized;
     bool scaled = false;
     for (const LayerRow* row : rows_) {
       const Layer& layer = *layers_.at(row->name);
@@ -144,6 +144,7 @@ class FactFinder {
       wanted.insert(layer.outputs.begin(), layer.outputs.end());
       if (needs_scale(row->format)) {
         for (const std::string& input : layer.inputs) wanted.merge(branches_of(input));
+        quantized.insert(layer.inputs.begin(), layer.inputs.end());
       }
       scaled = scaled || needs_scale(row->format);
     }
@@ -158,6 +159,7 @@ class FactFinder {
     mean_error_ = mean_errors(subject_, plan(), again, reference_.shapes, order);
     channels_ = channel_magnitudes(subject_, reference_.shapes, order);
   }
+    samples_ = sample_magnitudes(subject_, quantized, reference_.shapes, order);
 
   /// What a Concat joined into `tensor`; empty: something else made it.
   std::set<std::string> branches_of(const std::string& tensor) const {
@@ -191,6 +193,7 @@ class FactFinder {
       tensor.second_half = counted->second[1].range().absmax();
     }
     if (const auto channels = channels_.find(name); channels != channels_.end()) tensor.channels = channels->second;
+    if (const auto samples = samples_.find(name); samples != samples_.end()) tensor.samples = samples->second;
     for (const std::string& branch : branches_of(name)) {
       const auto seen = reference_.histograms.find(branch);
       if (seen == reference_.histograms.end()) continue;
@@ -383,7 +386,7 @@ class FactFinder {
   Reference reference_;
   std::map<std::string, ErrorStats> with_exact_weights_, with_all_;
   std::map<std::string, std::vector<double>> mean_error_;
-  std::map<std::string, std::vector<float>> channels_;
+  std::map<std::string, std::vector<float>> channels_, samples_;  // largest magnitude of each
 };
 
 }  // namespace
