@@ -85,7 +85,7 @@ Finding long_accumulation(const LayerFacts& layer) {
   if (expected < 0.01) return {};
   return of(layer, {}, 0.35,
             {{"terms", static_cast<double>(layer.terms), ""}, {"expected relative error", 100 * expected, "%"}},
-            fmt::format("sums {} products: an engine that accumulates in {} is off by about {:.1f} percent (one that "
+            fmt::format("sums {} values: an engine that accumulates in {} is off by about {:.1f} percent (one that "
                         "accumulates in float32, as is simulated here, is not)",
                         layer.terms, format_name(layer.format), 100 * expected),
             {});
