@@ -48,7 +48,7 @@ Command add_pipeline(CLI::App& root, const std::string& command) {
       "pipeline",
       "At which stage is accuracy lost, from the framework's outputs over ONNX files to the engine's outputs?");
   app->add_option("FILE", line->file,
-                  "Stages as JSON: {\"stages\": [{\"name\": .., \"file\": ..}]} (default: --stage alone)")
+                  "Stages as YAML or JSON: {stages: [{name: .., file: ..}]} (default: --stage alone)")
       ->type_name("");
   add_values(*app, "--stage", line->stages, "NAME:FILE",
              "A stage, the most trusted first: saved outputs (.npz, results JSON), or an ONNX file, float or typed")

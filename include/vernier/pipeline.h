@@ -61,8 +61,8 @@ struct PipelineReport {
 /// instead.
 VERNIER_API PipelineReport pipeline(const PipelineOptions& options, const JobSinks& sinks = {});
 
-/// The stages of a JSON file: {"stages": [{"name": "float", "file": "model.onnx"}, ...]}; relative paths are seen from
-/// its folder. Errors: Input, naming the place.
+/// The stages of a YAML file, of which JSON is a part: {"stages": [{"name": "float", "file": "model.onnx"}, ...]};
+/// relative paths are seen from its folder. Errors: Input, naming the line.
 VERNIER_API std::vector<Stage> read_stages(const std::filesystem::path& file);
 
 VERNIER_API std::string report_to_text(const PipelineReport& report, const TextOptions& options);

@@ -68,6 +68,8 @@ Finding all_masked_softmax(const LayerFacts&);
 Finding absorption(const LayerFacts&);
 Finding cancellation(const LayerFacts&);
 Finding long_accumulation(const LayerFacts&);
+// integer_sums.cpp
+Finding pair_saturation(const LayerFacts&);
 // grid_of_data.cpp
 Finding calibration_unrepresentative(const LayerFacts&);
 Finding over_saturation(const LayerFacts&);
@@ -88,6 +90,7 @@ Finding bias_clip(const LayerFacts&);
 Finding residual_scales(const LayerFacts&);
 Finding attention_probabilities(const LayerFacts&);
 Finding gating(const LayerFacts&);
+Finding unfolded_batch_norm(const LayerFacts&);
 Finding depthwise(const LayerFacts&);
 Finding first_or_last_layer(const LayerFacts&);
 

@@ -29,6 +29,7 @@ constexpr Row kCauses[] = {
     {"over-saturation", over_saturation},
     {"weight-grid", weight_grid},
     {"bias-clip", bias_clip},
+    {"unfolded-batch-norm", unfolded_batch_norm},
     {"weight-channel-spread", weight_channel_spread},
     {"weight-outliers", weight_outliers},
     {"activation-outliers", activation_outliers},
@@ -42,6 +43,7 @@ constexpr Row kCauses[] = {
     {"gating", gating},
     {"small-negative-tail", small_negative_tail},
     {"one-sided-data", one_sided_data},
+    {"pair-saturation", pair_saturation},
     {"depthwise", depthwise},
     {"first-or-last-layer", first_or_last_layer},
 };

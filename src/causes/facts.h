@@ -54,6 +54,8 @@ struct LayerFacts {
   double output_rms = 0;
   std::size_t terms = 0;   // products or values that one result sums
   double largest_sum = 0;  // of codes, in integer formats: what the weights of one result can come to
+  /// Share of neighbouring products of codes whose sum leaves 16 bits, where neighbouring values are alike; uint8 data.
+  double pairs_beyond_16_bits = 0;
   /// Largest bias in steps of the sum that it is added to, where it is stored as an integer: the step that the weights
   /// alone would ask for.
   std::optional<double> bias_steps;
@@ -63,7 +65,8 @@ struct LayerFacts {
   std::vector<std::string> read_by;  // operators behind, those that only move values looked through
   std::vector<std::string> made_by;  // operator that makes each data input; empty for graph inputs
   bool gates = false;                // its result goes through a Sigmoid into a Mul with a larger tensor
-  std::optional<float> epsilon;      // smallest constant above 0 that is added before a root, a division, a logarithm
+  double norm_spread = 0;        // largest by smallest factor of a BatchNormalization that reads the result; 0: none
+  std::optional<float> epsilon;  // smallest constant above 0 that is added before a root, a division, a logarithm
 };
 
 struct NetworkFacts {

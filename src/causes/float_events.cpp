@@ -39,12 +39,18 @@ double largest_inside(const LayerFacts& layer, double x) {
   return 0;
 }
 
-/// The squares of a norm in pieces can be had without them; for other results no rewrite is known here.
+/// The squares of a norm in pieces, the cube of a GELU and the logits of attention can be had without what is too
+/// large; for other results no rewrite is known here.
 std::vector<std::string> rewrites_of(const LayerFacts& layer) {
   const bool squares = layer.op_type == "Pow" || layer.op_type == "Mul";
   const bool averaged =
       std::ranges::any_of(layer.read_by, [](const std::string& op) { return op == "ReduceMean" || op == "ReduceSum"; });
   if (squares && averaged) return {"fuse-norm", "scale-square"};
+  const bool cubes = layer.op_type == "Pow" && layer.inputs.size() > 1 && layer.inputs[1].values.max == 3;
+  if (cubes) return {"fuse-gelu", "clip-cube"};
+  const bool scaled =
+      std::ranges::any_of(layer.read_by, [](const std::string& op) { return op == "Mul" || op == "Div"; });
+  if (layer.op_type == "MatMul" && weight_of(layer) == nullptr && scaled) return {"scale-attention"};
   return {};
 }
 

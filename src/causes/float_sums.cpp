@@ -57,6 +57,8 @@ Finding cancellation(const LayerFacts& layer) {
   if (!operands || layer.output_rms == 0) return {};
   if (operands->small->mask || operands->large->mask) return {};
   const double factor = (operands->small_rms + operands->large_rms) / layer.output_rms;
+  // 1 + erf or 1 + tanh of negative values: the middle of a GELU in pieces.
+  const bool in_gelu = std::ranges::any_of(layer.made_by, [](const auto& op) { return op == "Erf" || op == "Tanh"; });
   if (factor < 30 || (std::isfinite(layer.own_noise) && layer.own_noise < 1e-5)) return {};
   return of(
       layer, operands->large->name, 0.8,
@@ -66,7 +68,7 @@ Finding cancellation(const LayerFacts& layer) {
       fmt::format("subtracts values near {:.4g} that are nearly equal: the result is near {:.3g}, and the rounding "
                   "of the operands grows {:.0f} times beside it",
                   operands->large_rms, layer.output_rms, factor),
-      {});
+      in_gelu ? std::vector<std::string>{"fuse-gelu"} : std::vector<std::string>{});
 }
 
 Finding long_accumulation(const LayerFacts& layer) {
@@ -83,7 +85,7 @@ Finding long_accumulation(const LayerFacts& layer) {
   if (expected < 0.01) return {};
   return of(layer, {}, 0.35,
             {{"terms", static_cast<double>(layer.terms), ""}, {"expected relative error", 100 * expected, "%"}},
-            fmt::format("sums {} products: an engine that accumulates in {} is off by about {:.1f} percent (one that "
+            fmt::format("sums {} values: an engine that accumulates in {} is off by about {:.1f} percent (one that "
                         "accumulates in float32, as is simulated here, is not)",
                         layer.terms, format_name(layer.format), 100 * expected),
             {});

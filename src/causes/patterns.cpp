@@ -51,6 +51,16 @@ Finding gating(const LayerFacts& layer) {
       {});
 }
 
+Finding unfolded_batch_norm(const LayerFacts& layer) {
+  if (!is_scaled(layer) || layer.outputs.empty() || !layer.outputs.front().grid || layer.norm_spread < 8) return {};
+  return of(
+      layer, layer.outputs.front().name, 0.75, {{"factors of the channels differ", layer.norm_spread, "x"}},
+      fmt::format("a BatchNormalization behind it is not folded into its weights: '{}' is rounded to one step for all "
+                  "channels, whose factors differ {:.0f} times behind it",
+                  printable(layer.outputs.front().name), layer.norm_spread),
+      {});
+}
+
 Finding depthwise(const LayerFacts& layer) {
   if (!is_scaled(layer) || !layer.depthwise || layer.own_noise < kPoorNoise / 3) return {};
   return of(layer, {}, 0.3, {{"terms of a sum", static_cast<double>(layer.terms), ""}},

@@ -10,6 +10,7 @@ namespace vernier {
 namespace {
 
 constexpr const char* kChannel = "channel/";
+constexpr const char* kSample = "sample/";
 
 std::size_t channel_axis(const Layer& layer, std::size_t rank) {
   return layer.op_type == "Conv" || layer.op_type == "ConvTranspose" ? 1 : rank - 1;
@@ -24,7 +25,7 @@ void add_node(onnx::GraphProto& graph, const char* op_type, const std::vector<st
   node.add_output(output);
 }
 
-/// Reduces all dimensions but `axis`; the result has one dimension.
+/// Reduces all dimensions but `axis`, which stays alone; an `axis` of `rank` leaves none.
 void reduce(Model& model, const char* op_type, const std::string& input, const std::string& output, std::size_t rank,
             std::size_t axis) {
   onnx::GraphProto& graph = *model.proto.mutable_graph();
@@ -121,6 +122,35 @@ std::map<std::string, std::vector<float>> channel_magnitudes(const Subject& subj
       most.resize(std::max(most.size(), values.size()));
       for (std::size_t c = 0; c < values.size(); ++c) most[c] = std::max(most[c], values[c]);
     }
+    return true;
+  });
+  return largest;
+}
+
+std::map<std::string, std::vector<float>> sample_magnitudes(const Subject& subject,
+                                                            const std::set<std::string>& tensors,
+                                                            const std::map<std::string, Shape>& shapes,
+                                                            const std::vector<std::size_t>& order) {
+  Model model = subject.model;
+  std::vector<std::pair<std::string, Dtype>> outputs;
+  std::vector<std::string> names;
+  for (const std::string& tensor : tensors) {
+    const auto shape = shapes.find(tensor);
+    if (shape == shapes.end() || shape->second.empty() || element_count(shape->second) == 0) continue;
+    const std::string name = kSample + tensor;
+    add_node(*model.proto.mutable_graph(), "Abs", {tensor}, name + "/magnitude");
+    const std::size_t rank = shape->second.size();
+    reduce(model, "ReduceMax", name + "/magnitude", name, rank, rank);
+    outputs.emplace_back(name, Dtype::Float32);
+    names.push_back(tensor);
+  }
+  std::map<std::string, std::vector<float>> largest;
+  if (outputs.empty()) return largest;
+  for (const Carry& carry : subject.carries) outputs.emplace_back(carry.output, Dtype::Float32);
+  set_outputs(model, outputs);
+  const Session session = subject.session(model);
+  run_samples(subject, session, order, {}, "samples' ranges", [&](SampleResult result) {
+    for (std::size_t i = 0; i < names.size(); ++i) largest[names[i]].push_back(result.outputs[i].floats()[0]);
     return true;
   });
   return largest;

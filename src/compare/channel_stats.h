@@ -1,7 +1,9 @@
-// Figures of single channels, computed inside the graph so that only one number a channel comes out.
+// Figures of single channels and of single samples, computed inside the graph so that only one number a channel comes
+// out.
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,5 +25,11 @@ std::map<std::string, std::vector<double>> mean_errors(const Subject& subject, c
 std::map<std::string, std::vector<float>> channel_magnitudes(const Subject& subject,
                                                              const std::map<std::string, Shape>& shapes,
                                                              const std::vector<std::size_t>& order);
+
+/// Largest magnitude of each tensor of the main graph in `tensors`, in each sample of `order`.
+std::map<std::string, std::vector<float>> sample_magnitudes(const Subject& subject,
+                                                            const std::set<std::string>& tensors,
+                                                            const std::map<std::string, Shape>& shapes,
+                                                            const std::vector<std::size_t>& order);
 
 }  // namespace vernier

@@ -13,6 +13,7 @@
 #include "model/graph_edit.h"
 #include "numerics/grid.h"
 #include "numerics/lattice.h"
+#include "numerics/pair_sums.h"
 #include "numerics/tensor_grid.h"
 #include "plan/integer_bias.h"
 #include "plan/weight_axis.h"
@@ -136,13 +137,14 @@ class FactFinder {
   const Plan& plan() const { return experiment_.all_low_plan(); }
 
   void measure() {
-    std::set<std::string> wanted;
+    std::set<std::string> wanted, quantized;
     bool scaled = false;
     for (const LayerRow* row : rows_) {
       const Layer& layer = *layers_.at(row->name);
       wanted.insert(layer.inputs.begin(), layer.inputs.end());
       wanted.insert(layer.outputs.begin(), layer.outputs.end());
       if (needs_scale(row->format)) {
+        quantized.insert(layer.inputs.begin(), layer.inputs.end());
         for (const std::string& input : layer.inputs) wanted.merge(branches_of(input));
       }
       scaled = scaled || needs_scale(row->format);
@@ -157,6 +159,7 @@ class FactFinder {
     RoundedWeights again;
     mean_error_ = mean_errors(subject_, plan(), again, reference_.shapes, order);
     channels_ = channel_magnitudes(subject_, reference_.shapes, order);
+    samples_ = sample_magnitudes(subject_, quantized, reference_.shapes, order);
   }
 
   /// What a Concat joined into `tensor`; empty: something else made it.
@@ -190,6 +193,7 @@ class FactFinder {
       tensor.first_half = counted->second[0].range().absmax();
       tensor.second_half = counted->second[1].range().absmax();
     }
+    if (const auto samples = samples_.find(name); samples != samples_.end()) tensor.samples = samples->second;
     if (const auto channels = channels_.find(name); channels != channels_.end()) tensor.channels = channels->second;
     for (const std::string& branch : branches_of(name)) {
       const auto seen = reference_.histograms.find(branch);
@@ -201,6 +205,26 @@ class FactFinder {
       tensor.branches.push_back({branch, static_cast<double>(values.absmax()), std::sqrt(mean)});
     }
     return tensor;
+  }
+
+  /// Of the factors that a BatchNormalization behind `node` gives its channels; 0: there is none.
+  double norm_spread(const onnx::NodeProto& node) const {
+    for (const onnx::NodeProto* norm : walk_.readers(node.output(0))) {
+      if (norm->op_type() != "BatchNormalization" || norm->input_size() < 5) continue;
+      const auto gain = initializer(subject_.model, norm->input(1));
+      const auto variance = initializer(subject_.model, norm->input(4));
+      if (!gain || !variance || gain->dtype() != Dtype::Float32 || variance->dtype() != Dtype::Float32) continue;
+      double most = 0;
+      double least = std::numeric_limits<double>::infinity();
+      for (std::size_t c = 0; c < std::min(gain->floats().size(), variance->floats().size()); ++c) {
+        const double factor = std::abs(static_cast<double>(gain->floats()[c])) /
+                              std::sqrt(static_cast<double>(variance->floats()[c]) + 1e-5);
+        if (factor > 0) least = std::min(least, factor);
+        most = std::max(most, factor);
+      }
+      return most > 0 ? most / least : 0;
+    }
+    return 0;
   }
 
   /// Of a weighted layer in an integer format.
@@ -226,6 +250,7 @@ class FactFinder {
       largest[c] = std::max(largest[c], value);
     }
     facts.largest_sum = std::ranges::max(sums) * code_range(data->second.format).highest;
+    add_pairs(node, *weight, data->second, grid->second, facts);
     if (!stores_integer_bias(plan(), facts.format) || node.input_size() < 3) return;
     const std::optional<Tensor> bias = initializer(subject_.model, node.input(2));
     if (!bias || bias->dtype() != Dtype::Float32 || bias->count() != static_cast<std::int64_t>(channels)) return;
@@ -238,6 +263,25 @@ class FactFinder {
       if (step > 0) steps = std::max(steps, std::abs(static_cast<double>(bias->floats()[c])) / step);
     }
     facts.bias_steps = steps;
+  }
+
+  /// Where the engine may sum pairs of products in 16 bits.
+  void add_pairs(const onnx::NodeProto& node, const Tensor& weight, const QuantParams& data, const QuantParams& grid,
+                 LayerFacts& facts) {
+    const int rank = static_cast<int>(weight.shape().size());
+    const int summed = node.op_type() == "Conv" ? 1 : summed_axis(node, rank);
+    if (plan().target != "onnxruntime" || data.format != Format::UInt8 || summed < 0) return;
+    const TensorFacts* values = causes::activation_of(facts);
+    if (values == nullptr) return;
+    std::vector<float> codes(weight.floats().size());
+    round_tensor(grid, weight.shape(), weight.floats(), codes);
+    const AxisGeometry channels = geometry_along(weight.shape(), grid.axis);
+    for (std::size_t i = 0; i < codes.size(); ++i) {
+      const auto c = i / static_cast<std::size_t>(channels.inner) % static_cast<std::size_t>(channels.channels);
+      codes[i] = std::nearbyint(codes[i] / grid.scale[grid.scale.size() > 1 ? c : 0]);
+    }
+    facts.pairs_beyond_16_bits =
+        pairs_beyond_16_bits(codes, geometry_along(weight.shape(), summed), values->values, data);
   }
 
   TensorFacts constant(const std::string& name, const onnx::NodeProto& node, bool weight) {
@@ -311,6 +355,7 @@ class FactFinder {
         }
       }
     }
+    facts.norm_spread = norm_spread(node);
     const Shape* out = nullptr;
     if (const auto shape = reference_.shapes.find(layer.outputs.front()); shape != reference_.shapes.end()) {
       out = &shape->second;
@@ -322,6 +367,11 @@ class FactFinder {
     if (layer.weighted && out != nullptr) {
       const std::int64_t results = std::max<std::int64_t>(element_count(*out), 1);
       facts.terms = static_cast<std::size_t>(multiply_accumulates(subject_.model, layer, reference_.shapes) / results);
+    }
+    if (out != nullptr && (layer.op_type == "Softmax" || layer.op_type == "LogSoftmax")) {
+      const auto axis = attribute_int(node, "axis", -1);
+      const auto at = static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(out->size()) : axis);
+      if (at < out->size()) facts.terms = static_cast<std::size_t>((*out)[at]);
     }
     facts.depthwise = convolution && attribute_int(node, "group", 1) > 1 &&
                       attribute_int(node, "group", 1) == static_cast<std::int64_t>(facts.channels);
@@ -345,7 +395,11 @@ class FactFinder {
     facts.op_type = row.op_type;
     facts.format = row.format;
     add_inputs(layer, node, facts);
-    for (const std::string& output : layer.outputs) facts.outputs.push_back(activation(output));
+    for (const std::string& output : layer.outputs) {
+      facts.outputs.push_back(activation(output));
+      const auto grid = plan().tensors.find(output);
+      if (grid != plan().tensors.end()) facts.outputs.back().grid = grid->second;
+    }
     if (const auto own = evidence_.own.find(row.name); own != evidence_.own.end()) {
       const LayerError& error = own->second;
       facts.own_noise = ratio_of(error.error);
@@ -383,7 +437,7 @@ class FactFinder {
   Reference reference_;
   std::map<std::string, ErrorStats> with_exact_weights_, with_all_;
   std::map<std::string, std::vector<double>> mean_error_;
-  std::map<std::string, std::vector<float>> channels_;
+  std::map<std::string, std::vector<float>> channels_, samples_;  // largest magnitude of each
 };
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "core/file.h"
@@ -250,26 +249,6 @@ class Pipeline {
 
 PipelineReport pipeline(const PipelineOptions& options, const JobSinks& sinks) {
   return Pipeline(options, sinks).run();
-}
-
-std::vector<Stage> read_stages(const fs::path& file) {
-  const std::string where = printable(file.string());
-  const char* const form = R"({"stages": [{"name": "float", "file": "model.onnx"}, ...]})";
-  const auto json = nlohmann::json::parse(read_text(file), nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded()) throw Error(ErrorKind::Input, where + ": is not JSON", form);
-  if (!json.is_object() || !json.contains("stages") || !json["stages"].is_array()) {
-    throw Error(ErrorKind::Input, where + ": has no list \"stages\"", form);
-  }
-  std::vector<Stage> stages;
-  for (const auto& stage : json["stages"]) {
-    const auto text = [&](const char* key) {
-      if (stage.is_object() && stage.contains(key) && stage[key].is_string()) return stage[key].get<std::string>();
-      throw Error(ErrorKind::Input, fmt::format("{}: stages[{}]: \"{}\" is missing", where, stages.size(), key), form);
-    };
-    const fs::path path = text("file");
-    stages.push_back({text("name"), path.is_absolute() ? path : file.parent_path() / path});
-  }
-  return stages;
 }
 
 }  // namespace vernier

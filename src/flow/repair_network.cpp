@@ -113,7 +113,11 @@ RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experimen
 
   const double after = loaded.calibration ? evaluate(repaired.state.subject, repaired.state.plan, reference)
                                           : repaired.state.output_noise.value_or(before);
-  repaired.changed = after < before;
+  // An infinity that a Tanh behind it hides costs nothing here, and is one step from NaN.
+  const bool finite_again = std::ranges::any_of(repaired.tried, [](const RepairTried& row) {
+    return row.accepted && row.before_db && *row.before_db == -std::numeric_limits<double>::infinity();
+  });
+  repaired.changed = after < before || (finite_again && after == before);
   repaired.notes.push_back(fmt::format(
       "all accepted repairs together: {:.1f} dB of the worst output, {:.1f} dB without", db_of(after), db_of(before)));
   if (!repaired.changed) {

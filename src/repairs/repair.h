@@ -84,5 +84,8 @@ std::vector<Proposal> clamp_masks(const Network& network, int round);
 std::vector<Proposal> raise_epsilons(const Network& network, int round);
 std::vector<Proposal> fuse_norms(const Network& network, int round);
 std::vector<Proposal> scale_squares(const Network& network, int round);
+std::vector<Proposal> fuse_gelus(const Network& network, int round);
+std::vector<Proposal> clip_cubes(const Network& network, int round);
+std::vector<Proposal> scale_attentions(const Network& network, int round);
 
 }  // namespace vernier

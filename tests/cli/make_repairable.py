@@ -64,10 +64,44 @@ def phase(largest):
     return nodes, [constant("largest", largest), constant("w", weight)], 17, [4, WIDTH]
 
 
+def gelu(tanh, largest, opset, in_front=()):
+    """y = gelu(largest x): its cube is beyond float16 where `largest` is beyond 14."""
+    nodes = [*in_front, helper.make_node("Mul", ["h" if in_front else "x", "big"], ["u"], name="up")]
+    if tanh:
+        nodes += [helper.make_node("Pow", ["u", "three"], ["p"], name="cube"), helper.make_node("Mul", ["p", "kappa"], ["k"], name="part"),
+                  helper.make_node("Add", ["u", "k"], ["i"], name="inner"), helper.make_node("Mul", ["i", "beta"], ["j"], name="narrow"),
+                  helper.make_node("Tanh", ["j"], ["t"], name="curve")]
+    else:
+        nodes += [helper.make_node("Div", ["u", "root"], ["j"], name="narrow"), helper.make_node("Erf", ["j"], ["t"], name="curve")]
+    nodes += [helper.make_node("Add", ["t", "one"], ["c"], name="raise"), helper.make_node("Mul", ["u", "c"], ["d"], name="gate"),
+              helper.make_node("Mul", ["d", "half"], ["y"], name="halve")]
+    values = {"big": largest, "three": 3, "kappa": 0.044715, "beta": np.sqrt(2 / np.pi), "root": np.sqrt(2), "one": 1, "half": 0.5}
+    read = {name for node in nodes for name in node.input}
+    return nodes, [constant(name, value) for name, value in values.items() if name in read], opset, [1, 4, WIDTH]
+
+
+def attention(largest, scale):
+    """y = softmax(Q K^T / scale) x with logits up to about 700 largest^2 before the scale."""
+    random = np.random.default_rng(7)
+    nodes = [helper.make_node("MatMul", ["x", "wq"], ["q0"], name="query"), helper.make_node("Add", ["q0", "bq"], ["q"], name="bias"),
+             helper.make_node("MatMul", ["x", "wk"], ["k0"], name="key"), helper.make_node("Transpose", ["k0"], ["k"], perm=[0, 2, 1]),
+             helper.make_node("MatMul", ["q", "k"], ["s"], name="logits"), helper.make_node("Div", ["s", "scale"], ["l"], name="scaled"),
+             helper.make_node("Add", ["l", "mask"], ["m"], name="masked"), helper.make_node("Softmax", ["m"], ["p"], name="softmax"),
+             helper.make_node("MatMul", ["p", "x"], ["y"], name="mix")]
+    constants = [constant(name, random.normal(0, largest, (WIDTH, WIDTH))) for name in ("wq", "wk")]
+    constants += [constant("bq", random.normal(0, largest, WIDTH)), constant("scale", scale),
+                  constant("mask", np.triu(np.full((4, 4), -3e4), 1))]
+    return nodes, constants, 13, [1, 4, WIDTH]
+
+
 # Hardmax over another dimension than the last changed its meaning in opset 13: such a model is not raised.
 OLD = [helper.make_node("Hardmax", ["x"], ["f"], name="old", axis=1), helper.make_node("Add", ["x", "f"], ["h"], name="sum")]
 NETWORKS = {"layer_norm": lambda: norm(True, 1000, 13), "rms_norm": lambda: norm(False, 1000, 13),
             "small_norm": lambda: norm(False, 20, 13), "old_rms_norm": lambda: norm(False, 1000, 12, OLD),
+            "erf_gelu": lambda: gelu(False, 1, 13), "small_tanh_gelu": lambda: gelu(True, 1, 13),
+            "tanh_gelu": lambda: gelu(True, 100, 13),
+            "old_tanh_gelu": lambda: gelu(True, 100, 12, OLD), "attention": lambda: attention(16, 8),
+            "odd_attention": lambda: attention(16, 6), "small_attention": lambda: attention(1, 8),
             "phase": lambda: phase(2000), "small_phase": lambda: phase(6),
             "one_channel": lambda: channels(30), "even_channels": lambda: channels(1)}
 

@@ -490,6 +490,38 @@ TEST(Causes, AnOverflowOfSquaresHasRewrites) {
   EXPECT_EQ(causes_of(facts).front().repairs, (std::vector<std::string>{"fuse-norm", "scale-square", "keep-high"}));
   facts.op_type = "MatMul";
   EXPECT_EQ(causes_of(facts).front().repairs, std::vector<std::string>{"keep-high"}) << "no rewrite is known";
+  facts.read_by = {"Div"};
+  EXPECT_EQ(causes_of(facts).front().repairs, (std::vector<std::string>{"scale-attention", "keep-high"}));
+  facts.op_type = "Pow";
+  EXPECT_EQ(causes_of(facts).front().repairs, std::vector<std::string>{"keep-high"}) << "no cube";
+  facts.inputs.push_back(tensor("three", {3}));
+  EXPECT_EQ(causes_of(facts).front().repairs, (std::vector<std::string>{"fuse-gelu", "clip-cube", "keep-high"}));
+}
+
+TEST(Causes, PairsOfProductsBeyond16Bits) {
+  LayerFacts facts = layer("Conv", Format::UInt8);
+  facts.pairs_beyond_16_bits = 0.01;
+  ASSERT_EQ(first_cause(facts), "pair-saturation");
+  EXPECT_LT(causes_of(facts).front().confidence, 0.5) << "CPUs differ: what is seen comes first";
+  facts.pairs_beyond_16_bits = 1e-5;
+  EXPECT_EQ(first_cause(facts), "") << "as ordinary weights";
+  facts.largest_sum = 3e9;
+  EXPECT_EQ(first_cause(facts), "long-accumulation") << "sums of 32 bits";
+  facts = layer("Conv", Format::Int8);
+  facts.pairs_beyond_16_bits = 0.01;
+  EXPECT_EQ(first_cause(facts), "") << "signed times signed has no such instruction";
+}
+
+TEST(Causes, ABatchNormalizationThatIsNotFolded) {
+  LayerFacts facts = conv(on_grid(tensor("x", ramp(1)), 1));
+  facts.outputs = {on_grid(tensor("y", ramp(1)), 1)};
+  facts.norm_spread = 30;
+  EXPECT_EQ(first_cause(facts), "unfolded-batch-norm");
+  facts.norm_spread = 3;
+  EXPECT_EQ(first_cause(facts), "") << "channels of like size do with one step";
+  facts.norm_spread = 30;
+  facts.outputs = {tensor("y", ramp(1))};
+  EXPECT_EQ(first_cause(facts), "") << "nothing is rounded between the two";
 }
 
 TEST(Causes, ADecisionThatWasClose) {

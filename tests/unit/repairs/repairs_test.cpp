@@ -681,5 +681,183 @@ TEST(ScaleSquare, DividesBeforeSquaring) {
   EXPECT_TRUE(scale_squares(bench.network(), 0).empty());
 }
 
+/// GELU as exporters write it: PyTorch's, Hugging Face's three, and ones with the factors elsewhere.
+constexpr const char* kErfGelus[] = {
+    "[in] a = Div(x, root2)\n [curve] b = Erf(a)\n [up] c = Add(b, one)\n [mul] d = Mul(x, c)\n [last] g = Mul(d, "
+    "half)\n",
+    "[in] a = Mul(inverse2, x)\n [h] h = Mul(x, half)\n [curve] b = Erf(a)\n [up] c = Add(one, b)\n [last] g = Mul(c, "
+    "h)\n"};
+constexpr const char* kTanhGelus[] = {
+    "[cube] p = Pow(x, three)\n [k] k = Mul(p, kappa)\n [in] i = Add(x, k)\n [beta] j = Mul(i, beta)\n"
+    " [curve] t = Tanh(j)\n [up] c = Add(t, one)\n [h] h = Mul(x, half)\n [last] g = Mul(h, c)\n",
+    "[sq] s = Mul(x, x)\n [cube] p = Mul(x, s)\n [k] k = Mul(kappa, p)\n [in] i = Add(x, k)\n [beta] j = Mul(beta, i)\n"
+    " [curve] t = Tanh(j)\n [up] c = Add(one, t)\n [d] d = Mul(x, c)\n [last] g = Mul(half, d)\n",
+    "[a] a = Mul(x, beta)\n [b] b = Mul(x, kappa)\n [sq] s = Mul(b, x)\n [in] i = Add(s, one)\n [j] j = Mul(a, i)\n"
+    " [curve] t = Tanh(j)\n [up] c = Add(t, one)\n [h] h = Mul(half, x)\n [last] g = Mul(h, c)\n"};
+
+Model gelu_net(const std::string& pieces, const std::string& behind = "[mm] y = MatMul(g, w)",
+               const std::string& outputs = "float[2,4] y") {
+  return parsed("g (float[2,4] q) => (" + outputs +
+                    ") <float one = {1}, float half = {0.5}, float three = {3}, float root2 = {1.4142135},"
+                    " float inverse2 = {0.70710677}, float kappa = {0.044715}, float beta = {0.7978846}> {"
+                    " [scale] x = Mul(q, three)\n " +
+                    pieces + behind + " }",
+                {{"w", zeros({4, 4})}});
+}
+
+TEST(FuseGelu, PiecesBecomeTheOperator) {
+  for (const bool tanh : {false, true}) {
+    for (const std::string pieces : tanh ? std::span<const char* const>(kTanhGelus) : kErfGelus) {
+      Bench bench(gelu_net(pieces), Format::Float16);
+      const auto proposals = fuse_gelus(bench.network(), 0);
+      ASSERT_EQ(proposals.size(), 1U) << pieces;
+      ASSERT_EQ(proposals[0].why_not, "") << pieces;
+      EXPECT_EQ(proposals[0].opset, 20);
+      EXPECT_EQ(proposals[0].otherwise.empty(), !tanh);
+      Model fused = bench.model;
+      proposals[0].rewrite(fused);
+      ASSERT_EQ(fused.proto.graph().node_size(), 3) << "what makes x is scalar too, and stays";
+      const onnx::NodeProto& gelu = fused.proto.graph().node(1);
+      EXPECT_EQ(gelu.op_type(), "Gelu");
+      EXPECT_EQ(gelu.name(), "last");
+      EXPECT_EQ(gelu.input(0), "x");
+      EXPECT_EQ(find_attribute(gelu, "approximate") != nullptr, tanh);
+    }
+  }
+}
+
+TEST(FuseGelu, WhatOnlyLooksLikeOneIsNone) {
+  std::string one_third = kErfGelus[0];
+  one_third.replace(one_third.find("root2"), 5, "three");
+  Bench wide(gelu_net(one_third), Format::Float16);
+  EXPECT_TRUE(fuse_gelus(wide.network(), 0).empty()) << "another width";
+  Bench tanh(gelu_net("[curve] g = Tanh(x)\n"), Format::Float16);
+  EXPECT_TRUE(fuse_gelus(tanh.network(), 0).empty());
+  Bench whole(gelu_net(kErfGelus[0]), Format::Float32);
+  EXPECT_TRUE(fuse_gelus(whole.network(), 0).empty()) << "float32 needs none";
+}
+
+TEST(FuseGelu, RefusesWithAReason) {
+  Bench read(gelu_net(kErfGelus[0], "[more] y = Add(g, c)"), Format::Float16);
+  // The sum ends the chain of single readers: the product behind is not reached.
+  EXPECT_TRUE(fuse_gelus(read.network(), 0).empty());
+  Bench halved(gelu_net(kErfGelus[1], "[more] y = Add(g, h)"), Format::Float16);
+  EXPECT_EQ(fuse_gelus(halved.network(), 0).at(0).why_not, "something else reads one of its pieces");
+  Bench shown(gelu_net(kErfGelus[0], "[mm] y = MatMul(g, w)", "float[2,4] y, float[2,4] b"), Format::Float16);
+  EXPECT_EQ(fuse_gelus(shown.network(), 0).at(0).why_not, "one of its pieces is an output of the network");
+}
+
+TEST(ClipCube, ClipsWhatTheTanhReadsAndNothingElse) {
+  const float limits[] = {50, 50, 2000};  // the last form squares first, and scales before
+  for (std::size_t form = 0; form < 3; ++form) {
+    Bench bench(gelu_net(kTanhGelus[form]), Format::Float16);
+    bench.ranges["x"] = {-limits[form], 20, 10, 0};
+    const auto proposals = clip_cubes(bench.network(), 0);
+    ASSERT_EQ(proposals.size(), 1U) << kTanhGelus[form];
+    ASSERT_EQ(proposals[0].why_not, "");
+    Model clipped = bench.model;
+    proposals[0].rewrite(clipped);
+    int through = 0;
+    for (const onnx::NodeProto& node : clipped.proto.graph().node()) {
+      const auto reads = std::ranges::count(node.input(), "x");
+      through += static_cast<int>(std::ranges::count(node.input(), "x.clipped"));
+      if (reads > 0) {
+        EXPECT_TRUE(node.op_type() == "Clip" || node.name() == "h" || node.name() == "d") << node.name();
+      }
+    }
+    EXPECT_GE(through, 2);
+    EXPECT_EQ(initializer(clipped, "curve.lowest")->floats()[0], -16);
+    EXPECT_EQ(initializer(clipped, "curve.highest")->floats()[0], 16);
+    bench.ranges["x"] = {-30, 30, 10, 0};
+    EXPECT_TRUE(clip_cubes(bench.network(), 0).empty()) << "float16 holds the cube of 30";
+  }
+}
+
+TEST(ClipCube, LeavesOtherCurvesAlone) {
+  Bench erf(gelu_net(kErfGelus[0]), Format::Float16);
+  erf.ranges["x"] = {-5000, 5000, 10, 0};
+  EXPECT_TRUE(clip_cubes(erf.network(), 0).empty()) << "erf cubes nothing";
+  Bench bfloat(gelu_net(kTanhGelus[0]), Format::BFloat16);
+  bfloat.ranges["x"] = {-5000, 5000, 10, 0};
+  EXPECT_TRUE(clip_cubes(bfloat.network(), 0).empty()) << "bfloat16 holds it";
+}
+
+/// softmax(c Q K^T + m): logits up to 100000 before the scale.
+struct AttentionNet {
+  Bench bench;
+  explicit AttentionNet(const std::string& scale = "[scale] l = Div(s, eight)",
+                        const std::string& query = "[q] a = MatMul(x, wq)\n [bias] b = Add(bq, a)\n",
+                        float largest = 1e5F)
+      : bench(parsed("g (float[1,2,4,8] x, float[1,2,4,4] m) => (float[1,2,4,4] y, float[1,2,4,8] z)"
+                     " <float eight = {8}, float six = {6}, float twice = {2}> { " +
+                         query + " [turn] k = Transpose<perm = [0, 1, 3, 2]>(x)\n [qk] s = MatMul(b, k)\n " + scale +
+                         " [mask] n = Add(l, m)\n [soft] y = Softmax(n)\n [out] z = MatMul(y, x) }",
+                     {{"wq", zeros({8, 8})}, {"bq", zeros({8})}}),
+              Format::Float16) {
+    onnx::GraphProto& graph = *bench.model.proto.mutable_graph();
+    set_initializer(bench.model, graph, "wq", filled({8, 8}, [](int i) { return std::sin(static_cast<float>(i)); }));
+    set_initializer(bench.model, graph, "bq", filled({8}, [](int i) { return static_cast<float>(i); }));
+    bench.ranges["s"] = {-largest, 5, 10, 0};
+  }
+  Proposal proposal() {
+    auto proposals = scale_attentions(bench.network(), 0);
+    EXPECT_EQ(proposals.size(), 1U);
+    return std::move(proposals.at(0));
+  }
+  Model after() {
+    const Proposal found = proposal();
+    EXPECT_EQ(found.why_not, "");
+    Model model = bench.model;
+    found.rewrite(model);
+    return model;
+  }
+};
+
+TEST(ScaleAttention, APowerOfTwoGoesIntoTheProjection) {
+  AttentionNet net;
+  const Model after = net.after();
+  for (const char* name : {"wq", "bq"}) {
+    const std::vector<float> old = values_of(net.bench.model, name);
+    const std::vector<float> scaled = values_of(after, name);
+    for (std::size_t i = 0; i < old.size(); ++i) EXPECT_EQ(scaled[i], old[i] / 8) << name;
+  }
+  EXPECT_FALSE(std::ranges::any_of(after.proto.graph().node(), [](const auto& node) { return node.name() == "scale"; }))
+      << "nothing is left of it";
+  for (const onnx::NodeProto& node : after.proto.graph().node()) {
+    if (node.name() == "mask") {
+      EXPECT_EQ(node.input(0), "l") << "what the mask is added to has its name still";
+    }
+  }
+}
+
+TEST(ScaleAttention, WhatIsLeftOfTheScaleStaysBehind) {
+  AttentionNet net("[scale] l = Div(s, six)");
+  const Model after = net.after();
+  EXPECT_EQ(values_of(after, "wq")[1], values_of(net.bench.model, "wq")[1] / 8);
+  EXPECT_EQ(values_of(after, "scale.left"), std::vector<float>{0.75F});
+}
+
+TEST(ScaleAttention, QueriesThatNothingConstantMakesGetAMul) {
+  AttentionNet net("[scale] l = Div(s, eight)", "[q] a = MatMul(x, wq)\n [norm] b = Softmax(a)\n");
+  const Model after = net.after();
+  EXPECT_EQ(values_of(after, "wq"), values_of(net.bench.model, "wq"));
+  EXPECT_EQ(values_of(after, "qk.power"), std::vector<float>{0.125F});
+  for (const onnx::NodeProto& node : after.proto.graph().node()) {
+    if (node.name() == "qk") {
+      EXPECT_EQ(node.input(0), "b.scaled");
+    }
+  }
+}
+
+TEST(ScaleAttention, RefusesWithAReason) {
+  EXPECT_EQ(AttentionNet("[scale] l = Mul(s, twice)").proposal().why_not, "its scale makes nothing smaller");
+  EXPECT_EQ(AttentionNet("[scale] l = Mul(s, m)").proposal().why_not, "its scale is no constant number");
+  EXPECT_EQ(AttentionNet("[scale] l = Relu(s)").proposal().why_not, "Relu reads it, and no scale");
+  AttentionNet beyond("[scale] l = Div(s, eight)", "[q] a = MatMul(x, wq)\n [bias] b = Add(bq, a)\n", 1e6F);
+  EXPECT_EQ(beyond.proposal().why_not, "it reaches 1.25e+05 behind its scale too");
+  AttentionNet small("[scale] l = Div(s, eight)", "[q] a = MatMul(x, wq)\n [bias] b = Add(bq, a)\n", 6e4F);
+  EXPECT_TRUE(scale_attentions(small.bench.network(), 0).empty()) << "float16 holds the sums";
+}
+
 }  // namespace
 }  // namespace vernier
