@@ -57,4 +57,6 @@ double damage_of_all(const std::map<std::string, OutputStats>& stats, const Requ
   return worst;
 }
 
+double noise_of_db(double db) { return std::pow(10.0, -db / 10); }
+
 }  // namespace vernier

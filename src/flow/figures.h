@@ -22,4 +22,7 @@ double damage_of_all(const std::map<std::string, OutputStats>& stats, const Requ
 /// 10*log10(1/ratio) with the edges of sqnr_db.
 double db_of(double noise_ratio);
 
+/// Noise over signal of so many dB.
+double noise_of_db(double db);
+
 }  // namespace vernier
