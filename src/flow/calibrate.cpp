@@ -95,7 +95,7 @@ class Calibration {
                               options_.model.string()));
     }
     if (const auto cached = read_calibration_cache(options_.measure.calibration_cache, loaded_.original,
-                                                   subject().layers, quantized_)) {
+                                                   subject().layers, quantized_, choice())) {
       from_cache(*cached);
     } else {
       from_samples();

@@ -111,7 +111,8 @@ LearnedRanges learn_ranges(const Subject& subject, const Plan& plan, const std::
 
 std::optional<CachedCalibration> read_calibration_cache(const std::filesystem::path& file, const Model& original,
                                                         const std::vector<Layer>& layers,
-                                                        const std::map<std::string, Format>& tensors) {
+                                                        const std::map<std::string, Format>& tensors,
+                                                        const CalibrationChoice& choice) {
   std::error_code absent;
   if (file.empty() || tensors.empty() || !std::filesystem::exists(file, absent)) return std::nullopt;
   const std::string text = read_text(file);
@@ -123,6 +124,10 @@ std::optional<CachedCalibration> read_calibration_cache(const std::filesystem::p
   require_cache_of(cached.cache, file.string(), original.sha256, names_of(tensors), known);
   cached.note = fmt::format("ranges of {} are those of {} ({}): no sample was looked at for them",
                             plural(tensors.size(), "tensor"), file.string(), cached.cache.kind);
+  if (choice.method != CalibrationMethod::MinMax) {
+    cached.warnings.push_back(fmt::format("{}: its ranges are taken as they are: --calibration-method {} has no say", file.string(),
+                                          method_name(choice.method)));
+  }
   if (cached.cache.symmetric && any_asymmetric(tensors)) {
     cached.warnings.push_back(
         fmt::format("{}: holds symmetric steps only: a uint8 tensor without negative values uses "
@@ -182,8 +187,10 @@ FilledScales fill_scales(Plan& plan, const Model& model, const std::vector<Layer
 }
 
 bool calibrate_from_cache(Plan& plan, const Model& model, const std::vector<Layer>& layers, const Model& original,
-                          const std::filesystem::path& cache_file, std::vector<std::string>& warnings) {
-  const auto cached = read_calibration_cache(cache_file, original, layers, formats_to_calibrate(model, layers, plan));
+                          const CalibrationChoice& choice, const std::filesystem::path& cache_file,
+                          std::vector<std::string>& warnings) {
+  const auto cached =
+      read_calibration_cache(cache_file, original, layers, formats_to_calibrate(model, layers, plan), choice);
   if (cached) append(warnings, fill_scales(plan, model, layers, *cached).warnings);
   return cached.has_value();
 }
@@ -194,7 +201,7 @@ std::vector<std::string> calibrate_on_samples(Plan& plan, const Model& model, co
   std::map<std::string, Format> tensors = formats_to_calibrate(model, layers, plan);
   if (tensors.empty()) return calibrate_plan(plan, model, layers, {});
   std::vector<std::string> warnings;
-  if (calibrate_from_cache(plan, model, layers, loaded.original, cache_file, warnings)) return warnings;
+  if (calibrate_from_cache(plan, model, layers, loaded.original, choice, cache_file, warnings)) return warnings;
   check_method(choice, tensors);
   Subject subject = loaded.subject;
   if (loaded.calibration) subject.samples = loaded.calibration.get();

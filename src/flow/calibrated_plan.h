@@ -42,11 +42,12 @@ struct CachedCalibration {
 
 /// Absent when there is no such file (or an empty one, which peers take for none) or no tensor needs a range.
 /// `layers`: of the prepared model. Tensors that preparing made, and no other program can know, take the range of what
-/// they are moved from, or [0, 1] behind a Softmax or Sigmoid.
+/// they are moved from, or [0, 1] behind a Softmax or Sigmoid. `choice`: the method that was asked for and has no say.
 /// Errors: Input for a file that is no cache, or one of another model.
 std::optional<CachedCalibration> read_calibration_cache(const std::filesystem::path& file, const Model& original,
                                                         const std::vector<Layer>& layers,
-                                                        const std::map<std::string, Format>& tensors);
+                                                        const std::map<std::string, Format>& tensors,
+                                                        const CalibrationChoice& choice);
 
 /// Writes what was learned, in the form that the name asks for: TensorRT's text, or JSON under *.json. Returns notes
 /// and warnings in words; of random data nothing is written.
@@ -84,6 +85,7 @@ std::vector<std::string> calibrate_on_samples(Plan& plan, const Model& model, co
 
 /// The same from the cache alone; false when there is none.
 bool calibrate_from_cache(Plan& plan, const Model& model, const std::vector<Layer>& layers, const Model& original,
-                          const std::filesystem::path& cache_file, std::vector<std::string>& warnings);
+                          const CalibrationChoice& choice, const std::filesystem::path& cache_file,
+                          std::vector<std::string>& warnings);
 
 }  // namespace vernier

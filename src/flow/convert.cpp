@@ -76,7 +76,7 @@ Plan make_plan(const ConvertOptions& options, const PrecisionOptions& precision,
     return plan;
   }
   const std::filesystem::path& cache = options.measure.calibration_cache;
-  if (calibrate_from_cache(plan, model, layers, original, cache, result.warnings)) return plan;
+  if (calibrate_from_cache(plan, model, layers, original, precision.calibration, cache, result.warnings)) return plan;
   if (!cache.empty() && options.measure.data.location.empty() && !options.measure.calibration_data) {
     result.warnings.push_back(
         fmt::format("{}: it holds no ranges and no samples were given: those of random inputs were taken, which fit no "

@@ -185,7 +185,9 @@ class Diagnosis {
     std::set<std::string> observed = tensors_to_observe(subject());
     observed.merge(tensors_to_calibrate(subject().model, subject().layers, all_low_plan()));
     const std::map<std::string, Format> tensors = quantized();
-    cached_ = read_calibration_cache(options_.measure.calibration_cache, loaded_.original, subject().layers, tensors);
+    cached_ = read_calibration_cache(options_.measure.calibration_cache, loaded_.original, subject().layers, tensors,
+                                     options_.precision.calibration);
+    if (cached_) report_.calibrated_on_evaluation_samples = false;
     if (!cached_) check_method(options_.precision.calibration, tensors);
     const bool learns = !cached_ && !loaded_.calibration;
     if (learns) {

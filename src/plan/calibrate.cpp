@@ -153,6 +153,11 @@ RangeStats range_for(const QuantizedTensors::Use& use, const std::map<std::strin
   if (use.unit) {
     range.min = 0;
     range.max = 255.0F / 256.0F;
+  } else if (range.absmax() == 0) {
+    warnings.push_back(
+        fmt::format("tensor '{}': it was 0 in all samples, so its step is made up: give samples in "
+                    "which it is not",
+                    printable(use.tensor)));
   }
   return range;
 }

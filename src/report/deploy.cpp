@@ -175,6 +175,13 @@ std::string onnxruntime(const DiagnoseReport& report, const Files& files) {
         "itself when it loads the file (seen with 1.31), unless the session is made with "
         "`disabled_optimizers=[\"WeightBiasQuantization\"]`.\n";
   }
+  if (std::ranges::any_of(report.low, [](Format f) { return f == Format::Float8E4M3FN || f == Format::Float8E5M2; })) {
+    text +=
+        "\nOf its optimizations only the basic ones can be had with FP8: above, it fuses an FP8 MatMul into an integer "
+        "one and then refuses the file (`INVALID_GRAPH`, seen with 1.31). Before the session is made: `options = "
+        "ort.SessionOptions()`, `options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC`, and "
+        "pass `options` to it.\n";
+  }
   const bool casts = report.high != Format::Float32 ||
                      std::any_of(report.low.begin(), report.low.end(), [](Format f) { return !needs_scale(f); });
   if (casts) {

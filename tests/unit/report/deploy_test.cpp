@@ -38,6 +38,7 @@ TEST(Deploy, SaysWhereFloat8HasNoWeaklyTypedWay) {
   EXPECT_TRUE(holds(text, "There is no such way for float8e4m3fn"));
   EXPECT_FALSE(holds(text, "--layerPrecisions"));
   EXPECT_TRUE(holds(text, "--quantize_mode=fp8"));
+  EXPECT_TRUE(holds(text, "ORT_ENABLE_BASIC"));
 }
 
 TEST(Deploy, ExcludesNothingWhenNothingIsKept) {
