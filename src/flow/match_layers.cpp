@@ -22,18 +22,30 @@ std::string rounded_name(const Model& simulated, const std::string& tensor) {
   return tensor;
 }
 
-/// What readers of `tensor` get in the file: the only Round that reads it, if nothing else does, else the tensor.
-std::string as_read(const Model& simulated, const std::string& tensor) {
-  std::string rounded;
+/// The only node that reads `tensor`; null where several do, or where it is an output of the graph.
+const onnx::NodeProto* only_reader(const Model& simulated, const std::string& tensor) {
+  const onnx::NodeProto* only = nullptr;
   for (const onnx::NodeProto& node : simulated.proto.graph().node()) {
     if (std::find(node.input().begin(), node.input().end(), tensor) == node.input().end()) continue;
-    if (!rounded.empty() || node.domain() != kDomain || node.op_type() != "Round") return tensor;
-    rounded = node.output(0);
+    if (only != nullptr) return nullptr;
+    only = &node;
   }
   for (const onnx::ValueInfoProto& output : simulated.proto.graph().output()) {
-    if (output.name() == tensor) return tensor;
+    if (output.name() == tensor) return nullptr;
   }
-  return rounded.empty() ? tensor : rounded;
+  return only;
+}
+
+/// What readers of `tensor` get in the file: behind the only Round or Q/DQ pair that reads it, if nothing else does,
+/// else the tensor. Pairs of types that Round does not know, such as uint16, are left as they are in the file.
+std::string as_read(const Model& simulated, const std::string& tensor) {
+  const onnx::NodeProto* reader = only_reader(simulated, tensor);
+  if (reader == nullptr) return tensor;
+  if (reader->domain() == kDomain && reader->op_type() == "Round") return reader->output(0);
+  if (!is_quantization(*reader, "QuantizeLinear")) return tensor;
+  const onnx::NodeProto* dequantizer = only_reader(simulated, reader->output(0));
+  if (dequantizer == nullptr || !is_quantization(*dequantizer, "DequantizeLinear")) return tensor;
+  return dequantizer->output(0);
 }
 
 /// Nodes that only round or rename, and a shield of ours.
@@ -120,7 +132,8 @@ void match_by_name(const Subject& subject, const Model& simulated, LayerMatches&
       if (const auto made = produced.find(output); made != produced.end()) {
         // Quantizers drop a Relu or Clip whose work the quantization behind it does as well: then the value is there.
         const bool clips = layer.op_type == "Relu" || layer.op_type == "Clip";
-        const bool dropped = clips && made->second != layer.op_type && made->second != "Round";
+        const bool dropped =
+            clips && made->second != layer.op_type && made->second != "Round" && made->second != "DequantizeLinear";
         add(layer, output, dropped ? as_read(simulated, output) : output);
         continue;
       }

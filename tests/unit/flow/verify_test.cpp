@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "compare/requirement.h"
@@ -5,6 +7,7 @@
 #include "engine/ort/session.h"
 #include "flow_files.h"
 #include "numerics/round.h"
+#include "plan/simulate_typed.h"
 
 namespace vernier::testing {
 namespace {
@@ -88,23 +91,42 @@ TEST(Verify, OfOurOwnFilesAgreesWithTheSimulationThatMadeThem) {
   }
 }
 
-TEST(Verify, ComparesAReluThatAQuantizerDroppedBehindTheQuantizationThatDoesItsWork) {
+/// A network of two products whose Relu between them is left to the clipping of a Q/DQ pair of `codes`.
+VerifyReport with_dropped_relu(const std::string& domain, const std::string& codes, double scale) {
   const NamedTensors weights{{"w", bell({6, 8}, 5)}, {"v", bell({8, 3}, 6)}};
   const NetFiles files(network(R"(g (float[1,6] x) => (float[1,3] y) {
                          [dense] d = MatMul (x, w) [act] r = Relu (d) [head] y = MatMul (r, v) })",
                                weights),
                        {1, 6});
-  write_model(model_of(R"(g (float[1,6] x) => (float[1,3] y) {
+  Model dropped = model_of(fmt::format(R"(g (float[1,6] x) => (float[1,3] y) {{
                 [dense] r = MatMul (x, w)
-                s = Constant <value = float {0.05}> ()
-                z = Constant <value = uint8 {0}> ()
+                s = Constant <value = float {{{}}}> ()
+                z = Constant <value = {} {{0}}> ()
                 q = QuantizeLinear (r, s, z)
                 rq = DequantizeLinear (q, s, z)
-                [head] y = MatMul (rq, v) })",
-                       weights),
-              files / "dropped.onnx");
-  const VerifyReport report = verify(files.verify_options(files / "dropped.onnx"));
+                [head] y = MatMul (rq, v) }})",
+                                       scale, codes),
+                           weights);
+  for (onnx::NodeProto& node : *dropped.proto.mutable_graph()->mutable_node()) {
+    if (is_quantization(node, "QuantizeLinear") || is_quantization(node, "DequantizeLinear")) node.set_domain(domain);
+  }
+  if (!domain.empty()) {
+    onnx::OperatorSetIdProto& opset = *dropped.proto.add_opset_import();
+    opset.set_domain(domain);
+    opset.set_version(1);
+  }
+  write_model(dropped, files / "dropped.onnx");
+  return verify(files.verify_options(files / "dropped.onnx"));
+}
+
+TEST(Verify, ComparesAReluThatAQuantizerDroppedBehindTheQuantizationThatDoesItsWork) {
+  const VerifyReport report = with_dropped_relu("", "uint8", 0.05);
   EXPECT_GT(row_named(report.layers, "act").propagated_sqnr_db.value(), 20) << "what its readers get";
+}
+
+TEST(Verify, ComparesADroppedReluBehindAPairOf16BitsToo) {
+  const VerifyReport report = with_dropped_relu("com.microsoft", "uint16", 0.0005);
+  EXPECT_GT(row_named(report.layers, "act").propagated_sqnr_db.value(), 60) << "what its readers get";
 }
 
 TEST(Verify, JudgesTheRequirement) {
