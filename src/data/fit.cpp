@@ -22,10 +22,26 @@ bool matches(Dims wanted, Dims got) {
                                                    [](std::int64_t w, std::int64_t g) { return w < 0 || w == g; });
 }
 
-std::string reordered_hint(Shape wanted, Shape got) {
-  std::sort(wanted.begin(), wanted.end());
-  std::sort(got.begin(), got.end());
-  return wanted == got ? "the same dimensions in another order: transpose the array" : "";
+/// The array is an image with the channels of `wanted` at the other end: NHWC for NCHW, or the reverse.
+bool axes_swapped(const Shape& wanted, const Shape& got) {
+  if (wanted.size() != 4 || got.size() < 3) return false;
+  const Dims image = Dims(wanted).subspan(1);
+  const Dims last = Dims(got).last(3);
+  const Shape to_first{last[2], last[0], last[1]}, to_last{last[1], last[2], last[0]};
+  return !matches(image, last) && ((image[0] > 0 && image[0] <= 4 && matches(image, to_first)) ||
+                                   (image[2] > 0 && image[2] <= 4 && matches(image, to_last)));
+}
+
+std::string reordered_hint(const Shape& wanted, const Shape& got) {
+  if (axes_swapped(wanted, got)) {
+    const auto text = [](Dims dims) { return shape_text(Shape(dims.begin(), dims.end())); };
+    return fmt::format("the axes look swapped: Nx{} for Nx{}; transpose the array", text(Dims(got).last(3)),
+                       text(Dims(wanted).last(3)));
+  }
+  Shape these = wanted, those = got;
+  std::sort(these.begin(), these.end());
+  std::sort(those.begin(), those.end());
+  return these == those ? "the same dimensions in another order: transpose the array" : "";
 }
 
 [[noreturn]] void wrong_shape(const InputInfo& input, const Shape& got, const std::string& where, std::string hint) {

@@ -51,6 +51,18 @@ TEST(SplitSamples, GuessesATransposedImage) {
   EXPECT_NE(error.hint().find("transpose"), std::string::npos);
 }
 
+TEST(SplitSamples, NamesSwappedAxesOfAnImage) {
+  const auto hint = [](const Shape& wanted, const Shape& array) {
+    return error_of([&] { split_samples(float_input("x", wanted), array, false, "f.npy"); }).hint();
+  };
+  const std::string swapped = "the axes look swapped: Nx32x32x3 for Nx3x32x32; transpose the array";
+  EXPECT_EQ(hint({-1, 3, 32, 32}, {20, 1, 32, 32, 3}), swapped);
+  EXPECT_EQ(hint({1, 3, 32, 32}, {20, 32, 32, 3}), swapped);
+  EXPECT_EQ(hint({1, 32, 32, 3}, {20, 3, 32, 32}),
+            "the axes look swapped: Nx3x32x32 for Nx32x32x3; transpose the array");
+  EXPECT_EQ(hint({1, 3, 32, 32}, {20, 48, 48, 3}).find("swapped"), std::string::npos);
+}
+
 TEST(SplitSamples, AFixedBatchLargerThanOneIsNotGuessedAt) {
   EXPECT_THROW(split_samples(float_input("x", {4, 3}), {20, 3}, true, "f.npy"), Error);
 }
