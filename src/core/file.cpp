@@ -62,6 +62,10 @@ void replace_file(const fs::path& path, const std::string& text) {
 }
 
 std::string read_text(const fs::path& path, std::size_t limit) {
+  std::error_code unknown;  // the stream says why
+  if (fs::is_directory(path, unknown)) {
+    throw Error(ErrorKind::Input, fmt::format("{}: a folder, where a file is wanted", path.string()));
+  }
   errno = 0;
   std::ifstream in(path, std::ios::binary | std::ios::ate);
   if (!in) throw Error(ErrorKind::Input, fmt::format("{}: {}", path.string(), std::strerror(errno)));

@@ -117,9 +117,10 @@ Sufficiency sufficiency_of(const std::vector<RangeRow>& rows, std::size_t sample
                                    result.tensors, kStillGrows * 100, plural(fifth, "sample")));
   }
   if (result.differ > 0) {
-    findings.push_back(fmt::format(
-        "{} of {} differ by over {:g} % between two halves of the samples (most: '{}', {:.0f} %)", result.differ,
-        result.tensors, kHalvesDiffer * 100, printable(worst->tensor), *worst->halves_differ * 100));
+    findings.push_back(
+        fmt::format("{} of {}{} differ by over {:g} % between two halves of the samples (most: '{}', {:.0f} %)",
+                    result.differ, result.tensors, findings.empty() ? " ranges" : "", kHalvesDiffer * 100,
+                    printable(worst->tensor), *worst->halves_differ * 100));
   }
   if (result.uncovered > 0) {
     findings.push_back(

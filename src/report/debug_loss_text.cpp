@@ -106,7 +106,9 @@ std::string csv_of(const std::vector<Row>& rows) {
 std::string figures_line(const DebugLossReport& report) {
   std::string text;
   for (const OutputFigure& output : report.figures.outputs) {
-    text += fmt::format("{}{} {} dB", text.empty() ? "" : ", ", shown(output.name), db_text(output.sqnr_db));
+    const std::string figure = db_text(output.sqnr_db);
+    const bool number = figure.find_first_of("0123456789") != std::string::npos;
+    text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", shown(output.name), figure, number ? " dB" : "");
   }
   return text;
 }
@@ -194,7 +196,8 @@ std::string quantizer_table(const DebugLossReport& report, const TextOptions& op
 std::string report_to_text(const DebugLossReport& report, const TextOptions& options) {
   std::string answer =
       report.defects.empty()
-          ? fmt::format("No Q/DQ pair is wrong. {}.", figures_line(report))
+          ? fmt::format("{}. {}.", report.quantizers.empty() ? "There is no Q/DQ pair" : "No Q/DQ pair is wrong",
+                        figures_line(report))
           : fmt::format("{} in the Q/DQ pairs. {}.", plural(report.defects.size(), "defect"), figures_line(report));
   std::string text =
       painted(wrap(answer, options.width), report.defects.empty() ? Paint::Good : Paint::Bad, options.color) + "\n";
