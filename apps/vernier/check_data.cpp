@@ -37,7 +37,8 @@ Command add_check_data(CLI::App& root) {
   const IgnoredOptions ignored = add_ignored_options(*app);
   app->footer(
       "Example: vernier check data model.onnx --data photos/ --image short-crop:256,224 --labels labels.npy\n"
-      "Exit code: 0 nothing fits better; 1 a change fits better, or the inputs are unlike those of training; 2 usage; "
+      "Exit code: 0 nothing surely fits better; 1 a change surely fits better, or the inputs are unlike those of "
+      "training; 2 usage; "
       "3 "
       "input; 4 backend; 70 our fault; 130 interrupted");
   return {app, &line->messages,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 
 #include "compare/surgery.h"
@@ -26,6 +27,9 @@ constexpr std::size_t kMostSamples = 16, kMostLabelled = 64;
 // A misfit of half a nat a channel is a mean off by one deviation: what training never saw. Data like that of training
 // stays far below.
 constexpr double kMisfit = 0.5;
+// Readings nearer to each other than this are equally good: the samples are few.
+constexpr double kSameMisfit = 1.1, kSameConfidence = 0.02;
+const char* const kSwapped = "red and blue swapped";
 
 /// Sums of one channel.
 struct Moments {
@@ -219,6 +223,7 @@ class DataCheck {
     InputReading reading;
     reading.change = change.words;
     reading.do_this = change.options;
+    steps_[change.words] = steps_of(change);
     std::vector<std::vector<Moments>> seen(norms_.size());
     double confidence = 0;
     std::size_t confident = 0, right = 0;
@@ -266,82 +271,132 @@ class DataCheck {
     return reading;
   }
 
-  /// Sorts the readings behind the first by `value`, best first, and returns the best of them; null without any.
-  template <class Value>
-  const InputReading* best_by(const Value& value) {
-    std::stable_sort(report_.readings.begin() + 1, report_.readings.end(),
-                     [&](const InputReading& a, const InputReading& b) { return value(a) > value(b); });
-    return report_.readings.size() > 1 ? &report_.readings[1] : nullptr;
-  }
-
-  /// Of two readings of the same samples: more are right in the first, by more than two deviations of chance among
+  /// Of two readings of the same samples: more are right in the first, by more than so many deviations of chance among
   /// those that differ (the sign test).
-  static bool surely_more(const std::vector<bool>& a, const std::vector<bool>& b) {
+  static bool more_right(const std::vector<bool>& a, const std::vector<bool>& b, double deviations) {
     double gained = 0, lost = 0;
     for (std::size_t i = 0; i < a.size(); ++i) {
       gained += a[i] && !b[i] ? 1 : 0;
       lost += b[i] && !a[i] ? 1 : 0;
     }
-    return gained - lost > 2 * std::sqrt(gained + lost);
+    return gained - lost > deviations * std::sqrt(gained + lost);
+  }
+
+  /// What one kind of evidence says of a reading against the inputs as given.
+  struct Judge {
+    std::string by;
+    std::function<double(const InputReading&)> score;        // larger is better
+    std::function<bool(const InputReading&)> surely, maybe;  // better than as given
+    std::function<bool(const InputReading& best, const InputReading&)> as_good;
+    std::function<std::string(const InputReading&)> figures;
+    std::string would_decide;
+  };
+
+  Judge by_labels(const InputReading& given) const {
+    return {"labels",
+            [](const InputReading& r) { return *r.accuracy; },
+            [this](const InputReading& r) { return more_right(hits_.at(r.change), hits_.at(""), 2); },
+            [this](const InputReading& r) { return more_right(hits_.at(r.change), hits_.at(""), 1); },
+            [this](const InputReading& best, const InputReading& r) {
+              return !more_right(hits_.at(best.change), hits_.at(r.change), 1);
+            },
+            [given](const InputReading& r) {
+              return fmt::format("{:.1f} % right, {:.1f} % as given", 100 * *r.accuracy, 100 * *given.accuracy);
+            },
+            "More samples with labels would decide."};
+  }
+
+  Judge by_statistics(const InputReading& given) const {
+    return {"BatchNormalization statistics",
+            [](const InputReading& r) { return -*r.misfit; },
+            [given](const InputReading& r) {
+              return *r.misfit < std::min(kMisfit, 0.6 * *given.misfit) && *given.misfit - *r.misfit > 0.05;
+            },
+            [given](const InputReading& r) { return kSameMisfit * *r.misfit < *given.misfit; },
+            [](const InputReading& best, const InputReading& r) { return *r.misfit <= kSameMisfit * *best.misfit; },
+            [given](const InputReading& r) {
+              return fmt::format(
+                  "the first BatchNormalizations then see {:.3g} nats off what training saw, {:.3g} as "
+                  "given",
+                  *r.misfit, *given.misfit);
+            },
+            given.confidence ? "Labels (--labels) would decide, more samples may."
+                             : "How training read its images would decide, more samples may."};
+  }
+
+  Judge by_confidence(const InputReading& given) const {
+    return {"confidence",
+            [](const InputReading& r) { return r.confidence.value_or(0); },
+            [given](const InputReading& r) { return r.confidence.value_or(0) > *given.confidence + 0.15; },
+            [given](const InputReading& r) { return r.confidence.value_or(0) > *given.confidence + kSameConfidence; },
+            [](const InputReading& best, const InputReading& r) {
+              return r.confidence.value_or(0) >= best.confidence.value_or(0) - kSameConfidence;
+            },
+            [given](const InputReading& r) {
+              return fmt::format("the network is then sure of {:.1f} % on average, of {:.1f} % as given",
+                                 100 * r.confidence.value_or(0), 100 * *given.confidence);
+            },
+            "Labels (--labels) would decide, more samples may."};
+  }
+
+  /// Sorts the readings behind the first, best first. Of those as good as the best within noise, the one that changes
+  /// least; null where there are none.
+  const InputReading* choose(const Judge& judge) {
+    std::vector<InputReading>& all = report_.readings;
+    std::stable_sort(all.begin() + 1, all.end(),
+                     [&](const InputReading& a, const InputReading& b) { return judge.score(a) > judge.score(b); });
+    if (all.size() < 2) return nullptr;
+    const InputReading* chosen = &all[1];
+    for (const InputReading& reading : all) {
+      const bool stands_in = !reading.change.empty() && judge.as_good(all[1], reading) &&
+                             judge.surely(reading) == judge.surely(all[1]) &&
+                             judge.maybe(reading) == judge.maybe(all[1]);
+      if (stands_in && steps_.at(reading.change) < steps_.at(chosen->change)) chosen = &reading;
+    }
+    return chosen;
   }
 
   void decide() {
     const InputReading given = report_.readings.front();
-    const InputReading* best = nullptr;
-    bool clear = false;
-    std::string figures;
-    if (given.accuracy) {
-      report_.decided_by = "labels";
-      best = best_by([](const InputReading& r) { return *r.accuracy; });
-      clear = best != nullptr && surely_more(hits_[best->change], hits_[""]);
-      if (best != nullptr)
-        figures = fmt::format("{:.1f} % right, {:.1f} % as given", 100 * *best->accuracy, 100 * *given.accuracy);
-    } else if (given.misfit) {
-      report_.decided_by = "BatchNormalization statistics";
-      best = best_by([](const InputReading& r) { return -*r.misfit; });
-      clear = best != nullptr && *best->misfit < std::min(kMisfit, 0.6 * *given.misfit) &&
-              *given.misfit - *best->misfit > 0.05;
-      report_.unlike_training = !clear && *given.misfit > kMisfit;
-      if (best != nullptr)
-        figures =
-            fmt::format("the first BatchNormalizations then see {:.2f} nats off what training saw, {:.2f} as given",
-                        *best->misfit, *given.misfit);
-    } else if (given.confidence) {
-      report_.decided_by = "confidence";
-      best = best_by([](const InputReading& r) { return r.confidence.value_or(0); });
-      clear = best != nullptr && best->confidence.value_or(0) > *given.confidence + 0.15;
-      if (best != nullptr)
-        figures = fmt::format("the network is then sure of {:.0f} % on average, of {:.0f} % as given",
-                              100 * best->confidence.value_or(0), 100 * *given.confidence);
+    if (!given.accuracy && !given.misfit && !given.confidence) {
+      report_.answer =
+          "Nothing to judge by: the file has no BatchNormalization left, its output is no class, and there are no "
+          "labels.";
+      return;
     }
-    const auto swapped = std::find_if(report_.readings.begin(), report_.readings.end(),
-                                      [](const InputReading& r) { return r.change == "red and blue swapped"; });
-    if (!clear && given.misfit && !given.accuracy && swapped != report_.readings.end() &&
-        *swapped->misfit < 1.1 * *given.misfit) {
-      report_.warnings.emplace_back(
-          "red and blue swapped fits as well: these statistics do not tell the order of channels (labels would)");
-    }
+    const Judge judge = given.accuracy ? by_labels(given) : given.misfit ? by_statistics(given) : by_confidence(given);
+    report_.decided_by = judge.by;
+    const InputReading* best = choose(judge);
+    const bool clear = best != nullptr && judge.surely(*best);
+    const bool by_misfit = given.misfit && !given.accuracy;
+    report_.unlike_training = !clear && by_misfit && *given.misfit > kMisfit;
     if (clear) {
       report_.better = best->change;
-      report_.answer = fmt::format("The inputs fit better with {}: {}.", best->change, figures);
+      report_.answer = fmt::format("The inputs fit better with {}: {}.", best->change, judge.figures(*best));
       if (report_.decided_by == "confidence") report_.answer += " Confidence alone is a hint: check it with labels.";
     } else if (report_.unlike_training) {
       report_.answer = fmt::format(
           "The inputs are unlike what the network was trained on ({:.2f} nats off at its first BatchNormalizations), "
           "and no usual change makes them fit.",
           *given.misfit);
-    } else if (report_.decided_by.empty()) {
-      report_.answer =
-          "Nothing to judge by: the file has no BatchNormalization left, its output is no class, and there are no "
-          "labels.";
+    } else if (best != nullptr && judge.maybe(*best)) {
+      report_.perhaps = best->change;
+      report_.answer = fmt::format(
+          "It cannot be told from these samples whether the inputs are right: they fit better, but not surely, with "
+          "{} ({}). {}",
+          best->change, judge.figures(*best), judge.would_decide);
     } else {
-      const bool near = given.accuracy && best != nullptr && *best->accuracy > *given.accuracy;
-      report_.answer =
-          near ? fmt::format(
-                     "No usual change fits clearly better, by labels. '{}' comes nearest ({}): more samples "
-                     "would tell.",
-                     best->change, figures)
-               : fmt::format("The inputs look right: no usual change fits better, by {}.", report_.decided_by);
+      report_.answer = fmt::format("The inputs look right: no usual change fits better, by {}.", report_.decided_by);
+    }
+    if (!clear && by_misfit) warn_of_colours(given);
+  }
+
+  void warn_of_colours(const InputReading& given) {
+    for (const InputReading& reading : report_.readings) {
+      if (reading.change != kSwapped || report_.perhaps == kSwapped) continue;
+      if (*reading.misfit >= kSameMisfit * *given.misfit) continue;
+      report_.warnings.emplace_back(
+          "red and blue swapped fits as well: these statistics do not tell the order of channels (labels would)");
     }
   }
 
@@ -352,6 +407,7 @@ class DataCheck {
   std::shared_ptr<const SampleSource> samples_;
   std::vector<std::int64_t> labels_;
   std::map<std::string, std::vector<bool>> hits_;  // of each reading, sample by sample
+  std::map<std::string, int> steps_;               // of each reading: how many things it changes
   std::vector<Norm> norms_;
   std::optional<Session> session_;
   std::string image_;

@@ -38,9 +38,9 @@ Json numbers(const std::vector<double>& values) {
 std::string report_to_text(const CheckDataReport& report, const TextOptions& options) {
   const bool bad = report.better || report.unlike_training;
   std::string text = painted(wrap(report.answer, options.width),
-                             bad                         ? Paint::Bad
-                             : report.decided_by.empty() ? Paint::Bold
-                                                         : Paint::Good,
+                             bad                                           ? Paint::Bad
+                             : report.decided_by.empty() || report.perhaps ? Paint::Bold
+                                                                           : Paint::Good,
                              options.color) +
                      "\n";
   text += labelled("Model", shown(report.file), options.width);
@@ -110,6 +110,7 @@ std::string report_to_json(const CheckDataReport& report) {
                {"samples", report.samples},
                {"decided_by", report.decided_by}};
   json["better"] = report.better ? Json(*report.better) : Json();
+  json["perhaps"] = report.perhaps ? Json(*report.perhaps) : Json();
   json["unlike_training"] = report.unlike_training;
   json["inputs"] = Json::array();
   for (const SeenInput& input : report.inputs) {

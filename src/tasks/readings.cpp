@@ -100,6 +100,12 @@ std::vector<ImageChange> image_changes(double least, double most, std::int64_t c
   return all;
 }
 
+int steps_of(const ImageChange& change) {
+  const ImageChange none;
+  const bool scaled = change.factor != none.factor || change.offset != none.offset;
+  return (change.swap ? 1 : 0) + (change.relayout ? 1 : 0) + (scaled ? 1 : 0);
+}
+
 Tensor changed(const Tensor& image, const ImageChange& change) {
   const Shape& shape = image.shape();
   const int axis = image_axis(shape);

@@ -24,6 +24,9 @@ int image_axis(const Shape& shape);
 /// Changes worth trying on values between `least` and `most`: as given first.
 std::vector<ImageChange> image_changes(double least, double most, std::int64_t channels);
 
+/// How many things are changed: the order of channels, the layout, the range; 0 as given.
+int steps_of(const ImageChange& change);
+
 /// The tensor, changed. Float32 of a shape that image_axis() takes.
 Tensor changed(const Tensor& image, const ImageChange& change);
 

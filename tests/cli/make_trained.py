@@ -42,6 +42,7 @@ def main():
     right = (unit - MEAN) / DEVIATION
     wrong = {"right": right, "unit": unit, "bytes_bgr": 255 * unit[:, ::-1],
              "other_layout": right.transpose(0, 2, 3, 1).reshape(right.shape),
+             "mixed": np.concatenate([right[:6], right[6:, ::-1]]),
              "noise": rng.normal(0, 40, right.shape)}
     for name, value in wrong.items():
         np.savez(folder / f"{name}.npz", x=value[:, None].astype(np.float32))
