@@ -50,7 +50,7 @@ struct ReportDiff {
 
 /// Worse is: the requirement was met and is missed; more layers are kept; the SQNR of an output, everything low or as
 /// finally measured, fell by more than `tolerance_db`; or an output is gone. Layers are matched by name.
-/// Cost: linear, and one sort.
+/// Cost: linear, and one sort. Errors: Input where the models differ and no output has the same name.
 VERNIER_API ReportDiff diff_reports(const DiagnoseReport& before, const DiagnoseReport& after,
                                     double tolerance_db = 0.5);
 VERNIER_API std::string diff_to_text(const ReportDiff& diff, const TextOptions& options);

@@ -118,12 +118,13 @@ RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experimen
     return row.accepted && row.before_db && *row.before_db == -std::numeric_limits<double>::infinity();
   });
   repaired.changed = after < before || (finite_again && after == before);
-  repaired.notes.push_back(fmt::format(
-      "all accepted repairs together: {:.1f} dB of the worst output, {:.1f} dB without", db_of(after), db_of(before)));
   if (!repaired.changed) {
     take_back(repaired.tried, "the network as a whole is not better: nothing was changed");
     repaired.rewritten = false;
+    return repaired;
   }
+  repaired.notes.push_back(fmt::format(
+      "all accepted repairs together: {:.1f} dB of the worst output, {:.1f} dB without", db_of(after), db_of(before)));
   return repaired;
 }
 

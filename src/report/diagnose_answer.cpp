@@ -215,6 +215,10 @@ std::size_t lowered_layers(const DiagnoseReport& report) {
 
 std::string low_text(const DiagnoseReport& report) { return formats_text(report.low); }
 
+const char* all_of_them(const DiagnoseReport& report) {
+  return report.files.contains("report") ? "all of them in report.json" : "all of them with --top 0";
+}
+
 Answer answer_of(const DiagnoseReport& report) {
   if (report.kept && !report.kept->objective.empty()) return by_task(report);
   if (!report.requirement) return without_requirement(report);

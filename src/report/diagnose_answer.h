@@ -26,4 +26,7 @@ std::size_t lowered_layers(const DiagnoseReport& report);
 /// "int8", "int8 and float16": what all-low means in this report.
 std::string low_text(const DiagnoseReport& report);
 
+/// Where rows that the printed text leaves out can be found.
+const char* all_of_them(const DiagnoseReport& report);
+
 }  // namespace vernier

@@ -53,11 +53,6 @@ std::string figures_section(const DiagnoseReport& report, const TextOptions& opt
   return heading("Figures against the float32 model", options.color) + table;
 }
 
-/// Where rows that the printed table leaves out can be found.
-const char* all_of_them(const DiagnoseReport& report) {
-  return report.files.contains("report") ? "all of them in report.json" : "all of them with --top 0";
-}
-
 std::string ranking_section(const DiagnoseReport& report, const TextOptions& options) {
   if (report.layers.empty()) return {};
   const bool mixed = std::any_of(report.layers.begin(), report.layers.end(),

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/text.h"
+#include "report/diagnose_answer.h"
 #include "report/figures.h"
 #include "report/layout.h"
 #include "report/numbers.h"
@@ -17,7 +18,8 @@ namespace vernier {
 namespace {
 
 /// The surest cause of each layer; further ones of the same layer only where they are nearly as sure.
-std::string causes_text(const Explanation& explanation, const TextOptions& options) {
+std::string causes_text(const DiagnoseReport& report, const TextOptions& options) {
+  const Explanation& explanation = *report.explanation;
   std::string text = heading("Causes", options.color);
   std::map<std::string, double> surest;
   std::size_t lines = 0;
@@ -30,6 +32,9 @@ std::string causes_text(const Explanation& explanation, const TextOptions& optio
     text += wrap(fmt::format("{}: {}: {}", cause.layer.empty() ? "the network" : shown(cause.layer), cause.id,
                              shown(cause.sentence)),
                  options.width, "  ");
+  }
+  if (options.top > 0 && lines > options.top) {
+    text += fmt::format("  ... and {} ({})\n", plural(lines - options.top, "more cause"), all_of_them(report));
   }
   std::size_t without = 0;
   for (const std::string& layer : explanation.examined) without += explained.contains(layer) ? 0 : 1;
@@ -66,7 +71,7 @@ std::string repairs_text(const Explanation& explanation, const TextOptions& opti
       ++sum.accepted;
       sum.before.push_back(row.before_db.value_or(0));
       sum.after.push_back(row.after_db.value_or(0));
-      if (sum.example.empty() && !row.layers.empty()) sum.example = shown(row.layers.front()) + ": " + shown(row.why);
+      if (sum.accepted == 1 && !row.layers.empty()) sum.example = shown(row.layers.front()) + ": " + shown(row.why);
     } else if (sum.accepted == 0 && sum.example.empty() && !row.layers.empty()) {
       sum.example = shown(row.layers.front()) + ": " + shown(row.why);
     }
@@ -92,7 +97,7 @@ std::string explanation_section(const DiagnoseReport& report, const TextOptions&
   if (!report.explanation) return {};
   const Explanation& explanation = *report.explanation;
   std::string text;
-  if (!explanation.examined.empty()) text += causes_text(explanation, options);
+  if (!explanation.examined.empty()) text += causes_text(report, options);
   if (!explanation.repairs.empty()) text += repairs_text(explanation, options);
   return text;
 }

@@ -12,6 +12,7 @@
 #include "report/layout.h"
 #include "report/numbers.h"
 #include "report/sections.h"
+#include "vernier/error.h"
 #include "vernier/report_page.h"
 
 namespace vernier {
@@ -95,9 +96,26 @@ std::string names_text(const std::vector<std::string>& names) {
   return list_some(safe, 12);
 }
 
+/// Nothing of two networks can be compared where neither the file nor the name of an output is the same.
+void refuse_other_network(const DiagnoseReport& before, const DiagnoseReport& after) {
+  if (before.model_sha256 == after.model_sha256) return;
+  const std::vector<OutputFigure>&was = before.all_low.outputs, &is = after.all_low.outputs;
+  if (was.empty() || is.empty()) return;
+  for (const OutputFigure& output : was) {
+    if (std::ranges::any_of(is, [&](const OutputFigure& other) { return other.name == output.name; })) return;
+  }
+  throw Error(
+      ErrorKind::Input,
+      fmt::format("the two reports are of different networks: output '{}' of the earlier one, '{}' of the later "
+                  "one, and none has the same name",
+                  shown(was.front().name), shown(is.front().name)),
+      "--diff compares two builds of one network");
+}
+
 }  // namespace
 
 ReportDiff diff_reports(const DiagnoseReport& before, const DiagnoseReport& after, double tolerance_db) {
+  refuse_other_network(before, after);
   ReportDiff diff;
   diff.tolerance_db = tolerance_db;
   diff.before_answer = answer_of(before).sentence;
@@ -167,10 +185,10 @@ std::string diff_to_text(const ReportDiff& diff, const TextOptions& options) {
   Table layers;
   layers.flexible_column("layer");
   layers.flexible_column("operator");
-  layers.column("own dB before", Align::Right, "before");
-  layers.column("after", Align::Right);
-  layers.column("share before", Align::Right, "before");
-  layers.column("after", Align::Right);
+  layers.column("own dB before", Align::Right, "dB before");
+  layers.column("own dB after", Align::Right, "dB after");
+  layers.column("share before", Align::Right);
+  layers.column("share after", Align::Right);
   const std::size_t rows = options.top == 0 ? diff.layers.size() : std::min(options.top, diff.layers.size());
   for (std::size_t i = 0; i < rows; ++i) {
     const ChangedLayer& layer = diff.layers[i];

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cases.h"
+#include "vernier/error.h"
 #include "vernier/report_page.h"
 
 namespace vernier {
@@ -85,6 +86,29 @@ TEST(ReportDiff, NamesWhatGotWorse) {
   const std::string text = diff_to_text(diff, {});
   EXPECT_NE(text.find("The later build is worse"), std::string::npos);
   EXPECT_TRUE(nlohmann::json::parse(report_to_json(diff))["worse"].is_array());
+}
+
+TEST(ReportDiff, NamesTheUnitsOfLayersThatMoved) {
+  const DiagnoseReport before = requirement_met();
+  DiagnoseReport after = before;
+  *after.layers[4].own_sqnr_db -= 7;
+  const std::string text = diff_to_text(diff_reports(before, after), {});
+  EXPECT_NE(text.find("own dB before  own dB after  share before  share after"), std::string::npos) << text;
+}
+
+TEST(ReportDiff, RefusesReportsOfTwoNetworks) {
+  const DiagnoseReport before = requirement_met();
+  DiagnoseReport after = before;
+  for (OutputFigure& output : after.all_low.outputs) output.name += "_of_another";
+  EXPECT_NO_THROW(diff_reports(before, after));  // the same file: an output was renamed
+  after.model_sha256 = "another";
+  try {
+    diff_reports(before, after);
+    FAIL() << "was compared";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Input);
+    EXPECT_NE(std::string(error.what()).find("of different networks"), std::string::npos);
+  }
 }
 
 TEST(ReportDiff, ForgivesWhatTheToleranceAllows) {

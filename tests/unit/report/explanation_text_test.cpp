@@ -1,0 +1,66 @@
+#include "report/explanation_text.h"
+
+#include <gtest/gtest.h>
+
+#include <tuple>
+
+#include "cases.h"
+
+namespace vernier {
+namespace {
+
+Cause cause_of(const std::string& layer) {
+  Cause cause;
+  cause.id = "weight-grid";
+  cause.layer = layer;
+  cause.confidence = 0.9;
+  cause.sentence = "its weights lie on another grid";
+  return cause;
+}
+
+DiagnoseReport with(const Explanation& explanation) {
+  DiagnoseReport report = requirement_met();
+  report.files.clear();
+  report.explanation = explanation;
+  return report;
+}
+
+TEST(ExplanationText, SaysHowManyCausesTopLeavesOut) {
+  Explanation explanation;
+  for (const char* layer : {"a", "b", "c"}) {
+    explanation.examined.emplace_back(layer);
+    explanation.causes.push_back(cause_of(layer));
+  }
+  DiagnoseReport report = with(explanation);
+  TextOptions options;
+  options.top = 1;
+  std::string text = explanation_section(report, options);
+  EXPECT_NE(text.find("  ... and 2 more causes (all of them with --top 0)\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("b: weight-grid"), std::string::npos) << text;
+  report.files["report"] = "report.json";
+  text = explanation_section(report, options);
+  EXPECT_NE(text.find("(all of them in report.json)"), std::string::npos) << text;
+  options.top = 3;
+  EXPECT_EQ(explanation_section(report, options).find("more cause"), std::string::npos);
+}
+
+TEST(ExplanationText, ShowsAnAcceptedRepairWhereThereIsOne) {
+  Explanation explanation;
+  for (const auto& [layer, accepted, why] :
+       {std::tuple{"a", false, "fell by 0 percent"}, std::tuple{"b", true, "moved"}, std::tuple{"c", true, "later"}}) {
+    RepairTried row;
+    row.id = "smooth";
+    row.layers = {layer};
+    row.before_db = 20;
+    row.after_db = 30;
+    row.accepted = accepted;
+    row.why = why;
+    explanation.repairs.push_back(row);
+  }
+  const std::string text = explanation_section(with(explanation), {});
+  EXPECT_NE(text.find("accepted 2 of 3 tried"), std::string::npos) << text;
+  EXPECT_NE(text.find("(b: moved)"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace vernier
