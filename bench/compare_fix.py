@@ -28,6 +28,7 @@ from networks import NETWORKS, ROOT, model_file, samples_of, save
 RESULTS = ROOT / "bench/results/compare_fix.json"
 PAGE = ROOT / "docs/benchmarks-fix.md"
 PER_TENSOR = {"mobilenetv2-imagenet": 100, "rfb320-face": 20, "yolox-nano": 20}  # samples
+FEW = {"style-candy": 4}  # samples of a network whose every run takes seconds
 CONTROL = "nncf-accuracy-control"
 PEERS = {"nncf": ["nncf", "nncf-accurate-bias", "nncf-accurate-bias-mixed", "nncf-transformer", "nncf-onnx", CONTROL],
          "modelopt": ["modelopt-max", "modelopt-entropy"]}
@@ -166,7 +167,7 @@ def page(record):
     lines = ["# Repairs compared", "",
              "`vernier fix` against `vernier diagnose` in INT8 on the shared networks, as each is placed for TensorRT. Written by `bench/compare_fix.py`; the",
              "record is [bench/results/compare_fix.json](../bench/results/compare_fix.json).", "",
-             f"Half of at most {record['samples']} samples calibrate and are what repairs are chosen by; the other half gives every figure below. Required is, of each",
+             f"Half of at most {record['samples']} samples ({', '.join(f'{few} of {network}' for network, few in FEW.items())}) calibrate and are what repairs are chosen by; the other half gives every figure below. Required is, of each",
              f"output, what everything in INT8 gives and {record['db']:g} dB more. *repaired*: the worst output with everything in INT8 and all repairs that were kept;",
              "*kept*: layers in float32 that the requirement takes; *time*: CPU seconds of `fix` over those of `diagnose`.", "",
              f"Machine: {record['machine']}, {record['load']}", "",
@@ -312,7 +313,7 @@ def main():
     parser.add_argument("--render", action="store_true")
     options = parser.parse_args()
     for network in [] if options.render or options.jobs == ["per-tensor"] else options.only:
-        every = samples_of(network, options.samples)
+        every = samples_of(network, min(options.samples, FEW.get(network, options.samples)))
         half = len(every) // 2
         needs = recorded()["networks"].get(network, {}).get("needs", [])
         found = {"samples": [half, len(every) - half]}
