@@ -1,6 +1,7 @@
 #include "compare/channel_stats.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "compare/own_error.h"
@@ -45,6 +46,20 @@ void reduce(Model& model, const char* op_type, const std::string& input, const s
   node.add_input(output + "/axes");
 }
 
+/// Runs `model` over the samples of `order` and hands over the values of each of `outputs`, by its place there.
+void for_each_result(const Subject& subject, Model& model, std::vector<std::pair<std::string, Dtype>> outputs,
+                     const std::vector<std::size_t>& order, const char* what,
+                     const std::function<void(std::size_t, std::span<const float>)>& fold) {
+  const std::size_t wanted = outputs.size();
+  for (const Carry& carry : subject.carries) outputs.emplace_back(carry.output, Dtype::Float32);
+  set_outputs(model, outputs);
+  const Session session = subject.session(model);
+  run_samples(subject, session, order, {}, what, [&](SampleResult result) {
+    for (std::size_t i = 0; i < wanted; ++i) fold(i, result.outputs[i].floats());
+    return true;
+  });
+}
+
 }  // namespace
 
 std::map<std::string, std::vector<double>> mean_errors(const Subject& subject, const Plan& plan,
@@ -73,19 +88,12 @@ std::map<std::string, std::vector<double>> mean_errors(const Subject& subject, c
   }
   std::map<std::string, std::vector<double>> means;
   if (outputs.empty()) return means;
-  for (const Carry& carry : subject.carries) outputs.emplace_back(carry.output, Dtype::Float32);
-  set_outputs(model, outputs);
-  const Session session = subject.session(model);
-  run_samples(subject, session, order, {}, "mean error", [&](SampleResult result) {
-    for (std::size_t i = 0; i < layers.size(); ++i) {
-      std::vector<double>& sum = means[layers[i]];
-      const std::span<const float> values = result.outputs[i].floats();
-      sum.resize(values.size());
-      for (std::size_t c = 0; c < std::min(sum.size(), values.size()); ++c) {
-        sum[c] += static_cast<double>(values[c]) / static_cast<double>(order.size());
-      }
+  for_each_result(subject, model, outputs, order, "mean error", [&](std::size_t i, std::span<const float> values) {
+    std::vector<double>& sum = means[layers[i]];
+    sum.resize(values.size());
+    for (std::size_t c = 0; c < values.size(); ++c) {
+      sum[c] += static_cast<double>(values[c]) / static_cast<double>(order.size());
     }
-    return true;
   });
   return means;
 }
@@ -112,17 +120,10 @@ std::map<std::string, std::vector<float>> channel_magnitudes(const Subject& subj
   }
   std::map<std::string, std::vector<float>> largest;
   if (outputs.empty()) return largest;
-  for (const Carry& carry : subject.carries) outputs.emplace_back(carry.output, Dtype::Float32);
-  set_outputs(model, outputs);
-  const Session session = subject.session(model);
-  run_samples(subject, session, order, {}, "channels", [&](SampleResult result) {
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-      std::vector<float>& most = largest[tensors[i]];
-      const std::span<const float> values = result.outputs[i].floats();
-      most.resize(std::max(most.size(), values.size()));
-      for (std::size_t c = 0; c < values.size(); ++c) most[c] = std::max(most[c], values[c]);
-    }
-    return true;
+  for_each_result(subject, model, outputs, order, "channels", [&](std::size_t i, std::span<const float> values) {
+    std::vector<float>& most = largest[tensors[i]];
+    most.resize(std::max(most.size(), values.size()));
+    for (std::size_t c = 0; c < values.size(); ++c) most[c] = std::max(most[c], values[c]);
   });
   return largest;
 }
@@ -146,13 +147,8 @@ std::map<std::string, std::vector<float>> sample_magnitudes(const Subject& subje
   }
   std::map<std::string, std::vector<float>> largest;
   if (outputs.empty()) return largest;
-  for (const Carry& carry : subject.carries) outputs.emplace_back(carry.output, Dtype::Float32);
-  set_outputs(model, outputs);
-  const Session session = subject.session(model);
-  run_samples(subject, session, order, {}, "samples' ranges", [&](SampleResult result) {
-    for (std::size_t i = 0; i < names.size(); ++i) largest[names[i]].push_back(result.outputs[i].floats()[0]);
-    return true;
-  });
+  for_each_result(subject, model, outputs, order, "samples' ranges",
+                  [&](std::size_t i, std::span<const float> values) { largest[names[i]].push_back(values[0]); });
   return largest;
 }
 
