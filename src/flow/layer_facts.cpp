@@ -223,7 +223,9 @@ class FactFinder {
     const AxisGeometry channels = geometry_along(weight.shape(), grid.axis);
     for (std::size_t i = 0; i < codes.size(); ++i) {
       const auto c = i / static_cast<std::size_t>(channels.inner) % static_cast<std::size_t>(channels.channels);
-      codes[i] = std::nearbyint(codes[i] / grid.scale[grid.scale.size() > 1 ? c : 0]);
+      const std::size_t scale = grid.scale.size() > 1 ? c : 0;
+      const std::int32_t zero = grid.zero_point.empty() ? 0 : grid.zero_point[scale];
+      codes[i] = std::nearbyint(codes[i] / grid.scale[scale]) + static_cast<float>(zero);
     }
     facts.pairs_beyond_16_bits =
         pairs_beyond_16_bits(codes, geometry_along(weight.shape(), summed), values->values, data);

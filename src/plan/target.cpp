@@ -34,15 +34,16 @@ constexpr std::array<std::string_view, 3> kRequantized = {"Conv", "ConvTranspose
 // Runtime's MatMulNBits).
 constexpr std::array kMatrixProducts = {ScaledOperator{"Gemm", Float}, ScaledOperator{"MatMul", Float}};
 
-constexpr ScaledScheme kInputsOnly{kWeightedInputs, /*weights_only=*/false, /*integer_kernels=*/false, "", {}};
-constexpr ScaledScheme kWeightsOnly{kWeightedInputs, /*weights_only=*/true, /*integer_kernels=*/false, "", {}};
-constexpr ScaledScheme kFourBitWeights{kMatrixProducts,
-                                       /*weights_only=*/true,
-                                       /*integer_kernels=*/false,
-                                       "engines take 4-bit weights in products of matrices alone",
-                                       {}};
-constexpr ScaledScheme kOnnxRuntime{kIntegerKernels, /*weights_only=*/false, /*integer_kernels=*/true,
-                                    "ONNX Runtime's CPU provider has no integer kernel for it", kRequantized};
+constexpr ScaledScheme kInputsOnly{.operators = kWeightedInputs};
+constexpr ScaledScheme kWeightsOnly{.operators = kWeightedInputs, .weights_only = true};
+constexpr ScaledScheme kFourBitWeights{.operators = kMatrixProducts,
+                                       .weights_only = true,
+                                       .absent = "engines take 4-bit weights in products of matrices alone"};
+constexpr ScaledScheme kOnnxRuntime{.operators = kIntegerKernels,
+                                    .integer_kernels = true,
+                                    .weights_off_zero = true,
+                                    .absent = "ONNX Runtime's CPU provider has no integer kernel for it",
+                                    .requantized = kRequantized};
 
 }  // namespace
 

@@ -33,11 +33,13 @@ struct ScaledScheme {
   /// Results are quantized, data-moving operators between quantized tensors move codes, a bias is stored as int32, and
   /// a Relu or Clip behind an operator is part of it.
   bool integer_kernels = false;
+  /// Weights with one scale may have a zero point.
+  bool weights_off_zero = false;
   /// Why an operator with weights that is not in the table is not; empty when there is nothing to add.
-  std::string_view absent;
+  std::string_view absent = {};
   /// Operators whose float weights the engine quantizes by itself when its data comes from codes and goes to codes: a
   /// layer that is to stay float must not be seen between them.
-  std::span<const std::string_view> requantized;
+  std::span<const std::string_view> requantized = {};
 
   /// Null when the scheme does not have the operator.
   const ScaledOperator* find(std::string_view op_type) const;

@@ -73,6 +73,7 @@ const Repair* find_repair(std::string_view id);
 
 // One file each.
 std::vector<Proposal> recover_weight_grid(const Network& network, int round);
+std::vector<Proposal> move_weight_zeros(const Network& network, int round);
 std::vector<Proposal> scales_per_channel(const Network& network, int round);
 std::vector<Proposal> equalize_weights(const Network& network, int round);
 std::vector<Proposal> smooth_activations(const Network& network, int round);

@@ -151,6 +151,29 @@ def test_a_float_layer_between_quantized_tensors_keeps_its_weights(name, weight,
     assert off.max() < 1.01 and (off > 0.5).mean() < 0.02, "more than a step that flipped"
 
 
+@pytest.mark.parametrize("name", ["Conv", "Gemm", "MatMul"])
+def test_a_weight_with_a_zero_point_has_an_integer_kernel_too(name, tmp_path):
+    shape, constants, attributes, kernel = TABLE[name]
+    given = {f"c{i}": value for i, value in enumerate(constants)}
+    weight = rng.integers(-12, 12, given["c0"].shape)  # on a grid that symmetric codes cannot hold, for one weight's sake
+    weight.flat[0] = 243
+    given["c0"] = (0.01 * weight).astype(np.float32)
+    model = float_model([helper.make_node(name, ["x", *given], ["y"], name="layer", **attributes)], shape, given)
+    onnx.save(model, tmp_path / "float.onnx")
+    np.savez(tmp_path / "data.npz", x=array(16, *shape))
+    report = vernier("fix", tmp_path / "float.onnx", "--int8", "--per-tensor", "--target", "onnxruntime", "--data", tmp_path / "data.npz",
+                     "--allow", "weight-zero-point", "-o", tmp_path / "out")
+    assert [tried["accepted"] for tried in report["explanation"]["repairs"]] == [True], report["explanation"]["repairs"]
+    path = tmp_path / "out/model.onnx"
+    zero = next(numpy_helper.to_array(t) for t in onnx.load(path).graph.initializer if t.name == "c0_zero_point")
+    assert zero.dtype == np.int8 and zero < 0
+    low, optimized = integer_session(path, tmp_path)
+    found = collections.Counter(node.op_type for node in optimized)
+    assert found[kernel] == 1 and set(found) <= {kernel} | QUANTIZERS, found
+    x = array(*shape)
+    assert sqnr_db([(session(path).run(None, {"x": x})[0], low.run(None, {"x": x})[0])]) > 40
+
+
 @pytest.mark.skipif(not SHARED.joinpath("models").is_dir(), reason=f"no models under {SHARED}: set VERNIER_SHARED")
 @pytest.mark.parametrize("network, left", [("mobilenetv2-imagenet", set()), ("resnet8-cifar", set()), ("squeezenet-imagenet", set()),
                                            ("rfb320-face", {"Exp", "Sub", "Div", "Slice", "Concat"})])
