@@ -45,4 +45,14 @@ Gain gain_over(const Noise& other, const Noise& noise) {
   return {nats, std::sqrt(squares * (n - 1) / n)};
 }
 
+Gain typical_gain(const std::vector<double>& other, const std::vector<double>& log_noise) {
+  const auto n = static_cast<double>(log_noise.size());
+  double mean = 0;
+  for (std::size_t i = 0; i < log_noise.size(); ++i) mean += (other[i] - log_noise[i]) / n;
+  if (log_noise.size() < 2) return {mean, kCertain};
+  double squares = 0;
+  for (std::size_t i = 0; i < log_noise.size(); ++i) squares += std::pow(other[i] - log_noise[i] - mean, 2);
+  return {mean, std::sqrt(squares / (n * (n - 1)))};
+}
+
 }  // namespace vernier

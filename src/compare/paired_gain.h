@@ -25,4 +25,8 @@ struct Gain {
 /// Source: B. Efron, C. Stein, "The jackknife estimate of variance", Annals of Statistics 9 (1981).
 Gain gain_over(const Noise& other, const Noise& noise);
 
+/// The same for the typical sample: the mean of log(other / own) over samples, whose noise is given as logarithms, and
+/// the standard error of that mean. One sample: scatter 1000.
+Gain typical_gain(const std::vector<double>& other, const std::vector<double>& log_noise);
+
 }  // namespace vernier

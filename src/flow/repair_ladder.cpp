@@ -9,6 +9,7 @@
 #include "compare/channel_stats.h"
 #include "compare/input_products.h"
 #include "compare/own_error.h"
+#include "compare/paired_gain.h"
 #include "core/text.h"
 #include "flow/figures.h"
 #include "flow/setup.h"
@@ -78,6 +79,12 @@ void take(Plan& plan, const Proposal& proposal) {
 
 bool helps(double before, double after) { return std::isfinite(after) && before > 0 && after <= kAccepted * before; }
 
+bool surely_worse(const OutputError& before, const OutputError& after) {
+  if (after.noise <= before.noise) return false;
+  if (after.sample_log_noise.empty()) return true;
+  return typical_gain(after.sample_log_noise, before.sample_log_noise).sure() > 0;
+}
+
 std::vector<RepairName> repair_names() {
   std::vector<RepairName> names;
   for (const Repair& repair : all_repairs()) names.push_back({std::string(repair.id), std::string(repair.text)});
@@ -85,12 +92,12 @@ std::vector<RepairName> repair_names() {
 }
 
 RepairLadder::RepairLadder(RepairState state, const SampleSource& samples, const RepairOptions& options,
-                           PlanAgain plan_again, OutputNoise output_noise, std::string no_rewrites)
+                           PlanAgain plan_again, MeasureOutput measure_output, std::string no_rewrites)
     : state_(std::move(state)),
       samples_(samples),
       options_(options),
       plan_again_(std::move(plan_again)),
-      output_noise_(std::move(output_noise)),
+      measure_output_(std::move(measure_output)),
       no_rewrites_(std::move(no_rewrites)) {
   share_samples(subject_of(state_), learn_, judge_);
   products_ = [this](const std::vector<std::string>& layers) {
@@ -144,9 +151,9 @@ void RepairLadder::run() {
   }
 }
 
-double RepairLadder::output_noise() {
-  if (!state_.output_noise) state_.output_noise = output_noise_(state_);
-  return *state_.output_noise;
+const OutputError& RepairLadder::output_error() {
+  if (!state_.output_error) state_.output_error = measure_output_(state_);
+  return *state_.output_error;
 }
 
 /// All of a kind stands or falls with the network: what its layers gain may be an error that cancelled another.
@@ -157,14 +164,14 @@ void RepairLadder::try_repair(const Repair& repair) {
   const auto grids = grids_;
   const bool rewritten = rewritten_;
   const std::size_t first = tried_.size();
-  const double before = output_noise();
+  const OutputError before = output_error();
   before_rewrite_.reset();
   for (int round = 0; round < repair.rounds; ++round) try_round(repair, round);
   const std::span<RepairTried> rows(tried_.begin() + static_cast<std::ptrdiff_t>(first), tried_.end());
   if (std::ranges::none_of(rows, &RepairTried::accepted)) return;
 
-  const double after = output_noise();
-  if (after <= before) {
+  const OutputError after = output_error();
+  if (!surely_worse(before, after)) {
     before_rewrite_.reset();  // it holds a model
     return;
   }
@@ -172,12 +179,12 @@ void RepairLadder::try_repair(const Repair& repair) {
     if (!row.accepted) continue;
     row.accepted = false;
     row.why += fmt::format("; the network as a whole is better without this repair: {:.1f} dB, {:.1f} dB with it",
-                           db_of(before), db_of(after));
+                           db_of(before.noise), db_of(after.noise));
   }
   if (before_rewrite_) state_ = std::move(*before_rewrite_);
   before_rewrite_.reset();
   state_.plan = plan;
-  state_.output_noise = before;
+  state_.output_error = before;
   noise_ = noise;
   channels_ = channels;
   grids_ = grids;
@@ -224,7 +231,7 @@ void RepairLadder::try_round(const Repair& repair, int round) {
     rows.push_back(row_of(repair, proposal, before, after));
     if (rows.back().accepted) {
       take(state_.plan, proposal);
-      state_.output_noise.reset();
+      state_.output_error.reset();
     } else if (proposal.by_output || after < before) {
       small.push_back(i);
     }
@@ -246,10 +253,11 @@ void RepairLadder::try_round(const Repair& repair, int round) {
 void RepairLadder::try_small_gains(const std::vector<Proposal>& proposals, const std::vector<std::size_t>& small,
                                    std::vector<RepairTried>& rows) {
   if (small.empty()) return;
-  const double before = output_noise();
+  const double before = output_error().noise;
   Plan without = state_.plan;
   for (const std::size_t i : small) take(state_.plan, proposals[i]);
-  const double after = output_noise_(state_);
+  const OutputError error = measure_output_(state_);
+  const double after = error.noise;
   const bool better = helps(before, after);
   for (const std::size_t i : small) {
     rows[i].accepted = better;
@@ -263,7 +271,7 @@ void RepairLadder::try_small_gains(const std::vector<Proposal>& proposals, const
                               better ? "" : ", and 1 dB more is wanted");
   }
   if (better) {
-    state_.output_noise = after;
+    state_.output_error = error;
   } else {
     state_.plan = std::move(without);
   }
@@ -306,7 +314,7 @@ void RepairLadder::try_rewrites(const Repair& repair, const std::vector<Proposal
       if (!changed && fits) fresh->second = grid;
     }
     trial.plan.constants = state_.plan.constants;
-    trial.output_noise.reset();
+    trial.output_error.reset();
     return neutral_db;
   };
   std::vector<const Proposal*> chosen;
@@ -321,8 +329,9 @@ void RepairLadder::try_rewrites(const Repair& repair, const std::vector<Proposal
     if (rows.back().accepted) accepted.push_back(&proposal);
   }
   if (!repair.scaled && accepted.size() < chosen.size()) {
-    const double before = output_noise();
-    const double after = output_noise_(trial);
+    const double before = output_error().noise;
+    const OutputError error = measure_output_(trial);
+    const double after = error.noise;
     const bool better = helps(before, after);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (rows[i].accepted || !(better || proposals[i].by_output)) continue;
@@ -332,7 +341,7 @@ void RepairLadder::try_rewrites(const Repair& repair, const std::vector<Proposal
     }
     if (better) {
       accepted = chosen;
-      trial.output_noise = after;
+      trial.output_error = error;
     }
   }
   if (!accepted.empty() && accepted.size() < chosen.size()) {

@@ -22,6 +22,12 @@
 
 namespace vernier {
 
+/// How far a network's output is from the float model's.
+struct OutputError {
+  double noise = 0;                      // over signal, of the worst output
+  std::vector<double> sample_log_noise;  // of each sample; empty: the samples are those that the figures come from
+};
+
 /// A network with its plan, and what repairs made of them.
 struct RepairState {
   Subject subject;
@@ -30,18 +36,22 @@ struct RepairState {
   /// Of a run over the calibration samples: ranges, histograms, shapes. Its outputs are of the evaluation samples only
   /// where both are the same.
   Reference reference;
-  std::optional<double> output_noise;  // of this plan, where it was measured: see OutputNoise
+  std::optional<OutputError> output_error;  // of this plan, where it was measured: see MeasureOutput
 };
 
 /// Makes the plan of a rewritten model: formats of its layers, and scales from a new run over the samples, whose
 /// outputs are compared with those of the float model. Returns how near they are, in dB of the worst output.
 using PlanAgain = std::function<double(RepairState& state)>;
 
-/// Noise over signal of the worst network output with everything low, over all samples that repairs may look at.
-using OutputNoise = std::function<double(const RepairState& state)>;
+/// The network's outputs with everything low, over all samples that repairs may look at.
+using MeasureOutput = std::function<OutputError(const RepairState& state)>;
 
 /// The rule of the ladder: of the error power `before`, a fifth or more is gone. Nothing helps where there was none.
 bool helps(double before, double after);
+
+/// Whether a network is worse for a kind of repair. Its pooled figure may hang on one sample: where the typical sample
+/// does not say so surely, what the layers gained counts for more.
+bool surely_worse(const OutputError& before, const OutputError& after);
 
 class RepairLadder {
  public:
@@ -49,7 +59,7 @@ class RepairLadder {
   /// calibration where there are such, so that the network is evaluated on samples that nothing was fitted to.
   /// `plan_again` empty: rewrites of the float model are refused, for that reason: `no_rewrites`.
   RepairLadder(RepairState state, const SampleSource& samples, const RepairOptions& options, PlanAgain plan_again,
-               OutputNoise output_noise, std::string no_rewrites);
+               MeasureOutput measure_output, std::string no_rewrites);
 
   /// All repairs that are allowed and that the plan's formats have a use for.
   void run();
@@ -59,7 +69,7 @@ class RepairLadder {
   RepairState& state() { return state_; }
 
  private:
-  double output_noise();
+  const OutputError& output_error();
   void try_repair(const Repair& repair);
   void try_round(const Repair& repair, int round);
   void try_small_gains(const std::vector<Proposal>& proposals, const std::vector<std::size_t>& small,
@@ -73,7 +83,7 @@ class RepairLadder {
   const SampleSource& samples_;
   const RepairOptions& options_;
   PlanAgain plan_again_;
-  OutputNoise output_noise_;
+  MeasureOutput measure_output_;
   std::string no_rewrites_;
   std::vector<std::size_t> learn_, judge_;  // samples: what figures are learned from, and what they are judged on
   std::map<std::string, double> noise_;     // noise over signal of each layer

@@ -47,10 +47,11 @@ double nearness_db(const Subject& rewritten, const Reference& reference) {
   return db_of(noise_share(stats));
 }
 
-double evaluate(const Subject& subject, const Plan& plan, const Reference& reference) {
+OutputError evaluate(const Subject& subject, const Plan& plan, const Reference& reference) {
   RoundedWeights weights;
-  return noise_share(
-      run_trial(subject, plan, reference, weights, nullptr, all_samples(subject), /*early_stop=*/false).outputs);
+  const TrialResult trial =
+      run_trial(subject, plan, reference, weights, nullptr, all_samples(subject), /*early_stop=*/false);
+  return {noise_share(trial.outputs), trial.sample_log_noise};
 }
 
 void take_back(std::vector<RepairTried>& tried, const std::string& why) {
@@ -73,7 +74,7 @@ RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experimen
                     learning_run(subject, experiment.all_low_plan(), loaded),
                     {}};
   const double before = noise_share(experiment.all_low().outputs);
-  if (!loaded.calibration) start.output_noise = before;
+  if (!loaded.calibration) start.output_error = OutputError{before, {}};
   std::string no_rewrites;
   if (loaded.inlined_ifs) no_rewrites = "the float model has Ifs, and is not rewritten";
   const bool scaled = std::ranges::any_of(precision.low, needs_scale);
@@ -95,14 +96,14 @@ RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experimen
   };
 
   // Kinds of repairs are chosen on the samples that their figures come from; the others judge the result.
-  const OutputNoise output_noise = [&](const RepairState& state) {
-    if (!loaded.calibration) return evaluate(state.subject, state.plan, reference);
+  const MeasureOutput measure_output = [&](const RepairState& state) {
+    if (!loaded.calibration) return OutputError{evaluate(state.subject, state.plan, reference).noise, {}};
     Subject own = state.subject;
     own.samples = loaded.calibration.get();
     return evaluate(own, state.plan, state.reference);
   };
   const SampleSource& learning = loaded.calibration ? *loaded.calibration : *loaded.samples;
-  RepairLadder ladder(std::move(start), learning, options, plan_again, output_noise, no_rewrites);
+  RepairLadder ladder(std::move(start), learning, options, plan_again, measure_output, no_rewrites);
   ladder.run();
   RepairedNetwork repaired;
   repaired.tried = ladder.tried();
@@ -111,8 +112,8 @@ RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experimen
   const bool any = std::ranges::any_of(repaired.tried, [](const RepairTried& row) { return row.accepted; });
   if (!any) return repaired;
 
-  const double after = loaded.calibration ? evaluate(repaired.state.subject, repaired.state.plan, reference)
-                                          : repaired.state.output_noise.value_or(before);
+  const double after = loaded.calibration ? evaluate(repaired.state.subject, repaired.state.plan, reference).noise
+                                          : repaired.state.output_error.value_or(OutputError{before, {}}).noise;
   // An infinity that a Tanh behind it hides costs nothing here, and is one step from NaN.
   const bool finite_again = std::ranges::any_of(repaired.tried, [](const RepairTried& row) {
     return row.accepted && row.before_db && *row.before_db == -std::numeric_limits<double>::infinity();

@@ -158,6 +158,15 @@ TEST(PairedGain, OfAllSamplesIsSureOfOneSampleIsNot) {
   EXPECT_LT(gain_over({{3}}, {{1}}).sure(), 0) << "one sample";
 }
 
+TEST(PairedGain, OfTheTypicalSampleTakesNoNoticeOfHowLargeOneIs) {
+  const Gain gain = typical_gain({-6, -5, -7, 2}, {-6.5, -5.5, -7.5, 1.5});
+  EXPECT_NEAR(gain.nats, 0.5, 1e-12);
+  EXPECT_NEAR(gain.scatter, 0, 1e-12);
+  // 1, 0, 0, 0: mean 1/4, and a standard error of sqrt(3/4 / 12).
+  EXPECT_NEAR(typical_gain({1, 0, 0, 0}, {0, 0, 0, 0}).scatter, 0.25, 1e-12);
+  EXPECT_LT(typical_gain({1}, {0}).sure(), 0) << "one sample";
+}
+
 TEST(AutomaticRanges, ASoftmaxBehindDoesNotChangeThem) {
   const Tensor some = bell({16, 8}, 5);
   std::vector<float> weights(some.floats().begin(), some.floats().end());

@@ -20,6 +20,14 @@ TEST(RepairLadder, AcceptsAFifthOfTheErrorPower) {
   EXPECT_FALSE(helps(0, 0)) << "there was nothing to repair";
 }
 
+TEST(RepairLadder, TakesBackWhatIsSurelyWorse) {
+  const std::vector<double> before{-6, -5, -7, -6};
+  EXPECT_TRUE(surely_worse({0.1, before}, {0.2, {-5.5, -4.4, -6.6, -5.5}})) << "every sample";
+  EXPECT_FALSE(surely_worse({0.1, before}, {0.09, {-5.5, -4.4, -6.6, -5.5}})) << "the figure of all is better";
+  EXPECT_FALSE(surely_worse({0.1, before}, {0.2, {-6.2, -5.2, -7.1, -3}})) << "one sample, and the others gain";
+  EXPECT_TRUE(surely_worse({0.1, {}}, {0.2, {}})) << "of the samples that figures come from there is nothing to doubt";
+}
+
 Tensor filled(const Shape& shape, const std::function<float(int)>& value) {
   Tensor tensor(Dtype::Float32, shape);
   for (int i = 0; i < static_cast<int>(tensor.count()); ++i) {
