@@ -111,6 +111,18 @@ def measure_openvino(program, network, calibration, judging, needs, limit):
     return row | {"accepted": accepted_of(report)}
 
 
+def measure_alike(program, network, calibration, judging, best, limit):
+    """`fix` with the layers in float that ModelOpt's best leaves there."""
+    left = (best[1] if best else {}).get("left")
+    if not left:
+        return {}
+    report, _, _ = run([program, "fix", str(model_file(network)), "--data", str(judging), "--calibration-data", str(calibration), "--int8", "--json",
+                        "-q", "--layer-precisions", *(f"{name}:float32" for name in left)], limit)
+    if isinstance(report, str):
+        return {"failed": report}
+    return {"left": left, "all_low_db": worst(report["all_low"]), "repaired_db": worst(report.get("repaired") or report["all_low"])}
+
+
 def measure_per_tensor(program, network, calibration, judging, limit):
     """`fix` with one step for each weight. Where agreement can be asked for it is; then once more with nothing but the repair that is
     meant for such weights, and without it."""
@@ -237,7 +249,7 @@ def peer_text(answer, prefix):
     if answer is None:
         return "none"
     method, result = answer
-    layers = f", {result['quantized']} of {result['weighted']} weighted layers" if "quantized" in result else ""
+    layers = f", {result['weighted'] - len(result['left'])} of {result['weighted']} weighted layers" if "left" in result else ""
     return f"{result['db']:.1f} dB ({method.removeprefix(prefix).replace('-', ' ').strip() or 'as it comes'}{layers})"
 
 
@@ -272,11 +284,14 @@ def peer_table(record):
         nncf, modelopt = others["nncf"] or {}, others["modelopt"] or {}
         plain = ("nncf", nncf["nncf"]) if "db" in nncf.get("nncf", {}) else None
         bests = {"NNCF": best_of(nncf), "ModelOpt": best_of(modelopt)}
-        for name, best, answer in (("NNCF", bests["NNCF"], openvino.get("repaired_db")), ("ModelOpt", bests["ModelOpt"], repaired)):
+        alike = result.get("alike", {})
+        for name, best, answer in (("NNCF", bests["NNCF"], openvino.get("repaired_db")),
+                                   ("ModelOpt", bests["ModelOpt"], alike.get("repaired_db", repaired))):
             if best and answer is not None and best[1]["db"] > answer + 0.05:
                 behind.append(f"{network}, {best[1]['db'] - answer:.1f} dB behind {name}")
         both = f"{decibels(openvino['all_low_db'])}, {decibels(openvino['repaired_db'])}" if "repaired_db" in openvino else openvino.get("failed", "not run")
-        cells = [f"{decibels(ours)}, {decibels(repaired)}" if "fix" in result else "not run", peer_text(bests["ModelOpt"], "modelopt") if modelopt else "not run",
+        same = f"{decibels(alike['all_low_db'])}, {decibels(alike['repaired_db'])}" if "all_low_db" in alike else alike.get("failed", "")
+        cells = [f"{decibels(ours)}, {decibels(repaired)}" if "fix" in result else "not run", same, peer_text(bests["ModelOpt"], "modelopt") if modelopt else "not run",
                  both, peer_text(plain, "nncf"), peer_text(bests["NNCF"], "nncf"), kept_text(result["fix"]) if "fix" in result else "not run",
                  kept_text(openvino) if openvino else "not run", control_text(nncf.get(CONTROL))]
         rows.append(f"| {network} | " + " | ".join(cells) + " |")
@@ -285,14 +300,14 @@ def peer_table(record):
     head = ["## Beside other quantizers", "",
             "The worst output on the judging half again, with everything in INT8, before and after our repairs. Each quantizes where its own engine wants it:",
             "ModelOpt for TensorRT, NNCF for OpenVINO, whose 255 steps for what is never negative are up to 6 dB over TensorRT's 127; so ours stands beside",
-            "each by that engine's rules (`--target`). They leave other layers in float than ours, and NNCF quantizes inside LSTM, where ours rounds at the",
-            "borders. *best*: of `nncf.quantize` as it comes, with `fast_bias_correction=False`, with that and the mixed preset, with that and the transformer",
+            "each by that engine's rules (`--target`). They leave other layers in float than ours: *as ModelOpt* is ours with those in float that its best",
+            "leaves there. NNCF quantizes inside LSTM, where ours rounds at the borders. *best*: of `nncf.quantize` as it comes, with `fast_bias_correction=False`, with that and the mixed preset, with that and the transformer",
             "model type, and on the ONNX file itself (run in ONNX Runtime; the others in OpenVINO); of ModelOpt's `max` and `entropy`. NNCF corrects biases in",
             "all of these. *kept*: layers in float for what everything in INT8 gives by TensorRT's rules and 3 dB more, by `fix` and by",
             "`nncf.quantize_with_accuracy_control`, whose search sees the judging half, as ours does.", "",
             "; ".join(sorted(versions)) + ".", "",
-            "| network | ours, TensorRT's rules | ModelOpt's best | ours, OpenVINO's rules | NNCF as it comes | NNCF's best | kept by `fix`, TensorRT | kept by `fix`, OpenVINO | kept by NNCF |",
-            "|---|---|---|---|---|---|---|---|---|"]
+            "| network | ours, TensorRT's rules | ours, as ModelOpt | ModelOpt's best | ours, OpenVINO's rules | NNCF as it comes | NNCF's best | kept by `fix`, TensorRT | kept by `fix`, OpenVINO | kept by NNCF |",
+            "|---|---|---|---|---|---|---|---|---|---|"]
     tail = ["", "Without an answer: " + "; ".join(trouble) + "."] if trouble else []
     return head + rows + tail, behind
 
@@ -336,6 +351,9 @@ def main():
                 if python and peer in options.jobs:
                     wanted = [method for method in methods if options.methods is None or method in options.methods]
                     found[peer] = measure_peer(python, wanted, network, calibration, judging, needs, options.peer_limit)
+            if "modelopt" in found:
+                found["alike"] = measure_alike(str(options.program.resolve()), network, calibration, judging, best_of(found["modelopt"]), options.limit)
+                print(network, "as ModelOpt", json.dumps(found["alike"]), flush=True)
         record = recorded()  # as it is now: other jobs may have ended meanwhile
         record.update(samples=options.samples, db=options.db, machine=machine())
         if "ours" in options.jobs:

@@ -210,7 +210,7 @@ def modelopt_quantize(args, calibration, judging, method):
     codes = {node.output[0] for node in graph.node if node.op_type == "DequantizeLinear"}
     weighted = [node for node in graph.node if node.op_type in WEIGHTED]
     return {"outputs": outputs, "version": f"ModelOpt {importlib.metadata.version('nvidia-modelopt')}",
-            "quantized": sum(node.input[0] in codes for node in weighted), "weighted": len(weighted)}
+            "left": [node.name for node in weighted if node.input[0] not in codes], "weighted": len(weighted)}
 
 
 def mixed():
