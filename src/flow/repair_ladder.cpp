@@ -172,6 +172,7 @@ void RepairLadder::try_repair(const Repair& repair) {
 
   const OutputError after = output_error();
   if (!surely_worse(before, after)) {
+    doubted_ = doubted_ || after.noise > before.noise;
     before_rewrite_.reset();  // it holds a model
     return;
   }

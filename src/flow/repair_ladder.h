@@ -66,6 +66,7 @@ class RepairLadder {
 
   const std::vector<RepairTried>& tried() const { return tried_; }
   bool rewritten() const { return rewritten_; }  // the float model is another
+  bool doubted() const { return doubted_; }      // a kind was kept although the figure of the output was worse
   RepairState& state() { return state_; }
 
  private:
@@ -95,6 +96,7 @@ class RepairLadder {
   std::optional<RepairState> before_rewrite_;  // of the kind that is being tried
   std::vector<RepairTried> tried_;
   bool rewritten_ = false;
+  bool doubted_ = false;
 };
 
 }  // namespace vernier

@@ -62,19 +62,32 @@ void take_back(std::vector<RepairTried>& tried, const std::string& why) {
   }
 }
 
+/// Takes everything back where all repairs together leave the network no better than `before`.
+void judge(RepairedNetwork& repaired, const Loaded& loaded, const Reference& reference, double before) {
+  if (std::ranges::none_of(repaired.tried, &RepairTried::accepted)) return;
+  const double after = loaded.calibration ? evaluate(repaired.state.subject, repaired.state.plan, reference).noise
+                                          : repaired.state.output_error.value_or(OutputError{before, {}}).noise;
+  // An infinity that a Tanh behind it hides costs nothing here, and is one step from NaN.
+  const bool finite_again = std::ranges::any_of(repaired.tried, [](const RepairTried& row) {
+    return row.accepted && row.before_db && *row.before_db == -std::numeric_limits<double>::infinity();
+  });
+  repaired.changed = after < before || (finite_again && after == before);
+  if (!repaired.changed) {
+    take_back(repaired.tried, "the network as a whole is not better: nothing was changed");
+    repaired.rewritten = false;
+    return;
+  }
+  repaired.notes.push_back(fmt::format(
+      "all accepted repairs together: {:.1f} dB of the worst output, {:.1f} dB without", db_of(after), db_of(before)));
+}
+
 }  // namespace
 
 RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experiment, const PrecisionOptions& precision,
                                const RepairOptions& options, bool ranges_cached) {
   const Subject& subject = loaded.subject;
   const Reference& reference = experiment.reference;
-  RepairState start{subject,
-                    experiment.all_low_plan(),
-                    experiment.candidate_names(),
-                    learning_run(subject, experiment.all_low_plan(), loaded),
-                    {}};
   const double before = noise_share(experiment.all_low().outputs);
-  if (!loaded.calibration) start.output_error = OutputError{before, {}};
   std::string no_rewrites;
   if (loaded.inlined_ifs) no_rewrites = "the float model has Ifs, and is not rewritten";
   const bool scaled = std::ranges::any_of(precision.low, needs_scale);
@@ -95,37 +108,35 @@ RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experimen
     return nearness_db(state.subject, reference);
   };
 
-  // Kinds of repairs are chosen on the samples that their figures come from; the others judge the result.
-  const MeasureOutput measure_output = [&](const RepairState& state) {
-    if (!loaded.calibration) return OutputError{evaluate(state.subject, state.plan, reference).noise, {}};
-    Subject own = state.subject;
-    own.samples = loaded.calibration.get();
-    return evaluate(own, state.plan, state.reference);
-  };
   const SampleSource& learning = loaded.calibration ? *loaded.calibration : *loaded.samples;
-  RepairLadder ladder(std::move(start), learning, options, plan_again, measure_output, no_rewrites);
-  ladder.run();
-  RepairedNetwork repaired;
-  repaired.tried = ladder.tried();
-  repaired.rewritten = ladder.rewritten();
-  repaired.state = std::move(ladder.state());
-  const bool any = std::ranges::any_of(repaired.tried, [](const RepairTried& row) { return row.accepted; });
-  if (!any) return repaired;
-
-  const double after = loaded.calibration ? evaluate(repaired.state.subject, repaired.state.plan, reference).noise
-                                          : repaired.state.output_error.value_or(OutputError{before, {}}).noise;
-  // An infinity that a Tanh behind it hides costs nothing here, and is one step from NaN.
-  const bool finite_again = std::ranges::any_of(repaired.tried, [](const RepairTried& row) {
-    return row.accepted && row.before_db && *row.before_db == -std::numeric_limits<double>::infinity();
-  });
-  repaired.changed = after < before || (finite_again && after == before);
-  if (!repaired.changed) {
-    take_back(repaired.tried, "the network as a whole is not better: nothing was changed");
-    repaired.rewritten = false;
+  bool doubted = false;
+  // Kinds of repairs are chosen on the calibration samples, where there are such; the others judge the result.
+  const auto climb = [&](bool trusting) {
+    RepairState start{subject,
+                      experiment.all_low_plan(),
+                      experiment.candidate_names(),
+                      learning_run(subject, experiment.all_low_plan(), loaded),
+                      {}};
+    if (!loaded.calibration) start.output_error = OutputError{before, {}};
+    const MeasureOutput measure_output = [&, trusting](const RepairState& state) {
+      Subject own = state.subject;
+      own.samples = &learning;
+      OutputError error = evaluate(own, state.plan, loaded.calibration ? state.reference : reference);
+      if (!loaded.calibration || !trusting) error.sample_log_noise.clear();
+      return error;
+    };
+    RepairLadder ladder(std::move(start), learning, options, plan_again, measure_output, no_rewrites);
+    ladder.run();
+    doubted = ladder.doubted();
+    RepairedNetwork repaired;
+    repaired.tried = ladder.tried();
+    repaired.rewritten = ladder.rewritten();
+    repaired.state = std::move(ladder.state());
+    judge(repaired, loaded, reference, before);
     return repaired;
-  }
-  repaired.notes.push_back(fmt::format(
-      "all accepted repairs together: {:.1f} dB of the worst output, {:.1f} dB without", db_of(after), db_of(before)));
+  };
+  RepairedNetwork repaired = climb(/*trusting=*/true);
+  if (!repaired.changed && doubted) repaired = climb(/*trusting=*/false);
   return repaired;
 }
 

@@ -22,7 +22,8 @@ struct RepairedNetwork {
 /// `precision`: what the plan of `experiment` was made from. `ranges_cached`: they came from a file, so that a model
 /// with other ranges cannot be calibrated.
 /// Cost: a reference run, four plain inferences on eight samples for each repair, an evaluation for each
-/// kind of repair of which something was accepted, and with calibration samples apart two more.
+/// kind of repair of which something was accepted, and with calibration samples apart two more; all that once more
+/// where kinds that were kept in doubt left the network no better.
 RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experiment, const PrecisionOptions& precision,
                                const RepairOptions& options, bool ranges_cached);
 

@@ -99,6 +99,56 @@ TEST(Fix, OneKindOfRepairIsTakenBackAndAnotherStays) {
   EXPECT_FALSE(other.repaired) << "the network stays as it was";
 }
 
+/// As above, behind a switch, the last element of x: 1 opens the difference, in which errors cancel; 0 opens `a` alone,
+/// which its repair makes exact.
+onnx::ModelProto a_repair_helps_half_of_the_samples() {
+  const auto steps = [](int i) { return static_cast<float>(i * 37 % 201 - 100); };
+  return network(
+      "net (float[1,16] x) => (float[1,24] y)"
+      " <float k = {0.001}, float one = {1}> {"
+      " [a] ya = MatMul(x, wa)\n [b] yb = MatMul(x, wb)\n [difference] d = Sub(ya, yb)\n"
+      " [switch] on = MatMul(x, last)\n [other] off = Sub(one, on)\n"
+      " [first] cancelled = Mul(d, on)\n [second] alone = Mul(ya, off)\n"
+      " [small] s = Mul(x, k)\n [shift] z = Add(s, one)\n [c] shifted = Gemm(z, wc, bc)\n"
+      " [all] y = Concat <axis = 1> (cancelled, alone, shifted) }",
+      {{"wa", filled({16, 8}, [&](int i) { return 0.01F * steps(i); })},
+       {"wb",
+        filled({16, 8}, [&](int i) { return 0.01F * steps(i) + 3e-4F * std::sin(static_cast<float>(3 * i + 1)); })},
+       {"last", filled({16, 1}, [](int i) { return i == 15 ? 1.0F / 127 : 0.0F; })},
+       {"wc", bell({16, 8}, 1, 12)},
+       {"bc", filled({8}, [](int) { return 0.0F; })}});
+}
+
+/// `open`: of how many samples, the first, the difference is open.
+void write_switched(const std::filesystem::path& file, int samples, int open) {
+  std::vector<Sample> made;
+  for (int n = 0; n < samples; ++n) {
+    made.push_back({{"x", filled({1, 16}, [&](int i) {
+                       if (i == 15) return n < open ? 127.0F : 0.0F;
+                       return static_cast<float>((i * 53 + n * 97) % 255 - 127);
+                     })}});
+  }
+  write_npy(file, Samples(std::move(made)), "x");
+}
+
+TEST(Fix, WhatWasKeptInDoubtIsTakenBackWhereTheNetworkIsNoBetter) {
+  const NetFiles files(a_repair_helps_half_of_the_samples(), {1, 16});
+  write_switched(files.data_file(), 8, 8);
+  write_switched(files / "calibration.npy", 12, 8);
+  FixOptions options = fix_options(files, {"weight-grid", "bias-correction"});
+  options.measure.calibration_data = SourceOptions{};
+  options.measure.calibration_data->location = (files / "calibration.npy").string();
+  const DiagnoseReport report = fix(options);
+  const std::vector<RepairTried> grids = rows_of(report, "weight-grid");
+  const auto of_a = std::ranges::find(grids, std::vector<std::string>{"a"}, &RepairTried::layers);
+  ASSERT_NE(of_a, grids.end());
+  EXPECT_NE(of_a->why.find("the network as a whole is better without this repair"), std::string::npos) << of_a->why;
+  const std::vector<RepairTried> biases = rows_of(report, "bias-correction");
+  EXPECT_TRUE(std::ranges::any_of(biases, &RepairTried::accepted)) << "the other kind is not lost with it";
+  ASSERT_TRUE(report.repaired);
+  EXPECT_GT(report.repaired->outputs.front().sqnr_db, report.all_low.outputs.front().sqnr_db + 1);
+}
+
 /// Channel 5 is small where it is made and large where it is read, so that one step for all weights of the second is
 /// far too wide for the others.
 NetFiles one_large_channel() {
