@@ -197,8 +197,11 @@ Answer searched(const DiagnoseReport& report) {
   }
   if (everything) {
     answer.sentence += fmt::format(" Nothing is left in {}.", low_text(report));
-    answer.advice.emplace_back(
-        "Every layer is needed in high precision, so there is nothing to gain: ask for less, or try another format.");
+    answer.advice.push_back(fmt::format(
+        "Every layer is needed in high precision, so there is nothing to gain: ask for less (everything in {}{} gives "
+        "{}), or try another format.",
+        low_text(report), report.repaired ? " with all accepted repairs" : "",
+        figure_text(report.repaired ? *report.repaired : report.all_low, report.requirement)));
     return answer;
   }
   say_how_to_deploy(report, answer);

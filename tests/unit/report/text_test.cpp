@@ -62,7 +62,14 @@ TEST(DiagnoseText, SaysWhenNothingIsLeftInTheLowFormat) {
   for (const LayerRow& row : report.layers) report.kept->layers.push_back(row.name);
   report.kept->layers.erase(report.kept->layers.begin(), report.kept->layers.end() - 12);
   ASSERT_EQ(report.layers.size(), 12U);
-  EXPECT_NE(unwrapped(report_to_text(report, {})).find("Nothing is left in int8."), std::string::npos);
+  const std::string text = unwrapped(report_to_text(report, {}));
+  EXPECT_NE(text.find("Nothing is left in int8."), std::string::npos);
+  EXPECT_NE(text.find("ask for less (everything in int8 gives 12.3 dB)"), std::string::npos) << text;
+  report.repaired = report.all_low;
+  report.repaired->outputs[0].sqnr_db = 19.5;
+  EXPECT_NE(unwrapped(report_to_text(report, {}))
+                .find("ask for less (everything in int8 with all accepted repairs gives 19.5 dB)"),
+            std::string::npos);
 }
 
 TEST(DiagnoseText, KeepsNamesWholeWhereNoTerminalLimitsTheLine) {
