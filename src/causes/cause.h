@@ -94,4 +94,7 @@ Finding unfolded_batch_norm(const LayerFacts&);
 Finding depthwise(const LayerFacts&);
 Finding first_or_last_layer(const LayerFacts&);
 
+// decisions.cpp: of the network
+std::vector<Cause> close_decisions(const NetworkFacts&);
+
 }  // namespace vernier::causes

@@ -79,8 +79,8 @@ std::optional<Cause> of_network(const NetworkFacts& facts) {
 }  // namespace causes
 
 std::vector<Cause> find_causes(const NetworkFacts& facts) {
-  std::vector<Cause> found;
-  if (!facts.needed) return found;
+  if (!facts.needed) return {};
+  std::vector<Cause> found = causes::close_decisions(facts);
   for (const LayerFacts& layer : facts.layers) {
     std::vector<Cause> of_layer;
     for (const causes::Row& row : causes::kCauses) {

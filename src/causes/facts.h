@@ -69,9 +69,19 @@ struct LayerFacts {
   std::optional<float> epsilon;  // smallest constant above 0 that is added before a root, a division, a logarithm
 };
 
+/// A node that picks places of what it reads (ArgMax, ArgMin, TopK): however near that is to float32, a pick is the
+/// same or another one.
+struct DecisionFacts {
+  std::string name;
+  std::string op_type;
+  double changed = 0;  // share of its picks that are others with everything low
+  double noise = 0;    // over signal of what it reads then
+};
+
 struct NetworkFacts {
   std::vector<LayerFacts> layers;  // those examined, most damaging first
-  double output_noise = 0;         // of the worst output, all low
+  std::vector<DecisionFacts> decisions;
+  double output_noise = 0;  // of the worst output, all low
   std::optional<double> top1_agreement;
   double largest_share = 0;    // of all layers' damage
   double worst_own_noise = 0;  // of all layers, not only those examined

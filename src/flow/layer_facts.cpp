@@ -11,6 +11,7 @@
 #include "compare/channel_stats.h"
 #include "compare/own_error.h"
 #include "compare/reference.h"
+#include "flow/decision_facts.h"
 #include "flow/figures.h"
 #include "model/graph_edit.h"
 #include "numerics/grid.h"
@@ -70,6 +71,7 @@ class FactFinder {
     for (const LayerRow* row : rows_) network.layers.push_back(layer(*row));
     const Lockstep& low = experiment_.all_low();
     network.output_noise = noise_share(low.outputs);
+    network.decisions = decision_facts(subject_, plan());
     for (const auto& [name, stats] : low.outputs) {
       if (stats.rows > 0 && stats.rows_agreed < stats.rows) {
         network.top1_agreement = static_cast<double>(stats.rows_agreed) / static_cast<double>(stats.rows);

@@ -16,7 +16,7 @@ struct MeasuredFacts {
 
 /// Of the layers of `rows`, in their order, on at most `samples` samples, spread evenly.
 /// Cost: five passes: reference with observed tensors, own error with exact weights, mean errors, channels, samples;
-/// the last four for formats with a scale only.
+/// the last four for formats with a scale only. Two more where the network picks something (decision_facts.h).
 MeasuredFacts measure_facts(Experiment& experiment, const Evidence& evidence, const std::vector<const LayerRow*>& rows,
                             std::size_t samples);
 

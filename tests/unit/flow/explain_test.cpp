@@ -56,6 +56,39 @@ TEST(Explain, ABatchNormalizationBehindCodes) {
       << "TensorRT's convolution gives float";
 }
 
+/// What is named at [pick]: of eight rows the one whose first element is the largest is the output; these elements
+/// differ by about `apart`.
+std::vector<std::string> named_where_a_row_is_picked(const std::string& pick, float apart) {
+  Tensor eye = bell({16, 16}, 1, 0.1F);
+  Tensor first(Dtype::Float32, {16, 1});
+  for (std::size_t i = 0; i < 16; ++i) {
+    eye.mutable_floats()[16 * i] = 0;
+    eye.mutable_floats()[17 * i] = 1;
+    first.mutable_floats()[i] = i == 0 ? 1.0F : 0.0F;
+  }
+  const NetFiles files(network("net (float[8,16] x) => (float[1,16] y) <int64[1] one = {1}, int64[1] eight = {8}> {"
+                               " [features] f = MatMul(x, w)\n [scores] s = MatMul(f, v)\n" +
+                                   pick + "\n [look] y = Gather <axis = 0> (f, i) }",
+                               {{"w", eye}, {"v", first}}),
+                       {8, 16});
+  std::vector<Sample> samples;
+  for (std::uint32_t n = 0; n < 16; ++n) {
+    Tensor x = bell({8, 16}, 10 + n);
+    for (std::size_t row = 0; row < 8; ++row) x.mutable_floats()[16 * row] = 2 + apart * x.floats()[16 * row];
+    samples.push_back({{"x", x}});
+  }
+  write_npy(files.data_file(), Samples(std::move(samples)), "x");
+  return named_at(files, "pick", Format::Int8);
+}
+
+TEST(Explain, WhatIsPickedWhereValuesAreClose) {
+  const std::string arg_max = "[pick] i = ArgMax <axis = 0, keepdims = 0> (s)";
+  EXPECT_TRUE(names(named_where_a_row_is_picked(arg_max, 0.01F), "close-decision"));
+  EXPECT_FALSE(names(named_where_a_row_is_picked(arg_max, 1), "close-decision")) << "far apart";
+  const std::string top_k = "[flat] t = Reshape(s, eight)\n [pick] best, i = TopK(t, one)";
+  EXPECT_TRUE(names(named_where_a_row_is_picked(top_k, 0.01F), "close-decision"));
+}
+
 TEST(Explain, PairsOfLargeWeightsBeyond16Bits) {
   Tensor alike(Dtype::Float32, {16, 16});
   for (std::size_t i = 0; i < 256; ++i) alike.mutable_floats()[i] = i / 16 / 2 % 2 == 0 ? 1.0F : -1.0F;

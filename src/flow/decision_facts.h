@@ -1,0 +1,16 @@
+// Nodes that pick places of what they read, and how many of their picks change with everything low.
+#pragma once
+
+#include <vector>
+
+#include "causes/facts.h"
+#include "compare/subject.h"
+#include "plan/plan.h"
+
+namespace vernier {
+
+/// Of every ArgMax, ArgMin and TopK of the main graph, in graph order, over all samples of `subject`. Cost: two runs,
+/// one in simulation, none where there is no such node; holds what the nodes read in one of them.
+std::vector<DecisionFacts> decision_facts(const Subject& subject, const Plan& all_low);
+
+}  // namespace vernier
