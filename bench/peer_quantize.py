@@ -192,6 +192,15 @@ def newer(path, folder):
     return str(pathlib.Path(folder) / "newer.onnx")
 
 
+def name_in(model, tensor):
+    """The name, as vernier gives one to what has none, of the weighted node whose result becomes `tensor` in the float model."""
+    makers = {output: (index, node) for index, node in enumerate(onnx.load(model, load_external_data=False).graph.node) for output in node.output}
+    while makers[tensor][1].op_type not in WEIGHTED:
+        tensor = makers[tensor][1].input[0]
+    index, node = makers[tensor]
+    return node.name or f"{node.op_type}_{index}"
+
+
 def modelopt_quantize(args, calibration, judging, method):
     import importlib.metadata
 
@@ -210,7 +219,7 @@ def modelopt_quantize(args, calibration, judging, method):
     codes = {node.output[0] for node in graph.node if node.op_type == "DequantizeLinear"}
     weighted = [node for node in graph.node if node.op_type in WEIGHTED]
     return {"outputs": outputs, "version": f"ModelOpt {importlib.metadata.version('nvidia-modelopt')}",
-            "left": [node.name for node in weighted if node.input[0] not in codes], "weighted": len(weighted)}
+            "left": [name_in(args.model, node.output[0]) for node in weighted if node.input[0] not in codes], "weighted": len(weighted)}
 
 
 def mixed():
