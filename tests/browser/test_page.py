@@ -100,6 +100,8 @@ def test_the_page_shows_the_report_and_can_be_used(folder, report):
       search.dispatchEvent(new Event("input"));
       document.getElementById("only-kept").click();
       seen.only_kept = rows();
+      document.querySelector("#layers tbody .layer").click();
+      seen.without = text("#worst details[open]").join(" ");
       document.getElementById("only-kept").click();
       document.querySelectorAll("#layers tbody .layer")[3].click();
       seen.opened = text("#worst details[open] summary .name");
@@ -124,6 +126,7 @@ def test_the_page_shows_the_report_and_can_be_used(folder, report):
     assert got["filtered"] == [row["name"] for row in reversed(sorted(report["layers"], key=lambda r: r["name"]))
                                if row["op_type"] == "Gemm"]
     assert got["only_kept"] == report["kept"]["layers"]
+    assert f'kept set without it{report["kept"]["certificate"][0]["metric"]:.1f} dB: fails' in got["without"].replace("at best ", "")
     assert got["boxes"] == len(report["network"]) and got["kept"] == 1
     assert got["charts"] >= 4
     assert sorted(names, reverse=True)[3] in got["opened"]

@@ -53,7 +53,8 @@ function plots(layer) {
 
 /** A test that was stopped early knows only that the result is at least this bad. */
 function resultWithout(row) {
-  return Number.isFinite(number(row.metric)) ? (row.lower_bound ? "at best " : "") + plain(row.metric) : "not finite";
+  const unit = {"min-sqnr": decibels, "min-top1-agreement": v => (100 * number(v)).toFixed(1) + " %"}[page.words.metric] || plain;
+  return Number.isFinite(number(row.metric)) ? (row.lower_bound ? "at best " : "") + unit(row.metric) : "not finite";
 }
 
 function layerBody(row) {
