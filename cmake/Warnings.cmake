@@ -7,6 +7,11 @@ target_compile_options(vernier_warnings INTERFACE -ffp-contract=off)
 if(VERNIER_SANITIZE)
   target_compile_options(vernier_warnings INTERFACE -fsanitize=${VERNIER_SANITIZE} -fno-omit-frame-pointer)
   target_link_options(vernier_warnings INTERFACE -fsanitize=${VERNIER_SANITIZE})
+  # Tables of the address sanitizer are ten million addresses: tests start the program a thousand times, and each start
+  # would adjust them all.
+  if(VERNIER_SANITIZE MATCHES address)
+    target_link_options(vernier_warnings INTERFACE $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-no-pie>)
+  endif()
 endif()
 if(VERNIER_FUZZ)  # libFuzzer is led by the branches that an input takes: in the libraries above all
   target_compile_options(vernier_warnings INTERFACE -fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer)
