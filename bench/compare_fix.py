@@ -213,8 +213,7 @@ def page(record):
     peers, behind = peer_table(record)
     per_tensor = per_tensor_table(record)
     lines += ["", "Losses: " + ("; ".join(losses) if losses else "none in these figures") + ".", "", *per_tensor, *peers]
-    if behind:
-        lines += ["", "Behind the best of them by the same engine's rules, everything in INT8: " + "; ".join(behind) + "."]
+    lines += ["", "Behind the best of them by the same engine's rules, with the same layers in float: " + ("; ".join(behind) or "none in these figures") + "."]
     return "\n".join(lines) + "\n"
 
 
