@@ -102,5 +102,19 @@ TEST(Explain, PairsOfLargeWeightsBeyond16Bits) {
   EXPECT_FALSE(names(named_at(ordinary, "mm", Format::Int8, "onnxruntime"), "pair-saturation"));
 }
 
+NetFiles softmax_of(const Shape& scores) {
+  const std::string shape = "[" + std::to_string(scores[0]) + "," + std::to_string(scores[1]) + "]";
+  return NetFiles(
+      network("net (float" + shape + " x) => (float" + shape + " y) { [softmax] y = Softmax<axis = 1>(x) }", {}),
+      scores);
+}
+
+TEST(Explain, ASoftmaxOfManyScoresIsALongSum) {
+  EXPECT_TRUE(names(named_at(softmax_of({1, 8192}), "softmax", Format::Float16), "long-accumulation"));
+  EXPECT_FALSE(names(named_at(softmax_of({1, 2048}), "softmax", Format::Float16), "long-accumulation"));
+  EXPECT_FALSE(names(named_at(softmax_of({1024, 8}), "softmax", Format::Float16), "long-accumulation"))
+      << "as many scores in short rows";
+}
+
 }  // namespace
 }  // namespace vernier::testing
