@@ -11,6 +11,15 @@ bool weights_to_blame(const LayerFacts& layer) {
   return *layer.weights_noise >= 0.25 * (*layer.weights_noise + *layer.activations_noise);
 }
 
+/// Share of the output channels that keep less than 25 dB of their weights.
+double bad_channels(const TensorFacts& weight) {
+  constexpr double kBadChannel = 3e-3;  // 25 dB
+  if (weight.weight_noise.empty()) return 0;
+  const auto bad = std::ranges::count_if(weight.weight_noise, [](double noise) { return noise > kBadChannel; });
+  return static_cast<double>(bad) / static_cast<double>(weight.weight_noise.size());
+}
+constexpr double kManyChannels = 0.05;
+
 }  // namespace
 
 Finding weight_grid(const LayerFacts& layer) {
@@ -18,7 +27,8 @@ Finding weight_grid(const LayerFacts& layer) {
   if (weight == nullptr || !weight->lattice || !weight->grid || !weights_to_blame(layer)) return {};
   const double used = static_cast<double>(weight->grid->scale.front());
   if (std::abs(used / *weight->lattice - 1) < 1e-4) return {};
-  if (layer.weights_noise && *layer.weights_noise < 1e-4) return {};
+  // All channels together may look fine where only small ones are bad, which a scale behind can make large again.
+  if (layer.weights_noise && *layer.weights_noise < 1e-4 && bad_channels(*weight) < kManyChannels) return {};
   return of(
       layer, weight->name, 0.95, {{"step of its weights", *weight->lattice, ""}, {"step that is used", used, ""}},
       fmt::format("its weights are whole multiples of {:.5g} already (training for quantization leaves that), and are "
@@ -48,10 +58,8 @@ Finding weight_channel_spread(const LayerFacts& layer) {
 Finding weight_outliers(const LayerFacts& layer) {
   const TensorFacts* weight = is_scaled(layer) ? weight_of(layer) : nullptr;
   if (weight == nullptr || weight->weight_noise.empty() || weight->lattice || !weights_to_blame(layer)) return {};
-  constexpr double kBadChannel = 3e-3;  // 25 dB
-  const auto bad = std::ranges::count_if(weight->weight_noise, [](double noise) { return noise > kBadChannel; });
-  const double share = static_cast<double>(bad) / static_cast<double>(weight->weight_noise.size());
-  if (share < 0.05) return {};
+  const double share = bad_channels(*weight);
+  if (share < kManyChannels) return {};
   return of(
       layer, weight->name, weight->grid && weight->grid->scale.size() > 1 ? 0.85 : 0.55,
       {{"bad channels", 100 * share, "%"},

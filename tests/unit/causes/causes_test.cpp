@@ -231,6 +231,25 @@ TEST(Causes, WeightsOnAnotherGrid) {
   EXPECT_EQ(first_cause(with_weight(weight, 0.007F * 127)), "");
 }
 
+TEST(Causes, WeightsOnAnotherGridInSmallChannels) {
+  TensorFacts weight = tensor("w", ramp(1));
+  weight.lattice = 0.007;
+  weight.channels = {1, 0.5F, 0.02F};
+  weight.weight_noise = {1e-5, 1e-5, 0.05};
+  LayerFacts facts = with_weight(weight, 1);
+  facts.weights_noise = 5e-5;  // of all channels together
+  facts.activations_noise = 5e-5;
+  EXPECT_EQ(first_cause(facts), "weight-grid");
+  // As unlike each other, but on no grid of their own.
+  facts.inputs[0].lattice.reset();
+  EXPECT_EQ(first_cause(facts), "weight-channel-spread");
+  // On a grid, and no channel the worse for it.
+  facts.inputs[0].lattice = 0.007;
+  facts.inputs[0].channels = {1, 0.5F, 0.1F};
+  facts.inputs[0].weight_noise = {1e-5, 1e-5, 1e-4};
+  EXPECT_EQ(first_cause(facts), "");
+}
+
 TEST(Causes, ChannelsOfVeryDifferentWeights) {
   TensorFacts weight = tensor("w", ramp(1));
   weight.channels = {1, 0.5F, 0.005F};
