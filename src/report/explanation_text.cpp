@@ -51,9 +51,16 @@ struct RepairSum {
   std::string example;
 };
 
-double middle(std::vector<double> values) {
+double median(std::vector<double> values) {
   std::ranges::sort(values);
-  return values[values.size() / 2];
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+/// What a repair did to the layers where it was accepted.
+std::string gain_text(const RepairSum& sum) {
+  const std::string gain = fmt::format("{} dB to {} dB", db_text(median(sum.before)), db_text(median(sum.after)));
+  return sum.accepted == 1 ? ", SQNR " + gain : ", median SQNR of these " + gain;
 }
 
 std::string repairs_text(const Explanation& explanation, const TextOptions& options) {
@@ -81,9 +88,7 @@ std::string repairs_text(const Explanation& explanation, const TextOptions& opti
     const RepairSum& sum = sums.at(id);
     std::string line = fmt::format("{}: ", id);
     if (sum.tried > 0) line += fmt::format("accepted {} of {} tried", sum.accepted, sum.tried);
-    if (sum.accepted > 0) {
-      line += fmt::format(", {} dB to {} dB in the middle", db_text(middle(sum.before)), db_text(middle(sum.after)));
-    }
+    if (sum.accepted > 0) line += gain_text(sum);
     if (sum.refused > 0) line += fmt::format("{}no use for {}", sum.tried > 0 ? "; " : "", sum.refused);
     line += fmt::format(" ({})", sum.example);
     text += wrap(line, options.width, "  ");

@@ -46,19 +46,20 @@ TEST(ExplanationText, SaysHowManyCausesTopLeavesOut) {
 
 TEST(ExplanationText, ShowsAnAcceptedRepairWhereThereIsOne) {
   Explanation explanation;
+  double after_db = 30;
   for (const auto& [layer, accepted, why] :
        {std::tuple{"a", false, "fell by 0 percent"}, std::tuple{"b", true, "moved"}, std::tuple{"c", true, "later"}}) {
     RepairTried row;
     row.id = "smooth";
     row.layers = {layer};
     row.before_db = 20;
-    row.after_db = 30;
+    row.after_db = after_db += 2;
     row.accepted = accepted;
     row.why = why;
     explanation.repairs.push_back(row);
   }
   const std::string text = explanation_section(with(explanation), {});
-  EXPECT_NE(text.find("accepted 2 of 3 tried"), std::string::npos) << text;
+  EXPECT_NE(text.find("accepted 2 of 3 tried, median SQNR of these 20.0 dB to 35.0 dB"), std::string::npos) << text;
   EXPECT_NE(text.find("(b: moved)"), std::string::npos) << text;
 }
 
