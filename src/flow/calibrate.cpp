@@ -149,6 +149,7 @@ class Calibration {
     for (const std::string& text : cached.warnings) warn(text);
     report_.ranges_from = fmt::format("{} ({})", options_.measure.calibration_cache.string(), cached.cache.kind);
     report_.method = "as in the file";
+    report_.scheme = scheme_text(options_.precision, cached.scheme_words);
     report_.notes.push_back(cached.note);
     for (const auto& [name, format] : quantized_) {
       const RangeStats& range = cached.cache.ranges.at(name);

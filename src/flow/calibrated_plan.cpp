@@ -10,6 +10,7 @@
 #include "core/file.h"
 #include "core/text.h"
 #include "plan/calibrate.h"
+#include "plan/scheme.h"
 
 namespace vernier {
 namespace {
@@ -122,6 +123,7 @@ std::optional<CachedCalibration> read_calibration_cache(const std::filesystem::p
   const std::set<std::string> known = tensors_of(original);
   add_made_tensors(cached.cache.ranges, layers, known);
   require_cache_of(cached.cache, file.string(), original.sha256, names_of(tensors), known);
+  cached.scheme_words = "ranges of " + file.string();
   cached.note = fmt::format("ranges of {} are those of {} ({}): no sample was looked at for them",
                             plural(tensors.size(), "tensor"), file.string(), cached.cache.kind);
   if (choice.method != CalibrationMethod::MinMax) {
@@ -167,10 +169,10 @@ std::vector<std::string> write_calibration_cache(const std::filesystem::path& fi
 }
 
 FilledScales fill_scales(Plan& plan, const Model& model, const std::vector<Layer>& layers,
-                         const CachedCalibration& cached) {
+                         const PrecisionOptions& precision, const CachedCalibration& cached) {
   FilledScales filled{cached.warnings, {cached.note}};
   append(filled.warnings, calibrate_plan(plan, model, layers, cached.cache.ranges));
-  plan.scheme += "; " + cached.note;
+  plan.scheme = scheme_text(precision, cached.scheme_words);
   return filled;
 }
 
@@ -187,21 +189,22 @@ FilledScales fill_scales(Plan& plan, const Model& model, const std::vector<Layer
 }
 
 bool calibrate_from_cache(Plan& plan, const Model& model, const std::vector<Layer>& layers, const Model& original,
-                          const CalibrationChoice& choice, const std::filesystem::path& cache_file,
+                          const PrecisionOptions& precision, const std::filesystem::path& cache_file,
                           std::vector<std::string>& warnings) {
-  const auto cached =
-      read_calibration_cache(cache_file, original, layers, formats_to_calibrate(model, layers, plan), choice);
-  if (cached) append(warnings, fill_scales(plan, model, layers, *cached).warnings);
+  const auto cached = read_calibration_cache(cache_file, original, layers, formats_to_calibrate(model, layers, plan),
+                                             precision.calibration);
+  if (cached) append(warnings, fill_scales(plan, model, layers, precision, *cached).warnings);
   return cached.has_value();
 }
 
 std::vector<std::string> calibrate_on_samples(Plan& plan, const Model& model, const std::vector<Layer>& layers,
-                                              const Loaded& loaded, const CalibrationChoice& choice,
+                                              const Loaded& loaded, const PrecisionOptions& precision,
                                               const std::filesystem::path& cache_file) {
   std::map<std::string, Format> tensors = formats_to_calibrate(model, layers, plan);
   if (tensors.empty()) return calibrate_plan(plan, model, layers, {});
   std::vector<std::string> warnings;
-  if (calibrate_from_cache(plan, model, layers, loaded.original, choice, cache_file, warnings)) return warnings;
+  if (calibrate_from_cache(plan, model, layers, loaded.original, precision, cache_file, warnings)) return warnings;
+  const CalibrationChoice& choice = precision.calibration;
   check_method(choice, tensors);
   Subject subject = loaded.subject;
   if (loaded.calibration) subject.samples = loaded.calibration.get();

@@ -37,7 +37,8 @@ std::map<std::string, Format> tensors_for_file(const std::vector<Layer>& layers,
 struct CachedCalibration {
   CachedRanges cache;
   std::vector<std::string> warnings;
-  std::string note;  // which file, and how many ranges
+  std::string scheme_words;  // "ranges of FILE", in place of a method
+  std::string note;          // how many ranges of which kind of file
 };
 
 /// Absent when there is no such file (or an empty one, which peers take for none) or no tensor needs a range.
@@ -63,12 +64,12 @@ std::string ranges_text(const std::string& form, const Ranges& ranges, const Cal
 /// What filling the scales of a plan had to say.
 struct FilledScales {
   std::vector<std::string> warnings;
-  std::vector<std::string> notes;  // where the ranges are from; the plan's scheme has them too
+  std::vector<std::string> notes;  // where the ranges are from
 };
 
-/// Fills the scales of `plan`, whose layers are `layers` of `model`, from a cache.
+/// Fills the scales of `plan`, whose layers are `layers` of `model`, from a cache; its scheme names the file.
 FilledScales fill_scales(Plan& plan, const Model& model, const std::vector<Layer>& layers,
-                         const CachedCalibration& cached);
+                         const PrecisionOptions& precision, const CachedCalibration& cached);
 
 /// The same from `seen`, a reference run over the samples of `subject` (which may be prepared otherwise than `model`);
 /// what was learned of `tensors`, which may be more than the plan quantizes, goes to `cache_file`.
@@ -80,12 +81,12 @@ FilledScales fill_scales(Plan& plan, const Model& model, const std::vector<Layer
 /// samples of `loaded`: its calibration samples where there are any. Does nothing when no layer has a scaled format.
 /// Returns warnings.
 std::vector<std::string> calibrate_on_samples(Plan& plan, const Model& model, const std::vector<Layer>& layers,
-                                              const Loaded& loaded, const CalibrationChoice& choice,
+                                              const Loaded& loaded, const PrecisionOptions& precision,
                                               const std::filesystem::path& cache_file);
 
 /// The same from the cache alone; false when there is none.
 bool calibrate_from_cache(Plan& plan, const Model& model, const std::vector<Layer>& layers, const Model& original,
-                          const CalibrationChoice& choice, const std::filesystem::path& cache_file,
+                          const PrecisionOptions& precision, const std::filesystem::path& cache_file,
                           std::vector<std::string>& warnings);
 
 }  // namespace vernier

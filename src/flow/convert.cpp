@@ -76,7 +76,7 @@ Plan make_plan(const ConvertOptions& options, const PrecisionOptions& precision,
     return plan;
   }
   const std::filesystem::path& cache = options.measure.calibration_cache;
-  if (calibrate_from_cache(plan, model, layers, original, precision.calibration, cache, result.warnings)) return plan;
+  if (calibrate_from_cache(plan, model, layers, original, precision, cache, result.warnings)) return plan;
   if (!cache.empty() && options.measure.data.location.empty() && !options.measure.calibration_data) {
     result.warnings.push_back(
         fmt::format("{}: it holds no ranges and no samples were given: those of random inputs were taken, which fit no "
@@ -88,7 +88,7 @@ Plan make_plan(const ConvertOptions& options, const PrecisionOptions& precision,
   if (measure.calibration_data) measure.data = *std::exchange(measure.calibration_data, std::nullopt);
   const Loaded loaded = load(options.model, formats, measure, sinks, default_opset(model.proto));
   result.warnings.insert(result.warnings.end(), loaded.warnings.begin(), loaded.warnings.end());
-  for (std::string& text : calibrate_on_samples(plan, model, layers, loaded, precision.calibration, cache))
+  for (std::string& text : calibrate_on_samples(plan, model, layers, loaded, precision, cache))
     result.warnings.push_back(std::move(text));
   return plan;
 }

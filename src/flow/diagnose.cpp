@@ -187,7 +187,10 @@ class Diagnosis {
     const std::map<std::string, Format> tensors = quantized();
     cached_ = read_calibration_cache(options_.measure.calibration_cache, loaded_.original, subject().layers, tensors,
                                      options_.precision.calibration);
-    if (cached_) report_.calibrated_on_evaluation_samples = false;
+    if (cached_) {
+      report_.calibrated_on_evaluation_samples = false;
+      report_.scheme = scheme_text(options_.precision, cached_->scheme_words);
+    }
     if (!cached_) check_method(options_.precision.calibration, tensors);
     const bool learns = !cached_ && !loaded_.calibration;
     if (learns) {
@@ -213,7 +216,7 @@ class Diagnosis {
     if (tensors.empty()) {  // weights alone may have scales
       return take({calibrate_plan(plan, subject().model, subject().layers, {}), {}});
     }
-    if (cached_) return take(fill_scales(plan, subject().model, subject().layers, *cached_));
+    if (cached_) return take(fill_scales(plan, subject().model, subject().layers, precision_, *cached_));
     const CalibrationChoice& choice = options_.precision.calibration;
     Subject own = subject();
     Reference other;

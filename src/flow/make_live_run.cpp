@@ -179,8 +179,8 @@ class Maker {
     AssignedFormats assigned = assign_formats(subject.model, subject.layers, precision);
     for (const std::string& text : assigned.warnings) warn_(text);
     Plan plan = std::move(assigned.plan);
-    for (const std::string& text : calibrate_on_samples(plan, subject.model, subject.layers, loaded,
-                                                        precision.calibration, options_.measure.calibration_cache)) {
+    for (const std::string& text : calibrate_on_samples(plan, subject.model, subject.layers, loaded, precision,
+                                                        options_.measure.calibration_cache)) {
       warn_(text);
     }
     say(plan.scheme + "; " + formats_of(plan.layers));

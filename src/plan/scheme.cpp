@@ -373,7 +373,7 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
 
 namespace {
 
-std::string scaled_text(Format format, const PrecisionOptions& precision) {
+std::string scaled_text(Format format, const PrecisionOptions& precision, const std::string& ranges_from) {
   const QuantizationRules& rules = precision.rules;
   const ScaledScheme& scheme = scaled_scheme(precision.target, format, rules.weights_only);
   const char* along = rules.weights_per_channel ? "per output channel" : "per tensor";
@@ -390,7 +390,8 @@ std::string scaled_text(Format format, const PrecisionOptions& precision) {
       fmt::format("{}: {} of {}{}, {} per tensor ({}), weights {} symmetric {}, ", format_name(format),
                   scheme.integer_kernels ? "inputs and outputs" : "inputs", operators_text(scheme),
                   names_add(precision) && precision.target == "tensorrt" ? ", and skip branches of residual Adds" : "",
-                  asymmetric ? "asymmetric" : "symmetric", method_text(precision.calibration, !asymmetric),
+                  asymmetric ? "asymmetric" : "symmetric",
+                  ranges_from.empty() ? method_text(precision.calibration, !asymmetric) : ranges_from,
                   codes_from_zero ? "int8" : std::string(format_name(format)), along);
   if (!scheme.integer_kernels)
     return text + (integer_bias ? "bias int32, outputs in float" : "bias and outputs in float");
@@ -402,12 +403,12 @@ std::string scaled_text(Format format, const PrecisionOptions& precision) {
 
 }  // namespace
 
-std::string scheme_text(const PrecisionOptions& precision) {
+std::string scheme_text(const PrecisionOptions& precision, const std::string& ranges_from) {
   std::string text;
   for (const Format listed : precision.low) {
     const Format format = under_target(listed, precision.target, precision.rules.weights_only);
     if (!text.empty()) text += "; ";
-    text += needs_scale(format) ? scaled_text(format, precision)
+    text += needs_scale(format) ? scaled_text(format, precision, ranges_from)
                                 : fmt::format(
                                       "{}: all layers that can take it, inputs, weights and outputs rounded, float32 "
                                       "accumulation",

@@ -45,8 +45,8 @@ int opset_of_rules(const PrecisionOptions& precision);
 /// format asked, saying why.
 AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& layers, const PrecisionOptions& precision);
 
-/// One line for people: "int8: Conv, ConvTranspose, Gemm, MatMul; activations symmetric per tensor (absolute maximum)
-/// ...".
-std::string scheme_text(const PrecisionOptions& precision);
+/// One line for people: "int8: inputs of Conv, ConvTranspose, Gemm, MatMul, symmetric per tensor (absolute maximum),
+/// ...". `ranges_from`: what is said of a file of ranges in place of the method that was asked for; empty: no file.
+std::string scheme_text(const PrecisionOptions& precision, const std::string& ranges_from = {});
 
 }  // namespace vernier
