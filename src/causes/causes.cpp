@@ -52,14 +52,15 @@ constexpr Row kCauses[] = {
 std::optional<Cause> of_network(const NetworkFacts& facts) {
   constexpr double kGood = 1e-3;  // 30 dB
   if (facts.top1_agreement && *facts.top1_agreement < 1 && facts.output_noise < kGood) {
-    return Cause{"decision-boundary",
-                 {},
-                 {},
-                 0.6,
-                 {{"SQNR of the output", sqnr_of(facts.output_noise), "dB"},
-                  {"same largest element", 100 * *facts.top1_agreement, "%"}},
-                 "the output is near the float32 one; where the largest element changes, two were nearly equal",
-                 {"keep-high"}};
+    return Cause{
+        "decision-boundary",
+        {},
+        {},
+        0.6,
+        {{"SQNR of the output", sqnr_of(facts.output_noise), "dB"},
+         {"same largest score", 100 * *facts.top1_agreement, "%"}},
+        "the output is near the float32 one; where the class with the largest score changes, two were nearly equal",
+        {"keep-high"}};
   }
   if (facts.depth >= 8 && facts.largest_share < 0.2 && facts.worst_own_noise < kGood) {
     return Cause{"diffuse",

@@ -81,12 +81,12 @@ struct DecisionFacts {
 struct NetworkFacts {
   std::vector<LayerFacts> layers;  // those examined, most damaging first
   std::vector<DecisionFacts> decisions;
-  double output_noise = 0;  // of the worst output, all low
-  std::optional<double> top1_agreement;
-  double largest_share = 0;    // of all layers' damage
-  double worst_own_noise = 0;  // of all layers, not only those examined
-  std::size_t depth = 0;       // layers in the low format
-  bool needed = false;         // something is to be explained: a requirement is missed, or the output is bad
+  double output_noise = 0;               // of the worst output, all low
+  std::optional<double> top1_agreement;  // of outputs that hold class scores
+  double largest_share = 0;              // of all layers' damage
+  double worst_own_noise = 0;            // of all layers, not only those examined
+  std::size_t depth = 0;                 // layers in the low format
+  bool needed = false;                   // something is to be explained: a requirement is missed, or the output is bad
 };
 
 }  // namespace vernier

@@ -248,7 +248,7 @@ void measure_loss(const Model& typed, const DebugLossOptions& options, const Job
   report.matched_by_structure = matches.by_structure;
   const Lockstep measured = lockstep(subject, simulated.model, matches.pairs);
   const auto own = isolated_errors(subject, simulated.model, matches.pairs);
-  report.figures = figures_of(subject.judged, measured.outputs, nullptr);
+  report.figures = figures_of(subject, measured.outputs, nullptr);
   std::map<std::string, Format> formats;
   for (const PlannedLayer& layer : simulated.layers) formats[layer.name] = layer.format;
   for (std::size_t i = 0; i < matches.pairs.size(); ++i) {

@@ -262,9 +262,9 @@ class Diagnosis {
     if (!experiment_->all_high_is_reference()) {
       const TrialResult high = experiment_->run_keeping(experiment_->candidate_names(), requirement(),
                                                         all_samples(subject()), /*early_stop=*/false);
-      report_.all_high = figures_of(subject().judged, high.outputs, requirement());
+      report_.all_high = figures_of(subject(), high.outputs, requirement());
     }
-    return figures_of(subject().judged, experiment_->all_low().outputs, requirement());
+    return figures_of(subject(), experiment_->all_low().outputs, requirement());
   }
 
   /// Of the network as it is: before it is repaired, or once the layers to keep are known.
@@ -273,6 +273,9 @@ class Diagnosis {
     if (report_.kept) kept.insert(report_.kept->layers.begin(), report_.kept->layers.end());
     ExplainOptions how;
     how.missed = requirement() != nullptr && report_.all_low.passed == false;
+    for (const OutputFigure& output : report_.all_low.outputs) {
+      if (output.top1_agreement) how.top1_agreement = std::min(*output.top1_agreement, how.top1_agreement.value_or(1));
+    }
     report_.explanation = explain(*experiment_, evidence_, report_.layers, kept, how);
   }
 

@@ -76,6 +76,7 @@ Explanation explain(Experiment& experiment, const Evidence& evidence, const std:
   const MeasuredFacts measured = measure_facts(experiment, evidence, rows, options.samples);
   NetworkFacts facts = measured.network;
   facts.needed = true;
+  facts.top1_agreement = options.top1_agreement;
   for (const LayerRow& row : ranked) {
     facts.largest_share = std::max(facts.largest_share, row.share.value_or(0));
     if (row.own_sqnr_db) facts.worst_own_noise = std::max(facts.worst_own_noise, noise_of_db(*row.own_sqnr_db));

@@ -1,6 +1,7 @@
 // The step of a diagnosis that says why: chooses the layers that matter, measures their tensors, and asks the causes.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,7 +15,8 @@ namespace vernier {
 struct ExplainOptions {
   std::size_t most_layers = 16;
   std::size_t samples = 8;
-  bool missed = false;  // the requirement is missed with everything low
+  bool missed = false;                   // the requirement is missed with everything low
+  std::optional<double> top1_agreement;  // with everything low, the least of the outputs that hold class scores
 };
 
 /// Causes, blame and pictures of the layers in `kept`, those that make the most of the damage, and those whose own

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
+
+#include "flow/class_scores.h"
 
 namespace vernier {
 
@@ -11,10 +14,11 @@ double db_of(double noise_ratio) {
   return -10.0 * std::log10(noise_ratio);
 }
 
-RunFigures figures_of(const std::vector<std::string>& judged, const std::map<std::string, OutputStats>& stats,
+RunFigures figures_of(const Subject& subject, const std::map<std::string, OutputStats>& stats,
                       const Requirement* requirement) {
   RunFigures figures;
-  for (const std::string& name : judged) {
+  const std::set<std::string> classes = class_scores(subject, stats, requirement);
+  for (const std::string& name : subject.judged) {
     const OutputStats& s = stats.at(name);
     OutputFigure figure;
     figure.name = name;
@@ -24,12 +28,9 @@ RunFigures figures_of(const std::vector<std::string>& judged, const std::map<std
     figure.max_abs_error = max_abs_error(s.pooled);
     figure.mse = mse(s.pooled);
     figure.cosine = s.pooled.finite() && s.pooled.error_energy == 0 ? 1.0 : cosine(s.pooled);
-    // One row a sample is a classifier; rows of boxes or pixels have no class.
-    const bool required = requirement != nullptr && requirement->metric == Metric::MinTop1Agreement;
-    const bool classifier =
-        required || s.rows == static_cast<std::int64_t>(s.samples) || name.find("logits") != std::string::npos;
-    if (classifier && s.rows > 0)
+    if (classes.contains(name)) {
       figure.top1_agreement = static_cast<double>(s.rows_agreed) / static_cast<double>(s.rows);
+    }
     figure.nonfinite = s.pooled.got_nan + s.pooled.got_inf;
     figure.reference_nonfinite = s.pooled.ref_nonfinite;
     figures.outputs.push_back(figure);

@@ -3,14 +3,15 @@
 
 #include <map>
 #include <string>
-#include <vector>
 
 #include "compare/requirement.h"
+#include "compare/subject.h"
 #include "vernier/report.h"
 
 namespace vernier {
 
-RunFigures figures_of(const std::vector<std::string>& judged, const std::map<std::string, OutputStats>& stats,
+/// Of the subject's judged outputs, in their order. `requirement`: may be null.
+RunFigures figures_of(const Subject& subject, const std::map<std::string, OutputStats>& stats,
                       const Requirement* requirement);
 
 /// Noise power over signal power, the largest of the outputs: what single effects are ranked by without a requirement.

@@ -72,11 +72,6 @@ class FactFinder {
     const Lockstep& low = experiment_.all_low();
     network.output_noise = noise_share(low.outputs);
     network.decisions = decision_facts(subject_, plan());
-    for (const auto& [name, stats] : low.outputs) {
-      if (stats.rows > 0 && stats.rows_agreed < stats.rows) {
-        network.top1_agreement = static_cast<double>(stats.rows_agreed) / static_cast<double>(stats.rows);
-      }
-    }
     return network;
   }
 

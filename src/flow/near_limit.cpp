@@ -31,7 +31,7 @@ std::optional<std::string> doubt_near_limit(const Subject& subject, const Model&
     }
     return true;
   });
-  const RunFigures other = figures_of(subject.judged, stats, requirement);
+  const RunFigures other = figures_of(subject, stats, requirement);
   if (other.passed == figures.passed) return {};
   return fmt::format(
       "near the limit: with kernels that sum in another order the result is {}, and {} is {}: an engine may land on "

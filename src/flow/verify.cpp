@@ -123,7 +123,7 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, cons
   const Lockstep measured = lockstep(subject, simulated.model, matches.pairs);
   watch.stop();
   const Requirement* requirement = options.measure.requirement ? &*options.measure.requirement : nullptr;
-  report.figures = figures_of(subject.judged, measured.outputs, requirement);
+  report.figures = figures_of(subject, measured.outputs, requirement);
   if (const auto doubt = doubt_near_limit(subject, simulated.model, report.figures, requirement)) {
     report.doubt = *doubt;
     report.warnings.push_back(*doubt);
