@@ -19,7 +19,7 @@ constexpr const char* kRepairs = "Repairs";
 
 struct FixLine : DiagnosisLine {
   std::vector<std::string> allow, forbid;
-  bool latency = false;
+  bool latency = false, no_latency = false;
   GateGroup gate;
   MessageGroup messages;
   ResultGroup result;
@@ -37,6 +37,9 @@ void check_ids(const std::string& option, const std::vector<std::string>& ids) {
 }
 
 FixOptions options_of(const FixLine& line, const std::string& command) {
+  if (line.latency && line.no_latency) {
+    throw Error(ErrorKind::Usage, "--latency and --no-latency: only one can be meant", "leave out one of them");
+  }
   check_ids("--allow", line.allow);
   check_ids("--forbid", line.forbid);
   FixOptions options{line.values(command, "no low format: nothing to fix", /*default_journal=*/""),
@@ -62,6 +65,7 @@ Command add_fix(CLI::App& root, const std::string& command) {
   line->add_requirement(*app);
   line->search.add(*app);
   app->add_flag("--latency", line->latency, "Time the models on ONNX Runtime (default: do not)")->group("Search");
+  app->add_flag("--no-latency", line->no_latency, "Do not time them: as without --latency")->group("Search");
   line->data.add(*app, "Samples to measure on");
   line->data.add_calibration(*app);
   add_value(*app, "-o,--output", line->output, "DIR",
