@@ -82,7 +82,9 @@ void require_writable_folder(const std::filesystem::path& folder) {
   std::filesystem::path existing = std::filesystem::absolute(folder);
   while (!std::filesystem::exists(existing, ignored) && existing.has_relative_path()) existing = existing.parent_path();
   if (!std::filesystem::is_directory(existing, ignored)) {
-    throw Error(ErrorKind::Input, fmt::format("{}: is not a folder", existing.string()), "-o names a folder");
+    throw Error(ErrorKind::Input,
+                fmt::format("{}: cannot write: {} is not a folder", folder.string(), existing.string()),
+                "-o names a folder");
   }
   require_access(folder, existing);
 }

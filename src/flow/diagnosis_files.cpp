@@ -30,7 +30,7 @@ void make_output_folder(const std::filesystem::path& folder) {
   if (folder.empty()) return;
   std::error_code failure;
   std::filesystem::create_directories(folder, failure);
-  if (failure) throw Error(ErrorKind::Input, fmt::format("{}: {}", folder.string(), failure.message()));
+  if (failure) throw Error(ErrorKind::Input, fmt::format("{}: cannot write: {}", folder.string(), failure.message()));
 }
 
 void write_record(DiagnoseReport& report, const std::filesystem::path& folder) {
