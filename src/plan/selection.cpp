@@ -143,6 +143,13 @@ Selection::Selection(const Model& model, const std::vector<Layer>& layers, const
   }
   nodes_.require_matches(names, "layer");
   excluded_nodes_.require_matches(names, "layer");
+  // As --quantize-residuals says it: all operators, and Add.
+  const auto& wanted = selection.op_types;
+  if (std::ranges::find(wanted, "*") != wanted.end() && std::ranges::find(wanted, "Add") != wanted.end() &&
+      std::ranges::find(op_types, "Add") == op_types.end()) {
+    throw Error(ErrorKind::Usage, "--quantize-residuals: the network has no Add, and so no residual branch",
+                "leave it out");
+  }
   op_types_.require_matches(op_types, "layer's operator");
   const Flow flow(model);
   for (const std::string& text : selection.subgraphs) inside_.merge(nodes_of(text, flow));
