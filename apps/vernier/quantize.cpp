@@ -16,7 +16,7 @@ namespace vernier::cli {
 namespace {
 
 struct QuantizeLine {
-  std::string model, output, mode, bias, overrides, block_size = "128";
+  std::string model, output, mode, bias, overrides, block_size;
   bool per_tensor = false, per_channel = false, symmetric = false, asymmetric = false;
   bool dq_only = false, paired_weights = false, residuals = false, json = false;
   LayerSelection selection;
@@ -129,7 +129,12 @@ ConvertOptions options_of(const QuantizeLine& line) {
   QuantizationRules& rules = options.precision.rules;
   rules.weights_per_channel = !line.per_tensor;
   rules.paired_weights = line.paired_weights;
-  rules.block_size = static_cast<int>(parse_count("--block-size", line.block_size, 32, 128));
+  if (!line.block_size.empty()) {
+    rules.block_size = static_cast<int>(parse_count("--block-size", line.block_size, 32, 128));
+    if (std::ranges::find(options.precision.low, Format::Int4) == options.precision.low.end()) {
+      refuse("--block-size: no weight is stored in int4", "add --quantize-mode int4");
+    }
+  }
   if (rules.block_size % 32 != 0 || rules.block_size == 96) {
     refuse(fmt::format("--block-size {}: engines take blocks of 32, 64 or 128", rules.block_size), "--block-size 64");
   }
