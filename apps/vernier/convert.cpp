@@ -18,7 +18,7 @@ namespace {
 
 struct ConvertLine {
   std::string model, output, plan;
-  bool residuals = false;
+  bool residuals = false, json = false;
   ExternalDataGroup external_data;
   PrecisionGroup precision;
   DataGroup data;
@@ -82,6 +82,7 @@ Command add_convert(CLI::App& root) {
             "File to write; under an engine's name (.engine .plan .trt) it is a typed ONNX model as well (required)")
       ->group("Output");
   line->external_data.add(*app);
+  app->add_flag("--json", line->json, "Print what was done as JSON, and nothing else, on stdout")->group("Output");
   add_message_options(*app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(*app);
   app->footer(
@@ -104,7 +105,7 @@ Command add_convert(CLI::App& root) {
                                           options.output.string()));
             }
             const ConvertResult result = convert(options, console.sinks());
-            print_result(console, result_to_text(result, text_options()));
+            print_result(console, line->json ? result_to_json(result) : result_to_text(result, text_options()));
             return 0;
           },
           ignored,
