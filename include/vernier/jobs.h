@@ -104,7 +104,7 @@ struct ConvertOptions {
 /// Layers that do not run in the lowest format asked for, by the one reason they share.
 struct SkippedLayers {
   std::string reason;
-  Format runs_in = Format::Float32;
+  std::string runs_in;  // a format, or the type that the file has: "float32", "float64"
   bool chosen = false;  // by the user: a selection or an exception
   std::vector<std::string> op_types;
   std::vector<std::string> layers;  // parallel

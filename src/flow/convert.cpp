@@ -45,17 +45,25 @@ void check_plan_names(const Plan& plan, const std::vector<Layer>& layers, const 
   }
 }
 
-std::vector<SkippedLayers> by_reason(const std::vector<SkippedLayer>& layers) {
+/// What a layer runs in, in words: the format of the plan, or the type of the file where that is another one.
+std::string runs_in(const std::string& layer, Format planned, const std::map<std::string, std::string>& other_types) {
+  const auto other = other_types.find(layer);
+  return planned == Format::Float32 && other != other_types.end() ? other->second : std::string(format_name(planned));
+}
+
+std::vector<SkippedLayers> by_reason(const std::vector<SkippedLayer>& layers,
+                                     const std::map<std::string, std::string>& other_types) {
   std::vector<SkippedLayers> groups;
   for (SkippedLayer layer : layers) {
+    const std::string format = runs_in(layer.name, layer.runs_in, other_types);
     // Most operators that no scheme has are nobody's question: one group, whatever they are.
     if (layer.reason == layer.op_type + " is not an operator of the scheme") layer.reason = "not in the scheme";
     const auto same = [&](const SkippedLayers& group) {
-      return group.reason == layer.reason && group.runs_in == layer.runs_in;
+      return group.reason == layer.reason && group.runs_in == format;
     };
     auto group = std::ranges::find_if(groups, same);
     if (group == groups.end()) {
-      groups.push_back({layer.reason, layer.runs_in, layer.chosen, {}, {}});
+      groups.push_back({layer.reason, format, layer.chosen, {}, {}});
       group = groups.end() - 1;
     }
     group->op_types.push_back(layer.op_type);
@@ -64,12 +72,23 @@ std::vector<SkippedLayers> by_reason(const std::vector<SkippedLayer>& layers) {
   return groups;
 }
 
+/// Why a conversion changed nothing.
+std::string nothing_low(std::size_t layers, Format high, const std::map<std::string, std::string>& other_types) {
+  if (other_types.empty()) {
+    return fmt::format("every layer is in {}: what was asked for leaves nothing in low precision", format_name(high));
+  }
+  return fmt::format(
+      "no layer is in low precision: {} of {} compute in {} in the file, and formats are chosen for float32 layers "
+      "(give the float32 model that it was made from)",
+      std::min(other_types.size(), layers), plural(layers, "layer"), other_types.begin()->second);
+}
+
 /// The plan from options; formats with scales are calibrated on the samples given.
 Plan make_plan(const ConvertOptions& options, const PrecisionOptions& precision, const Model& model,
                const std::vector<Layer>& layers, const Model& original, const JobSinks& sinks, ConvertResult& result) {
   AssignedFormats assigned = assign_formats(model, layers, precision);
   result.warnings.insert(result.warnings.end(), assigned.warnings.begin(), assigned.warnings.end());
-  result.skipped = by_reason(assigned.skipped);
+  result.skipped = by_reason(assigned.skipped, layers_of_other_types(model, layers));
   Plan plan = std::move(assigned.plan);
   if (tensors_to_calibrate(model, layers, plan).empty()) {  // no samples needed, none are asked for
     for (std::string& text : calibrate_plan(plan, model, layers, {})) result.warnings.push_back(std::move(text));
@@ -157,15 +176,17 @@ ConvertResult run_conversion(const ConvertOptions& given_options, const JobSinks
     override_tensors(plan, read_text(options.tensor_overrides), options.tensor_overrides.string());
   }
   const Format high = given ? given->high : precision.high;
+  const std::map<std::string, std::string> other_types = layers_of_other_types(prepared.model, layers);
   if (std::ranges::all_of(plan.layers, [&](const PlannedLayer& layer) { return layer.format == high; })) {
-    result.warnings.push_back(
-        fmt::format("every layer is in {}: what was asked for leaves nothing in low precision", format_name(high)));
+    result.warnings.push_back(nothing_low(plan.layers.size(), high, other_types));
   }
   for (const std::string& text : result.warnings) {
     if (sinks.warning) sinks.warning(text);
   }
   result.scheme = plan.scheme;
-  for (const PlannedLayer& layer : plan.layers) ++result.layers_by_format[std::string(format_name(layer.format))];
+  for (const PlannedLayer& layer : plan.layers) {
+    ++result.layers_by_format[runs_in(layer.name, layer.format, other_types)];
+  }
 
   if (plan_json != nullptr) {
     *plan_json = plan_to_json(plan);

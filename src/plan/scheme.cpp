@@ -273,6 +273,16 @@ bool can_take(const Model& model, const Layer& layer, Format format, const std::
   return slots.refusal.empty() || refuse(reason, slots.refusal);
 }
 
+std::map<std::string, std::string> layers_of_other_types(const Model& model, const std::vector<Layer>& layers) {
+  const std::map<std::string, ValueType> types = infer_types(model);
+  std::map<std::string, std::string> found;
+  for (const Layer& layer : layers) {
+    const Dtype other = other_float_type(layer, types);
+    if (other != Dtype::Float32) found.emplace(layer.name, dtype_name(other));
+  }
+  return found;
+}
+
 AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& layers,
                                const PrecisionOptions& precision) {
   if (precision.constraints != "none") check_patterns(layers, precision);

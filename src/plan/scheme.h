@@ -45,6 +45,10 @@ int opset_of_rules(const PrecisionOptions& precision);
 /// format asked, saying why.
 AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& layers, const PrecisionOptions& precision);
 
+/// Layers that the file itself computes in another float type than float32, which no plan changes, with that type's
+/// name: all of a float16 file.
+std::map<std::string, std::string> layers_of_other_types(const Model& model, const std::vector<Layer>& layers);
+
 /// One line for people: "int8: inputs of Conv, ConvTranspose, Gemm, MatMul, symmetric per tensor (absolute maximum),
 /// ...". `ranges_from`: what is said of a file of ranges in place of the method that was asked for; empty: no file.
 std::string scheme_text(const PrecisionOptions& precision, const std::string& ranges_from = {});

@@ -27,7 +27,7 @@ std::string skipped_text(const SkippedLayers& group) {
   }
   std::vector<std::string> names;
   for (const std::string& name : group.layers) names.push_back(shown(name));
-  const std::string text = fmt::format("{} in {}: {}", counts, format_name(group.runs_in), shown(group.reason));
+  const std::string text = fmt::format("{} in {}: {}", counts, group.runs_in, shown(group.reason));
   const bool weighted = std::ranges::any_of(group.op_types, [](const std::string& op_type) {
     return op_type == "Conv" || op_type == "ConvTranspose" || op_type == "Gemm" || op_type == "MatMul";
   });
@@ -64,7 +64,7 @@ std::string result_to_json(const ConvertResult& result) {
   Json skipped = Json::array();
   for (const SkippedLayers& group : result.skipped) {
     skipped.push_back({{"reason", group.reason},
-                       {"runs_in", format_name(group.runs_in)},
+                       {"runs_in", group.runs_in},
                        {"chosen", group.chosen},
                        {"layers", group.layers},
                        {"operators", group.op_types}});
