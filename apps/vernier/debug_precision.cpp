@@ -14,6 +14,7 @@
 #include "console.h"
 #include "diagnosis_line.h"
 #include "parse_values.h"
+#include "search/journal.h"
 #include "vernier/error.h"
 #include "vernier/fix.h"
 
@@ -46,8 +47,9 @@ void refuse_without_meaning(const ComparisonGroup& comparison) {
 }
 
 DiagnoseOptions options_of(const PrecisionLine& line, const std::string& command, Console& console) {
-  DiagnoseOptions options = line.values(command, "no low format: there is nothing to raise",
-                                        std::filesystem::path(line.model).stem().string() + ".precision.jsonl");
+  DiagnoseOptions options =
+      line.values(command, "no low format: there is nothing to raise",
+                  std::filesystem::path(line.model).stem().string() + std::string(kDefaultJournal));
   options.latency = false;
   refuse_without_meaning(line.comparison);
   if (options.measure.requirement && line.comparison.any()) {

@@ -82,7 +82,8 @@ class KeptSetSearch {
     if (experiment.golden) identity["golden_sha256"] = experiment.golden->data_sha256;
     if (request.objective != nullptr) identity["objective_sha256"] = request.objective->fingerprint();
     if (request.options.confidence < 1) identity["confidence"] = fmt::format("{:g}", request.options.confidence);
-    journal_.emplace(request.options.journal, identity, units_.names(), request.options.resume,
+    journal_file_ = journal_of_model(request.options.journal, identity.at("model_sha256"));
+    journal_.emplace(journal_file_, identity, units_.names(), request.options.resume,
                      /*reader=*/!job_ranks().first());
     for (const std::string& note : journal_->notes()) say(note);
     for (const RecordedTrial& known : journal_->trials()) ahead_.trials.skip(known.kept);
@@ -99,6 +100,10 @@ class KeptSetSearch {
     if (list && result.end == SearchEnd::Found && request_.options.minimal_too && !stopped()) add_minimal(report);
     if (request_.options.pareto && !request_.external && !stopped()) add_pareto(report);
     report.sample_inferences = sample_inferences_;
+    if (const std::filesystem::path& wanted = request_.options.journal; journal_file_ != wanted) {
+      report.notes.push_back(fmt::format("{} holds the search of another network: trials are in {}",
+                                         printable(wanted.string()), printable(journal_file_.string())));
+    }
     return report;
   }
 
@@ -177,7 +182,7 @@ class KeptSetSearch {
     const double cost = context_.cost(set);
     if (best_cost_ && *best_cost_ <= cost) return;
     best_cost_ = cost;
-    std::filesystem::path file = request_.options.journal;
+    std::filesystem::path file = journal_file_;
     replace_file(file += ".best.json", plan_to_json(experiment_.plan_keeping(context_.layers(set))));
   }
 
@@ -262,6 +267,7 @@ class KeptSetSearch {
   Judge judge_;
   TrialsAhead ahead_;
   Oracle oracle_;
+  std::filesystem::path journal_file_;
   std::optional<Journal> journal_;
   std::vector<TestRow> tests_;
   std::optional<double> best_cost_;

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -101,6 +102,18 @@ std::string words_of(const std::string& key) { return key.substr(0, key.find("_s
 std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
 }  // namespace
+
+std::filesystem::path journal_of_model(const std::filesystem::path& path, const std::string& model_sha256) {
+  const std::string name = path.string();
+  std::ifstream file(path);
+  std::string first;
+  if (path.has_parent_path() || !name.ends_with(kDefaultJournal) || !std::getline(file, first)) return path;
+  const Json header = Json::parse(first, nullptr, /*allow_exceptions=*/false);
+  if (!header.is_object() || !header.contains("search") || !header["search"].is_object()) return path;
+  if (header["search"].value(kModel, model_sha256) == model_sha256) return path;
+  return fmt::format("{}-{}{}", name.substr(0, name.size() - kDefaultJournal.size()), model_sha256.substr(0, 8),
+                     kDefaultJournal);
+}
 
 Journal::Journal(const std::filesystem::path& path, const Identity& identity, const std::vector<std::string>& items,
                  bool resume, bool reader)

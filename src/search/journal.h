@@ -12,12 +12,20 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "search/certificate.h"
 #include "search/oracle.h"
 
 namespace vernier {
+
+/// Ends the name of a journal that nobody chose: MODEL.precision.jsonl in the current folder.
+inline constexpr std::string_view kDefaultJournal = ".precision.jsonl";
+
+/// `path`, or, where that is such a default and holds the search of another model, MODEL-12345678.precision.jsonl in
+/// its place, with the first digits of `model_sha256`: networks of one file name neither mix nor wait for each other.
+std::filesystem::path journal_of_model(const std::filesystem::path& path, const std::string& model_sha256);
 
 class Journal {
  public:

@@ -131,6 +131,21 @@ TEST_F(SearchJournal, RefusesASecondSearch) {
   EXPECT_NE(message(kSearch, names(3), true).find("another search writes this journal"), std::string::npos);
 }
 
+TEST_F(SearchJournal, TakesAnotherNameByDefaultBesideThatOfAnotherModel) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(path().parent_path());
+  const std::filesystem::path ours("model.precision.jsonl");
+  EXPECT_EQ(journal_of_model(ours, "aa"), ours) << "there is none yet";
+  { const Journal first(ours, kSearch, names(3), false); }
+  EXPECT_EQ(journal_of_model(ours, "aa"), ours);
+  EXPECT_EQ(journal_of_model(ours, "bb34567890"), "model-bb345678.precision.jsonl");
+  std::filesystem::copy_file(ours, "chosen.jsonl");
+  EXPECT_EQ(journal_of_model("chosen.jsonl", "bb"), "chosen.jsonl") << "a name that someone chose is refused";
+  std::ofstream("notes.precision.jsonl") << "no journal\n";
+  EXPECT_EQ(journal_of_model("notes.precision.jsonl", "bb"), "notes.precision.jsonl");
+  std::filesystem::current_path(before);
+}
+
 TEST_F(SearchJournal, RefusesAnotherModelAndOtherOptions) {
   { const Journal first(path(), kSearch, names(3), false); }
   const std::string before = text();
