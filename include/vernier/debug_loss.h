@@ -57,7 +57,7 @@ struct DebugLossReport {
   RunFigures figures;
   std::vector<TensorLoss> tensors;        // largest loss first
   std::vector<QuantizerLoss> quantizers;  // in graph order
-  std::vector<FoundDefect> defects;       // in graph order
+  std::vector<FoundDefect> defects;       // in graph order: those that the file shows, then those that the data show
   std::size_t matched_by_structure = 0;   // tensors whose names differ
   std::vector<std::string> not_compared;
   std::vector<std::string> warnings, notes;

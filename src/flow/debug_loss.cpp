@@ -226,7 +226,32 @@ std::map<std::string, Bounds> dropped_activations(const Subject& subject, const 
   return activations;
 }
 
-/// Everything but the defects.
+/// A scale that cannot be meant for what goes through it: nearly all codes stay unused, or nearly all values lie beyond
+/// the grid. A tensor that is hardly rounded by it is none: values that are nearly one value need few codes.
+std::optional<FoundDefect> absurd_scale(const QuantizerLoss& row) {
+  constexpr double kFew = 1.0 / 16;  // four of eight bits are lost
+  constexpr double kBadDb = 20;
+  constexpr std::int64_t kFewestValues = 64;
+  if (!row.sqnr_db || *row.sqnr_db >= kBadDb || !counts_codes(row.format) || row.values < kFewestValues) return {};
+  const std::string scale = row.scales == 1
+                                ? fmt::format("scale {:.6g}", row.largest_scale)
+                                : fmt::format("scales {:.6g} to {:.6g}", row.smallest_scale, row.largest_scale);
+  const std::string& node = row.quantizer.empty() ? row.dequantizer : row.quantizer;
+  if (row.used_codes && *row.used_codes <= kFew) {
+    const auto codes = static_cast<double>(codes_in(row.format));
+    return FoundDefect{"unused-levels", node,
+                       fmt::format("'{}' uses {:.0f} of {:.0f} levels: {}, too coarse for its values",
+                                   printable(row.tensor), *row.used_codes * codes, codes, scale)};
+  }
+  if (row.coverage && *row.coverage <= kFew) {
+    return FoundDefect{"clipped-range", node,
+                       fmt::format("the grid of '{}' reaches over {:.2g} % of the range of its values: {}, too fine",
+                                   printable(row.tensor), 100 * *row.coverage, scale)};
+  }
+  return {};
+}
+
+/// The figures, and the defects that only these show.
 void measure_loss(const Model& typed, const DebugLossOptions& options, const JobSinks& sinks, DebugLossReport& report) {
   SimulatedFile simulated = simulate_typed(typed);
   VerifyOptions as_verify;
@@ -299,6 +324,7 @@ void measure_loss(const Model& typed, const DebugLossOptions& options, const Job
       add_loss(row, quantized.params, grids[i]);
       if (!row.sqnr_db) row.not_measured = unmeasured_pair(quantized);
     }
+    if (std::optional<FoundDefect> defect = absurd_scale(row)) report.defects.push_back(std::move(*defect));
     report.quantizers.push_back(std::move(row));
   }
 }

@@ -2,6 +2,7 @@
 
     python make_pairs.py body OUT           one that TensorRT does not take (zero point 3) inside a branch of an If
     python make_pairs.py weights IN OUT     that zero point in the place of the first stored weight's of IN
+    python make_pairs.py scaled IN X OUT    the scale of the activation behind the first layer X times as large
     python make_pairs.py extra IN OUT       a stored constant that no float model has, added to the input of IN
 """
 import sys
@@ -46,5 +47,13 @@ def extended(path):
     return model
 
 
-made = {"body": body, "weights": spoiled, "extra": extended}[sys.argv[1]](*sys.argv[2:-1])
+def scaled(path, factor):
+    model = onnx.load(path)
+    scale = [node for node in model.graph.node if node.op_type == "QuantizeLinear"][1].input[1]
+    kept = next(t for t in model.graph.initializer if t.name == scale)
+    kept.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(kept) * np.float32(factor), scale))
+    return model
+
+
+made = {"scaled": scaled, "body": body, "weights": spoiled, "extra": extended}[sys.argv[1]](*sys.argv[2:-1])
 onnx.save(made, sys.argv[-1])
