@@ -9,6 +9,7 @@
 #include "gate_group.h"
 #include "options.h"
 #include "parse_values.h"
+#include "report/quote.h"
 #include "report_commands.h"
 #include "task_group.h"
 #include "vernier/error.h"
@@ -38,6 +39,19 @@ std::vector<Stage> stages_of(const PipelineLine& line) {
     stages.push_back({text.substr(0, colon), text.substr(colon + 1)});
   }
   return stages;
+}
+
+/// The options of the samples as they were typed, for the commands that the report proposes.
+std::string data_words(const CLI::App& app) {
+  std::string words;
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string group = option->get_group();
+    if (option->count() == 0 || !(group == "Data" || group.starts_with("Images"))) continue;
+    words += (words.empty() ? "" : " ") + option->get_name();
+    if (option->get_expected_max() == 0) continue;  // a flag
+    for (const std::string& value : option->results()) words += " " + shell_quote(value);
+  }
+  return words;
 }
 
 }  // namespace
@@ -74,7 +88,7 @@ Command add_pipeline(CLI::App& root, const std::string& command) {
       "Exit code: 0 every stage is good; 1 accuracy is lost at one; 2 usage; 3 input; 4 backend; 70 our fault; 130 "
       "interrupted");
   return {app, &line->messages,
-          [line, command](Console& console) {
+          [line, app, command](Console& console) {
             for (const std::string& text : line->data.without_effect()) console.warning(text);
             PipelineOptions options;
             options.stages = stages_of(*line);
@@ -84,6 +98,7 @@ Command add_pipeline(CLI::App& root, const std::string& command) {
             if (line->task.given()) options.task = line->task.values();
             options.output = line->output;
             options.command = command;
+            options.data_words = data_words(*app);
             const TextOptions text = line->result.values();
             line->gate.check();
             const PipelineReport report = pipeline(options, console.sinks());

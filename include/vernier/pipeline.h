@@ -25,6 +25,7 @@ struct PipelineOptions {
   std::optional<EvalOptions> task;  // labels and all: figures of the task at every stage
   std::filesystem::path output;     // a folder for report.json and report.html; empty: none
   std::string command;
+  std::string data_words;  // the options that say what the samples are, as typed: proposed commands repeat them
 };
 
 struct StageReport {
@@ -48,6 +49,7 @@ struct PipelineReport {
   double min_sqnr_db = 30;
   std::optional<std::string> lost_at;  // the first stage whose step is below the limit, by its name
   std::string answer;                  // one sentence
+  std::optional<double> seconds;       // absent in reports of earlier versions
   std::vector<StageReport> stages;
   std::vector<std::string> next;  // commands
   std::vector<std::string> warnings;

@@ -16,6 +16,7 @@
 #include "flow/live_run.h"
 #include "flow/output_diffs.h"
 #include "flow/setup.h"
+#include "flow/stopwatch.h"
 #include "flow/task_tally.h"
 #include "plan/simulate_typed.h"
 #include "report/quote.h"
@@ -61,6 +62,8 @@ class Pipeline {
   Pipeline(const PipelineOptions& options, const JobSinks& sinks) : options_(options), sinks_(sinks) {}
 
   PipelineReport run() {
+    Stopwatch watch(phases_);
+    watch.phase("pipeline");
     if (options_.stages.size() < 2) {
       throw Error(ErrorKind::Usage, "a pipeline has two stages or more",
                   "vernier pipeline --stage float:model.onnx --stage int8:quantized.onnx --data samples.npz");
@@ -97,6 +100,8 @@ class Pipeline {
     }
     if (options_.task) figures();
     say();
+    watch.stop();
+    report_.seconds = phases_.front().seconds;
     write();
     return std::move(report_);
   }
@@ -196,9 +201,7 @@ class Pipeline {
     }
   }
 
-  std::string data_option() const {
-    return options_.measure.data.location.empty() ? "" : " --data " + shell_quote(options_.measure.data.location);
-  }
+  std::string data_option() const { return options_.data_words.empty() ? "" : " " + options_.data_words; }
 
   void say() {
     if (!report_.lost_at) {
@@ -242,6 +245,7 @@ class Pipeline {
   const LiveRun* live_ = nullptr;
   bool sequence_ = false;
   PipelineReport report_;
+  std::vector<PhaseTime> phases_;
   std::set<std::string> warned_;
 };
 

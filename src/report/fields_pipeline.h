@@ -43,6 +43,7 @@ struct Fields<PipelineReport> {
                                           Field{"min_sqnr_db", &R::min_sqnr_db},
                                           Field{"lost_at", &R::lost_at},
                                           Field{"answer", &R::answer},
+                                          Field{"seconds", &R::seconds},
                                           Field{"stages", &R::stages},
                                           Field{"next", &R::next},
                                           Field{"warnings", &R::warnings},

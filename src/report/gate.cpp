@@ -138,6 +138,7 @@ Gate gate_of(const PipelineReport& report) {
   Gate gate;
   gate.suite = "vernier pipeline";
   gate.answer = report.answer;
+  gate.seconds = report.seconds.value_or(0);
   gate.warnings = report.warnings;
   for (const StageReport& stage : report.stages) {
     if (!stage.step_db) continue;

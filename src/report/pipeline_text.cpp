@@ -54,7 +54,7 @@ std::string report_to_text(const PipelineReport& report, const TextOptions& opti
       text += wrap(fmt::format("{}: not compared: {}", shown(stage.name), shown(why)), options.width, "  ");
   }
   if (!report.next.empty())
-    text += "\n" + labelled("Next", report.next.size() == 1 ? "" : "one of these:", options.width);
+    text += "\n" + labelled("Next", report.next.size() == 1 ? "run this:" : "one of these:", options.width);
   for (const std::string& command : report.next) text += fmt::format("{:14}$ {}\n", "", command);
   return text + remarks(report.warnings, {}, options);
 }
