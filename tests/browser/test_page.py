@@ -63,7 +63,7 @@ def use(page, script, seconds=60):
     copy_of = page.with_suffix(".used.html")
     at = text.rindex("</body>")
     copy_of.write_text(text[:at].replace("<head>", "<head>" + before, 1) + after + text[at:], encoding="utf-8")
-    done = subprocess.run([CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom",
+    done = subprocess.run([CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", "--window-size=1200,900",
                            f"--user-data-dir={page.parent / 'profile'}", copy_of.as_uri()],
                           capture_output=True, text=True, timeout=seconds)
     found = re.search(r'<pre id="got">(.*?)</pre>', done.stdout, re.S)
@@ -146,6 +146,26 @@ def test_hostile_names_are_shown_as_text(folder, report):
       return {first: rows()[0], images: document.images.length, opened: text("#worst summary .name")[0]};""")
     shown = HOSTILE.replace("\u2028", "\\u{2028}").replace("\u202e", "\\u{202E}")
     assert got == {"first": shown, "images": 0, "opened": shown}
+
+
+def test_the_table_of_layers_fits_a_window_of_1200_px(folder, report):
+    needed(CHROMIUM, "chromium")
+    full = copy.deepcopy(report)
+    for row in full["layers"]:
+        row.update(overflowed=12, saturated=0, subnormal=1234567, flushed=1234567, nan=0)  # as in float16
+    got = use(render(folder, full, "full"), """
+      const table = document.querySelector("#layers .scroll");
+      return [innerWidth, document.querySelectorAll("#layers th").length, table.scrollWidth - table.clientWidth];""")
+    assert got[0] == 1200 and got[1] == 14 and got[2] <= 1
+
+
+@pytest.mark.parametrize("end, words", [("nothing-needed", "no layer has to be kept"), ("stopped", "stopped before")])
+def test_the_end_of_a_search_is_said_in_words(folder, report, end, words):
+    needed(CHROMIUM, "chromium")
+    ended = copy.deepcopy(report)
+    ended["kept"]["end"] = end
+    text = use(render(folder, ended, end), "return document.getElementById('kept').textContent;")
+    assert words in text and "nothing-needed" not in text
 
 
 def test_causes_and_repairs_are_shown_where_there_are_some(folder, report):

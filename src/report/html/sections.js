@@ -53,6 +53,16 @@ if (layers.length) {
   section("layers", "All layers", "", layerTable(select));
 }
 
+/** How a search ended (KeptSetReport::end), for people. */
+const ENDS = {
+  "certified": "every kept layer was tested without, and none can be left out",
+  "found": "a set that passes was found, not tested for layers that could be left out",
+  "nothing-needed": "no layer has to be kept",
+  "impossible": "even with every layer kept the requirement is missed",
+  "stopped": "it was stopped before it was done",
+  "unstable": "the same test gave different answers, so that nothing is proven",
+};
+
 (function kept() {
   const k = report.kept;
   if (!k) return;
@@ -70,7 +80,7 @@ if (layers.length) {
     const chart = scatter(k.pareto.map(p => [number(p.cost), number(p.metric), p.front]), `cost in ${shown(k.cost_unit || "layers")}`, page.words.metric);
     if (chart) children.push(h("h3", {}, "Accuracy against cost"), h("div", {class: "scroll"}, chart));
   }
-  children.push(h("p", {class: "small"}, `${many(k.evaluations, "evaluation")} of the whole sample set; search: ${shown(k.mode || "minimal")}; it ended: ${shown(k.end)}.`));
+  children.push(h("p", {class: "small"}, `${many(k.evaluations, "evaluation")} of the whole sample set; search: ${shown(k.mode || "minimal")}; it ended: ${ENDS[k.end] || shown(k.end)}.`));
   for (const text of [...(k.notes || []), ...(k.assumed || []).map(t => "assumed: " + t)]) children.push(h("p", {class: "small"}, shown(text)));
   section("kept", "Kept set", "", children);
 })();

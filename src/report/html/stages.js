@@ -28,18 +28,18 @@ function stageChart() {
   const svg = h("svg", {viewBox: `0 0 ${W} ${H}`, style: "width:100%;min-width:560px;height:auto", role: "img",
     "aria-label": "SQNR of each stage against the one before and against the first; the table above has the figures."});
   for (const v of ticks(low, high, 5)) svg.append(h("line", {x1: left, x2: W - right, y1: y(v), y2: y(v), class: "axis"}), textAt(left - 6, y(v) + 4, v + " dB", "end"));
-  const line = [], barW = Math.min(64, width / stages.length * 0.4), letters = Math.max(4, Math.floor(width / stages.length / 8));
+  const line = [], labels = [], barW = Math.min(64, width / stages.length * 0.4), letters = Math.max(4, Math.floor(width / stages.length / 8));
   stages.forEach((stage, i) => {
     svg.append(h("g", {}, h("title", {}, shown(stage.name)), textAt(x(i), H - 12, shorten(shown(stage.name), letters), "middle")));
     if (!has(stage.step_db)) return;
     const at = y(number(stage.step_db));
-    svg.append(h("rect", {x: x(i) - barW / 2, y: at, width: barW, height: Math.max(1, y(low) - at), class: isBad(stage) ? "bars" : "refbars"}),
-      textAt(x(i), at - 6, decibels(stage.step_db), "middle"));
+    svg.append(h("rect", {x: x(i) - barW / 2, y: at, width: barW, height: Math.max(1, y(low) - at), class: isBad(stage) ? "bars" : "refbars"}));
+    labels.push(textAt(x(i), at - 6, decibels(stage.step_db), "middle", {class: "over"}));
     line.push([x(i), y(number(stage.total_db))]);
   });
   svg.append(h("path", {d: path(line), class: "front"}));
   for (const [px, py] of line) svg.append(h("circle", {cx: px, cy: py, r: 3.5, class: "point"}));
-  svg.append(h("line", {x1: left, x2: W - right, y1: y(limit), y2: y(limit), class: "clip"}), textAt(left + 6, y(limit) - 5, `good from ${plain(limit)} dB`, "start", {class: "cliptext"}));
+  svg.append(h("line", {x1: left, x2: W - right, y1: y(limit), y2: y(limit), class: "clip"}), textAt(left + 6, y(limit) - 5, `good from ${plain(limit)} dB`, "start", {class: "cliptext"}), ...labels);
   return h("div", {}, h("div", {class: "scroll"}, svg), h("div", {class: "legend"}, legend("--ref", "against the stage before"),
     legend("--low", "the same, below the limit"), legend("--accent", "against the first stage (line)")));
 }

@@ -8,7 +8,7 @@ function layerTable(select) {
     {key: "name", title: "layer", value: row => row.name, cell: row => h("button", {type: "button", class: "layer", onclick: () => select(row.name)}, name(row.name), row.graph ? " in " + shown(row.graph) : "")},
     {key: "op_type", title: "operator", value: row => row.op_type, cell: row => shown(row.op_type)},
     {key: "format", title: "format", value: row => row.format, cell: row => row.format},
-    {key: "share", title: "share", value: row => row.share, cell: row => has(row.share) ? [h("i", {class: "meter", style: `width:${(64 * row.share / most).toFixed(1)}px`}), percent(row.share)] : "\u2013", numeric: true},
+    {key: "share", title: "share", value: row => row.share, cell: row => has(row.share) ? [h("i", {class: "meter", style: `width:${(32 * row.share / most).toFixed(1)}px`}), percent(row.share)] : "\u2013", numeric: true},
     {key: "own_sqnr_db", title: "own dB", value: row => has(row.own_sqnr_db) ? number(row.own_sqnr_db) : undefined, cell: row => db(row.own_sqnr_db), numeric: true},
     {key: "inherited_sqnr_db", title: "inherited dB", value: row => has(row.inherited_sqnr_db) ? number(row.inherited_sqnr_db) : undefined, cell: row => db(row.inherited_sqnr_db), numeric: true},
     {key: "effect_db", title: "effect dB", value: row => has(row.effect_db) ? number(row.effect_db) : undefined, cell: row => db(row.effect_db), numeric: true},
