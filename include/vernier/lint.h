@@ -12,7 +12,7 @@ namespace vernier {
 
 struct LintEntry {
   bool error = true;   // else a warning
-  std::string source;  // onnx_checker, onnx_loader, onnxruntime, onnx_graphsurgeon: who says so, in the peer's words
+  std::string source;  // onnx_checker, onnx_loader, onnxruntime, onnx_graphsurgeon, in the peer's words; vernier: pairs
   std::string message;
   std::vector<std::string> nodes;  // that it is about; may be empty
 };
