@@ -89,15 +89,26 @@ std::string report_to_text(const CalibrateReport& report, const TextOptions& opt
     return !row.method.empty() && row.method != report.tensors.front().method;
   });
   std::size_t rows = 0;
+  bool clipped = false, differ = false, grew = false;  // which of these columns are there
   for (const RangeRow* row : by_interest(report)) {
     if (options.top != 0 && rows == options.top) break;
     ++rows;
     const bool seen = row->count > 0;
+    clipped = clipped || row->clipped.value_or(0) > 0;
+    differ = differ || !percent(row->halves_differ, 0.005).empty();
+    grew = grew || !percent(row->growth, 0.005).empty();
     table.row({shown(row->tensor), std::string(format_name(row->format)), number(row->min), number(row->max),
                seen ? number(row->seen_min) : "", seen ? number(row->seen_max) : "",
                row->clipped.value_or(0) > 0 ? percent_text(row->clipped) : "", percent(row->halves_differ, 0.005),
                percent(row->growth, 0.005), left_out(*row), several ? row->method : ""});
   }
+  std::string legend;
+  const auto explain = [&](bool shown_column, const char* words) {
+    if (shown_column) legend += (legend.empty() ? "" : " ") + std::string(words);
+  };
+  explain(clipped, "clipped: values beyond the range.");
+  explain(differ, "halves differ: the wider of the ranges that two halves of the samples give over the narrower.");
+  explain(grew, "still grew: what the last fifth of the samples added to the ends that were seen.");
   text += heading(options.top == 0 || quantized <= options.top
                       ? fmt::format("Ranges of {}, the least certain first", plural(quantized, "tensor"))
                       : fmt::format("Ranges of {} of {} tensors, the least certain first", rows, quantized),
@@ -112,12 +123,7 @@ std::string report_to_text(const CalibrateReport& report, const TextOptions& opt
                          plural(report.tensors.size() - quantized, "tensor")),
              options.width, "  ");
   }
-  if (report.sufficiency) {
-    text += wrap(
-        "clipped: values beyond the range. halves differ: the wider of the ranges that two halves of the samples give "
-        "over the narrower. still grew: what the last fifth of the samples added to the ends that were seen.",
-        options.width, "  ");
-  }
+  if (!legend.empty()) text += wrap(legend, options.width, "  ");
   return text + remarks(report.warnings, report.notes, options);
 }
 
