@@ -226,8 +226,9 @@ std::map<std::string, Bounds> dropped_activations(const Subject& subject, const 
   return activations;
 }
 
-/// A scale that cannot be meant for what goes through it: nearly all codes stay unused, or nearly all values lie beyond
-/// the grid. A tensor that is hardly rounded by it is none: values that are nearly one value need few codes.
+/// A scale that cannot be meant for what goes through it: nearly all codes stay unused. Values that are nearly one
+/// value need few codes and lose little: no defect. Nor is a range far beyond the grid: masks (-1e9) are left out on
+/// purpose.
 std::optional<FoundDefect> absurd_scale(const QuantizerLoss& row) {
   constexpr double kFew = 1.0 / 16;  // four of eight bits are lost
   constexpr double kBadDb = 20;
@@ -242,11 +243,6 @@ std::optional<FoundDefect> absurd_scale(const QuantizerLoss& row) {
     return FoundDefect{"unused-levels", node,
                        fmt::format("'{}' uses {:.0f} of {:.0f} levels: {}, too coarse for its values",
                                    printable(row.tensor), *row.used_codes * codes, codes, scale)};
-  }
-  if (row.coverage && *row.coverage <= kFew) {
-    return FoundDefect{"clipped-range", node,
-                       fmt::format("the grid of '{}' reaches over {:.2g} % of the range of its values: {}, too fine",
-                                   printable(row.tensor), 100 * *row.coverage, scale)};
   }
   return {};
 }
