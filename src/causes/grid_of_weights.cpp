@@ -27,6 +27,7 @@ Finding weight_grid(const LayerFacts& layer) {
   if (weight == nullptr || !weight->lattice || !weight->grid || !weights_to_blame(layer)) return {};
   const double used = static_cast<double>(weight->grid->scale.front());
   if (std::abs(used / *weight->lattice - 1) < 1e-4) return {};
+  if (bias_clip(layer)) return {};  // which asks for that step, whatever the weights lie on
   // All channels together may look fine where only small ones are bad, which a scale behind can make large again.
   if (layer.weights_noise && *layer.weights_noise < 1e-4 && bad_channels(*weight) < kManyChannels) return {};
   return of(

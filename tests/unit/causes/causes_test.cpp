@@ -299,7 +299,11 @@ TEST(Causes, ABiasBeyondTheSumsOf32Bits) {
   LayerFacts facts = with_weight(weight, 40);
   facts.bias_steps = 4e10;
   EXPECT_EQ(first_cause(facts), "bias-clip");
+  facts.inputs[0].lattice = 0.003;
+  EXPECT_EQ(first_cause(facts), "bias-clip") << "the bias asks for the step, not the grid";
   facts.bias_steps = 1e9;
+  EXPECT_EQ(first_cause(facts), "weight-grid");
+  facts.inputs[0].lattice.reset();
   EXPECT_EQ(first_cause(facts), "") << "it fits";
   // Channels of very different weights look alike: one step is too wide there as well, and no bias made it so.
   facts.inputs[0].channels = {1, 0.5F, 0.005F};
