@@ -480,7 +480,7 @@ TEXT = [
     "left, so the layer to change, which is named first, is the one that adds the mask.", "",
     "MobileNetV2 has nothing left to lose where each weight has one step: its weights come from a quantization-aware training and are rounded a second time,",
     "so that the sound network gives less signal than noise (weight-channel-spread, weight-grid). bias-clip costs 3 dB in its last layer, whose weights lie on",
-    "a grid of their own: that is named first.", "",
+    "a grid of their own, which was named first until the cause asked what makes the step wide.", "",
     "absorption and large-integers are planted in the scale of each network's own values. Before they were, with fixed constants, both were named",
     "otherwise on squeezenet-imagenet, whose values are large (cancellation; overflow): two more that were not right. Of concat-scales the small weights that",
     "read the large branch are put on the steps that they are rounded to. Before they were, 81 percent of the layer's error on espcn-superres was its",
