@@ -18,6 +18,7 @@ Finding residual_scales(const LayerFacts& layer) {
   const auto b = static_cast<double>(layer.inputs[1].values.absmax());
   const double ratio = std::max(a, b) / std::max(std::min(a, b), 1e-30);
   if (ratio < 8 || ratio > 1e20) return {};
+  if (layer.inputs[0].mask || layer.inputs[1].mask) return {};  // of which the range takes no notice
   return of(
       layer, layer.inputs[a < b ? 0 : 1].name, 0.7, {{"ratio of the branches", ratio, "x"}},
       fmt::format("adds two branches of which one is {:.0f} times as large: on the result's grid the small one has "

@@ -26,6 +26,7 @@ constexpr std::size_t kMostNorms = 8;
 constexpr std::size_t kMostSamples = 16, kMostLabelled = 64;
 // A misfit of half a nat a channel is a mean off by one deviation: what training never saw. Data like that of training
 // stays far below.
+constexpr double kFewRight = 0.5;  // of a network that was trained more of the labels are right
 constexpr double kMisfit = 0.5;
 // Readings nearer to each other than this are equally good: the samples are few.
 constexpr double kSameMisfit = 1.1, kSameConfidence = 0.02;
@@ -385,8 +386,17 @@ class DataCheck {
           "It cannot be told from these samples whether the inputs are right: they fit better, but not surely, with "
           "{} ({}). {}",
           best->change, judge.figures(*best), judge.would_decide);
+    } else if (given.accuracy && *given.accuracy < kFewRight) {
+      report_.answer = fmt::format(
+          "It cannot be told whether the inputs are right: {:.1f} % of the labels are, and no usual change makes it "
+          "surely more. Are the labels the network's classes, counted as it counts them (--label-offset)?",
+          100 * *given.accuracy);
+    } else if (best == nullptr) {
+      report_.answer = "It cannot be told whether the inputs are right: there is no usual change to compare them with.";
     } else {
-      report_.answer = fmt::format("The inputs look right: no usual change fits better, by {}.", report_.decided_by);
+      report_.answer =
+          fmt::format("The inputs look right: no usual change fits surely better, by {}.", report_.decided_by);
+      if (report_.decided_by == "confidence") report_.answer += " Confidence alone is a hint: check it with labels.";
     }
     if (!clear && by_misfit) warn_of_colours(given);
   }

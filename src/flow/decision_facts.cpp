@@ -27,7 +27,8 @@ std::vector<Pick> picks_of(const Model& model) {
 }
 
 /// For each pick and sample what it reads, as float32, and its places, as float32 too.
-std::vector<std::vector<Tensor>> values_of(const Subject& subject, Model model, const std::vector<Pick>& picks) {
+std::vector<std::vector<Tensor>> values_of(const Subject& subject, Model model, const std::vector<Pick>& picks,
+                                           const std::vector<std::size_t>& order) {
   std::vector<std::string> tensors;
   onnx::GraphProto& graph = *model.proto.mutable_graph();
   const auto as_float = [&](const std::string& tensor, const std::string& name) {
@@ -51,22 +52,22 @@ std::vector<std::vector<Tensor>> values_of(const Subject& subject, Model model, 
     as_float(picks[i].indices, fmt::format("picked/{}", i));
   }
   std::vector<std::vector<Tensor>> values;
-  run_tensors(subject, std::move(model), tensors, all_samples(subject),
-              [&](std::size_t, const std::vector<Tensor>& got) {
-                values.push_back(got);
-                return true;
-              });
+  run_tensors(subject, std::move(model), tensors, order, [&](std::size_t, const std::vector<Tensor>& got) {
+    values.push_back(got);
+    return true;
+  });
   return values;
 }
 
 }  // namespace
 
-std::vector<DecisionFacts> decision_facts(const Subject& subject, const Plan& all_low) {
+std::vector<DecisionFacts> decision_facts(const Subject& subject, const Plan& all_low,
+                                          const std::vector<std::size_t>& order) {
   const std::vector<Pick> picks = picks_of(subject.model);
   if (picks.empty()) return {};
   RoundedWeights weights;
-  const auto exact = values_of(subject, subject.model, picks);
-  const auto low = values_of(subject, lower_simulated(subject.model, subject.layers, all_low, weights), picks);
+  const auto exact = values_of(subject, subject.model, picks, order);
+  const auto low = values_of(subject, lower_simulated(subject.model, subject.layers, all_low, weights), picks, order);
   std::vector<DecisionFacts> facts;
   for (std::size_t i = 0; i < picks.size(); ++i) {
     ErrorStats read;

@@ -9,8 +9,9 @@
 
 namespace vernier {
 
-/// Of every ArgMax, ArgMin and TopK of the main graph, in graph order, over all samples of `subject`. Cost: two runs,
+/// Of every ArgMax, ArgMin and TopK of the main graph, in graph order, over the samples of `order`. Cost: two runs,
 /// one in simulation, none where there is no such node; holds what the nodes read in one of them.
-std::vector<DecisionFacts> decision_facts(const Subject& subject, const Plan& all_low);
+std::vector<DecisionFacts> decision_facts(const Subject& subject, const Plan& all_low,
+                                          const std::vector<std::size_t>& order);
 
 }  // namespace vernier

@@ -285,6 +285,10 @@ class Diagnosis {
     RepairedNetwork repaired = repair_network(loaded_, *experiment_, precision_, *repairs_, cached_.has_value());
     if (!report_.explanation) report_.explanation.emplace();
     report_.explanation->repairs = std::move(repaired.tried);
+    std::erase_if(report_.explanation->proposals, [&](const std::string& proposal) {
+      return std::ranges::find(report_.explanation->repairs, proposal, &RepairTried::id) !=
+             report_.explanation->repairs.end();
+    });
     note(repaired.notes);
     if (!repaired.changed) return;
     subject().model = std::move(repaired.state.subject.model);

@@ -71,7 +71,10 @@ class FactFinder {
     for (const LayerRow* row : rows_) network.layers.push_back(layer(*row));
     const Lockstep& low = experiment_.all_low();
     network.output_noise = noise_share(low.outputs);
-    network.decisions = decision_facts(subject_, plan());
+    // One pick that changed may be all of the damage: it is in the hardest samples.
+    std::vector<std::size_t> hard = experiment_.few_hard_samples();
+    hard.resize(std::min(hard.size(), few_.size()));
+    network.decisions = decision_facts(experiment_.subject(), plan(), hard);
     return network;
   }
 

@@ -70,6 +70,14 @@ RepairTried row_of(const Repair& repair, const Proposal& proposal, double before
   return row;
 }
 
+std::set<std::string> not_finite(const std::map<std::string, double>& noise) {
+  std::set<std::string> layers;
+  for (const auto& [layer, share] : noise) {
+    if (!std::isfinite(share)) layers.insert(layer);
+  }
+  return layers;
+}
+
 void take(Plan& plan, const Proposal& proposal) {
   for (const auto& [tensor, grid] : proposal.grids) plan.tensors[tensor] = grid;
   for (const auto& [name, constant] : proposal.constants) plan.constants[name] = constant;
@@ -278,6 +286,16 @@ void RepairLadder::try_small_gains(const std::vector<Proposal>& proposals, const
   }
 }
 
+double RepairLadder::output_noise_without(RepairState& state, const std::set<std::string>& layers) {
+  Plan plan = state.plan;
+  for (PlannedLayer& layer : state.plan.layers) {
+    if (layers.contains(layer.name)) layer.format = Format::Float32;
+  }
+  const double noise = measure_output_(state).noise;
+  state.plan = std::move(plan);
+  return noise;
+}
+
 void RepairLadder::try_rewrites(const Repair& repair, const std::vector<Proposal>& proposals) {
   std::optional<Model> raised;
   const int opset = std::ranges::max(proposals, {}, &Proposal::opset).opset;
@@ -330,15 +348,25 @@ void RepairLadder::try_rewrites(const Repair& repair, const std::vector<Proposal
     if (rows.back().accepted) accepted.push_back(&proposal);
   }
   if (!repair.scaled && accepted.size() < chosen.size()) {
-    const double before = output_error().noise;
+    double before = output_error().noise;
     const OutputError error = measure_output_(trial);
-    const double after = error.noise;
+    double after = error.noise;
+    std::string without;
+    if (!std::isfinite(before) && !std::isfinite(after)) {
+      // Another fault hides what these repairs do: both are measured without it.
+      const std::set<std::string> others = not_finite(noise);
+      before = output_noise_without(state_, others);
+      after = output_noise_without(trial, others);
+      without = fmt::format(" with {} whose own results are not finite in float32", plural(others.size(), "layer"));
+    }
     const bool better = helps(before, after);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (rows[i].accepted || !(better || proposals[i].by_output)) continue;
       rows[i].accepted = better;
-      rows[i].why = fmt::format("{}; the network's output goes from {:.1f} dB to {:.1f} dB{}", proposals[i].what,
-                                db_of(before), db_of(after), better ? "" : ", and 1 dB more is wanted");
+      rows[i].before_db = db_of(before);
+      rows[i].after_db = db_of(after);
+      rows[i].why = fmt::format("{}; the network's output goes from {:.1f} dB to {:.1f} dB{}{}", proposals[i].what,
+                                db_of(before), db_of(after), without, better ? "" : ", and 1 dB more is wanted");
     }
     if (better) {
       accepted = chosen;

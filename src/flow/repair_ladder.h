@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -71,6 +72,8 @@ class RepairLadder {
 
  private:
   const OutputError& output_error();
+  /// With `layers` in float32.
+  double output_noise_without(RepairState& state, const std::set<std::string>& layers);
   void try_repair(const Repair& repair);
   void try_round(const Repair& repair, int round);
   void try_small_gains(const std::vector<Proposal>& proposals, const std::vector<std::size_t>& small,

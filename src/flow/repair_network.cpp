@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "core/text.h"
@@ -67,11 +68,12 @@ void judge(RepairedNetwork& repaired, const Loaded& loaded, const Reference& ref
   if (std::ranges::none_of(repaired.tried, &RepairTried::accepted)) return;
   const double after = loaded.calibration ? evaluate(repaired.state.subject, repaired.state.plan, reference).noise
                                           : repaired.state.output_error.value_or(OutputError{before, {}}).noise;
-  // An infinity that a Tanh behind it hides costs nothing here, and is one step from NaN.
+  // An infinity that a Tanh behind it hides costs nothing here, and is one step from NaN; one that is left hides what
+  // was gained, and the search keeps its layer.
   const bool finite_again = std::ranges::any_of(repaired.tried, [](const RepairTried& row) {
     return row.accepted && row.before_db && *row.before_db == -std::numeric_limits<double>::infinity();
   });
-  repaired.changed = after < before || (finite_again && after == before);
+  repaired.changed = after < before || (after == before && (finite_again || !std::isfinite(after)));
   if (!repaired.changed) {
     take_back(repaired.tried, "the network as a whole is not better: nothing was changed");
     repaired.rewritten = false;

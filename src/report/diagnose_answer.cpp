@@ -197,6 +197,7 @@ Answer searched(const DiagnoseReport& report) {
   }
   if (everything) {
     answer.sentence += fmt::format(" Nothing is left in {}.", low_text(report));
+    if (kept.end == "stopped") return answer;
     answer.advice.push_back(fmt::format(
         "Every layer is needed in high precision, so there is nothing to gain: ask for less (everything in {}{} gives "
         "{}), or try another format.",

@@ -69,15 +69,17 @@ std::string repairs_text(const Explanation& explanation, const TextOptions& opti
   for (const RepairTried& row : explanation.repairs) {
     if (!sums.contains(row.id)) order.push_back(row.id);
     RepairSum& sum = sums[row.id];
-    if (row.before_db) {
+    if (row.before_db || row.accepted) {
       ++sum.tried;
     } else {
       ++sum.refused;
     }
     if (row.accepted) {
       ++sum.accepted;
-      sum.before.push_back(row.before_db.value_or(0));
-      sum.after.push_back(row.after_db.value_or(0));
+      if (row.before_db && row.after_db) {
+        sum.before.push_back(*row.before_db);
+        sum.after.push_back(*row.after_db);
+      }
       if (sum.accepted == 1 && !row.layers.empty()) sum.example = shown(row.layers.front()) + ": " + shown(row.why);
     } else if (sum.accepted == 0 && sum.example.empty() && !row.layers.empty()) {
       sum.example = shown(row.layers.front()) + ": " + shown(row.why);
@@ -88,7 +90,7 @@ std::string repairs_text(const Explanation& explanation, const TextOptions& opti
     const RepairSum& sum = sums.at(id);
     std::string line = fmt::format("{}: ", id);
     if (sum.tried > 0) line += fmt::format("accepted {} of {} tried", sum.accepted, sum.tried);
-    if (sum.accepted > 0) line += gain_text(sum);
+    if (!sum.before.empty()) line += gain_text(sum);
     if (sum.refused > 0) line += fmt::format("{}no use for {}", sum.tried > 0 ? "; " : "", sum.refused);
     line += fmt::format(" ({})", sum.example);
     text += wrap(line, options.width, "  ");

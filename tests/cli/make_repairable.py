@@ -44,6 +44,13 @@ def norm(subtracts_mean, largest, opset, in_front=()):
     return nodes, constants, opset, [1, 4, WIDTH]
 
 
+def norm_behind_a_large_product():
+    """The norm of above, which a repair answers, behind x * 1e5 * 1e-5, which none does."""
+    far = [helper.make_node("Mul", ["x", "huge"], ["f"], name="far"), helper.make_node("Mul", ["f", "tiny"], ["h"], name="back")]
+    nodes, constants, opset, shape = norm(True, 1000, 13, far)
+    return nodes, [*constants, constant("huge", 1e5), constant("tiny", 1e-5)], opset, shape
+
+
 def channels(factor):
     """Channel 5 is small where it is made and `factor` times as large as the others where it is read."""
     random = np.random.default_rng(3)
@@ -97,7 +104,7 @@ def attention(largest, scale):
 # Hardmax over another dimension than the last changed its meaning in opset 13: such a model is not raised.
 OLD = [helper.make_node("Hardmax", ["x"], ["f"], name="old", axis=1), helper.make_node("Add", ["x", "f"], ["h"], name="sum")]
 NETWORKS = {"layer_norm": lambda: norm(True, 1000, 13), "rms_norm": lambda: norm(False, 1000, 13),
-            "small_norm": lambda: norm(False, 20, 13), "old_rms_norm": lambda: norm(False, 1000, 12, OLD),
+            "two_faults": norm_behind_a_large_product, "small_norm": lambda: norm(False, 20, 13), "old_rms_norm": lambda: norm(False, 1000, 12, OLD),
             "erf_gelu": lambda: gelu(False, 1, 13), "small_tanh_gelu": lambda: gelu(True, 1, 13),
             "tanh_gelu": lambda: gelu(True, 100, 13),
             "old_tanh_gelu": lambda: gelu(True, 100, 12, OLD), "attention": lambda: attention(16, 8),

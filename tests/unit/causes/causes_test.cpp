@@ -444,6 +444,10 @@ TEST(Causes, BranchesOfAnAddOfVeryDifferentSize) {
   facts.inputs[1] = on_grid(tensor("small", ramp(12)), 12);
   EXPECT_EQ(first_cause(facts), "") << "seven times";
   facts.inputs[1] = on_grid(tensor("small", ramp(1)), 1);
+  facts.inputs[0].mask = Mask{};
+  EXPECT_FALSE(names(facts, "residual-scales")) << "a mask, of which the range takes no notice";
+  facts.inputs[0].mask.reset();
+  facts.inputs[1] = on_grid(tensor("small", ramp(1)), 1);
   facts.op_type = "Mul";
   EXPECT_EQ(first_cause(facts), "") << "factors have their own sizes";
 }

@@ -61,6 +61,8 @@ TEST(ExplanationText, ShowsAnAcceptedRepairWhereThereIsOne) {
   const std::string text = explanation_section(with(explanation), {});
   EXPECT_NE(text.find("accepted 2 of 3 tried, median SQNR of these 20.0 dB to 35.0 dB"), std::string::npos) << text;
   EXPECT_NE(text.find("(b: moved)"), std::string::npos) << text;
+  for (RepairTried& row : explanation.repairs) row.before_db = row.after_db = {};
+  EXPECT_NE(explanation_section(with(explanation), {}).find("accepted 2 of 2 tried; no use for 1"), std::string::npos);
 }
 
 }  // namespace
