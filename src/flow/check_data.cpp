@@ -368,7 +368,8 @@ class DataCheck {
     const Judge judge = given.accuracy ? by_labels(given) : given.misfit ? by_statistics(given) : by_confidence(given);
     report_.decided_by = judge.by;
     const InputReading* best = choose(judge);
-    const bool clear = best != nullptr && judge.surely(*best);
+    const double right = std::max(given.accuracy.value_or(1), best == nullptr ? 0 : best->accuracy.value_or(0));
+    const bool clear = best != nullptr && judge.surely(*best) && right >= kFewRight;
     const bool by_misfit = given.misfit && !given.accuracy;
     report_.unlike_training = !clear && by_misfit && *given.misfit > kMisfit;
     if (clear) {
@@ -380,17 +381,18 @@ class DataCheck {
           "The inputs are unlike what the network was trained on ({:.2f} nats off at its first BatchNormalizations), "
           "and no usual change makes them fit.",
           *given.misfit);
+    } else if (right < kFewRight) {
+      report_.answer = fmt::format(
+          "It cannot be told whether the inputs are right: at most {:.1f} % of the labels are, under any reading. Are "
+          "the "
+          "labels the network's classes, counted as it counts them (--label-offset)?",
+          100 * right);
     } else if (best != nullptr && judge.maybe(*best)) {
       report_.perhaps = best->change;
       report_.answer = fmt::format(
           "It cannot be told from these samples whether the inputs are right: they fit better, but not surely, with "
           "{} ({}). {}",
           best->change, judge.figures(*best), judge.would_decide);
-    } else if (given.accuracy && *given.accuracy < kFewRight) {
-      report_.answer = fmt::format(
-          "It cannot be told whether the inputs are right: {:.1f} % of the labels are, and no usual change makes it "
-          "surely more. Are the labels the network's classes, counted as it counts them (--label-offset)?",
-          100 * *given.accuracy);
     } else if (best == nullptr) {
       report_.answer = "It cannot be told whether the inputs are right: there is no usual change to compare them with.";
     } else {
