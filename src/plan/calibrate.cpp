@@ -10,6 +10,7 @@
 #include "core/text.h"
 #include "numerics/range_methods.h"
 #include "numerics/tensor_grid.h"
+#include "plan/clip_addends.h"
 #include "plan/integer_bias.h"
 #include "plan/placement.h"
 #include "plan/skip_branch.h"
@@ -280,6 +281,12 @@ std::vector<std::string> calibrate_plan(Plan& plan, const Model& model, const st
                                  : params_of(format, range_of_constant(*initializer(model, name)), plan.rules);
       }
     }
+  });
+  std::map<std::string, int> sharing;
+  for (const auto& use : quantized.uses()) ++sharing[quantized.grid_of(use.tensor)];
+  clip_addends(plan, model, [&](const std::string& tensor) {
+    const auto found = sharing.find(quantized.grid_of(tensor));
+    return found == sharing.end() || found->second == 1;
   });
   return warnings;
 }

@@ -151,6 +151,18 @@ def test_a_float_layer_between_quantized_tensors_keeps_its_weights(name, weight,
     assert off.max() < 1.01 and (off > 0.5).mean() < 0.02, "more than a step that flipped"
 
 
+def test_what_a_mask_adds_leaves_the_sum_its_digits(tmp_path):
+    """ONNX Runtime sums scale * zero point of both addends in float32: with a grid down to -1e9 little is left of the other."""
+    given = {"mask": np.triu(np.full((5, 5), -1e9, np.float32), 1), "w": array(8, 5)}
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["s"], name="logits"), helper.make_node("Add", ["s", "mask"], ["m"], name="masked"),
+             helper.make_node("Softmax", ["m"], ["y"], name="softmax", axis=-1)]
+    path = converted(float_model(nodes, M, given), M, tmp_path)
+    low, optimized = integer_session(path, tmp_path)
+    assert {"QLinearAdd", "QLinearSoftmax"} <= {node.op_type for node in optimized}
+    x = array(*M)
+    assert sqnr_db([(session(path).run(None, {"x": x})[0], low.run(None, {"x": x})[0])]) > 35
+
+
 @pytest.mark.parametrize("name", ["Conv", "Gemm", "MatMul"])
 def test_a_weight_with_a_zero_point_has_an_integer_kernel_too(name, tmp_path):
     shape, constants, attributes, kernel = TABLE[name]

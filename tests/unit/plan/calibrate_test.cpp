@@ -124,10 +124,44 @@ TEST(Calibrate, SigmoidAndSoftmaxHaveStepsOfOne256th) {
 TEST(Calibrate, ConstantOperandsHaveTheGridOfTheirOwnValues) {
   const Plan plan =
       on_codes(parse_model("g (float[2] x) => (float[2] y) <float[2] k = {-51, 204}> { [add] y = Add(x, k) }"),
-               {{"x", range_of({-1, 1})}, {"y", range_of({-1, 1})}});
+               {{"x", range_of({-1, 1})}, {"y", range_of({-52, 205})}});
   EXPECT_EQ(plan.tensors.at("k").format, Format::UInt8);
   EXPECT_EQ(plan.tensors.at("k").scale, std::vector<float>{1});
   EXPECT_EQ(plan.tensors.at("k").zero_point, std::vector<std::int32_t>{51});
+}
+
+/// Lowest value of the grid of `tensor` where x reaches from -1 to 1 and y, whose masked values were left out, too.
+float lowest_of(const std::string& graph, const std::string& tensor) {
+  const Model model = parse_model(graph);
+  const std::map<std::string, RangeStats> all{
+      {"x", range_of({-1, 1})}, {"m", range_of({-1e9F, 0})}, {"y", range_of({-1, 1})}, {"z", range_of({-1e9F, 1})}};
+  const std::vector<Layer> layers = find_layers(model);
+  std::map<std::string, RangeStats> seen;
+  for (const std::string& name :
+       tensors_to_calibrate(model, layers, planned(model, layers, Format::Int8, "onnxruntime"))) {
+    seen[name] = all.at(name);
+  }
+  const QuantParams grid = on_codes(model, seen).tensors.at(tensor);
+  return -grid.scale.front() * static_cast<float>(grid.zero_point.front());
+}
+
+TEST(Calibrate, WhatAMaskAddsEndsWhereTheSumDoes) {
+  const std::string inputs = "g (float[2] x) => (float[2] y) <float[2] k = {-1e9, 0}> ";
+  // Beyond y's -1 less x's 1, and as much farther as y is wide.
+  EXPECT_NEAR(lowest_of(inputs + "{ [add] y = Add(x, k) }", "k"), -4, 0.02);
+  EXPECT_NEAR(lowest_of(inputs + "{ [add] y = Add(k, x) }", "k"), -4, 0.02);
+  EXPECT_NEAR(lowest_of(inputs + "{ [mask] m = Mul(x, k)\n [add] y = Add(x, m) }", "m"), -4, 0.02)
+      << "a mask that the network makes";
+}
+
+TEST(Calibrate, WhatIsReadElsewhereKeepsItsRange) {
+  const std::string inputs = "g (float[2] x) => (float[2] y, float[2] z) <float[2] k = {-1e9, 0}> ";
+  EXPECT_LT(lowest_of(inputs + "{ [add] y = Add(x, k)\n [other] z = Mul(x, k) }", "k"), -9e8F);
+  EXPECT_LT(lowest_of("g (float[2] x) => (float[2] y, float[2] m) <float[2] k = {-1e9, 0}> "
+                      "{ [mask] m = Mul(x, k)\n [add] y = Add(x, m) }",
+                      "m"),
+            -9e8F)
+      << "an output of the network";
 }
 
 TEST(Calibrate, WeightStepsGrowWhereABiasWouldNotFitInto32Bits) {
