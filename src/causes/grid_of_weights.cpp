@@ -6,6 +6,9 @@
 namespace vernier::causes {
 namespace {
 
+constexpr double kBadChannel = 3e-3;  // 25 dB
+constexpr double kManyChannels = 0.05;
+
 bool weights_to_blame(const LayerFacts& layer) {
   if (!layer.weights_noise || !layer.activations_noise) return true;
   return *layer.weights_noise >= 0.25 * (*layer.weights_noise + *layer.activations_noise);
@@ -13,12 +16,10 @@ bool weights_to_blame(const LayerFacts& layer) {
 
 /// Share of the output channels that keep less than 25 dB of their weights.
 double bad_channels(const TensorFacts& weight) {
-  constexpr double kBadChannel = 3e-3;  // 25 dB
   if (weight.weight_noise.empty()) return 0;
   const auto bad = std::ranges::count_if(weight.weight_noise, [](double noise) { return noise > kBadChannel; });
   return static_cast<double>(bad) / static_cast<double>(weight.weight_noise.size());
 }
-constexpr double kManyChannels = 0.05;
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "compare/surgery.h"
+#include "numerics/grid.h"
 #include "numerics/histogram.h"
 #include "plan/weight_axis.h"
 
@@ -98,35 +99,13 @@ bool logarithmic_ends(const Gathered& gathered, ValuePicture& picture) {
   return picture.first < picture.last;
 }
 
-/// The grid of an integer format per tensor, or the ends of a scaled float format.
+/// The step of an integer format, and where the grid ends.
 void put_grid(const QuantParams& params, ValuePicture& picture) {
   if (params.scale.size() != 1) return;
-  const double scale = params.scale.front();
-  const double zero = params.zero_point.empty() ? 0 : params.zero_point.front();
-  switch (params.format) {
-    case Format::Int8:
-    case Format::UInt8:
-    case Format::Int4: {
-      const double lowest = params.lowest_code != 0          ? params.lowest_code
-                            : params.format == Format::UInt8 ? 0
-                            : params.format == Format::Int8  ? -128
-                                                             : -8;
-      const double highest = params.format == Format::UInt8 ? 255 : params.format == Format::Int8 ? 127 : 7;
-      picture.step = scale;
-      picture.clip_low = scale * (lowest - zero);
-      picture.clip_high = scale * (highest - zero);
-      break;
-    }
-    case Format::Float8E4M3FN:
-    case Format::Float8E5M2: {
-      const double most = params.format == Format::Float8E4M3FN ? 448 : 57344;
-      picture.clip_low = -scale * most;
-      picture.clip_high = scale * most;
-      break;
-    }
-    default:
-      break;
-  }
+  const GridEnds ends = grid_ends(params);
+  picture.clip_low = ends.low;
+  picture.clip_high = ends.high;
+  if (is_integer(params.format)) picture.step = static_cast<double>(params.scale.front());
 }
 
 /// Without bins where there is nothing to draw.

@@ -24,9 +24,9 @@ namespace {
 
 constexpr std::size_t kMostNorms = 8;
 constexpr std::size_t kMostSamples = 16, kMostLabelled = 64;
+constexpr double kFewRight = 0.5;  // of a network that was trained more of the labels are right
 // A misfit of half a nat a channel is a mean off by one deviation: what training never saw. Data like that of training
 // stays far below.
-constexpr double kFewRight = 0.5;  // of a network that was trained more of the labels are right
 constexpr double kMisfit = 0.5;
 // Readings nearer to each other than this are equally good: the samples are few.
 constexpr double kSameMisfit = 1.1, kSameConfidence = 0.02;
@@ -384,8 +384,7 @@ class DataCheck {
     } else if (right < kFewRight) {
       report_.answer = fmt::format(
           "It cannot be told whether the inputs are right: at most {:.1f} % of the labels are, under any reading. Are "
-          "the "
-          "labels the network's classes, counted as it counts them (--label-offset)?",
+          "the labels the network's classes, counted as it counts them (--label-offset)?",
           100 * right);
     } else if (best != nullptr && judge.maybe(*best)) {
       report_.perhaps = best->change;

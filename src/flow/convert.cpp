@@ -85,10 +85,11 @@ std::string nothing_low(std::size_t layers, Format high, const std::map<std::str
 
 /// The plan from options; formats with scales are calibrated on the samples given.
 Plan make_plan(const ConvertOptions& options, const PrecisionOptions& precision, const Model& model,
-               const std::vector<Layer>& layers, const Model& original, const JobSinks& sinks, ConvertResult& result) {
+               const std::vector<Layer>& layers, const Model& original,
+               const std::map<std::string, std::string>& other_types, const JobSinks& sinks, ConvertResult& result) {
   AssignedFormats assigned = assign_formats(model, layers, precision);
   result.warnings.insert(result.warnings.end(), assigned.warnings.begin(), assigned.warnings.end());
-  result.skipped = by_reason(assigned.skipped, layers_of_other_types(model, layers));
+  result.skipped = by_reason(assigned.skipped, other_types);
   Plan plan = std::move(assigned.plan);
   if (tensors_to_calibrate(model, layers, plan).empty()) {  // no samples needed, none are asked for
     for (std::string& text : calibrate_plan(plan, model, layers, {})) result.warnings.push_back(std::move(text));
@@ -170,13 +171,14 @@ ConvertResult run_conversion(const ConvertOptions& given_options, const JobSinks
   const Prepared prepared = prepare(original, prepare_options, evaluator(runtime));
   for (const PrepareNote& note : prepared.notes) result.notes.push_back(note.text);
   const std::vector<Layer> layers = find_layers(prepared.model);
+  const std::map<std::string, std::string> other_types = layers_of_other_types(prepared.model, layers);
   if (given) check_plan_names(*given, layers, options.plan.string());
-  Plan plan = given ? *given : make_plan(options, precision, prepared.model, layers, original, sinks, result);
+  Plan plan =
+      given ? *given : make_plan(options, precision, prepared.model, layers, original, other_types, sinks, result);
   if (!options.tensor_overrides.empty()) {
     override_tensors(plan, read_text(options.tensor_overrides), options.tensor_overrides.string());
   }
   const Format high = given ? given->high : precision.high;
-  const std::map<std::string, std::string> other_types = layers_of_other_types(prepared.model, layers);
   if (std::ranges::all_of(plan.layers, [&](const PlannedLayer& layer) { return layer.format == high; })) {
     result.warnings.push_back(nothing_low(plan.layers.size(), high, other_types));
   }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <unordered_map>
+
 #include "compare/run_tensors.h"
 #include "numerics/metrics.h"
 #include "plan/lower_simulated.h"
@@ -37,18 +39,15 @@ std::vector<std::vector<Tensor>> values_of(const Subject& subject, Model model, 
     cast.set_name(name);
     cast.add_input(tensor);
     cast.add_output(name);
-    onnx::AttributeProto& to = *cast.add_attribute();
-    to.set_name("to");
-    to.set_type(onnx::AttributeProto::INT);
-    to.set_i(onnx::TensorProto::FLOAT);
+    set_attribute(cast, "to", std::int64_t{onnx::TensorProto::FLOAT});
     tensors.push_back(name);
   };
+  std::unordered_map<std::string, std::string> read_by;  // in a lowered graph not what the original reads
+  for (const onnx::NodeProto& node : graph.node()) {
+    if (node.input_size() > 0) read_by[node.name()] = node.input(0);
+  }
   for (std::size_t i = 0; i < picks.size(); ++i) {
-    std::string read;
-    for (const onnx::NodeProto& node : graph.node()) {
-      if (node.name() == picks[i].node) read = node.input(0);
-    }
-    as_float(read, fmt::format("picked/{}/from", i));
+    as_float(read_by.at(picks[i].node), fmt::format("picked/{}/from", i));
     as_float(picks[i].indices, fmt::format("picked/{}", i));
   }
   std::vector<std::vector<Tensor>> values;

@@ -10,7 +10,7 @@
 namespace vernier {
 
 /// Of every ArgMax, ArgMin and TopK of the main graph, in graph order, over the samples of `order`. Cost: two runs,
-/// one in simulation, none where there is no such node; holds what the nodes read in one of them.
+/// one in simulation, none where there is no such node; holds what the nodes read in both.
 std::vector<DecisionFacts> decision_facts(const Subject& subject, const Plan& all_low,
                                           const std::vector<std::size_t>& order);
 

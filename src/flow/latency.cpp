@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 #include <vector>
 
+#include "core/median.h"
 #include "engine/ort/session.h"
 
 namespace vernier {
@@ -24,8 +26,7 @@ double median_latency_ms(const std::shared_ptr<const Runtime>& runtime, const Mo
     total += times.back();
     if (total > 4000) break;
   }
-  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
-  return times[times.size() / 2];
+  return median(std::move(times));
 }
 
 bool has_integer_kernels(const std::vector<Format>& low) {
@@ -37,17 +38,17 @@ LatencyReport measure_latency(const Subject& subject, const LatencyModels& model
   LatencyReport latency;
   latency.threads = static_cast<int>(subject.threads);
   const Sample sample = subject.samples->at(0);
-  const auto median = [&](const Model& model) {
+  const auto milliseconds = [&](const Model& model) {
     return median_latency_ms(subject.runtime, model, sample, latency.threads);
   };
-  latency.float_ms = median(*models.original);
+  latency.float_ms = milliseconds(*models.original);
   if (models.low == nullptr) {
     latency.note =
         "ONNX Runtime's CPU kernels compute these formats in float32, or not at all: their latency there says nothing";
     return latency;
   }
-  latency.low_ms = median(*models.low);
-  if (models.repaired != nullptr) latency.repaired_ms = median(*models.repaired);
+  latency.low_ms = milliseconds(*models.low);
+  if (models.repaired != nullptr) latency.repaired_ms = milliseconds(*models.repaired);
   latency.note =
       target != "onnxruntime"
           ? "the " + target +

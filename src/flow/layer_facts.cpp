@@ -218,14 +218,9 @@ class FactFinder {
     if (plan().target != "onnxruntime" || data.format != Format::UInt8 || summed < 0) return;
     const TensorFacts* values = causes::activation_of(facts);
     if (values == nullptr) return;
-    std::vector<float> codes(weight.floats().size());
-    round_tensor(grid, weight.shape(), weight.floats(), codes);
-    const AxisGeometry channels = geometry_along(weight.shape(), grid.axis);
-    for (std::size_t i = 0; i < codes.size(); ++i) {
-      const auto c = i / static_cast<std::size_t>(channels.inner) % static_cast<std::size_t>(channels.channels);
-      const std::size_t scale = grid.scale.size() > 1 ? c : 0;
-      const std::int32_t zero = grid.zero_point.empty() ? 0 : grid.zero_point[scale];
-      codes[i] = std::nearbyint(codes[i] / grid.scale[scale]) + static_cast<float>(zero);
+    std::vector<float> codes;
+    for (const std::byte code : encode_tensor(grid, weight.shape(), weight.floats())) {
+      codes.push_back(static_cast<float>(static_cast<std::int8_t>(code)));
     }
     facts.pairs_beyond_16_bits =
         pairs_beyond_16_bits(codes, geometry_along(weight.shape(), summed), values->values, data);

@@ -2,12 +2,12 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "core/file.h"
+#include "core/median.h"
 #include "engine/ort/runtime.h"
 #include "engine/ort/session.h"
 #include "ranks/wire.h"
@@ -17,12 +17,6 @@ namespace vernier {
 namespace {
 
 constexpr std::size_t kRuns = 9;
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 /// A folder of its own in the system's place for such, removed at the end.
 class ProfileFolder {

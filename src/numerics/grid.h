@@ -1,5 +1,5 @@
-// The constants that define each format's grid, and the one check of QuantParams that all entry points share.
-// Internal to this folder: users of a grid call round_to, encode or decode.
+// The constants that define each format's grid, and the one check of QuantParams that all entry points share. Values
+// are laid on a grid by round_to, encode and decode.
 #pragma once
 
 #include <cstddef>

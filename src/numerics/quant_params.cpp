@@ -43,6 +43,21 @@ QuantParams symmetric_params(Format format, std::span<const float> absmax, int a
   return params;
 }
 
+GridEnds grid_ends(const QuantParams& params) {
+  if (params.scale.size() != 1) {
+    throw Error(ErrorKind::Internal, fmt::format("ends of a grid with {} scales", params.scale.size()));
+  }
+  const auto scale = static_cast<double>(params.scale.front());
+  if (const FloatGrid* grid = float_grid(params.format); grid != nullptr) {
+    const double most = scale * static_cast<double>(grid->max_finite);
+    return {-most, most};
+  }
+  const CodeRange codes = code_range(params.format);
+  const double zero = params.zero_point.empty() ? 0 : params.zero_point.front();
+  return {scale * ((params.lowest_code != 0 ? params.lowest_code : codes.lowest) - zero),
+          scale * (codes.highest - zero)};
+}
+
 QuantParams asymmetric_params(float lo, float hi) {
   if (!std::isfinite(lo) || !std::isfinite(hi) || lo > hi) {
     throw Error(ErrorKind::Internal, fmt::format("[{}, {}] is not a finite range", lo, hi));

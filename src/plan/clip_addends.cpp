@@ -5,23 +5,11 @@
 #include <vector>
 
 #include "model/graph_edit.h"
-#include "numerics/grid.h"
+#include "numerics/round.h"
 #include "plan/target.h"
 
 namespace vernier {
 namespace {
-
-struct Ends {
-  double low = 0;
-  double high = 0;
-};
-
-Ends ends_of(const QuantParams& grid) {
-  const CodeRange codes = code_range(grid.format);
-  const std::int32_t zero = grid.zero_point.empty() ? 0 : grid.zero_point.front();
-  const auto scale = static_cast<double>(grid.scale.front());
-  return {(codes.lowest - zero) * scale, (codes.highest - zero) * scale};
-}
 
 const QuantParams* grid_of(const Plan& plan, const std::string& tensor) {
   const auto found = plan.tensors.find(tensor);
@@ -29,7 +17,7 @@ const QuantParams* grid_of(const Plan& plan, const std::string& tensor) {
 }
 
 /// Beyond which `addend` changes nothing of what this Add gives; false: it is none whose three tensors have grids.
-bool reach_in(const onnx::NodeProto& node, const std::string& addend, const Plan& plan, Ends& reach) {
+bool reach_in(const onnx::NodeProto& node, const std::string& addend, const Plan& plan, GridEnds& reach) {
   const Format format = plan.format_of(node.name());
   if (node.op_type() != "Add" || node.input(0) == node.input(1) ||
       !scaled_scheme(plan.target, format).integer_kernels) {
@@ -38,8 +26,8 @@ bool reach_in(const onnx::NodeProto& node, const std::string& addend, const Plan
   const QuantParams* sum = grid_of(plan, node.output(0));
   const QuantParams* other = grid_of(plan, node.input(node.input(0) == addend ? 1 : 0));
   if (sum == nullptr || other == nullptr) return false;
-  const Ends y = ends_of(*sum);
-  const Ends b = ends_of(*other);
+  const GridEnds y = grid_ends(*sum);
+  const GridEnds b = grid_ends(*other);
   reach.low = std::min(reach.low, y.low - b.high - (y.high - y.low));
   reach.high = std::max(reach.high, y.high - b.low + (y.high - y.low));
   return true;
@@ -58,12 +46,12 @@ void clip_addends(Plan& plan, const Model& model, const std::function<bool(const
   });
   for (auto& [tensor, grid] : plan.tensors) {
     if (grid.format != Format::UInt8 || grid.scale.size() != 1 || !alone(tensor)) continue;
-    Ends reach;
+    GridEnds reach;
     const auto all = [&](const onnx::NodeProto* reader) {
       return reader != nullptr && reach_in(*reader, tensor, plan, reach);
     };
     if (readers[tensor].empty() || !std::ranges::all_of(readers[tensor], all)) continue;
-    const Ends ends = ends_of(grid);
+    const GridEnds ends = grid_ends(grid);
     const double low = std::max(ends.low, reach.low);
     const double high = std::min(ends.high, reach.high);
     if (high - low > (ends.high - ends.low) / 2) continue;

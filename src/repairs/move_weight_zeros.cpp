@@ -12,6 +12,7 @@
 
 #include "numerics/grid.h"
 #include "numerics/lattice.h"
+#include "numerics/metrics.h"
 #include "plan/target.h"
 #include "repairs/repair.h"
 #include "repairs/weighted_layers.h"
@@ -33,12 +34,10 @@ std::string refusal(const Plan& plan, const WeightedLayer& layer, const QuantPar
 std::string move_zero(std::span<const float> weights, Format format, QuantParams& grid) {
   const CodeRange codes = code_range(format);
   const std::int32_t most = codes.highest - codes.lowest;
-  double low = 0;
-  double high = 0;
-  for (const float weight : weights) {
-    low = std::min(low, static_cast<double>(weight));
-    high = std::max(high, static_cast<double>(weight));
-  }
+  RangeStats range;
+  accumulate_range(weights, range);
+  const double low = std::min(0.0, static_cast<double>(range.min));
+  const double high = std::max(0.0, static_cast<double>(range.max));
   const double symmetric = std::max(-low, high) / codes.highest;
   double step = (high - low) / most;
   if (const auto lattice = lattice_of(weights); lattice && lattice->step > step * (1 - 0.5 / most)) {

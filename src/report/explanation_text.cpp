@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "core/median.h"
 #include "core/text.h"
 #include "report/diagnose_answer.h"
 #include "report/figures.h"
@@ -50,12 +51,6 @@ struct RepairSum {
   std::vector<double> before, after;
   std::string example;
 };
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
 
 /// What a repair did to the layers where it was accepted.
 std::string gain_text(const RepairSum& sum) {

@@ -50,18 +50,19 @@ std::vector<RepairTried> rows_of(const DiagnoseReport& report, const std::string
   return rows;
 }
 
+float on_a_grid(int i) { return 0.01F * static_cast<float>(i * 37 % 201 - 100); }
+float nearly_on_a_grid(int i) { return on_a_grid(i) + 3e-4F * std::sin(static_cast<float>(3 * i + 1)); }
+
 /// The weights of `a` lie on a grid, those of `b` are nearly the same: what both round wrong cancels in their
 /// difference, until one of them is repaired. The inputs of `c` hardly vary, so that its error is a shift of the mean.
 onnx::ModelProto one_repair_hurts_another_helps() {
-  const auto steps = [](int i) { return static_cast<float>(i * 37 % 201 - 100); };
   return network(
       "net (float[1,16] x) => (float[1,16] y) <float k = {0.001}, float one = {1}> {"
       " [a] ya = MatMul(x, wa)\n [b] yb = MatMul(x, wb)\n [difference] d = Sub(ya, yb)\n"
       " [small] s = Mul(x, k)\n [shift] z = Add(s, one)\n [c] yc = Gemm(z, wc, bc)\n"
       " [all] y = Concat <axis = 1> (d, yc) }",
-      {{"wa", filled({16, 8}, [&](int i) { return 0.01F * steps(i); })},
-       {"wb",
-        filled({16, 8}, [&](int i) { return 0.01F * steps(i) + 3e-4F * std::sin(static_cast<float>(3 * i + 1)); })},
+      {{"wa", filled({16, 8}, on_a_grid)},
+       {"wb", filled({16, 8}, nearly_on_a_grid)},
        {"wc", bell({16, 8}, 1, 25)},
        {"bc", filled({8}, [](int) { return 0.0F; })}});
 }
@@ -102,7 +103,6 @@ TEST(Fix, OneKindOfRepairIsTakenBackAndAnotherStays) {
 /// As above, behind a switch, the last element of x: 1 opens the difference, in which errors cancel; 0 opens `a` alone,
 /// which its repair makes exact.
 onnx::ModelProto a_repair_helps_half_of_the_samples() {
-  const auto steps = [](int i) { return static_cast<float>(i * 37 % 201 - 100); };
   return network(
       "net (float[1,16] x) => (float[1,24] y)"
       " <float k = {0.001}, float one = {1}> {"
@@ -111,9 +111,8 @@ onnx::ModelProto a_repair_helps_half_of_the_samples() {
       " [first] cancelled = Mul(d, on)\n [second] alone = Mul(ya, off)\n"
       " [small] s = Mul(x, k)\n [shift] z = Add(s, one)\n [c] shifted = Gemm(z, wc, bc)\n"
       " [all] y = Concat <axis = 1> (cancelled, alone, shifted) }",
-      {{"wa", filled({16, 8}, [&](int i) { return 0.01F * steps(i); })},
-       {"wb",
-        filled({16, 8}, [&](int i) { return 0.01F * steps(i) + 3e-4F * std::sin(static_cast<float>(3 * i + 1)); })},
+      {{"wa", filled({16, 8}, on_a_grid)},
+       {"wb", filled({16, 8}, nearly_on_a_grid)},
        {"last", filled({16, 1}, [](int i) { return i == 15 ? 1.0F / 127 : 0.0F; })},
        {"wc", bell({16, 8}, 1, 12)},
        {"bc", filled({8}, [](int) { return 0.0F; })}});

@@ -82,5 +82,24 @@ TEST(AsymmetricParams, SurvivesTheExtremes) {
   EXPECT_THROW(asymmetric_params(0.0f, std::numeric_limits<float>::infinity()), Error);
 }
 
+TEST(GridEnds, AreWhatValuesFarBeyondAreRoundedTo) {
+  const float absmax[] = {3.5F};
+  for (const Format format : {Format::Int8, Format::Int4, Format::Float8E4M3FN, Format::Float8E5M2}) {
+    const QuantParams params = symmetric_params(format, absmax, -1);
+    const GridEnds ends = grid_ends(params);
+    EXPECT_FLOAT_EQ(static_cast<float>(ends.low), round_one(params, -1e9F)) << format_name(format);
+    EXPECT_FLOAT_EQ(static_cast<float>(ends.high), round_one(params, 1e9F)) << format_name(format);
+  }
+  const QuantParams moved = asymmetric_params(-1, 3);
+  EXPECT_FLOAT_EQ(static_cast<float>(grid_ends(moved).low), round_one(moved, -1e9F));
+  EXPECT_FLOAT_EQ(static_cast<float>(grid_ends(moved).high), round_one(moved, 1e9F));
+
+  QuantParams all_codes{.format = Format::Int8, .scale = {0.5F}, .zero_point = {3}};
+  EXPECT_EQ(grid_ends(all_codes).low, -65.5);
+  EXPECT_EQ(grid_ends(all_codes).high, 62);
+  all_codes.scale.push_back(1);
+  EXPECT_THROW(grid_ends(all_codes), Error);
+}
+
 }  // namespace
 }  // namespace vernier::test
