@@ -15,6 +15,15 @@ Finding lost_epsilon(const LayerFacts& layer) {
             {"raise-epsilon"});
 }
 
+namespace {
+
+const char* what_follows(const LayerFacts& layer, bool to_softmax) {
+  if (to_softmax) return ": its softmax gives the same zeros, as long as no row is masked as a whole";
+  return layer.op_type == "Mul" ? ", which times 0 is NaN" : ": where two of them meet the result is NaN";
+}
+
+}  // namespace
+
 Finding mask_constant(const LayerFacts& layer) {
   if (!is_float16(layer)) return {};
   for (const TensorFacts& input : layer.inputs) {
@@ -27,9 +36,8 @@ Finding mask_constant(const LayerFacts& layer) {
               {{"mask", lowest, ""},
                {"lowest of float16", -65504, ""},
                {"values", static_cast<double>(input.mask->count), ""}},
-              fmt::format("the mask {:g} in '{}' is beyond float16 and becomes -inf{}", lowest, printable(input.name),
-                          to_softmax ? ": its softmax gives the same zeros, as long as no row is masked as a whole"
-                                     : ", and infinities meet"),
+              fmt::format("the mask {:g} in '{}' is beyond float16 and becomes {}inf{}", lowest, printable(input.name),
+                          lowest < 0 ? "-" : "", what_follows(layer, to_softmax)),
               {"clamp-mask"});
   }
   return {};

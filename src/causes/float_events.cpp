@@ -54,6 +54,18 @@ std::vector<std::string> rewrites_of(const LayerFacts& layer) {
   return {};
 }
 
+/// What is too large is a mask that this layer only passes on: that is a cause of its own.
+bool masks(const LayerFacts& layer, double largest) {
+  return std::ranges::any_of(layer.inputs, [&](const TensorFacts& input) {
+    return input.constant && input.mask &&
+           largest <= static_cast<double>(std::max(std::abs(input.mask->low), std::abs(input.mask->high)));
+  });
+}
+
+std::string beyond_text(std::int64_t values) {
+  return plural(static_cast<std::size_t>(values), "value") + (values == 1 ? " becomes" : " become");
+}
+
 }  // namespace
 
 Finding overflow(const LayerFacts& layer) {
@@ -65,14 +77,15 @@ Finding overflow(const LayerFacts& layer) {
   const double made = out == nullptr ? 0 : static_cast<double>(out->values.absmax());
   const bool own_constant = in != nullptr && in->constant && static_cast<double>(in->values.absmax()) > limit;
   if (made <= limit && !own_constant) return {};
+  if (masks(layer, made)) return {};
   const TensorFacts& tensor = made > limit ? *out : *in;
   const auto most = static_cast<double>(tensor.values.absmax());
   return of(layer, tensor.name, 0.95,
             {{"largest magnitude", most, ""},
              {"largest of the format", limit, ""},
              {"values beyond", static_cast<double>(layer.overflowed), ""}},
-            fmt::format("'{}' reaches {:.4g}, {} ends at {:g}: {} become infinite", printable(tensor.name), most,
-                        format_name(layer.format), limit, plural(static_cast<std::size_t>(layer.overflowed), "value")),
+            fmt::format("'{}' reaches {:.4g}, {} ends at {:g}: {} infinite", printable(tensor.name), most,
+                        format_name(layer.format), limit, beyond_text(layer.overflowed)),
             rewrites_of(layer));
 }
 

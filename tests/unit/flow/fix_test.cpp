@@ -288,5 +288,28 @@ TEST(Fix, ANormIsJudgedWithoutWhatIsWrongElsewhere) {
   EXPECT_EQ(report.repaired->outputs.front().sqnr_db, -INFINITY) << "which this repair does not answer";
 }
 
+TEST(Fix, AMaskMadeInTheNetworkIsClamped) {
+  const NetFiles files(network("net (float[4,8] x) => (float[4,8] y) <float zero = {0}, float one = {1},"
+                               " float never = {-3.4e38}> {"
+                               " [logits] a = MatMul(x, w)\n [open] p = Greater(x, zero)\n [mask] k = Cast<to = 1>(p)\n"
+                               " [closed] c = Sub(one, k)\n [never] m = Mul(c, never)\n [add] l = Add(a, m)\n"
+                               " [softmax] y = Softmax<axis = -1>(l) }",
+                               {{"w", bell({8, 8}, 1)}}, 13),
+                       {4, 8});
+  FixOptions options{files.diagnose_options({Format::Float16}), {}};
+  const DiagnoseReport report = fix(options);
+  EXPECT_EQ(report.all_low.outputs.front().sqnr_db, -INFINITY) << "0 * -inf";
+  const std::vector<RepairTried> rows = rows_of(report, "clamp-mask");
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_TRUE(rows[0].accepted) << rows[0].why;
+  EXPECT_EQ(rows[0].layers, (std::vector<std::string>{"never", "add"}));
+  EXPECT_GT(report.repaired.value().outputs.front().sqnr_db, 50);
+  const std::vector<Cause>& causes = report.explanation->causes;
+  EXPECT_TRUE(
+      std::ranges::any_of(causes, [](const Cause& c) { return c.id == "mask-constant" && c.layer == "never"; }));
+  EXPECT_FALSE(std::ranges::any_of(causes, [](const Cause& c) { return c.id == "overflow"; }))
+      << "the mask is the cause, not what it makes";
+}
+
 }  // namespace
 }  // namespace vernier::testing
