@@ -27,9 +27,10 @@ struct BundleResult {
 };
 
 /// Cuts the layer out, takes its inputs and outputs on the samples, and packs: layer.onnx, layer_inputs.json,
-/// layer_outputs.json, report.json (the report with this layer's row alone), versions.json and README.md with the
-/// commands. Names of files on this machine are not in it, but for those in the report's command.
-/// Errors: Input when the report belongs to another model or has no such layer; Usage; Backend.
+/// layer_outputs.json, report.json (the report with this layer's row alone), ranges.json (of its grids, where the
+/// report shows them), versions.json and README.md with the commands. Names of files on this machine are not in it, but
+/// for those in the report's command. Errors: Input when the report belongs to another model or has no such layer;
+/// Usage; Backend.
 VERNIER_API BundleResult bundle_layer(const BundleOptions& options, const JobSinks& sinks = {});
 
 }  // namespace vernier

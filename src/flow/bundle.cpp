@@ -5,13 +5,19 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <regex>
 
 #include "core/file.h"
 #include "core/text.h"
+#include "engine/ort/runtime.h"
 #include "flow/scratch_folder.h"
 #include "flow/setup.h"
+#include "model/layers.h"
 #include "model/model.h"
+#include "model/prepare.h"
+#include "plan/calibrate.h"
+#include "plan/calibration_cache.h"
+#include "plan/scheme.h"
+#include "report/other_tools.h"
 #include "report/quote.h"
 #include "results/zip_files.h"
 #include "vernier/error.h"
@@ -72,11 +78,39 @@ std::string low_flags(const DiagnoseReport& report) {
 
 /// What makes the layer's figures what they are beside its formats: the target's scheme, and one scale for a weight.
 std::string scheme_flags(const DiagnoseReport& report) {
-  static const std::regex per_tensor("weights [a-z0-9]+ symmetric per tensor,");  // as plan/scheme.h words it
   std::string flags;
   if (!report.target.empty() && report.target != "tensorrt") flags += " --target " + shell_quote(report.target);
-  if (std::regex_search(report.scheme, per_tensor)) flags += " --per-tensor";
+  if (weights_per_tensor(report)) flags += " --per-tensor";
   return flags;
+}
+
+/// The ends of the layer's grids as the report shows them, as a file of ranges for the layer by itself: what they were
+/// learned from may be other samples than those in the bundle. Empty where a grid that the layer needs is not shown.
+std::string ranges_of(const DiagnoseReport& report, const LayerRow& row, const std::filesystem::path& layer_file) {
+  PrecisionOptions precision;
+  precision.low = report.low;
+  precision.target = report.target;
+  precision.rules.weights_per_channel = !weights_per_tensor(report);
+  PrepareOptions prepare_options;
+  prepare_options.formats = {report.low.begin(), report.low.end()};
+  const Model original = read_model(layer_file);
+  const Model layer = prepare(original, prepare_options, evaluator(Runtime::load())).model;
+  const std::vector<Layer> layers = find_layers(layer);
+  const std::set<std::string> needed =
+      tensors_to_calibrate(layer, layers, assign_formats(layer, layers, precision).plan);
+  Ranges ranges;
+  for (const LayerPicture& picture : report.pictures) {
+    if (picture.layer != row.name) continue;
+    for (const ValuePicture& values : picture.tensors) {
+      if (!needed.contains(values.tensor) || values.logarithmic || !values.clip_low || !values.clip_high) continue;
+      // A symmetric grid comes from its absolute maximum, which the lowest of 256 codes lies one step beyond.
+      const bool symmetric = row.format != Format::UInt8;
+      const double low = symmetric ? -*values.clip_high : *values.clip_low;
+      ranges[values.tensor] = {static_cast<float>(low), static_cast<float>(*values.clip_high)};
+    }
+  }
+  if (needed.empty() || ranges.size() < needed.size()) return {};
+  return to_ranges_json(ranges, "as reported", "layer.onnx", original.sha256);
 }
 
 /// What was explained of this layer alone.
@@ -107,7 +141,7 @@ DiagnoseReport of_one(DiagnoseReport report, const LayerRow& row) {
   return report;
 }
 
-std::string readme(const DiagnoseReport& report, const LayerRow& row, const std::string& command) {
+std::string readme(const DiagnoseReport& report, const LayerRow& row, const std::string& command, bool ranges) {
   std::string text = fmt::format("# {} of {}\n\n", inline_code(row.name), inline_code(report.model_file));
   text += fmt::format(
       "One layer ({}) that loses accuracy in {}, cut out of its network, with the inputs it sees there.\n\n",
@@ -115,8 +149,14 @@ std::string readme(const DiagnoseReport& report, const LayerRow& row, const std:
   text += "| file | is |\n|---|---|\n";
   text += "| layer.onnx | the layer, float32 |\n| layer_inputs.json | what it reads on each sample |\n";
   text += "| layer_outputs.json | what it gives in float32 |\n| report.json | the report's row of it |\n";
+  if (ranges) text += "| ranges.json | the ranges of its grids, as the diagnosis learned them |\n";
   text += "| versions.json | what everything was made with |\n\n";
   text += "Show its error again, in the folder of these files:\n\n" + code_block("sh", command);
+  if (!ranges && needs_scale(row.format)) {
+    text +=
+        "\nRanges are learned from these inputs: the error is another one where the diagnosis learned them from other "
+        "samples.\n";
+  }
   if (!report.command.empty()) text += "\nThe diagnosis that it comes from:\n\n" + code_block("sh", report.command);
   return text;
 }
@@ -154,14 +194,19 @@ BundleResult bundle_layer(const BundleOptions& options, const JobSinks& sinks) {
   result.output = options.output;
   result.layer = row.name;
   result.command = "vernier diagnose layer.onnx --data layer_inputs.json" + low_flags(report) + scheme_flags(report);
+  const std::string ranges = ranges_of(report, row, extract.output);
+  if (!ranges.empty()) {
+    replace_file(folder / "ranges.json", ranges);
+    result.command += " --calibration-cache ranges.json";
+  }
   const DiagnoseReport one = of_one(report, row);
   replace_file(folder / "report.json", report_to_json(one));
   replace_file(folder / "versions.json",
                versions(report).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
-  replace_file(folder / "README.md", readme(one, row, result.command));
+  replace_file(folder / "README.md", readme(one, row, result.command, !ranges.empty()));
   std::vector<ZippedFile> files;
-  for (const char* name :
-       {"README.md", "layer.onnx", "layer_inputs.json", "layer_outputs.json", "report.json", "versions.json"}) {
+  for (const char* name : {"README.md", "layer.onnx", "layer_inputs.json", "layer_outputs.json", "ranges.json",
+                           "report.json", "versions.json"}) {
     if (!std::filesystem::exists(folder / name)) continue;
     files.push_back({name, folder / name});
     result.files.emplace_back(name);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <regex>
 
 #include "report/quote.h"
 
@@ -82,11 +83,12 @@ std::string ort_quantizer(const DiagnoseReport& report, const std::vector<std::s
                  "    reader,\n"
                  "    quant_format=QuantFormat.QDQ,\n"
                  "    calibrate_method=CalibrationMethod.MinMax,\n"
-                 "    per_channel=True,\n"
+                 "    per_channel={},\n"
                  "    activation_type=QuantType.{},\n"
                  "    weight_type=QuantType.QInt8,\n"
                  "{}{})",
-                 python_quote(report.model_file), asymmetric ? "QUInt8" : "QInt8",
+                 python_quote(report.model_file), weights_per_tensor(report) ? "False" : "True",
+                 asymmetric ? "QUInt8" : "QInt8",
                  inputs_only
                      ? fmt::format("    op_types_to_quantize=[\"Conv\", \"ConvTranspose\", \"Gemm\", \"MatMul\"],\n"
                                    "    extra_options={{\n"
@@ -114,6 +116,11 @@ std::string float16_converter(const DiagnoseReport& report, const std::vector<st
 
 }  // namespace
 
+bool weights_per_tensor(const DiagnoseReport& report) {
+  static const std::regex words("weights [a-z0-9]+ symmetric per tensor,");  // as plan/scheme.h has them
+  return std::regex_search(report.scheme, words);
+}
+
 std::string other_quantizers(const DiagnoseReport& report, const std::vector<std::string>& kept) {
   std::string text =
       "## The same layers excluded in another quantizer\n\n"
@@ -124,10 +131,8 @@ std::string other_quantizers(const DiagnoseReport& report, const std::vector<std
   if (made_up) {
     text +=
         "Nodes that the file leaves without a name are called `<Op>_<index>` here, and a repeated name gets `#2`. "
-        "Other "
-        "tools see neither until the file itself holds the name. If yours has such nodes (and no subgraphs), this "
-        "names "
-        "them:\n\n" +
+        "Other tools see neither until the file itself holds the name. If yours has such nodes (and no subgraphs), "
+        "this names them:\n\n" +
         code_block("python", fmt::format("import onnx\n\n"
                                          "model = onnx.load({})\n"
                                          "for index, node in enumerate(model.graph.node):\n"

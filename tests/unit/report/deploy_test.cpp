@@ -10,6 +10,14 @@ bool holds(const std::string& text, const std::string& part) { return text.find(
 
 TEST(Deploy, IsTheRecordOfAnInt8Result) { expect_golden("deploy_int8.md", deploy_markdown(requirement_met())); }
 
+TEST(Deploy, ToldOneScaleForAWeightSaysSoToOtherTools) {
+  DiagnoseReport report = requirement_met();
+  EXPECT_TRUE(holds(deploy_markdown(report), "per_channel=True"));
+  report.scheme =
+      "int8: inputs of Conv symmetric per tensor (absolute maximum), weights int8 symmetric per tensor, bias";
+  EXPECT_TRUE(holds(deploy_markdown(report), "per_channel=False"));
+}
+
 TEST(Deploy, QuotesHostileNames) { expect_golden("deploy_hostile.md", deploy_markdown(hostile())); }
 
 TEST(Deploy, OfAFloat16ResultUsesTheFloat16Tools) {
