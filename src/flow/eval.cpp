@@ -58,6 +58,18 @@ void check(const EvalOptions& options) {
   if (options.max_loss && options.against.empty()) {
     throw Error(ErrorKind::Usage, "--max-loss is measured against another model", "--against MODEL");
   }
+  if (options.task == Task::Language || options.task == Task::Custom) return;
+  // Shares: with a percentage for a limit the check could not pass, or could not fail.
+  const auto refuse_percent = [&](const char* option, const std::optional<double>& limit) {
+    if (!limit || *limit <= 1) return;
+    throw Error(
+        ErrorKind::Usage,
+        fmt::format("{} {:g}: figures of --task {} are shares, from 0 to 1", option, *limit, task_name(options.task)),
+        fmt::format("{} {:g}", option, *limit / 100));
+  };
+  refuse_percent("--min", options.min);
+  refuse_percent("--max", options.max);
+  refuse_percent("--max-loss", options.max_loss);
 }
 
 double largest_difference(const std::vector<NamedTensor>& got, const std::vector<NamedTensor>& ref) {
