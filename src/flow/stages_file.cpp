@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
+#include <set>
+
 #include "core/file.h"
 #include "core/text.h"
 #include "vernier/error.h"
@@ -18,10 +20,22 @@ Error wrong(const std::filesystem::path& file, const YAML::Mark& mark, const std
   return {ErrorKind::Input, fmt::format("{}{}: {}", printable(file.string()), line, what), kForm};
 }
 
+/// A misspelled key would be left out in silence.
+void require_keys(const YAML::Node& map, const std::set<std::string>& known, const std::filesystem::path& file,
+                  const std::string& where) {
+  for (const auto& entry : map) {
+    const YAML::Node& key = entry.first;
+    if (key.IsScalar() && known.contains(key.Scalar())) continue;
+    const std::string name = key.IsScalar() ? printable(key.Scalar()) : "a key";
+    throw wrong(file, key.Mark(), fmt::format("{}{}\"{}\" is no field", where, where.empty() ? "" : ": ", name));
+  }
+}
+
 std::vector<Stage> stages_of(const YAML::Node& root, const std::filesystem::path& file) {
   if (!root.IsMap() || !root["stages"].IsDefined() || !root["stages"].IsSequence()) {
     throw wrong(file, root.Mark(), "has no list \"stages\"");
   }
+  require_keys(root, {"stages"}, file, "");
   std::vector<Stage> stages;
   const YAML::Node list = root["stages"];
   for (const YAML::Node& stage : list) {
@@ -30,6 +44,7 @@ std::vector<Stage> stages_of(const YAML::Node& root, const std::filesystem::path
       throw wrong(file, stage.Mark(), fmt::format("stages[{}]: \"{}\" is missing", stages.size(), key));
     };
     const std::filesystem::path path = text("file");
+    require_keys(stage, {"name", "file"}, file, fmt::format("stages[{}]", stages.size()));
     stages.push_back({text("name"), path.is_absolute() ? path : file.parent_path() / path});
   }
   return stages;
