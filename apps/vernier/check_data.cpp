@@ -39,8 +39,7 @@ Command add_check_data(CLI::App& root) {
       "Example: vernier check data model.onnx --data photos/ --image short-crop:256,224 --labels labels.npy\n"
       "Exit code: 0 nothing surely fits better; 1 a change surely fits better, or the inputs are unlike those of "
       "training; 2 usage; "
-      "3 "
-      "input; 4 backend; 70 our fault; 130 interrupted");
+      "3 input; 4 backend; 70 our fault; 130 interrupted");
   return {app, &line->messages,
           [line](Console& console) {
             for (const std::string& text : line->data.without_effect()) console.warning(text);

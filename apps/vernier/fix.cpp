@@ -88,9 +88,7 @@ Command add_fix(CLI::App& root, const std::string& command) {
                 line->run(options, console, [&](const JobSinks& sinks) { return fix(options, sinks); });
             print_result(console,
                          line->result.json ? report_to_json(report) : report_to_text(report, line->result.values()));
-            Gate gate = gate_of(report);
-            gate.suite = "vernier fix";
-            line->gate.tell(gate);
+            line->gate.tell(gate_of(report));
             return exit_code_of(report);
           },
           ignored};

@@ -92,8 +92,7 @@ std::string trtexec_weak(const DiagnoseReport& report, const Files& files, const
   }
   text +=
       "The old way: the builder chooses types, except for the layers listed. TensorRT renames and fuses layers, so "
-      "check "
-      "its log for names that it did not find. Its accuracy was not measured here" +
+      "check its log for names that it did not find. Its accuracy was not measured here" +
       std::string(quantized ? ", and the calibration cache is TensorRT's own, with ranges other than ours.\n\n"
                             : ".\n\n");
   std::string command = fmt::format("trtexec --onnx={}{} \\\n  --saveEngine={}{}", shell_quote(files.original), flags,
@@ -135,10 +134,8 @@ std::string polygraphy_compare(const DiagnoseReport& report) {
 std::string polygraphy(const DiagnoseReport& report, const Files& files) {
   return "## Polygraphy (documented, not run)\n\n"
          "Builds the engine, then compares it with the float model on your inputs: `load_data()` in `load_data.py` "
-         "yields "
-         "one dictionary of arrays by input name per sample. Polygraphy judges each sample by itself, the requirement "
-         "here "
-         "pools them. `--strongly-typed` does nothing on TensorRT 11, where every network is.\n\n" +
+         "yields one dictionary of arrays by input name per sample. Polygraphy judges each sample by itself, the "
+         "requirement here pools them. `--strongly-typed` does nothing on TensorRT 11, where every network is.\n\n" +
          code_block("sh", fmt::format("polygraphy convert {model} --strongly-typed -o {engine}\n"
                                       "polygraphy run {original} --onnxrt --data-loader-script load_data.py \\\n"
                                       "  --save-inputs inputs.json --save-outputs reference.json\n"
@@ -190,8 +187,7 @@ std::string onnxruntime(const DiagnoseReport& report, const Files& files) {
         "there say little about an accelerator, and it refuses files with bfloat16 layers that it has no kernel for "
         "(`NOT_IMPLEMENTED`; convolutions, for one). Use `CUDAExecutionProvider` or "
         "`TensorrtExecutionProvider`.\n\nSome versions crash while they load a graph with casts behind a Transpose on "
-        "an "
-        "x86 CPU (its issue 28392; 1.31.1 does): `InferenceSession(..., "
+        "an x86 CPU (its issue 28392; 1.31.1 does): `InferenceSession(..., "
         "disabled_optimizers=[\"NchwcTransformer\"])`.\n";
   }
   return text;
@@ -212,11 +208,10 @@ std::string openvino(const Files& files) {
                                       "benchmark_app -m {} -d CPU -hint latency -infer_precision f32",
                                       shell_quote(files.model), shell_quote(xml), shell_quote(xml))) +
          "\nKept layers stay high only with both options. `ovc` stores weights as float16 unless told otherwise, and "
-         "devices "
-         "with float16 or bfloat16 units compute everything outside Q/DQ in those unless `-infer_precision f32` (in "
-         "programs: `INFERENCE_PRECISION_HINT`) is set. Casts to float16 in the file are then computed in float32, "
-         "which "
-         "costs speed, never accuracy.\n";
+         "devices with float16 or bfloat16 units compute everything outside Q/DQ in those unless `-infer_precision "
+         "f32` "
+         "(in programs: `INFERENCE_PRECISION_HINT`) is set. Casts to float16 in the file are then computed in float32, "
+         "which costs speed, never accuracy.\n";
 }
 
 std::string kept_list(const DiagnoseReport& report, const std::vector<std::string>& kept) {

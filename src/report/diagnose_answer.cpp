@@ -166,8 +166,7 @@ Answer searched(const DiagnoseReport& report) {
                                   required_text(*report.final_figures, *report.requirement));
     answer.advice.emplace_back(
         "The search passed in simulation and the written file does not. Ask for a little more than is needed (half a "
-        "dB, "
-        "say), so that the file has room, and read the notes for layers that could not take their format.");
+        "dB, say), so that the file has room, and read the notes for layers that could not take their format.");
     return answer;
   }
   answer.outcome = Outcome::Met;
@@ -192,8 +191,7 @@ Answer searched(const DiagnoseReport& report) {
   if (kept.end == "unstable") {
     answer.advice.emplace_back(
         "The same test gave different answers, so the set is not proven. Repeat with --threads 1; if it persists, "
-        "leave "
-        "room between the requirement and the figure.");
+        "leave room between the requirement and the figure.");
   }
   if (everything) {
     answer.sentence += fmt::format(" Nothing is left in {}.", low_text(report));
@@ -210,6 +208,10 @@ Answer searched(const DiagnoseReport& report) {
 }
 
 }  // namespace
+
+const char* program_of(const DiagnoseReport& report) {
+  return report.command.starts_with("vernier fix ") ? "vernier fix" : "vernier diagnose";
+}
 
 std::size_t lowered_layers(const DiagnoseReport& report) {
   const auto lowered = std::count_if(report.layers.begin(), report.layers.end(),

@@ -163,7 +163,8 @@ std::string certificate_table(const DiagnoseReport& report, const TextOptions& o
                by_task && std::isnan(row.damage) ? ""
                : std::isfinite(row.damage)
                    ? (row.lower_bound && row.damage < 1e9 ? ">= " : "") + factor_text(row.damage)
-                   : "not finite"});
+               : std::isfinite(row.metric) ? "none allowed"
+                                           : "not finite"});
   }
   std::string text = table.empty() ? std::string{} : table.text(options.width, options.whole_names);
   if (rows < certificate.size()) {

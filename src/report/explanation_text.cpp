@@ -21,7 +21,7 @@ namespace {
 /// The surest cause of each layer; further ones of the same layer only where they are nearly as sure.
 std::string causes_text(const DiagnoseReport& report, const TextOptions& options) {
   const Explanation& explanation = *report.explanation;
-  std::string text = heading("Causes", options.color);
+  std::string text = heading(report.repaired ? "Causes, before the repairs" : "Causes", options.color);
   std::map<std::string, double> surest;
   std::size_t lines = 0;
   std::set<std::string> explained;

@@ -93,7 +93,7 @@ bool Gate::passed() const {
 
 Gate gate_of(const DiagnoseReport& report) {
   Gate gate;
-  gate.suite = "vernier diagnose";
+  gate.suite = program_of(report);
   gate.answer = answer_of(report).sentence;
   gate.seconds = seconds_of(report.phases);
   gate.warnings = report.warnings;

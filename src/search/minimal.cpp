@@ -96,8 +96,10 @@ MinimalResult search_minimal(const std::vector<SearchItem>& items, const Oracle&
 
   std::vector<SearchItem> known = items;
   if (const std::size_t mandatory = rank(items).mandatory; mandatory > 0) {
-    result.notes.push_back(
-        fmt::format("{} are expected to give values that are not finite, and were kept from the start", mandatory));
+    result.notes.push_back(fmt::format(
+        "{} are expected to exceed any allowance alone (values that are not finite, or no error is allowed), and were "
+        "kept from the start",
+        mandatory));
   }
   Passing best = guess(known, log, options, result);
   for (std::size_t before = best.kept.size() + 1;

@@ -154,7 +154,7 @@ std::string report_to_html(const DiagnoseReport& report) {
   TextOptions plain;
   plain.whole_names = true;
   return filled_page({{"version", html_text(shown(report.vernier_version))},
-                      {"brand", "vernier diagnose"},
+                      {"brand", program_of(report)},
                       {"title", html_text(fmt::format("{} in {}", file, low_text(report)))},
                       {"model", html_text(fmt::format("{} in {}, {} samples", shown(report.model_file),
                                                       low_text(report), report.samples))},

@@ -33,7 +33,7 @@ function card(what, big, more, tone) {
   if (all.length > 12) children.push(h("p", {class: "small"}, `${many(all.length - 12, "more cause")} under the layers below.`));
   if ((explanation.proposals || []).length) children.push(h("p", {}, "Worth trying: " + explanation.proposals.map(shown).join(", ") + "."));
   if ((explanation.repairs || []).length) children.push(h("h3", {}, "Repairs tried"), repairTable(explanation.repairs));
-  section("why", "Why", "What breaks, with the numbers that show it.", children);
+  section("why", "Why", `What breaks${report.repaired ? ", before the repairs" : ""}, with the numbers that show it.`, children);
 })();
 
 (function depth() {

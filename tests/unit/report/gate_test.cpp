@@ -19,6 +19,13 @@ TEST(Gate, PassesWhatIsMetAndSaysByHowMuch) {
   EXPECT_TRUE(gate.passed());
 }
 
+TEST(Gate, IsCalledWhatTheReportsCommandWas) {
+  DiagnoseReport report = requirement_met();
+  EXPECT_EQ(gate_of(report).suite, "vernier diagnose");
+  report.command = "vernier fix net.onnx --int8";
+  EXPECT_EQ(gate_of(report).suite, "vernier fix");
+}
+
 TEST(Gate, FailsWhatIsMissed) {
   EXPECT_FALSE(gate_of(impossible()).passed());
   VerifyReport report = verified();
