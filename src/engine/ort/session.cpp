@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <set>
 
-#include "engine/ort/layout_fault.h"
 #include "engine/ort/operators.h"
+#include "engine/ort/optimizer_faults.h"
 #include "engine/ort/providers.h"
 #include "engine/ort/runtime.h"
 #include "plan/round_node.h"
@@ -158,12 +158,9 @@ Session::Session(std::shared_ptr<const Runtime> runtime, const Model& model, con
     runtime->check(api.DisableMemPattern(raw_options));
     runtime->check(api.DisableCpuMemArena(raw_options));
   }
-  bool layout_fault = false;
-  for_each_graph(model.proto.graph(),
-                 [&](const onnx::GraphProto& graph) { layout_fault = layout_fault || casts_transposed(graph); });
-  if (layout_fault) {
+  if (const std::string faulty = faulty_optimizers(model.proto.graph()); !faulty.empty()) {
     runtime->check(
-        api.AddSessionConfigEntry(raw_options, kOrtSessionOptionsDisableSpecifiedOptimizers, "NchwcTransformer"));
+        api.AddSessionConfigEntry(raw_options, kOrtSessionOptionsDisableSpecifiedOptimizers, faulty.c_str()));
   }
   // Spinning threads steal the core from the samples that run beside this one.
   runtime->check(api.AddSessionConfigEntry(raw_options, kOrtSessionOptionsConfigAllowIntraOpSpinning,

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "engine/ort/layout_fault.h"
+#include "engine/ort/optimizer_faults.h"
 #include "engine/ort/runtime.h"
 #include "tiny_networks.h"
 
@@ -173,7 +173,7 @@ TEST(Session, LoadsACastBehindATransposeWithOptimizations) {
   }
 }
 
-TEST(LayoutFault, IsACastToFloatAtAnyDistanceBehindATranspose) {
+TEST(OptimizerFaults, IsACastToFloatAtAnyDistanceBehindATranspose) {
   const auto found = [](const std::string& nodes) {
     return casts_transposed(model_of("g (float[2,2] x, int64[2,2] i) => (float[a,b] y) {" + nodes + "}").proto.graph());
   };
@@ -181,6 +181,44 @@ TEST(LayoutFault, IsACastToFloatAtAnyDistanceBehindATranspose) {
   EXPECT_FALSE(found("c = Cast <to = 1> (i) y = Transpose (c)")) << "before it";
   EXPECT_FALSE(found("t = Transpose (x) y = Relu (t)")) << "no cast";
   EXPECT_FALSE(found("t = Transpose (x) s = Shape (t) c = Cast <to = 1> (s) y = Add (c, x)")) << "only its shape";
+}
+
+TEST(OptimizerFaults, AConvolutionThatIsAddedToAnotherStaysAnOutput) {
+  // In groups: others get a blocked layout first, which no fusion touches.
+  const std::string convolutions =
+      "a = Conv <group = 2, kernel_shape = [1,1]> (x, wa, bias) b = Conv <group = 2, kernel_shape = [1,1]> (x, wb, "
+      "bias) ";
+  const NamedTensors weights{{"wa", counting({2, 1, 1, 1})}, {"wb", counting({2, 1, 1, 1})}, {"bias", counting({2})}};
+  // With a Transpose behind a Cast the other fault is avoided too.
+  for (const char* sum : {"s = Add (a, b) y = Relu (s)", "s = Add (b, a) y = Relu (s)",
+                          "s = Add (a, b) h = Cast <to = 10> (s) t = Transpose <perm = [0,1,3,2]> (h) "
+                          "y = Cast <to = 1> (t)"}) {
+    const Model model = model_of(
+        "sum (float[1,2,3,3] x) => (float[1,2,3,3] a, float[p,q,r,s] y) { " + convolutions + sum + " }", weights);
+    const Session session(Runtime::load(), model, {.optimize = true, .threads = 1, .integer_kernels = true});
+    const Session plain(Runtime::load(), model, kExact);
+    const Sample sample{{"x", counting({1, 2, 3, 3})}};
+    const std::vector<Tensor> wanted = plain.run(sample);
+    for (int repeat = 0; repeat < 3; ++repeat) {
+      const std::vector<Tensor> got = session.run(sample);
+      for (const std::size_t output : {0U, 1U}) EXPECT_EQ(values_of(got[output]), values_of(wanted[output])) << sum;
+    }
+  }
+}
+
+TEST(OptimizerFaults, AreSumsOfTwoConvolutionsOfWhichOneIsAnOutput) {
+  const auto found = [](const std::string& nodes) {
+    return adds_convolved_output(model_of("g (float[1,1,2,2] x) => (float[a,b,c,d] y, float[e,f,g,h] o)"
+                                          " <float[1,1,1,1] w = {2}, float k = {3}, float[1] n = {1}> {" +
+                                          nodes + "}")
+                                     .proto.graph());
+  };
+  EXPECT_TRUE(found("o = Conv (x, w) b = Conv (x, w) y = Add (b, o)"));
+  EXPECT_TRUE(
+      found("a = Conv (x, w) o = BatchNormalization (a, n, n, n, n) b = Conv (x, w) m = Mul (k, b) y = Add (o, m)"));
+  EXPECT_FALSE(found("a = Conv (x, w) b = Conv (x, w) y = Add (b, a) o = Neg (y)")) << "the sum alone is an output";
+  EXPECT_FALSE(found("o = Conv (x, w) y = Add (o, x)")) << "one convolution";
+  EXPECT_FALSE(found("o = Conv (x, w) b = Conv (x, w) r = Relu (b) y = Add (o, r)")) << "a Relu is not folded";
 }
 
 TEST(Session, TakesScalarsEmptyTensorsAndIntegers) {
