@@ -68,7 +68,7 @@ Finding calibration_unrepresentative(const LayerFacts& layer) {
 
 Finding over_saturation(const LayerFacts& layer) {
   const TensorFacts* data = is_scaled(layer) ? quantized(layer) : nullptr;
-  if (data == nullptr || !activations_to_blame(layer)) return {};
+  if (data == nullptr || data->mask || data->infinite > 0 || !activations_to_blame(layer)) return {};
   const GridNoise noise = grid_noise(*data);
   if (noise.clipping < 1e-3 || noise.clipping < noise.rounding) return {};
   return of(
@@ -148,6 +148,7 @@ Finding concat_scales(const LayerFacts& layer) {
 Finding range_per_sample(const LayerFacts& layer) {
   const TensorFacts* data = is_scaled(layer) ? quantized(layer) : nullptr;
   if (data == nullptr || data->samples.size() < 4) return {};
+  if (!std::ranges::all_of(data->samples, [](float largest) { return std::isfinite(largest); })) return {};  // a mask
   const double count = static_cast<double>(data->samples.size());
   const double mean = std::accumulate(data->samples.begin(), data->samples.end(), 0.0) / count;
   double variance = 0;

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "compare/automatic_ranges.h"
+#include "compare/masked_ranges.h"
 #include "compare/reference.h"
 #include "core/file.h"
 #include "core/text.h"
@@ -106,6 +107,7 @@ LearnedRanges learn_ranges(const Subject& subject, const Plan& plan, const std::
   } else {
     learned.chosen = choose_ranges(choice, tensors, reference, subject.threads);
   }
+  reach_below_masks(learned.chosen, subject.model);
   learned.warnings = mask_warnings(learned.chosen);
   return learned;
 }

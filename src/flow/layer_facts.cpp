@@ -14,13 +14,13 @@
 #include "flow/decision_facts.h"
 #include "flow/figures.h"
 #include "model/graph_edit.h"
+#include "model/graph_walk.h"
 #include "numerics/grid.h"
 #include "numerics/lattice.h"
 #include "numerics/pair_sums.h"
 #include "numerics/tensor_grid.h"
 #include "plan/integer_bias.h"
 #include "plan/weight_axis.h"
-#include "repairs/graph_walk.h"
 
 namespace vernier {
 namespace {

@@ -21,11 +21,17 @@
 namespace vernier {
 namespace {
 
-/// Smallest and largest finite value of a constant; zero for one without any.
+/// Smallest and largest value of a constant, as far as float32 reaches where they are infinite; zero for one without
+/// any. A mask of -inf stays far below everything else.
 RangeStats range_of_constant(const Tensor& tensor) {
   RangeStats range;
   accumulate_range(tensor.floats(), range);
   if (range.empty()) range.min = range.max = 0;
+  if (range.nonfinite == 0) return range;
+  for (const float value : tensor.floats()) {
+    if (std::isinf(value))
+      (value < 0 ? range.min : range.max) = std::copysign(std::numeric_limits<float>::max(), value);
+  }
   return range;
 }
 

@@ -7,7 +7,7 @@
 
 #include "core/text.h"
 #include "model/graph_edit.h"
-#include "repairs/graph_walk.h"
+#include "model/graph_walk.h"
 
 namespace vernier {
 namespace {

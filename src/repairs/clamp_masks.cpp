@@ -12,7 +12,7 @@
 
 #include "core/text.h"
 #include "model/graph_edit.h"
-#include "repairs/graph_walk.h"
+#include "model/graph_walk.h"
 #include "repairs/repair.h"
 
 namespace vernier {

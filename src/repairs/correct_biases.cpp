@@ -8,8 +8,8 @@
 #include <cmath>
 
 #include "model/graph_edit.h"
+#include "model/graph_walk.h"
 #include "plan/integer_bias.h"
-#include "repairs/graph_walk.h"
 #include "repairs/repair.h"
 #include "repairs/weighted_layers.h"
 

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "repairs/graph_walk.h"
+#include "model/graph_walk.h"
 
 namespace vernier {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "repairs/graph_walk.h"
+#include "model/graph_walk.h"
 
 namespace vernier {
 

@@ -10,7 +10,7 @@
 #include <set>
 
 #include "model/graph_edit.h"
-#include "repairs/graph_walk.h"
+#include "model/graph_walk.h"
 #include "repairs/repair.h"
 
 namespace vernier {

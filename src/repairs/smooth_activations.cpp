@@ -11,9 +11,9 @@
 #include <set>
 
 #include "model/graph_edit.h"
+#include "model/graph_walk.h"
 #include "numerics/lattice.h"
 #include "repairs/channel_scaling.h"
-#include "repairs/graph_walk.h"
 
 namespace vernier {
 namespace {

@@ -163,6 +163,24 @@ def test_what_a_mask_adds_leaves_the_sum_its_digits(tmp_path):
     assert sqnr_db([(session(path).run(None, {"x": x})[0], low.run(None, {"x": x})[0])]) > 35
 
 
+@pytest.mark.parametrize("closed", [-np.inf, np.finfo(np.float32).min, -1e9])
+def test_a_mask_that_the_network_makes_hides_small_scores(closed, tmp_path):
+    """On a grid of the scores alone, which span a fifth here, a masked score would be a score like others."""
+    given = {"later": np.triu(np.ones((5, 5), bool), 1), "closed": np.float32(closed), "open": np.float32(0), "w": array(8, 5) / 40}
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["s"], name="logits"),
+             helper.make_node("Less", ["zero", "s"], ["any"], name="any"), helper.make_node("Or", ["any", "later"], ["all"], name="all"),
+             helper.make_node("And", ["all", "later"], ["hidden"], name="hidden"),
+             helper.make_node("Where", ["hidden", "closed", "open"], ["mask"], name="mask"),
+             helper.make_node("Add", ["s", "mask"], ["m"], name="masked"), helper.make_node("Softmax", ["m"], ["y"], name="softmax", axis=-1)]
+    path = converted(float_model(nodes, M, given | {"zero": np.float32(0)}), M, tmp_path)
+    low, optimized = integer_session(path, tmp_path)
+    assert {"QLinearAdd", "QLinearSoftmax"} <= {node.op_type for node in optimized}
+    x = array(*M)
+    reference = session(tmp_path / "float.onnx").run(None, {"x": x})[0]
+    assert (reference[..., 0, 1:] == 0).all()
+    assert sqnr_db([(reference, low.run(None, {"x": x})[0])]) > 30
+
+
 @pytest.mark.parametrize("name", ["Conv", "Gemm", "MatMul"])
 def test_a_weight_with_a_zero_point_has_an_integer_kernel_too(name, tmp_path):
     shape, constants, attributes, kernel = TABLE[name]

@@ -1,4 +1,4 @@
-// Small questions about the main graph that the rewrites for float16 ask.
+// Small questions about the main graph that rewrites and ranges ask.
 #pragma once
 
 #include <map>
