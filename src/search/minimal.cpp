@@ -133,6 +133,7 @@ MinimalResult search_minimal(const std::vector<SearchItem>& items, const Oracle&
     result.notes.push_back(fmt::format("keeping everything costs no more than the set that was found: {:.4g}, {:.4g}",
                                        costs.of(all), costs.of(best.kept)));
     best = {all, result.all_high};
+    settle();  // what the borders do not pay for may still be dropped
   }
   const bool complete = collect_certificate(costs, best, log).complete;
   return conclude(complete ? SearchEnd::Certified : SearchEnd::Stopped, costs, best, log, result);

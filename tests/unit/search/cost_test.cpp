@@ -86,5 +86,22 @@ TEST(SearchCost, EverythingIsKeptWhereThatCostsLess) {
   EXPECT_NE(run.result.notes.back().find("keeping everything costs no more"), std::string::npos);
 }
 
+/// Beside the chain one item is needed and one is not, and both are dropped without a border.
+TEST(SearchCost, OfEverythingWhatNoBorderPaysForIsTestedStill) {
+  toys::Toy toy = chain();
+  for (const double damage : {5.0, 0.01}) {
+    toy.damage.push_back(damage);
+    toy.items.push_back({damage, 5});
+  }
+  MinimalOptions options;
+  options.borders = chain_borders(7, 100);
+  const toys::Run run = toys::search(toy, toys::honest(toy), options);
+  EXPECT_EQ(run.result.end, SearchEnd::Certified);
+  EXPECT_EQ(run.result.kept, (KeptSet{0, 1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_TRUE(check_certificate(toy.items.size(), run.result.kept, run.result.certificate, run.trials, toy.items,
+                                options.borders)
+                  .valid());
+}
+
 }  // namespace
 }  // namespace vernier
