@@ -4,6 +4,14 @@
 #include "causes/cause.h"
 
 namespace vernier::causes {
+namespace {
+
+const char* what_follows(const LayerFacts& layer, bool to_softmax) {
+  if (to_softmax) return ": its softmax gives the same zeros, as long as no row is masked as a whole";
+  return layer.op_type == "Mul" ? ", which times 0 is NaN" : ": where two of them meet the result is NaN";
+}
+
+}  // namespace
 
 Finding lost_epsilon(const LayerFacts& layer) {
   if (!is_float16(layer) || !layer.epsilon || *layer.epsilon > 0x1p-25F) return {};
@@ -14,15 +22,6 @@ Finding lost_epsilon(const LayerFacts& layer) {
                         *layer.epsilon, root),
             {"raise-epsilon"});
 }
-
-namespace {
-
-const char* what_follows(const LayerFacts& layer, bool to_softmax) {
-  if (to_softmax) return ": its softmax gives the same zeros, as long as no row is masked as a whole";
-  return layer.op_type == "Mul" ? ", which times 0 is NaN" : ": where two of them meet the result is NaN";
-}
-
-}  // namespace
 
 Finding mask_constant(const LayerFacts& layer) {
   if (!is_float16(layer)) return {};

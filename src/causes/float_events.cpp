@@ -55,7 +55,7 @@ std::vector<std::string> rewrites_of(const LayerFacts& layer) {
 }
 
 /// What is too large is a mask that this layer only passes on: that is a cause of its own.
-bool masks(const LayerFacts& layer, double largest) {
+bool only_passes_mask(const LayerFacts& layer, double largest) {
   return std::ranges::any_of(layer.inputs, [&](const TensorFacts& input) {
     return input.constant && input.mask &&
            largest <= static_cast<double>(std::max(std::abs(input.mask->low), std::abs(input.mask->high)));
@@ -77,7 +77,7 @@ Finding overflow(const LayerFacts& layer) {
   const double made = out == nullptr ? 0 : static_cast<double>(out->values.absmax());
   const bool own_constant = in != nullptr && in->constant && static_cast<double>(in->values.absmax()) > limit;
   if (made <= limit && !own_constant) return {};
-  if (masks(layer, made)) return {};
+  if (only_passes_mask(layer, made)) return {};
   const TensorFacts& tensor = made > limit ? *out : *in;
   const auto most = static_cast<double>(tensor.values.absmax());
   return of(layer, tensor.name, 0.95,

@@ -87,6 +87,7 @@ std::string scheme_flags(const DiagnoseReport& report) {
 /// The ends of the layer's grids as the report shows them, as a file of ranges for the layer by itself: what they were
 /// learned from may be other samples than those in the bundle. Empty where a grid that the layer needs is not shown.
 std::string ranges_of(const DiagnoseReport& report, const LayerRow& row, const std::filesystem::path& layer_file) {
+  if (!needs_scale(row.format)) return {};
   PrecisionOptions precision;
   precision.low = report.low;
   precision.target = report.target;

@@ -158,7 +158,8 @@ Session::Session(std::shared_ptr<const Runtime> runtime, const Model& model, con
     runtime->check(api.DisableMemPattern(raw_options));
     runtime->check(api.DisableCpuMemArena(raw_options));
   }
-  if (const std::string faulty = faulty_optimizers(model.proto.graph()); !faulty.empty()) {
+  const bool optimizes = level_of(options) != ORT_DISABLE_ALL;
+  if (const std::string faulty = optimizes ? faulty_optimizers(model.proto.graph()) : ""; !faulty.empty()) {
     runtime->check(
         api.AddSessionConfigEntry(raw_options, kOrtSessionOptionsDisableSpecifiedOptimizers, faulty.c_str()));
   }
