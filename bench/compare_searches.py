@@ -1,6 +1,6 @@
 """Compares searches for layers to keep on real networks and writes docs/benchmarks-search.md.
 
-    python bench/compare_searches.py --inputs FOLDER [--program build/dev/apps/vernier/vernier] [--only CASE ...]
+    python bench/compare_searches.py --inputs FOLDER [--program build/release/apps/vernier/vernier] [--only CASE ...]
                                      [--modes minimal ...] [--limit 60s] [--nncf PYTHON] [--render]
 
 FOLDER holds NETWORK.npz (or .npy) for each network of the shared models ($VERNIER_SHARED/models), as bench/networks.py or the shared
@@ -142,7 +142,7 @@ Which layers to keep in float32 so that a requirement holds, by modes of `vernie
 [bench/results/searches.json](../bench/results/searches.json).
 
 *kept*: layers, and their share of the multiply-accumulates; *runs*: over all samples, or as many as a failure needed; *inferences*: one
-sample through the network once, everything counted: the reference run, own errors, all low, effects of single layers by the share of the
+sample through the network once, everything counted: the reference run, own errors, all low, sensitivities of single layers by the share of the
 network that they run, estimates and trials (of `fix` without its repairs); *s* and *CPU s*: the whole command, with loading, ranking and the check of the written model.
 `bisect` and `linear` keep the first N layers; `fix` repairs first and keeps what is still needed. A search stops at its time limit where it says *cut short*.
 """
@@ -165,7 +165,7 @@ def render(record):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--inputs", type=pathlib.Path, nargs="*", default=[], help="folders, searched in order")
-    parser.add_argument("--program", default=str(ROOT / "build/dev/apps/vernier/vernier"))
+    parser.add_argument("--program", default=str(ROOT / "build/release/apps/vernier/vernier"))
     parser.add_argument("--only", nargs="*", default=[], help="words that a case's name must hold")
     parser.add_argument("--modes", nargs="*", default=USUAL, choices=list(MODES) + ["nncf"])
     parser.add_argument("--limit", default="60s", help="of one search; NNCF has ten times as much")

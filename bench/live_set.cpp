@@ -5,8 +5,8 @@
 #include <set>
 #include <string>
 
-#include "compare/effect.h"
-#include "compare/reference.h"
+#include "analysis/reference.h"
+#include "analysis/sensitivity.h"
 
 namespace vernier::bench {
 namespace {

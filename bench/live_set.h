@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "compare/subject.h"
+#include "analysis/subject.h"
 
 namespace vernier::bench {
 

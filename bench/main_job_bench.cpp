@@ -15,13 +15,13 @@
 #include <set>
 #include <vector>
 
-#include "compare/effect.h"
-#include "compare/lockstep.h"
-#include "compare/own_error.h"
-#include "compare/reference.h"
-#include "core/parallel.h"
-#include "engine/ort/runtime.h"
-#include "flow/setup.h"
+#include "analysis/lockstep.h"
+#include "analysis/own_error.h"
+#include "analysis/reference.h"
+#include "analysis/sensitivity.h"
+#include "base/parallel.h"
+#include "engines/onnxruntime/runtime.h"
+#include "jobs/common/setup.h"
 #include "live_set.h"
 #include "plan/calibrate.h"
 #include "plan/scheme.h"
@@ -179,7 +179,7 @@ json time_effects(const Job& job, const Subject& subject, double plain_ms) {
     if (layer.graph.empty() && candidates.contains(layer.name)) single.push_back(layer.name);
   }
   if (single.empty() || !subject.carries.empty()) return nullptr;  // with a state, whole sequences are run instead
-  EffectOptions options;
+  SensitivityOptions options;
   const double all_ms = plain_ms * static_cast<double>(single.size());
   const std::size_t affordable = all_ms > 20000 ? 1 : all_ms > 5000 ? 2 : 4;
   for (std::size_t i = 0; i < std::min(affordable, job.loaded.samples->size()); ++i) options.samples.push_back(i);
@@ -187,7 +187,7 @@ json time_effects(const Job& job, const Subject& subject, double plain_ms) {
   Subject part = subject;
   part.samples = job.loaded.samples.get();
   const Clock::time_point start = Clock::now();
-  const Effects effects = measure_effects(part, job.plan, single, job.reference, weights, options);
+  const Sensitivities effects = measure_sensitivities(part, job.plan, single, job.reference, weights, options);
   const double ms = 1000 * seconds_since(start);
   const double trials = static_cast<double>(effects.layers.size() * options.samples.size());
   return {{"layers", effects.layers.size()},

@@ -14,7 +14,7 @@ what it has, and what each command printed and wrote to OUT/NETWORK/FORMAT. Exit
 - a run that takes longer than --slow seconds
 
 Seconds are those of the machine as it is, busy or not: good for finding slow phases, no benchmark (that is bench/run).
-VERNIER_PROGRAM names the program, build/dev otherwise. Needs what bench/networks.py needs, onnx and onnxruntime.
+VERNIER_PROGRAM names the program, build/release otherwise. Needs what bench/networks.py needs, onnx and onnxruntime.
 """
 import argparse
 import json

@@ -6,8 +6,8 @@
 #include <random>
 #include <vector>
 
-#include "verdict/functions.h"
-#include "verdict/statistics.h"
+#include "comparator/functions.h"
+#include "comparator/statistics.h"
 #include "vernier/comparison.h"
 
 namespace vernier {

@@ -22,7 +22,7 @@ include("${VERNIER_DEPS}/onnx/lib/cmake/ONNX/ONNXTargets.cmake")
 file(STRINGS "${VERNIER_DEPS}/onnx/lib/cmake/ONNX/ONNXConfig.cmake" onnx_version REGEX "set\\(ONNX_VERSION ")
 string(REGEX MATCH "[0-9]+\\.[0-9]+\\.[0-9]+" VERNIER_ONNX_VERSION "${onnx_version}")
 
-# Headers only: the library is loaded at run time (src/engine/ort/runtime.h).
+# Headers only: the library is loaded at run time (src/engines/onnxruntime/runtime.h).
 find_path(ONNXRUNTIME_INCLUDE_DIR onnxruntime_c_api.h
           HINTS "${VERNIER_DEPS}/onnxruntime/include" PATH_SUFFIXES onnxruntime REQUIRED)
 add_library(vernier_onnxruntime_headers INTERFACE)

@@ -4,18 +4,16 @@
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
-get_property(folders GLOBAL PROPERTY VERNIER_FOLDERS)
-get_property(uses GLOBAL PROPERTY VERNIER_FOLDER_USES)
-list(REMOVE_DUPLICATES uses)
-list(TRANSFORM folders PREPEND "vernier_" OUTPUT_VARIABLE folder_targets)
-list(REMOVE_ITEM uses ${folder_targets})
+get_property(folder_targets GLOBAL PROPERTY VERNIER_FOLDER_TARGETS)
+get_property(packages GLOBAL PROPERTY VERNIER_FOLDER_PACKAGES)
+list(REMOVE_DUPLICATES packages)
 
 # The folders' object files, not their archives: an archive gives only what something else already refers to.
 add_library(vernier_shared SHARED)
 foreach(folder IN LISTS folder_targets)
   target_sources(vernier_shared PRIVATE $<TARGET_OBJECTS:${folder}>)
 endforeach()
-target_link_libraries(vernier_shared PRIVATE ${uses} vernier_warnings)
+target_link_libraries(vernier_shared PRIVATE ${packages} vernier_warnings)
 target_link_options(vernier_shared PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/exports.map)
 if(NOT VERNIER_SANITIZE)  # a sanitizer's own symbols come from the program
   target_link_options(vernier_shared PRIVATE -Wl,--no-undefined)

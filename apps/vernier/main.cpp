@@ -8,14 +8,14 @@
 #include <utility>
 #include <vector>
 
-#include "command_line.h"
-#include "commands.h"
-#include "console.h"
-#include "help.h"
-#include "interrupt.h"
-#include "job.h"
-#include "ranks/ranks.h"
-#include "report_commands.h"
+#include "commands/commands.h"
+#include "commands/report_commands.h"
+#include "console/command_line.h"
+#include "console/console.h"
+#include "console/help.h"
+#include "console/interrupt.h"
+#include "console/job.h"
+#include "distributed/ranks.h"
 #include "vernier/error.h"
 
 namespace {

@@ -75,9 +75,9 @@ struct DiagnoseOptions {
   ExternalDataOptions external_data;  // of the typed model
 };
 
-/// The whole flow: reference, calibration, own errors, all-low, effects, search, typed model, verify of that file.
-/// Steps that a search mode other than Minimal has no use for are left out.
-/// Errors: Input, Backend, Usage; a missed requirement is a value (final_figures->passed == false or kept->end).
+/// The whole flow: reference, calibration, own errors, all-low, sensitivities, search, typed model, verify of that
+/// file. Steps that a search mode other than Minimal has no use for are left out. Errors: Input, Backend, Usage; a
+/// missed requirement is a value (final_figures->passed == false or kept->end).
 VERNIER_API DiagnoseReport diagnose(const DiagnoseOptions& options, const JobSinks& sinks = {});
 
 struct VerifyOptions {

@@ -45,7 +45,7 @@ struct LayerRow {
   std::optional<double> own_sqnr_db;         // its own error, on reference inputs
   std::optional<double> propagated_sqnr_db;  // with everything before it low too
   std::optional<double> inherited_sqnr_db;   // of what arrives with its inputs: propagated less own noise power
-  std::optional<double> effect_db;           // SQNR of the worst judged output with only this layer low
+  std::optional<double> sensitivity_db;      // SQNR of the worst judged output with only this layer low
   std::optional<double> share;               // of the summed damage of all layers, 0..1
   std::int64_t values = 0;                   // rounded values looked at for the counts below
   std::int64_t overflowed = 0, saturated = 0, subnormal = 0, flushed = 0, nan = 0;
@@ -147,7 +147,7 @@ struct PhaseTime {
   double seconds = 0;
 };
 
-struct CurvePoint {  // quality against the number of kept layers, predicted from single effects
+struct CurvePoint {  // quality against the number of kept layers, predicted from sensitivities
   std::size_t kept = 0;
   double predicted_sqnr_db = 0;
   std::optional<double> measured_sqnr_db;

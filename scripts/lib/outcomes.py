@@ -1,35 +1,61 @@
 #!/usr/bin/env python3
-"""What ctest's JUnit record says.
+"""What became of a run of the tests.
 
-    outcomes.py RECORD             one line for each case: `passed`, `skipped NAME` or `failed NAME`
-    outcomes.py RECORD --output N  the last N lines that each failed case printed
+    outcomes.py RECORD FOLDER      one line for each case: `passed`, `skipped NAME` or `failed NAME`. RECORD is ctest's
+                                   JUnit file, one entry a program; FOLDER holds the JUnit files of the programs.
+    outcomes.py RECORD --output N  the last N lines that each failed program printed
+
+A program that failed, or ran, without saying so of a case of its own counts as one failed case: it crashed, say.
 """
 import pathlib
 import sys
 import xml.etree.ElementTree as tree
 
 
-def outcome(case):
-    if case.get("status") == "run":
-        return "passed"
-    skipped = case.find("skipped")
-    # A case that could not be started is "notrun" as well: only one that asked to be skipped is no failure.
-    if skipped is not None and skipped.get("message", "").startswith("SKIP_"):
-        return f"skipped {case.get('name')}"
-    return f"failed {case.get('name')}"
+def programs(record):
+    """(name, outcome, what it printed) of each program that ctest knows."""
+    for case in tree.parse(record).iter("testcase"):
+        status = case.get("status")
+        if status != "disabled":
+            yield case.get("name"), "passed" if status == "run" else "failed", case.findtext("system-out") or ""
 
 
-def show_output(case, lines):
-    print(f"-- the last lines of {case.get('name')}")
-    print("\n".join((case.findtext("system-out") or "").rstrip().splitlines()[-lines:]))
+def cases(path):
+    """(name, outcome) of the cases that a program, GoogleTest or pytest, wrote down."""
+    for case in tree.parse(path).iter("testcase"):
+        name = f"{case.get('classname')}.{case.get('name')}"
+        if case.find("failure") is not None or case.find("error") is not None:
+            yield name, "failed"
+        elif case.find("skipped") is not None or case.get("result") == "skipped":
+            yield name, "skipped"
+        elif case.get("status", "run") == "run":
+            yield name, "passed"
 
 
-record = pathlib.Path(sys.argv[1])
-lines = int(sys.argv[3]) if sys.argv[2:3] == ["--output"] else None
-for case in tree.parse(record).iter("testcase") if record.exists() else []:
-    if case.get("status") == "disabled":
-        continue
-    if lines is None:
-        print(outcome(case))
-    elif outcome(case).startswith("failed "):
-        show_output(case, lines)
+def outcomes(record, folder):
+    for program, outcome, _ in programs(record):
+        file = folder / f"{program}.xml"
+        try:
+            found = list(cases(file)) if file.exists() else []
+        except tree.ParseError:
+            found = []
+        yield from ((f"{program}: {name}", result) for name, result in found)
+        if not found or (outcome == "failed" and all(result != "failed" for _, result in found)):
+            yield program, outcome
+
+
+def main(arguments):
+    record = pathlib.Path(arguments[0])
+    if not record.exists():
+        print("failed ctest: it left no record")
+    elif arguments[1] == "--output":
+        for name, outcome, text in programs(record):
+            if outcome == "failed":
+                print(f"-- the last lines of {name}", *text.rstrip().splitlines()[-int(arguments[2]):], sep="\n")
+    else:
+        found = list(outcomes(record, pathlib.Path(arguments[1])))
+        for name, outcome in found or [("ctest: no test ran", "failed")]:
+            print(outcome if outcome == "passed" else f"{outcome} {name}")
+
+
+main(sys.argv[1:])

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "causes/causes.h"
-#include "core/text.h"
 
 namespace vernier::causes {
 

@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "vernier/error.h"
 
 namespace vernier {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "vernier/error.h"
 
 namespace vernier {

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "model/graph_edit.h"
 #include "model/raw_proto.h"
 #include "model/type_protos.h"

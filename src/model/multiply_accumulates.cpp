@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "model/layers.h"
 #include "vernier/error.h"
 

@@ -1,22 +1,17 @@
 // Reading: what a file may not contain is refused here, and the names are fixed here, before any rewrite.
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "core/hash.h"
-#include "core/text.h"
+#include "base/hash.h"
+#include "base/mapped_file.h"
+#include "base/text.h"
 #include "model/model.h"
 #include "model/naming.h"
 #include "model/raw_proto.h"
@@ -29,37 +24,6 @@ namespace fs = std::filesystem;
 
 // Graphs nest by If, Loop and Scan; deeper than this is an attack, not a network.
 constexpr int kMaxDepth = 64;
-
-struct MappedFile {
-  std::shared_ptr<const std::byte> bytes;
-  std::size_t size = 0;
-};
-
-MappedFile map_file(const fs::path& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) {
-    throw Error(ErrorKind::Input, fmt::format("{}: {}", path.string(), std::strerror(errno)));
-  }
-  struct stat info {};
-  if (::fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode)) {
-    ::close(descriptor);
-    throw Error(ErrorKind::Input, fmt::format("{}: not a regular file", path.string()));
-  }
-  const auto size = static_cast<std::size_t>(info.st_size);
-  if (size == 0) {
-    ::close(descriptor);
-    return {};
-  }
-  void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-  ::close(descriptor);
-  if (address == MAP_FAILED) {
-    throw Error(ErrorKind::Input,
-                fmt::format("{}: cannot map {} bytes: {}", path.string(), size, std::strerror(errno)));
-  }
-  return {{static_cast<const std::byte*>(address),
-           [size](const std::byte* p) { ::munmap(const_cast<std::byte*>(p), size); }},
-          size};
-}
 
 /// External data of one model: each file mapped once, none outside the model's folder.
 class ExternalData {
@@ -75,7 +39,7 @@ class ExternalData {
       if (entry.key() == "offset") offset = number(proto, entry);
       if (entry.key() == "length") length = number(proto, entry);
     }
-    const MappedFile& file = open(proto, location);
+    const std::shared_ptr<const MappedFile>& file = open(proto, location);
     const Shape shape(proto.dims().begin(), proto.dims().end());
     const auto dtype = static_cast<Dtype>(proto.data_type());
     const std::size_t byte_size =
@@ -85,11 +49,12 @@ class ExternalData {
       refuse(proto, fmt::format("shape {} of {} needs {} bytes, the model says {}", shape_text(shape),
                                 dtype_name(dtype), byte_size, *length));
     }
-    if (offset > file.size || byte_size > file.size - offset) {
+    const std::span<const std::byte> bytes = file->bytes();
+    if (offset > bytes.size() || byte_size > bytes.size() - offset) {
       refuse(proto, fmt::format("bytes {} to {} are wanted of '{}', which has {}", offset, offset + byte_size,
-                                printable(location), file.size));
+                                printable(location), bytes.size()));
     }
-    const std::shared_ptr<const std::byte> start(file.bytes, file.bytes.get() + offset);
+    const std::shared_ptr<const std::byte> start(file, bytes.data() + offset);
     return {dtype, shape, start};
   }
 
@@ -101,7 +66,7 @@ class ExternalData {
 
   /// Hashes of the files that were read, so that the model's identity covers its weights.
   void add_to(Sha256& hash) const {
-    for (const auto& [location, file] : files_) hash.update({file.bytes.get(), file.size});
+    for (const auto& [location, file] : files_) hash.update(file->bytes());
   }
 
  private:
@@ -118,7 +83,7 @@ class ExternalData {
     return std::stoull(text);
   }
 
-  const MappedFile& open(const onnx::TensorProto& proto, const std::string& location) {
+  const std::shared_ptr<const MappedFile>& open(const onnx::TensorProto& proto, const std::string& location) {
     const auto known = files_.find(location);
     if (known != files_.end()) return known->second;
     if (location.empty()) refuse(proto, "the model names no file");
@@ -131,11 +96,11 @@ class ExternalData {
       refuse(proto, fmt::format("'{}' lies outside the model's folder", printable(location)));
     }
     if (!fs::exists(full)) refuse(proto, fmt::format("'{}' is missing beside the model", printable(location)));
-    return files_.emplace(location, map_file(full)).first->second;
+    return files_.emplace(location, MappedFile::open(full)).first->second;
   }
 
   fs::path folder_;
-  std::map<std::string, MappedFile> files_;
+  std::map<std::string, std::shared_ptr<const MappedFile>> files_;
 };
 
 void check_depth(const onnx::GraphProto& graph, int depth) {
@@ -312,21 +277,20 @@ namespace {
 onnx::ModelProto parse_file(const fs::path& path, Sha256* hash) {
   std::error_code ignored;
   if (!fs::exists(path, ignored)) throw Error(ErrorKind::Input, fmt::format("{}: no such file", path.string()));
-  const MappedFile file = map_file(path);
-  if (file.size == 0) throw Error(ErrorKind::Input, fmt::format("{}: the file is empty", path.string()));
-  if (file.size > 2'147'483'647U) {
-    throw Error(ErrorKind::Input,
-                fmt::format("{}: {} bytes, more than the 2 GB an ONNX file can hold", path.string(), file.size));
+  const std::shared_ptr<const MappedFile> file = MappedFile::open(path);
+  if (file->bytes().size() > 2'147'483'647U) {
+    throw Error(ErrorKind::Input, fmt::format("{}: {} bytes, more than the 2 GB an ONNX file can hold", path.string(),
+                                              file->bytes().size()));
   }
   onnx::ModelProto proto;
-  google::protobuf::io::ArrayInputStream array(file.bytes.get(), static_cast<int>(file.size));
+  google::protobuf::io::ArrayInputStream array(file->bytes().data(), static_cast<int>(file->bytes().size()));
   google::protobuf::io::CodedInputStream stream(&array);
   stream.SetTotalBytesLimit(2'147'483'647);
   if (!proto.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage()) {
-    throw Error(ErrorKind::Input,
-                fmt::format("{}: not an ONNX model, or a truncated one ({} bytes)", path.string(), file.size));
+    throw Error(ErrorKind::Input, fmt::format("{}: not an ONNX model, or a truncated one ({} bytes)", path.string(),
+                                              file->bytes().size()));
   }
-  if (hash != nullptr) hash->update({file.bytes.get(), file.size});
+  if (hash != nullptr) hash->update(file->bytes());
   return proto;
 }
 

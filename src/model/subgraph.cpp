@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "vernier/error.h"
 
 namespace vernier {

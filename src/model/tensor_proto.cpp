@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "model/model.h"
 #include "vernier/error.h"
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <span>
 
-#include "core/file.h"
-#include "core/text.h"
+#include "base/file.h"
+#include "base/text.h"
 #include "model/model.h"
 #include "vernier/error.h"
 

@@ -24,6 +24,7 @@ struct FloatGrid {
 };
 
 inline constexpr FloatGrid kFloat16{10, -14, 65504.0f, 65520.0f, false, false, 0x7E00, true, 16};
+inline constexpr float kLargestFloat16 = kFloat16.max_finite;
 inline constexpr FloatGrid kBFloat16{7, -126, 0x1.FEp127f, 0x1.FFp127f, false, false, 0x7FC0, true, 16};
 inline constexpr FloatGrid kFloat8E4M3FN{3, -6, 448.0f, 464.0f, true, true, 0x7F, false, 8};
 inline constexpr FloatGrid kFloat8E5M2{2, -14, 57344.0f, 61440.0f, false, true, 0x7E, true, 8};

@@ -97,6 +97,12 @@ double sqnr_db(const ErrorStats& stats) {
   return 10.0 * std::log10(stats.ref_energy / stats.error_energy);
 }
 
+double noise_to_signal(const ErrorStats& stats) {
+  if (!stats.finite()) return std::numeric_limits<double>::infinity();
+  if (stats.ref_energy == 0) return stats.error_energy == 0 ? 0 : std::numeric_limits<double>::infinity();
+  return stats.error_energy / stats.ref_energy;
+}
+
 double cosine(const ErrorStats& stats) {
   if (!stats.finite()) return -1.0;
   if (finite_pairs(stats) == 0) return kNaN;

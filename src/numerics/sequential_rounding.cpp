@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/parallel.h"
+#include "base/parallel.h"
 #include "numerics/tensor_grid.h"
 #include "vernier/error.h"
 

@@ -7,7 +7,7 @@
 #include <limits>
 #include <optional>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "numerics/range_methods.h"
 #include "numerics/tensor_grid.h"
 #include "plan/clip_addends.h"

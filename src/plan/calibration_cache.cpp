@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "numerics/round.h"
 #include "vernier/error.h"
 

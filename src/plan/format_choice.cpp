@@ -6,7 +6,7 @@
 #include <optional>
 #include <set>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "model/layers.h"
 #include "numerics/tensor_grid.h"
 #include "plan/low_slots.h"

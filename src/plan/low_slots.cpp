@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "plan/type_variables.h"
 
 namespace vernier {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "plan/constant_codes.h"
 #include "plan/low_slots.h"
 #include "plan/placement.h"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "model/checker.h"
 #include "plan/format_choice.h"
 #include "plan/typed_graph.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "vernier/error.h"
 
 namespace vernier {

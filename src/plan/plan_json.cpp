@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "numerics/tensor_grid.h"
 #include "plan/plan.h"
 #include "vernier/error.h"

@@ -8,7 +8,7 @@
 #include <map>
 #include <optional>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "plan/constant_codes.h"
 #include "plan/simulate_typed.h"
 #include "plan/weight_axis.h"

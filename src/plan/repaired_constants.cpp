@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "model/graph_edit.h"
 #include "plan/plan.h"
 #include "vernier/error.h"

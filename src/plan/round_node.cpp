@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "model/model.h"
 #include "vernier/error.h"
 

@@ -1,5 +1,5 @@
 // The node that stands for rounding in simulated graphs, and the operator domain of all our operators. The engine
-// registers kernels under these names (src/engine/ort/operators.h).
+// registers kernels under these names (src/engines/onnxruntime/operators.h).
 #pragma once
 
 #include <onnx/onnx_pb.h>

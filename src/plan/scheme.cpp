@@ -7,7 +7,7 @@
 #include <optional>
 #include <set>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "plan/low_slots.h"
 #include "plan/placement.h"
 #include "plan/selection.h"

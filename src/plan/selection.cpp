@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "model/graph_edit.h"
 #include "vernier/error.h"
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <set>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "model/passes/pass.h"
 #include "plan/constant_codes.h"
 #include "plan/round_node.h"

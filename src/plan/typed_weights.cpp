@@ -7,7 +7,7 @@
 #include <cstring>
 #include <set>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "numerics/tensor_grid.h"
 #include "plan/integer_bias.h"
 #include "vernier/error.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "model/graph_edit.h"
 #include "model/graph_walk.h"
 

@@ -10,15 +10,15 @@
 #include <cmath>
 #include <set>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "model/graph_edit.h"
 #include "model/graph_walk.h"
+#include "numerics/grid.h"
 #include "repairs/repair.h"
 
 namespace vernier {
 namespace {
 
-constexpr float kLargestFloat16 = 65504.0F;
 constexpr float kMask = 16384.0F;  // a quarter of what float16 holds: two masks and logits may be added
 
 /// What becomes of a constant: the layers that it passes, and the softmax behind them that ignores how large it is.

@@ -6,15 +6,15 @@
 
 #include <tuple>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "model/graph_edit.h"
+#include "numerics/grid.h"
 #include "repairs/gelu_in_pieces.h"
 #include "repairs/repair.h"
 
 namespace vernier {
 namespace {
 
-constexpr double kLargestFloat16 = 65504.0;
 constexpr float kClip = 16;
 
 void clip_argument(Model& model, const GeluInPieces& gelu) {

@@ -7,7 +7,7 @@
 // float16.
 #include <fmt/format.h>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "model/graph_edit.h"
 #include "repairs/gelu_in_pieces.h"
 #include "repairs/repair.h"
@@ -15,7 +15,7 @@
 namespace vernier {
 namespace {
 
-void fuse(Model& model, const std::string& curve) {
+void fuse_gelu(Model& model, const std::string& curve) {
   onnx::GraphProto& graph = *model.proto.mutable_graph();
   GeluInPieces gelu;
   for (const onnx::NodeProto& node : graph.node()) {
@@ -58,7 +58,7 @@ std::vector<Proposal> fuse_gelus(const Network& network, int) {
       proposal.by_output = true;
       proposal.what = fmt::format("{} become Gelu '{}'{}", plural(gelu.nodes.size(), "node"), printable(gelu.last),
                                   gelu.tanh ? ", approximated by tanh" : "");
-      proposal.rewrite = [curve = node.name()](Model& model) { fuse(model, curve); };
+      proposal.rewrite = [curve = node.name()](Model& model) { fuse_gelu(model, curve); };
     }
     proposals.push_back(std::move(proposal));
   }

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "model/graph_edit.h"
 #include "repairs/norm_in_pieces.h"
 #include "repairs/repair.h"
@@ -122,7 +122,7 @@ const onnx::NodeProto* node_named(const Model& model, const std::string& name) {
   return nullptr;
 }
 
-void fuse(Model& model, const std::string& square) {
+void fuse_norm(Model& model, const std::string& square) {
   Norm norm;
   const onnx::NodeProto* node = node_named(model, square);
   if (node == nullptr || !read_whole_norm(model, GraphWalk(model), infer_types(model), *node, norm).empty()) return;
@@ -193,7 +193,7 @@ std::vector<Proposal> fuse_norms(const Network& network, int round) {
       proposal.by_output = true;
       proposal.what = fmt::format("{} become {} '{}' over {} values", plural(norm.nodes.size(), "node"), norm.op_type(),
                                   printable(norm.last), norm.width);
-      proposal.rewrite = [square = node.name()](Model& model) { fuse(model, square); };
+      proposal.rewrite = [square = node.name()](Model& model) { fuse_norm(model, square); };
     }
     proposals.push_back(std::move(proposal));
   }

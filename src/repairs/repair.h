@@ -1,6 +1,7 @@
 // Repairs: cheaper answers to a bad layer than keeping it in high precision. A repair looks at the network, its plan
-// and what was measured of its tensors, and proposes changes; it runs nothing. The ladder (flow/repair_ladder.h) tries
-// each proposal and accepts what helps. One repair is one file here and one line in the table of repairs.cpp.
+// and what was measured of its tensors, and proposes changes; it runs nothing. The ladder
+// (jobs/diagnose/repair_ladder.h) tries each proposal and accepts what helps. One repair is one file here and one line
+// in the table of repairs.cpp.
 #pragma once
 
 #include <functional>

@@ -8,15 +8,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "model/graph_edit.h"
 #include "model/graph_walk.h"
+#include "numerics/grid.h"
 #include "repairs/repair.h"
 
 namespace vernier {
 namespace {
-
-constexpr float kLargestFloat16 = 65504.0F;
 
 /// The Mul or Div by a constant that alone reads the product of Q and K.
 struct Scale {

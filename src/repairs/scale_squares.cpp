@@ -9,13 +9,12 @@
 #include <cmath>
 
 #include "model/graph_edit.h"
+#include "numerics/grid.h"
 #include "repairs/norm_in_pieces.h"
 #include "repairs/repair.h"
 
 namespace vernier {
 namespace {
-
-constexpr float kLargestFloat16 = 65504.0F;
 
 void rewrite_norm(Model& model, const NormInPieces& norm, float scale) {
   onnx::GraphProto& graph = *model.proto.mutable_graph();

@@ -16,8 +16,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "core/file.h"
-#include "core/text.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "json/number.h"
 #include "vernier/error.h"
 
 namespace vernier {
@@ -34,18 +35,10 @@ constexpr std::array<std::pair<Verdict, const char*>, 5> kVerdicts{{{Verdict::Go
                                                                     {Verdict::TimedOut, "timed-out"},
                                                                     {Verdict::Unstable, "unstable"}}};
 
-// JSON has no words for these.
-Json number(double value) {
-  if (std::isfinite(value)) return value;
-  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
-}
-
-double number(const Json& json) {
-  if (json.is_number()) return json.get<double>();
-  const std::string text = json.get<std::string>();
-  if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
-  if (text != "inf" && text != "-inf") throw std::invalid_argument("'" + text + "' is no number");
-  return text == "inf" ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
+double checked_number(const Json& json) {
+  const std::optional<double> value = number_of_json(json);
+  if (!value) throw std::invalid_argument("'" + json.dump() + "' is no number");
+  return *value;
 }
 
 Json json_of(const Trial& trial, const std::vector<std::string>& kept, double seconds) {
@@ -54,8 +47,8 @@ Json json_of(const Trial& trial, const std::vector<std::string>& kept, double se
   for (const auto& [verdict, name] : kVerdicts) {
     if (verdict == trial.verdict) json["verdict"] = name;
   }
-  json["metric"] = number(trial.metric);
-  json["damage"] = number(trial.damage);
+  json["metric"] = json_of_number(trial.metric);
+  json["damage"] = json_of_number(trial.damage);
   json["stopped_early"] = trial.stopped_early;
   if (trial.samples > 0) json["samples"] = trial.samples;
   if (trial.confidence < 1) json["confidence"] = trial.confidence;
@@ -74,8 +67,8 @@ Trial trial_of(const Json& json) {
     found = true;
   }
   if (!found) throw std::invalid_argument("'" + wanted + "' is no verdict");
-  trial.metric = number(json.at("metric"));
-  trial.damage = number(json.at("damage"));
+  trial.metric = checked_number(json.at("metric"));
+  trial.damage = checked_number(json.at("damage"));
   trial.stopped_early = json.at("stopped_early").get<bool>();
   trial.samples = json.value("samples", std::size_t{0});
   trial.confidence = json.value("confidence", 1.0);
@@ -224,7 +217,7 @@ void Journal::take(const std::string& line, std::size_t number) {
     const Json json = Json::parse(line);
     if (json.contains("estimate")) {
       const KeptSet set = indices(json.at("estimate").get<std::vector<std::string>>(), number);
-      estimates_[set] = vernier::number(json.at("damage"));
+      estimates_[set] = checked_number(json.at("damage"));
       return;
     }
     const KeptSet kept = indices(json.at("kept").get<std::vector<std::string>>(), number);

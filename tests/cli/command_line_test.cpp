@@ -1,11 +1,12 @@
-#include "command_line.h"
+#include "console/command_line.h"
 
 #include <gtest/gtest.h>
 
+#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
-#include "commands.h"
+#include "commands/commands.h"
 #include "vernier/error.h"
 
 namespace vernier::cli {

@@ -1,4 +1,4 @@
-#include "comparison_options.h"
+#include "options/comparison_options.h"
 
 #include <gtest/gtest.h>
 

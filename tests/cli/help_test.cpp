@@ -1,11 +1,11 @@
-#include "help.h"
+#include "console/help.h"
 
 #include <gtest/gtest.h>
 
 #include <sstream>
 #include <string>
 
-#include "commands.h"
+#include "commands/commands.h"
 
 namespace vernier::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "parse_values.h"
+#include "options/parse_values.h"
 
 #include <gtest/gtest.h>
 

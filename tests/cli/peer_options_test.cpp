@@ -1,6 +1,6 @@
 // Every option that the peers' reference lists is known to every command that measures or writes (CONTRACT 8): taken,
 // taken with a warning that it has no effect, or refused with a reason; never "unknown option".
-#include "peer_options.h"
+#include "options/peer_options.h"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "command_line.h"
-#include "commands.h"
-#include "core/file.h"
+#include "base/file.h"
+#include "commands/commands.h"
+#include "console/command_line.h"
 #include "temp_files.h"
 #include "vernier/error.h"
 

@@ -1,6 +1,6 @@
 """Runs the text cases of *.test against the program.
 
-    python -m pytest tests/cli/test_cli.py --cases tests/cli/usage.test --program build/dev/apps/vernier/vernier
+    python -m pytest tests/cli/test_cli.py --cases tests/cli/usage.test --program build/release/apps/vernier/vernier
 
 VERNIER_UPDATE_GOLDEN=1 writes golden files instead of comparing with them; review the diff.
 

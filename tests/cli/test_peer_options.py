@@ -1,6 +1,6 @@
 """What a command that measures or writes says of options that only peers have (peer_options_test.cpp knows them all).
 
-    python -m pytest tests/cli/test_peer_options.py --program build/dev/tests/cli/vernier_double
+    python -m pytest tests/cli/test_peer_options.py --program build/release/tests/cli/vernier_double
 """
 import re
 import subprocess

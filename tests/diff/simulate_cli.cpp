@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "engine/ort/runtime.h"
-#include "engine/ort/session.h"
+#include "engines/onnxruntime/runtime.h"
+#include "engines/onnxruntime/session.h"
 #include "plan/simulate_typed.h"
 #include "vernier/error.h"
 

@@ -24,7 +24,7 @@ from onnx.backend.test.loader import load_model_tests
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SHARED = pathlib.Path(os.environ.get("VERNIER_SHARED", ROOT.parent / "shared"))
-PROGRAM = os.environ.get("VERNIER_FLOAT32", str(ROOT / "build/dev/tests/diff/float32_cli"))
+PROGRAM = os.environ.get("VERNIER_FLOAT32", str(ROOT / "build/release/tests/diff/float32_cli"))
 REPORT = ROOT / "build/backend_nodes.json"
 
 # Tests that ONNX Runtime runs and whose converted model is refused or differs. Each line says why.

@@ -25,7 +25,7 @@ except ModuleNotFoundError as missing:
         raise
     pytest.skip(f"Polygraphy is not installed: {missing}", allow_module_level=True)
 
-BUILD = pathlib.Path(__file__).resolve().parents[2] / "build/dev"
+BUILD = pathlib.Path(__file__).resolve().parents[2] / "build/release"
 VERDICT = os.environ.get("VERNIER_VERDICT", str(BUILD / "tests/diff/verdict_cli"))
 VERNIER = os.environ.get("VERNIER_PROGRAM", str(BUILD / "apps/vernier/vernier"))
 

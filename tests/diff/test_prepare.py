@@ -19,7 +19,7 @@ from onnx import numpy_helper
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SHARED = pathlib.Path(os.environ.get("VERNIER_SHARED", ROOT.parent / "shared"))
-PROGRAM = os.environ.get("VERNIER_PREPARE", str(ROOT / "build/dev/tests/unit/model/prepare_model"))
+PROGRAM = os.environ.get("VERNIER_PREPARE", str(ROOT / "build/release/tests/diff/prepare_model"))
 EVALUATE = str(pathlib.Path(__file__).with_name("evaluate.py"))
 
 # layers of the prepared model for int8: (all, those of the INT8 scheme)

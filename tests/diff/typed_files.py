@@ -12,8 +12,8 @@ from onnx import numpy_helper
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SHARED = pathlib.Path(os.environ.get("VERNIER_SHARED", ROOT.parent / "shared"))
-PROGRAM = os.environ.get("VERNIER_PROGRAM", str(ROOT / "build/dev/apps/vernier/vernier"))
-SIMULATE = os.environ.get("VERNIER_SIMULATE", str(ROOT / "build/dev/tests/diff/simulate_cli"))
+PROGRAM = os.environ.get("VERNIER_PROGRAM", str(ROOT / "build/release/apps/vernier/vernier"))
+SIMULATE = os.environ.get("VERNIER_SIMULATE", str(ROOT / "build/release/tests/diff/simulate_cli"))
 LIBRARY = next(pathlib.Path(onnxruntime.__file__).parent.glob("capi/libonnxruntime.so.*"))
 # The program runs scripts with the first Python of PATH: this one, which has NumPy.
 PATH = os.pathsep.join([str(pathlib.Path(sys.executable).parent), os.environ["PATH"]])

@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "core/compare_function.h"
-#include "core/file.h"
-#include "verdict/statistics.h"
-#include "verdict/top_k.h"
+#include "base/file.h"
+#include "comparator/statistics.h"
+#include "comparator/top_k.h"
+#include "options/compare_function.h"
 #include "vernier/comparison.h"
 #include "vernier/error.h"
 

@@ -23,7 +23,7 @@ import sys
 from dataclasses import dataclass, field
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = pathlib.Path(os.environ.get("VERNIER_PROGRAM", ROOT / "build/dev/apps/vernier/vernier")).resolve()
+PROGRAM = pathlib.Path(os.environ.get("VERNIER_PROGRAM", ROOT / "build/release/apps/vernier/vernier")).resolve()
 SECONDS = 300  # for one block
 TOLERANCE = 0.2  # dB, and per cent: ONNX Runtime's kernels differ in the last bits between machines
 RELATIVE = 0.02  # of counts and of errors, for the same reason

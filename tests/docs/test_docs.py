@@ -1,7 +1,7 @@
 """Holds that README.md, docs/ and the READMEs of examples/ are true: what they tell to run runs, and prints what they
 show. documents.py says how; scripts/update_docs writes the output of today into them.
 
-    VERNIER_PROGRAM=build/dev/apps/vernier/vernier .deps/venv/bin/python -m pytest tests/docs/test_docs.py
+    VERNIER_PROGRAM=build/release/apps/vernier/vernier .deps/venv/bin/python -m pytest tests/docs/test_docs.py
 """
 import re
 

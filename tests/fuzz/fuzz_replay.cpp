@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "check/replay.h"
+#include "external_check/replay.h"
 #include "fuzz_target.h"
 #include "vernier/error.h"
 

@@ -9,8 +9,8 @@
 #include <iterator>
 
 #include "fuzz_target.h"
-#include "results/array_text.h"
-#include "results/saved_data.h"
+#include "io/array_text.h"
+#include "io/saved_data.h"
 #include "vernier/error.h"
 
 namespace {

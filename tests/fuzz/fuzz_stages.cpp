@@ -2,8 +2,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "flow/stages_file.h"
 #include "fuzz_target.h"
+#include "jobs/eval/stages_file.h"
 #include "vernier/error.h"
 
 std::vector<std::string> fuzz_seeds() {

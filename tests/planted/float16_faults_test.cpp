@@ -4,12 +4,12 @@
 namespace vernier::testing {
 namespace {
 
-constexpr double kSensibleDb = 40;
+constexpr double kSensibleFloat16Db = 40;
 
 TEST(PlantedFloat16, TheGoodTwinNeedsNothing) {
   const TempFolder folder;
   const DiagnoseReport report =
-      diagnose_net(folder, network(kDeepNet, deep_net_weights()), kConvNetInput, Format::Float16, kSensibleDb);
+      diagnose_net(folder, network(kDeepNet, deep_net_weights()), kConvNetInput, Format::Float16, kSensibleFloat16Db);
   EXPECT_EQ(report.kept.value().end, "nothing-needed");
   EXPECT_TRUE(report.final_figures.value().passed.value());
 }
@@ -28,7 +28,7 @@ TEST(PlantedFloat16, OverflowOfAWeightNamesItsLayer) {
     move_all(weights, bad - 1, 1e-3F);
     move_all(weights, bad, 1e3F);
     const DiagnoseReport report =
-        diagnose_net(folder, network(kDeepNet, weights), kConvNetInput, Format::Float16, kSensibleDb);
+        diagnose_net(folder, network(kDeepNet, weights), kConvNetInput, Format::Float16, kSensibleFloat16Db);
     const std::string planted = "conv" + std::to_string(bad);
     EXPECT_EQ(report.layers.front().name, planted);
     EXPECT_EQ(kept_layers(report), Names{planted});
@@ -45,7 +45,7 @@ TEST(PlantedFloat16, OverflowOfAnOutputNamesTheLayerThatMakesIt) {
   move_all(weights, 5, 100);  // the pooled features, about 30
   replace_tensor(weights, "w6", scaled(scaled(bell({5, 8}, 46, 0.5F), 1), 4e4F));
   const DiagnoseReport report =
-      diagnose_net(folder, network(kDeepNet, weights), kConvNetInput, Format::Float16, kSensibleDb);
+      diagnose_net(folder, network(kDeepNet, weights), kConvNetInput, Format::Float16, kSensibleFloat16Db);
   EXPECT_EQ(report.layers.front().name, "gemm");
   EXPECT_EQ(kept_layers(report), Names{"gemm"});
   EXPECT_GT(report.layers.front().overflowed, 0);
@@ -76,7 +76,7 @@ NamedTensors norm_net_weights(float epsilon) {
 TEST(PlantedFloat16, NormalizationWithAnOrdinaryEpsilonNeedsNothing) {
   const TempFolder folder;
   const DiagnoseReport report =
-      diagnose_net(folder, network(kNormNet, norm_net_weights(1e-5F)), {1, 4, 16}, Format::Float16, kSensibleDb);
+      diagnose_net(folder, network(kNormNet, norm_net_weights(1e-5F)), {1, 4, 16}, Format::Float16, kSensibleFloat16Db);
   EXPECT_EQ(report.kept.value().end, "nothing-needed");
 }
 
@@ -84,8 +84,8 @@ TEST(PlantedFloat16, TinyEpsilonNamesTheAdditionAndTheRootThatReadsIt) {
   // 1e-12 is zero in float16: a silent row becomes 0/0. The Add loses it on the way in and out, the Root on the way in;
   // behind the Root it is 1e-6, which float16 holds. Neither of the two can do without the other.
   const TempFolder folder;
-  const DiagnoseReport report =
-      diagnose_net(folder, network(kNormNet, norm_net_weights(1e-12F)), {1, 4, 16}, Format::Float16, kSensibleDb);
+  const DiagnoseReport report = diagnose_net(folder, network(kNormNet, norm_net_weights(1e-12F)), {1, 4, 16},
+                                             Format::Float16, kSensibleFloat16Db);
   EXPECT_EQ(kept_layers(report), (Names{"add_epsilon", "root"}));
   EXPECT_EQ(report.kept->end, "certified");
   EXPECT_TRUE(report.final_figures.value().passed.value());

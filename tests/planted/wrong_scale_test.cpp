@@ -1,5 +1,5 @@
 // A good plan in which one scale is wrong: verify's table shows nothing before that layer, and the fall at it.
-#include "core/file.h"
+#include "base/file.h"
 #include "plan/plan.h"
 #include "planted_nets.h"
 

@@ -9,8 +9,8 @@
 #include <fstream>
 #include <random>
 
-#include "compare/reference.h"
-#include "engine/ort/runtime.h"
+#include "analysis/reference.h"
+#include "engines/onnxruntime/runtime.h"
 #include "plan/calibrate.h"
 #include "plan/scheme.h"
 

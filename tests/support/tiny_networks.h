@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "compare/subject.h"
+#include "analysis/subject.h"
 #include "model/model.h"
 #include "plan/plan.h"
 #include "vernier/error.h"

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "model/graph_edit.h"
 #include "model/passes/pass.h"
 

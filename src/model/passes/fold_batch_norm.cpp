@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "model/graph_edit.h"
 #include "model/passes/pass.h"
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "model/graph_edit.h"
 #include "model/passes/pass.h"
 

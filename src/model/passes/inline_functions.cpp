@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 #include <onnx/inliner/inliner.h>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "model/graph_edit.h"
 #include "model/naming.h"
 #include "model/passes/pass.h"

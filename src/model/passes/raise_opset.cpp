@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "model/graph_edit.h"
 #include "model/passes/onnx_converter.h"
 #include "model/passes/pass.h"

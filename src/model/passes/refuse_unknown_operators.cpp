@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 #include <onnx/defs/schema.h>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "model/passes/pass.h"
 #include "vernier/error.h"
 

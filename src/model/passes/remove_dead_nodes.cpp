@@ -1,4 +1,4 @@
-#include "core/text.h"
+#include "base/text.h"
 #include "model/graph_edit.h"
 #include "model/passes/pass.h"
 #include "model/subgraph.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "model/graph_edit.h"
 #include "model/passes/pass.h"
 #include "vernier/error.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "plan/rules/rules.h"
 #include "plan/target.h"
 
@@ -53,7 +53,7 @@ void without_quantizer_behind(const QdqGraph& graph, const Node& node, Findings&
               : "put a QuantizeLinear and DequantizeLinear behind it"});
 }
 
-void one_input_in_float(const QdqGraph& graph, const Node& node, Findings& findings) {
+void one_input_in_float_for_onnxruntime(const QdqGraph& graph, const Node& node, Findings& findings) {
   const bool two = node.op_type() == "Add" || node.op_type() == "Mul";
   if (!has_weight(node) && !two && node.op_type() != "Concat") return;
   const auto inputs = graph.inputs(node, node.op_type() == "Concat" ? node.input_size() : 2);
@@ -82,7 +82,7 @@ void float_bias(const QdqGraph& graph, const Node& node, Findings& findings) {
                       "it"});
 }
 
-void sixteen_bits(const QdqGraph& graph, const Node& node, Findings& findings) {
+void sixteen_bits_for_onnxruntime(const QdqGraph& graph, const Node& node, Findings& findings) {
   if (!meant_for_codes(graph, node)) return;
   const Dtype type = graph.codes_type(*graph.dequantizer(node.input(0)));
   if (type != Dtype::Int16 && type != Dtype::UInt16) return;
@@ -130,11 +130,11 @@ void no_kernel(const QdqGraph& graph, const Node& node, Findings& findings) {
                       "leave out the pairs around it, or accept that it runs in float"});
 }
 
-constexpr std::array kRules = {
+constexpr std::array kOnnxRuntimeRules = {
     PlacementRule{"no-quantizer-behind", without_quantizer_behind},
-    PlacementRule{"one-input-in-float", one_input_in_float},
+    PlacementRule{"one-input-in-float", one_input_in_float_for_onnxruntime},
     PlacementRule{"float-bias", float_bias},
-    PlacementRule{"sixteen-bits", sixteen_bits},
+    PlacementRule{"sixteen-bits", sixteen_bits_for_onnxruntime},
     PlacementRule{"activation-along-axis", along_an_axis},
     PlacementRule{"moved-to-another-grid", moved_to_another_grid},
     PlacementRule{"no-kernel-on-codes", no_kernel},
@@ -142,6 +142,6 @@ constexpr std::array kRules = {
 
 }  // namespace
 
-std::span<const PlacementRule> onnxruntime_rules() { return kRules; }
+std::span<const PlacementRule> onnxruntime_rules() { return kOnnxRuntimeRules; }
 
 }  // namespace vernier

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "plan/rules/rules.h"
 
 namespace vernier {
@@ -14,7 +14,7 @@ namespace {
 using Node = onnx::NodeProto;
 using Findings = std::vector<PlacementFinding>;
 
-void one_input_in_float(const QdqGraph& graph, const Node& node, Findings& findings) {
+void one_input_in_float_for_openvino(const QdqGraph& graph, const Node& node, Findings& findings) {
   if (!has_weight(node)) return;
   const auto inputs = graph.inputs(node, 2);
   const bool data = node.input_size() > 0 && graph.dequantizer(node.input(0)) != nullptr;
@@ -103,7 +103,7 @@ void one_bias_for_all(const QdqGraph& graph, const Node& node, Findings& finding
        "fix the batch in the file, or store that tensor as a constant"});
 }
 
-void sixteen_bits(const QdqGraph& graph, const Node& node, Findings& findings) {
+void sixteen_bits_for_openvino(const QdqGraph& graph, const Node& node, Findings& findings) {
   if (!QdqGraph::quantizes(node)) return;
   const Dtype type = graph.codes_type(node);
   if (type != Dtype::Int16 && type != Dtype::UInt16) return;
@@ -111,16 +111,16 @@ void sixteen_bits(const QdqGraph& graph, const Node& node, Findings& findings) {
       {{}, {}, fmt::format("codes are {}: kernels take 8 bits", dtype_name(type)), "quantize to 8 bits"});
 }
 
-constexpr std::array kRules = {
-    PlacementRule{"one-input-in-float", one_input_in_float},
+constexpr std::array kOpenvinoRules = {
+    PlacementRule{"one-input-in-float", one_input_in_float_for_openvino},
     PlacementRule{"unequal-intervals", unequal_intervals},
     PlacementRule{"signed-behind-concat", signed_behind_concat},
     PlacementRule{"one-bias-for-all", one_bias_for_all},
-    PlacementRule{"sixteen-bits", sixteen_bits},
+    PlacementRule{"sixteen-bits", sixteen_bits_for_openvino},
 };
 
 }  // namespace
 
-std::span<const PlacementRule> openvino_rules() { return kRules; }
+std::span<const PlacementRule> openvino_rules() { return kOpenvinoRules; }
 
 }  // namespace vernier

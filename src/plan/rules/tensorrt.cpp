@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "plan/rules/rules.h"
 #include "plan/weight_axis.h"
 
@@ -62,7 +62,7 @@ void weight_along_other_axis(const QdqGraph& graph, const Node& node, Findings& 
        fmt::format("axis {}", wanted)});
 }
 
-void one_input_in_float(const QdqGraph& graph, const Node& node, Findings& findings) {
+void one_input_in_float_for_tensorrt(const QdqGraph& graph, const Node& node, Findings& findings) {
   if (!has_weight(node)) return;
   const auto inputs = graph.inputs(node, 2);
   const bool weight_alone = node.input_size() > 1 && graph.dequantizer(node.input(1)) != nullptr &&
@@ -164,12 +164,12 @@ void mixed_formats(const QdqGraph& graph, const Node& node, Findings& findings) 
   }
 }
 
-constexpr std::array kRules = {
+constexpr std::array kTensorrtRules = {
     PlacementRule{"zero-point", zero_point},
     PlacementRule{"code-type", code_type},
     PlacementRule{"activation-along-axis", activation_along_axis},
     PlacementRule{"weight-axis", weight_along_other_axis},
-    PlacementRule{"one-input-in-float", one_input_in_float},
+    PlacementRule{"one-input-in-float", one_input_in_float_for_tensorrt},
     PlacementRule{"pair-in-an-epilogue", pair_in_an_epilogue},
     PlacementRule{"skip-branch-in-float", skip_branch_in_float},
     PlacementRule{"unequal-concat", unequal_concat},
@@ -178,6 +178,6 @@ constexpr std::array kRules = {
 
 }  // namespace
 
-std::span<const PlacementRule> tensorrt_rules() { return kRules; }
+std::span<const PlacementRule> tensorrt_rules() { return kTensorrtRules; }
 
 }  // namespace vernier

@@ -64,7 +64,7 @@ function layerBody(row) {
   const blame = of(explanation.blame, row.name)[0], causes = of(explanation.causes, row.name), repairs = of(explanation.repairs, row.name);
   return [h("div", {class: "facts"},
       fact("share of the damage", percent(row.share)), fact("own error", decibels(row.own_sqnr_db)), fact("inherited", decibels(row.inherited_sqnr_db)),
-      fact("output with only this low", decibels(row.effect_db)), fact("format", row.format), row.macs ? fact("multiply-accumulates", count(row.macs)) : "",
+      fact("output with only this low", decibels(row.sensitivity_db)), fact("format", row.format), row.macs ? fact("multiply-accumulates", count(row.macs)) : "",
       seen ? fact(`of ${count(row.values)} rounded values`, eventText) : "",
       certificate ? fact("kept set without it", `${resultWithout(certificate)}: fails`) : ""),
     causes.map(cause => causeBox(cause, false)),

@@ -7,14 +7,14 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "report/diagnose_answer.h"
-#include "report/figures.h"
+#include "base/layout.h"
+#include "report/export/pareto.h"
 #include "report/html/drawing.h"
 #include "report/html/parts.h"
-#include "report/layout.h"
-#include "report/numbers.h"
-#include "report/pareto.h"
-#include "report/sections.h"
+#include "report/text/diagnose_answer.h"
+#include "report/text/figures.h"
+#include "report/text/numbers.h"
+#include "report/text/sections.h"
 #include "vernier/report_page.h"
 
 namespace vernier {

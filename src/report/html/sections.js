@@ -89,7 +89,7 @@ const ENDS = {
   const points = report.curve || [];
   if (points.length < 2) return;
   const chart = scatter(points.map(p => [p.kept, number(p.predicted_sqnr_db), true]), "kept layers, most damaging first", "SQNR in dB, predicted");
-  if (chart) section("curve", "What keeping layers would bring", "Predicted from the effect of each layer alone.", h("div", {class: "scroll"}, chart));
+  if (chart) section("curve", "What keeping layers would bring", "Predicted from the sensitivity to each layer alone.", h("div", {class: "scroll"}, chart));
 })();
 
 (function figures() {

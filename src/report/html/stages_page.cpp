@@ -3,11 +3,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/text.h"
+#include "base/layout.h"
+#include "base/text.h"
 #include "report/html/page.h"
 #include "report/html/parts.h"
-#include "report/layout.h"
-#include "report/numbers.h"
+#include "report/text/numbers.h"
 #include "vernier/pipeline.h"
 
 namespace vernier {

@@ -11,7 +11,7 @@ function layerTable(select) {
     {key: "share", title: "share", value: row => row.share, cell: row => has(row.share) ? [h("i", {class: "meter", style: `width:${(32 * row.share / most).toFixed(1)}px`}), percent(row.share)] : "\u2013", numeric: true},
     {key: "own_sqnr_db", title: "own dB", value: row => has(row.own_sqnr_db) ? number(row.own_sqnr_db) : undefined, cell: row => db(row.own_sqnr_db), numeric: true},
     {key: "inherited_sqnr_db", title: "inherited dB", value: row => has(row.inherited_sqnr_db) ? number(row.inherited_sqnr_db) : undefined, cell: row => db(row.inherited_sqnr_db), numeric: true},
-    {key: "effect_db", title: "effect dB", value: row => has(row.effect_db) ? number(row.effect_db) : undefined, cell: row => db(row.effect_db), numeric: true},
+    {key: "sensitivity_db", title: "sensitivity dB", value: row => has(row.sensitivity_db) ? number(row.sensitivity_db) : undefined, cell: row => db(row.sensitivity_db), numeric: true},
     ...events.map(key => ({key, title: key, value: row => row.values ? row[key] : undefined, cell: row => row[key] ? count(row[key]) : "", numeric: true})),
     {key: "macs", title: "MACs", value: row => row.macs, cell: row => row.macs ? count(row.macs) : "", numeric: true},
     ...(deep ? [{key: "place", title: "depth", value: row => placeOf.get(row.name), cell: row => placeOf.has(row.name) ? placeOf.get(row.name) : "", numeric: true}] : []),
@@ -51,7 +51,7 @@ function layerTable(select) {
     more.hidden = rows.length <= shownRows;
   }
   function csv() {
-    const keys = ["rank", "name", "op_type", "graph", "format", "share", "own_sqnr_db", "inherited_sqnr_db", "propagated_sqnr_db", "effect_db", "values", "overflowed", "saturated", "subnormal", "flushed", "nan", "macs", "kept"];
+    const keys = ["rank", "name", "op_type", "graph", "format", "share", "own_sqnr_db", "inherited_sqnr_db", "propagated_sqnr_db", "sensitivity_db", "values", "overflowed", "saturated", "subnormal", "flushed", "nan", "macs", "kept"];
     // A name that begins like a formula would be run as one by a spreadsheet.
     const cell = value => value === undefined ? "" : typeof value === "string" ? '"' + value.replace(/^(?=[=+\-@\t\r])(?!-?(inf|nan)$)/, "'").replace(/"/g, '""') + '"' : String(value);
     const text = [keys.join(","), ...chosen().map(row => keys.map(key => cell(row[key])).join(","))].join("\r\n") + "\r\n";
@@ -68,5 +68,5 @@ function layerTable(select) {
     h("div", {class: "tools"}, search, operator, h("label", {for: "only-kept"}, kept, " kept only"), h("button", {type: "button", onclick: csv}, "Download CSV"), status),
     h("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of layers"}, h("table", {}, h("thead", {}, h("tr", {}, headings)), body)),
     h("div", {class: "tools"}, more),
-    h("p", {class: "small"}, "own: the layer's error on exact inputs; inherited: the error that arrives with its inputs; effect: the output with only this layer low; share: of the summed damage of all layers. In dB, more is better; 6 dB are one bit."));
+    h("p", {class: "small"}, "own: the layer's error on exact inputs; inherited: the error that arrives with its inputs; sensitivity: the output's with only this layer low; share: of the summed damage of all layers. In dB, more is better; 6 dB are one bit."));
 }

@@ -2,7 +2,7 @@
 
 #include <fstream>
 
-#include "core/file.h"
+#include "base/file.h"
 #include "model_text.h"
 
 namespace vernier::testing {
@@ -29,7 +29,7 @@ TEST(ReadModel, NeverGivesAMadeUpNameThatAnotherNodeBears) {
   EXPECT_EQ(node_names(model), (Names{"Relu_0#2", "Relu_0"}));
 }
 
-constexpr const char* kIf = R"(<ir_version: 8, opset_import: ["" : 13]>
+constexpr const char* kIfInFile = R"(<ir_version: 8, opset_import: ["" : 13]>
   g (bool c, float[2] x) => (float[2] y) {
     a = Relu(x)
     y = If (c) <then_branch = t () => (float[2] r) { m = Neg(a) r = Abs(m) },
@@ -37,14 +37,14 @@ constexpr const char* kIf = R"(<ir_version: 8, opset_import: ["" : 13]>
   })";
 
 TEST(ReadModel, CountsTheNodesOfBodiesBehindTheirNode) {
-  const Model model = model_of(kIf);
+  const Model model = model_of(kIfInFile);
   EXPECT_EQ(node_names(model), (Names{"Relu_0", "If_1"}));
   EXPECT_EQ(node_named(model, "Abs_3").op_type(), "Abs");
   EXPECT_EQ(node_named(model, "Log_5").op_type(), "Log");
 }
 
 TEST(ReadModel, TellsTensorsOfDifferentBodiesApart) {
-  const Model model = model_of(kIf);
+  const Model model = model_of(kIfInFile);
   EXPECT_EQ(node_named(model, "Abs_3").output(0), "r");
   EXPECT_EQ(node_named(model, "Log_5").output(0), "r#2");
   EXPECT_EQ(node_named(model, "Log_5").input(0), node_named(model, "Exp_4").output(0));
@@ -174,7 +174,7 @@ TEST_F(ReadFile, NamesTheFileThatIsMissing) {
   EXPECT_EQ(error_of([&] { read_model(path); }), path.string() + ": no such file");
 }
 
-TEST_F(ReadFile, RefusesAnEmptyFile) { EXPECT_NE(refusal("").find("the file is empty"), std::string::npos); }
+TEST_F(ReadFile, RefusesAnEmptyFile) { EXPECT_NE(refusal("").find("is empty"), std::string::npos); }
 
 TEST_F(ReadFile, RefusesATruncatedFile) {
   const std::string bytes = good();

@@ -11,8 +11,8 @@ namespace vernier::test {
 namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr float kNaNFloat = std::numeric_limits<float>::quiet_NaN();
+constexpr double kInfinityDouble = std::numeric_limits<double>::infinity();
 
 ErrorStats stats_of(const std::vector<float>& ref, const std::vector<float>& got) {
   ErrorStats stats;
@@ -33,7 +33,8 @@ TEST(AccumulateError, SumsByHand) {
 }
 
 TEST(AccumulateError, CountsNonFinitePairsAndLeavesThemOut) {
-  const ErrorStats stats = stats_of({1, kNaN, kInf, 2, 3, kNaN, -kInf, 5}, {1, 7, kInf, kNaN, -kInf, kNaN, 0, 4});
+  const ErrorStats stats =
+      stats_of({1, kNaNFloat, kInf, 2, 3, kNaNFloat, -kInf, 5}, {1, 7, kInf, kNaNFloat, -kInf, kNaNFloat, 0, 4});
   EXPECT_EQ(stats.count, 8);
   EXPECT_EQ(stats.ref_nonfinite, 4);
   EXPECT_EQ(stats.got_nan, 1);
@@ -87,14 +88,14 @@ TEST(AccumulateError, RefusesDifferentLengths) {
 TEST(SqnrDb, IsTheRatioOfEnergies) { EXPECT_DOUBLE_EQ(sqnr_db(stats_of({10, 10}, {11, 9})), 20.0); }
 
 TEST(SqnrDb, HasDefinedEdges) {
-  EXPECT_EQ(sqnr_db(stats_of({1, 2}, {1, 2})), kInfinity);
-  EXPECT_EQ(sqnr_db(stats_of({0, 0}, {0, 0})), kInfinity);
-  EXPECT_EQ(sqnr_db(stats_of({0, 0}, {0, 1})), -kInfinity);
-  EXPECT_EQ(sqnr_db(stats_of({1, 2}, {1, kInf})), -kInfinity);
-  EXPECT_EQ(sqnr_db(stats_of({1}, {kNaN})), -kInfinity);
+  EXPECT_EQ(sqnr_db(stats_of({1, 2}, {1, 2})), kInfinityDouble);
+  EXPECT_EQ(sqnr_db(stats_of({0, 0}, {0, 0})), kInfinityDouble);
+  EXPECT_EQ(sqnr_db(stats_of({0, 0}, {0, 1})), -kInfinityDouble);
+  EXPECT_EQ(sqnr_db(stats_of({1, 2}, {1, kInf})), -kInfinityDouble);
+  EXPECT_EQ(sqnr_db(stats_of({1}, {kNaNFloat})), -kInfinityDouble);
   EXPECT_TRUE(std::isnan(sqnr_db(ErrorStats{})));
-  EXPECT_TRUE(std::isnan(sqnr_db(stats_of({kNaN}, {1}))));
-  EXPECT_EQ(sqnr_db(stats_of({kNaN, 1}, {kNaN, 1})), kInfinity);
+  EXPECT_TRUE(std::isnan(sqnr_db(stats_of({kNaNFloat}, {1}))));
+  EXPECT_EQ(sqnr_db(stats_of({kNaNFloat, 1}, {kNaNFloat, 1})), kInfinityDouble);
 }
 
 TEST(SqnrDb, DropsSixDbPerLostBit) {
@@ -126,25 +127,25 @@ TEST(Cosine, HasDefinedEdges) {
   EXPECT_EQ(cosine(stats_of({0, 0}, {0, 0})), 1.0);
   EXPECT_EQ(cosine(stats_of({0, 0}, {1, 0})), 0.0);
   EXPECT_EQ(cosine(stats_of({1, 0}, {0, 0})), 0.0);
-  EXPECT_EQ(cosine(stats_of({1, 1}, {1, kNaN})), -1.0);
+  EXPECT_EQ(cosine(stats_of({1, 1}, {1, kNaNFloat})), -1.0);
   EXPECT_TRUE(std::isnan(cosine(ErrorStats{})));
 }
 
 TEST(Mse, AveragesOverFinitePairs) {
-  EXPECT_EQ(mse(stats_of({1, 2, kNaN}, {2, 4, 0})), 2.5);
-  EXPECT_EQ(mse(stats_of({1}, {kInf})), kInfinity);
+  EXPECT_EQ(mse(stats_of({1, 2, kNaNFloat}, {2, 4, 0})), 2.5);
+  EXPECT_EQ(mse(stats_of({1}, {kInf})), kInfinityDouble);
   EXPECT_TRUE(std::isnan(mse(ErrorStats{})));
 }
 
 TEST(MaxAbsError, IsInfiniteWhenAValueWasLost) {
   EXPECT_EQ(max_abs_error(stats_of({1, 2}, {1.5f, 2})), 0.5);
-  EXPECT_EQ(max_abs_error(stats_of({1, 2}, {1.5f, kNaN})), kInfinity);
+  EXPECT_EQ(max_abs_error(stats_of({1, 2}, {1.5f, kNaNFloat})), kInfinityDouble);
   EXPECT_TRUE(std::isnan(max_abs_error(ErrorStats{})));
 }
 
 TEST(RangeStats, SkipsWhatIsNotFinite) {
   RangeStats stats;
-  accumulate_range(std::vector<float>{1, kNaN, -3, kInf, -kInf, 2}, stats);
+  accumulate_range(std::vector<float>{1, kNaNFloat, -3, kInf, -kInf, 2}, stats);
   EXPECT_EQ(stats.min, -3);
   EXPECT_EQ(stats.max, 2);
   EXPECT_EQ(stats.absmax(), 3);
@@ -156,7 +157,7 @@ TEST(RangeStats, IsEmptyUntilAFiniteValueIsSeen) {
   RangeStats stats;
   EXPECT_TRUE(stats.empty());
   EXPECT_EQ(stats.absmax(), 0);
-  accumulate_range(std::vector<float>{kNaN, kInf}, stats);
+  accumulate_range(std::vector<float>{kNaNFloat, kInf}, stats);
   EXPECT_TRUE(stats.empty());
   RangeStats other;
   accumulate_range(std::vector<float>{-7}, other);

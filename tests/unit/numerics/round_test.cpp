@@ -12,7 +12,7 @@
 namespace vernier::test {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kInfinityFloat = std::numeric_limits<float>::infinity();
 
 struct Row {
   float value;
@@ -43,10 +43,10 @@ TEST(RoundFloat16, MatchesTheHandCheckedTable) {
       {2051.0f, 2052.0f},           // tie
       {65504.0f, 65504.0f},         // largest
       {65519.996f, 65504.0f},       // last float32 below the tie
-      {65520.0f, kInfinity},        // tie with 65536, which does not exist
-      {65536.0f, kInfinity},
-      {std::numeric_limits<float>::max(), kInfinity},
-      {kInfinity, kInfinity},
+      {65520.0f, kInfinityFloat},   // tie with 65536, which does not exist
+      {65536.0f, kInfinityFloat},
+      {std::numeric_limits<float>::max(), kInfinityFloat},
+      {kInfinityFloat, kInfinityFloat},
       {0x1p-14f, 0x1p-14f},          // smallest normal
       {0x1.ff8p-15f, 0x1.ff8p-15f},  // largest subnormal: 1023 steps of 2^-24
       {0x1.ffcp-15f, 0x1p-14f},      // 1023.5 steps: tie, up to the smallest normal
@@ -70,9 +70,9 @@ TEST(RoundBFloat16, MatchesTheHandCheckedTable) {
       {0x1.010002p0f, 0x1.02p0f},      // just above
       {0x1.fep127f, 0x1.fep127f},      // largest
       {0x1.fefffep127f, 0x1.fep127f},  // last below the tie
-      {0x1.ffp127f, kInfinity},        // tie
-      {std::numeric_limits<float>::max(), kInfinity},
-      {kInfinity, kInfinity},
+      {0x1.ffp127f, kInfinityFloat},   // tie
+      {std::numeric_limits<float>::max(), kInfinityFloat},
+      {kInfinityFloat, kInfinityFloat},
       {0x1p-133f, 0x1p-133f},        // smallest subnormal
       {0x1p-134f, 0.0f},             // tie, to zero
       {0x1.0008p-134f, 0x1p-133f},   // just above (the next float32 subnormal)
@@ -95,7 +95,7 @@ TEST(RoundFloat8E4M3FN, MatchesTheHandCheckedTable) {
       {464.0f, 448.0f},  // would be a tie with 480: 448 is even
       {480.0f, 448.0f},  // saturates
       {1e30f, 448.0f},
-      {kInfinity, 448.0f},
+      {kInfinityFloat, 448.0f},
       {0x1p-6f, 0x1p-6f},  // smallest normal
       {0x1p-9f, 0x1p-9f},  // smallest subnormal
       {0x1p-10f, 0.0f},    // tie, to zero
@@ -117,7 +117,7 @@ TEST(RoundFloat8E5M2, MatchesTheHandCheckedTable) {
       {57344.0f, 57344.0f},  // largest
       {61439.996f, 57344.0f},
       {61440.0f, 57344.0f},  // would go to 65536: saturates
-      {kInfinity, 57344.0f},
+      {kInfinityFloat, 57344.0f},
       {0x1p-14f, 0x1p-14f},    // smallest normal
       {0x1p-16f, 0x1p-16f},    // smallest subnormal
       {0x1p-17f, 0.0f},        // tie, to zero
@@ -182,7 +182,7 @@ TEST(RoundTo, KeepsNaNAndItsSignInFloatFormats) {
 }
 
 TEST(RoundTo, CopiesFloat32) {
-  const std::vector<float> values = {1.1f, -0.0f, float_of_bits(0x7F800001u), kInfinity};
+  const std::vector<float> values = {1.1f, -0.0f, float_of_bits(0x7F800001u), kInfinityFloat};
   std::vector<float> out(values.size());
   round_to(params_of(Format::Float32), values, out);
   EXPECT_EQ(difference(values, out), "");
@@ -220,7 +220,7 @@ TEST(RoundTo, RefusesBrokenParameters) {
   expect_refused(params, 1, 4, 4, 4, "int8 needs a scale but none was given");
   params.scale = {0.0f};
   expect_refused(params, 1, 4, 4, 4, "scale 0 of int8 is 0, not a positive finite number");
-  params.scale = {1.0f, kInfinity};
+  params.scale = {1.0f, kInfinityFloat};
   expect_refused(params, 2, 2, 4, 4, "scale 1 of int8 is inf, not a positive finite number");
   params.scale = {1.0f, 2.0f};
   expect_refused(params, 3, 2, 6, 6, "2 scales for a tensor read as [outer, 3, 2]");

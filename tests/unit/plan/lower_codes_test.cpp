@@ -21,6 +21,7 @@ using testing::params_of;
 using testing::parse_model;
 using testing::plan_of;
 using testing::round_behind;
+using testing::simulated;
 using testing::values_of;
 
 constexpr Format kCodes = Format::UInt8;
@@ -32,12 +33,7 @@ Plan codes_plan(const std::vector<std::string>& low, std::map<std::string, Quant
   return plan;
 }
 
-Model simulated(const Model& model, const Plan& plan) {
-  RoundedWeights weights;
-  return lower_simulated(model, find_layers(model), plan, weights);
-}
-
-Model net() {
+Model codes_net() {
   return parse_model(R"(
     g (float[1,1,2,2] x) => (float[1,1,2,2] y) <float[1,1,1,1] w = {2}, float[1] b = {0.3}, int64[4] s = {1,1,2,2}> {
       [one] a = Conv(x, w, b)
@@ -58,7 +54,7 @@ Plan net_plan(const std::vector<std::string>& low) {
 }
 
 TEST(LowerToCodes, APairFollowsEachLayerAndItsActivation) {
-  const TypedModel typed = lower_typed(net(), net_plan({"one", "two", "three"}), /*strict=*/true);
+  const TypedModel typed = lower_typed(codes_net(), net_plan({"one", "two", "three"}), /*strict=*/true);
   EXPECT_EQ(inputs_of(typed.model, "act"), Names{"a"}) << "no pair between a layer and its activation";
   EXPECT_EQ(outputs_of(typed.model, "act"), Names{"c_unquantized"});
   EXPECT_EQ(inputs_of(typed.model, "c_quantize")[0], "c_unquantized");
@@ -71,17 +67,17 @@ TEST(LowerToCodes, APairFollowsEachLayerAndItsActivation) {
 }
 
 TEST(LowerToCodes, ABiasIsStoredAsMultiplesOfTheStepsOfItsProducts) {
-  const TypedModel typed = lower_typed(net(), net_plan({"one"}), /*strict=*/true);
+  const TypedModel typed = lower_typed(codes_net(), net_plan({"one"}), /*strict=*/true);
   EXPECT_EQ(inputs_of(typed.model, "b_dequantize"), (Names{"b.int32", "b_scale"}));
   EXPECT_EQ(initializer(typed.model, "b.int32")->dtype(), Dtype::Int32);
   EXPECT_EQ(values_of(typed.model, "b_scale"), std::vector<float>{0.125F});
   EXPECT_FALSE(is_initializer(typed.model, "b"));
-  const Model low = simulated(net(), net_plan({"one"}));
+  const Model low = simulated(codes_net(), net_plan({"one"}));
   EXPECT_EQ(values_of(low, inputs_of(low, "one")[2]), std::vector<float>{0.25F}) << "0.3 is two steps of 0.125";
 }
 
 TEST(LowerToCodes, AKeptLayerReadsDequantizedValuesAndItsLowReaderQuantizesThem) {
-  const TypedModel typed = lower_typed(net(), net_plan({"one", "three"}), /*strict=*/true);
+  const TypedModel typed = lower_typed(codes_net(), net_plan({"one", "three"}), /*strict=*/true);
   EXPECT_EQ(outputs_of(typed.model, "two"), Names{"e"});
   EXPECT_EQ(inputs_of(typed.model, "e_quantize")[0], "e");
   EXPECT_EQ(inputs_of(typed.model, "three")[0], "e_dequantized");
@@ -89,7 +85,7 @@ TEST(LowerToCodes, AKeptLayerReadsDequantizedValuesAndItsLowReaderQuantizesThem)
 }
 
 TEST(LowerToCodes, AKeptLayerBetweenCodesIsShieldedFromTheEnginesOwnQuantization) {
-  const TypedModel typed = lower_typed(net(), net_plan({"one", "three"}), /*strict=*/true);
+  const TypedModel typed = lower_typed(codes_net(), net_plan({"one", "three"}), /*strict=*/true);
   EXPECT_EQ(inputs_of(typed.model, "two_stays_float"), Names{"d"});
   EXPECT_EQ(node_named(typed.model, "two_stays_float").op_type(), "Sum");
   EXPECT_EQ(inputs_of(typed.model, "two")[0], outputs_of(typed.model, "two_stays_float")[0]);
@@ -97,11 +93,11 @@ TEST(LowerToCodes, AKeptLayerBetweenCodesIsShieldedFromTheEnginesOwnQuantization
   EXPECT_EQ(typed.notes[0],
             "1 float32 layer between quantized tensors, with a Sum of one input in front: ONNX Runtime would quantize "
             "the weights otherwise");
-  EXPECT_TRUE(lower_typed(net(), net_plan({"one", "two", "three"}), true).notes.empty());
+  EXPECT_TRUE(lower_typed(codes_net(), net_plan({"one", "two", "three"}), true).notes.empty());
 }
 
 TEST(LowerToCodes, ResultsAreRoundedOnceAndMovedWithoutAnotherRounding) {
-  const Model low = simulated(net(), net_plan({"one", "two", "three"}));
+  const Model low = simulated(codes_net(), net_plan({"one", "two", "three"}));
   EXPECT_EQ(round_behind(low, outputs_of(low, "act")[0]).output(0), "c");
   EXPECT_EQ(inputs_of(low, "two")[0], "d") << "still on the grid of c";
   EXPECT_EQ(names_of(low.proto.graph(), "Round").size(), 4U);  // x, c, e, y
@@ -110,17 +106,17 @@ TEST(LowerToCodes, ResultsAreRoundedOnceAndMovedWithoutAnotherRounding) {
 TEST(LowerToCodes, ALayerWhoseResultHasNoRangeStaysFloatOrIsAnError) {
   Plan plan = net_plan({"three"});
   plan.tensors.erase("y");
-  const TypedModel typed = lower_typed(net(), plan, /*strict=*/false);
+  const TypedModel typed = lower_typed(codes_net(), plan, /*strict=*/false);
   EXPECT_TRUE(names_of(typed.model.proto.graph(), "QuantizeLinear").empty());
   ASSERT_EQ(typed.notes.size(), 1U);
   EXPECT_EQ(typed.notes[0],
             "layer 'three' (Conv) cannot run in uint8: the plan has no range for its result; it stays in float32");
-  EXPECT_THROW(lower_typed(net(), plan, /*strict=*/true), Error);
-  EXPECT_THROW(simulated(net(), plan), Error);
+  EXPECT_THROW(lower_typed(codes_net(), plan, /*strict=*/true), Error);
+  EXPECT_THROW(simulated(codes_net(), plan), Error);
 }
 
 /// Grids that tensors pass, with their scale.
-std::multiset<std::pair<std::string, float>> grids_in(const Model& model) {
+std::multiset<std::pair<std::string, float>> scales_in(const Model& model) {
   std::multiset<std::pair<std::string, float>> grids;
   for (const onnx::NodeProto& node : model.proto.graph().node()) {
     if (node.op_type() != "Round") continue;
@@ -137,11 +133,11 @@ TEST(LowerToCodes, BothRoadsRoundToTheSameGridsWhateverIsKept) {
     for (std::size_t i = 0; i < layers.size(); ++i) {
       if ((kept >> i & 1U) == 0) low.push_back(layers[i]);
     }
-    const TypedModel typed = lower_typed(net(), net_plan(low), /*strict=*/true);
-    auto grids = grids_in(simulated(net(), net_plan(low)));
+    const TypedModel typed = lower_typed(codes_net(), net_plan(low), /*strict=*/true);
+    auto grids = scales_in(simulated(codes_net(), net_plan(low)));
     // The pair of a carrier that moves codes changes no value: the file has it, the plan-driven graph has not.
     if ((kept & 3U) == 0) grids.emplace("uint8", 2.0F);
-    EXPECT_EQ(grids, grids_in(simulate_typed(typed.model).model)) << kept;
+    EXPECT_EQ(grids, scales_in(simulate_typed(typed.model).model)) << kept;
   }
 }
 

@@ -17,9 +17,7 @@ using testing::outputs_of;
 using testing::parse_model;
 using testing::plan_of;
 
-constexpr Format kHalf = Format::Float16;
-
-const char* const kChain = R"(
+const char* const kLowChain = R"(
   g (float[2,2] x) => (float[2,2] y)
   <float[2,2] w1 = {1, 2, 3, 4}, float[2,2] w2 = {5, 6, 7, 8}, float[1] one = {1}> {
     [mm1] a = MatMul(x, w1)
@@ -29,7 +27,7 @@ const char* const kChain = R"(
   })";
 
 TEST(LowerTyped, AllFloat32IsTheInputGraphByteForByte) {
-  const Model model = parse_model(kChain);
+  const Model model = parse_model(kLowChain);
   const TypedModel typed = lower_typed(model, plan_of({{"mm1", Format::Float32}}), /*strict=*/true);
   EXPECT_EQ(typed.model.proto.SerializeAsString(), model.proto.SerializeAsString());
   EXPECT_EQ(typed.casts, 0);
@@ -37,7 +35,8 @@ TEST(LowerTyped, AllFloat32IsTheInputGraphByteForByte) {
 }
 
 TEST(LowerTyped, TensorBetweenTwoKeptLayersStaysFloat32UnderItsName) {
-  const TypedModel typed = lower_typed(parse_model(kChain), plan_of({{"mm1", kHalf}, {"mm2", kHalf}}), true);
+  const TypedModel typed =
+      lower_typed(parse_model(kLowChain), plan_of({{"mm1", Format::Float16}, {"mm2", Format::Float16}}), true);
   EXPECT_EQ(names_of(typed.model.proto.graph(), "Cast"),
             (Names{"x_cast_float16", "a_cast_float32", "b_cast_float16", "y_cast_float32"}));
   EXPECT_EQ(typed.casts, 4);
@@ -50,8 +49,10 @@ TEST(LowerTyped, TensorBetweenTwoKeptLayersStaysFloat32UnderItsName) {
 }
 
 TEST(LowerTyped, WholeGraphInFloat16HasCastsAtItsEdgesOnlyAndHalfTheWeights) {
-  const TypedModel typed =
-      lower_typed(parse_model(kChain), plan_of({{"mm1", kHalf}, {"add", kHalf}, {"sub", kHalf}, {"mm2", kHalf}}), true);
+  const TypedModel typed = lower_typed(
+      parse_model(kLowChain),
+      plan_of({{"mm1", Format::Float16}, {"add", Format::Float16}, {"sub", Format::Float16}, {"mm2", Format::Float16}}),
+      true);
   EXPECT_EQ(typed.casts, 2);
   EXPECT_EQ(typed.weight_bytes, 2 * (4 + 4 + 1));  // "one" has two readers and one copy; the originals are gone
   EXPECT_FALSE(is_initializer(typed.model, "w1"));
@@ -66,7 +67,7 @@ TEST(LowerTyped, OneCastServesAllReadersAndAWeightKeepsItsOriginalForFloat32Read
       [b] q = MatMul(x, w)
       [c] r = MatMul(x, w)
     })");
-  const TypedModel typed = lower_typed(model, plan_of({{"a", kHalf}, {"b", kHalf}}), true);
+  const TypedModel typed = lower_typed(model, plan_of({{"a", Format::Float16}, {"b", Format::Float16}}), true);
   EXPECT_EQ(names_of(typed.model.proto.graph(), "Cast"), (Names{"x_cast_float16", "p_cast_float32", "q_cast_float32"}));
   EXPECT_EQ(inputs_of(typed.model, "c"), (Names{"x", "w"}));
   EXPECT_EQ(typed.weight_bytes, 4 * 4 + 4 * 2);
@@ -81,7 +82,7 @@ TEST(LowerTyped, FollowersTakeTheFormatOfAllTheirInputsElseFloat32) {
       [same] z = Concat<axis = 0>(p, pt)
       [mixed] y = Concat<axis = 1>(pt, q)
     })");
-  const TypedModel typed = lower_typed(model, plan_of({{"a", kHalf}}), true);
+  const TypedModel typed = lower_typed(model, plan_of({{"a", Format::Float16}}), true);
   EXPECT_EQ(inputs_of(typed.model, "same"), (Names{"p.float16", "pt.float16"}));
   EXPECT_EQ(inputs_of(typed.model, "mixed"), (Names{"pt", "q"}));
   EXPECT_EQ(names_of(typed.model.proto.graph(), "Cast"),
@@ -96,7 +97,7 @@ TEST(LowerTyped, OneOutputOfASplitGoesBackToFloat32WithoutTheOther) {
       [low] y = Relu(l)
       [high] z = Exp(r)
     })");
-  const TypedModel typed = lower_typed(model, plan_of({{"a", kHalf}, {"low", kHalf}}), true);
+  const TypedModel typed = lower_typed(model, plan_of({{"a", Format::Float16}, {"low", Format::Float16}}), true);
   EXPECT_EQ(outputs_of(typed.model, "s"), (Names{"l.float16", "r.float16"}));
   EXPECT_EQ(inputs_of(typed.model, "low"), Names{"l.float16"});
   EXPECT_EQ(names_of(typed.model.proto.graph(), "Cast"), (Names{"x_cast_float16", "r_cast_float32", "y_cast_float32"}));
@@ -111,8 +112,12 @@ TEST(LowerTyped, InputsOfOneTypeVariableChangeTogetherAndOthersDoNot) {
       [prelu] d = PRelu(b, slope)
       [resize] y = Resize<mode = "linear">(d, , scales)
     })");
-  const TypedModel typed =
-      lower_typed(model, plan_of({{"clip", kHalf}, {"where", kHalf}, {"prelu", kHalf}, {"resize", kHalf}}), true);
+  const TypedModel typed = lower_typed(model,
+                                       plan_of({{"clip", Format::Float16},
+                                                {"where", Format::Float16},
+                                                {"prelu", Format::Float16},
+                                                {"resize", Format::Float16}}),
+                                       true);
   EXPECT_EQ(inputs_of(typed.model, "clip"), (Names{"x.float16", "lo.float16", "hi.float16"}));
   EXPECT_EQ(inputs_of(typed.model, "where"), (Names{"c", "a.float16", "zero.float16"}));
   EXPECT_EQ(inputs_of(typed.model, "prelu"), (Names{"b.float16", "slope.float16"}));
@@ -128,7 +133,7 @@ TEST(LowerTyped, BatchNormalizationAndLstmChangeAllTheirFloatInputs) {
       [bn] a = BatchNormalization(x, s, o, m, v)
       [lstm] y = LSTM<hidden_size = 1>(a, w, r)
     })");
-  const TypedModel typed = lower_typed(model, plan_of({{"bn", kHalf}, {"lstm", kHalf}}), true);
+  const TypedModel typed = lower_typed(model, plan_of({{"bn", Format::Float16}, {"lstm", Format::Float16}}), true);
   EXPECT_EQ(inputs_of(typed.model, "bn"), (Names{"x.float16", "s.float16", "o.float16", "m.float16", "v.float16"}));
   EXPECT_EQ(inputs_of(typed.model, "lstm"), (Names{"a.float16", "w.float16", "r.float16"}));
 }
@@ -139,7 +144,7 @@ TEST(LowerTyped, TheFilesOwnCastChangesItsTargetInsteadOfGettingAnother) {
       [mask] m = Cast<to = 1>(c)
       [mul] y = Mul(x, m)
     })");
-  const TypedModel typed = lower_typed(model, plan_of({{"mul", kHalf}}), true);
+  const TypedModel typed = lower_typed(model, plan_of({{"mul", Format::Float16}}), true);
   EXPECT_EQ(attribute_int(testing::node_named(typed.model, "mask"), "to", 0), onnx::TensorProto::FLOAT16);
   EXPECT_EQ(typed.casts, 2);  // x, and y back
 }
@@ -152,7 +157,7 @@ TEST(LowerTyped, ACastIsNeverCastAgain) {
       [add] z = Add(x, m)
       [index] i = Cast<to = 7>(y)
     })");
-  const TypedModel typed = lower_typed(model, plan_of({{"mul", kHalf}}), true);
+  const TypedModel typed = lower_typed(model, plan_of({{"mul", Format::Float16}}), true);
   EXPECT_EQ(inputs_of(typed.model, "m_cast_float16"), Names{"c"});
   EXPECT_EQ(inputs_of(typed.model, "add"), (Names{"x", "m"}));
   EXPECT_EQ(inputs_of(typed.model, "index"), Names{"y.float16"});
@@ -160,7 +165,7 @@ TEST(LowerTyped, ACastIsNeverCastAgain) {
 
 TEST(LowerTyped, NeighboursInTwoLowFormatsAreJoinedByOneCast) {
   const Model model = parse_model("g (float[2] x) => (float[2] y) { [a] p = Exp(x) [b] y = Exp(p) }");
-  const TypedModel typed = lower_typed(model, plan_of({{"a", kHalf}, {"b", Format::BFloat16}}), true);
+  const TypedModel typed = lower_typed(model, plan_of({{"a", Format::Float16}, {"b", Format::BFloat16}}), true);
   EXPECT_EQ(names_of(typed.model.proto.graph(), "Cast"),
             (Names{"x_cast_float16", "p_cast_bfloat16", "y_cast_float32"}));
   EXPECT_EQ(inputs_of(typed.model, "p_cast_bfloat16"), Names{"p.float16"});
@@ -196,16 +201,16 @@ TEST(LowerTyped, BFloat16ConvolutionRunsAtOpset22) {
 }
 
 TEST(LowerTyped, ALayerThatTheModelLacksIsReported) {
-  const TypedModel typed = lower_typed(parse_model(kChain), plan_of({{"mm9", kHalf}}), false);
+  const TypedModel typed = lower_typed(parse_model(kLowChain), plan_of({{"mm9", Format::Float16}}), false);
   ASSERT_EQ(typed.notes.size(), 1U);
   EXPECT_NE(typed.notes[0].find("'mm9'"), std::string::npos);
-  EXPECT_THROW(lower_typed(parse_model(kChain), plan_of({{"mm9", kHalf}}), true), Error);
+  EXPECT_THROW(lower_typed(parse_model(kLowChain), plan_of({{"mm9", Format::Float16}}), true), Error);
 }
 
 TEST(LowerTyped, WeightsThatOverflowAreNamedAndNotClamped) {
   const Model model =
       parse_model("g (float[2] x) => (float[2] y) <float[2] mask = {0, -1000000000}> { [add] y = Add(x, mask) }");
-  const TypedModel typed = lower_typed(model, plan_of({{"add", kHalf}}), true);
+  const TypedModel typed = lower_typed(model, plan_of({{"add", Format::Float16}}), true);
   ASSERT_EQ(typed.notes.size(), 1U);
   EXPECT_EQ(typed.notes[0],
             "layer 'add': 1 of 2 values of initializer 'mask' become infinite in float16 (worst -1e+09)");
@@ -222,7 +227,8 @@ TEST(LowerTyped, BodiesAreLoweredByThemselvesWithFloat32AtTheirBorder) {
         else_branch = e () => (float[2] ey) { [other] ey = Mul(p, w) }
       >
     })");
-  const TypedModel typed = lower_typed(model, plan_of({{"outer", kHalf}, {"inner", kHalf}, {"exp", kHalf}}), true);
+  const TypedModel typed = lower_typed(
+      model, plan_of({{"outer", Format::Float16}, {"inner", Format::Float16}, {"exp", Format::Float16}}), true);
   const onnx::GraphProto& main = typed.model.proto.graph();
   EXPECT_EQ(names_of(main, "Cast"), (Names{"x_cast_float16", "p_cast_float32"}));
   const onnx::GraphProto& branch = find_attribute(testing::node_named(typed.model, "if"), "then_branch")->g();

@@ -17,8 +17,6 @@ using testing::params_of;
 using testing::parse_model;
 using testing::plan_of;
 
-constexpr Format kInt8 = Format::Int8;
-
 std::vector<int> codes_of(const Model& model, const std::string& name) {
   std::vector<int> codes;
   const Tensor stored = initializer(model, name).value();
@@ -29,10 +27,10 @@ std::vector<int> codes_of(const Model& model, const std::string& name) {
 /// A layer `layer` with a weight of shape [2, 3] (and ones behind it) whose scales 1 and 2 (and 4) run along `axis`.
 TypedModel lowered_weight(const std::string& graph, int axis) {
   const std::vector<float> scale = axis == 0 ? std::vector<float>{1, 2} : std::vector<float>{1, 2, 4};
-  return lower_typed(
-      parse_model(graph),
-      plan_of({{"layer", kInt8}}, {{"x", params_of(kInt8, {0.5F})}, {"w", params_of(kInt8, scale, axis)}}),
-      /*strict=*/true);
+  return lower_typed(parse_model(graph),
+                     plan_of({{"layer", Format::Int8}},
+                             {{"x", params_of(Format::Int8, {0.5F})}, {"w", params_of(Format::Int8, scale, axis)}}),
+                     /*strict=*/true);
 }
 
 TEST(LowerTyped, QuantizesDataAndWeightButNotTheBiasOfAConvolution) {
@@ -105,10 +103,11 @@ const char* const kTwoReaders = R"(
   })";
 
 TEST(LowerTyped, OnePairServesAllReadersOfATensor) {
-  const TypedModel typed = lower_typed(
-      parse_model(kTwoReaders),
-      plan_of({{"one", kInt8}, {"two", kInt8}}, {{"a", params_of(kInt8, {0.5F})}, {"w", params_of(kInt8, {1.0F})}}),
-      true);
+  const TypedModel typed =
+      lower_typed(parse_model(kTwoReaders),
+                  plan_of({{"one", Format::Int8}, {"two", Format::Int8}},
+                          {{"a", params_of(Format::Int8, {0.5F})}, {"w", params_of(Format::Int8, {1.0F})}}),
+                  true);
   EXPECT_EQ(typed.quantize_pairs, 2);
   EXPECT_EQ(names_of(typed.model.proto.graph(), "QuantizeLinear"), Names{"a_quantize"});
   EXPECT_EQ(inputs_of(typed.model, "two"), (Names{"a_dequantized", "w_dequantized"}));
@@ -122,10 +121,11 @@ TEST(LowerTyped, AFloat16NeighbourIsCastBeforeAndAfterAnInt8Layer) {
       [mm] b = MatMul(a, w)
       [post] y = Exp(b)
     })");
-  const TypedModel typed = lower_typed(model,
-                                       plan_of({{"pre", Format::Float16}, {"mm", kInt8}, {"post", Format::Float16}},
-                                               {{"a", params_of(kInt8, {0.5F})}, {"w", params_of(kInt8, {1.0F})}}),
-                                       true);
+  const TypedModel typed =
+      lower_typed(model,
+                  plan_of({{"pre", Format::Float16}, {"mm", Format::Int8}, {"post", Format::Float16}},
+                          {{"a", params_of(Format::Int8, {0.5F})}, {"w", params_of(Format::Int8, {1.0F})}}),
+                  true);
   EXPECT_EQ(names_of(typed.model.proto.graph(), "Cast"),
             (Names{"x_cast_float16", "a_cast_float32", "b_cast_float16", "y_cast_float32"}));
   EXPECT_EQ(inputs_of(typed.model, "a_quantize")[0], "a");
@@ -137,7 +137,7 @@ TEST(LowerTyped, AsymmetricUint8KeepsItsZeroPoint) {
   params.zero_point = {128};
   const TypedModel typed =
       lower_typed(parse_model(kTwoReaders),
-                  plan_of({{"one", Format::UInt8}}, {{"a", params}, {"w", params_of(kInt8, {1.0F})}}), true);
+                  plan_of({{"one", Format::UInt8}}, {{"a", params}, {"w", params_of(Format::Int8, {1.0F})}}), true);
   const Tensor zero = initializer(typed.model, "a_zero_point").value();
   EXPECT_EQ(zero.dtype(), Dtype::UInt8);
   EXPECT_EQ(zero.bytes()[0], std::byte{128});
@@ -160,15 +160,17 @@ TEST(LowerTyped, Float8NeedsOpset19AndHasAFloat8ZeroPoint) {
 }
 
 TEST(LowerTyped, PerAxisScalesNeedOpset13) {
-  const Plan plan = plan_of({{"one", kInt8}}, {{"a", params_of(kInt8, {0.5F})}, {"w", params_of(kInt8, {1, 2}, 1)}});
+  const Plan plan = plan_of({{"one", Format::Int8}},
+                            {{"a", params_of(Format::Int8, {0.5F})}, {"w", params_of(Format::Int8, {1, 2}, 1)}});
   EXPECT_THROW(lower_typed(parse_model(kTwoReaders, 12), plan, false), Error);
   EXPECT_EQ(lower_typed(parse_model(kTwoReaders, 13), plan, false).quantize_pairs, 2);
 }
 
 TEST(LowerTyped, Int4WeightsArePackedLowHalfFirst) {
-  const TypedModel typed = lower_typed(
-      parse_model(kTwoReaders, 21),
-      plan_of({{"one", kInt8}}, {{"a", params_of(kInt8, {0.5F})}, {"w", params_of(Format::Int4, {1.0F})}}), true);
+  const TypedModel typed = lower_typed(parse_model(kTwoReaders, 21),
+                                       plan_of({{"one", Format::Int8}}, {{"a", params_of(Format::Int8, {0.5F})},
+                                                                         {"w", params_of(Format::Int4, {1.0F})}}),
+                                       true);
   const Tensor codes = initializer(typed.model, "w.int4").value();
   ASSERT_EQ(codes.byte_size(), 2U);
   EXPECT_EQ(codes.bytes()[0], std::byte{0x21});
@@ -176,7 +178,7 @@ TEST(LowerTyped, Int4WeightsArePackedLowHalfFirst) {
 }
 
 TEST(LowerTyped, ALayerWithoutARangeStaysFloat32OrIsRefused) {
-  const Plan plan = plan_of({{"one", kInt8}}, {{"w", params_of(kInt8, {1.0F})}});
+  const Plan plan = plan_of({{"one", Format::Int8}}, {{"w", params_of(Format::Int8, {1.0F})}});
   const TypedModel typed = lower_typed(parse_model(kTwoReaders), plan, false);
   ASSERT_EQ(typed.notes.size(), 1U);
   EXPECT_EQ(typed.notes[0],
@@ -188,7 +190,8 @@ TEST(LowerTyped, ALayerWithoutARangeStaysFloat32OrIsRefused) {
 TEST(LowerTyped, UnweightedOperatorsQuantizeWhatThePlanNames) {
   const Model model =
       parse_model("g (float[2] x) => (float[2] y) <float[2] c = {1, 2}> { [pre] a = Relu(x) [add] y = Add(a, c) }");
-  const TypedModel typed = lower_typed(model, plan_of({{"add", kInt8}}, {{"a", params_of(kInt8, {0.5F})}}), true);
+  const TypedModel typed =
+      lower_typed(model, plan_of({{"add", Format::Int8}}, {{"a", params_of(Format::Int8, {0.5F})}}), true);
   EXPECT_EQ(inputs_of(typed.model, "add"), (Names{"a_dequantized", "c"}));
 }
 

@@ -22,15 +22,8 @@ using testing::params_of;
 using testing::parse_model;
 using testing::plan_of;
 using testing::round_behind;
+using testing::simulated;
 using testing::values_of;
-
-constexpr Format kHalf = Format::Float16;
-constexpr Format kInt8 = Format::Int8;
-
-Model simulated(const Model& model, const Plan& plan) {
-  RoundedWeights weights;
-  return lower_simulated(model, find_layers(model), plan, weights);
-}
 
 std::size_t rounds_in(const Model& model) {
   std::size_t count = 0;
@@ -41,7 +34,7 @@ std::size_t rounds_in(const Model& model) {
 TEST(LowerSimulated, AFloat16LayerRoundsInputWeightAndOutput) {
   const Model low = simulated(parse_model(R"(
     g (float[1,2] x) => (float[1,2] y) <float[2,2] w = {0.1, 1, 2, 3}> { [mm] y = MatMul(x, w) })"),
-                              plan_of({{"mm", kHalf}}));
+                              plan_of({{"mm", Format::Float16}}));
   EXPECT_EQ(inputs_of(low, "mm"), (Names{"x/float16", "w/float16"}));
   EXPECT_EQ(values_of(low, "w/float16")[0], 0.0999755859375F);
   EXPECT_EQ(round_behind(low, "x").output(0), "x/float16");
@@ -51,18 +44,18 @@ TEST(LowerSimulated, AFloat16LayerRoundsInputWeightAndOutput) {
 TEST(LowerSimulated, ATensorIsRoundedOnceOnItsWayToAllReaders) {
   const Model low = simulated(parse_model(R"(
     g (float[2] x) => (float[2] y, float[2] z) { [a] h = Exp(x) [b] y = Exp(h) [c] z = Neg(h) })"),
-                              plan_of({{"a", kHalf}, {"b", kHalf}, {"c", kHalf}}));
+                              plan_of({{"a", Format::Float16}, {"b", Format::Float16}, {"c", Format::Float16}}));
   EXPECT_EQ(inputs_of(low, "b"), Names{"h"});  // on the grid since `a` made it
   EXPECT_EQ(rounds_in(low), 4U);               // x, and behind each layer
 }
 
 TEST(LowerSimulated, AnInt8LayerQuantizesDataAndWeightAndLeavesBiasAndOutput) {
-  const Model low =
-      simulated(parse_model(R"(
+  const Model low = simulated(parse_model(R"(
     g (float[1,1,2,2] x) => (float[1,1,2,2] y) <float[1,1,1,1] w = {0.7}, float[1] b = {0.1}> {
       [conv] y = Conv(x, w, b)
     })"),
-                plan_of({{"conv", kInt8}}, {{"x", params_of(kInt8, {0.5F})}, {"w", params_of(kInt8, {0.5F}, 0)}}));
+                              plan_of({{"conv", Format::Int8}}, {{"x", params_of(Format::Int8, {0.5F})},
+                                                                 {"w", params_of(Format::Int8, {0.5F}, 0)}}));
   EXPECT_EQ(inputs_of(low, "conv"), (Names{"x/int8", "w/int8", "b"}));
   EXPECT_EQ(values_of(low, "w/int8"), std::vector<float>{0.5F});
   EXPECT_EQ(outputs_of(low, "conv"), Names{"y"});
@@ -76,7 +69,7 @@ TEST(LowerSimulated, AFollowerOfLowTensorsRoundsItsConstantsAndPassesTheFormatOn
       [cat] k = Concat<axis = 0>(h, c)
       [b] y = Exp(k)
     })"),
-                              plan_of({{"a", kHalf}, {"b", kHalf}}));
+                              plan_of({{"a", Format::Float16}, {"b", Format::Float16}}));
   EXPECT_EQ(inputs_of(low, "cat"), (Names{"h", "c/float16"}));
   EXPECT_EQ(inputs_of(low, "b"), Names{"k"});
 }
@@ -88,7 +81,7 @@ TEST(LowerSimulated, AConcatOfMixedFormatsIsFloat32) {
       [cat] k = Concat<axis = 0>(h, x)
       [b] y = Exp(k)
     })"),
-                              plan_of({{"a", kHalf}, {"b", kHalf}}));
+                              plan_of({{"a", Format::Float16}, {"b", Format::Float16}}));
   EXPECT_EQ(inputs_of(low, "cat"), (Names{"h", "x"}));
   EXPECT_EQ(inputs_of(low, "b"), Names{"k/float16"});
 }
@@ -98,7 +91,7 @@ TEST(LowerSimulated, OnlyInputsThatTheSchemaAdmitsAreRounded) {
     g (float[1,1,2,2] x) => (float[1,1,4,4] y) <float[4] scales = {1, 1, 2, 2}> {
       [up] y = Resize<mode = "linear">(x, , scales)
     })"),
-                              plan_of({{"up", kHalf}}));
+                              plan_of({{"up", Format::Float16}}));
   EXPECT_EQ(inputs_of(low, "up"), (Names{"x/float16", "", "scales"}));
 }
 
@@ -112,7 +105,7 @@ TEST(LowerSimulated, ALayerThatTheSchemaRefusesIsLeftAlone) {
 TEST(LowerSimulated, AnOperatorThatTheCheckerRefusesIsLeftAlone) {
   const Model model =
       parse_model("g (float[1,2,2,2] x) => (float[1,2,2,2] y) { [mvn] y = MeanVarianceNormalization(x) }");
-  EXPECT_EQ(rounds_in(simulated(model, plan_of({{"mvn", kHalf}}))), 0U);
+  EXPECT_EQ(rounds_in(simulated(model, plan_of({{"mvn", Format::Float16}}))), 0U);
 }
 
 TEST(LowerSimulated, AFollowerThatTheSchemaRefusesIsFloat32) {
@@ -142,7 +135,7 @@ TEST(LowerSimulated, RmsNormalizationChangesTypeAsAWhole) {
       [own] z = RMSNormalization(x, w)
     })",
                                           23),
-                              plan_of({{"fed", kHalf}, {"own", kHalf}}));
+                              plan_of({{"fed", Format::Float16}, {"own", Format::Float16}}));
   EXPECT_EQ(inputs_of(low, "fed"), (Names{"x/float16", "s/float16"}));
   EXPECT_EQ(inputs_of(low, "own").front(), "x/float16");
   EXPECT_EQ(round_behind(low, outputs_of(low, "own")[0]).output(0), "z");
@@ -157,7 +150,7 @@ TEST(LowerSimulated, BodiesAreLoweredWithWhatTheyCapture) {
         else_branch = else_graph () => (float[2] b) { [other] b = Neg(h) }
       >
     })"),
-                              plan_of({{"inner", kHalf}}));
+                              plan_of({{"inner", Format::Float16}}));
   EXPECT_EQ(inputs_of(low, "inner"), Names{"h/float16"});
   EXPECT_EQ(round_behind(low, outputs_of(low, "inner")[0]).output(0), "a");
   EXPECT_EQ(inputs_of(low, "other"), Names{"h"});
@@ -166,7 +159,7 @@ TEST(LowerSimulated, BodiesAreLoweredWithWhatTheyCapture) {
 TEST(LowerSimulated, AMissingRangeIsAnError) {
   const Model model =
       parse_model("g (float[1,2] x) => (float[1,1] y) <float[2,1] w = {1, 1}> { [mm] y = MatMul(x, w) }");
-  EXPECT_THROW(simulated(model, plan_of({{"mm", kInt8}}, {{"w", params_of(kInt8, {1})}})), Error);
+  EXPECT_THROW(simulated(model, plan_of({{"mm", Format::Int8}}, {{"w", params_of(Format::Int8, {1})}})), Error);
 }
 
 /// Multiset of the grids that tensors pass, constants left out: what two simulations of one plan must share.
@@ -202,30 +195,30 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         BothRoads{"chain",
                   "g (float[2] x) => (float[2] y) { [a] h = Exp(x) [b] k = Exp(h) [c] y = Exp(k) }",
-                  {{"a", kHalf}, {"b", kHalf}, {"c", kHalf}},
+                  {{"a", Format::Float16}, {"b", Format::Float16}, {"c", Format::Float16}},
                   {}},
         BothRoads{"kept_between",
                   "g (float[2] x) => (float[2] y) { [a] h = Exp(x) [b] k = Exp(h) [c] y = Exp(k) }",
-                  {{"a", kHalf}, {"c", kHalf}},
+                  {{"a", Format::Float16}, {"c", Format::Float16}},
                   {}},
         BothRoads{"int8_between_halves",
                   "g (float[1,2] x) => (float[1,2] y) <float[2,2] w = {1, 2, 3, 4}> "
                   "{ [a] h = Exp(x) [b] k = MatMul(h, w) [c] y = Exp(k) }",
-                  {{"a", kHalf}, {"b", kInt8}, {"c", kHalf}},
-                  {{"h", params_of(kInt8, {0.5F})}, {"w", params_of(kInt8, {1, 1}, 1)}}},
+                  {{"a", Format::Float16}, {"b", Format::Int8}, {"c", Format::Float16}},
+                  {{"h", params_of(Format::Int8, {0.5F})}, {"w", params_of(Format::Int8, {1, 1}, 1)}}},
         BothRoads{"where",
                   "g (bool[2] c, float[2] x) => (float[2] y) <float v = {-1e9}> "
                   "{ [a] h = Exp(x) [w] k = Where(c, h, v) [b] y = Exp(k) }",
-                  {{"a", kHalf}, {"b", kHalf}},
+                  {{"a", Format::Float16}, {"b", Format::Float16}},
                   {}},
         BothRoads{"integer_exponent",
                   "g (float[2] x) => (float[2] y) <int64 two = {2}> { [p] y = Pow(x, two) }",
-                  {{"p", kHalf}},
+                  {{"p", Format::Float16}},
                   {}},
         BothRoads{"batch_normalization",
                   "g (float[1,1,2] x) => (float[1,1,2] y) <float[1] s = {1}, float[1] b = {0}, float[1] m = {0}, "
                   "float[1] v = {1}> { [n] y = BatchNormalization(x, s, b, m, v) }",
-                  {{"n", kHalf}},
+                  {{"n", Format::Float16}},
                   {}}),
     [](const auto& test) { return std::string(test.param.name); });
 

@@ -17,7 +17,7 @@ using testing::Names;
 using testing::parse_model;
 using testing::with_initializer;
 
-Model net() { return parse_model(testing::kTwoProducts); }
+Model scheme_net() { return parse_model(testing::kTwoProducts); }
 
 PrecisionOptions precision(std::vector<Format> low, std::vector<std::pair<std::string, Format>> exceptions = {},
                            const std::string& constraints = "prefer") {
@@ -29,7 +29,7 @@ PrecisionOptions precision(std::vector<Format> low, std::vector<std::pair<std::s
 }
 
 AssignedFormats assigned(const PrecisionOptions& options) {
-  const Model model = net();
+  const Model model = scheme_net();
   return assign_formats(model, find_layers(model), options);
 }
 
@@ -155,7 +155,7 @@ TEST(Scheme, ALayerThatTheSchemaRefusesSaysWhy) {
 }
 
 TEST(Scheme, FollowersTakeNoFormatOfTheirOwn) {
-  const Model model = net();
+  const Model model = scheme_net();
   std::string reason;
   EXPECT_FALSE(can_take(model, find_layers(model)[2], Format::Float16, "tensorrt", &reason));
   EXPECT_EQ(reason, "it only moves data and follows its inputs");
@@ -184,7 +184,7 @@ TEST(Scheme, TheOnnxruntimeTargetTakesEveryOperatorWithAnIntegerKernel) {
 }
 
 TEST(Scheme, AnActivationBehindALayerOnIntegerKernelsIsNoCandidateForAnotherFormat) {
-  const Model model = net();
+  const Model model = scheme_net();
   PrecisionOptions options = precision({Format::Int8, Format::Float16});
   options.target = "onnxruntime";
   EXPECT_EQ(assign_formats(model, find_layers(model), options).candidates, (Names{"fc1", "fc2"}));

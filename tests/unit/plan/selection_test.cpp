@@ -10,7 +10,7 @@ namespace {
 
 using testing::parse_model;
 
-constexpr const char* kChain = R"(g (float[1,2] x) => (float[1,2] y, float[1,2] z)
+constexpr const char* kSelectionChain = R"(g (float[1,2] x) => (float[1,2] y, float[1,2] z)
   <float[2,2] w = {1, 2, 3, 4}> {
     [body_0_fc] a = MatMul(x, w)
     [body_1_fc] b = MatMul(a, w)
@@ -19,7 +19,7 @@ constexpr const char* kChain = R"(g (float[1,2] x) => (float[1,2] y, float[1,2] 
   })";
 
 std::vector<std::string> selected(const LayerSelection& wanted) {
-  const Model model = parse_model(kChain);
+  const Model model = parse_model(kSelectionChain);
   const std::vector<Layer> layers = find_layers(model);
   const Selection selection(model, layers, wanted);
   std::vector<std::string> names;

@@ -5,10 +5,16 @@
 #include <stdexcept>
 
 #include "numerics/round.h"
+#include "plan/lower_simulated.h"
 #include "plan/typed_weights.h"
 #include "tiny_graph.h"
 
 namespace vernier::testing {
+
+inline Model simulated(const Model& model, const Plan& plan) {
+  RoundedWeights weights;
+  return lower_simulated(model, find_layers(model), plan, weights);
+}
 
 /// A constant of `values` on the grid of `params`, stored as its codes.
 inline Tensor coded_tensor(const QuantParams& params, const Shape& shape, const std::vector<float>& values) {

@@ -7,11 +7,11 @@
 namespace vernier {
 namespace {
 
-using Names = std::set<std::string>;
+using NameSet = std::set<std::string>;
 using testing::parse_model;
 
-Names all_outputs_of(const Model& model) {
-  Names names;
+NameSet all_outputs_of(const Model& model) {
+  NameSet names;
   for (const onnx::NodeProto& node : model.proto.graph().node()) {
     names.insert(node.output().begin(), node.output().end());
   }
@@ -44,9 +44,9 @@ TEST(TypedNames, AreThoseOfTheFloatModelWhereTheFileDoesNotUseThem) {
       y = Neg (c)
     })"));
   restore_tensor_names(model);
-  EXPECT_EQ(all_outputs_of(model), (Names{"x.float16", "a", "b", "c.float16", "c", "z.float16", "y"}));
+  EXPECT_EQ(all_outputs_of(model), (NameSet{"x.float16", "a", "b", "c.float16", "c", "z.float16", "y"}));
   EXPECT_EQ(model.proto.graph().node(2).input(0), "a") << "readers follow";
-  EXPECT_EQ(tensors_of_typing(model), (Names{"x.float16", "c.float16"}));
+  EXPECT_EQ(tensors_of_typing(model), (NameSet{"x.float16", "c.float16"}));
 }
 
 TEST(TypedNames, CodesAndWhatTheyStandForAreOfTyping) {
@@ -59,7 +59,7 @@ TEST(TypedNames, CodesAndWhatTheyStandForAreOfTyping) {
       f = QuantizeLinear (e, s, zero)
       y = DequantizeLinear (f, s, zero)
     })");
-  EXPECT_EQ(tensors_of_typing(model), (Names{"q", "d", "f"})) << "an output of the file is its own";
+  EXPECT_EQ(tensors_of_typing(model), (NameSet{"q", "d", "f"})) << "an output of the file is its own";
 }
 
 }  // namespace

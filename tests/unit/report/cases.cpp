@@ -42,7 +42,7 @@ LayerRow layer(const std::string& name, const std::string& op, double own, doubl
   row.own_sqnr_db = own;
   row.inherited_sqnr_db = own - 9.4;
   row.propagated_sqnr_db = own - 10;
-  row.effect_db = effect;
+  row.sensitivity_db = effect;
   row.share = share;
   row.values = 2'507'776;
   row.macs = 1'204'224;
@@ -136,7 +136,7 @@ DiagnoseReport without_requirement() {
     row.saturated = 0;
   }
   report.layers[0].flushed = 4096;
-  report.layers[0].effect_db = -kInf;
+  report.layers[0].sensitivity_db = -kInf;
   report.layers[0].nan = 152;
   report.layers[5].values = 0;
   report.layers[5].share.reset();

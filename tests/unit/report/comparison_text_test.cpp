@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "report/values_text.h"
+#include "report/text/values_text.h"
 #include "vernier/comparison.h"
 
 namespace vernier {

@@ -1,4 +1,4 @@
-#include "report/explanation_text.h"
+#include "report/text/explanation_text.h"
 
 #include <gtest/gtest.h>
 

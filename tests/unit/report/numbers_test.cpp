@@ -1,4 +1,4 @@
-#include "report/numbers.h"
+#include "report/text/numbers.h"
 
 #include <gtest/gtest.h>
 
@@ -7,12 +7,12 @@
 namespace vernier {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 TEST(DbText, HasAWordForEachEdge) {
   EXPECT_EQ(db_text(24.34), "24.3");
-  EXPECT_EQ(db_text(kInf), "exact");
-  EXPECT_EQ(db_text(-kInf), "-inf");
+  EXPECT_EQ(db_text(kInfinite), "exact");
+  EXPECT_EQ(db_text(-kInfinite), "-inf");
   EXPECT_EQ(db_text(std::numeric_limits<double>::quiet_NaN()), "nan");
   EXPECT_EQ(db_text({}), "-");
   EXPECT_EQ(db_text(-0.01), "0.0");
@@ -31,9 +31,9 @@ TEST(MetricText, NeverRoundsAcrossTheLimit) {
 }
 
 TEST(MetricText, OfNotFiniteValuesSaysSo) {
-  EXPECT_EQ(metric_text(Metric::MinSqnrDb, kInf), "exact");
-  EXPECT_EQ(metric_text(Metric::MinSqnrDb, -kInf, 24), "-inf dB");
-  EXPECT_EQ(metric_text(Metric::MaxMse, kInf), "inf");
+  EXPECT_EQ(metric_text(Metric::MinSqnrDb, kInfinite), "exact");
+  EXPECT_EQ(metric_text(Metric::MinSqnrDb, -kInfinite, 24), "-inf dB");
+  EXPECT_EQ(metric_text(Metric::MaxMse, kInfinite), "inf");
 }
 
 TEST(LimitText, IsWhatTheUserTyped) {

@@ -37,7 +37,7 @@ PipelineReport three_stages() {
   return report;
 }
 
-nlohmann::json data_of(const std::string& page) {
+nlohmann::json page_data_of(const std::string& page) {
   const std::string open = "<script type=\"application/json\" id=\"data\">";
   const std::size_t start = page.find(open) + open.size();
   return nlohmann::json::parse(page.substr(start, page.find("</script>", start) - start));
@@ -68,7 +68,7 @@ TEST(PipelineReport, PageHasTheStagesAndTheAnswer) {
   EXPECT_NE(page.find("<h1 class=\"answer missed\">Accuracy is lost at stage"), std::string::npos);
   EXPECT_NE(page.find("vernier pipeline</p>"), std::string::npos);
   EXPECT_EQ(page.find("{{"), std::string::npos);
-  const nlohmann::json data = data_of(page);
+  const nlohmann::json data = page_data_of(page);
   EXPECT_EQ(data["report"]["stages"].size(), 3U);
   EXPECT_EQ(data["report"]["lost_at"], "low");
 }

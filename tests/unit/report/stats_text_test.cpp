@@ -1,4 +1,4 @@
-#include "report/stats_text.h"
+#include "report/text/stats_text.h"
 
 #include <gtest/gtest.h>
 

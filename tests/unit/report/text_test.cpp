@@ -2,8 +2,8 @@
 
 #include <sstream>
 
+#include "base/layout.h"
 #include "cases.h"
-#include "report/layout.h"
 
 namespace vernier {
 namespace {

@@ -11,13 +11,6 @@
 namespace vernier {
 namespace {
 
-toys::Toy ranked(std::vector<double> damage) {
-  toys::Toy toy;
-  for (const double d : damage) toy.items.push_back({d, 1});
-  toy.damage = std::move(damage);
-  return toy;
-}
-
 /// Confirms with the true damage times `factor`, and counts how often it was asked.
 struct Judge {
   const toys::Toy& toy;
@@ -40,7 +33,7 @@ ConfirmedResult search(const toys::Toy& toy, Judge& judge, std::vector<KeptSet>*
 }
 
 // 0.99 of the allowance is used once item 0 is kept; item 1 is the next to go.
-const toys::Toy kTight = ranked({5, 0.5, 0.3, 0.19});
+const toys::Toy kTight = toys::ranked({5, 0.5, 0.3, 0.19});
 
 TEST(SearchConfirmed, IsTheMinimalSearchWhenTheJudgeAgrees) {
   Judge judge{kTight};
@@ -91,7 +84,7 @@ TEST(SearchConfirmed, AsksNoSetTwice) {
 }
 
 TEST(SearchConfirmed, RepairsAllLowThatOnlyTheOraclePassed) {
-  const toys::Toy toy = ranked({0.5, 0.3, 0.19});
+  const toys::Toy toy = toys::ranked({0.5, 0.3, 0.19});
   Judge judge{toy, 1.05};
   const ConfirmedResult result = search(toy, judge);
   EXPECT_EQ(result.minimal.end, SearchEnd::Certified);
@@ -119,7 +112,7 @@ TEST(SearchConfirmed, EndsAfterAFewRoundsWithAJudgeWhoIsNeverContent) {
 }
 
 TEST(SearchConfirmed, DoesNotAskTheJudgeAboutASetThatFailed) {
-  const toys::Toy toy = ranked({5, 5});
+  const toys::Toy toy = toys::ranked({5, 5});
   Judge judge{toy};
   const ConfirmedResult result = search_confirmed(
       toy.items, [](const KeptSet&) { return Trial{.verdict = Verdict::Bad, .damage = 3}; }, judge.confirm(), {});

@@ -13,15 +13,8 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-toys::Toy ranked(std::vector<double> damage) {
-  toys::Toy toy;
-  for (const double d : damage) toy.items.push_back({d, 1});
-  toy.damage = std::move(damage);
-  return toy;
-}
-
 TEST(SearchMinimal, KeepsNothingWhenAllLowPasses) {
-  const toys::Toy toy = ranked({0.1, 0.2, 0.3});
+  const toys::Toy toy = toys::ranked({0.1, 0.2, 0.3});
   const toys::Run run = toys::search(toy, toys::honest(toy));
   EXPECT_EQ(run.result.end, SearchEnd::NothingNeeded);
   EXPECT_TRUE(run.result.kept.empty());
@@ -31,7 +24,7 @@ TEST(SearchMinimal, KeepsNothingWhenAllLowPasses) {
 }
 
 TEST(SearchMinimal, GivesUpAfterTheEndsWhenAllHighFails) {
-  const toys::Toy toy = ranked({5, 5});
+  const toys::Toy toy = toys::ranked({5, 5});
   const toys::Run run = toys::search(toy, [](const KeptSet&) { return Trial{.verdict = Verdict::Bad, .damage = 3}; });
   EXPECT_EQ(run.result.end, SearchEnd::Impossible);
   EXPECT_EQ(run.result.trials, 2U);
@@ -47,7 +40,7 @@ TEST(SearchMinimal, AsksOnceWhenThereAreNoItems) {
 }
 
 TEST(SearchMinimal, NeedsNoThirdCallForASingleItem) {
-  const toys::Toy toy = ranked({5});
+  const toys::Toy toy = toys::ranked({5});
   const toys::Run run = toys::search(toy, toys::honest(toy));
   EXPECT_EQ(run.result.end, SearchEnd::Certified);
   EXPECT_EQ(run.result.kept, KeptSet{0});
@@ -55,7 +48,7 @@ TEST(SearchMinimal, NeedsNoThirdCallForASingleItem) {
 }
 
 TEST(SearchMinimal, KeepsEverythingWhenEveryItemIsNeeded) {
-  const toys::Toy toy = ranked({2, 3, 4, 5});
+  const toys::Toy toy = toys::ranked({2, 3, 4, 5});
   const toys::Run run = toys::search(toy, toys::honest(toy));
   EXPECT_EQ(run.result.end, SearchEnd::Certified);
   EXPECT_EQ(run.result.kept, (KeptSet{0, 1, 2, 3}));
@@ -101,7 +94,7 @@ TEST(SearchMinimal, ManagesWithoutAnyPrediction) {
 
 TEST(SearchMinimal, PrefersToKeepWhatIsCheap) {
   // Three of the four must stay: the one that goes is one of the dear ones.
-  toys::Toy toy = ranked({0.6, 0.6, 0.6, 0.6});
+  toys::Toy toy = toys::ranked({0.6, 0.6, 0.6, 0.6});
   toy.items[0].cost = 100;
   toy.items[3].cost = 100;
   const toys::Run run = toys::search(toy, toys::honest(toy));
@@ -138,7 +131,7 @@ TEST(SearchMinimal, DropsAnItemThatWasWronglyPredictedToOverflow) {
 
 TEST(SearchMinimal, EndsWhenThePassingSetSitsExactlyOnTheLimit) {
   // No headroom, and items that do nothing at all: each of them can still go.
-  const toys::Toy toy = ranked({0, 0, 4, 1, 0});
+  const toys::Toy toy = toys::ranked({0, 0, 4, 1, 0});
   const toys::Run run = toys::search(toy, toys::honest(toy));
   EXPECT_EQ(run.result.end, SearchEnd::Certified);
   EXPECT_EQ(run.result.kept, KeptSet{2});

@@ -8,7 +8,7 @@
 namespace vernier {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 Trial measured(double damage) { return {.verdict = damage <= 1 ? Verdict::Good : Verdict::Bad, .damage = damage}; }
 
@@ -16,7 +16,7 @@ Trial measured(double damage) { return {.verdict = damage <= 1 ? Verdict::Good :
 Ranking even_ranking() { return rank(std::vector<SearchItem>(8, {1, 1})); }
 
 TEST(Rank, OrdersByDamagePerCostWithMustKeepsInFront) {
-  const std::vector<SearchItem> items{{1, 1}, {6, 2}, {kInfinity, 9}, {2, 1}};
+  const std::vector<SearchItem> items{{1, 1}, {6, 2}, {kInfinite, 9}, {2, 1}};
   const Ranking ranking = rank(items);
   EXPECT_EQ(ranking.order, (std::vector<std::size_t>{2, 1, 3, 0}));
   EXPECT_EQ(ranking.residual, (std::vector<double>{9, 9, 3, 1, 0}));
@@ -45,7 +45,7 @@ TEST(Aim, StaysStrictlyInsideTheBracket) {
 }
 
 TEST(Aim, TakesThePredictionAtItsWordWhenNothingWasMeasured) {
-  const Trial overflow{.verdict = Verdict::Bad, .damage = kInfinity};
+  const Trial overflow{.verdict = Verdict::Bad, .damage = kInfinite};
   EXPECT_TRUE(std::isnan(predicted_damage({{0, overflow}, {8, measured(0)}}, even_ranking(), 4)));
   EXPECT_EQ(aim({{0, overflow}, {8, measured(0)}}, even_ranking()), 8U - 1U);
 }
@@ -64,7 +64,7 @@ TEST(Halve, DoublesWhileOnlyAllHasPassed) {
 }
 
 TEST(IsClosed, WhenNoLengthIsLeftOutsideTheMustKeeps) {
-  const Ranking ranking = rank(std::vector<SearchItem>{{kInfinity, 1}, {kInfinity, 1}, {1, 1}, {1, 1}});
+  const Ranking ranking = rank(std::vector<SearchItem>{{kInfinite, 1}, {kInfinite, 1}, {1, 1}, {1, 1}});
   EXPECT_TRUE(is_closed({{0, measured(9)}, {2, measured(0.5)}}, ranking));
   EXPECT_FALSE(is_closed({{0, measured(9)}, {3, measured(0.5)}}, ranking));
   EXPECT_TRUE(is_closed({{2, measured(2)}, {3, measured(0.5)}}, ranking));

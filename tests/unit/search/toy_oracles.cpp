@@ -24,6 +24,13 @@ std::vector<double> log_normal(std::size_t count, double spread, std::mt19937_64
 
 }  // namespace
 
+Toy ranked(std::vector<double> damage) {
+  Toy toy;
+  for (const double d : damage) toy.items.push_back({d, 1});
+  toy.damage = std::move(damage);
+  return toy;
+}
+
 Toy spiky(std::size_t count, std::size_t culprits, double sigma, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   Toy toy;

@@ -26,6 +26,9 @@ struct Toy {
   std::size_t optimum = 0;  // fewest items that pass when there are no pairs
 };
 
+/// Items that are predicted exactly.
+Toy ranked(std::vector<double> damage);
+
 /// `culprits` items that each break the limit, in a background that uses half of it. Prediction noise is log-normal.
 Toy spiky(std::size_t count, std::size_t culprits, double sigma, std::uint64_t seed);
 

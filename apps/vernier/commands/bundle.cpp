@@ -1,0 +1,62 @@
+#include "vernier/bundle.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "base/text.h"
+#include "commands/report_commands.h"
+#include "console/console.h"
+#include "options/options.h"
+#include "vernier/error.h"
+
+namespace vernier::cli {
+namespace {
+
+struct BundleLine {
+  std::string model, report, layer, output = "bundle.zip";
+  DataGroup data;
+  MessageGroup messages;
+};
+
+}  // namespace
+
+Command add_bundle(CLI::App& root) {
+  auto line = std::make_shared<BundleLine>();
+  CLI::App& app = add_command(
+      root, "bundle", "Pack one layer that fails, with its inputs and the report's figures, into one file to send");
+  add_argument(app, "MODEL", line->model, "ONNX file, float: the one that was diagnosed");
+  add_value(app, "--report", line->report, "JSON", "report.json of its diagnosis").group("Bundle");
+  add_value(app, "--layer", line->layer, "NAME", "The layer (default: the most damaging one of the report)")
+      .group("Bundle");
+  add_value(app, "-o,--output", line->output, "FILE.zip", "The file to write (default: bundle.zip)").group("Bundle");
+  line->data.add(app, "Samples that the layer's inputs are taken on");
+  add_message_options(app, line->messages);
+  const IgnoredOptions ignored = add_ignored_options(app);
+  add_footer(app,
+             "Example: vernier bundle model.onnx --report out/report.json --data samples.npz --samples 2 -o conv1.zip\n"
+             "Exit code: 0 done; 2 usage; 3 input; 4 backend; 70 our fault; 130 interrupted");
+  return {&app, &line->messages,
+          [line](Console& console) {
+            for (const std::string& text : line->data.without_effect()) console.warning(text);
+            if (line->report.empty()) {
+              throw Error(ErrorKind::Usage, "--report is missing: it says which layers fail",
+                          "vernier diagnose MODEL ... -o out writes out/report.json");
+            }
+            BundleOptions options;
+            options.model = line->model;
+            options.report = line->report;
+            options.layer = line->layer;
+            options.output = line->output;
+            options.measure = line->data.values();
+            require_writable_file(options.output);
+            const BundleResult result = bundle_layer(options, console.sinks());
+            print_result(console, fmt::format("{}: layer '{}' in {}\nUnpack it, and show its error again with:\n  {}\n",
+                                              printable(result.output.string()), printable(result.layer),
+                                              plural(result.files.size(), "file"), result.command));
+            return 0;
+          },
+          ignored};
+}
+
+}  // namespace vernier::cli

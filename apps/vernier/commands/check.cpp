@@ -1,0 +1,54 @@
+#include <unistd.h>
+
+#include <memory>
+
+#include "commands/commands.h"
+#include "console/console.h"
+#include "options/comparison_options.h"
+#include "options/options.h"
+#include "vernier/comparison.h"
+
+namespace vernier::cli {
+namespace {
+
+struct CheckLine {
+  std::string file;
+  ComparisonGroup comparison;
+  bool json = false;
+  MessageGroup messages;
+};
+
+}  // namespace
+
+Command add_check(CLI::App& root) {
+  auto line = std::make_shared<CheckLine>();
+  CLI::App& check = command_group(root, "check", "Judge what was saved, and model files");
+  CLI::App& app =
+      add_command(check, "accuracy",
+                  "Judge saved accuracy results again, by other thresholds or as recorded, without running anything");
+  add_argument(app, "FILE", line->file, "Accuracy results, as --save-accuracy-results wrote them, here or in the peer");
+  line->comparison.add_for_record(app);
+  add_flag(app, "--json", line->json, "Print the file with its new verdicts, and nothing else, on stdout")
+      .group("Output");
+  add_message_options(app, line->messages);
+  add_footer(app,
+             "What is not given stays as recorded; with no threshold the recorded verdicts are printed.\n"
+             "Example: vernier check accuracy results.json --check-error-stat max --atol 1e-3\n"
+             "Exit code: 0 passed; 1 failed; 2 usage; 3 input; 70 our fault");
+
+  return {&app, &line->messages, [line](Console& console) {
+            CheckAccuracyOptions options;
+            options.path = line->file;
+            options.again = line->comparison.again();
+            options.check_average = line->comparison.check_average;
+            options.save = line->comparison.save_accuracy;
+            if (!options.save.empty()) require_writable_file(options.save);
+            options.json = line->json;
+            options.text.color = wants_color(STDOUT_FILENO);
+            const CheckAccuracyResult result = check_accuracy(options);
+            print_result(console, result.text);
+            return result.passed ? 0 : 1;
+          }};
+}
+
+}  // namespace vernier::cli

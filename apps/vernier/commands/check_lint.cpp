@@ -1,0 +1,46 @@
+#include <memory>
+
+#include "base/file.h"
+#include "commands/commands.h"
+#include "console/console.h"
+#include "options/options.h"
+#include "vernier/lint.h"
+
+namespace vernier::cli {
+namespace {
+
+struct LintLine {
+  std::string model, output;
+  bool json = false;
+  MessageGroup messages;
+};
+
+}  // namespace
+
+Command add_check_lint(CLI::App& root) {
+  auto line = std::make_shared<LintLine>();
+  CLI::App& app = add_command(command_group(root, "check", "Judge what was saved, and model files"), "lint",
+                              "Find everything that is wrong with a model file, in one run");
+  add_argument(app, "MODEL", line->model, "ONNX file");
+  add_value(app, "-o,--output", line->output, "FILE", "Also write the report as JSON (default: not written)")
+      .group("Output");
+  add_flag(app, "--json", line->json, "Print the report as JSON, and nothing else, on stdout").group("Output");
+  add_message_options(app, line->messages);
+  const IgnoredOptions ignored = add_ignored_options(app);
+  add_footer(app,
+             "Example: vernier check lint model.onnx -o report.json\n"
+             "Exit code: 0 no error, warnings or none; 1 errors; 2 usage; 3 input; 4 backend; 70 our fault");
+  return {&app, &line->messages,
+          [line](Console& console) {
+            LintOptions options;
+            options.model = line->model;
+            if (!line->output.empty()) require_writable_file(line->output);
+            const LintReport report = lint_model(options, console.sinks());
+            if (!line->output.empty()) replace_file(line->output, report_to_json(report));
+            print_result(console, line->json ? report_to_json(report) : report_to_text(report, text_options()));
+            return report.passed ? 0 : 1;
+          },
+          ignored};
+}
+
+}  // namespace vernier::cli

@@ -1,0 +1,46 @@
+#include "vernier/check_placement.h"
+
+#include <memory>
+
+#include "commands/commands.h"
+#include "console/console.h"
+#include "options/options.h"
+#include "options/parse_values.h"
+
+namespace vernier::cli {
+namespace {
+
+struct PlacementLine {
+  std::string model, target = "tensorrt";
+  bool json = false;
+  MessageGroup messages;
+};
+
+}  // namespace
+
+Command add_check_placement(CLI::App& root) {
+  auto line = std::make_shared<PlacementLine>();
+  CLI::App& app = add_command(command_group(root, "check", "Judge what was saved"), "placement",
+                              "Say which Q/DQ pairs of a model an engine cannot fuse, and why");
+  add_argument(app, "MODEL", line->model, "ONNX file with Q/DQ pairs, whoever wrote it");
+  add_value(app, "--target", line->target, "TARGET",
+            "tensorrt, onnxruntime or openvino. onnxruntime: checked against the graph that its optimizer makes; the "
+            "others: by their documentation, not run (default: tensorrt)")
+      .group("Rules");
+  add_flag(app, "--json", line->json, "Print the findings as JSON, and nothing else, on stdout").group("Output");
+  add_message_options(app, line->messages);
+  add_footer(app,
+             "Example: vernier check placement quantized.onnx --target onnxruntime\n"
+             "Exit code: 0 all pairs can be fused; 1 some cannot; 2 usage; 3 input; 4 backend; 70 our fault");
+
+  return {&app, &line->messages, [line](Console& console) {
+            CheckPlacementOptions options;
+            options.model = line->model;
+            options.target = parse_choice("--target", line->target, {"tensorrt", "onnxruntime", "openvino"});
+            const CheckPlacementReport report = check_placement(options);
+            print_result(console, line->json ? report_to_json(report) : report_to_text(report, text_options()));
+            return report.findings.empty() ? 0 : 1;
+          }};
+}
+
+}  // namespace vernier::cli

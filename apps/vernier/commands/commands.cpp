@@ -1,0 +1,29 @@
+#include "commands/commands.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "console/console.h"
+#include "vernier/error.h"
+
+namespace vernier::cli {
+
+void add_message_options(CLI::App& app, MessageGroup& messages) {
+  messages.add(app);
+  set_help_flag(app, "Messages");
+}
+
+void print_result(Console& console, const std::string& text) {
+  console.end_progress();
+  errno = 0;
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  if (!text.ends_with('\n')) std::fputc('\n', stdout);
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    throw Error(ErrorKind::Input, fmt::format("standard output: cannot write: {}", std::strerror(errno)));
+  }
+}
+
+}  // namespace vernier::cli

@@ -1,0 +1,116 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <memory>
+
+#include "base/text.h"
+#include "commands/commands.h"
+#include "console/console.h"
+#include "options/external_data_options.h"
+#include "options/options.h"
+#include "options/residuals_option.h"
+#include "scripts/script_location.h"
+#include "vernier/error.h"
+#include "vernier/jobs.h"
+
+namespace vernier::cli {
+namespace {
+
+struct ConvertLine {
+  std::string model, output, plan;
+  bool residuals = false, json = false;
+  ExternalDataGroup external_data;
+  PrecisionGroup precision;
+  DataGroup data;
+  MessageGroup messages;
+};
+
+ConvertOptions options_of(const ConvertLine& line) {
+  if (line.output.empty()) throw Error(ErrorKind::Usage, "vernier convert: -o is missing", "-o out.onnx");
+  if (line.plan.empty() == !line.precision.any_low()) {
+    throw Error(
+        ErrorKind::Usage,
+        line.plan.empty() ? "neither a plan nor a low format: nothing to convert to"
+                          : "--plan and a low format: the plan already says which layer runs in which format",
+        line.plan.empty() ? "add --plan plan.json, or --int8, --fp16, --bf16 or --fp8" : "leave out one of them");
+  }
+  if (!line.plan.empty() && line.precision.any_script()) {
+    throw Error(ErrorKind::Usage, "--plan and a network script: the plan already says which layer runs in which format",
+                "leave out one of them");
+  }
+  ConvertOptions options;
+  options.model = line.model;
+  options.output = line.output;
+  options.plan = line.plan;
+  options.precision = line.precision.values();
+  apply_residuals(line.residuals, options.precision);
+  options.measure = line.data.values();
+  options.external_data = line.external_data.values();
+  return options;
+}
+
+/// Errors: Usage for a choice that the plan has made already.
+void refuse_beside_plan(const CLI::App& app) {
+  for (const GivenOption& option : given_options(app)) {
+    if (option.group != "Precision" || option.name == "--plan") continue;
+    throw Error(ErrorKind::Usage,
+                fmt::format("--plan and {}: the plan already says which layer runs in which format, and its scales",
+                            option.name),
+                "leave out one of them, or change the plan: it is JSON");
+  }
+}
+
+bool is_engine_name(const std::filesystem::path& path) {
+  const std::string extension = path.extension().string();
+  return extension == ".engine" || extension == ".plan" || extension == ".trt";
+}
+
+}  // namespace
+
+Command add_convert(CLI::App& root) {
+  auto line = std::make_shared<ConvertLine>();
+  CLI::App& app =
+      add_command(root, "convert", "Write a strongly typed ONNX model (Cast, Q/DQ) from a plan or from low formats");
+  add_argument(app, "MODEL", line->model, "ONNX file, float, or a script that makes it: loader.py[:FUNC]");
+  add_value(app, "--plan", line->plan, "FILE", "Plan as written by diagnose, instead of low formats (default: none)")
+      .group("Precision");
+  line->precision.add(app);
+  add_residuals_option(app, line->residuals, "Precision");
+  line->data.add(app, "Samples to learn the ranges of int8 and fp8 from");
+  line->data.add_calibration_cache(app);
+  add_value(app, "-o,--output", line->output, "FILE",
+            "File to write; under an engine's name (.engine .plan .trt) it is a typed ONNX model as well (required)")
+      .group("Output");
+  line->external_data.add(app);
+  add_flag(app, "--json", line->json, "Print what was done as JSON, and nothing else, on stdout").group("Output");
+  add_message_options(app, line->messages);
+  const IgnoredOptions ignored = add_ignored_options(app);
+  add_footer(
+      app,
+      "Example: vernier convert model.onnx --int8 --data samples.npz --layer-precisions 'head*:fp32' -o typed.onnx\n"
+      "Exit code: 0 done, with or without warnings; 2 usage; 3 input; 4 backend; 70 our fault; 130 interrupted");
+
+  return {&app, &line->messages,
+          [line, &app](Console& console) {
+            for (const std::string& text :
+                 line->data.without_effect(line->precision.any_script() || script_location(line->model).has_value()))
+              console.warning(text);
+            const ConvertOptions options = options_of(*line);
+            if (!options.plan.empty()) refuse_beside_plan(app);
+            if (!options.plan.empty() && !options.measure.calibration_cache.empty()) {
+              console.warning("--calibration-cache has no effect with --plan: the plan already holds its scales");
+            }
+            require_writable_file(options.output);
+            if (is_engine_name(options.output)) {
+              console.warning(fmt::format("{}: no TensorRT here: a typed ONNX model is written under this name",
+                                          options.output.string()));
+            }
+            const ConvertResult result = convert(options, console.sinks());
+            print_result(console, line->json ? result_to_json(result) : result_to_text(result, text_options()));
+            return 0;
+          },
+          ignored,
+          /*spreads=*/true};
+}
+
+}  // namespace vernier::cli

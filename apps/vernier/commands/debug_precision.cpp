@@ -1,0 +1,180 @@
+// `vernier debug precision`, and the older `vernier precision bisect|linear|worst-first`.
+#include "vernier/debug_precision.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "commands/commands.h"
+#include "commands/diagnosis_line.h"
+#include "console/console.h"
+#include "options/check_options.h"
+#include "options/comparison_options.h"
+#include "options/parse_values.h"
+#include "search/journal.h"
+#include "vernier/error.h"
+#include "vernier/fix.h"
+
+namespace vernier::cli {
+namespace {
+
+struct PrecisionLine : DiagnosisLine {
+  std::string rows = "30";
+  bool json = false, ask = false;
+  ComparisonGroup comparison;
+  CheckGroup check;
+  MessageGroup messages;
+
+  bool runs_programs() const override { return check.given(); }
+};
+
+/// What a comparison as a search's objective cannot do.
+void refuse_without_meaning(const ComparisonGroup& comparison) {
+  if (comparison.check_average) {
+    throw Error(ErrorKind::Usage, "--check-average: every iteration is judged here", "leave it out");
+  }
+  if (comparison.fail_fast) {
+    throw Error(ErrorKind::Usage, "--fail-fast: each trial says what it would need, for which it must end",
+                "--budget N bounds the search");
+  }
+  if (!comparison.save_accuracy.empty()) {
+    throw Error(ErrorKind::Usage, "--save-accuracy-results: a search compares many times",
+                "-o DIR, then vernier run compares what was written and saves");
+  }
+}
+
+DiagnoseOptions options_of(const PrecisionLine& line, const std::string& command, Console& console) {
+  DiagnoseOptions options =
+      line.values(command, "no low format: there is nothing to raise",
+                  std::filesystem::path(line.model).stem().string() + std::string(kDefaultJournal));
+  options.latency = false;
+  refuse_without_meaning(line.comparison);
+  if (options.measure.requirement && line.comparison.any()) {
+    throw Error(ErrorKind::Usage, "a requirement and options of a comparison: only one can decide",
+                "leave out one of the two");
+  }
+  if (line.task.given()) {
+    if (line.comparison.any() || line.check.given() || line.ask) {
+      throw Error(ErrorKind::Usage, "labels, a metric script, a comparison, a check: only one can decide",
+                  "leave out the others");
+    }
+    return options;
+  }
+  if (line.check.given() || line.ask) {
+    if (line.check.given() && line.ask) {
+      throw Error(ErrorKind::Usage, "--ask and --check: only one can decide", "leave out one of the two");
+    }
+    if (options.measure.requirement || line.comparison.any()) {
+      throw Error(ErrorKind::Usage,
+                  fmt::format("{} decides alone: a requirement or a comparison beside it has no say",
+                              line.ask ? "--ask" : "--check"),
+                  "leave out one of the two");
+    }
+    options.search.check = line.check.values();
+    options.search.check_sinks = check_sinks(console);
+  } else if (!options.measure.requirement) {
+    options.search.compare = line.comparison.values();
+    options.search.postprocess = line.comparison.postprocess();
+    options.search.validate = line.comparison.validate;
+  }
+  return options;
+}
+
+int search_exit_code(const DiagnoseReport& report) {
+  const KeptSetReport& kept = report.kept.value();
+  if (kept.end == "impossible" || kept.end == "stopped" || kept.end == "unstable") return 1;
+  if (kept.file_test && kept.file_test->verdict != "good") return 1;
+  return report.final_figures && report.final_figures->passed == false ? 1 : 0;
+}
+
+int run_search(const PrecisionLine& line, const std::string& command, Console& console) {
+  for (const std::string& text : line.without_effect()) console.warning(text);
+  const DiagnoseOptions options = options_of(line, command, console);
+  TextOptions text = text_options();
+  text.top = parse_count("--rows", line.rows, 0, 1'000'000'000);
+  const DiagnoseReport report =
+      line.run(options, console, [&](const JobSinks& sinks) { return search_precision(options, sinks); });
+  print_result(console, line.json ? report_to_json(report) : debug_precision_to_text(report, text));
+  return search_exit_code(report);
+}
+
+/// Everything but how the search goes.
+void add_common(CLI::App& app, const std::shared_ptr<PrecisionLine>& line) {
+  add_argument(app, "MODEL", line->model, "ONNX file, float");
+  line->precision.add(app);
+  line->add_requirement(app);
+  line->search.add_golden(app);
+  line->comparison.add(app);
+  line->data.add(app, "Samples to measure on");
+  line->data.add_calibration(app);
+  line->check.add(app, "polygraphy_debug.engine");
+  add_flag(app, "--ask", line->ask, "No check: you look at each model, and type p or f (needs a terminal)")
+      .group("Check");
+  add_value(app, "-o,--output", line->output, "DIR",
+            "Folder for the typed model of the answer, its plan, the report and deploy.md (default: nothing is "
+            "written)")
+      .group("Output");
+  line->external_data.add(app);
+  add_flag(app, "--json", line->json, "Print the report as JSON (default: text)").group("Output");
+  add_value(app, "--rows", line->rows, "N", "Iterations to show, the last ones; 0: all (default: 30)").group("Output");
+}
+
+const char* const kExitCodes =
+    "Exit code: 0 a set was found, or none is needed; 1 nothing passes, or the search was cut short; 2 usage; 3 input; "
+    "4 backend; 70 our fault; 130 interrupted";
+
+Command finish(CLI::App& app, const std::shared_ptr<PrecisionLine>& line, const std::string& command,
+               const std::string& example) {
+  add_message_options(app, line->messages);
+  const IgnoredOptions ignored = add_ignored_options(app);
+  add_footer(
+      app,
+      fmt::format(
+          "Without a requirement and without --check outputs are compared with the reference, within the tolerances "
+          "above.\n"
+          "Trials go to MODEL.precision.jsonl in the current folder unless --journal says otherwise; --journal "
+          "none keeps none.\nExample: {}\n{}",
+          example, kExitCodes));
+  return {&app, &line->messages, [line, command](Console& console) { return run_search(*line, command, console); },
+          ignored,
+          /*spreads=*/true};
+}
+
+Command add_older(CLI::App& root, const std::string& command, SearchMode mode, const std::string& description) {
+  auto line = std::make_shared<PrecisionLine>();
+  CLI::App& app =
+      add_command(command_group(root, "precision", "The older form of debug precision: --mode is the direction"),
+                  std::string(search_mode_name(mode)), description);
+  line->search.add_direction_as_mode(app, mode, mode == SearchMode::WorstFirst);
+  line->search.add(app);
+  add_common(app, line);
+  return finish(app, line, command,
+                fmt::format("vernier precision {} model.onnx --golden=golden.json --data samples.npz{} --int8 "
+                            "--precision=float32",
+                            search_mode_name(mode), mode == SearchMode::WorstFirst ? "" : " --mode=forward"));
+}
+
+}  // namespace
+
+Command add_debug_precision(CLI::App& root, const std::string& command) {
+  auto line = std::make_shared<PrecisionLine>();
+  CLI::App& app = add_command(command_group(root, "debug", "Find where a model goes wrong"), "precision",
+                              "Find layers to run in high precision so that the outputs are accurate enough");
+  line->search.add_modes(app);
+  line->search.add(app);
+  add_common(app, line);
+  return finish(app, line, command,
+                "vernier debug precision model.onnx --int8 --data samples.npz --mode bisect --atol 0.01");
+}
+
+std::vector<Command> add_precision(CLI::App& root, const std::string& command) {
+  return {add_older(root, command, SearchMode::Bisect, "Find the first N layers to raise, by halving"),
+          add_older(root, command, SearchMode::Linear, "Find the first N layers to raise, counting up"),
+          add_older(root, command, SearchMode::WorstFirst,
+                    "Raise the layers whose error rises most over their inputs', more at a time")};
+}
+
+}  // namespace vernier::cli

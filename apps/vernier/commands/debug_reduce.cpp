@@ -1,0 +1,122 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "commands/commands.h"
+#include "console/console.h"
+#include "options/check_options.h"
+#include "options/external_data_options.h"
+#include "options/options.h"
+#include "options/parse_values.h"
+#include "vernier/error.h"
+#include "vernier/reduce.h"
+
+namespace vernier::cli {
+namespace {
+
+struct ReduceLine {
+  std::string model, output, min_good, mode, check_sim, min_sqnr = "20", target = "tensorrt";
+  std::vector<std::string> input_shapes;
+  bool no_inputs = false, no_outputs = false, json = false;
+  ExternalDataGroup external_data;
+  DataGroup data;
+  CheckGroup check;
+  MessageGroup messages;
+};
+
+ReduceOptions options_of(const ReduceLine& line, const std::string& command) {
+  if (line.output.empty()) throw Error(ErrorKind::Usage, "vernier debug reduce: -o is missing", "-o reduced.onnx");
+  if (line.no_inputs && line.no_outputs) {
+    throw Error(ErrorKind::Usage, "--no-reduce-inputs and --no-reduce-outputs: nothing is left to reduce",
+                "leave out one of them");
+  }
+  const bool simulated = !line.check_sim.empty();
+  if (simulated && line.check.given()) {
+    throw Error(ErrorKind::Usage, "--check-sim and --check: only one of them can judge", "leave out one of them");
+  }
+  ReduceOptions options;
+  options.model = line.model;
+  options.output = line.output;
+  options.min_good = line.min_good;
+  const std::string mode = line.mode.empty() ? (simulated ? "ddmin" : "bisect") : line.mode;
+  parse_choice("--mode", mode, {"bisect", "linear", "ddmin"});
+  options.mode = mode == "bisect" ? ReduceMode::Bisect : mode == "linear" ? ReduceMode::Linear : ReduceMode::Ddmin;
+  options.reduce_inputs = !line.no_inputs;
+  options.reduce_outputs = !line.no_outputs;
+  for (const std::string& text : line.input_shapes) {
+    options.input_shapes.insert(parse_input_shape("--model-input-shapes", text));
+  }
+  options.external_data = line.external_data.values();
+  options.measure = line.data.values();
+  options.check = line.check.values(simulated);
+  if (simulated) {
+    if (!options.check.load_replay.empty()) {
+      throw Error(ErrorKind::Usage, "--load-debug-replay: belongs to --check; the simulated check measures anew");
+    }
+    SimulatedCheck& check = options.simulated.emplace();
+    check.low = parse_format_name("--check-sim", line.check_sim);
+    if (check.low == Format::Float32) {
+      throw Error(ErrorKind::Usage, "--check-sim float32: it is what the others are compared with", "int8 or float16");
+    }
+    check.target = parse_choice("--target", line.target, {"tensorrt", "onnxruntime", "openvino"});
+    check.min_sqnr_db = parse_number("--min-sqnr", line.min_sqnr);
+  }
+  options.command = command;
+  return options;
+}
+
+}  // namespace
+
+Command add_debug_reduce(CLI::App& root, const std::string& command) {
+  auto line = std::make_shared<ReduceLine>();
+  CLI::App& app = add_command(command_group(root, "debug", "Find where a model goes wrong"), "reduce",
+                              "Cut a model that fails a check down to the smallest part that does");
+  add_argument(app, "MODEL", line->model, "ONNX file");
+  add_value(app, "-o,--output", line->output, "FILE", "Where the smallest bad model goes (required)").group("Output");
+  add_value(app, "--min-good,--minimal-good", line->min_good, "FILE",
+            "Where a good model near to it in size goes (default: not written)")
+      .group("Output");
+  add_flag(app, "--json", line->json, "Print the report as JSON, and nothing else, on stdout").group("Output");
+  line->external_data.add(app);
+  add_value(app, "--mode", line->mode, "MODE",
+            "bisect: fewest checks; linear: node by node; ddmin: until each node is needed, then smaller dimensions "
+            "(default: bisect; ddmin with --check-sim)")
+      .group("Reduction");
+  add_flag(app, "--no-reduce-inputs", line->no_inputs, "Only look for earlier outputs").group("Reduction");
+  add_flag(app, "--no-reduce-outputs", line->no_outputs, "Only look for later inputs").group("Reduction");
+  add_values(app, "--model-input-shapes,--model-inputs", line->input_shapes, "NAME:[D0,D1]",
+             "Fix the shape of inputs first (default: as in the file)")
+      .group("Reduction");
+  line->data.add(app, "Samples: what frozen tensors hold, and what --check-sim measures on");
+  add_value(app, "--check-sim", line->check_sim, "FORMAT",
+            "Judge without a program: the part in FORMAT, simulated, against itself in float32 (default: --check)")
+      .group("Check");
+  add_value(app, "--min-sqnr", line->min_sqnr, "DB",
+            "With --check-sim: an output with less is bad, 10 log10(signal / noise) over all samples, in dB "
+            "(default: 20)")
+      .group("Check");
+  add_value(app, "--target", line->target, "TARGET",
+            "With --check-sim: whose rules FORMAT follows, tensorrt, onnxruntime or openvino (default: tensorrt)")
+      .group("Check");
+  line->check.add(app, "polygraphy_debug.onnx");
+  add_message_options(app, line->messages);
+  const IgnoredOptions ignored = add_ignored_options(app);
+  add_footer(
+      app,
+      "Example: vernier debug reduce model.onnx -o reduced.onnx --check-sim int8 --min-sqnr 15 --data samples.npz\n"
+      "Example: vernier debug reduce model.onnx -o reduced.onnx --check python check.py polygraphy_debug.onnx\n"
+      "Exit code: 0 reduced; 1 the whole model is good; 2 usage; 3 input; 4 backend; 70 our fault; 130 interrupted");
+
+  return {&app, &line->messages,
+          [line, command](Console& console) {
+            const ReduceOptions options = options_of(*line, command);
+            require_writable_file(options.output);
+            if (!options.min_good.empty()) require_writable_file(options.min_good);
+            const ReduceReport report = debug_reduce(options, console.sinks(), check_sinks(console));
+            print_result(console, line->json ? report_to_json(report) : report_to_text(report, text_options()));
+            return report.reproduced ? 0 : 1;
+          },
+          ignored};
+}
+
+}  // namespace vernier::cli

@@ -1,0 +1,72 @@
+#include <memory>
+
+#include "commands/commands.h"
+#include "commands/diagnosis_line.h"
+#include "console/console.h"
+#include "options/gate_group.h"
+#include "vernier/jobs.h"
+#include "vernier/report.h"
+
+namespace vernier::cli {
+namespace {
+
+struct DiagnoseLine : DiagnosisLine {
+  bool no_latency = false;
+  GateGroup gate;
+  MessageGroup messages;
+  ResultGroup result;
+};
+
+DiagnoseOptions options_of(const DiagnoseLine& line, const std::string& command) {
+  DiagnoseOptions options = line.values(command, "no low format: nothing to diagnose", /*default_journal=*/"");
+  options.latency = !line.no_latency;
+  return options;
+}
+
+}  // namespace
+
+Command add_diagnose(CLI::App& root, const std::string& command) {
+  auto line = std::make_shared<DiagnoseLine>();
+  CLI::App& app = add_command(
+      root, "diagnose",
+      "Find which layers low precision breaks, and those that must stay in high precision to meet a requirement");
+  add_argument(app, "MODEL", line->model, "ONNX file, float");
+  line->precision.add(app);
+  line->add_per_tensor(app);
+  line->add_requirement(app);
+  line->search.add(app);
+  add_flag(app, "--no-latency", line->no_latency, "Do not time the models on ONNX Runtime (default: do)")
+      .group("Search");
+  line->data.add(app, "Samples to measure on");
+  line->data.add_calibration(app);
+  add_value(app, "-o,--output", line->output, "DIR",
+            "Folder for the typed model, the plan, the report as JSON and as a page, and deploy.md (default: nothing "
+            "is written)")
+      .group("Output");
+  line->external_data.add(app);
+  line->gate.add(app);
+  line->result.add(app);
+  add_message_options(app, line->messages);
+  const IgnoredOptions ignored = add_ignored_options(app);
+  add_footer(
+      app,
+      "Example: vernier diagnose model.onnx --data samples.npz --int8 --min-sqnr 20 -o out\n"
+      "Exit code: 0 no requirement, or met; 1 missed; 2 usage; 3 input; 4 backend; 70 our fault; 130 interrupted");
+
+  return {&app, &line->messages,
+          [line, command](Console& console) {
+            for (const std::string& text : line->without_effect()) console.warning(text);
+            const DiagnoseOptions options = options_of(*line, command);
+            const TextOptions text = line->result.values();
+            line->gate.check();
+            const DiagnoseReport report =
+                line->run(options, console, [&](const JobSinks& sinks) { return diagnose(options, sinks); });
+            print_result(console, line->result.json ? report_to_json(report) : report_to_text(report, text));
+            line->gate.tell(gate_of(report));
+            return exit_code_of(report);
+          },
+          ignored,
+          /*spreads=*/true};
+}
+
+}  // namespace vernier::cli

@@ -1,0 +1,72 @@
+#include "commands/diagnosis_line.h"
+
+#include "base/file.h"
+#include "vernier/debug_precision.h"
+#include "vernier/error.h"
+
+namespace vernier::cli {
+
+DiagnoseOptions DiagnosisLine::values(const std::string& command, const std::string& missing,
+                                      const std::string& default_journal) const {
+  if (!precision.any_low()) throw Error(ErrorKind::Usage, missing, "add --int8, --fp16, --bf16 or --fp8");
+  DiagnoseOptions options;
+  options.model = model;
+  options.output = output;
+  options.measure = data.values();
+  options.measure.outputs = outputs;
+  options.measure.requirement = requirement.values();
+  options.precision = precision.values();
+  if (per_tensor) options.precision.rules.weights_per_channel = false;
+  options.command = command;
+  options.external_data = external_data.values();
+  options.search = search.values(default_journal);
+  options.search.task = task.values();
+  if (task.given() && options.measure.requirement) {
+    throw Error(ErrorKind::Usage, "labels, a metric script, a requirement: only one can decide",
+                "leave out the others");
+  }
+  return options;
+}
+
+std::vector<std::string> DiagnosisLine::without_effect() const {
+  return data.without_effect(precision.any_script() || task.any_script() || runs_programs());
+}
+
+DiagnoseReport DiagnosisLine::run(const DiagnoseOptions& options, Console& console,
+                                  const std::function<DiagnoseReport(const JobSinks&)>& job) const {
+  if (!options.output.empty()) require_writable_folder(options.output);
+  for (const std::string& file : {search.pareto_csv, search.pareto_svg}) {
+    if (!file.empty()) require_writable_file(file);
+  }
+  DiagnoseReport report = job(console.sinks());
+  const KeptSetReport kept = report.kept.value_or(KeptSetReport{});
+  if (!search.pareto_csv.empty()) replace_file(search.pareto_csv, pareto_to_csv(kept));
+  if (!search.pareto_svg.empty()) replace_file(search.pareto_svg, pareto_to_svg(kept));
+  return report;
+}
+
+void DiagnosisLine::add_requirement(CLI::App& app) {
+  requirement.add(app);
+  add_values(app, "--outputs", outputs, "NAME", "Outputs to judge (default: every float output that carries no state)")
+      .group("Requirement (one metric; default: none; must hold for each judged output)");
+  task.add(app);
+}
+
+void DiagnosisLine::add_per_tensor(CLI::App& app) {
+  add_flag(app, "--per-tensor", per_tensor, "One scale for each weight (default: one for each output channel)")
+      .group("Precision");
+}
+
+int exit_code_of(const DiagnoseReport& report) {
+  if (report.kept && !report.kept->objective.empty()) {
+    const KeptSetReport& kept = *report.kept;
+    const bool met = kept.end == "certified" || kept.end == "nothing-needed";
+    return met && (!kept.file_test || kept.file_test->verdict == "good") ? 0 : 1;
+  }
+  if (!report.requirement) return 0;
+  if (report.final_figures && report.final_figures->passed) return *report.final_figures->passed ? 0 : 1;
+  if (report.kept) return report.kept->end == "certified" || report.kept->end == "nothing-needed" ? 0 : 1;
+  return report.all_low.passed.value_or(false) ? 0 : 1;
+}
+
+}  // namespace vernier::cli

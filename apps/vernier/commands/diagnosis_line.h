@@ -1,0 +1,52 @@
+// What the commands that diagnose share: diagnose, fix, debug precision and the older precision
+// commands.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "console/console.h"
+#include "options/external_data_options.h"
+#include "options/options.h"
+#include "options/score_group.h"
+#include "options/search_group.h"
+#include "vernier/jobs.h"
+
+namespace vernier::cli {
+
+struct DiagnosisLine {
+  virtual ~DiagnosisLine() = default;
+  std::string model, output;
+  std::vector<std::string> outputs;
+  ExternalDataGroup external_data;
+  bool per_tensor = false;
+  PrecisionGroup precision;
+  RequirementGroup requirement;
+  ScoreGroup task;
+  SearchGroup search;
+  DataGroup data;
+
+  /// Errors: Usage. `missing`: what is wrong with a command that names no low format.
+  DiagnoseOptions values(const std::string& command, const std::string& missing,
+                         const std::string& default_journal) const;
+
+  /// Options of samples that nothing reads, in words.
+  std::vector<std::string> without_effect() const;
+
+  /// The job, with the files of the command line checked before and written behind it.
+  DiagnoseReport run(const DiagnoseOptions& options, Console& console,
+                     const std::function<DiagnoseReport(const JobSinks&)>& job) const;
+
+  /// What must hold, of which outputs, and the task that may decide instead.
+  void add_requirement(CLI::App& app);
+  /// Whether programs run that --timeout may end.
+  virtual bool runs_programs() const { return false; }
+  /// --per-tensor; not of the commands whose options are a peer's.
+  void add_per_tensor(CLI::App& app);
+};
+
+/// 0 without a requirement or when it is met, 1 when it is missed.
+int exit_code_of(const DiagnoseReport& report);
+
+}  // namespace vernier::cli

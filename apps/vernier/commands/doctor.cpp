@@ -1,0 +1,24 @@
+#include <memory>
+
+#include "commands/commands.h"
+#include "console/console.h"
+#include "options/options.h"
+#include "vernier/error.h"
+#include "vernier/jobs.h"
+
+namespace vernier::cli {
+
+Command add_doctor(CLI::App& root) {
+  auto messages = std::make_shared<MessageGroup>();
+  CLI::App& app = add_command(root, "doctor", "Say what was found on this machine, and what was tried");
+  add_message_options(app, *messages);
+  add_footer(app, "Exit code: 0 all that is needed was found; 4 something is missing");
+
+  return {&app, messages.get(), [messages](Console& console) {
+            const DoctorResult result = doctor();
+            print_result(console, result.text);
+            return result.healthy ? 0 : static_cast<int>(ErrorKind::Backend);
+          }};
+}
+
+}  // namespace vernier::cli

@@ -1,0 +1,89 @@
+#include "vernier/inspect.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "commands/commands.h"
+#include "console/console.h"
+#include "options/options.h"
+#include "options/parse_values.h"
+#include "vernier/error.h"
+#include "vernier/jobs.h"
+#include "vernier/scheme_report.h"
+
+namespace vernier::cli {
+namespace {
+
+struct InspectLine {
+  std::string model;
+  std::vector<std::string> show;
+  bool csv = false;
+  ResultGroup result;
+  std::string visual, report;
+  bool unbounded = false;
+  MessageGroup messages;
+};
+
+}  // namespace
+
+Command add_inspect(CLI::App& root) {
+  auto line = std::make_shared<InspectLine>();
+  CLI::App& app = add_command(command_group(root, "inspect", "Print what is in a file"), "model",
+                              "Print a model's inputs, outputs, layers and formats");
+  add_argument(app, "MODEL", line->model, "ONNX file, float or typed");
+  add_values(app, "--show", line->show, "WHAT",
+             "What to print beside the summary: layers attrs weights formats (default: nothing)")
+      .group("Output");
+  line->result.add(app);
+  add_flag(app, "--csv", line->csv, "With --show formats: print one line a layer as CSV, and nothing else, on stdout")
+      .group("Output");
+  add_flag(app, "--list-unbounded-dds", line->unbounded,
+           "Print only the tensors that say sizes, come from data and have no upper bound")
+      .group("Output");
+  add_value(app, "--visual,--save-visual", line->visual, "FILE",
+            "Also draw the graph: .svg or .html, laid out by Graphviz, or .dot (default: no)")
+      .group("Output");
+  add_value(app, "--report", line->report, "FILE",
+            "With --visual: report.json of diagnose, for each layer's own error as colour (default: formats as colour)")
+      .group("Output");
+  add_message_options(app, line->messages);
+  add_footer(app, "Example: vernier inspect model model.onnx --show layers formats");
+
+  return {&app, &line->messages, [line](Console& console) {
+            if (line->unbounded) {
+              print_result(console, list_unbounded_sizes(line->model));
+              return 0;
+            }
+            InspectOptions options;
+            options.model = line->model;
+            for (const std::string& what : line->show) {
+              options.show.push_back(parse_choice("--show", what, {"layers", "attrs", "weights", "formats"}));
+            }
+            if (line->visual.empty() && !line->report.empty()) {
+              throw Error(ErrorKind::Usage, "--report: colours a picture, and none is asked for", "--visual FILE.svg");
+            }
+            if (!line->visual.empty()) require_writable_file(line->visual);
+            const auto formats = std::find(options.show.begin(), options.show.end(), "formats");
+            const bool shows_formats = formats != options.show.end();
+            if (shows_formats) options.show.erase(formats);
+            if (line->csv || line->result.json) {
+              if (!shows_formats || !options.show.empty() || line->csv == line->result.json) {
+                throw Error(ErrorKind::Usage, "--json and --csv: of inspect model they print formats alone",
+                            "--show formats with one of them, and nothing else to show");
+              }
+              const SchemeReport report = inspect_formats(options.model);
+              print_result(console, line->csv ? report_to_csv(report) : report_to_json(report));
+              return 0;
+            }
+            const TextOptions text = line->result.values();
+            std::string printed = inspect_model(options);
+            if (shows_formats) printed += "\nformats\n" + report_to_text(inspect_formats(options.model), text);
+            if (!line->visual.empty()) {
+              printed += draw_model({line->model, line->visual, line->report}, console.sinks());
+            }
+            print_result(console, printed);
+            return 0;
+          }};
+}
+
+}  // namespace vernier::cli

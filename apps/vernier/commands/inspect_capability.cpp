@@ -1,0 +1,54 @@
+#include <memory>
+
+#include "commands/commands.h"
+#include "console/console.h"
+#include "options/options.h"
+#include "options/parse_values.h"
+#include "vernier/capability.h"
+
+namespace vernier::cli {
+namespace {
+
+struct CapabilityLine {
+  std::string model, target = "tensorrt", output;
+  bool json = false, partitions = false;
+  MessageGroup messages;
+};
+
+}  // namespace
+
+Command add_inspect_capability(CLI::App& root) {
+  auto line = std::make_shared<CapabilityLine>();
+  CLI::App& app = add_command(command_group(root, "inspect", "Print what is in a file"), "capability",
+                              "Say which nodes an engine takes, and cut the model up by that");
+  add_argument(app, "MODEL", line->model, "ONNX file");
+  add_value(app, "--target", line->target, "TARGET",
+            "tensorrt or openvino, by the list of operators that each publishes, not run; onnxruntime, by the library "
+            "that is here (default: tensorrt)")
+      .group("Engine");
+  add_flag(app, "--with-partitioning", line->partitions, "Accepted; the parts are always found").group("Engine");
+  add_value(app, "-o,--output", line->output, "DIR",
+            "Write each part as DIR/supported_N.onnx or DIR/unsupported_N.onnx (default: not written)")
+      .group("Output");
+  add_flag(app, "--json", line->json, "Print the report as JSON, and nothing else, on stdout").group("Output");
+  add_message_options(app, line->messages);
+  const IgnoredOptions ignored = add_ignored_options(app);
+  add_footer(app,
+             "Example: vernier inspect capability model.onnx --target tensorrt -o parts\n"
+             "Exit code: 0 done, whatever is taken; 2 usage; 3 input; 4 backend; 70 our fault");
+
+  return {&app, &line->messages,
+          [line](Console& console) {
+            CapabilityOptions options;
+            options.model = line->model;
+            options.target = parse_choice("--target", line->target, {"tensorrt", "onnxruntime", "openvino"});
+            options.output = line->output;
+            if (!line->output.empty()) require_writable_folder(line->output);
+            const CapabilityReport report = inspect_capability(options, console.sinks());
+            print_result(console, line->json ? report_to_json(report) : report_to_text(report, text_options()));
+            return 0;
+          },
+          ignored};
+}
+
+}  // namespace vernier::cli

@@ -1,0 +1,63 @@
+#include <memory>
+
+#include "commands/commands.h"
+#include "console/console.h"
+#include "options/options.h"
+#include "options/parse_values.h"
+#include "vernier/jobs.h"
+
+namespace vernier::cli {
+namespace {
+
+struct InspectDataLine {
+  std::string path, num_items = "3", line_width = "75";
+  bool all = false, show_values = false, histogram = false, json = false;
+  MessageGroup messages;
+};
+
+// "-1" is no limit.
+std::optional<std::size_t> parse_limit(std::string_view option, const std::string& text) {
+  if (text == "-1") return std::nullopt;
+  return parse_count(option, text, 0, 1000000000);
+}
+
+}  // namespace
+
+Command add_inspect_data(CLI::App& root) {
+  auto line = std::make_shared<InspectDataLine>();
+  CLI::App& app = add_command(command_group(root, "inspect", "Print what is in a file"), "data",
+                              "Print the arrays in saved inputs or results, with their statistics");
+  add_argument(app, "PATH", line->path, "Saved inputs or results: JSON, a folder of it, .npz; or a .npy");
+  add_flag(app, "-a,--all", line->all, "All iterations (default: the first)").group("Output");
+  add_flag(app, "-s,--show-values", line->show_values, "The values too, as NumPy prints them (default: no)")
+      .group("Output");
+  add_flag(app, "--histogram", line->histogram, "A histogram of the values of each array (default: no)")
+      .group("Output");
+  add_value(app, "-n,--num-items", line->num_items, "N",
+            "Values shown at each end of a dimension, of arrays with over 1000 of them; -1: all (default: 3)")
+      .group("Output");
+  add_value(app, "--line-width", line->line_width, "N",
+            "Characters in a line of values; -1: lines end where rows do (default: 75)")
+      .group("Output");
+  add_flag(app, "--json", line->json, "The same as JSON, without values and histograms (default: text)")
+      .group("Output");
+  add_message_options(app, line->messages);
+  add_footer(app,
+             "Example: vernier inspect data golden.json --all --show-values\n"
+             "Exit code: 0 done; 2 usage; 3 input; 70 our fault");
+
+  return {&app, &line->messages, [line](Console& console) {
+            InspectDataOptions options;
+            options.path = line->path;
+            options.all = line->all;
+            options.show_values = line->show_values;
+            options.histogram = line->histogram;
+            options.json = line->json;
+            options.edge_items = parse_limit("--num-items", line->num_items);
+            options.line_width = parse_limit("--line-width", line->line_width);
+            print_result(console, inspect_data(options));
+            return 0;
+          }};
+}
+
+}  // namespace vernier::cli

@@ -1,0 +1,79 @@
+// inspect tactics, diff-tactics and sparsity.
+#include <memory>
+
+#include "commands/commands.h"
+#include "console/console.h"
+#include "options/options.h"
+#include "vernier/error.h"
+#include "vernier/inspect.h"
+
+namespace vernier::cli {
+namespace {
+
+struct OneFile {
+  std::string path;
+  MessageGroup messages;
+};
+
+struct DiffLine {
+  std::string folder, good, bad;
+  MessageGroup messages;
+};
+
+using Job = std::string (*)(const std::filesystem::path&);
+
+Command one_file(CLI::App& root, const std::string& name, const std::string& description, const std::string& argument,
+                 const std::string& help, Job job) {
+  auto line = std::make_shared<OneFile>();
+  CLI::App& app = add_command(command_group(root, "inspect", "Print what is in a file"), name, description);
+  add_argument(app, argument, line->path, help);
+  add_message_options(app, line->messages);
+  return {&app, &line->messages, [line, job](Console& console) {
+            print_result(console, job(line->path));
+            return 0;
+          }};
+}
+
+Command add_diff(CLI::App& group) {
+  auto line = std::make_shared<DiffLine>();
+  CLI::App& app = add_command(group, "diff-tactics", "Tactics that bad replays hold and no good one does");
+  add_value(app, "--dir", line->folder, "DIR",
+            "Folder that holds good/ and bad/, as --artifacts-dir does (default: none)")
+      .group("Replays");
+  add_value(app, "--good", line->good, "PATH", "A good replay, or a folder of them (default: DIR/good)")
+      .group("Replays");
+  add_value(app, "--bad", line->bad, "PATH", "A bad replay, or a folder of them (default: DIR/bad)").group("Replays");
+  add_message_options(app, line->messages);
+  return {&app, &line->messages, [line](Console& console) {
+            if (line->folder.empty() && (line->good.empty() || line->bad.empty())) {
+              throw Error(ErrorKind::Usage, "--dir is missing", "--dir polygraphy_artifacts, or --good and --bad");
+            }
+            DiffTacticsOptions options;
+            options.folder = line->folder;
+            options.good = line->good;
+            options.bad = line->bad;
+            print_result(console, diff_tactics(options));
+            return 0;
+          }};
+}
+
+}  // namespace
+
+Command add_inspect_tactics(CLI::App& root) {
+  return one_file(root, "tactics", "Print a tactic replay", "REPLAY", "JSON of --save-tactics, TensorRT 10 or older",
+                  inspect_tactics);
+}
+
+Command add_inspect_sparsity(CLI::App& root) {
+  return one_file(root, "sparsity", "Say which weights are 2:4 sparse", "MODEL", "ONNX file", inspect_sparsity);
+}
+
+Command add_inspect_diff_tactics(CLI::App& root) {
+  return add_diff(command_group(root, "inspect", "Print what is in a file"));
+}
+
+Command add_debug_diff_tactics(CLI::App& root) {
+  return add_diff(command_group(root, "debug", "Find where a model goes wrong"));
+}
+
+}  // namespace vernier::cli

@@ -1,0 +1,111 @@
+#include "vernier/pipeline.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "base/quote.h"
+#include "base/text.h"
+#include "commands/report_commands.h"
+#include "console/console.h"
+#include "options/gate_group.h"
+#include "options/options.h"
+#include "options/parse_values.h"
+#include "options/task_group.h"
+#include "vernier/error.h"
+
+namespace vernier::cli {
+namespace {
+
+struct PipelineLine {
+  std::string file, min_sqnr = "30", output;
+  std::vector<std::string> stages, outputs;
+  TaskGroup task;
+  DataGroup data;
+  GateGroup gate;
+  MessageGroup messages;
+  ResultGroup result;
+};
+
+std::vector<Stage> stages_of(const PipelineLine& line) {
+  std::vector<Stage> stages;
+  if (!line.file.empty()) stages = read_stages(line.file);
+  for (const std::string& text : line.stages) {
+    const std::size_t colon = text.find(':');
+    if (colon == std::string::npos || colon == 0 || colon + 1 == text.size()) {
+      throw Error(ErrorKind::Usage, fmt::format("--stage: '{}' is not NAME:FILE", printable(text)),
+                  "--stage float:model.onnx");
+    }
+    stages.push_back({text.substr(0, colon), text.substr(colon + 1)});
+  }
+  return stages;
+}
+
+/// The options of the samples as they were typed, for the commands that the report proposes.
+std::string data_words(const CLI::App& app) {
+  std::string words;
+  for (const GivenOption& option : given_options(app)) {
+    if (option.group != "Data" && !option.group.starts_with("Images")) continue;
+    words += (words.empty() ? "" : " ") + option.name;
+    for (const std::string& value : option.values) words += " " + shell_quote(value);
+  }
+  return words;
+}
+
+}  // namespace
+
+Command add_pipeline(CLI::App& root, const std::string& command) {
+  auto line = std::make_shared<PipelineLine>();
+  CLI::App& app = add_command(
+      root, "pipeline",
+      "At which stage is accuracy lost, from the framework's outputs over ONNX files to the engine's outputs?");
+  add_argument(app, "FILE", line->file,
+               "Stages as YAML or JSON: {stages: [{name: .., file: ..}]} (default: --stage alone)")
+      .required(false);
+  add_values(app, "--stage", line->stages, "NAME:FILE",
+             "A stage, the most trusted first: saved outputs (.npz, results JSON), or an ONNX file, float or typed")
+      .group("Stages");
+  add_values(app, "--outputs", line->outputs, "NAME",
+             "Tensors to compare, inner ones too, such as those before NMS (default: the models' outputs)")
+      .group("Stages");
+  add_value(app, "--min-sqnr", line->min_sqnr, "DB",
+            "Below this against the stage before, accuracy is lost (default: 30)")
+      .group("Stages");
+  line->task.add(app);
+  line->data.add(app, "Samples for the stages that are models");
+  add_value(app, "-o,--output", line->output, "DIR",
+            "Write report.json and report.html, a page for browsers, into this folder (default: print only)")
+      .group("Output");
+  line->gate.add(app);
+  line->result.add(app);
+  add_message_options(app, line->messages);
+  const IgnoredOptions ignored = add_ignored_options(app);
+  add_footer(
+      app,
+      "Example: vernier pipeline --stage torch:torch.npz --stage float:model.onnx --stage int8:quantized.onnx --data "
+      "samples.npz\n"
+      "Exit code: 0 every stage is good; 1 accuracy is lost at one; 2 usage; 3 input; 4 backend; 70 our fault; 130 "
+      "interrupted");
+  return {&app, &line->messages,
+          [line, &app, command](Console& console) {
+            for (const std::string& text : line->data.without_effect()) console.warning(text);
+            PipelineOptions options;
+            options.stages = stages_of(*line);
+            options.measure = line->data.values();
+            options.measure.outputs = line->outputs;
+            options.min_sqnr_db = parse_number("--min-sqnr", line->min_sqnr);
+            if (line->task.given()) options.task = line->task.values();
+            options.output = line->output;
+            options.command = command;
+            options.data_words = data_words(app);
+            const TextOptions text = line->result.values();
+            line->gate.check();
+            const PipelineReport report = pipeline(options, console.sinks());
+            print_result(console, line->result.json ? report_to_json(report) : report_to_text(report, text));
+            line->gate.tell(gate_of(report));
+            return report.lost_at ? 1 : 0;
+          },
+          ignored};
+}
+
+}  // namespace vernier::cli

@@ -1,0 +1,189 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "commands/commands.h"
+#include "console/console.h"
+#include "options/external_data_options.h"
+#include "options/options.h"
+#include "options/parse_values.h"
+#include "options/residuals_option.h"
+#include "vernier/error.h"
+#include "vernier/jobs.h"
+
+namespace vernier::cli {
+namespace {
+
+struct QuantizeLine {
+  std::string model, output, mode, bias, overrides, block_size;
+  bool per_tensor = false, per_channel = false, symmetric = false, asymmetric = false;
+  bool dq_only = false, paired_weights = false, residuals = false, json = false;
+  LayerSelection selection;
+  ExternalDataGroup external_data;
+  PrecisionGroup precision;
+  DataGroup data;
+  MessageGroup messages;
+};
+
+const char* const kWhich = "Which layers";
+const char* const kHow = "How";
+
+void add_options(CLI::App& app, QuantizeLine& line) {
+  add_value(app, "--quantize-mode", line.mode, "MODE",
+            "int8, fp8, int4 or int8-weight-only, beside or instead of the formats below (default: int8)")
+      .group("Precision");
+  line.precision.add(app);
+  add_values(app, "--op-types-to-quantize", line.selection.op_types, "OP", "Only these operators (default: all)")
+      .group(kWhich);
+  add_values(app, "--op-types-to-exclude", line.selection.excluded_op_types, "OP", "Not these (default: none)")
+      .group(kWhich);
+  add_values(app, "--nodes-to-quantize", line.selection.nodes, "NAME",
+             "Only these layers: names, shell wildcards, or regular expressions between slashes (default: all)")
+      .group(kWhich);
+  add_values(app, "--nodes-to-exclude", line.selection.excluded_nodes, "NAME", "Not these (default: none)")
+      .group(kWhich);
+  add_values(app, "--subgraph", line.selection.subgraphs, "IN:OUT",
+             "Only layers between these tensors, each list with commas; an empty one stands for those of the graph "
+             "(default: all)")
+      .group(kWhich);
+  add_flag(app, "--per-channel", line.per_channel, "A scale for each output channel of a weight (this is the default)")
+      .group(kHow);
+  add_flag(app, "--per-tensor", line.per_tensor, "One scale for each weight").group(kHow);
+  add_flag(app, "--symmetric", line.symmetric, "Ranges of activations around zero (default with --target tensorrt)")
+      .group(kHow);
+  add_flag(app, "--asymmetric", line.asymmetric, "Ranges from minimum to maximum (default with --target onnxruntime)")
+      .group(kHow);
+  add_value(app, "--block-size", line.block_size, "N",
+            "int4: values that share a scale, 32, 64 or 128; halved where it does not divide (default: 128)")
+      .group(kHow);
+  add_value(app, "--bias", line.bias, "TYPE",
+            "int32 or float (default: float with --target tensorrt, int32 with --target onnxruntime)")
+      .group(kHow);
+  add_flag(app, "--dq-only", line.dq_only, "Weights as codes with a DequantizeLinear alone (this is the default)")
+      .group(kHow);
+  add_flag(app, "--add-qdq-pair-to-weight", line.paired_weights,
+           "Weights stay float32 with a QuantizeLinear and a DequantizeLinear behind")
+      .group(kHow);
+  add_residuals_option(app, line.residuals, kHow);
+  add_value(app, "--tensor-overrides", line.overrides, "FILE",
+            "JSON with scale and zero_point, or rmin and rmax, of single tensors (default: none)")
+      .group(kHow);
+}
+
+[[noreturn]] void refuse(const std::string& what, const std::string& hint) {
+  throw Error(ErrorKind::Usage, what, hint);
+}
+
+/// Adds what --quantize-mode says to the formats asked for.
+void apply_mode(const std::string& mode, PrecisionOptions& precision) {
+  const std::string chosen = mode.empty() && precision.low.empty() ? "int8" : mode;
+  if (chosen.empty()) return;
+  const std::string known =
+      parse_choice("--quantize-mode", chosen, {"int8", "fp8", "int4", "int8-weight-only", "int8_weight_only"});
+  const Format format = known == "fp8" ? Format::Float8E4M3FN : known == "int4" ? Format::Int4 : Format::Int8;
+  precision.rules.weights_only = known.starts_with("int8-") || known.starts_with("int8_");
+  const auto there = std::find(precision.low.begin(), precision.low.end(), format);
+  if (there == precision.low.end()) precision.low.insert(precision.low.begin(), format);
+  std::stable_sort(precision.low.begin(), precision.low.end(),
+                   [](Format a, Format b) { return bits_of(a) < bits_of(b); });
+}
+
+void apply_activations(const QuantizeLine& line, PrecisionOptions& precision) {
+  if (line.symmetric && line.asymmetric) refuse("--symmetric and --asymmetric: choose one", "leave out one of them");
+  if (!line.symmetric && !line.asymmetric) return;
+  const bool has_codes_from_zero =
+      std::find(precision.low.begin(), precision.low.end(), Format::UInt8) != precision.low.end();
+  if (line.asymmetric && precision.target == "tensorrt" && !has_codes_from_zero) {
+    refuse("--asymmetric: TensorRT knows zero point 0 alone",
+           "--target openvino and --target onnxruntime take asymmetric activations");
+  }
+  precision.rules.symmetric_activations = line.symmetric;
+}
+
+void apply_bias(const std::string& text, PrecisionOptions& precision) {
+  if (text.empty()) return;
+  const bool integer = parse_choice("--bias", text, {"int32", "float"}) == "int32";
+  if (integer && precision.target != "onnxruntime") {
+    refuse(fmt::format("--bias int32: {} adds biases in float and takes no 32-bit codes",
+                       precision.target == "openvino" ? "OpenVINO" : "TensorRT"),
+           "--target onnxruntime stores them in int32");
+  }
+  precision.rules.integer_bias = integer;
+}
+
+ConvertOptions options_of(const QuantizeLine& line) {
+  if (line.output.empty()) refuse("vernier quantize: -o is missing", "-o out.onnx");
+  if (line.per_tensor && line.per_channel)
+    refuse("--per-tensor and --per-channel: choose one", "leave out one of them");
+  if (line.dq_only && line.paired_weights) {
+    refuse("--dq-only and --add-qdq-pair-to-weight: weights are either codes or float", "leave out one of them");
+  }
+  ConvertOptions options;
+  options.model = line.model;
+  options.output = line.output;
+  options.precision = line.precision.values();
+  apply_mode(line.mode, options.precision);
+  apply_activations(line, options.precision);
+  apply_bias(line.bias, options.precision);
+  QuantizationRules& rules = options.precision.rules;
+  rules.weights_per_channel = !line.per_tensor;
+  rules.paired_weights = line.paired_weights;
+  if (!line.block_size.empty()) {
+    rules.block_size = static_cast<int>(parse_count("--block-size", line.block_size, 32, 128));
+    if (std::ranges::find(options.precision.low, Format::Int4) == options.precision.low.end()) {
+      refuse("--block-size: no weight is stored in int4", "add --quantize-mode int4");
+    }
+  }
+  if (rules.block_size % 32 != 0 || rules.block_size == 96) {
+    refuse(fmt::format("--block-size {}: engines take blocks of 32, 64 or 128", rules.block_size), "--block-size 64");
+  }
+  if (rules.paired_weights && options.precision.high != Format::Float32) {
+    refuse("--add-qdq-pair-to-weight: with --high-precision-dtype float16 or bfloat16 weights are stored as codes",
+           "leave out one of them");
+  }
+  options.precision.selection = line.selection;
+  apply_residuals(line.residuals, options.precision);
+  options.measure = line.data.values();
+  options.tensor_overrides = line.overrides;
+  options.external_data = line.external_data.values();
+  return options;
+}
+
+}  // namespace
+
+Command add_quantize(CLI::App& root) {
+  auto line = std::make_shared<QuantizeLine>();
+  CLI::App& app =
+      add_command(root, "quantize", "Quantize a float model: calibrate, and write Q/DQ pairs that engines fuse");
+  add_argument(app, "MODEL", line->model, "ONNX file, float, or a script that makes it: loader.py[:FUNC]");
+  add_options(app, *line);
+  line->data.add(app, "Samples to learn the ranges of activations from; weights alone need none");
+  line->data.add_calibration_cache(app);
+  add_value(app, "-o,--output", line->output, "FILE", "File to write (required)").group("Output");
+  line->external_data.add(app);
+  add_flag(app, "--json", line->json, "Print what was done as JSON, and nothing else, on stdout").group("Output");
+  add_message_options(app, line->messages);
+  const IgnoredOptions ignored = add_ignored_options(app);
+  add_footer(
+      app,
+      "Example: vernier quantize model.onnx --data samples.npz --target onnxruntime --nodes-to-exclude 'head*' -o "
+      "quantized.onnx\n"
+      "Exit code: 0 done, with or without warnings; 2 usage; 3 input; 4 backend; 70 our fault; 130 interrupted");
+
+  return {&app, &line->messages,
+          [line](Console& console) {
+            for (const std::string& text : line->data.without_effect(line->precision.any_script())) {
+              console.warning(text);
+            }
+            const ConvertOptions options = options_of(*line);
+            require_writable_file(options.output);
+            const ConvertResult result = convert(options, console.sinks());
+            print_result(console, line->json ? result_to_json(result) : result_to_text(result, text_options()));
+            return 0;
+          },
+          ignored,
+          /*spreads=*/true};
+}
+
+}  // namespace vernier::cli

@@ -1,0 +1,102 @@
+// `vernier template`: files to start from.
+#include <memory>
+
+#include "base/file.h"
+#include "commands/commands.h"
+#include "console/console.h"
+#include "options/options.h"
+#include "vernier/error.h"
+#include "vernier/templates.h"
+
+namespace vernier::cli {
+namespace {
+
+CLI::App& group_member(CLI::App& root, const std::string& name, const std::string& description) {
+  return add_command(command_group(root, "template", "Write a file to start from, which runs as it is"), name,
+                     description);
+}
+
+void add_output(CLI::App& app, std::string& output) {
+  add_value(app, "-o,--output", output, "FILE", "Write it there (default: to stdout)").group("Output");
+}
+
+int hand_over(Console& console, const std::string& output, const std::string& text) {
+  if (output.empty()) {
+    print_result(console, text);
+  } else {
+    replace_file(output, text);
+  }
+  return 0;
+}
+
+struct PlanTemplateLine {
+  std::string model, output;
+  PrecisionGroup precision;
+  DataGroup data;
+  MessageGroup messages;
+};
+
+Command add_plan(CLI::App& root) {
+  auto line = std::make_shared<PlanTemplateLine>();
+  CLI::App& app = group_member(root, "plan", "The plan that convert would follow, to edit and give back with --plan");
+  add_argument(app, "MODEL", line->model, "ONNX file");
+  line->precision.add(app);
+  line->data.add(app, "Samples that ranges are learned from, where a format needs them");
+  line->data.add_calibration_cache(app);
+  add_output(app, line->output);
+  add_message_options(app, line->messages);
+  add_footer(app,
+             "Without a low format: --fp16, which needs no samples.\n"
+             "Example: vernier template plan model.onnx -o plan.json && vernier convert model.onnx --plan plan.json -o "
+             "typed.onnx\n"
+             "Exit code: 0 done; 2 usage; 3 input; 4 backend; 70 our fault");
+  return {&app, &line->messages, [line](Console& console) {
+            ConvertOptions options;
+            options.model = line->model;
+            options.precision = line->precision.values();
+            if (options.precision.low.empty() && options.precision.layer_precisions.empty()) {
+              options.precision.low = {Format::Float16};
+            }
+            options.measure = line->data.values();
+            if (!line->output.empty()) require_writable_file(line->output);
+            return hand_over(console, line->output, plan_template(options, console.sinks()));
+          }};
+}
+
+struct ScriptLine {
+  std::string model, output;
+  MessageGroup messages;
+};
+
+Command add_script(CLI::App& root, const std::string& name, const std::string& description, const std::string& example,
+                   bool needs_model, std::string (*make)(const std::filesystem::path& model)) {
+  auto line = std::make_shared<ScriptLine>();
+  CLI::App& app = group_member(root, name, description);
+  Option model = add_argument(app, "MODEL", line->model,
+                              needs_model ? "ONNX file, for its names, types and shapes" : "ONNX file, not read");
+  if (!needs_model) model.required(false);
+  add_output(app, line->output);
+  add_message_options(app, line->messages);
+  add_footer(app, "Example: " + example + "\nExit code: 0 done; 2 usage; 3 input; 70 our fault");
+  return {&app, &line->messages, [line, make](Console& console) {
+            if (!line->output.empty()) require_writable_file(line->output);
+            return hand_over(console, line->output, make(line->model));
+          }};
+}
+
+}  // namespace
+
+std::vector<Command> add_templates(CLI::App& root) {
+  return {
+      add_plan(root),
+      add_script(root, "data-loader", "A Python script that yields samples, for --data",
+                 "vernier template data-loader model.onnx -o loader.py", true, data_loader_template),
+      add_script(root, "metric-script", "A Python script that rates outputs, for --metric-script",
+                 "vernier template metric-script -o metric.py", false,
+                 [](const std::filesystem::path&) { return metric_script_template(); }),
+      add_script(root, "postprocess-script", "A Python script that changes outputs before they are compared",
+                 "vernier template postprocess-script model.onnx -o postprocess.py", true, postprocess_script_template),
+  };
+}
+
+}  // namespace vernier::cli

@@ -1,0 +1,76 @@
+#include <memory>
+
+#include "commands/commands.h"
+#include "console/console.h"
+#include "options/gate_group.h"
+#include "options/options.h"
+#include "options/score_group.h"
+#include "vernier/error.h"
+#include "vernier/jobs.h"
+#include "vernier/report.h"
+
+namespace vernier::cli {
+namespace {
+
+struct VerifyLine {
+  std::string float_model, typed_model;
+  std::vector<std::string> outputs;
+  RequirementGroup requirement;
+  ScoreGroup task;
+  DataGroup data;
+  GateGroup gate;
+  MessageGroup messages;
+  ResultGroup result;
+};
+
+}  // namespace
+
+Command add_verify(CLI::App& root, const std::string& command) {
+  auto line = std::make_shared<VerifyLine>();
+  CLI::App& app = add_command(
+      root, "verify", "Measure, layer by layer, how far a typed model (Cast, Q/DQ; anyone's) is from its float model");
+  add_argument(app, "FLOAT", line->float_model, "ONNX file, float: the reference");
+  add_argument(app, "TYPED", line->typed_model, "ONNX file, typed: simulated as its casts and Q/DQ say");
+  line->requirement.add(app);
+  add_values(app, "--outputs", line->outputs, "NAME",
+             "Outputs to judge (default: every float output that carries no state)")
+      .group("Requirement (one metric; default: none; must hold for each judged output)");
+  line->task.add(app);
+  line->data.add(app, "Samples to measure on");
+  line->gate.add(app);
+  line->result.add(app);
+  add_message_options(app, line->messages);
+  const IgnoredOptions ignored = add_ignored_options(app);
+  add_footer(
+      app,
+      "Example: vernier verify model.onnx typed.onnx --data samples.npz --min-sqnr 20\n"
+      "Exit code: 0 no requirement, or met; 1 missed; 2 usage; 3 input; 4 backend; 70 our fault; 130 interrupted");
+
+  return {&app, &line->messages,
+          [line, command](Console& console) {
+            for (const std::string& text : line->data.without_effect(line->task.any_script())) console.warning(text);
+            VerifyOptions options;
+            options.float_model = line->float_model;
+            options.typed_model = line->typed_model;
+            options.measure = line->data.values();
+            options.measure.outputs = line->outputs;
+            options.measure.requirement = line->requirement.values();
+            options.task = line->task.values();
+            if (line->task.given() && options.measure.requirement) {
+              throw Error(ErrorKind::Usage, "labels, a metric script, a requirement: only one can decide",
+                          "leave out the others");
+            }
+            options.command = command;
+            const TextOptions text = line->result.values();
+            line->gate.check();
+            const VerifyReport report = verify(options, console.sinks());
+            print_result(console, line->result.json ? report_to_json(report) : report_to_text(report, text));
+            line->gate.tell(gate_of(report));
+            if (report.test) return report.test->verdict == "good" ? 0 : 1;
+            return report.figures.passed.value_or(true) ? 0 : 1;
+          },
+          ignored,
+          /*spreads=*/true};
+}
+
+}  // namespace vernier::cli

@@ -1,0 +1,197 @@
+#include "console/command_line.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include "base/quote.h"
+#include "base/text.h"
+#include "options/peer_options.h"
+#include "vernier/error.h"
+
+namespace vernier::cli {
+namespace {
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
+    if (option->get_group().empty()) continue;  // hidden: accepted, but nothing to recommend
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  return names;
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+std::string full_name(const CLI::App& app) {
+  return app.get_parent() == nullptr ? app.get_name() : full_name(*app.get_parent()) + " " + app.get_name();
+}
+
+std::string help_hint(const CLI::App& app) { return fmt::format("{} --help lists them", full_name(app)); }
+
+/// Other subcommands that have the option `name`.
+std::vector<std::string> commands_with(const CLI::App& app, const std::string& name) {
+  std::vector<std::string> owners;
+  if (app.get_parent() == nullptr) return owners;
+  for (const CLI::App* other : app.get_parent()->get_subcommands([](const CLI::App*) { return true; })) {
+    const std::vector<std::string> names = option_names(*other);
+    if (std::find(names.begin(), names.end(), name) != names.end()) owners.push_back(full_name(*other));
+  }
+  return owners;
+}
+
+[[noreturn]] void unknown_option(const CLI::App& app, const std::string& argument) {
+  const std::string name = argument.substr(0, argument.find('='));
+  if (const std::optional<Refusal> refusal = refusal_of(name)) {
+    throw Error(ErrorKind::Usage, fmt::format("{}: {}", name, refusal->reason), std::string(refusal->instead));
+  }
+  if (const std::vector<std::string> owners = commands_with(app, name); !owners.empty()) {
+    throw Error(ErrorKind::Usage,
+                fmt::format("{} belongs to {}, not to {}", name, list_some(owners, 3), full_name(app)), help_hint(app));
+  }
+  const std::vector<std::string> near = nearest_names(name, option_names(app), 1);
+  throw Error(ErrorKind::Usage, fmt::format("unknown option {} of {}", printable(name), full_name(app)),
+              near.empty() ? help_hint(app) : fmt::format("did you mean {}?", near.front()));
+}
+
+[[noreturn]] void unknown_argument(const CLI::App& app, const std::string& argument) {
+  const std::vector<std::string> commands = command_names(app);
+  if (commands.empty()) {
+    throw Error(ErrorKind::Usage, fmt::format("one argument too many: '{}'", printable(argument)), help_hint(app));
+  }
+  const std::vector<std::string> near = nearest_names(argument, commands, 1);
+  throw Error(
+      ErrorKind::Usage, fmt::format("unknown command '{}'", printable(argument)),
+      near.empty() ? "one of: " + list_some(commands, commands.size()) : fmt::format("did you mean {}?", near.front()));
+}
+
+/// --check takes the rest of the line, options of the check included. It becomes one argument that nothing here looks
+/// into, its words apart by the one byte that no argument can hold.
+void bundle_check(std::vector<std::string>& arguments) {
+  const auto check = std::find_if(arguments.begin(), arguments.end(), [](const std::string& argument) {
+    return argument == "--check" || argument == "--check-inference";
+  });
+  if (check == arguments.end()) return;
+  std::string bundle = "--check=";
+  for (auto word = check + 1; word != arguments.end(); ++word) bundle += '\0' + *word;
+  arguments.erase(check, arguments.end());
+  arguments.push_back(std::move(bundle));
+}
+
+/// What nothing claimed: more telling than whatever CLI11 stumbled over first.
+void explain_leftovers(const CLI::App& root) {
+  const CLI::App* app = &root;
+  for (;;) {
+    const std::vector<std::string> left = app->remaining();
+    const auto option = std::find_if(left.begin(), left.end(),
+                                     [](const std::string& text) { return text.size() > 1 && text.front() == '-'; });
+    // Behind a misspelt command its options are unknown too: the command comes first.
+    const bool command = !left.empty() && !left.front().starts_with('-') && !command_names(*app).empty();
+    if (command) unknown_argument(*app, left.front());
+    if (option != left.end() && *option != "--") unknown_option(*app, *option);
+    if (!left.empty() && left.front() != "--") unknown_argument(*app, left.front());
+    const std::vector<CLI::App*> next = app->get_subcommands();
+    if (next.empty()) return;
+    app = next.back();
+  }
+}
+
+}  // namespace
+
+std::string command_text(const std::vector<std::string>& arguments) {
+  std::string text = "vernier";
+  for (const std::string& argument : arguments) text += ' ' + shell_quote(argument);
+  return text;
+}
+
+std::string resolved_command(const CLI::App& app, const std::string& typed) {
+  std::string text = typed;
+  constexpr std::string_view kItself = " --print-command";  // the line is to be run
+  if (const std::size_t at = text.find(kItself); at != std::string::npos) text.erase(at, kItself.size());
+  for (const CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
+    const std::string value = option->get_default_str();
+    const bool shown = !option->get_group().empty() && !option->get_positional() && !option->get_lnames().empty();
+    if (!shown || option->count() > 0 || value.empty()) continue;
+    text += fmt::format(" --{} {}", option->get_lnames().front(), shell_quote(value));
+  }
+  return text;
+}
+
+std::vector<std::string> normalize_arguments(std::vector<std::string> arguments) {
+  bundle_check(arguments);
+  constexpr std::string_view kRange = "--val-range";
+  bool in_range = false;
+  for (std::string& argument : arguments) {
+    if (argument == "--") break;
+    // A flag that may have a value, which CLI11's flags cannot.
+    if (argument == "--trt=native") argument = "--trt-native";
+    if (argument == "--trt=sim") argument = "--trt";
+    if (argument.starts_with("--")) {
+      const std::size_t end = std::min(argument.find('='), argument.size());
+      std::replace(argument.begin(), argument.begin() + static_cast<std::ptrdiff_t>(end), '_', '-');
+      in_range = argument.substr(0, end) == kRange;
+      if (in_range && end + 1 < argument.size() && argument[end + 1] == '[') argument.insert(end + 1, ":");
+    } else if (in_range && argument.starts_with('[')) {
+      argument.insert(0, ":");
+    }
+  }
+  return arguments;
+}
+
+const CLI::App& chosen_app(const CLI::App& root) {
+  const CLI::App* app = &root;
+  while (!app->get_subcommands().empty()) app = app->get_subcommands().back();
+  return *app;
+}
+
+/// "help run" means "run --help", as in other tools; "help accuracy" is a command of its own.
+void turn_help_around(const CLI::App& root, std::vector<std::string>& arguments) {
+  if (arguments.size() < 2 || arguments.front() != "help") return;
+  const std::vector<std::string> commands = command_names(root);
+  if (std::find(commands.begin(), commands.end(), arguments[1]) == commands.end()) return;
+  arguments.erase(arguments.begin());
+  arguments.push_back("--help");
+}
+
+void parse_arguments(CLI::App& root, std::vector<std::string> arguments) {
+  turn_help_around(root, arguments);
+  std::vector<std::string> reversed = normalize_arguments(std::move(arguments));
+  std::reverse(reversed.begin(), reversed.end());  // the order that CLI11 wants
+  try {
+    root.parse(std::move(reversed));
+  } catch (const CLI::Success&) {
+    throw;
+  } catch (const CLI::ParseError& error) {
+    explain_leftovers(root);
+    const CLI::App& app = chosen_app(root);
+    if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+      throw Error(ErrorKind::Usage, fmt::format("{}: {}", full_name(app), error.what()),
+                  fmt::format("usage: {} --help", full_name(app)));
+    }
+    std::string text = error.what();
+    // CLI11 counts: "--data: 1 required SOURCE missing".
+    if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr && text.ends_with(" missing")) {
+      text = text.substr(0, text.find(':')) + ": its value is missing";
+    } else if (text.find("At Most 1 required") != std::string::npos) {
+      text = text.substr(0, text.find(':')) + ": given more than once, and it takes one value";
+    }
+    throw Error(ErrorKind::Usage, text, fmt::format("usage: {} --help", full_name(app)));
+  }
+  const CLI::App& app = chosen_app(root);
+  if (const std::vector<std::string> commands = command_names(app); !commands.empty()) {
+    throw Error(ErrorKind::Usage, fmt::format("{}: a command is missing", full_name(app)),
+                fmt::format("one of: {}; {} --help says more", list_some(commands, commands.size()), full_name(app)));
+  }
+}
+
+}  // namespace vernier::cli

@@ -1,0 +1,131 @@
+#include "console/console.h"
+
+#include <fmt/format.h>
+#include <spdlog/logger.h>
+#include <spdlog/sinks/ansicolor_sink.h>
+#include <spdlog/sinks/basic_file_sink.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "console/interrupt.h"
+#include "options/options.h"
+#include "vernier/error.h"
+
+namespace vernier::cli {
+namespace {
+
+// "warning: text", the word in colour.
+const char* const kStderrPattern = "%^%l%$: %v";
+const char* const kFilePattern = "%Y-%m-%d %H:%M:%S.%e %l: %v";
+
+spdlog::level::level_enum level_of(const MessageGroup& options) {
+  if (options.quiet >= 2) return spdlog::level::err;
+  if (options.verbose >= 1 && options.quiet == 0) return spdlog::level::info;
+  return spdlog::level::warn;
+}
+
+}  // namespace
+
+std::optional<std::size_t> terminal_width(int descriptor) {
+  winsize size{};
+  if (::isatty(descriptor) == 0 || ::ioctl(descriptor, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
+  return size.ws_col;
+}
+
+bool wants_color(int descriptor) {
+  const char* no_color = std::getenv("NO_COLOR");
+  if (no_color != nullptr && *no_color != '\0') return false;
+  const char* term = std::getenv("TERM");
+  return ::isatty(descriptor) != 0 && term != nullptr && std::string_view(term) != "dumb";
+}
+
+Console::Console()
+    : progress_(::isatty(STDERR_FILENO) != 0, std::chrono::steady_clock::now()),
+      terminal_(::isatty(STDERR_FILENO) != 0) {
+  auto sink = std::make_shared<spdlog::sinks::ansicolor_stderr_sink_mt>(
+      wants_color(STDERR_FILENO) ? spdlog::color_mode::always : spdlog::color_mode::never);
+  sink->set_pattern(kStderrPattern);
+  sink->set_level(spdlog::level::warn);
+  logger_ = std::make_shared<spdlog::logger>("vernier", std::move(sink));
+  logger_->set_level(spdlog::level::info);
+  logger_->flush_on(spdlog::level::info);
+}
+
+Console::~Console() { end_progress(); }
+
+void Console::configure(const MessageGroup& options) {
+  shows_progress_ = options.quiet == 0;
+  logger_->sinks().front()->set_level(level_of(options));
+  if (options.log_file.empty()) return;
+  try {
+    auto sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(options.log_file);
+    sink->set_pattern(kFilePattern);
+    logger_->sinks().push_back(std::move(sink));
+  } catch (const spdlog::spdlog_ex& error) {
+    throw Error(ErrorKind::Input, fmt::format("--log-file {}: {}", options.log_file, error.what()));
+  }
+}
+
+void Console::info(const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  erase_line();
+  logger_->info("{}", text);
+}
+
+void Console::warning(const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  erase_line();
+  logger_->warn("{}", text);
+}
+
+void Console::error(const std::string& text, const std::string& hint) {
+  const std::lock_guard lock(mutex_);
+  erase_line();
+  logger_->error("{}{}{}", text, hint.empty() ? "" : "\n hint: ", hint);
+}
+
+JobSinks Console::sinks() {
+  JobSinks sinks;
+  sinks.progress = [this](const std::string& phase, std::size_t done, std::size_t total) {
+    progress(phase, done, total);
+  };
+  sinks.warning = [this](const std::string& text) { warning(text); };
+  sinks.info = [this](const std::string& text) { info(text); };
+  sinks.interrupted = [] { return was_interrupted(); };
+  return sinks;
+}
+
+void Console::end_progress() {
+  const std::lock_guard lock(mutex_);
+  erase_line();
+}
+
+void Console::progress(const std::string& phase, std::size_t done, std::size_t total) {
+  const std::lock_guard lock(mutex_);
+  if (!shows_progress_) return;
+  std::optional<std::string> line = progress_.line(phase, done, total, std::chrono::steady_clock::now());
+  if (!line) return;
+  if (terminal_) {
+    // A line that wraps could not be drawn over.
+    const std::size_t width = terminal_width(STDERR_FILENO).value_or(80);
+    if (line->size() >= width) line->resize(width - 1);
+    fmt::print(stderr, "\r\x1b[K{}", *line);
+    line_on_screen_ = true;
+  } else {
+    fmt::print(stderr, "progress: {}\n", *line);
+  }
+  std::fflush(stderr);
+}
+
+void Console::erase_line() {
+  if (!line_on_screen_) return;
+  std::fputs("\r\x1b[K", stderr);
+  std::fflush(stderr);
+  line_on_screen_ = false;
+}
+
+}  // namespace vernier::cli

@@ -1,0 +1,62 @@
+// Everything the program says on stderr: messages through spdlog, and progress. Results go to stdout elsewhere.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "console/progress.h"
+#include "vernier/jobs.h"
+
+namespace spdlog {
+class logger;
+}
+
+namespace vernier::cli {
+
+struct MessageGroup;
+
+/// Columns of the terminal behind a file descriptor; nullopt when it is none.
+std::optional<std::size_t> terminal_width(int descriptor);
+
+/// Only on terminals that can, and never with NO_COLOR in the environment.
+bool wants_color(int descriptor);
+
+class Console {
+ public:
+  /// Warnings and errors on stderr, nothing else. For what goes wrong before the options are known.
+  Console();
+  ~Console();
+
+  /// -v -q --log-file. Errors: Input when the log file cannot be opened.
+  void configure(const MessageGroup& options);
+
+  void info(const std::string& text);
+  void warning(const std::string& text);
+  /// "error: ..." and, when there is one, " hint: ...".
+  void error(const std::string& text, const std::string& hint = {});
+
+  /// Sinks that write here and poll the interrupt flag (interrupt.h). The console must outlive them.
+  JobSinks sinks();
+
+  /// False under -q.
+  bool shows_progress() const { return shows_progress_; }
+
+  /// Removes a progress line that is on the screen: before results are printed on the same terminal.
+  void end_progress();
+
+ private:
+  void progress(const std::string& phase, std::size_t done, std::size_t total);
+  void erase_line();
+
+  std::mutex mutex_;  // jobs may report from several threads
+  std::shared_ptr<spdlog::logger> logger_;
+  Progress progress_;
+  bool terminal_;
+  bool shows_progress_ = true;
+  bool line_on_screen_ = false;
+};
+
+}  // namespace vernier::cli

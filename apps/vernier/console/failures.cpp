@@ -1,0 +1,47 @@
+#include "console/failures.h"
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <filesystem>
+#include <new>
+
+#include "base/text.h"
+#include "console/console.h"
+#include "vernier/error.h"
+
+namespace vernier::cli {
+namespace {
+
+const char* const kReport =
+    "this is a fault of vernier, not of your input: please report it in the project's issue tracker, with the command, "
+    "the output of 'vernier doctor' and, if you can, the model";
+
+int internal(Console& console, const std::string& what) {
+  console.error(fmt::format("internal error: {}", what), kReport);
+  return static_cast<int>(ErrorKind::Internal);
+}
+
+}  // namespace
+
+int run_guarded(Console& console, const std::function<int()>& body) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::Internal) return internal(console, error.what());
+    console.error(error.what(), error.hint());
+    return static_cast<int>(error.kind());
+  } catch (const std::bad_alloc&) {
+    console.error("out of memory", "fewer --threads need less; so does a smaller batch in --input-shapes or --data");
+    return static_cast<int>(ErrorKind::Backend);
+  } catch (const std::filesystem::filesystem_error& error) {
+    console.error(printable(error.what()));
+    return static_cast<int>(ErrorKind::Input);
+  } catch (const std::exception& error) {
+    return internal(console, error.what());
+  } catch (...) {
+    return internal(console, "an exception of unknown type");
+  }
+}
+
+}  // namespace vernier::cli

@@ -1,0 +1,102 @@
+#include "console/help.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <sstream>
+#include <vector>
+
+#include "console/console.h"
+
+namespace vernier::cli {
+namespace {
+
+constexpr std::size_t kWidth = 100;  // where there is no terminal
+constexpr std::size_t kColumn = 34;  // where descriptions start
+
+/// That of the terminal, as far as lines of it can be read.
+std::size_t help_width() { return std::clamp<std::size_t>(terminal_width(STDOUT_FILENO).value_or(kWidth), 60, 120); }
+
+std::string row(const std::string& left, const std::string& description, std::size_t width) {
+  std::string text = "  " + left;
+  if (text.size() + 2 > kColumn) {
+    text += "\n" + std::string(kColumn, ' ');
+  } else {
+    text.resize(kColumn, ' ');
+  }
+  return text + wrap(description, kColumn, width) + "\n";
+}
+
+std::string names_of(const CLI::Option& option) {
+  std::vector<std::string> names;
+  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
+  std::string text = fmt::format("{}", fmt::join(names, ", "));
+  const bool is_flag = option.get_expected_max() == 0;
+  if (!is_flag) text += " " + option.get_type_name();
+  if (!is_flag && option.get_items_expected_max() > 1) text += " ...";
+  return text;
+}
+
+std::string full_name(const CLI::App& app) {
+  return app.get_parent() == nullptr ? app.get_name() : full_name(*app.get_parent()) + " " + app.get_name();
+}
+
+}  // namespace
+
+std::string wrap(const std::string& text, std::size_t indent, std::size_t width) {
+  std::istringstream words(text);
+  std::string wrapped;
+  std::size_t column = indent;
+  for (std::string word; words >> word;) {
+    if (column > indent && column + 1 + word.size() > width) {
+      wrapped += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (column > indent) {
+      wrapped += " ";
+      ++column;
+    }
+    wrapped += word;
+    column += word.size();
+  }
+  return wrapped;
+}
+
+std::string HelpFormatter::make_help(const CLI::App* app, std::string /*name*/, CLI::AppFormatMode /*mode*/) const {
+  const std::vector<const CLI::App*> commands = app->get_subcommands([](const CLI::App*) { return true; });
+  const std::vector<const CLI::Option*> options = app->get_options([](const CLI::Option*) { return true; });
+
+  const std::size_t width = help_width();
+  std::string usage = full_name(*app);
+  std::string arguments;
+  for (const CLI::Option* option : options) {
+    if (!option->get_positional()) continue;
+    usage += " " + option->get_name(/*positional=*/true);
+    arguments += row(option->get_name(/*positional=*/true), option->get_description(), width);
+  }
+  usage += commands.empty() ? " [options]" : " COMMAND ...";
+
+  std::string text = fmt::format("usage: {}\n\n{}\n", usage, wrap(app->get_description(), 0, width));
+  if (!arguments.empty()) text += "\nArguments:\n" + arguments;
+  if (!commands.empty()) {
+    text += "\nCommands:\n";
+    for (const CLI::App* command : commands) text += row(command->get_name(), command->get_description(), width);
+  }
+  for (const std::string& group : app->get_groups()) {
+    if (group.empty()) continue;  // hidden
+    std::string rows;
+    for (const CLI::Option* option : options) {
+      if (!option->get_positional() && option->get_group() == group) {
+        rows += row(names_of(*option), option->get_description(), width);
+      }
+    }
+    if (!rows.empty()) text += fmt::format("\n{}:\n{}", group, rows);
+  }
+  std::istringstream footer(app->get_footer());
+  if (footer.peek() != EOF) text += '\n';
+  for (std::string line; std::getline(footer, line);) text += wrap(line, 0, width) + "\n";
+  return text;
+}
+
+}  // namespace vernier::cli

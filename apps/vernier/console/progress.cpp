@@ -1,0 +1,57 @@
+#include "console/progress.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace vernier::cli {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr milliseconds kSilence{1000};
+constexpr milliseconds kBetweenRedraws{100};
+constexpr milliseconds kBetweenLines{5000};
+// An estimate from less than this jumps about more than it tells.
+constexpr milliseconds kBeforeEstimate{2000};
+
+}  // namespace
+
+std::string duration_text(seconds duration) {
+  const auto s = duration.count();
+  if (s < 60) return fmt::format("{} s", s);
+  if (s < 3600) return fmt::format("{} min {} s", s / 60, s % 60);
+  return fmt::format("{} h {} min", s / 3600, s % 3600 / 60);
+}
+
+std::optional<std::string> Progress::line(const std::string& phase, std::size_t done, std::size_t total, Time now) {
+  // A phase that counts anew is another one of the same name: trials follow each other.
+  if (phase != phase_ || done <= done_) {
+    phase_ = phase;
+    phase_start_ = now;
+    done_at_start_ = done;
+  }
+  done_ = done;
+  if (now - start_ < kSilence) return std::nullopt;
+  if (last_ && now - *last_ < (redraws_ ? kBetweenRedraws : kBetweenLines)) return std::nullopt;
+  last_ = now;
+
+  std::string text = printable(phase);
+  if (total == 0) {
+    text += fmt::format("  {}", done);
+  } else {
+    text += fmt::format("  {}/{}  {} %", done, total,
+                        static_cast<int>(100.0 * static_cast<double>(done) / static_cast<double>(total)));
+  }
+  const auto spent = duration_cast<milliseconds>(now - phase_start_);
+  if (done > done_at_start_ && done < total && spent >= kBeforeEstimate) {
+    const double left_ms = static_cast<double>(spent.count()) * static_cast<double>(total - done) /
+                           static_cast<double>(done - done_at_start_);
+    text += fmt::format("  about {} left", duration_text(seconds(static_cast<long long>(left_ms / 1000) + 1)));
+  }
+  return text;
+}
+
+}  // namespace vernier::cli

@@ -1,0 +1,53 @@
+#include <fmt/format.h>
+
+#include <span>
+
+#include "options/comparison_options.h"
+#include "vernier/error.h"
+
+namespace vernier::cli {
+namespace {
+
+/// Options of the peer that have no counterpart yet: said so when they are given.
+struct Refused {
+  const char* name;
+  bool takes_value;
+  const char* reason;
+  const char* instead;
+};
+constexpr Refused kRefused[] = {
+    {"--save-heatmaps", true, "there are no plots yet", "the histograms, and the place of the largest error"},
+    {"--show-heatmaps", false, "there are no plots yet", "the histograms, and the place of the largest error"},
+    {"--save-error-metrics-plot", true, "there are no plots yet", "the histograms; -v prints them for all outputs"},
+    {"--show-error-metrics-plot", false, "there are no plots yet", "the histograms; -v prints them for all outputs"},
+    {"--lpips-threshold", true, "LPIPS needs a network of its own, and there is none here", "--compare psnr or sqnr"},
+    {"--lpips-tolerance", true, "LPIPS needs a network of its own, and there is none here", "--compare psnr or sqnr"},
+};
+
+constexpr const char* kNoOutputs = "the file holds figures, not outputs";
+constexpr const char* kRunAgain = "vernier run --load-outputs A B, with this option";
+constexpr Refused kRefusedForRecord[] = {
+    {"--compare-func-script", true, kNoOutputs, kRunAgain},
+    {"--postprocess-func-script", true, kNoOutputs, kRunAgain},
+};
+
+void add_refused(CLI::App& app, std::span<const Refused> rows) {
+  for (const Refused& row : rows) {
+    const auto refuse = [&row] {
+      throw Error(ErrorKind::Usage, fmt::format("{}: {}", row.name, row.reason), row.instead);
+    };
+    Option option =
+        row.takes_value
+            ? add_values(app, row.name, [refuse](const std::vector<std::string>&) { refuse(); }).values(0, kMostValues)
+            : add_flag(app, row.name, refuse);
+    option.group("");
+  }
+}
+
+}  // namespace
+
+void add_refused_comparison_options(CLI::App& app) { add_refused(app, kRefused); }
+
+void add_options_refused_for_record(CLI::App& app) { add_refused(app, kRefusedForRecord); }
+
+}  // namespace vernier::cli

@@ -1,0 +1,87 @@
+#include "options/options.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <system_error>
+
+#include "console/console.h"
+#include "options/parse_values.h"
+#include "vernier/error.h"
+
+namespace vernier::cli {
+
+void MessageGroup::add(CLI::App& app) {
+  add_flag(app, "-v,--verbose", verbose, "Also say what each phase does").group("Messages");
+  add_flag(app, "-q,--quiet", quiet, "No progress; twice: no warnings either (the report still lists them)")
+      .group("Messages");
+  add_flag(
+      app, "--silent", [this] { quiet = 2; }, "The same as -qq")
+      .group("Messages");
+  add_flag(app, "--print-command", print_command, "Print this command with the defaults of its options, and do nothing")
+      .group("Messages");
+  add_value(app, "--log-file", log_file, "FILE", "Also append all messages, with times, to FILE (default: none)")
+      .group("Messages");
+}
+
+void ResultGroup::add(CLI::App& app) {
+  add_flag(app, "--json", json, "Print the report as JSON, and nothing else, on stdout").group("Output");
+  add_value(app, "--top", top, "N", "Layers in the printed table; 0: all (default: 15)").group("Output");
+}
+
+TextOptions ResultGroup::values() const {
+  TextOptions options = text_options();
+  options.top = parse_count("--top", top, 0, std::numeric_limits<std::size_t>::max());
+  return options;
+}
+
+TextOptions text_options() {
+  TextOptions options;
+  const std::optional<std::size_t> terminal = terminal_width(STDOUT_FILENO);
+  options.width = terminal.value_or(options.width);
+  options.whole_names = !terminal;
+  options.color = wants_color(STDOUT_FILENO);
+  return options;
+}
+
+namespace {
+
+void require_access(const std::filesystem::path& wanted, const std::filesystem::path& folder) {
+  if (::access(folder.c_str(), W_OK | X_OK) == 0) return;
+  const std::string reason = std::strerror(errno);
+  throw Error(ErrorKind::Input, fmt::format("{}: cannot write: {}: {}", wanted.string(), folder.string(), reason),
+              "choose another place with -o");
+}
+
+}  // namespace
+
+void require_writable_folder(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  std::filesystem::path existing = std::filesystem::absolute(folder);
+  while (!std::filesystem::exists(existing, ignored) && existing.has_relative_path()) existing = existing.parent_path();
+  if (!std::filesystem::is_directory(existing, ignored)) {
+    throw Error(ErrorKind::Input,
+                fmt::format("{}: cannot write: {} is not a folder", folder.string(), existing.string()),
+                "-o names a folder");
+  }
+  require_access(folder, existing);
+}
+
+void require_writable_file(const std::filesystem::path& file) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored)) {
+    throw Error(ErrorKind::Input, fmt::format("{}: is a folder", file.string()), "-o names a file");
+  }
+  const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
+  if (!std::filesystem::is_directory(folder, ignored)) {
+    throw Error(ErrorKind::Input,
+                fmt::format("{}: cannot write: there is no folder {}", file.string(), folder.string()));
+  }
+  require_access(file, folder);
+}
+
+}  // namespace vernier::cli

@@ -1,0 +1,123 @@
+// The options that several subcommands share (CONTRACT 1, 4, 5): added to a CLI11 subcommand as groups, kept as the
+// text that was typed, then turned into the values of vernier/jobs.h by `values()`, which checks everything there is to
+// check without a model. All `values()` throw Error{Usage}.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "options/syntax.h"
+#include "vernier/jobs.h"
+#include "vernier/report.h"
+
+namespace vernier::cli {
+
+/// Precision options as typed.
+struct PrecisionText {
+  std::vector<Format> flags;  // --int8 ...
+  std::vector<std::string> low;
+  std::string high = "float32";
+  std::string target = "tensorrt";
+  std::string calibration = "minmax";
+  std::vector<std::string> layer_precisions;
+  std::string constraints = "prefer";
+  std::vector<std::string> network_scripts;  // file.py[:function]
+
+  /// True when a low format was asked for.
+  bool any_low() const { return !flags.empty() || !low.empty(); }
+  PrecisionOptions values() const;
+};
+
+/// Adds the options; each occurrence goes, as it is parsed, into what `into` returns at that moment. `method`: the
+/// names of the option that says how ranges are chosen.
+void add_precision_options(CLI::App& app, const std::function<PrecisionText&()>& into,
+                           const char* method = "--calibration-method");
+
+/// For commands with one precision.
+class PrecisionGroup {
+ public:
+  void add(CLI::App& app, const char* method = "--calibration-method") {
+    add_precision_options(
+        app, [this]() -> PrecisionText& { return text_; }, method);
+  }
+  PrecisionOptions values() const { return text_.values(); }
+  bool any_low() const { return text_.any_low(); }
+  bool any_script() const { return !text_.network_scripts.empty(); }
+
+ private:
+  PrecisionText text_;
+};
+
+class RequirementGroup {
+ public:
+  void add(CLI::App& app);
+  /// Absent when none was given.
+  std::optional<Requirement> values() const;
+
+ private:
+  struct Row {
+    Metric metric;
+    std::vector<std::string> texts;
+  };
+  std::vector<Row> rows_;
+};
+
+class DataGroup {
+ public:
+  /// `data_help` says what the samples are used for.
+  void add(CLI::App& app, const std::string& data_help);
+  /// --calibration-data, for commands that calibrate and measure, and --calibration-cache.
+  void add_calibration(CLI::App& app);
+  /// --calibration-cache alone, for commands whose samples are there to calibrate.
+  void add_calibration_cache(CLI::App& app);
+  /// Everything of MeasureOptions but the requirement and the outputs.
+  MeasureOptions values() const;
+  /// Options that were given and do nothing beside the others, in words. `scripts`: other options name scripts.
+  std::vector<std::string> without_effect(bool scripts = false) const;
+
+ private:
+  SourceOptions source() const;
+  /// Where the samples come from, by whichever option; empty: random data.
+  std::vector<std::string> locations() const;
+  /// The option that says so: "--data".
+  std::string location_option() const;
+  std::size_t limit() const;
+  void check_one_source() const;
+
+  std::string data_, loader_script_, calibration_data_, calibration_cache_, samples_, iterations_, seed_,
+      threads_ = "0";
+  std::string python_, timeout_;
+  std::string geometry_, color_ = "rgb", layout_;
+  std::vector<std::string> load_inputs_, mean_, std_, val_range_, shapes_, carries_;
+  bool split_batch_ = false;
+};
+
+/// -v -q --log-file: how much is said on stderr.
+struct MessageGroup {
+  int verbose = 0;
+  int quiet = 0;
+  bool print_command = false;
+  std::string log_file;
+  void add(CLI::App& app);
+};
+
+/// --json --top: what goes to stdout.
+struct ResultGroup {
+  bool json = false;
+  std::string top = "15";
+  void add(CLI::App& app);
+  TextOptions values() const;
+};
+
+/// Width and colour from the terminal; in files and pipes tables are as wide as their names.
+TextOptions text_options();
+
+/// Fails now rather than after minutes of measuring when a folder or file could not be written.
+/// Errors: Input, with the system's reason.
+void require_writable_folder(const std::filesystem::path& folder);
+void require_writable_file(const std::filesystem::path& file);
+
+}  // namespace vernier::cli

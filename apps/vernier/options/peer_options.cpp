@@ -1,0 +1,219 @@
+#include "options/peer_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace vernier::cli {
+namespace {
+
+enum class Takes { Nothing, One, Many };
+
+struct IgnoredRow {
+  std::string_view names;  // separated by spaces
+  Takes takes;
+  std::string_view why;
+};
+
+constexpr std::string_view kBuilder = "it tells a TensorRT builder how to build; types and values are the same";
+constexpr std::string_view kRuntime = "it tells an engine how to run; values are the same";
+constexpr std::string_view kTyped = "every model written here is strongly typed";
+
+constexpr std::array<IgnoredRow, 17> kIgnored{{
+    {"--strongly-typed --stronglyTyped", Takes::Nothing, kTyped},
+    {"--tf32", Takes::Nothing, "TF32 is not simulated: float32 layers are computed in full float32"},
+    {"--noTF32", Takes::Nothing, "float32 layers are computed in full float32 anyway"},
+    {"--sparse-weights --version-compatible --exclude-lean-runtime --trt-safety-restricted --refittable --strip-plan "
+     "--direct-io --error-on-timing-cache-miss --disable-compilation-cache --allow-gpu-fallback --weight-streaming "
+     "--plugin-instancenorm --decomposable-attentions --directIO --separateProfileRun --skipInference --cpuOnly "
+     "--restricted --weightless",
+     Takes::Nothing, kBuilder},
+    {"--load-timing-cache --save-timing-cache --builder-optimization-level --hardware-compatibility-level "
+     "--max-aux-streams --profiling-verbosity --runtime-platform --tiling-optimization-level --engine-capability "
+     "--load-runtime --dla-workspace-allocation-strategy --sparsity --profilingVerbosity --timingCacheFile "
+     "--builderOptimizationLevel --maxTactics --calibProfile",
+     Takes::One, kBuilder},
+    {"--tactic-sources --pool-limit --memory-pool-limit --preview-features --onnx-flags --tensor-formats "
+     "--all-tensor-formats",
+     Takes::Many, kBuilder},
+    {"--optimization-profile --allocation-strategy --weight-streaming-budget --warm-up --warmUp --avgRuns --duration "
+     "--percentile",
+     Takes::One, kRuntime},
+    {"--useCudaGraph --noCudaGraph --useSpinWait --noSpinWait --noDataTransfers --includeDataTransfers "
+     "--sequential-runners --use-subprocess",
+     Takes::Nothing, kRuntime},
+    {"--trt-logger-severity", Takes::One, "there is no TensorRT logger here"},
+    {"--save-tactics --save-tactic-replay --load-tactics --load-tactic-replay", Takes::One,
+     "tactics are TensorRT's choice of kernels, and version 11 has no such files"},
+    {"--calib-base-cls --calibration-base-class --quantile --regression-cutoff", Takes::One,
+     "calibrators are TensorRT's up to version 10; the scheme line says how ranges are chosen here"},
+    {"--quantization-flags", Takes::Many,
+     "calibrators are TensorRT's up to version 10; the scheme line says how ranges are chosen here"},
+    {"--data-loader-backend-module", Takes::One, "random data are NumPy's"},
+    {"--shape-inference --no-shape-inference --no-onnxruntime-shape-inference --force-fallback-shape-inference",
+     Takes::Nothing, "shapes are inferred where they are needed"},
+    {"--verbosity --log-format", Takes::Many, "messages have one form here; -v and -q say how many"},
+    {"--model-type", Takes::One, "files are known by their content"},
+    {"--external-data-dir --load-external-data --ext", Takes::One,
+     "external data are read from where the model says, inside its own folder"},
+}};
+
+struct RefusedRow {
+  std::string_view names;
+  Refusal refusal;
+};
+
+constexpr std::string_view kThreshold = "one of --min-sqnr --max-abs-error --max-mse --min-cosine --min-top1-agreement";
+constexpr std::string_view kTask =
+    "vernier diagnose, verify and debug precision take metric scripts and labels; here one of --min-sqnr "
+    "--max-abs-error --max-mse "
+    "--min-cosine --min-top1-agreement";
+constexpr Refusal kPeerMetric{"comparisons are stated as a requirement here", kThreshold};
+constexpr Refusal kProfile{"optimization profiles have no meaning without TensorRT",
+                           "--input-shapes x:[1,3,224,224] for the shape of random data"};
+constexpr Refusal kCalibrationCache{"nothing is calibrated here: the typed file holds its scales",
+                                    "vernier convert, diagnose and calibrate take calibration caches"};
+constexpr Refusal kSaveResults{"inputs and outputs are compared as they stream here, and not saved",
+                               "vernier run saves them; --json or -o DIR for every figure"};
+constexpr Refusal kNoTensorRt{"there is no TensorRT here: its rules are simulated",
+                              "the model written with -o carries its types; deploy.md has the trtexec line for it"};
+constexpr Refusal kNetworkScript{"a typed model says itself which layer runs in which format",
+                                 "vernier run MODEL --trt, vernier convert or vernier diagnose takes these scripts"};
+constexpr Refusal kConfigScript{"scripts that configure a TensorRT builder are not run",
+                                "--int8, --fp16, --bf16 or --fp8, and --layer-precisions NAME:FORMAT"};
+constexpr Refusal kProbe{"every layer is measured anyway, without being marked as an output",
+                         "--outputs NAME chooses the outputs that are judged; vernier run marks tensors"};
+constexpr Refusal kTensorTypes{"tensors have the type of the layer that makes them",
+                               "--layer-precisions NAME:FORMAT for that layer"};
+constexpr Refusal kOtherTool{"belongs to another program", "the program that it comes from"};
+constexpr Refusal kSearchScript{"this command measures by itself and runs no outside check",
+                                "vernier debug precision --check CMD...; here a requirement, --min-sqnr 20"};
+constexpr Refusal kRunners{"this command measures one thing: the simulated target against float32",
+                           "--target tensorrt or --target onnxruntime; vernier run has runners"};
+constexpr Refusal kGraphEdit{"this command does not edit graphs", "edit the model first, then give the result"};
+constexpr Refusal kTrtexecData{"raw files have no shape and no type", "--data with .npy or .npz"};
+
+constexpr std::array<RefusedRow, 37> kRefused{{
+    {"--best", {"low formats are named one by one", "--int8 --fp16, for example"}},
+    {"--fp-to-fp16", {"has another name here", "--fp16"}},
+    {"--labels --label-offset --min-top1 --min-top5", {"this command measures figures of its own only", kTask}},
+    {"--metric-script", {"this command measures figures of its own only", kTask}},
+    {"--min", {"belongs to --metric-script, which this command has not", kTask}},
+    {"--max", {"belongs to --metric-script, which this command has not", kTask}},
+    {"--calibration-cache --calib --calibration-method", kCalibrationCache},
+    {"--loadInputs --loadRefOutputs --refPair --dumpRawBindingsToFile", kTrtexecData},
+    {"--trt-min-shapes --trt-opt-shapes --trt-max-shapes --minShapes --optShapes --maxShapes --minShapesCalib "
+     "--optShapesCalib --maxShapesCalib --shapes",
+     kProfile},
+    {"--precisionConstraints", {"has another name here", "--precision-constraints MODE"}},
+    {"--layerPrecisions --layerOutputTypes --layerDeviceTypes",
+     {"has another form here", "--layer-precisions NAME:FORMAT ..."}},
+    {"--low-precision-type --quantize-mode", {"has another name here", "--int8, --fp8, --fp16 or --bf16"}},
+    {"--onnx --onnx-path --loadEngine", {"the model is an argument here, without a name", "vernier COMMAND MODEL"}},
+    {"--saveEngine --save-engine --save-onnx --output-path",
+     {"no engine is built here; the typed model goes where -o says", "-o"}},
+    {"--output --save-external-data --external-data-path --external-data-size-threshold "
+     "--no-save-all-tensors-to-one-file",
+     {"this command writes no model", "--json prints every figure on stdout"}},
+    {"--outputs", {"this command looks at every tensor", "--onnx-outputs of vernier run chooses tensors"}},
+    {"--convert-to", {"only ONNX models are written", "-o out.onnx"}},
+    {"--golden --load-outputs --load-results",
+     {"the reference is the float model itself",
+      "vernier verify FLOAT TYPED; vernier run compares with saved outputs"}},
+    {"--save-inputs --save-input-data --save-input-blob --save-outputs --save-results --save-accuracy-results "
+     "--exportOutput --dumpOutput",
+     kSaveResults},
+    {"--exportTimes --exportProfile --exportLayerInfo --dumpProfile --dumpLayerInfo",
+     {"nothing runs on TensorRT here", "report.json has every figure"}},
+    {"--atol --abs-tol --rtol --rel-tol --check-error-stat --error-quantile --infinities-compare-equal --compare "
+     "--compare-func --compare-outputs --compare-func-script --check-average --index-tolerance --l2-threshold "
+     "--l2-tolerance --cosine-similarity-threshold --psnr-threshold --psnr-tolerance --snr-threshold --snr-tolerance "
+     "--lpips-threshold --lpips-tolerance --no-shape-check --accuracyAlgorithm --accuracyThreshold --threshold",
+     kPeerMetric},
+    {"--validate", {"values that are not finite are counted in every run", "the columns of the table, and the report"}},
+    {"--fail-fast", {"every output is judged, so that the worst one is named", "leave it out"}},
+    {"--postprocess --postprocess-func --postprocess-func-script",
+     {"outputs are compared as they are", "--min-top1-agreement P compares classes"}},
+    {"--save-heatmaps --show-heatmaps --save-error-metrics-plot --show-error-metrics-plot",
+     {"there are no plots yet", "the table, and report.json"}},
+    {"--onnx-outputs --onnx-exclude-outputs --onnx-outputs-by-type --trt-outputs --trt-exclude-outputs "
+     "--trt-outputs-by-type --mark-debug --mark-unfused-tensors-as-debug-tensors --markDebug "
+     "--markUnfusedTensorsAsDebugTensors --saveDebugTensors --saveAllDebugTensors",
+     kProbe},
+    {"--layer-precision", {"has another name here", "--layer-precisions NAME:FORMAT"}},
+    {"--tensor-dtypes --tensor-datatypes --all-tensor-dtypes --inputIOFormats --outputIOFormats", kTensorTypes},
+    {"--trt-network-postprocess-script --trt-npps --trt-network-func-script", kNetworkScript},
+    {"--trt-config-script --trt-config-postprocess-script --trt-cpps", kConfigScript},
+    {"--trt --onnxrt --tf --pluginref --sim --exec --openvino --providers --execution-providers "
+     "--graph-optimization-level",
+     kRunners},
+    {"--plugins --plugin-dir --use-dla --enable-uint8-asymmetric-quantization-dla --refitFromOnnx", kNoTensorRt},
+    {"--check --check-inference --fail-code --fail-returncode --ignore-fail-code --ignore-fail-returncode --fail-regex "
+     "--show-output --hide-fail-output --artifacts --art-dir --artifacts-dir --iter-artifact --intermediate-artifact "
+     "--no-remove-intermediate --iter-info --iteration-info --load-debug-replay --save-debug-replay --until",
+     kSearchScript},
+    {"--mode --direction --dir",
+     {"the search of this command is always the minimal one", "vernier debug precision --mode bisect"}},
+    {"--ignore-external-data", {"weights are needed to measure", "vernier inspect model MODEL"}},
+    {"--gen --gen-script --tftrt --minimum-segment-size --dynamic-op --ckpt --tf-outputs --save-pb --save-tensorboard "
+     "--freeze-graph --gpu-memory-fraction --allow-growth --xla --save-timeline --opset --setBuildRoute "
+     "--helpBuildRoute --tuneBuildRoutes --tuneBuildRouteFile --tuningSearch --tuningCacheFile --tuningTimeOut "
+     "--tuningResultFile --saveAllEngines --dryRun --continue",
+     kOtherTool},
+    {"--fold-constants --num-passes --num-const-fold-passes --partitioning --no-fold-shapes "
+     "--no-per-pass-shape-inference --fold-size-threshold --cleanup --toposort --exclude-outputs --outputs-by-type "
+     "--override-input-shapes --override-inputs --model-input-shapes --model-inputs --set-unbounded-dds-upper-bound",
+     kGraphEdit},
+}};
+
+/// True when `name` is one of the words of `names`.
+bool among(std::string_view names, std::string_view name) {
+  while (!names.empty()) {
+    const std::size_t end = std::min(names.find(' '), names.size());
+    if (names.substr(0, end) == name) return true;
+    names.remove_prefix(std::min(end + 1, names.size()));
+  }
+  return false;
+}
+
+void add_ignored(CLI::App& app, const std::string& name, const IgnoredRow& row, const IgnoredOptions& ignored) {
+  if (find_option(app, name)) return;
+  const std::string text = fmt::format("{} has no effect here: {}", name, row.why);
+  const auto note = [ignored, text] { ignored->push_back(text); };
+  if (row.takes == Takes::Nothing) {
+    add_flag(app, name, note).group("");  // hidden
+    return;
+  }
+  // None is fine too: peers take some of these bare, and what follows may be an option that counts.
+  add_values(app, name, [note](const std::vector<std::string>&) { note(); })
+      .values(0, row.takes == Takes::Many ? kMostValues : 1)
+      .group("");
+}
+
+}  // namespace
+
+IgnoredOptions add_ignored_options(CLI::App& app) {
+  auto ignored = std::make_shared<std::vector<std::string>>();
+  // There are hundreds, and only the command that is typed needs them.
+  before_parsing(app, [&app, ignored] {
+    for (const IgnoredRow& row : kIgnored) {
+      std::string_view names = row.names;
+      while (!names.empty()) {
+        const std::size_t end = std::min(names.find(' '), names.size());
+        add_ignored(app, std::string(names.substr(0, end)), row, ignored);
+        names.remove_prefix(std::min(end + 1, names.size()));
+      }
+    }
+  });
+  return ignored;
+}
+
+std::optional<Refusal> refusal_of(std::string_view name) {
+  for (const RefusedRow& row : kRefused) {
+    if (among(row.names, name)) return row.refusal;
+  }
+  return std::nullopt;
+}
+
+}  // namespace vernier::cli

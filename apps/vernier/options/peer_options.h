@@ -1,0 +1,31 @@
+// Options that users bring from Polygraphy, trtexec and ModelOpt and that the subcommands here do not have themselves
+// (CONTRACT 8): each is either accepted, and said to have no effect, or refused with the reason and the replacement.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "options/syntax.h"
+
+namespace vernier::cli {
+
+/// What was given and did nothing, in words: warnings for after parsing.
+using IgnoredOptions = std::shared_ptr<std::vector<std::string>>;
+
+/// Adds, hidden from the help, the options that only tell a peer how to build or run: they cannot change a figure here.
+/// They are added when `app` is the command that is parsed.
+IgnoredOptions add_ignored_options(CLI::App& app);
+
+struct Refusal {
+  std::string_view reason;
+  std::string_view instead;
+};
+
+/// Why the option `name` ("--trt-outputs", any spelling that the peers take) is not taken, and what to use; nullopt
+/// when no peer has it.
+std::optional<Refusal> refusal_of(std::string_view name);
+
+}  // namespace vernier::cli

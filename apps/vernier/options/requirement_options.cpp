@@ -1,0 +1,79 @@
+#include <fmt/format.h>
+
+#include <limits>
+#include <set>
+
+#include "base/text.h"
+#include "options/options.h"
+#include "vernier/error.h"
+
+namespace vernier::cli {
+namespace {
+
+struct MetricHelp {
+  Metric metric;
+  const char* value_name;
+  const char* help;
+  double least, most;
+};
+
+constexpr double kLargest = std::numeric_limits<double>::max();
+
+// A new metric is one line here and one in the library's table.
+constexpr MetricHelp kHelp[] = {
+    {Metric::MinSqnrDb, "DB", "At least DB decibels of SQNR, pooled over samples (any number)", -kLargest, kLargest},
+    {Metric::MaxAbsError, "E", "No element off by more than E (0 or more, in the output's unit)", 0, kLargest},
+    {Metric::MaxMse, "E", "Mean squared error of at most E (0 or more, in the output's unit squared)", 0, kLargest},
+    {Metric::MinCosine, "C", "Cosine similarity of at least C (-1 to 1)", -1, 1},
+    {Metric::MinTop1Agreement, "P", "Largest element at the same place in at least this share of rows (0 to 1)", 0, 1},
+};
+
+}  // namespace
+
+void RequirementGroup::add(CLI::App& app) {
+  rows_.clear();
+  for (const MetricHelp& help : kHelp) rows_.push_back({help.metric, {}});
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    const std::string value_name = fmt::format("[OUTPUT:]{}", kHelp[i].value_name);
+    add_values(app, std::string(metric_option(rows_[i].metric)), rows_[i].texts, value_name, kHelp[i].help)
+        .group("Requirement (one metric; default: none; must hold for each judged output)");
+  }
+}
+
+std::optional<Requirement> RequirementGroup::values() const {
+  std::optional<Requirement> requirement;
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    const Row& row = rows_[i];
+    if (row.texts.empty()) continue;
+    const std::string_view option = metric_option(row.metric);
+    if (requirement) {
+      throw Error(ErrorKind::Usage, fmt::format("{} and {}: only one metric can be required at a time",
+                                                metric_option(requirement->metric), option));
+    }
+    requirement = Requirement{row.metric, {}};
+    std::set<std::string> seen;
+    for (const std::string& text : row.texts) {
+      Limit limit;
+      try {
+        limit = parse_limit(text);
+      } catch (const Error& error) {
+        throw Error(error.kind(), fmt::format("{}: {}", option, error.what()), error.hint());
+      }
+      if (limit.value < kHelp[i].least || limit.value > kHelp[i].most) {
+        throw Error(ErrorKind::Usage,
+                    kHelp[i].most == kLargest
+                        ? fmt::format("{}: {} is below {}", option, limit.value, kHelp[i].least)
+                        : fmt::format("{}: {} is not in [{}, {}]", option, limit.value, kHelp[i].least, kHelp[i].most));
+      }
+      if (!seen.insert(limit.output).second) {
+        throw Error(ErrorKind::Usage, limit.output.empty() ? fmt::format("{}: two limits for all outputs", option)
+                                                           : fmt::format("{}: two limits for output '{}'", option,
+                                                                         printable(limit.output)));
+      }
+      requirement->limits.push_back(limit);
+    }
+  }
+  return requirement;
+}
+
+}  // namespace vernier::cli

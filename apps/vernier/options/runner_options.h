@@ -1,0 +1,48 @@
+// The runners of `vernier run`, in the order of the command line, each with its own precision.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "options/options.h"
+#include "vernier/run.h"
+
+namespace vernier::cli {
+
+/// A precision option belongs to the nearest simulated runner before it, where there is none to all of them:
+///   --fp16 --trt --onnxrt, --trt --fp16 --onnxrt, --trt --onnxrt --fp16   all mean: trt in fp16
+///   --sim --int8 --sim --fp16                                             one runner in int8, one in fp16
+class RunnerGroup {
+ public:
+  void add(CLI::App& app);
+  /// --onnx-outputs and its relatives, for commands where the tensors can be chosen.
+  void add_outputs(CLI::App& app);
+  /// One model is for all runners; as many models as runners pair up; one runner runs each of several models.
+  /// Errors: Usage when models and runners do not fit, or precision is given and nothing takes it.
+  std::vector<RunnerOptions> values(const std::vector<std::string>& models) const;
+  /// True when one is a program, which --timeout bounds.
+  bool any_program() const;
+  bool empty() const { return runners_.empty(); }
+  bool any_script() const;
+
+  std::vector<std::string> providers() const { return providers_; }
+  std::string optimization() const;
+  OutputChoice onnx_outputs() const { return onnx_; }
+  OutputChoice trt_outputs() const { return trt_; }
+
+ private:
+  struct Typed {
+    RunnerKind kind;
+    PrecisionText precision;
+    std::string command;
+  };
+  PrecisionText& precision();
+
+  std::vector<Typed> runners_;
+  PrecisionText common_;
+  std::vector<std::string> providers_;
+  std::string optimization_ = "ORT_ENABLE_ALL";
+  OutputChoice onnx_, trt_;
+};
+
+}  // namespace vernier::cli

@@ -1,0 +1,45 @@
+# Two ways to compile the same sources in a third of the time: headers that nearly every source reads are compiled once,
+# and sources of one target are compiled together. Each source still stands alone: it includes what it uses, and
+# `scripts/test --full` compiles all of them one by one, without either.
+option(VERNIER_FAST_BUILD "Precompile headers, and compile the sources of a target together" ON)
+
+if(VERNIER_FAST_BUILD)
+  file(WRITE ${PROJECT_BINARY_DIR}/precompiled.cpp "")
+  # vernier_precompiled_headers(NAME PACKAGES ... HEADERS ...)
+  function(vernier_precompiled_headers name)
+    cmake_parse_arguments(arg "" "" "PACKAGES;HEADERS" ${ARGN})
+    add_library(${name} STATIC ${PROJECT_BINARY_DIR}/precompiled.cpp)
+    target_link_libraries(${name} PRIVATE ${arg_PACKAGES} vernier_warnings)
+    # As every target of ours is compiled: a precompiled header serves only the very same options.
+    set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+    target_precompile_headers(${name} PRIVATE ${arg_HEADERS})
+  endfunction()
+
+  set(standard
+      <algorithm> <array> <bit> <cerrno> <charconv> <chrono> <cmath> <cstddef> <cstdint> <cstring> <exception>
+      <filesystem> <fstream> <functional> <limits> <map> <memory> <mutex> <numeric> <optional> <set> <span> <string>
+      <string_view> <thread> <tuple> <unordered_map> <unordered_set> <utility> <vector> <fmt/format.h>)
+  vernier_precompiled_headers(vernier_precompiled_standard PACKAGES fmt::fmt HEADERS ${standard})
+  vernier_precompiled_headers(vernier_precompiled_onnx PACKAGES fmt::fmt ONNX::onnx_proto
+                              HEADERS ${standard} <onnx/onnx_pb.h>)
+endif()
+
+# vernier_fast_build(TARGET LIBRARY...): for a target of ours that links these libraries. ONNX's messages are precompiled
+# for whatever has ONNX::onnx_proto, or a target that has it, among them.
+function(vernier_fast_build target)
+  set(kind standard)
+  foreach(library IN LISTS ARGN)
+    set(inherited "")
+    if(TARGET ${library})
+      get_target_property(inherited ${library} VERNIER_PRECOMPILED_KIND)
+    endif()
+    if(library STREQUAL "ONNX::onnx_proto" OR inherited STREQUAL "onnx")
+      set(kind onnx)
+    endif()
+  endforeach()
+  set_target_properties(${target} PROPERTIES VERNIER_PRECOMPILED_KIND ${kind})
+  if(VERNIER_FAST_BUILD)
+    target_precompile_headers(${target} REUSE_FROM vernier_precompiled_${kind})
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+  endif()
+endfunction()

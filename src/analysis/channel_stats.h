@@ -1,0 +1,35 @@
+// Figures of single channels and of single samples, computed inside the graph so that only one number a channel comes
+// out.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "analysis/subject.h"
+#include "plan/lower_simulated.h"
+
+namespace vernier {
+
+/// Mean of low - float in each output channel of every weighted layer that `plan` runs in a format with a scale, on
+/// exact inputs, over the samples of `order`. `shapes`: of the tensors, as a reference run saw them (their ranks).
+/// Cost: about 4 plain inferences a sample. Memory: a number for each channel.
+std::map<std::string, std::vector<double>> mean_errors(const Subject& subject, const Plan& plan,
+                                                       RoundedWeights& weights,
+                                                       const std::map<std::string, Shape>& shapes,
+                                                       const std::vector<std::size_t>& order);
+
+/// Largest magnitude in each channel of the tensors that weighted layers read, over the samples of `order`: along
+/// dimension 1 for convolutions, else along the last.
+std::map<std::string, std::vector<float>> channel_magnitudes(const Subject& subject,
+                                                             const std::map<std::string, Shape>& shapes,
+                                                             const std::vector<std::size_t>& order);
+
+/// Largest magnitude of each tensor of the main graph in `tensors`, in each sample of `order`.
+std::map<std::string, std::vector<float>> sample_magnitudes(const Subject& subject,
+                                                            const std::set<std::string>& tensors,
+                                                            const std::map<std::string, Shape>& shapes,
+                                                            const std::vector<std::size_t>& order);
+
+}  // namespace vernier

@@ -1,0 +1,200 @@
+#include "analysis/own_error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/surgery.h"
+#include "engines/onnxruntime/operators.h"
+#include "plan/placement.h"
+#include "plan/round_node.h"
+
+namespace vernier {
+namespace {
+
+constexpr const char* kShadow = "own/";
+
+/// The rounded form of reference tensors, one Round for each tensor and grid however many shadows read it.
+class RoundedInputs {
+ public:
+  RoundedInputs(onnx::GraphProto& graph, std::int64_t* next_slot) : graph_(graph), next_slot_(next_slot) {}
+
+  struct Rounded {
+    std::string name;
+    std::int64_t slot = -1;
+  };
+
+  const Rounded& get(const std::string& tensor, const QuantParams& params) {
+    Rounded& rounded = made_[{tensor, params.format}];
+    if (rounded.name.empty()) {
+      rounded.name = fmt::format("{}{}/{}", kShadow, tensor, format_name(params.format));
+      if (next_slot_ != nullptr) rounded.slot = (*next_slot_)++;
+      *graph_.add_node() = round_node(tensor, rounded.name, params, rounded.slot);
+    }
+    return rounded;
+  }
+
+ private:
+  onnx::GraphProto& graph_;
+  std::int64_t* next_slot_;
+  std::map<std::pair<std::string, Format>, Rounded> made_;
+};
+
+void keep_slot(Shadow& shadow, std::int64_t slot) {
+  if (slot >= 0) shadow.event_slots.push_back(slot);
+}
+
+}  // namespace
+
+std::vector<Shadow> add_shadows(Model& model, const Subject& subject, const Plan& plan,
+                                const std::vector<std::string>& layers, RoundedWeights& weights,
+                                std::int64_t* next_event_slot) {
+  onnx::GraphProto& graph = *model.proto.mutable_graph();
+  const Model source = with_repaired_constants(subject.model, plan);  // what low layers read
+  const std::set<std::string> wanted(layers.begin(), layers.end());
+  std::map<std::string, const Layer*> by_name;
+  for (const Layer& layer : subject.layers) by_name[layer.name] = &layer;
+  std::set<std::string> have_weight;
+  RoundedInputs inputs(graph, next_event_slot);
+  std::vector<Shadow> shadows;
+  const Placement placement(subject.model, subject.model.proto.graph(), by_name, plan, runs_on_codes(by_name, plan));
+  const int originals = graph.node_size();
+  for (int n = 0; n < originals; ++n) {
+    const auto found = by_name.find(graph.node(n).name());
+    if (found == by_name.end() || !wanted.contains(found->first)) continue;
+    const Layer& layer = *found->second;
+    const Format format = plan.format_of(layer.name);
+    if (format == Format::Float32 || layer.follows || !layer.graph.empty()) continue;
+    if (placement.passes_codes(layer.name)) continue;  // part of the layer before it
+    onnx::NodeProto node = graph.node(n);
+    const LayerRounding rounding = rounding_of(source, layer, node, format, plan);
+    const onnx::NodeProto* activation = placement.activation_of(node);
+    if (activation != nullptr && !placement.passes_codes(activation->name())) activation = nullptr;
+    Shadow shadow;
+    shadow.layer = &layer;
+    node.set_name(kShadow + node.name());
+    for (const int index : rounding.data_inputs) {
+      const auto& rounded = inputs.get(node.input(index), rounding.input_params.at(index));
+      node.set_input(index, rounded.name);
+      keep_slot(shadow, rounded.slot);
+    }
+    for (const auto& [index, grid] : rounding.weight_grids) {
+      const std::string original_name = node.input(index);
+      const std::string low_name = fmt::format("{}{}/{}", kShadow, original_name, grid.suffix());
+      if (have_weight.insert(low_name).second) {
+        set_initializer(model, graph, low_name, weights.get(source, original_name, grid));
+      }
+      node.set_input(index, low_name);
+      // A scaled format is made to fit its weights, and turns small ones into zero by design.
+      if (!needs_scale(grid.params.format)) {
+        shadow.constant_events += weights.events(source, original_name, grid);
+      }
+    }
+    if (rounding.bias) {
+      const std::string& bias = node.input(rounding.bias->input);
+      const std::string low_name = fmt::format("{}{}/int32", kShadow, node.name());
+      set_initializer(model, graph, low_name, weights.get_bias(source, bias, layer.name, rounding.bias->scales));
+      node.set_input(rounding.bias->input, low_name);
+    }
+    for (std::string& input : *node.mutable_input()) {  // repaired, and read as it is: a float bias
+      if (!plan.constants.contains(input)) continue;
+      const std::string low_name = fmt::format("{}{}/repaired", kShadow, input);
+      if (have_weight.insert(low_name).second) set_initializer(model, graph, low_name, *initializer(source, input));
+      input = low_name;
+    }
+    std::vector<onnx::NodeProto> behind;
+    const auto round_behind = [&](const std::string& name, const QuantParams& params) {
+      const std::int64_t slot = next_event_slot == nullptr ? -1 : (*next_event_slot)++;
+      behind.push_back(round_node(name, name + "/rounded", params, slot));
+      keep_slot(shadow, slot);
+      shadow.outputs.push_back(name + "/rounded");
+    };
+    for (int o = 0; o < node.output_size(); ++o) {
+      const std::string original = node.output(o);
+      if (original.empty()) continue;
+      const std::string name = kShadow + original;
+      node.set_output(o, name);
+      if (std::find(layer.outputs.begin(), layer.outputs.end(), original) == layer.outputs.end()) continue;
+      if (std::find(rounding.rounded_outputs.begin(), rounding.rounded_outputs.end(), o) !=
+          rounding.rounded_outputs.end()) {
+        QuantParams params;
+        params.format = rounding.format;
+        round_behind(name, params);
+        shadow.tensors.push_back(original);
+      } else if (activation != nullptr) {
+        onnx::NodeProto shadowed = *activation;
+        const std::string& result = activation->output(0);
+        shadowed.set_name(kShadow + activation->name());
+        shadowed.set_input(0, name);
+        shadowed.set_output(0, kShadow + result);
+        behind.push_back(std::move(shadowed));
+        round_behind(kShadow + result, plan.tensors.at(result));
+        shadow.tensors.push_back(result);
+      } else {
+        if (placement.quantized(original)) {
+          round_behind(name, plan.tensors.at(original));
+        } else {
+          shadow.outputs.push_back(name);
+        }
+        shadow.tensors.push_back(original);
+      }
+    }
+    *graph.add_node() = std::move(node);
+    for (onnx::NodeProto& round : behind) *graph.add_node() = std::move(round);
+    shadows.push_back(std::move(shadow));
+  }
+  return shadows;
+}
+
+std::vector<LayerError> own_error(const Subject& subject, const Plan& plan, RoundedWeights& weights,
+                                  const std::vector<std::size_t>* order) {
+  Model model = subject.model;
+  std::vector<std::string> names;
+  for (const Layer& layer : subject.layers) names.push_back(layer.name);
+  std::int64_t event_slots = 0;
+  const std::vector<Shadow> shadows = add_shadows(model, subject, plan, names, weights, &event_slots);
+
+  // Compare passes the reference through: the next layer waits for it, so each shadow is computed and dropped in time.
+  struct Place {
+    std::size_t shadow;
+    std::string low;
+    std::int64_t slot;
+  };
+  std::map<std::string, Place> places;
+  std::set<std::string> compared;
+  std::int64_t slots = 0;
+  for (std::size_t s = 0; s < shadows.size(); ++s) {
+    for (std::size_t o = 0; o < shadows[s].outputs.size(); ++o) {
+      places[shadows[s].tensors[o]] = {s, shadows[s].outputs[o], slots++};
+      compared.insert(shadows[s].tensors[o]);
+    }
+  }
+  tap(*model.proto.mutable_graph(), compared, [&](const std::string& raw, const std::string& tensor) {
+    const Place& place = places.at(tensor);
+    return compare_node(raw, place.low, tensor, "", place.slot);
+  });
+
+  const Recorder empty(static_cast<std::size_t>(slots), 0, static_cast<std::size_t>(event_slots));
+  Recorder total = empty;
+  const Session session = subject.session(model);
+  run_samples(subject, session, order == nullptr ? all_samples(subject) : *order, empty, "own error",
+              [&](SampleResult result) {
+                total += result.recorder;
+                return true;
+              });
+
+  std::vector<LayerError> errors(shadows.size());
+  for (std::size_t s = 0; s < shadows.size(); ++s) {
+    errors[s].layer = shadows[s].layer->name;
+    errors[s].tensors = shadows[s].tensors;
+    errors[s].format = plan.format_of(errors[s].layer);
+    errors[s].events = shadows[s].constant_events;
+    for (const std::int64_t slot : shadows[s].event_slots)
+      errors[s].events += total.events[static_cast<std::size_t>(slot)];
+  }
+  for (const auto& [tensor, place] : places)
+    errors[place.shadow].error += total.errors[static_cast<std::size_t>(place.slot)];
+  return errors;
+}
+
+}  // namespace vernier

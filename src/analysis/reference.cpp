@@ -1,0 +1,139 @@
+#include "analysis/reference.h"
+
+#include <fmt/format.h>
+
+#include <span>
+
+#include "analysis/surgery.h"
+#include "base/hash.h"
+#include "distributed/wire.h"
+#include "engines/onnxruntime/operators.h"
+
+namespace vernier {
+
+std::set<std::string> tensors_to_observe(const Subject& subject) {
+  std::set<std::string> tensors;
+  for (const Layer& layer : subject.layers) {
+    if (!layer.weighted) continue;
+    tensors.insert(layer.inputs.begin(), layer.inputs.end());
+    tensors.insert(layer.outputs.begin(), layer.outputs.end());
+  }
+  return tensors;
+}
+
+namespace {
+
+void add_to_hash(const std::string& name, const Tensor& value, Sha256& hash) {
+  const std::string header = fmt::format("{} {} {}\n", name, dtype_name(value.dtype()), shape_text(value.shape()));
+  hash.update(std::as_bytes(std::span(header)));
+  hash.update(value.bytes());
+}
+
+/// Graph inputs pass no operator of ours: they are folded into the reference as they are fed.
+void fold_inputs(const Sample& fed, const SampleResult& result, const std::set<std::string>& carried,
+                 const std::map<std::string, std::int64_t>& slots, SharedHistograms& histograms, Reference& reference,
+                 Sha256& hash) {
+  for (const auto& [name, value] : fed) {
+    const bool is_state = carried.contains(name) && result.index > 0;  // computed, not read
+    if (!is_state) add_to_hash(name, value, hash);
+    if (value.dtype() == Dtype::Float32) {
+      accumulate_range(value.floats(), reference.ranges[name]);
+      const auto slot = slots.find(name);
+      if (slot != slots.end()) histograms.add(static_cast<std::size_t>(slot->second), result.index, value.floats());
+    }
+    reference.shapes.emplace(name, value.shape());  // of the first sample
+  }
+}
+
+/// Each rank counted the values of the samples it ran: makes one histogram of all. Exact, as sums of counts are.
+void join_histograms(Ranks& ranks, std::map<std::string, HalvedHistogram>& histograms,
+                     const std::set<std::string>& inputs) {
+  Packer packer;
+  for (const auto& [tensor, halves] : histograms) {
+    if (inputs.contains(tensor)) continue;  // each rank saw all of them
+    for (const ValueHistogram& half : halves) {
+      packer.put(half.range());
+      packer.put(half.counts());
+    }
+  }
+  const std::vector<Bytes> all = ranks.share(packer.take());
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    if (rank == ranks.rank()) continue;
+    Unpacker unpacker(all[rank]);
+    for (auto& [tensor, halves] : histograms) {
+      if (inputs.contains(tensor)) continue;
+      for (ValueHistogram& half : halves) {
+        const auto range = unpacker.get<RangeStats>();
+        half += ValueHistogram(range, unpacker.get_vector<std::int64_t>());
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Reference run_reference(const Subject& subject, const std::set<std::string>& observed,
+                        const std::set<std::string>& counted) {
+  std::set<std::string> all = observed;
+  all.insert(counted.begin(), counted.end());
+  const std::vector<std::string> names(all.begin(), all.end());
+  std::map<std::string, std::int64_t> slots;
+  std::vector<bool> wanted;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    slots[names[i]] = static_cast<std::int64_t>(i);
+    wanted.push_back(counted.contains(names[i]));
+  }
+  const std::size_t samples = subject.samples->size();
+  SharedHistograms histograms(wanted, samples);
+
+  Model model = subject.model;
+  tap(*model.proto.mutable_graph(), all,
+      [&](const std::string& raw, const std::string& tensor) { return observe_node(raw, tensor, slots.at(tensor)); });
+  std::map<std::string, Dtype> dtypes;
+  for (const InputInfo& output : model_outputs(subject.model)) dtypes[output.name] = output.dtype;
+  std::vector<std::pair<std::string, Dtype>> outputs;
+  for (const std::string& name : subject.judged) outputs.emplace_back(name, dtypes[name]);
+  std::set<std::string> carried;
+  for (const Carry& carry : subject.carries) {
+    outputs.emplace_back(carry.output, dtypes[carry.output]);
+    carried.insert(carry.input);
+  }
+  set_outputs(model, outputs);
+
+  Reference reference;
+  Recorder empty(0, names.size(), 0);
+  Recorder total = empty;
+  if (!counted.empty()) empty.histograms = &histograms;
+  const Session session = subject.session(model);
+  Sha256 hash;
+  run_samples(subject, session, all_samples(subject), empty, "reference", [&](SampleResult result) {
+    if (result.index == samples - samples / 5) {
+      reference.early = reference.ranges;
+      for (std::size_t i = 0; i < names.size(); ++i) reference.early.emplace(names[i], total.ranges[i]);
+    }
+    fold_inputs(fed_for(subject, session, result), result, carried, slots, histograms, reference, hash);
+    result.outputs.resize(subject.judged.size());
+    for (std::size_t i = 0; i < result.outputs.size(); ++i) {
+      reference.totals[subject.judged[i]].add_sample(result.index, result.outputs[i], result.outputs[i]);
+    }
+    reference.outputs.put(result.index, result.outputs);
+    total += result.recorder;
+    return true;
+  });
+  std::set<std::string> inputs;
+  for (const auto& [name, shape] : reference.shapes) inputs.insert(name);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (wanted[i]) reference.histograms.emplace(names[i], histograms.halves(i));
+    if (reference.shapes.contains(names[i])) continue;  // a graph input, which no Observe sees
+    reference.ranges[names[i]] = total.ranges[i];
+    reference.shapes[names[i]] = total.shapes[i];
+  }
+  reference.data_sha256 = hash.hex();
+  if (subject.ranks != nullptr && !subject.ranks->alone()) {
+    subject.ranks->require_same("samples", reference.data_sha256);
+    if (subject.carries.empty()) join_histograms(*subject.ranks, reference.histograms, inputs);
+  }
+  return reference;
+}
+
+}  // namespace vernier

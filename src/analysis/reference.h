@@ -1,0 +1,35 @@
+// The reference run: the trusted float model over all samples, once. It yields what calibration needs (ranges), what
+// the oracle compares with (outputs), and the shapes that costs are counted from.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "analysis/output_store.h"
+#include "analysis/requirement.h"
+#include "analysis/subject.h"
+
+namespace vernier {
+
+struct Reference {
+  std::map<std::string, RangeStats> ranges;           // of the observed tensors and float graph inputs
+  std::map<std::string, RangeStats> early;            // the same of the first four fifths of the samples
+  std::map<std::string, HalvedHistogram> histograms;  // of the tensors asked for
+  std::map<std::string, Shape> shapes;                // as last seen
+  OutputStore outputs;                                // judged outputs, in the order of Subject::judged
+  std::map<std::string, OutputStats> totals;          // of each judged output: energy, elements, rows of all samples
+  /// Of the samples as the model gets them, in order: for each tensor, by name, "NAME DTYPE SHAPE\n" and its bytes.
+  std::string data_sha256;
+};
+
+/// Streams all samples through the model with an Observe on each tensor of `observed`, and counts the values of those
+/// in `counted`, which are observed as well. Memory: one sample per thread, and 100 to 400 kB for each tensor counted.
+Reference run_reference(const Subject& subject, const std::set<std::string>& observed,
+                        const std::set<std::string>& counted = {});
+
+/// Float tensors that layers of the default scheme read, and inputs of every weighted layer: what run_reference should
+/// observe for calibration and for counting multiply-accumulates.
+std::set<std::string> tensors_to_observe(const Subject& subject);
+
+}  // namespace vernier

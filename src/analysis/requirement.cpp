@@ -1,0 +1,136 @@
+#include "analysis/requirement.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// Elements of one row: the last axis longer than one ([1,1001,1,1] holds one row of 1001).
+std::size_t row_length(const Shape& shape) {
+  for (auto dim = shape.rbegin(); dim != shape.rend(); ++dim) {
+    if (*dim > 1) return static_cast<std::size_t>(*dim);
+  }
+  return 0;
+}
+
+std::size_t largest(std::span<const float> row) {
+  return static_cast<std::size_t>(std::max_element(row.begin(), row.end()) - row.begin());
+}
+
+double top1(const OutputStats& stats) {
+  return stats.rows == 0 ? 1.0 : static_cast<double>(stats.rows_agreed) / static_cast<double>(stats.rows);
+}
+
+double share(double used, double allowed) {
+  if (used <= 0) return 0;
+  return allowed > 0 ? used / allowed : kInfinity;
+}
+
+}  // namespace
+
+ErrorStats OutputStats::add_sample(std::size_t index, const Tensor& ref, const Tensor& got) {
+  if (ref.shape() != got.shape()) {
+    throw Error(ErrorKind::Internal,
+                fmt::format("compared outputs of shapes {} and {}", shape_text(ref.shape()), shape_text(got.shape())));
+  }
+  ErrorStats one;
+  accumulate_error(ref.floats(), got.floats(), one);
+  pooled += one;
+  const double db = sqnr_db(one);
+  if (samples == 0 || std::isnan(worst_sqnr_db) || db < worst_sqnr_db) {
+    worst_sqnr_db = db;
+    worst_sample = index;
+  }
+  ++samples;
+  const std::size_t length = row_length(ref.shape());
+  for (std::size_t start = 0; length > 0 && start + length <= ref.floats().size(); start += length) {
+    ++rows;
+    if (largest(ref.floats().subspan(start, length)) == largest(got.floats().subspan(start, length))) ++rows_agreed;
+  }
+  return one;
+}
+
+double metric_value(Metric metric, const OutputStats& stats) {
+  switch (metric) {
+    case Metric::MinSqnrDb:
+      return sqnr_db(stats.pooled);
+    case Metric::MaxAbsError:
+      return max_abs_error(stats.pooled);
+    case Metric::MaxMse:
+      return mse(stats.pooled);
+    case Metric::MinCosine:
+      return cosine(stats.pooled);
+    case Metric::MinTop1Agreement:
+      return top1(stats);
+  }
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+double damage_of(Metric metric, double limit, const OutputStats& stats) {
+  if (!stats.pooled.finite()) return kInfinity;
+  // Equal tensors first: their cosine may come out as 1 - 1e-16, which a limit of 1 would not forgive.
+  if (stats.pooled.error_energy == 0 && stats.pooled.count > stats.pooled.ref_nonfinite) return 0;
+  switch (metric) {
+    case Metric::MinSqnrDb: {
+      const double db = sqnr_db(stats.pooled);
+      if (std::isnan(db)) return kInfinity;
+      return db == kInfinity ? 0 : std::pow(10.0, (limit - db) / 10.0);
+    }
+    case Metric::MaxAbsError:
+      return std::pow(share(max_abs_error(stats.pooled), limit), 2);
+    case Metric::MaxMse:
+      return share(mse(stats.pooled), limit);
+    case Metric::MinCosine:
+      return share(1 - cosine(stats.pooled), 1 - limit);
+    case Metric::MinTop1Agreement:
+      return share(1 - top1(stats), 1 - limit);
+  }
+  return kInfinity;
+}
+
+std::optional<double> damage_share(Metric metric, double limit, const ErrorStats& sample, std::int64_t rows_wrong,
+                                   const OutputStats& all) {
+  if (!sample.finite()) return kInfinity;
+  switch (metric) {
+    case Metric::MinSqnrDb:
+      return share(sample.error_energy, all.pooled.ref_energy * std::pow(10.0, -limit / 10.0));
+    case Metric::MaxMse:
+      return share(sample.error_energy, limit * static_cast<double>(all.pooled.count));
+    case Metric::MinTop1Agreement:
+      return share(static_cast<double>(rows_wrong), (1 - limit) * static_cast<double>(all.rows));
+    case Metric::MaxAbsError:
+    case Metric::MinCosine:
+      break;
+  }
+  return std::nullopt;
+}
+
+bool surely_fails(Metric metric, double limit, const OutputStats& so_far, const OutputStats& all) {
+  if (!so_far.pooled.finite()) return true;
+  // A sliver above the limit, so that rounding of the sums cannot turn a pass into a failure.
+  constexpr double kSlack = 1 + 1e-9;
+  switch (metric) {
+    case Metric::MinSqnrDb:
+      return so_far.pooled.error_energy > all.pooled.ref_energy * std::pow(10.0, -limit / 10.0) * kSlack;
+    case Metric::MaxAbsError:
+      return so_far.pooled.max_abs_error > limit * kSlack;
+    case Metric::MaxMse:
+      return so_far.pooled.error_energy > limit * static_cast<double>(all.pooled.count) * kSlack;
+    case Metric::MinCosine:
+      return false;  // a later sample may raise it again
+    case Metric::MinTop1Agreement:
+      return static_cast<double>(so_far.rows - so_far.rows_agreed) >
+             (1 - limit) * static_cast<double>(all.rows) * kSlack + 1e-9;
+  }
+  return false;
+}
+
+}  // namespace vernier

@@ -1,0 +1,50 @@
+// Measuring a requirement (include/vernier/requirement.h): the sums of one output, and how much of the allowance they
+// use. The metrics' names and limits are in src/options/requirement.cpp.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "numerics/metrics.h"
+#include "vernier/requirement.h"
+#include "vernier/tensor.h"
+
+namespace vernier {
+
+/// What is known of one output after some samples: pooled over samples, and the worst sample.
+struct OutputStats {
+  ErrorStats pooled;
+  std::int64_t rows = 0;         // rows that have a largest element (classification)
+  std::int64_t rows_agreed = 0;  // rows whose largest element is at the same place on both sides
+  double worst_sqnr_db = 0;      // of a single sample; meaningful when samples > 0
+  std::size_t worst_sample = 0;
+  std::size_t samples = 0;
+
+  /// Returns the sums of this sample alone.
+  ErrorStats add_sample(std::size_t index, const Tensor& ref, const Tensor& got);
+};
+
+/// The metric's value of one output.
+double metric_value(Metric metric, const OutputStats& stats);
+
+/// How much of the allowance is used: 1 is exactly the limit, below passes; damages of single layers add up as noise
+/// power does.
+///   sqnr: 10^((limit - sqnr)/10) · mse: mse/limit · max abs error: (error/limit)^2 · cosine: (1-c)/(1-limit)
+///   top-1: (1-agreement)/(1-limit)
+/// Edges: +inf when got is not finite where ref is, or when the limit allows nothing and something is wrong; 0 when
+/// equal.
+double damage_of(Metric metric, double limit, const OutputStats& stats);
+
+/// What one sample adds to damage_of() of all samples, whose totals are `all`: for metrics whose damage is a sum over
+/// samples. Absent for the others. `rows_wrong`: rows of the sample whose largest element moved.
+std::optional<double> damage_share(Metric metric, double limit, const ErrorStats& sample, std::int64_t rows_wrong,
+                                   const OutputStats& all);
+
+/// The pooled stats of the worst possible completion are already beyond the limit: `so_far` covers a part of the
+/// samples whose totals are `all` (reference energy, element and row counts known from the reference run). Exact, no
+/// statistics.
+bool surely_fails(Metric metric, double limit, const OutputStats& so_far, const OutputStats& all);
+
+}  // namespace vernier

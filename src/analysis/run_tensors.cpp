@@ -1,0 +1,32 @@
+#include "analysis/run_tensors.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "analysis/surgery.h"
+
+namespace vernier {
+
+void run_tensors(const Subject& subject, Model model, const std::vector<std::string>& tensors,
+                 const std::vector<std::size_t>& order, const VisitTensors& visit) {
+  std::map<std::string, Dtype> dtypes;
+  for (const InputInfo& output : model_outputs(subject.model)) dtypes[output.name] = output.dtype;
+  std::vector<std::pair<std::string, Dtype>> outputs;
+  for (const std::string& name : tensors) {
+    outputs.emplace_back(name, dtypes.try_emplace(name, Dtype::Float32).first->second);
+  }
+  for (const Carry& carry : subject.carries) {
+    if (std::ranges::find(tensors, carry.output) == tensors.end()) {
+      outputs.emplace_back(carry.output, dtypes[carry.output]);
+    }
+  }
+  set_outputs(model, outputs);
+  const Session session = subject.session(model);
+  run_samples(subject, session, order, {}, "trial", [&](SampleResult sample) {
+    sample.outputs.resize(tensors.size());
+    return visit(sample.index, sample.outputs);
+  });
+}
+
+}  // namespace vernier

@@ -1,0 +1,20 @@
+// Runs a model over samples for the values of some of its tensors.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "analysis/subject.h"
+
+namespace vernier {
+
+/// Sees the tensors of one sample, in the order in which they were named; false ends the run.
+using VisitTensors = std::function<bool(std::size_t sample, const std::vector<Tensor>& got)>;
+
+/// Runs `model`, the subject's own or one lowered from it, over the samples of `order`. `tensors`: of its main graph,
+/// float32 unless they are outputs of the subject's, each named once. Carried outputs are fed back.
+void run_tensors(const Subject& subject, Model model, const std::vector<std::string>& tensors,
+                 const std::vector<std::size_t>& order, const VisitTensors& visit);
+
+}  // namespace vernier

@@ -1,0 +1,48 @@
+// Sensitivity of one layer on the output: "only this layer low", re-running only what lies behind it from cached
+// reference activations. The graph is cut where few tensors are alive; for each segment one session runs from its start
+// to the outputs, with an Inject behind each of its layers, so that N layers need a handful of sessions and weights
+// stay constant.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analysis/reference.h"
+#include "analysis/requirement.h"
+#include "analysis/subject.h"
+#include "plan/lower_simulated.h"
+
+namespace vernier {
+
+struct LayerSensitivity {
+  std::string layer;
+  std::map<std::string, OutputStats> outputs;  // judged outputs, over the samples that were run
+};
+
+struct SensitivityOptions {
+  std::vector<std::size_t> samples;  // a few
+  std::size_t segments = 8;
+};
+
+/// What it cost, in sample-inferences of the whole network (a suffix counts by its share of nodes' work).
+struct Sensitivities {
+  std::vector<LayerSensitivity> layers;
+  double mean_suffix_share = 0;  // mean share of a full inference that one trial executed
+};
+
+/// Sensitivities of the layers named, each alone in its planned format. Without carried states.
+/// Bits: equal to full runs when optimizations are off.
+Sensitivities measure_sensitivities(const Subject& subject, const Plan& plan, const std::vector<std::string>& layers,
+                                    const Reference& reference, RoundedWeights& weights,
+                                    const SensitivityOptions& options);
+
+/// First node of each segment: positions in the main graph where few bytes are alive, about evenly spread by work.
+/// `bytes_of` gives the size of a tensor and 0 when unknown. Starts with 0.
+std::vector<int> segment_starts(const onnx::GraphProto& graph, const std::map<std::string, std::size_t>& bytes_of,
+                                std::size_t segments);
+
+/// Tensors made before node `at` (or graph inputs) that nodes from `at` on, or graph outputs, read.
+std::set<std::string> live_at(const onnx::GraphProto& graph, int at);
+
+}  // namespace vernier

@@ -1,0 +1,116 @@
+#include "analysis/subject.h"
+
+#include <fmt/format.h>
+
+#include <numeric>
+
+#include "base/parallel.h"
+#include "distributed/spread.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+constexpr std::size_t kMostCopiedBytes = std::size_t{1} << 30U;
+
+/// The sample's tensors under the session's input names; the low half of a twin starts from the same state.
+Sample feed_for(const Session& session, const Sample& sample, const Sample& state) {
+  Sample feed;
+  for (const std::string& name : session.input_names()) {
+    if (const auto carried = state.find(name); carried != state.end()) {
+      feed[name] = carried->second;
+    } else if (const auto given = sample.find(name); given != sample.end()) {
+      feed[name] = given->second;
+    } else if (name.starts_with(kLow)) {
+      if (const auto base = sample.find(name.substr(std::string(kLow).size())); base != sample.end()) {
+        feed[name] = base->second;
+      }
+    }
+  }
+  return feed;
+}
+
+void keep_state(const Session& session, const std::vector<Carry>& carries, const std::vector<Tensor>& outputs,
+                Sample& state) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const std::string& name = session.output_names()[i];
+    for (const Carry& carry : carries) {
+      if (name == carry.output) state[carry.input] = outputs[i];
+      if (name == kLow + carry.output) state[kLow + carry.input] = outputs[i];
+    }
+  }
+}
+
+void pack(const SampleResult& result, Packer& packer) {
+  packer.put(result.index);
+  packer.put(result.outputs.size());
+  for (const Tensor& output : result.outputs) packer.put(output);
+  packer.put(result.recorder.errors);
+  packer.put(result.recorder.ranges);
+  packer.put(result.recorder.events);
+  packer.put(result.recorder.shapes.size());
+  for (const Shape& shape : result.recorder.shapes) packer.put(shape);
+}
+
+SampleResult unpack(Unpacker& unpacker) {
+  SampleResult result;
+  result.index = unpacker.get<std::size_t>();
+  result.outputs.resize(unpacker.get<std::size_t>());
+  for (Tensor& output : result.outputs) output = unpacker.get_tensor();
+  result.recorder.errors = unpacker.get_vector<ErrorStats>();
+  result.recorder.ranges = unpacker.get_vector<RangeStats>();
+  result.recorder.events = unpacker.get_vector<RoundEvents>();
+  result.recorder.shapes.resize(unpacker.get<std::size_t>());
+  for (Shape& shape : result.recorder.shapes) shape = unpacker.get_vector<Shape::value_type>();
+  return result;
+}
+
+}  // namespace
+
+Session Subject::session(const Model& any) const {
+  // An optimized session copies the weights. What decides is the model that all sessions of the job come from, so that
+  // all of them sum in the same order.
+  std::size_t bytes = 0;
+  for (const auto& [name, weight] : model.weights) bytes += weight.byte_size();
+  return {runtime, any, {.optimize = optimize && bytes <= kMostCopiedBytes, .threads = 1, .integer_kernels = false}};
+}
+
+void run_samples(const Subject& subject, const Session& session, const std::vector<std::size_t>& order,
+                 const Recorder& recorder, const std::string& phase, const std::function<bool(SampleResult)>& take) {
+  Sample state;
+  const bool sequential = !subject.carries.empty();
+  const auto work = [&](std::size_t position) {
+    SampleResult result;
+    result.index = order[position];
+    result.recorder = recorder;
+    result.recorder.sample = result.index;
+    result.fed = feed_for(session, subject.samples->at(result.index), state);
+    try {
+      result.outputs = session.run(*result.fed, &result.recorder);
+    } catch (const Error& error) {
+      throw Error(error.kind(), fmt::format("{}, sample {}: {}", phase, result.index, error.what()), error.hint());
+    }
+    if (sequential) keep_state(session, subject.carries, result.outputs, state);
+    return result;
+  };
+  const auto taken = [&](std::size_t position, SampleResult result) {
+    if (subject.progress) subject.progress(phase, position + 1, order.size());
+    return take(std::move(result));
+  };
+  if (sequential) return parallel_ordered(order.size(), 1, work, taken);
+  Ranks alone;
+  spread_ordered(subject.ranks == nullptr ? alone : *subject.ranks, order.size(), subject.threads, work, taken, pack,
+                 unpack);
+}
+
+Sample fed_for(const Subject& subject, const Session& session, const SampleResult& result) {
+  return result.fed ? *result.fed : feed_for(session, subject.samples->at(result.index), {});
+}
+
+std::vector<std::size_t> all_samples(const Subject& subject) {
+  std::vector<std::size_t> order(subject.samples->size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  return order;
+}
+
+}  // namespace vernier

@@ -1,0 +1,68 @@
+// What all measurements of one model share, and the loop that runs samples through a session.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engines/onnxruntime/recorder.h"
+#include "engines/onnxruntime/session.h"
+#include "model/layers.h"
+#include "model/model.h"
+#include "vernier/samples.h"
+
+namespace vernier {
+
+class Ranks;
+
+/// --carry OUT:IN: a state output that is fed back as an input of the next sample.
+struct Carry {
+  std::string output;
+  std::string input;
+};
+
+/// Progress of a phase, called now and then; may throw Error{Interrupted} to end the work.
+using Progress = std::function<void(const std::string& phase, std::size_t done, std::size_t total)>;
+
+struct Subject {
+  std::shared_ptr<const Runtime> runtime;
+  Model model;  // prepared
+  std::vector<Layer> layers;
+  const SampleSource* samples = nullptr;
+  std::vector<Carry> carries;
+  std::vector<std::string> judged;  // float outputs that are compared, in graph order
+  std::size_t threads = 1;          // samples that run side by side
+  bool optimize = true;             // graph optimizations of every session; never beyond 1 GiB of weights
+  Progress progress;
+  Ranks* ranks = nullptr;  // null: alone
+
+  Session session(const Model& any) const;
+};
+
+/// Prefix of the tensors of the low half of a twin graph.
+inline constexpr const char* kLow = "low/";
+
+struct SampleResult {
+  std::size_t index = 0;  // of the sample in the source
+  /// What the session got: carried inputs hold the state of the sample before. Absent when another rank ran it.
+  std::optional<Sample> fed;
+  std::vector<Tensor> outputs;
+  Recorder recorder;
+};
+
+/// Runs the samples of `order` through `session`, each with a copy of `recorder`, and gives the results to `take` in
+/// the order of `order`; `take` returns false to stop. With carried states one sample follows the other: outputs named
+/// in `carries` (and "low/OUT" for "low/IN") feed the next sample, and every rank runs
+/// them all; else each rank runs some.
+void run_samples(const Subject& subject, const Session& session, const std::vector<std::size_t>& order,
+                 const Recorder& recorder, const std::string& phase, const std::function<bool(SampleResult)>& take);
+
+/// What was fed for `result`, whoever ran it.
+Sample fed_for(const Subject& subject, const Session& session, const SampleResult& result);
+
+/// 0, 1, ... of all samples.
+std::vector<std::size_t> all_samples(const Subject& subject);
+
+}  // namespace vernier

@@ -1,0 +1,53 @@
+// One trial of a search: a plan, run over the samples in simulation and judged against the stored reference outputs.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analysis/early_failure.h"
+#include "analysis/reference.h"
+#include "analysis/requirement.h"
+#include "analysis/subject.h"
+#include "plan/lower_simulated.h"
+
+namespace vernier {
+
+/// log(sum (ref - got)^2 / sum ref^2), not below log(1e-15); a large number when got is not finite where ref is, or
+/// when ref is all zero and got is not.
+double log_noise(const ErrorStats& stats);
+
+struct TrialResult {
+  std::map<std::string, OutputStats> outputs;
+  double damage = 0;   // largest over judged outputs with a limit; a lower bound when stopped early
+  double metric = 0;   // of the output with the largest damage
+  std::string output;  // that output
+  std::size_t samples_run = 0;
+  /// Of each sample that was run, in order: logarithm of noise over signal, summed over judged outputs.
+  std::vector<double> sample_log_noise;
+  bool stopped_early = false;  // the requirement was surely missed before the last sample
+  double confidence = 1;       // that it is: 1 is certain
+};
+
+/// Lets a trial fail before that is certain (early_failure.h).
+struct PairedSamples {
+  std::vector<double> noise;  // of everything low, by sample index
+  std::size_t chosen = 0;     // samples at the front of the order that were not drawn at random
+  double confidence = 1;      // below 1: of one early failure
+};
+
+/// Sees the judged outputs of one sample, in the order of Subject::judged; false ends the run.
+using VisitOutputs = std::function<bool(std::size_t sample, const std::vector<Tensor>& got)>;
+
+/// Runs `model`, which has the judged outputs and the carried ones of `subject`, over the samples of `order`.
+void run_outputs(const Subject& subject, Model model, const std::vector<std::size_t>& order, const VisitOutputs& visit);
+
+/// Runs `plan` in simulation. Samples go in `order`; with `early_stop` the run ends as soon as the verdict is certain.
+/// Without a requirement damage is left at 0. With `paired` it may also end as soon as the failure has that confidence,
+/// for metrics whose damage is a sum over samples: SQNR, mean squared error, top-1 agreement.
+TrialResult run_trial(const Subject& subject, const Plan& plan, const Reference& reference, RoundedWeights& weights,
+                      const Requirement* requirement, const std::vector<std::size_t>& order, bool early_stop,
+                      const PairedSamples* paired = nullptr);
+
+}  // namespace vernier

@@ -1,0 +1,37 @@
+#include "base/hash.h"
+
+#include <fmt/format.h>
+#include <openssl/evp.h>
+
+#include <array>
+
+#include "vernier/error.h"
+
+namespace vernier {
+
+struct Sha256::State {
+  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context{EVP_MD_CTX_new(), EVP_MD_CTX_free};
+};
+
+Sha256::Sha256() : state_(std::make_unique<State>()) {
+  if (EVP_DigestInit_ex(state_->context.get(), EVP_sha256(), nullptr) != 1) {
+    throw Error(ErrorKind::Internal, "cannot start a SHA-256 digest");
+  }
+}
+
+Sha256::~Sha256() = default;
+
+void Sha256::update(std::span<const std::byte> bytes) {
+  EVP_DigestUpdate(state_->context.get(), bytes.data(), bytes.size());
+}
+
+std::string Sha256::hex() {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int length = 0;
+  EVP_DigestFinal_ex(state_->context.get(), digest.data(), &length);
+  std::string text;
+  for (unsigned int i = 0; i < length; ++i) text += fmt::format("{:02x}", digest[i]);
+  return text;
+}
+
+}  // namespace vernier

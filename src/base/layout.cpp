@@ -1,0 +1,221 @@
+#include "base/layout.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <numeric>
+
+#include "base/text.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+struct CodePoint {
+  std::uint32_t value = 0;
+  std::size_t bytes = 1;
+};
+
+/// The code point at `at` of text that is UTF-8; a stray byte counts as itself.
+CodePoint code_point(std::string_view text, std::size_t at) {
+  const auto byte = static_cast<unsigned char>(text[at]);
+  const std::size_t length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1;
+  if (length == 1 || at + length > text.size()) return {byte, 1};
+  std::uint32_t value = byte & (0xFFU >> (length + 1));
+  for (std::size_t i = 1; i < length; ++i) value = (value << 6U) | (static_cast<unsigned char>(text[at + i]) & 0x3FU);
+  return {value, length};
+}
+
+struct Range {
+  std::uint32_t first, last;
+};
+
+template <std::size_t N>
+bool in(const std::array<Range, N>& ranges, std::uint32_t value) {
+  return std::any_of(ranges.begin(), ranges.end(),
+                     [value](const Range& range) { return range.first <= value && value <= range.last; });
+}
+
+// Unicode's East Asian Width, W and F, in the blocks that occur in names; and the common combining marks.
+constexpr std::array<Range, 10> kWide{{{0x1100, 0x115F},
+                                       {0x2E80, 0xA4CF},
+                                       {0xAC00, 0xD7A3},
+                                       {0xF900, 0xFAFF},
+                                       {0xFE30, 0xFE6F},
+                                       {0xFF00, 0xFF60},
+                                       {0xFFE0, 0xFFE6},
+                                       {0x1F300, 0x1F64F},
+                                       {0x1F680, 0x1FAFF},
+                                       {0x20000, 0x3FFFD}}};
+constexpr std::array<Range, 4> kCombining{{{0x0300, 0x036F}, {0x1AB0, 0x1AFF}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}}};
+// Zero width and bidirectional controls, soft hyphen, byte order mark, line and paragraph separators.
+constexpr std::array<Range, 6> kTreacherous{
+    {{0x00AD, 0x00AD}, {0x061C, 0x061C}, {0x200B, 0x200F}, {0x2028, 0x202E}, {0x2060, 0x206F}, {0xFEFF, 0xFEFF}}};
+
+std::size_t columns_of(std::uint32_t value) { return in(kCombining, value) ? 0 : in(kWide, value) ? 2 : 1; }
+
+/// Bytes of the longest prefix of at most `width` columns.
+std::size_t prefix(std::string_view text, std::size_t width) {
+  std::size_t used = 0;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const CodePoint point = code_point(text, at);
+    used += columns_of(point.value);
+    if (used > width) break;
+    at += point.bytes;
+  }
+  return at;
+}
+
+std::string pad(std::string_view text, std::size_t width, Align align) {
+  const std::size_t used = display_width(text);
+  const std::string space(used < width ? width - used : 0, ' ');
+  return align == Align::Left ? std::string(text) + space : space + std::string(text);
+}
+
+}  // namespace
+
+std::size_t display_width(std::string_view text) {
+  std::size_t width = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint point = code_point(text, at);
+    width += columns_of(point.value);
+    at += point.bytes;
+  }
+  return width;
+}
+
+std::string shown(std::string_view name) {
+  const std::string safe = printable(name);
+  std::string text;
+  for (std::size_t at = 0; at < safe.size();) {
+    const CodePoint point = code_point(safe, at);
+    if (in(kTreacherous, point.value)) {
+      text += fmt::format("\\u{{{:04X}}}", point.value);
+    } else {
+      text.append(safe, at, point.bytes);
+    }
+    at += point.bytes;
+  }
+  return text;
+}
+
+std::string shorten_middle(std::string_view text, std::size_t width) {
+  const std::size_t total = display_width(text);
+  if (total <= width) return std::string(text);
+  if (width < 4) return std::string(text.substr(0, prefix(text, width)));
+  const std::size_t head = (width - 2) / 2;
+  const std::size_t tail = width - 2 - head;
+  // The end that fits: drop characters from the front until it does.
+  std::size_t start = 0;
+  for (std::size_t left = total; left > tail;) {
+    const CodePoint point = code_point(text, start);
+    left -= columns_of(point.value);
+    start += point.bytes;
+  }
+  return std::string(text.substr(0, prefix(text, head))) + ".." + std::string(text.substr(start));
+}
+
+std::string wrap(std::string_view text, std::size_t width, std::string_view first) {
+  const std::string indent(display_width(first), ' ');
+  const std::size_t room = std::max<std::size_t>(width > indent.size() ? width - indent.size() : 0, 10);
+  std::string out(first);
+  std::size_t used = 0;
+  const auto new_line = [&] {
+    out += '\n' + indent;
+    used = 0;
+  };
+  while (!text.empty()) {
+    const std::size_t space = text.find(' ');
+    std::string_view word = text.substr(0, space);
+    text.remove_prefix(space == std::string_view::npos ? text.size() : space + 1);
+    if (word.empty()) continue;
+    if (used > 0 && used + 1 + display_width(word) > room) {
+      new_line();
+    } else if (used > 0) {
+      out += ' ';
+      ++used;
+    }
+    while (display_width(word) > room) {
+      const std::size_t cut = std::max<std::size_t>(prefix(word, room), 1);
+      out += word.substr(0, cut);
+      word.remove_prefix(cut);
+      new_line();
+    }
+    out += word;
+    used += display_width(word);
+  }
+  return out + '\n';
+}
+
+void Table::column(std::string heading, Align align, std::string short_heading) {
+  if (short_heading.empty()) short_heading = heading;
+  columns_.push_back({std::move(heading), std::move(short_heading), align, /*flexible=*/false});
+}
+
+void Table::flexible_column(std::string heading) {
+  columns_.push_back({heading, heading, Align::Left, /*flexible=*/true});
+}
+
+void Table::row(std::vector<std::string> cells) {
+  if (cells.size() != columns_.size()) {
+    throw Error(ErrorKind::Internal,
+                fmt::format("a table of {} columns got a row of {} cells", columns_.size(), cells.size()));
+  }
+  rows_.push_back(std::move(cells));
+}
+
+std::string Table::text(std::size_t width, bool whole) const {
+  constexpr std::size_t kNarrowest = 8;
+  std::vector<std::size_t> used_columns;
+  std::vector<std::size_t> cells(columns_.size(), 0);
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    for (const auto& row : rows_) cells[c] = std::max(cells[c], display_width(row[c]));
+    if (cells[c] > 0) used_columns.push_back(c);
+  }
+  std::vector<std::size_t> widths = cells;
+  bool brief = false;
+  const auto heading = [&](std::size_t c) -> const std::string& {
+    return brief ? columns_[c].short_heading : columns_[c].heading;
+  };
+  const auto fit_headings = [&] {
+    for (const std::size_t c : used_columns) widths[c] = std::max(cells[c], display_width(heading(c)));
+    return std::accumulate(used_columns.begin(), used_columns.end(), std::size_t{0},
+                           [&](std::size_t sum, std::size_t c) { return sum + 2 + widths[c]; });
+  };
+  std::size_t total = fit_headings();
+  brief = total > width;
+  if (brief) total = fit_headings();
+  for (auto c = used_columns.rbegin(); c != used_columns.rend() && total > width && !whole; ++c) {
+    if (!columns_[*c].flexible || widths[*c] <= kNarrowest) continue;
+    const std::size_t narrower = std::min(widths[*c] - kNarrowest, total - width);
+    widths[*c] -= narrower;
+    total -= narrower;
+  }
+  std::string text;
+  const auto line = [&](const auto& cell_of) {
+    std::string out;
+    for (const std::size_t c : used_columns) {
+      out += "  " + pad(shorten_middle(cell_of(c), widths[c]), widths[c], columns_[c].align);
+    }
+    out.erase(out.find_last_not_of(' ') + 1);
+    text += out + '\n';
+  };
+  line(heading);
+  for (const auto& row : rows_) line([&](std::size_t c) -> const std::string& { return row[c]; });
+  return text;
+}
+
+std::string painted(std::string_view text, Paint paint, bool color) {
+  if (!color) return std::string(text);
+  const char* code = paint == Paint::Good      ? "1;32"
+                     : paint == Paint::Bad     ? "1;31"
+                     : paint == Paint::Warning ? "33"
+                                               : "1";
+  const bool newline = !text.empty() && text.back() == '\n';
+  return fmt::format("\x1b[{}m{}\x1b[0m{}", code, text.substr(0, text.size() - (newline ? 1 : 0)), newline ? "\n" : "");
+}
+
+}  // namespace vernier

@@ -1,0 +1,119 @@
+#include "distributed/ranks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "distributed/wire.h"
+
+namespace vernier {
+namespace {
+
+// What a message is.
+constexpr char kData = 'd';
+constexpr char kDone = 'e';
+constexpr char kFailed = 'f';
+
+Bytes bytes_of(const Error& error) {
+  Packer packer;
+  packer.put(error.kind());
+  packer.put(std::string(error.what()));
+  packer.put(error.hint());
+  return packer.take();
+}
+
+Error error_of(std::size_t rank, std::span<const std::byte> bytes) {
+  Unpacker unpacker(bytes);
+  const auto kind = unpacker.get<ErrorKind>();
+  const std::string what = unpacker.get_text();
+  return {kind, fmt::format("rank {}: {}", rank, what), unpacker.get_text()};
+}
+
+}  // namespace
+
+Ranks::Ranks(std::unique_ptr<Transport> transport)
+    : transport_(std::move(transport)), rank_(transport_->rank()), size_(transport_->size()) {}
+
+std::vector<Bytes> Ranks::exchange(char kind, const Bytes& mine) {
+  Bytes message(1 + mine.size());
+  message[0] = static_cast<std::byte>(kind);
+  std::copy(mine.begin(), mine.end(), message.begin() + 1);
+  return transport_->all_gather(message);
+}
+
+std::vector<Bytes> Ranks::share(Bytes mine) {
+  if (alone()) return {std::move(mine)};
+  if (ended_) throw Error(ErrorKind::Internal, "a rank that ended still talks");
+  std::vector<Bytes> all = exchange(kData, mine);
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    const auto kind = static_cast<char>(all[rank].at(0));
+    if (kind == kData) continue;
+    ended_ = true;
+    if (kind == kFailed) throw error_of(rank, std::span(all[rank]).subspan(1));
+    throw Error(ErrorKind::Internal, fmt::format("rank {} ended, and rank {} did not", rank, rank_));
+  }
+  for (Bytes& bytes : all) bytes.erase(bytes.begin());
+  return all;
+}
+
+double Ranks::of_first(double mine) { return of_first(std::vector{mine}).at(0); }
+
+std::vector<double> Ranks::of_first(std::vector<double> mine) {
+  if (alone()) return mine;
+  Packer packer;
+  if (first()) packer.put(mine);
+  return Unpacker(share(packer.take()).front()).get_vector<double>();
+}
+
+void Ranks::require_same(const std::string& what, const std::string& text) {
+  if (alone()) return;
+  Packer packer;
+  packer.put(text);
+  const std::vector<Bytes> all = share(packer.take());
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    if (all[rank] == all[0]) continue;
+    throw Error(ErrorKind::Input, fmt::format("rank {} has {} unlike that of rank 0", rank, what),
+                "every machine must see the same files, and scripts must give the same in every process");
+  }
+}
+
+std::optional<Error> Ranks::end(const Error* failure) {
+  if (alone() || ended_) {
+    ended_ = true;
+    return std::nullopt;
+  }
+  ended_ = true;
+  const std::vector<Bytes> all =
+      exchange(failure == nullptr ? kDone : kFailed, failure == nullptr ? Bytes() : bytes_of(*failure));
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    const auto kind = static_cast<char>(all[rank].at(0));
+    if (rank == rank_ || kind == kDone) continue;
+    if (kind == kFailed) return error_of(rank, std::span(all[rank]).subspan(1));
+    return Error(ErrorKind::Internal, fmt::format("rank {} ended, and rank {} did not", rank_, rank));
+  }
+  return std::nullopt;
+}
+
+void Ranks::finish() noexcept {
+  try {
+    if (transport_) transport_->finish();
+  } catch (const Error&) {
+    return;
+  }
+}
+
+namespace {
+std::unique_ptr<Ranks>& job() {
+  static auto ranks = std::make_unique<Ranks>();
+  return ranks;
+}
+}  // namespace
+
+Ranks& job_ranks() { return *job(); }
+
+void join_job() {
+  if (auto transport = mpi_transport()) job() = std::make_unique<Ranks>(std::move(transport));
+}
+
+}  // namespace vernier

@@ -1,0 +1,348 @@
+#include "engines/onnxruntime/operators.h"
+
+#include <array>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <vector>
+
+#include "engines/onnxruntime/recorder.h"
+#include "engines/onnxruntime/runtime.h"
+#include "model/model.h"
+#include "plan/round_node.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+// The kernels reach the C API through the table they were created with; exceptions must not cross it.
+struct Kernel {
+  const OrtApi* api = nullptr;
+  virtual ~Kernel() = default;
+  virtual void compute(OrtKernelContext* context) const = 0;
+
+  void check(OrtStatus* status) const {
+    if (status == nullptr) return;
+    const std::string text = api->GetErrorMessage(status);
+    api->ReleaseStatus(status);
+    throw Error(ErrorKind::Backend, text);
+  }
+
+  bool present(OrtStatus* status) const {
+    if (status == nullptr) return true;
+    api->ReleaseStatus(status);
+    return false;
+  }
+
+  struct Input {
+    std::span<const float> values;
+    Shape shape;
+  };
+
+  Input input(OrtKernelContext* context, std::size_t index) const {
+    const OrtValue* value = nullptr;
+    check(api->KernelContext_GetInput(context, index, &value));
+    OrtTensorTypeAndShapeInfo* info = nullptr;
+    check(api->GetTensorTypeAndShape(value, &info));
+    std::size_t rank = 0;
+    check(api->GetDimensionsCount(info, &rank));
+    Input in;
+    in.shape.resize(rank);
+    check(api->GetDimensions(info, in.shape.data(), rank));
+    std::size_t count = 0;
+    check(api->GetTensorShapeElementCount(info, &count));
+    api->ReleaseTensorTypeAndShapeInfo(info);
+    void* data = nullptr;
+    check(api->GetTensorMutableData(const_cast<OrtValue*>(value), &data));  // the API has no const form
+    in.values = {static_cast<const float*>(data), count};
+    return in;
+  }
+
+  std::span<float> output(OrtKernelContext* context, std::size_t index, const Input& like) const {
+    OrtValue* value = nullptr;
+    check(api->KernelContext_GetOutput(context, index, like.shape.data(), like.shape.size(), &value));
+    if (value == nullptr) return {};
+    void* data = nullptr;
+    check(api->GetTensorMutableData(value, &data));
+    return {static_cast<float*>(data), like.values.size()};
+  }
+
+  /// Passes an input through. Nothing to do when the runtime let the output take the input's place.
+  void pass(OrtKernelContext* context, std::size_t index, const Input& in) const {
+    const std::span<float> out = output(context, index, in);
+    if (!out.empty() && out.data() != in.values.data()) {
+      std::memcpy(out.data(), in.values.data(), in.values.size_bytes());
+    }
+  }
+
+  std::int64_t int_attribute(const OrtKernelInfo* info, const char* name) const {
+    std::int64_t value = 0;
+    check(api->KernelInfoGetAttribute_int64(info, name, &value));
+    return value;
+  }
+};
+
+struct RoundKernel final : Kernel {
+  QuantParams params;
+  std::int64_t slot = -1;
+
+  void create(const OrtKernelInfo* info) {
+    std::size_t size = 0;
+    check(api->KernelInfoGetAttribute_string(info, "format", nullptr, &size));
+    std::string name(size, '\0');
+    check(api->KernelInfoGetAttribute_string(info, "format", name.data(), &size));
+    name.resize(size - 1);
+    params.format = parse_format(name).value();
+    // The runtime drops empty lists: a format without a scale has none.
+    if (present(api->KernelInfoGetAttributeArray_float(info, "scale", nullptr, &size)) && size != 0) {
+      params.scale.resize(size);
+      check(api->KernelInfoGetAttributeArray_float(info, "scale", params.scale.data(), &size));
+    }
+    if (present(api->KernelInfoGetAttributeArray_int64(info, "zero_point", nullptr, &size)) && size != 0) {
+      std::vector<std::int64_t> zero(size);
+      check(api->KernelInfoGetAttributeArray_int64(info, "zero_point", zero.data(), &size));
+      params.zero_point.assign(zero.begin(), zero.end());
+    }
+    params.axis = static_cast<int>(int_attribute(info, "axis"));
+    params.lowest_code = static_cast<std::int32_t>(int_attribute(info, "lowest_code"));
+    slot = int_attribute(info, "slot");
+  }
+
+  void compute(OrtKernelContext* context) const override {
+    const Input in = input(context, 0);
+    const std::span<float> out = output(context, 0, in);
+    std::int64_t channels = 1;
+    std::int64_t inner = static_cast<std::int64_t>(in.values.size());
+    if (params.axis >= 0) {
+      channels = in.shape.at(static_cast<std::size_t>(params.axis));
+      inner = 1;
+      for (std::size_t i = static_cast<std::size_t>(params.axis) + 1; i < in.shape.size(); ++i) inner *= in.shape[i];
+    }
+    Recorder* recorder = current_recorder();
+    if (slot >= 0 && recorder != nullptr && static_cast<std::size_t>(slot) < recorder->events.size()) {
+      round_to_counting(params, channels, inner, in.values, out, recorder->events[static_cast<std::size_t>(slot)]);
+    } else {
+      round_to(params, channels, inner, in.values, out);
+    }
+  }
+};
+
+struct SlotKernel : Kernel {
+  std::size_t slot = 0;
+  void create(const OrtKernelInfo* info) { slot = static_cast<std::size_t>(int_attribute(info, "slot")); }
+};
+
+struct ObserveKernel final : SlotKernel {
+  void compute(OrtKernelContext* context) const override {
+    const Input in = input(context, 0);
+    if (Recorder* recorder = current_recorder(); recorder != nullptr && slot < recorder->ranges.size()) {
+      accumulate_range(in.values, recorder->ranges[slot]);
+      recorder->shapes[slot] = in.shape;
+      if (recorder->histograms != nullptr) recorder->histograms->add(slot, recorder->sample, in.values);
+    }
+    pass(context, 0, in);
+  }
+};
+
+struct CompareKernel final : SlotKernel {
+  void compute(OrtKernelContext* context) const override {
+    const Input ref = input(context, 0);
+    const Input got = input(context, 1);
+    if (ref.shape != got.shape) {
+      throw Error(ErrorKind::Backend, "Compare: the two sides have different shapes, " + shape_text(ref.shape) +
+                                          " and " + shape_text(got.shape));
+    }
+    if (Recorder* recorder = current_recorder(); recorder != nullptr && slot < recorder->errors.size()) {
+      accumulate_error(ref.values, got.values, recorder->errors[slot]);
+      recorder->shapes[slot] = ref.shape;
+    }
+    pass(context, 0, ref);
+    std::size_t outputs = 0;
+    check(api->KernelContext_GetOutputCount(context, &outputs));
+    if (outputs > 1) pass(context, 1, got);
+  }
+};
+
+struct InjectKernel final : SlotKernel {
+  void compute(OrtKernelContext* context) const override {
+    const Input in = input(context, 0);
+    const Recorder* recorder = current_recorder();
+    const auto chosen = recorder == nullptr ? decltype(recorder->injections.end()){}
+                                            : recorder->injections.find(static_cast<std::int64_t>(slot));
+    if (recorder == nullptr || chosen == recorder->injections.end()) {
+      pass(context, 0, in);
+      return;
+    }
+    if (chosen->second.shape() != in.shape) throw Error(ErrorKind::Internal, "Inject: another shape is expected");
+    const std::span<float> out = output(context, 0, in);
+    const std::span<const float> injected = chosen->second.floats();
+    std::memcpy(out.data(), injected.data(), injected.size_bytes());
+  }
+};
+
+// One C table entry per operator, filled from its kernel class and its arity.
+struct Operator : OrtCustomOp {
+  const char* name = "";
+  std::size_t inputs = 1;
+  std::size_t outputs = 1;
+};
+
+constexpr int kNewestVersion = 1'000'000;
+
+template <class K>
+OrtStatusPtr create_kernel(const OrtCustomOp*, const OrtApi* api, const OrtKernelInfo* info, void** kernel) {
+  try {
+    auto made = std::make_unique<K>();
+    made->api = api;
+    made->create(info);
+    *kernel = static_cast<Kernel*>(made.release());
+    return nullptr;
+  } catch (const std::exception& failure) {
+    return api->CreateStatus(ORT_FAIL, failure.what());
+  }
+}
+
+OrtStatusPtr compute_kernel(void* raw, OrtKernelContext* context) {
+  const auto* kernel = static_cast<const Kernel*>(raw);
+  try {
+    kernel->compute(context);
+    return nullptr;
+  } catch (const std::exception& failure) {
+    return kernel->api->CreateStatus(ORT_FAIL, failure.what());
+  }
+}
+
+const OrtApi* shape_api = nullptr;  // InferOutputShapeFn receives no table
+
+/// Whether the runtime can be told this shape. It would write an unknown dimension without a name down as -1 and then
+/// compute with that; and unknown shapes look like scalars here, so that nothing is said of either.
+OrtStatusPtr tell_whether_known(const OrtTensorTypeAndShapeInfo* info, bool& known) {
+  known = false;
+  std::size_t rank = 0;
+  if (OrtStatus* status = shape_api->GetDimensionsCount(info, &rank)) return status;
+  if (rank == 0) return nullptr;
+  std::vector<std::int64_t> sizes(rank);
+  std::vector<const char*> symbols(rank);
+  if (OrtStatus* status = shape_api->GetDimensions(info, sizes.data(), rank)) return status;
+  if (OrtStatus* status = shape_api->GetSymbolicDimensions(info, symbols.data(), rank)) return status;
+  known = true;
+  for (std::size_t i = 0; i < rank; ++i) {
+    const bool named = symbols[i] != nullptr && *symbols[i] != '\0';
+    known = known && (sizes[i] >= 0 || named);
+  }
+  return nullptr;
+}
+
+OrtStatusPtr keep_shapes(const OrtCustomOp* op, OrtShapeInferContext* context) {
+  const auto* self = static_cast<const Operator*>(op);
+  for (std::size_t i = 0; i < self->outputs; ++i) {
+    OrtTensorTypeAndShapeInfo* info = nullptr;
+    if (OrtStatus* status = shape_api->ShapeInferContext_GetInputTypeShape(context, i, &info)) return status;
+    bool known = false;
+    if (OrtStatus* status = tell_whether_known(info, known)) return status;
+    if (!known) continue;
+    // The second output of Compare may be absent: not being able to set it is no failure.
+    OrtStatus* status = shape_api->ShapeInferContext_SetOutputTypeShape(context, i, info);
+    if (status != nullptr && i == 0) return status;
+    if (status != nullptr) shape_api->ReleaseStatus(status);
+  }
+  return nullptr;
+}
+
+size_t one_in_place(int** input_index, int** output_index) {
+  *input_index = new int[1]{0};
+  *output_index = new int[1]{0};
+  return 1;
+}
+
+size_t two_in_place(int** input_index, int** output_index) {
+  *input_index = new int[2]{0, 1};
+  *output_index = new int[2]{0, 1};
+  return 2;
+}
+
+template <class K>
+Operator make_operator(const char* name, std::size_t inputs, std::size_t outputs) {
+  Operator op;
+  std::memset(static_cast<OrtCustomOp*>(&op), 0, sizeof(OrtCustomOp));
+  op.name = name;
+  op.inputs = inputs;
+  op.outputs = outputs;
+  op.version = ORT_API_VERSION;
+  op.GetName = [](const OrtCustomOp* self) { return static_cast<const Operator*>(self)->name; };
+  op.GetExecutionProviderType = [](const OrtCustomOp*) -> const char* { return nullptr; };
+  op.GetInputType = [](const OrtCustomOp*, size_t) { return ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT; };
+  op.GetOutputType = [](const OrtCustomOp*, size_t) { return ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT; };
+  op.GetInputTypeCount = [](const OrtCustomOp* self) { return static_cast<const Operator*>(self)->inputs; };
+  op.GetOutputTypeCount = [](const OrtCustomOp* self) { return static_cast<const Operator*>(self)->outputs; };
+  op.GetInputCharacteristic = [](const OrtCustomOp*, size_t) { return INPUT_OUTPUT_REQUIRED; };
+  op.GetOutputCharacteristic = [](const OrtCustomOp*, size_t index) {
+    return index == 0 ? INPUT_OUTPUT_REQUIRED : INPUT_OUTPUT_OPTIONAL;
+  };
+  op.GetInputMemoryType = [](const OrtCustomOp*, size_t) { return OrtMemTypeDefault; };
+  op.GetVariadicInputMinArity = [](const OrtCustomOp*) { return 1; };
+  op.GetVariadicInputHomogeneity = [](const OrtCustomOp*) { return 1; };
+  op.GetVariadicOutputMinArity = [](const OrtCustomOp*) { return 1; };
+  op.GetVariadicOutputHomogeneity = [](const OrtCustomOp*) { return 1; };
+  op.CreateKernelV2 = &create_kernel<K>;
+  op.KernelComputeV2 = &compute_kernel;
+  op.KernelDestroy = [](void* kernel) { delete static_cast<Kernel*>(kernel); };
+  op.InferOutputShapeFn = &keep_shapes;
+  op.GetStartVersion = [](const OrtCustomOp*) { return 1; };
+  op.GetEndVersion = [](const OrtCustomOp*) { return kNewestVersion; };
+  op.GetMayInplace = outputs == 1 ? &one_in_place : &two_in_place;
+  op.ReleaseMayInplace = [](int* input_index, int* output_index) {
+    delete[] input_index;
+    delete[] output_index;
+  };
+  return op;
+}
+
+onnx::NodeProto slot_node(const char* op_type, const std::string& output, std::int64_t slot) {
+  onnx::NodeProto node;
+  node.set_op_type(op_type);
+  node.set_domain(kDomain);
+  node.set_name(std::string(op_type) + "/" + output);
+  set_attribute(node, "slot", slot);
+  node.add_output(output);
+  return node;
+}
+
+}  // namespace
+
+void register_operators(const Runtime& runtime, OrtSessionOptions* options) {
+  static std::array<Operator, 4> operators{
+      make_operator<RoundKernel>("Round", 1, 1), make_operator<ObserveKernel>("Observe", 1, 1),
+      make_operator<CompareKernel>("Compare", 2, 2), make_operator<InjectKernel>("Inject", 1, 1)};
+  static OrtCustomOpDomain* domain = [&] {
+    shape_api = &runtime.api();
+    OrtCustomOpDomain* made = nullptr;
+    runtime.check(runtime.api().CreateCustomOpDomain(kDomain, &made));
+    for (Operator& op : operators) runtime.check(runtime.api().CustomOpDomain_Add(made, &op));
+    return made;
+  }();
+  runtime.check(runtime.api().AddCustomOpDomain(options, domain));
+}
+
+onnx::NodeProto observe_node(const std::string& input, const std::string& output, std::int64_t slot) {
+  onnx::NodeProto node = slot_node("Observe", output, slot);
+  node.add_input(input);
+  return node;
+}
+
+onnx::NodeProto compare_node(const std::string& ref, const std::string& got, const std::string& ref_output,
+                             const std::string& got_output, std::int64_t slot) {
+  onnx::NodeProto node = slot_node("Compare", ref_output, slot);
+  node.add_input(ref);
+  node.add_input(got);
+  if (!got_output.empty()) node.add_output(got_output);
+  return node;
+}
+
+onnx::NodeProto inject_node(const std::string& input, const std::string& output, std::int64_t slot) {
+  onnx::NodeProto node = slot_node("Inject", output, slot);
+  node.add_input(input);
+  return node;
+}
+
+}  // namespace vernier

@@ -1,0 +1,143 @@
+#include "engines/onnxruntime/runtime.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <glob.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <mutex>
+
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> expand(const std::string& pattern) {
+  glob_t found{};
+  std::vector<std::string> paths;
+  if (::glob(pattern.c_str(), 0, nullptr, &found) == 0) {
+    for (std::size_t i = found.gl_pathc; i > 0; --i) paths.emplace_back(found.gl_pathv[i - 1]);  // newest first
+  }
+  ::globfree(&found);
+  return paths;
+}
+
+std::string wheel_pattern(const std::string& environment) {
+  return environment + "/lib/python3*/site-packages/onnxruntime/capi/libonnxruntime.so.*";
+}
+
+/// The folders above the program: a checkout's .deps lies in one of them.
+std::vector<std::string> project_environments() {
+  std::vector<std::string> environments;
+  std::error_code ignored;
+  fs::path folder = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+  for (int depth = 0; depth < 6 && folder.has_relative_path(); ++depth, folder = folder.parent_path()) {
+    environments.push_back((folder / ".deps" / "venv").string());
+  }
+  return environments;
+}
+
+using GetApiBase = const OrtApiBase* (*)();
+
+}  // namespace
+
+void Runtime::check(OrtStatus* status) const {
+  if (status == nullptr) return;
+  const std::string text = api_->GetErrorMessage(status);
+  const int code = api_->GetErrorCode(status);
+  api_->ReleaseStatus(status);
+  throw Error(ErrorKind::Backend, fmt::format("ONNX Runtime {}: {} (code {})", version_, text, code));
+}
+
+Runtime::~Runtime() {
+  if (env_ != nullptr) api_->ReleaseEnv(env_);
+  // The library stays mapped: its own threads and allocators may outlive us.
+}
+
+std::shared_ptr<const Runtime> Runtime::load() {
+  static std::mutex mutex;
+  static std::weak_ptr<const Runtime> loaded;
+  const std::lock_guard lock(mutex);
+  if (auto runtime = loaded.lock()) return runtime;
+
+  std::shared_ptr<Runtime> runtime(new Runtime);
+  const auto note = [&](const std::string& place, const std::string& outcome) {
+    runtime->attempts_.push_back({place, outcome});
+  };
+  const auto accept = [&](const std::string& place, void* library, GetApiBase get_base) {
+    const OrtApiBase* base = get_base();
+    const std::string version = base->GetVersionString();
+    const OrtApi* api = base->GetApi(ORT_API_VERSION);
+    if (api == nullptr) {
+      note(place, fmt::format("too old: {}, API {} needs 1.{}", version, ORT_API_VERSION, ORT_API_VERSION));
+      return false;
+    }
+    runtime->library_ = library;
+    runtime->api_ = api;
+    runtime->version_ = version;
+    runtime->place_ = place;
+    note(place, "loaded");
+    return true;
+  };
+  const auto try_library = [&](const std::string& name) {
+    void* library = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) {
+      const char* reason = ::dlerror();
+      note(name, reason == nullptr ? "not found" : reason);
+      return false;
+    }
+    const auto get_base = reinterpret_cast<GetApiBase>(::dlsym(library, "OrtGetApiBase"));
+    if (get_base == nullptr) {
+      note(name, "has no OrtGetApiBase");
+      return false;
+    }
+    return accept(name, library, get_base);
+  };
+  const auto try_pattern = [&](const std::string& pattern) {
+    const std::vector<std::string> paths = expand(pattern);
+    if (paths.empty()) note(pattern, "not found");
+    for (const std::string& path : paths) {
+      if (path.find("providers") == std::string::npos && try_library(path)) return true;
+    }
+    return false;
+  };
+  const auto search = [&] {
+    if (const char* given = std::getenv("VERNIER_ORT_LIBRARY")) return try_library(given);  // no silent second choice
+    if (void* symbol = ::dlsym(RTLD_DEFAULT, "OrtGetApiBase")) {
+      if (accept("already in the process", nullptr, reinterpret_cast<GetApiBase>(symbol))) return true;
+    }
+    for (const std::string& environment : project_environments()) {
+      const std::string pattern = wheel_pattern(environment);
+      if (!expand(pattern).empty() && try_pattern(pattern)) return true;
+    }
+    if (const char* active = std::getenv("VIRTUAL_ENV")) {
+      if (try_pattern(wheel_pattern(active))) return true;
+    }
+    for (const char* name : {"libonnxruntime.so", "libonnxruntime.so.1"}) {
+      if (try_library(name)) return true;
+    }
+    for (const char* pattern : {"/usr/local/lib/python3*/dist-packages/onnxruntime/capi/libonnxruntime.so.*",
+                                "/usr/lib/python3/dist-packages/onnxruntime/capi/libonnxruntime.so.*"}) {
+      if (try_pattern(pattern)) return true;
+    }
+    return false;
+  };
+  if (!search()) {
+    std::string tried;
+    for (const LoadAttempt& attempt : runtime->attempts_) {
+      tried += fmt::format("\n       tried {}: {}", attempt.place, attempt.outcome);
+    }
+    throw Error(ErrorKind::Backend, "no usable ONNX Runtime library was found" + tried,
+                "pip install onnxruntime, then activate that environment or set VERNIER_ORT_LIBRARY to its "
+                "libonnxruntime.so");
+  }
+  runtime->check(runtime->api_->CreateEnv(ORT_LOGGING_LEVEL_ERROR, "vernier", &runtime->env_));
+  loaded = runtime;
+  return runtime;
+}
+
+}  // namespace vernier

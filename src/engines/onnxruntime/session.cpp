@@ -1,0 +1,262 @@
+#include "engines/onnxruntime/session.h"
+
+#include <fmt/format.h>
+#include <malloc.h>
+#include <onnxruntime_session_options_config_keys.h>
+
+#include <algorithm>
+#include <set>
+
+#include "engines/onnxruntime/operators.h"
+#include "engines/onnxruntime/optimizer_faults.h"
+#include "engines/onnxruntime/providers.h"
+#include "engines/onnxruntime/runtime.h"
+#include "plan/round_node.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+using OwnedSession = Handle<OrtSession, &OrtApi::ReleaseSession>;
+using OwnedOptions = Handle<OrtSessionOptions, &OrtApi::ReleaseSessionOptions>;
+using OwnedValue = Handle<OrtValue, &OrtApi::ReleaseValue>;
+using OwnedMemoryInfo = Handle<OrtMemoryInfo, &OrtApi::ReleaseMemoryInfo>;
+
+OwnedMemoryInfo cpu_memory(const Runtime& runtime) {
+  OrtMemoryInfo* raw = nullptr;
+  runtime.check(runtime.api().CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &raw));
+  return {runtime.api(), raw};
+}
+
+/// A view of the tensor's bytes; the tensor must outlive it.
+OwnedValue value_of(const Runtime& runtime, const OrtMemoryInfo* memory, const Tensor& tensor) {
+  OrtValue* raw = nullptr;
+  // The runtime only reads inputs and initializers; its API has no const form.
+  auto* bytes = const_cast<std::byte*>(tensor.bytes().data());
+  runtime.check(runtime.api().CreateTensorWithDataAsOrtValue(
+      memory, bytes, tensor.byte_size(), tensor.shape().data(), tensor.shape().size(),
+      static_cast<ONNXTensorElementDataType>(tensor.dtype()), &raw));
+  return {runtime.api(), raw};
+}
+
+/// The runtime refuses a value for an initializer that it has already thrown away as unread.
+void drop_unread_initializers(onnx::GraphProto& graph) {
+  std::set<std::string> read;
+  for (const onnx::NodeProto& node : graph.node()) read.merge(tensors_read(node));
+  for (const onnx::ValueInfoProto& output : graph.output()) read.insert(output.name());
+  auto& list = *graph.mutable_initializer();
+  list.erase(std::remove_if(list.begin(), list.end(),
+                            [&](const onnx::TensorProto& tensor) { return !read.contains(tensor.name()); }),
+             list.end());
+}
+
+GraphOptimizationLevel level_of(const SessionOptions& options) {
+  if (options.level.empty()) return options.optimize ? ORT_ENABLE_ALL : ORT_DISABLE_ALL;
+  if (options.level == "ORT_DISABLE_ALL") return ORT_DISABLE_ALL;
+  if (options.level == "ORT_ENABLE_BASIC") return ORT_ENABLE_BASIC;
+  if (options.level == "ORT_ENABLE_EXTENDED") return ORT_ENABLE_EXTENDED;
+  if (options.level == "ORT_ENABLE_ALL") return ORT_ENABLE_ALL;
+  throw Error(ErrorKind::Usage, fmt::format("'{}' is no graph optimization level", options.level),
+              "one of: ORT_DISABLE_ALL, ORT_ENABLE_BASIC, ORT_ENABLE_EXTENDED, ORT_ENABLE_ALL");
+}
+
+/// Takes over a value that the runtime made; the tensor's handle keeps it alive.
+Tensor tensor_from(const std::shared_ptr<const Runtime>& runtime, OrtValue* raw, const std::string& name) {
+  const OrtApi& api = runtime->api();
+  std::shared_ptr<OrtValue> owner(raw, [runtime](OrtValue* value) { runtime->api().ReleaseValue(value); });
+  int is_tensor = 0;
+  runtime->check(api.IsTensor(raw, &is_tensor));
+  if (is_tensor == 0) {
+    throw Error(ErrorKind::Input, fmt::format("output '{}' is not a tensor (sequence, map or absent optional)", name));
+  }
+  OrtTensorTypeAndShapeInfo* info = nullptr;
+  runtime->check(api.GetTensorTypeAndShape(raw, &info));
+  ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+  std::size_t rank = 0;
+  runtime->check(api.GetTensorElementType(info, &type));
+  runtime->check(api.GetDimensionsCount(info, &rank));
+  Shape shape(rank);
+  runtime->check(api.GetDimensions(info, shape.data(), rank));
+  api.ReleaseTensorTypeAndShapeInfo(info);
+  if (type == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) {
+    throw Error(ErrorKind::Input, fmt::format("output '{}' holds strings, which cannot be compared", name));
+  }
+  void* data = nullptr;
+  runtime->check(api.GetTensorMutableData(raw, &data));
+  return {static_cast<Dtype>(type), std::move(shape),
+          std::shared_ptr<const std::byte>(owner, static_cast<const std::byte*>(data))};
+}
+
+// Weights of at least this size are fed as inputs with each run of a session without optimizations: initializers some
+// kernels pack into a layout of their own, and each session holds that copy (MatMul, measured: 1.31.1).
+constexpr std::size_t kFedBytes = std::size_t{4} << 20U;
+
+/// Makes large weights of the main graph inputs; their names.
+std::set<std::string> feed_weights(onnx::ModelProto& proto, const Model& model) {
+  onnx::GraphProto& graph = *proto.mutable_graph();
+  std::set<std::string> fed;
+  google::protobuf::RepeatedPtrField<onnx::TensorProto> rest;
+  for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
+    const auto weight = model.weights.find(tensor.name());
+    if (weight == model.weights.end() || weight->second.byte_size() < kFedBytes) {
+      rest.Add()->Swap(&tensor);
+      continue;
+    }
+    fed.insert(tensor.name());
+    onnx::ValueInfoProto& input = *graph.add_input();
+    input.set_name(tensor.name());
+    auto& type = *input.mutable_type()->mutable_tensor_type();
+    type.set_elem_type(tensor.data_type());
+    for (const std::int64_t dim : tensor.dims()) type.mutable_shape()->add_dim()->set_dim_value(dim);
+  }
+  graph.mutable_initializer()->Swap(&rest);
+  return fed;
+}
+
+}  // namespace
+
+struct Session::State {
+  std::shared_ptr<const Runtime> runtime;
+  std::map<std::string, Tensor> weights;  // the session reads their bytes in place
+  std::vector<OwnedValue> weight_values;
+  OwnedMemoryInfo memory;
+  OwnedSession session;
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+  std::vector<const char*> fed_names;  // weights that are inputs of the session
+  std::vector<const OrtValue*> fed_values;
+};
+
+// Where tensors of the inside are marked as outputs, nearly all memory leaves with them: what an arena or a plan keeps
+// for the next run would come on top.
+constexpr std::size_t kManyOutputs = 16;
+
+Session::Session(std::shared_ptr<const Runtime> runtime, const Model& model, const SessionOptions& options)
+    : state_(std::make_unique<State>()) {
+  const OrtApi& api = runtime->api();
+  state_->runtime = runtime;
+  state_->memory = cpu_memory(*runtime);
+  for (const onnx::ValueInfoProto& input : model.proto.graph().input()) state_->inputs.push_back(input.name());
+  for (const onnx::ValueInfoProto& output : model.proto.graph().output()) state_->outputs.push_back(output.name());
+
+  OrtSessionOptions* raw_options = nullptr;
+  runtime->check(api.CreateSessionOptions(&raw_options));
+  const OwnedOptions owned(api, raw_options);
+  runtime->check(api.SetSessionGraphOptimizationLevel(raw_options, level_of(options)));
+  if (!options.profile.empty()) runtime->check(api.EnableProfiling(raw_options, options.profile.c_str()));
+  append_providers(*runtime, raw_options, options.providers);
+  runtime->check(api.SetIntraOpNumThreads(raw_options, options.threads));
+  runtime->check(api.SetInterOpNumThreads(raw_options, 1));
+  runtime->check(api.SetSessionExecutionMode(raw_options, ORT_SEQUENTIAL));
+  runtime->check(api.SetSessionLogSeverityLevel(raw_options, ORT_LOGGING_LEVEL_FATAL));
+  if (!options.integer_kernels) {
+    runtime->check(api.AddSessionConfigEntry(raw_options, kOrtSessionOptionsDisableQuantQDQ, "1"));
+    // A planned block would come on top of the chunks that the first runs, which nothing was planned for, leave behind.
+    runtime->check(api.DisableMemPattern(raw_options));
+  }
+  if (state_->outputs.size() > kManyOutputs) {
+    runtime->check(api.DisableMemPattern(raw_options));
+    runtime->check(api.DisableCpuMemArena(raw_options));
+  }
+  const bool optimizes = level_of(options) != ORT_DISABLE_ALL;
+  if (const std::string faulty = optimizes ? faulty_optimizers(model.proto.graph()) : ""; !faulty.empty()) {
+    runtime->check(
+        api.AddSessionConfigEntry(raw_options, kOrtSessionOptionsDisableSpecifiedOptimizers, faulty.c_str()));
+  }
+  // Spinning threads steal the core from the samples that run beside this one.
+  runtime->check(api.AddSessionConfigEntry(raw_options, kOrtSessionOptionsConfigAllowIntraOpSpinning,
+                                           options.threads > 1 ? "1" : "0"));
+  register_operators(*runtime, raw_options);
+
+  // Stubs of the main graph are handed over by name; bodies of If and Loop cannot take them, so theirs are put back.
+  onnx::ModelProto proto = model.proto;
+  drop_unread_initializers(*proto.mutable_graph());
+  std::set<std::string> main_names;
+  for (const onnx::TensorProto& tensor : proto.graph().initializer()) main_names.insert(tensor.name());
+  for_each_graph(*proto.mutable_graph(), [&](onnx::GraphProto& graph) {
+    for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
+      const auto weight = model.weights.find(tensor.name());
+      if (weight != model.weights.end() && !main_names.contains(tensor.name())) {
+        tensor = proto_of(weight->second, tensor.name());
+      }
+    }
+  });
+  proto.set_ir_version(portable_ir_version(proto));
+  if (proto.opset_import_size() != 0) set_opset(proto, kDomain, kDomainVersion);
+  std::vector<const char*> names;
+  std::vector<const OrtValue*> values;
+  const std::set<std::string> fed = options.optimize ? std::set<std::string>() : feed_weights(proto, model);
+  for (const auto& [name, weight] : model.weights) {
+    if (!main_names.contains(name)) continue;
+    const auto kept = state_->weights.emplace(name, weight).first;
+    state_->weight_values.push_back(value_of(*runtime, state_->memory.get(), kept->second));
+    if (fed.contains(name)) {
+      state_->fed_names.push_back(kept->first.c_str());
+      state_->fed_values.push_back(state_->weight_values.back().get());
+      continue;
+    }
+    names.push_back(kept->first.c_str());
+    values.push_back(state_->weight_values.back().get());
+    // Read in place only where no optimizer rewrites weights: it may transpose one and keep its name, and the runtime
+    // would then read the untransposed bytes. With optimizations it copies each weight once a session.
+    if (!options.optimize) runtime->check(api.AddInitializer(raw_options, names.back(), values.back()));
+  }
+  if (!names.empty())
+    runtime->check(api.AddExternalInitializers(raw_options, names.data(), values.data(), names.size()));
+
+  const std::string bytes = proto.SerializeAsString();
+  OrtSession* raw = nullptr;
+  try {
+    runtime->check(api.CreateSessionFromArray(runtime->env(), bytes.data(), bytes.size(), raw_options, &raw));
+  } catch (const Error& error) {
+    throw Error(error.kind(), fmt::format("{}: {}", model.path.empty() ? "model" : model.path.string(), error.what()),
+                error.hint());
+  }
+  state_->session = OwnedSession(api, raw);
+  // Optimizing leaves several times the weights in freed blocks, which the C library would keep.
+  ::malloc_trim(0);
+}
+
+Session::~Session() = default;
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+
+const std::vector<std::string>& Session::input_names() const noexcept { return state_->inputs; }
+const std::vector<std::string>& Session::output_names() const noexcept { return state_->outputs; }
+
+std::vector<Tensor> Session::run(const Sample& inputs, Recorder* recorder) const {
+  const Runtime& runtime = *state_->runtime;
+  std::vector<OwnedValue> values;
+  std::vector<const OrtValue*> input_values;
+  std::vector<const char*> input_names;
+  for (const std::string& name : state_->inputs) {
+    const auto tensor = inputs.find(name);
+    if (tensor == inputs.end()) throw Error(ErrorKind::Input, fmt::format("no value for the graph input '{}'", name));
+    values.push_back(value_of(runtime, state_->memory.get(), tensor->second));
+    input_values.push_back(values.back().get());
+    input_names.push_back(name.c_str());
+  }
+  input_names.insert(input_names.end(), state_->fed_names.begin(), state_->fed_names.end());
+  input_values.insert(input_values.end(), state_->fed_values.begin(), state_->fed_values.end());
+  std::vector<const char*> output_names;
+  for (const std::string& name : state_->outputs) output_names.push_back(name.c_str());
+  std::vector<OrtValue*> outputs(output_names.size(), nullptr);
+  {
+    const RecorderScope scope(recorder);
+    runtime.check(runtime.api().Run(state_->session.get(), nullptr, input_names.data(), input_values.data(),
+                                    input_values.size(), output_names.data(), output_names.size(), outputs.data()));
+  }
+  std::vector<Tensor> tensors;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    tensors.push_back(tensor_from(state_->runtime, outputs[i], state_->outputs[i]));
+  }
+  return tensors;
+}
+
+std::vector<Tensor> evaluate_exactly(const std::shared_ptr<const Runtime>& runtime, const Model& model,
+                                     const Sample& inputs) {
+  const Session session(runtime, model, {.optimize = false, .threads = 1, .integer_kernels = false});
+  return session.run(inputs);
+}
+
+}  // namespace vernier

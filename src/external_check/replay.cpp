@@ -1,0 +1,144 @@
+#include "external_check/replay.h"
+
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "external_check/external_check.h"
+#include "json/python_json.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kIdentity = "vernier";
+constexpr std::size_t kMostBytes = std::size_t{256} << 20U;
+
+[[noreturn]] void refuse(const fs::path& path, const std::string& why, const std::string& hint = {}) {
+  throw Error(ErrorKind::Input, fmt::format("{}: {}", path.string(), why), hint);
+}
+
+Json parse(const std::string& text, const fs::path& path) {
+  Json json = parse_python_json(text, path.string());
+  if (!json.is_object()) refuse(path, "no debug replay: it is no JSON object");
+  return json;
+}
+
+std::string text_of(const Json& object, const char* key) {
+  const auto entry = object.find(key);
+  return entry != object.end() && entry->is_string() ? entry->get<std::string>() : std::string();
+}
+
+Verdict verdict_of(const Json& entry) {
+  for (const Verdict verdict : {Verdict::Good, Verdict::Bad, Verdict::Invalid, Verdict::TimedOut}) {
+    if (text_of(entry, "verdict") == verdict_text(verdict)) return verdict;
+  }
+  return entry.at("success").get<bool>() ? Verdict::Good : Verdict::Bad;
+}
+
+bool is_entry(const Json& entry) {
+  return entry.is_object() && entry.contains("success") && entry.at("success").is_boolean() && entry.contains("state");
+}
+
+std::string short_hash(const std::string& sha256) { return sha256.substr(0, 12); }
+
+}  // namespace
+
+Replay::Replay(const CheckIdentity& identity) : identity_(identity), entries_(Json::object()) {
+  to_save_[kIdentity] = {{"version", 1},
+                         {"command", identity.command},
+                         {"model", identity.model},
+                         {"sha256", identity.model_sha256},
+                         {"options", identity.options},
+                         {"check", identity.check}};
+}
+
+void Replay::load(const fs::path& path, const std::function<void(const std::string&)>& warn) {
+  take(read_text(path, kMostBytes), path, warn);
+}
+
+void Replay::take(const std::string& text, const fs::path& path, const std::function<void(const std::string&)>& warn) {
+  const Json json = parse(text, path);
+  loaded_ = path;
+  if (const auto said = json.find(kIdentity); said != json.end() && said->is_object()) {
+    if (text_of(*said, "command") != identity_.command) {
+      refuse(path, fmt::format("a replay of 'vernier {}', not of 'vernier {}'", printable(text_of(*said, "command")),
+                               identity_.command));
+    }
+    if (text_of(*said, "sha256") != identity_.model_sha256) {
+      refuse(path,
+             fmt::format("a replay of another model: {} (SHA-256 {}), and this is {} ({})",
+                         printable(text_of(*said, "model")), printable(short_hash(text_of(*said, "sha256"))),
+                         printable(identity_.model), short_hash(identity_.model_sha256)),
+             "leave out --load-debug-replay");
+    }
+    if (text_of(*said, "options") != identity_.options) {
+      refuse(path,
+             fmt::format("recorded with other options: {}; now: {}", printable(text_of(*said, "options")),
+                         printable(identity_.options)),
+             "give the same options, or leave out --load-debug-replay");
+    }
+    if (text_of(*said, "check") != identity_.check) {
+      warn(fmt::format("{}: its verdicts are those of another check: {}", path.string(),
+                       printable(text_of(*said, "check"))));
+    }
+  } else {
+    warn(fmt::format("{}: does not say which model and options it belongs to: it is believed", path.string()));
+  }
+  for (const auto& [key, entry] : json.items()) {
+    if (key == kIdentity) continue;
+    if (!is_entry(entry)) refuse(path, fmt::format("no debug replay: '{}' has no verdict", printable(key)));
+    entries_[key] = entry;
+  }
+}
+
+std::optional<Verdict> Replay::find(const std::string& key, const Json& state) const {
+  const auto entry = entries_.find(key);
+  if (entry == entries_.end()) return std::nullopt;
+  const Json& then = entry->at("state");
+  for (const auto& [name, value] : state.items()) {
+    if (then.contains(name) && then.at(name) != value) {
+      refuse(loaded_,
+             fmt::format("'{}' was recorded for another candidate: {} {}, now {}", key, name,
+                         printable(then.at(name).dump()), printable(value.dump())),
+             "leave out --load-debug-replay");
+    }
+  }
+  return verdict_of(*entry);
+}
+
+void Replay::record(const std::string& key, std::size_t iteration, Verdict verdict, const Json& state) {
+  to_save_[key] = {{"state", state},
+                   {"iteration_info", {{"iteration", iteration}}},
+                   {"success", verdict == Verdict::Good},
+                   {"verdict", verdict_text(verdict)},
+                   {"polygraphy_class", "IterationContext"}};
+}
+
+void Replay::save(const fs::path& path) const { replace_file(path, python_json(to_save_)); }
+
+void keep_foreign_replay(const fs::path& path, const CheckIdentity& identity) {
+  if (!fs::exists(path)) return;
+  const char* hint = "another name with --save-debug-replay, or remove the file";
+  Json json;
+  try {
+    json = parse(read_text(path, kMostBytes), path);
+  } catch (const Error&) {
+    refuse(path, "would be overwritten, and is no debug replay", hint);
+  }
+  const auto said = json.find(kIdentity);
+  if (said == json.end() || !said->is_object()) {
+    if (json.empty() || is_entry(json.begin().value())) return;
+    refuse(path, "would be overwritten, and is no debug replay", hint);
+  }
+  if (text_of(*said, "sha256") == identity.model_sha256 && text_of(*said, "command") == identity.command) return;
+  refuse(path,
+         fmt::format("would be overwritten, and holds the verdicts of 'vernier {}' on another model, {}",
+                     printable(text_of(*said, "command")), printable(text_of(*said, "model"))),
+         hint);
+}
+
+}  // namespace vernier

@@ -1,0 +1,194 @@
+// A folder of images, or one image, for a network with one input: decoded, brought into shape, normalised.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "base/mapped_file.h"
+#include "base/text.h"
+#include "io/array_reader.h"
+#include "io/convert.h"
+#include "io/decode_image.h"
+#include "io/image_geometry.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+constexpr std::string_view kExtensions[] = {".jpg", ".jpeg", ".png", ".bmp", ".gif", ".ppm", ".pgm", ".tga", ".psd"};
+
+enum class Color { Rgb, Bgr, Y };
+
+Color parse_color(const std::string& text) {
+  if (text == "rgb") return Color::Rgb;
+  if (text == "bgr") return Color::Bgr;
+  if (text == "y") return Color::Y;
+  throw Error(ErrorKind::Usage, fmt::format("--image-color '{}' is unknown", printable(text)), "one of rgb, bgr, y");
+}
+
+// One value for every channel, for an option that gives none, one, or one a channel.
+std::vector<float> per_channel(const std::vector<float>& given, float absent, std::size_t channels,
+                               const std::string& option) {
+  if (given.empty()) return std::vector<float>(channels, absent);
+  if (given.size() != 1 && given.size() != channels) {
+    throw Error(ErrorKind::Usage,
+                fmt::format("{} has {} values, the images have {} channels", option, given.size(), channels));
+  }
+  for (const float value : given) {
+    if (!std::isfinite(value)) throw Error(ErrorKind::Usage, fmt::format("{} holds {}", option, value));
+  }
+  return given.size() == 1 ? std::vector<float>(channels, given[0]) : given;
+}
+
+// Which of the last three axes of the input are channels.
+bool is_channels_first(const InputInfo& input, const std::string& layout, std::int64_t channels,
+                       const std::string& where) {
+  const std::size_t rank = input.shape.size();
+  if (rank != 3 && rank != 4) {
+    throw Error(ErrorKind::Input, fmt::format("{}: input '{}' of shape {} is no image", where, printable(input.name),
+                                              shape_text(input.shape)));
+  }
+  if (rank == 4 && input.shape[0] > 1) {
+    throw Error(ErrorKind::Input,
+                fmt::format("{}: input '{}' has a fixed batch of {}, images come one at a time", where,
+                            printable(input.name), input.shape[0]),
+                "export the network with batch 1 or a dynamic batch");
+  }
+  if (layout == "nchw") return true;
+  if (layout == "nhwc") return false;
+  if (!layout.empty()) {
+    throw Error(ErrorKind::Usage, fmt::format("--image-layout '{}' is unknown", printable(layout)), "nchw or nhwc");
+  }
+  if (input.shape[rank - 3] == channels) return true;
+  if (input.shape[rank - 1] == channels) return false;
+  throw Error(ErrorKind::Input,
+              fmt::format("{}: no axis of input '{}' of shape {} has the {} channels of the images", where,
+                          printable(input.name), shape_text(input.shape), channels),
+              channels == 3 ? "for one channel: --image-color y; for a dynamic axis: --image-layout nchw|nhwc"
+                            : "for three channels: --image-color rgb; for a dynamic axis: --image-layout nchw|nhwc");
+}
+
+class ImageReader final : public ArrayReader {
+ public:
+  ImageReader(std::vector<std::filesystem::path> files, const OpenRequest& request)
+      : files_(std::move(files)), input_(only_input(request, "a source of images")) {
+    const ImageOptions& options = request.options.image;
+    color_ = parse_color(options.color);
+    channels_ = color_ == Color::Y ? 1 : 3;
+    mean_ = per_channel(options.mean, 0, channels_, "--image-mean");
+    scale_ = per_channel(options.scale, 1, channels_, "--image-std");
+    if (std::find(scale_.begin(), scale_.end(), 0.0F) != scale_.end()) {
+      throw Error(ErrorKind::Usage, "--image-std holds 0, which cannot divide");
+    }
+    channels_first_ =
+        is_channels_first(input_, options.layout, static_cast<std::int64_t>(channels_), request.location.text);
+    const bool normalised = !options.mean.empty() || !options.scale.empty();
+    if (input_.dtype != Dtype::Float32 && input_.dtype != Dtype::Float16 &&
+        (input_.dtype != Dtype::UInt8 || normalised)) {
+      throw Error(ErrorKind::Input,
+                  fmt::format("{}: input '{}' is {}, images are float32, float16, or uint8 without "
+                              "mean and std",
+                              request.location.text, printable(input_.name), dtype_name(input_.dtype)));
+    }
+    geometry_ = options.geometry.empty() ? input_size(request.location.text) : parse_image_geometry(options.geometry);
+  }
+
+  std::size_t size() const override { return files_.size(); }
+
+  FoundSample read(std::size_t index) const override {
+    const std::string where = printable(files_[index].string());
+    Pixels image = decode_rgb(MappedFile::open(files_[index])->bytes(), where);
+    if (color_ == Color::Y) image = luma_of(image);
+    return {{{input_.name, to_tensor(shape_image(image, geometry_, where))}}, where};
+  }
+
+ private:
+  ImageGeometry input_size(const std::string& where) const {
+    const std::size_t rank = input_.shape.size();
+    const std::int64_t height = input_.shape[channels_first_ ? rank - 2 : rank - 3];
+    const std::int64_t width = input_.shape[channels_first_ ? rank - 1 : rank - 2];
+    if (width < 1 || height < 1) {
+      throw Error(
+          ErrorKind::Input,
+          fmt::format("{}: input '{}' of shape {} takes any size", where, printable(input_.name),
+                      shape_text(input_.shape)),
+          "say how images become inputs: --image short-crop:256,224 | stretch:WxH | letterbox:SIZE | height:32");
+    }
+    return parse_image_geometry(fmt::format("stretch:{}x{}", width, height));
+  }
+
+  Tensor to_tensor(const Pixels& image) const {
+    const Shape axes = channels_first_ ? Shape{static_cast<std::int64_t>(channels_), image.height, image.width}
+                                       : Shape{image.height, image.width, static_cast<std::int64_t>(channels_)};
+    Shape shape = axes;
+    if (input_.shape.size() == 4) shape.insert(shape.begin(), 1);
+    Tensor tensor(input_.dtype, std::move(shape));
+    std::byte* out = tensor.mutable_bytes().data();
+    const std::size_t area = image.values.size() / channels_;
+    for (std::size_t pixel = 0; pixel < area; ++pixel) {
+      for (std::size_t c = 0; c < channels_; ++c) {
+        const std::size_t from = pixel * channels_ + (color_ == Color::Bgr ? channels_ - 1 - c : c);
+        store(out, channels_first_ ? c * area + pixel : pixel * channels_ + c, image.values[from], c);
+      }
+    }
+    return tensor;
+  }
+
+  // Mean and scale belong to the channels of the input, so after the colours were swapped.
+  void store(std::byte* out, std::size_t at, std::uint8_t value, std::size_t channel) const {
+    if (input_.dtype == Dtype::UInt8) {
+      out[at] = static_cast<std::byte>(value);
+      return;
+    }
+    const float normalised = (static_cast<float>(value) - mean_[channel]) / scale_[channel];
+    if (input_.dtype == Dtype::Float32) {
+      std::memcpy(out + at * sizeof(float), &normalised, sizeof(float));
+    } else {
+      const std::uint16_t bits = float16_bits(normalised);
+      std::memcpy(out + at * sizeof(bits), &bits, sizeof(bits));
+    }
+  }
+
+  std::vector<std::filesystem::path> files_;
+  InputInfo input_;
+  Color color_ = Color::Rgb;
+  std::size_t channels_ = 3;
+  std::vector<float> mean_;
+  std::vector<float> scale_;
+  bool channels_first_ = true;
+  ImageGeometry geometry_;
+};
+
+bool has_image_name(const std::filesystem::path& path) {
+  const std::string extension = lower_extension(path);
+  return std::find(std::begin(kExtensions), std::end(kExtensions), extension) != std::end(kExtensions);
+}
+
+// All images in a folder and the folders below it, sorted by path. Links to folders are not followed.
+std::vector<std::filesystem::path> images_below(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(
+           folder, std::filesystem::directory_options::skip_permission_denied)) {
+    if (entry.is_regular_file() && has_image_name(entry.path())) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.native() < b.native(); });
+  return files;
+}
+
+}  // namespace
+
+bool is_images(const Location& location) {
+  if (location.is_folder) return !images_below(location.path).empty();
+  return location.head.starts_with("\xFF\xD8\xFF") || location.head.starts_with("\x89PNG") ||
+         location.head.starts_with("GIF8") || location.head.starts_with("BM") || has_image_name(location.path);
+}
+
+std::unique_ptr<ArrayReader> open_images(const OpenRequest& request) {
+  const Location& location = request.location;
+  std::vector<std::filesystem::path> files =
+      location.is_folder ? images_below(location.path) : std::vector<std::filesystem::path>{location.path};
+  return std::make_unique<ImageReader>(std::move(files), request);
+}
+
+}  // namespace vernier

@@ -1,0 +1,221 @@
+#include "jobs/common/calibrated_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "analysis/automatic_ranges.h"
+#include "analysis/masked_ranges.h"
+#include "analysis/reference.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "plan/calibrate.h"
+#include "plan/scheme.h"
+
+namespace vernier {
+namespace {
+
+std::set<std::string> names_of(const std::map<std::string, Format>& tensors) {
+  std::set<std::string> names;
+  for (const auto& [name, format] : tensors) names.insert(name);
+  return names;
+}
+
+/// Every tensor that the file knows, under the names that it gives them.
+std::set<std::string> tensors_of(const Model& model) {
+  std::set<std::string> names;
+  for (const InputInfo& input : model_inputs(model)) names.insert(input.name);
+  for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
+    for (const onnx::NodeProto& node : graph.node()) names.insert(node.output().begin(), node.output().end());
+    for (const onnx::TensorProto& tensor : graph.initializer()) names.insert(tensor.name());
+  });
+  return names;
+}
+
+bool any_asymmetric(const std::map<std::string, Format>& tensors) {
+  return std::ranges::any_of(tensors, [](const auto& tensor) { return tensor.second == Format::UInt8; });
+}
+
+std::vector<std::string> mask_warnings(const ChosenRanges& chosen) {
+  std::vector<std::string> warnings;
+  for (const auto& [tensor, mask] : chosen.masks) {
+    warnings.push_back(
+        fmt::format("tensor '{}': {} values of a mask ({:g}) were left out of its range; all others are "
+                    "within {:g}",
+                    printable(tensor), mask.count, mask.low < 0 ? mask.low : mask.high, mask.ordinary));
+  }
+  return warnings;
+}
+
+/// Ranges of tensors that preparing the model made, from those of the tensors that the file knows.
+void add_made_tensors(Ranges& ranges, const std::vector<Layer>& layers, const std::set<std::string>& known) {
+  for (const Layer& layer : layers) {
+    for (const std::string& output : layer.outputs) {
+      if (known.contains(output) || ranges.contains(output)) continue;
+      if (layer.op_type == "Softmax" || layer.op_type == "Sigmoid") ranges[output] = {.min = 0, .max = 1};
+      if (!layer.follows || layer.inputs.size() != 1) continue;
+      if (const auto source = ranges.find(layer.inputs.front()); source != ranges.end()) {
+        const RangeStats moved = source->second;
+        ranges[output] = moved;
+      }
+    }
+  }
+}
+
+/// Counts what the run did not, in a second one over the same samples.
+void count_missing(const Subject& subject, const std::set<std::string>& wanted, Reference& reference) {
+  std::set<std::string> missing;
+  for (const std::string& tensor : wanted) {
+    if (reference.ranges.contains(tensor) && !reference.histograms.contains(tensor)) missing.insert(tensor);
+  }
+  if (missing.empty()) return;
+  Reference counted = run_reference(subject, {}, missing);
+  reference.histograms.merge(counted.histograms);
+}
+
+void append(std::vector<std::string>& all, std::vector<std::string> more) {
+  all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+}  // namespace
+
+std::map<std::string, Format> tensors_for_file(const std::vector<Layer>& layers,
+                                               const std::map<std::string, Format>& quantized) {
+  std::map<std::string, Format> tensors = quantized;
+  if (quantized.empty()) return tensors;
+  const Format format = quantized.begin()->second;
+  for (const Layer& layer : layers) {
+    if (!layer.graph.empty()) continue;
+    for (const std::string& name : layer.inputs) tensors.emplace(name, format);
+    for (const std::string& name : layer.outputs) tensors.emplace(name, format);
+  }
+  return tensors;
+}
+
+LearnedRanges learn_ranges(const Subject& subject, const Plan& plan, const std::map<std::string, Format>& tensors,
+                           const CalibrationChoice& choice, Reference& reference) {
+  std::set<std::string> wanted = to_count(choice, tensors);
+  wanted.merge(maybe_masked(tensors, reference.ranges));
+  count_missing(subject, wanted, reference);
+  LearnedRanges learned;
+  if (choice.method == CalibrationMethod::Automatic) {
+    AutomaticRanges automatic = choose_automatically(subject, plan, tensors, reference);
+    learned.chosen = std::move(automatic.chosen);
+    learned.methods = std::move(automatic.methods);
+    learned.notes.push_back("calibration by auto: " + automatic.answer);
+  } else {
+    learned.chosen = choose_ranges(choice, tensors, reference, subject.threads);
+  }
+  reach_below_masks(learned.chosen, subject.model);
+  learned.warnings = mask_warnings(learned.chosen);
+  return learned;
+}
+
+std::optional<CachedCalibration> read_calibration_cache(const std::filesystem::path& file, const Model& original,
+                                                        const std::vector<Layer>& layers,
+                                                        const std::map<std::string, Format>& tensors,
+                                                        const CalibrationChoice& choice) {
+  std::error_code absent;
+  if (file.empty() || tensors.empty() || !std::filesystem::exists(file, absent)) return std::nullopt;
+  const std::string text = read_text(file);
+  if (text.empty()) return std::nullopt;
+  CachedCalibration cached;
+  cached.cache = calibration_cache_from_text(text, file.string());
+  const std::set<std::string> known = tensors_of(original);
+  add_made_tensors(cached.cache.ranges, layers, known);
+  require_cache_of(cached.cache, file.string(), original.sha256, names_of(tensors), known);
+  cached.scheme_words = "ranges of " + file.string();
+  cached.note = fmt::format("ranges of {} are those of {} ({}): no sample was looked at for them",
+                            plural(tensors.size(), "tensor"), file.string(), cached.cache.kind);
+  if (choice.method != CalibrationMethod::MinMax) {
+    cached.warnings.push_back(fmt::format("{}: its ranges are taken as they are: --calibration-method {} has no say",
+                                          file.string(), method_name(choice.method)));
+  }
+  if (cached.cache.symmetric && any_asymmetric(tensors)) {
+    cached.warnings.push_back(
+        fmt::format("{}: holds symmetric steps only: a uint8 tensor without negative values uses "
+                    "half of its codes (vernier calibrate --target onnxruntime -o ranges.json "
+                    "keeps both ends)",
+                    file.string()));
+  }
+  return cached;
+}
+
+std::string ranges_text(const std::string& form, const Ranges& ranges, const CalibrationChoice& choice,
+                        const Model& original) {
+  if (form == "tensorrt") return to_tensorrt_cache(ranges);
+  if (form == "vernier") {
+    return to_ranges_json(ranges, method_name(choice.method), original.path.filename().string(), original.sha256);
+  }
+  // Its own three; what else chose the ends is to its reader a smallest and a largest value.
+  const bool known = choice.method == CalibrationMethod::Entropy || choice.method == CalibrationMethod::Percentile;
+  return to_onnxruntime_json(ranges, !known                                        ? "MinMax"
+                                     : choice.method == CalibrationMethod::Entropy ? "Entropy"
+                                                                                   : "Percentile");
+}
+
+std::vector<std::string> write_calibration_cache(const std::filesystem::path& file, const Model& original,
+                                                 const std::map<std::string, Format>& tensors,
+                                                 const LearnedRanges& learned, const CalibrationChoice& choice,
+                                                 bool random_data) {
+  if (file.empty()) return {};
+  if (random_data) return {fmt::format("{}: not written: ranges of random data are no calibration", file.string())};
+  const bool json = file.extension() == ".json";
+  replace_file(file, ranges_text(json ? "vernier" : "tensorrt", learned.chosen.ranges, choice, original));
+  if (json || !any_asymmetric(tensors)) return {};
+  return {
+      fmt::format("{}: TensorRT's cache holds symmetric steps only: the next run that reads it quantizes otherwise "
+                  "than this one (a name that ends in .json keeps both ends)",
+                  file.string())};
+}
+
+FilledScales fill_scales(Plan& plan, const Model& model, const std::vector<Layer>& layers,
+                         const PrecisionOptions& precision, const CachedCalibration& cached) {
+  FilledScales filled{cached.warnings, {cached.note}};
+  append(filled.warnings, calibrate_plan(plan, model, layers, cached.cache.ranges));
+  plan.scheme = scheme_text(precision, cached.scheme_words);
+  return filled;
+}
+
+FilledScales fill_scales(Plan& plan, const Model& model, const std::vector<Layer>& layers, const Subject& subject,
+                         const std::map<std::string, Format>& tensors, const CalibrationChoice& choice, Reference& seen,
+                         const Model& original, const std::filesystem::path& cache_file) {
+  const LearnedRanges learned = learn_ranges(subject, plan, tensors, choice, seen);
+  FilledScales filled{learned.warnings, learned.notes};
+  append(filled.warnings, calibrate_plan(plan, model, layers, learned.chosen.ranges));
+  for (const std::string& note : learned.notes) plan.scheme += "; " + note;
+  append(filled.warnings,
+         write_calibration_cache(cache_file, original, tensors, learned, choice, subject.samples->is_random()));
+  return filled;
+}
+
+bool calibrate_from_cache(Plan& plan, const Model& model, const std::vector<Layer>& layers, const Model& original,
+                          const PrecisionOptions& precision, const std::filesystem::path& cache_file,
+                          std::vector<std::string>& warnings) {
+  const auto cached = read_calibration_cache(cache_file, original, layers, formats_to_calibrate(model, layers, plan),
+                                             precision.calibration);
+  if (cached) append(warnings, fill_scales(plan, model, layers, precision, *cached).warnings);
+  return cached.has_value();
+}
+
+std::vector<std::string> calibrate_on_samples(Plan& plan, const Model& model, const std::vector<Layer>& layers,
+                                              const Loaded& loaded, const PrecisionOptions& precision,
+                                              const std::filesystem::path& cache_file) {
+  std::map<std::string, Format> tensors = formats_to_calibrate(model, layers, plan);
+  if (tensors.empty()) return calibrate_plan(plan, model, layers, {});
+  std::vector<std::string> warnings;
+  if (calibrate_from_cache(plan, model, layers, loaded.original, precision, cache_file, warnings)) return warnings;
+  const CalibrationChoice& choice = precision.calibration;
+  check_method(choice, tensors);
+  Subject subject = loaded.subject;
+  if (loaded.calibration) subject.samples = loaded.calibration.get();
+  if (!cache_file.empty() && !subject.samples->is_random()) tensors = tensors_for_file(layers, tensors);
+  // The same tensors as diagnose observes: each Observe stops a fusion, and a fusion moves the last bits of a range.
+  std::set<std::string> observed = tensors_to_observe(subject);
+  observed.merge(names_of(tensors));
+  Reference seen = run_reference(subject, observed, to_count(choice, tensors));
+  return fill_scales(plan, model, layers, subject, tensors, choice, seen, loaded.original, cache_file).warnings;
+}
+
+}  // namespace vernier

@@ -1,0 +1,92 @@
+// From precision options to a plan that is ready to be lowered: ranges from samples, by any method, or from a
+// calibration cache.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/chosen_ranges.h"
+#include "jobs/common/setup.h"
+#include "plan/calibration_cache.h"
+#include "plan/plan.h"
+
+namespace vernier {
+
+/// What calibration of some tensors came to.
+struct LearnedRanges {
+  ChosenRanges chosen;
+  std::map<std::string, std::string> methods;  // automatic: of each tensor
+  std::vector<std::string> warnings;           // masks that were left out
+  std::vector<std::string> notes;              // automatic: what won
+};
+
+/// Ranges of `tensors` from a reference run over the samples of `subject`. Values that the method needs and the run did
+/// not count are counted in a second one. `plan`: formats of the subject's layers.
+LearnedRanges learn_ranges(const Subject& subject, const Plan& plan, const std::map<std::string, Format>& tensors,
+                           const CalibrationChoice& choice, Reference& reference);
+
+/// What a file of ranges holds: `quantized`, and every other tensor between layers of the main graph, for plans with
+/// other layers or of another target, and for TensorRT, which looks all of them up. In the format of the first.
+std::map<std::string, Format> tensors_for_file(const std::vector<Layer>& layers,
+                                               const std::map<std::string, Format>& quantized);
+
+/// Ranges from a cache, for tensors of one model.
+struct CachedCalibration {
+  CachedRanges cache;
+  std::vector<std::string> warnings;
+  std::string scheme_words;  // "ranges of FILE", in place of a method
+  std::string note;          // how many ranges of which kind of file
+};
+
+/// Absent when there is no such file (or an empty one, which peers take for none) or no tensor needs a range.
+/// `layers`: of the prepared model. Tensors that preparing made, and no other program can know, take the range of what
+/// they are moved from, or [0, 1] behind a Softmax or Sigmoid. `choice`: the method that was asked for and has no say.
+/// Errors: Input for a file that is no cache, or one of another model.
+std::optional<CachedCalibration> read_calibration_cache(const std::filesystem::path& file, const Model& original,
+                                                        const std::vector<Layer>& layers,
+                                                        const std::map<std::string, Format>& tensors,
+                                                        const CalibrationChoice& choice);
+
+/// Writes what was learned, in the form that the name asks for: TensorRT's text, or JSON under *.json. Returns notes
+/// and warnings in words; of random data nothing is written.
+std::vector<std::string> write_calibration_cache(const std::filesystem::path& file, const Model& original,
+                                                 const std::map<std::string, Format>& tensors,
+                                                 const LearnedRanges& learned, const CalibrationChoice& choice,
+                                                 bool random_data);
+
+/// The text of a file of ranges. `form`: "tensorrt", "onnxruntime" or "vernier".
+std::string ranges_text(const std::string& form, const Ranges& ranges, const CalibrationChoice& choice,
+                        const Model& original);
+
+/// What filling the scales of a plan had to say.
+struct FilledScales {
+  std::vector<std::string> warnings;
+  std::vector<std::string> notes;  // where the ranges are from
+};
+
+/// Fills the scales of `plan`, whose layers are `layers` of `model`, from a cache; its scheme names the file.
+FilledScales fill_scales(Plan& plan, const Model& model, const std::vector<Layer>& layers,
+                         const PrecisionOptions& precision, const CachedCalibration& cached);
+
+/// The same from `seen`, a reference run over the samples of `subject` (which may be prepared otherwise than `model`);
+/// what was learned of `tensors`, which may be more than the plan quantizes, goes to `cache_file`.
+FilledScales fill_scales(Plan& plan, const Model& model, const std::vector<Layer>& layers, const Subject& subject,
+                         const std::map<std::string, Format>& tensors, const CalibrationChoice& choice, Reference& seen,
+                         const Model& original, const std::filesystem::path& cache_file);
+
+/// Both in one, for jobs that keep nothing of the calibration run: from the cache when it is there, or else from the
+/// samples of `loaded`: its calibration samples where there are any. Does nothing when no layer has a scaled format.
+/// Returns warnings.
+std::vector<std::string> calibrate_on_samples(Plan& plan, const Model& model, const std::vector<Layer>& layers,
+                                              const Loaded& loaded, const PrecisionOptions& precision,
+                                              const std::filesystem::path& cache_file);
+
+/// The same from the cache alone; false when there is none.
+bool calibrate_from_cache(Plan& plan, const Model& model, const std::vector<Layer>& layers, const Model& original,
+                          const PrecisionOptions& precision, const std::filesystem::path& cache_file,
+                          std::vector<std::string>& warnings);
+
+}  // namespace vernier

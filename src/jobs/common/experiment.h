@@ -1,0 +1,81 @@
+// What the steps of a diagnosis share once the model is loaded: the model under test, how everything in it is lowered,
+// the layers that may be raised again, and the reference that each trial is judged against.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "analysis/lockstep.h"
+#include "analysis/reference.h"
+#include "analysis/subject.h"
+#include "analysis/trials.h"
+#include "plan/lower_simulated.h"
+#include "plan/plan.h"
+#include "vernier/requirement.h"
+
+namespace vernier {
+
+class Experiment {
+ public:
+  Experiment(const Subject& subject, const Requirement* requirement, Plan all_low, std::vector<std::string> candidates);
+
+  const Subject& subject() const { return subject_; }
+  /// Null when none was given.
+  const Requirement* requirement() const { return requirement_; }
+  const Plan& all_low_plan() const { return all_low_plan_; }
+  /// Layers that a search may raise, in graph order.
+  const std::vector<const Layer*>& candidates() const { return candidates_; }
+  bool is_candidate(const std::string& layer) const { return high_of_.contains(layer); }
+  /// True when raising all candidates leaves nothing low: the result is then the reference itself.
+  bool all_high_is_reference() const;
+
+  /// The all-low plan with `layers` raised to the high format, or to float32 where they cannot take that.
+  Plan plan_keeping(const std::vector<std::string>& layers) const;
+  std::vector<std::string> candidate_names() const;
+
+  /// Samples, hardest first as all-low found them; a sequence stays in order.
+  const std::vector<std::size_t>& hardest_first() const { return hardest_first_; }
+  /// The hardest fifth, four at least: they carry most of the noise. Of a sequence, its beginning.
+  std::vector<std::size_t> few_hard_samples() const;
+
+  /// Runs the all-low model beside the reference, keeps its figures, and orders the samples by them.
+  void run_all_low(const std::vector<Match>& matches);
+  const Lockstep& all_low() const { return all_low_; }
+
+  /// The few hard samples, then the others in an order drawn at random, always the same: what is seen of them says
+  /// something of the rest. The whole order must not be a sequence.
+  std::vector<std::size_t> hard_then_drawn() const;
+  /// Noise of everything low by sample, for trials that may fail before that is certain.
+  PairedSamples paired_with_all_low(double confidence) const;
+
+  /// One trial with `layers` kept, over the samples of `order`; judged when there is a requirement to judge by.
+  TrialResult run_keeping(const std::vector<std::string>& layers, const Requirement* requirement,
+                          const std::vector<std::size_t>& order, bool early_stop,
+                          const PairedSamples* paired = nullptr);
+
+  /// Goes on with a repaired network: the subject holds its model and layers by now, these are its plan and candidates.
+  /// The reference stays that of the float model as it was.
+  void adopt(Plan all_low, const std::vector<std::string>& candidates);
+
+  Plan& mutable_plan() { return all_low_plan_; }  // calibration fills its tensors
+  /// What trials are judged against: the golden outputs where there are some.
+  const Reference& judged_against() const { return golden ? *golden : reference; }
+
+  Reference reference;
+  std::optional<Reference> golden;  // outputs and totals from a file
+  RoundedWeights weights;
+
+ private:
+  const Subject& subject_;
+  const Requirement* requirement_;
+  Plan all_low_plan_;
+  std::vector<const Layer*> candidates_;
+  std::unordered_map<std::string, Format> high_of_;  // what each candidate falls back to
+  Lockstep all_low_;
+  std::vector<std::size_t> hardest_first_;
+};
+
+}  // namespace vernier

@@ -1,0 +1,36 @@
+// Latency on ONNX Runtime's own kernels, all optimizations on.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "analysis/subject.h"
+#include "model/model.h"
+#include "vernier/format.h"
+#include "vernier/report.h"
+
+namespace vernier {
+
+class Runtime;
+
+/// Median milliseconds of one run of `model` on `sample`: warmed up, at least 5 runs or half a second.
+double median_latency_ms(const std::shared_ptr<const Runtime>& runtime, const Model& model, const Sample& sample,
+                         int threads);
+
+struct LatencyModels {
+  const Model* original = nullptr;
+  const Model* low = nullptr;       // null: not measured
+  const Model* repaired = nullptr;  // null: as low
+};
+
+/// Whether ONNX Runtime's CPU provider computes in any of these formats: else its latency says nothing of them.
+bool has_integer_kernels(const std::vector<Format>& low);
+
+/// A sentence where kept layers cost half of what low precision gains or more, or where it gains nothing; else empty.
+std::string what_keeping_cost(const LatencyReport& latency);
+
+/// On the first sample. `target`: whose placement the low models have.
+LatencyReport measure_latency(const Subject& subject, const LatencyModels& models, const std::string& target);
+
+}  // namespace vernier

@@ -1,0 +1,25 @@
+// Which tensor of a typed file stands for which layer output of its float model.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/subject.h"
+#include "analysis/surgery.h"
+
+namespace vernier {
+
+/// Layer outputs of the float model that the file has too: by tensor name, else by node name and output index, else by
+/// structure: the same operator on inputs that were matched. Tensors of other shapes are not compared. When the file
+/// keeps a low version beside the float one, the node's own output is what the layer computed.
+struct LayerMatches {
+  std::vector<Match> pairs;
+  std::vector<const Layer*> layers;  // parallel
+  std::vector<std::string> missing;  // layers without a match, with the reason
+  std::size_t by_structure = 0;      // matched though names differ
+};
+
+/// `simulated`: the typed file as simulate_typed() makes it, of the same opset as subject.model.
+LayerMatches match_layers(const Subject& subject, const Model& simulated);
+
+}  // namespace vernier

@@ -1,0 +1,89 @@
+#include "jobs/common/sources.h"
+
+#include <algorithm>
+#include <atomic>
+
+namespace vernier {
+namespace {
+
+/// Remembers, for each thread, the sample that it asked for last: runners take their turns with one sample, and
+/// decoding it (a photograph, Base64) may cost more than a small network.
+class RememberingSource final : public SampleSource {
+ public:
+  explicit RememberingSource(std::unique_ptr<SampleSource> source) : source_(std::move(source)) {}
+
+  std::size_t size() const override { return source_->size(); }
+  std::string description() const override { return source_->description(); }
+  bool is_random() const override { return source_->is_random(); }
+
+  Sample at(std::size_t index) const override {
+    thread_local Last last;
+    if (last.owner != id_ || last.index != index) last = {id_, index, source_->at(index)};
+    return last.sample;
+  }
+
+ private:
+  struct Last {
+    std::size_t owner = 0;
+    std::size_t index = 0;
+    Sample sample;
+  };
+  static std::size_t next_id() {
+    static std::atomic<std::size_t> count{0};
+    return ++count;
+  }
+
+  std::unique_ptr<SampleSource> source_;
+  std::size_t id_ = next_id();  // an address would come back with another source
+};
+
+/// Valid indices of integer inputs that a Gather looks something up with: random data must stay within them.
+void find_index_limits(const Model& model, std::vector<InputInfo>& inputs) {
+  for (const onnx::NodeProto& node : model.proto.graph().node()) {
+    if (node.op_type() != "Gather" || node.input_size() < 2) continue;
+    const std::optional<Tensor> table = initializer(model, node.input(0));
+    if (!table || table->shape().empty()) continue;
+    const std::int64_t axis = attribute_int(node, "axis", 0);
+    const auto rank = static_cast<std::int64_t>(table->shape().size());
+    if (axis < -rank || axis >= rank) continue;
+    for (InputInfo& input : inputs) {
+      if (input.name == node.input(1)) {
+        input.index_limit = table->shape()[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)];
+      }
+    }
+  }
+}
+
+bool same_input(const InputInfo& a, const InputInfo& b) {
+  return a.name == b.name && a.dtype == b.dtype && a.shape == b.shape && a.index_limit == b.index_limit;
+}
+
+}  // namespace
+
+Sources::Sources(const MeasureOptions& options, const JobSinks& sinks) : options_(options), sinks_(sinks) {}
+
+std::shared_ptr<const SampleSource> Sources::samples(const Model& model) {
+  return open(options_.data, model, samples_);
+}
+
+std::shared_ptr<const SampleSource> Sources::calibration(const Model& model) {
+  return options_.calibration_data ? open(*options_.calibration_data, model, calibration_) : nullptr;
+}
+
+std::shared_ptr<const SampleSource> Sources::open(const SourceOptions& source, const Model& model,
+                                                  std::vector<Opened>& opened) {
+  std::vector<InputInfo> inputs = model_inputs(model);
+  find_index_limits(model, inputs);
+  for (const Opened& known : opened) {
+    if (std::equal(known.inputs.begin(), known.inputs.end(), inputs.begin(), inputs.end(), same_input)) {
+      return known.source;
+    }
+  }
+  SourceOptions options = source;
+  options.interrupted = sinks_.interrupted;
+  for (const auto& [output, input] : options_.carries) options.carried.push_back(input);
+  opened.push_back({inputs, std::make_shared<RememberingSource>(open_samples(options, inputs))});
+  return opened.back().source;
+}
+
+}  // namespace vernier

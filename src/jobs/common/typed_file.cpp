@@ -1,0 +1,47 @@
+#include "jobs/common/typed_file.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "engines/onnxruntime/runtime.h"
+#include "jobs/common/setup.h"
+#include "model/graph_edit.h"
+#include "model/passes/pass.h"
+#include "plan/simulate_typed.h"
+
+namespace vernier {
+namespace {
+
+/// True when nodes make a scale or zero point from constants alone. `file`: as normalized_file() gives it.
+bool computes_grids(const Model& file) {
+  std::set<std::string> constants = initializer_names(file);
+  std::set<std::string> made;  // of them, by nodes
+  bool found = false;
+  for_each_graph(file.proto.graph(), [&](const onnx::GraphProto& graph) {
+    for (const onnx::NodeProto& node : graph.node()) {
+      const bool quantizes = is_quantization(node, "QuantizeLinear") || is_quantization(node, "DequantizeLinear");
+      for (int i = 1; quantizes && i < node.input_size(); ++i) found = found || made.contains(node.input(i));
+      const bool constant = std::ranges::all_of(
+          node.input(), [&](const std::string& input) { return input.empty() || constants.contains(input); });
+      if (!constant) continue;
+      constants.insert(node.output().begin(), node.output().end());
+      made.insert(node.output().begin(), node.output().end());
+    }
+  });
+  return found;
+}
+
+}  // namespace
+
+Model read_typed_file(const std::filesystem::path& path) {
+  Model typed = read_model(path);
+  Model file = normalized_file(typed);
+  if (!computes_grids(file)) return typed;
+  const PrepareOptions options;
+  const Evaluator evaluate = evaluator(Runtime::load());
+  passes::fold_constants(file, {options, evaluate, 0, {.shapes = false}});
+  return file;
+}
+
+}  // namespace vernier

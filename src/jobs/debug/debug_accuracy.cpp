@@ -1,0 +1,112 @@
+#include "vernier/debug_accuracy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <map>
+
+#include "base/parallel.h"
+#include "base/text.h"
+#include "engines/onnxruntime/runtime.h"
+#include "jobs/common/setup.h"
+#include "jobs/run/live_run.h"
+#include "jobs/run/output_diffs.h"
+#include "jobs/scripting/network_scripts.h"
+#include "model/layers.h"
+#include "plan/scheme.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+constexpr double kOwnDb = 3;  // a layer that doubles the noise power adds as much as arrives
+
+/// The layers under the names that a runner of these formats gives their tensors.
+std::vector<Layer> layers_of(const RunnerOptions& runner) {
+  PrepareOptions options;
+  options.formats = formats_named(runner.precision);
+  return find_layers(prepare(read_model(runner.model), options, evaluator(Runtime::load())).model);
+}
+
+ErrorRole role_of(double sqnr_db, const std::optional<double>& arriving_db, double limit) {
+  if (sqnr_db >= limit) return ErrorRole::Within;
+  if (!arriving_db || *arriving_db >= limit) return ErrorRole::First;
+  return sqnr_db <= *arriving_db - kOwnDb ? ErrorRole::Adds : ErrorRole::Inherits;
+}
+
+}  // namespace
+
+DebugAccuracyReport debug_accuracy(const DebugAccuracyOptions& options, const JobSinks& sinks) {
+  if (options.run.runners.size() != 1) {
+    throw Error(ErrorKind::Usage,
+                fmt::format("{} to debug, one is wanted", plural(options.run.runners.size(), "runner")),
+                "vernier debug accuracy MODEL --sim --int8, or --trt, or --onnxrt");
+  }
+  DebugAccuracyReport report;
+  report.command = options.command;
+  report.min_sqnr_db = options.min_sqnr_db;
+  const auto warn = [&](const std::string& text) {
+    if (std::find(report.warnings.begin(), report.warnings.end(), text) != report.warnings.end()) return;
+    report.warnings.push_back(text);
+    if (sinks.warning) sinks.warning(text);
+  };
+
+  RunOptions run = options.run;
+  RunnerOptions& runner = run.runners.front();
+  runner.precision = run_network_scripts(runner.model, runner.precision, run.measure.data, sinks, warn);
+  run.onnx_outputs.names = run.trt_outputs.names = {"*"};
+  const bool file = options.golden != "onnxrt" && options.golden != "sim";
+  if (!file) {
+    const RunnerKind kind = options.golden == "sim" ? RunnerKind::Simulated : RunnerKind::OnnxRuntime;
+    run.runners.push_back({kind, std::filesystem::path(runner.model), {}, {}});
+  }
+  const std::time_t now = std::time(nullptr);
+  Sources sources(run.measure, sinks);
+  const auto live = [&](std::size_t index) {
+    return make_live_run(run, index, runner_name(run.runners[index].kind, index, now), sources, warn);
+  };
+  const std::unique_ptr<LiveRun> tested = live(0);
+  std::unique_ptr<Run> reference;
+  if (file) {
+    std::vector<std::unique_ptr<Run>> saved = open_runs(options.golden);
+    reference = std::move(saved.back());
+  } else {
+    reference = live(1);
+  }
+  report.model_file = run.runners.front().model.string();
+  report.tested_run = tested->name();
+  report.reference_run = file ? fmt::format("{} ({})", options.golden, reference->name()) : reference->name();
+  report.data = tested->samples().description();
+  report.iterations = tested->size();
+  const std::size_t threads =
+      tested->is_sequence() ? 1 : (run.measure.threads == 0 ? usable_cores() : run.measure.threads);
+  OutputDiffs diffs =
+      diff_runs(*reference, *tested, printable(report.reference_run), printable(report.tested_run), threads, sinks);
+  report.not_compared = std::move(diffs.not_compared);
+
+  std::map<std::string, double> sqnr;
+  for (const DiffRow& row : diffs.rows) sqnr[row.name] = row.sqnr_db;
+  for (const Layer& layer : layers_of(run.runners.front())) {
+    std::optional<double> arriving;
+    for (const std::string& input : layer.inputs) {
+      const auto known = sqnr.find(input);
+      if (known != sqnr.end()) arriving = std::min(arriving.value_or(known->second), known->second);
+    }
+    for (const std::string& output : layer.outputs) {
+      const auto known = sqnr.find(output);
+      if (known == sqnr.end()) continue;
+      report.layers.push_back({layer.name, layer.op_type, output, known->second, arriving,
+                               role_of(known->second, arriving, options.min_sqnr_db)});
+    }
+  }
+  if (report.layers.empty()) {
+    throw Error(ErrorKind::Input, "no output of a layer is in both runs",
+                "save all tensors of the reference with: --onnx-outputs mark all --save-outputs FILE");
+  }
+  report.passed = std::all_of(report.layers.begin(), report.layers.end(),
+                              [](const AccuracyRow& row) { return row.role == ErrorRole::Within; });
+  return report;
+}
+
+}  // namespace vernier

@@ -1,0 +1,350 @@
+// What a quantized file loses: in lock-step with its float model, layer by layer on exact inputs, and quantizer by
+// quantizer on what arrives there.
+
+#include "vernier/debug_loss.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "analysis/isolated.h"
+#include "analysis/lockstep.h"
+#include "analysis/quantizer_loss.h"
+#include "base/text.h"
+#include "jobs/common/figures.h"
+#include "jobs/common/match_layers.h"
+#include "jobs/common/setup.h"
+#include "jobs/common/typed_file.h"
+#include "jobs/verify/verify.h"
+#include "model/passes/pass.h"
+#include "numerics/tensor_grid.h"
+#include "plan/constant_codes.h"
+#include "plan/qdq_defects.h"
+#include "plan/simulate_typed.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+/// Operators that compute on codes have no pairs to look at.
+void refuse_quantized_operators(const Model& file) {
+  std::set<std::string> found;
+  for_each_graph(file.proto.graph(), [&](const onnx::GraphProto& graph) {
+    for (const onnx::NodeProto& node : graph.node()) {
+      if (node.op_type().starts_with("QLinear") || node.op_type() == "MatMulInteger" ||
+          node.op_type() == "ConvInteger") {
+        found.insert(printable(node.op_type()));
+      }
+    }
+  });
+  if (found.empty()) return;
+  throw Error(ErrorKind::Usage,
+              fmt::format("{}: its operators are quantized themselves ({}), there are no Q/DQ pairs to look at",
+                          file.path.string(), list_some(std::vector<std::string>(found.begin(), found.end()))),
+              "quantize to the QDQ form (quant_format=QuantFormat.QDQ), or measure it as it is with: vernier verify");
+}
+
+double sqnr_of(double signal, double noise) {
+  if (noise == 0) return std::numeric_limits<double>::infinity();
+  return 10 * std::log10(signal / noise);
+}
+
+std::size_t codes_in(Format format) { return format == Format::Int4 ? 16 : 256; }
+
+bool counts_codes(Format format) { return format == Format::Int8 || format == Format::UInt8 || format == Format::Int4; }
+
+QuantizerLoss described(const QuantizedTensor& quantized) {
+  QuantizerLoss row;
+  row.tensor = quantized.tensor;
+  row.quantizer = quantized.quantizer;
+  row.dequantizer = quantized.dequantizer;
+  row.format = quantized.params.format;
+  const auto [least, most] = std::ranges::minmax_element(quantized.params.scale);
+  row.smallest_scale = *least;
+  row.largest_scale = *most;
+  row.scales = quantized.params.scale.size();
+  row.zero_point = quantized.params.zero_point.empty() ? 0 : quantized.params.zero_point.front();
+  row.axis = quantized.params.axis;
+  row.block = quantized.params.block;
+  return row;
+}
+
+void add_loss(QuantizerLoss& row, const QuantParams& params, const GridLoss& loss) {
+  row.values = loss.count;
+  if (loss.count == 0) return;
+  const double noise = loss.clip_energy + loss.round_energy;
+  row.sqnr_db = sqnr_of(loss.energy, noise);
+  if (noise > 0) row.clip_share = loss.clip_energy / noise;
+  if (params.scale.size() != 1 || loss.range.empty()) return;
+  const auto [low, high] = ends_of(params);
+  const double wanted = std::max(loss.range.max, 0.0F) - std::min(loss.range.min, 0.0F);
+  // A one-sided range on a symmetric grid is judged on its own side.
+  const double given = (loss.range.max > 0 ? high : 0.0F) - (loss.range.min < 0 ? low : 0.0F);
+  if (wanted > 0) row.coverage = given / wanted;
+  if (!counts_codes(params.format) || row.weight) return;
+  const float step = params.scale.front();
+  const double span = std::round((std::min(loss.range.max, high) - std::max(loss.range.min, low)) / step) + 1;
+  row.used_codes = std::clamp(span / static_cast<double>(codes_in(params.format)), 0.0, 1.0);
+}
+
+/// Share of the codes that a constant uses.
+std::optional<double> used_codes(const QuantParams& params, const Tensor& values) {
+  if (!counts_codes(params.format) || !scales_fit(params, values.shape())) return std::nullopt;
+  const std::vector<std::byte> codes = encode_tensor(params, values.shape(), values.floats());
+  const std::set<std::byte> used(codes.begin(), codes.end());
+  return static_cast<double>(used.size()) / static_cast<double>(codes_in(params.format));
+}
+
+using Makers = std::map<std::string, const onnx::NodeProto*>;
+
+Makers makers_in(const Model& model) {
+  Makers made_by;
+  for (const onnx::NodeProto& node : model.proto.graph().node()) {
+    for (const std::string& output : node.output()) made_by[output] = &node;
+  }
+  return made_by;
+}
+
+/// What computes `tensor`, through nodes that only round or convert it; null when nothing does.
+const onnx::NodeProto* computed_by(const Makers& made_by, const std::string& tensor) {
+  const auto converts = [](const onnx::NodeProto& node) {
+    const std::string& op_type = node.op_type();
+    return node.input_size() > 0 && (op_type == "Round" || op_type == "Identity" || op_type == "Cast");
+  };
+  auto made = made_by.find(tensor);
+  while (made != made_by.end() && converts(*made->second)) made = made_by.find(made->second->input(0));
+  return made == made_by.end() ? nullptr : made->second;
+}
+
+struct FloatWeight {
+  std::string name;
+  Tensor values;
+};
+
+struct FloatWeights {
+  std::map<std::string, FloatWeight> found;    // by the constant of the simulated file
+  std::map<std::string, std::string> why_not;  // the others that a matched layer reads
+};
+
+/// Why a constant of the float model is not what a dequantized one is compared with.
+std::string misfit(const std::string& name, const std::optional<Tensor>& constant, const Tensor& dequantized) {
+  if (!constant) return fmt::format("in its place the float model computes '{}'", printable(name));
+  if (constant->shape() == dequantized.shape()) {
+    return fmt::format("'{}' of the float model is {}", printable(name), dtype_name(constant->dtype()));
+  }
+  return fmt::format("its shape is {}, that of '{}' in the float model {}", shape_text(dequantized.shape()),
+                     printable(name), shape_text(constant->shape()));
+}
+
+/// Why nothing was measured at the pair of an activation.
+std::string unmeasured_pair(const QuantizedTensor& quantized) {
+  if (quantized.quantizer.empty()) return "the file computes its codes: there is nothing in front of them to compare";
+  if (quantized.params.block > 0) return "scales of an activation in blocks are not measured";
+  return "no sample ran it, or it lies inside a body of If, Loop or Scan";
+}
+
+/// The float weight behind each dequantized one: the same input of the matched layer, when its shape is the same. A
+/// layer that the file merged with the activation behind it is in front of the matched one; its BatchNormalization is
+/// folded into its weight there.
+FloatWeights float_weights(const Subject& subject, const Model& simulated, const LayerMatches& matches) {
+  Model folded = subject.model;
+  const PrepareOptions options;
+  const Evaluator evaluate;
+  passes::fold_batch_norm(folded, {options, evaluate, 0});
+  const Makers ref_made = makers_in(subject.model);
+  const Makers folded_made = makers_in(folded);
+  const Makers low_made = makers_in(simulated);
+  FloatWeights weights;
+  for (const Match& match : matches.pairs) {
+    const onnx::NodeProto* low = computed_by(low_made, match.low);
+    const auto found = ref_made.find(match.ref);
+    const onnx::NodeProto* ref = found == ref_made.end() ? nullptr : found->second;
+    const auto merged = [&] { return ref != nullptr && low != nullptr && ref->op_type() != low->op_type(); };
+    const Model* model = &subject.model;
+    if (merged() && (ref->op_type() == "Relu" || ref->op_type() == "Clip")) ref = computed_by(ref_made, ref->input(0));
+    if (merged() && ref->op_type() == "BatchNormalization") {
+      ref = computed_by(folded_made, ref->output(0));
+      model = &folded;
+    }
+    if (low == nullptr) continue;
+    if (ref == nullptr || merged()) {
+      for (const std::string& input : low->input()) {
+        weights.why_not.emplace(
+            input, fmt::format("the layer that reads it, '{}', is {} in the float model", printable(low->name()),
+                               ref == nullptr ? "not there" : "a " + printable(ref->op_type())));
+      }
+      continue;
+    }
+    for (int k = 0; k < ref->input_size() && k < low->input_size(); ++k) {
+      const auto a = initializer(*model, ref->input(k));
+      const auto b = initializer(simulated, low->input(k));
+      if (a && b && a->dtype() == Dtype::Float32 && b->dtype() == Dtype::Float32 && a->shape() == b->shape()) {
+        weights.found.emplace(low->input(k), FloatWeight{ref->input(k), *a});
+      } else if (b) {
+        weights.why_not.emplace(low->input(k), misfit(ref->input(k), a, *b));
+      }
+    }
+  }
+  return weights;
+}
+
+/// The tensor that readers of a dequantized constant get; in front of it may be one that is rounded to it.
+std::string read_name(std::string tensor) {
+  if (tensor.ends_with("/unrounded")) tensor.resize(tensor.size() - std::string_view("/unrounded").size());
+  return tensor;
+}
+
+float bound(const Model& model, const onnx::NodeProto& clip, int index, const char* attribute, float fallback) {
+  if (const onnx::AttributeProto* given = find_attribute(clip, attribute)) return given->f();
+  const auto value = index < clip.input_size() ? initializer(model, clip.input(index)) : std::nullopt;
+  return value && value->dtype() == Dtype::Float32 && value->count() == 1 ? value->floats().front() : fallback;
+}
+
+/// Quantizers that stand for a Relu or Clip of the float model, which the file dropped: what these cut off is no loss.
+std::map<std::string, Bounds> dropped_activations(const Subject& subject, const Model& simulated,
+                                                  const LayerMatches& matches) {
+  std::map<std::string, const onnx::NodeProto*> nodes;
+  for (const onnx::NodeProto& node : subject.model.proto.graph().node()) nodes[node.name()] = &node;
+  const Makers made_by = makers_in(simulated);
+  constexpr float kLargest = std::numeric_limits<float>::max();
+  std::map<std::string, Bounds> activations;
+  for (std::size_t i = 0; i < matches.pairs.size(); ++i) {
+    const auto node = nodes.find(matches.layers[i]->name);
+    const auto round = made_by.find(matches.pairs[i].low);
+    if (node == nodes.end() || round == made_by.end() || round->second->op_type() != "Round") continue;
+    const auto source = made_by.find(round->second->input(0));
+    if (source == made_by.end() || source->second->op_type() == node->second->op_type()) continue;
+    if (node->second->op_type() == "Relu") activations[matches.pairs[i].low] = {0.0F, kLargest};
+    if (node->second->op_type() != "Clip") continue;
+    activations[matches.pairs[i].low] = {bound(subject.model, *node->second, 1, "min", -kLargest),
+                                         bound(subject.model, *node->second, 2, "max", kLargest)};
+  }
+  return activations;
+}
+
+/// A scale that cannot be meant for what goes through it: nearly all codes stay unused. Values that are nearly one
+/// value need few codes and lose little: no defect. Nor is a range far beyond the grid: masks (-1e9) are left out on
+/// purpose.
+std::optional<FoundDefect> absurd_scale(const QuantizerLoss& row) {
+  constexpr double kFew = 1.0 / 16;  // four of eight bits are lost
+  constexpr double kBadDb = 20;
+  constexpr std::int64_t kFewestValues = 64;
+  if (!row.sqnr_db || *row.sqnr_db >= kBadDb || !counts_codes(row.format) || row.values < kFewestValues) return {};
+  const std::string scale = row.scales == 1
+                                ? fmt::format("scale {:.6g}", row.largest_scale)
+                                : fmt::format("scales {:.6g} to {:.6g}", row.smallest_scale, row.largest_scale);
+  const std::string& node = row.quantizer.empty() ? row.dequantizer : row.quantizer;
+  if (row.used_codes && *row.used_codes <= kFew) {
+    const auto codes = static_cast<double>(codes_in(row.format));
+    return FoundDefect{"unused-levels", node,
+                       fmt::format("'{}' uses {:.0f} of {:.0f} levels: {}, too coarse for its values",
+                                   printable(row.tensor), *row.used_codes * codes, codes, scale)};
+  }
+  return {};
+}
+
+/// The figures, and the defects that only these show.
+void measure_loss(const Model& typed, const DebugLossOptions& options, const JobSinks& sinks, DebugLossReport& report) {
+  SimulatedFile simulated = simulate_typed(typed);
+  VerifyOptions as_verify;
+  as_verify.float_model = options.float_model;
+  as_verify.measure = options.measure;
+  const Loaded loaded = load_beside(typed, simulated, as_verify, sinks);
+  const Subject& subject = loaded.subject;
+  report.data = loaded.samples->description();
+  report.samples = loaded.samples->size();
+  report.warnings = loaded.warnings;
+  report.notes = simulated.notes;
+  if (simulated.quantized.empty()) report.notes.push_back("the file has no Q/DQ pair with constant parameters");
+  for (const std::string& text : report.warnings) {
+    if (sinks.warning) sinks.warning(text);
+  }
+
+  const LayerMatches matches = match_layers(subject, simulated.model);
+  report.not_compared = matches.missing;
+  report.matched_by_structure = matches.by_structure;
+  const Lockstep measured = lockstep(subject, simulated.model, matches.pairs);
+  const auto own = isolated_errors(subject, simulated.model, matches.pairs);
+  report.figures = figures_of(subject, measured.outputs, nullptr);
+  std::map<std::string, Format> formats;
+  for (const PlannedLayer& layer : simulated.layers) formats[layer.name] = layer.format;
+  for (std::size_t i = 0; i < matches.pairs.size(); ++i) {
+    if (measured.errors[i].count == 0) continue;
+    TensorLoss row;
+    row.layer = matches.layers[i]->name;
+    row.op_type = matches.layers[i]->op_type;
+    row.tensor = matches.pairs[i].ref;
+    row.quantized_tensor = matches.pairs[i].low;
+    if (const auto format = formats.find(row.layer); format != formats.end()) row.format = format->second;
+    row.sqnr_db = sqnr_db(measured.errors[i]);
+    if (own[i] && own[i]->count > 0) {
+      row.own_sqnr_db = sqnr_db(*own[i]);
+      const double inherited = measured.errors[i].error_energy - own[i]->error_energy;
+      if (inherited >= 0) row.inherited_sqnr_db = sqnr_of(measured.errors[i].ref_energy, inherited);
+    }
+    report.tensors.push_back(std::move(row));
+  }
+  std::ranges::stable_sort(report.tensors, {}, &TensorLoss::sqnr_db);
+
+  const std::vector<GridLoss> grids =
+      measure_grids(subject, simulated, dropped_activations(subject, simulated.model, matches));
+  const FloatWeights weights = float_weights(subject, simulated.model, matches);
+  for (std::size_t i = 0; i < simulated.quantized.size(); ++i) {
+    const QuantizedTensor& quantized = simulated.quantized[i];
+    QuantizerLoss row = described(quantized);
+    const auto constant = initializer(simulated.model, quantized.output);
+    row.weight = constant.has_value();
+    if (constant) {
+      row.values = constant->count();
+      row.used_codes = used_codes(quantized.params, *constant);
+      const std::string read = read_name(quantized.output);
+      if (const auto weight = weights.found.find(read); weight != weights.found.end()) {
+        row.tensor = weight->second.name;
+        const std::span<const float> original = weight->second.values.floats();
+        add_loss(row, quantized.params, grid_loss(quantized.params, original, constant->floats()));
+      } else if (const auto held = initializer(simulated.model, quantized.tensor);
+                 held && !quantized.quantizer.empty()) {
+        // The file itself holds it in float, of another shape or scale than the float model perhaps.
+        add_loss(row, quantized.params, grid_loss(quantized.params, held->floats(), constant->floats()));
+      } else {
+        const auto why = weights.why_not.find(read);
+        row.not_measured = why != weights.why_not.end()
+                               ? why->second
+                               : "no layer that reads it was matched with one of the float model";
+      }
+    } else {
+      add_loss(row, quantized.params, grids[i]);
+      if (!row.sqnr_db) row.not_measured = unmeasured_pair(quantized);
+    }
+    if (std::optional<FoundDefect> defect = absurd_scale(row)) report.defects.push_back(std::move(*defect));
+    report.quantizers.push_back(std::move(row));
+  }
+}
+
+}  // namespace
+
+DebugLossReport debug_loss(const DebugLossOptions& options, const JobSinks& sinks) {
+  const Model typed = read_typed_file(options.quantized_model);
+  refuse_quantized_operators(typed);
+  DebugLossReport report;
+  report.command = options.command;
+  report.float_file = options.float_model.string();
+  report.quantized_file = options.quantized_model.string();
+  for (const QdqDefect& defect : find_qdq_defects(normalized_file(typed))) {
+    report.defects.push_back({defect.kind, defect.node, defect.text});
+  }
+  try {
+    measure_loss(typed, options, sinks, report);
+  } catch (const Error& error) {
+    // An engine may refuse the file for what is wrong with it: then that is the answer.
+    if (report.defects.empty() || error.kind() != ErrorKind::Backend) throw;
+    report.notes.push_back("not measured, the file does not run: " + first_line(error.what()));
+  }
+  return report;
+}
+
+}  // namespace vernier

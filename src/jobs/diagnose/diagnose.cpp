@@ -1,0 +1,474 @@
+// The main job. run() below reads as the flow: each step one call, each timed.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include "analysis/own_error.h"
+#include "analysis/pictures.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "distributed/ranks.h"
+#include "engines/onnxruntime/runtime.h"
+#include "external_check/check_loop.h"
+#include "jobs/common/calibrated_plan.h"
+#include "jobs/common/evidence.h"
+#include "jobs/common/experiment.h"
+#include "jobs/common/figures.h"
+#include "jobs/common/latency.h"
+#include "jobs/common/network_nodes.h"
+#include "jobs/common/setup.h"
+#include "jobs/common/stopwatch.h"
+#include "jobs/common/tensor_values.h"
+#include "jobs/diagnose/diagnosis_files.h"
+#include "jobs/diagnose/diagnosis_notes.h"
+#include "jobs/diagnose/explain.h"
+#include "jobs/diagnose/layer_times.h"
+#include "jobs/diagnose/repair_network.h"
+#include "jobs/diagnose/single_sensitivities.h"
+#include "jobs/diagnose/typed_result.h"
+#include "jobs/scripting/network_scripts.h"
+#include "jobs/search/chosen_objective.h"
+#include "jobs/search/golden.h"
+#include "jobs/search/judge.h"
+#include "jobs/search/kept_set.h"
+#include "plan/calibrate.h"
+#include "plan/scheme.h"
+#include "plan/simulate_typed.h"
+#include "vernier/error.h"
+#include "vernier/fix.h"
+
+namespace vernier {
+namespace {
+
+class Diagnosis {
+ public:
+  /// `repairs` null: none is tried.
+  Diagnosis(const DiagnoseOptions& options, const JobSinks& sinks, bool explains, const RepairOptions* repairs)
+      : options_(options), explains_(explains), repairs_(repairs), sinks_(sinks), watch_(report_.phases) {}
+
+  DiagnoseReport run() {
+    describe();
+    keep_inputs_safe(options_);
+    step("load", [&] { load_model(); });
+    make_output_folder(options_.output);
+    try {
+      step("reference run", [&] { reference(); });
+      step("calibration", [&] { calibrate(); });
+      if (ranks_layers()) step("own error", [&] { own_errors(); });
+      step("all-low lock-step", [&] { report_.all_low = all_low(); });
+      if (repairs_ != nullptr) {
+        if (explains_) {
+          step("sensitivity", [&] { sensitivities_->measure(); });
+          rank();
+          step("causes", [&] { causes(); });
+        }
+        step("repairs", [&] { repair(); });
+      }
+      if (ranks_layers() && evidence_.alone.empty()) {
+        step("sensitivity", [&] { sensitivities_->measure(); });
+        note(notes_of_known(must_be_kept(*experiment_, evidence_), options_.precision.high));
+      }
+      rank();
+      if (searches()) {
+        search();
+      } else {
+        step("curve", [&] { curve(); });
+      }
+      if (!report_.final_figures && !report_.typed) write_and_verify();
+      if (!doubt_.empty()) warn(doubt_);
+      if (repairs_ == nullptr && explains_ && ranks_layers() && !stopped()) step("causes", [&] { causes(); });
+      if (!stopped() && options_.latency && job_ranks().first()) step("latency", [&] { latency(); });
+      if (!stopped() && !options_.output.empty()) step("pictures", [&] { pictures(); });
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::Interrupted) throw;
+      watch_.stop();
+      rank();
+      report_.interrupted = true;
+      warn("interrupted: what was not measured is absent");
+      write_record(report_, options_.output);
+      throw;
+    }
+    watch_.stop();
+    write_record(report_, options_.output);
+    return report_;
+  }
+
+ private:
+  const Requirement* requirement() const {
+    return options_.measure.requirement ? &*options_.measure.requirement : nullptr;
+  }
+  /// A list that is walked needs no sensitivities of single layers.
+  bool ranks_layers() const { return !searches() || options_.search.mode == SearchMode::Minimal; }
+  bool searches() const { return requirement() != nullptr || objective_ != nullptr || options_.search.check; }
+  bool stopped() const { return sinks_.interrupted && sinks_.interrupted(); }
+
+  template <class Body>
+  void step(const std::string& name, const Body& body) {
+    watch_.phase(name);
+    body();
+    say_seconds();
+  }
+
+  /// Ends the phase that runs, if any.
+  void say_seconds() {
+    if (!watch_.stop() || !sinks_.info) return;
+    sinks_.info(fmt::format("{}: {:.2f} s", report_.phases.back().phase, report_.phases.back().seconds));
+  }
+
+  void warn(const std::string& text) {
+    report_.warnings.push_back(text);
+    if (sinks_.warning) sinks_.warning(text);
+  }
+
+  void note(const std::vector<std::string>& texts) {
+    report_.notes.insert(report_.notes.end(), texts.begin(), texts.end());
+  }
+
+  void describe() {
+    if (options_.precision.low.empty()) {
+      throw Error(ErrorKind::Usage, "no low precision was chosen", "give --int8, --fp16, --bf16 or --fp8");
+    }
+    const auto without_kernels =
+        std::find_if(options_.precision.low.begin(), options_.precision.low.end(),
+                     [](Format format) { return format != Format::Int8 && format != Format::UInt8; });
+    if (options_.search.cost == CostUnit::Time && without_kernels != options_.precision.low.end()) {
+      throw Error(
+          ErrorKind::Usage,
+          fmt::format("--cost time: ONNX Runtime's CPU kernels compute {} in float32, so their time says nothing",
+                      format_name(*without_kernels)),
+          "--cost macs or --cost bytes; time works with --int8");
+    }
+    report_.command = options_.command;
+    report_.vernier_version = vernier_version();
+    report_.onnx_version = onnx_version();
+    report_.machine = machine_text();
+    report_.target = options_.precision.target;
+    report_.low = options_.precision.low;
+    report_.high = options_.precision.high;
+    report_.requirement = options_.measure.requirement;
+    report_.scheme = scheme_text(options_.precision);
+    report_.runner = options_.precision.target == "tensorrt" ? "trt-sim" : "sim-" + options_.precision.target;
+    report_.calibrated_on_evaluation_samples = !options_.measure.calibration_data.has_value();
+  }
+
+  void load_model() {
+    precision_ = run_network_scripts(options_.model, options_.precision, options_.measure.data, sinks_,
+                                     [&](const std::string& text) { warn(text); });
+    loaded_ = load(options_.model, formats_named(precision_), options_.measure, sinks_);
+    report_.onnxruntime_version = subject().runtime->version();
+    report_.model_file = options_.model.string();
+    report_.model_sha256 = loaded_.original.sha256;
+    report_.data = loaded_.samples->description();
+    report_.samples = loaded_.samples->size();
+    report_.random_data = loaded_.samples->is_random();
+    for (const std::string& text : loaded_.warnings) warn(text);
+    report_.notes = loaded_.notes;
+    AssignedFormats assigned = assign_formats(subject().model, subject().layers, precision_);
+    for (const std::string& text : assigned.warnings) warn(text);
+    if (assigned.candidates.empty()) {
+      throw Error(ErrorKind::Input, fmt::format("{}: no layer can run in the formats asked", options_.model.string()),
+                  "list the layers with: vernier inspect model MODEL --show layers");
+    }
+    objective_ = chosen_objective(options_, model_inputs(loaded_.original), subject().samples->size(), sinks_);
+    experiment_.emplace(subject(), requirement(), std::move(assigned.plan), std::move(assigned.candidates));
+    sensitivities_.emplace(*experiment_, evidence_);
+    typed_.emplace(options_, loaded_, *experiment_, sinks_);
+    report_.reference = prove_prepared(loaded_);
+    note(notes_of_unmeasured(subject().layers, all_low_plan()));
+  }
+
+  void reference() {
+    std::set<std::string> observed = tensors_to_observe(subject());
+    observed.merge(tensors_to_calibrate(subject().model, subject().layers, all_low_plan()));
+    const std::map<std::string, Format> tensors = quantized();
+    cached_ = read_calibration_cache(options_.measure.calibration_cache, loaded_.original, subject().layers, tensors,
+                                     options_.precision.calibration);
+    if (cached_) {
+      report_.calibrated_on_evaluation_samples = false;
+      report_.scheme = scheme_text(options_.precision, cached_->scheme_words);
+    }
+    if (!cached_) check_method(options_.precision.calibration, tensors);
+    const bool learns = !cached_ && !loaded_.calibration;
+    if (learns) {
+      for (const auto& [tensor, format] : to_learn()) observed.insert(tensor);
+    }
+    experiment_->reference = run_reference(
+        subject(), observed, learns ? to_count(options_.precision.calibration, to_learn()) : std::set<std::string>());
+    report_.data_sha256 = experiment_->reference.data_sha256;
+    if (!options_.search.golden.empty()) {
+      experiment_->golden = golden_reference(subject(), experiment_->reference, options_.search.golden);
+    }
+    for (const auto& [name, stats] : experiment_->reference.totals) {
+      if (stats.pooled.ref_nonfinite > 0) {
+        warn(fmt::format("the float model itself gives {} values that are not finite in output '{}': they are left out",
+                         stats.pooled.ref_nonfinite, printable(name)));
+      }
+    }
+  }
+
+  void calibrate() {
+    const std::map<std::string, Format> tensors = to_learn();
+    Plan& plan = experiment_->mutable_plan();
+    if (tensors.empty()) {  // weights alone may have scales
+      return take({calibrate_plan(plan, subject().model, subject().layers, {}), {}});
+    }
+    if (cached_) return take(fill_scales(plan, subject().model, subject().layers, precision_, *cached_));
+    const CalibrationChoice& choice = options_.precision.calibration;
+    Subject own = subject();
+    Reference other;
+    if (loaded_.calibration) {
+      own.samples = loaded_.calibration.get();
+      std::set<std::string> observed;
+      for (const auto& [tensor, format] : tensors) observed.insert(tensor);
+      other = run_reference(own, observed, to_count(choice, tensors));
+    }
+    Reference& seen = loaded_.calibration ? other : experiment_->reference;
+    take(fill_scales(plan, own.model, own.layers, own, tensors, choice, seen, loaded_.original,
+                     options_.measure.calibration_cache));
+    experiment_->reference.histograms.clear();
+  }
+
+  void take(const FilledScales& filled) {
+    for (const std::string& text : filled.warnings) warn(text);
+    note(filled.notes);
+  }
+
+  std::map<std::string, Format> quantized() const {
+    return formats_to_calibrate(subject().model, subject().layers, all_low_plan());
+  }
+
+  /// Whose ranges are learned: with a cache to write, those of all that it holds.
+  std::map<std::string, Format> to_learn() const {
+    const bool writes = !cached_ && !options_.measure.calibration_cache.empty();
+    return writes ? tensors_for_file(subject().layers, quantized()) : quantized();
+  }
+
+  void own_errors() {
+    for (LayerError& error : own_error(subject(), all_low_plan(), experiment_->weights)) {
+      evidence_.own[error.layer] = std::move(error);
+    }
+  }
+
+  RunFigures all_low() {
+    const std::vector<Match> matches = match_layer_outputs(subject());
+    experiment_->run_all_low(matches);
+    for (std::size_t i = 0; i < matches.size(); ++i) {
+      evidence_.propagated[matches[i].ref] = experiment_->all_low().errors[i];
+    }
+    if (!experiment_->all_high_is_reference()) {
+      const TrialResult high = experiment_->run_keeping(experiment_->candidate_names(), requirement(),
+                                                        all_samples(subject()), /*early_stop=*/false);
+      report_.all_high = figures_of(subject(), high.outputs, requirement());
+    }
+    return figures_of(subject(), experiment_->all_low().outputs, requirement());
+  }
+
+  /// Of the network as it is: before it is repaired, or once the layers to keep are known.
+  void causes() {
+    std::set<std::string> kept;
+    if (report_.kept) kept.insert(report_.kept->layers.begin(), report_.kept->layers.end());
+    ExplainOptions how;
+    how.missed = requirement() != nullptr && report_.all_low.passed == false;
+    for (const OutputFigure& output : report_.all_low.outputs) {
+      if (output.top1_agreement) how.top1_agreement = std::min(*output.top1_agreement, how.top1_agreement.value_or(1));
+    }
+    report_.explanation = explain(*experiment_, evidence_, report_.layers, kept, how);
+  }
+
+  /// From here on the repaired network is the one that layers are kept in; it is judged against the float model as
+  /// ever.
+  void repair() {
+    RepairedNetwork repaired = repair_network(loaded_, *experiment_, precision_, *repairs_, cached_.has_value());
+    if (!report_.explanation) report_.explanation.emplace();
+    report_.explanation->repairs = std::move(repaired.tried);
+    std::erase_if(report_.explanation->proposals, [&](const std::string& proposal) {
+      return std::ranges::find(report_.explanation->repairs, proposal, &RepairTried::id) !=
+             report_.explanation->repairs.end();
+    });
+    note(repaired.notes);
+    if (!repaired.changed) return;
+    subject().model = std::move(repaired.state.subject.model);
+    subject().layers = std::move(repaired.state.subject.layers);
+    for (const auto& [tensor, shape] : first_shapes(repaired.state.reference)) {
+      experiment_->reference.shapes.insert_or_assign(tensor, shape);
+    }
+    repaired.state.plan.scheme += "; repaired";
+    if (repaired.rewritten) typed_->write_float(repaired.state.plan, report_.files);
+    experiment_->adopt(std::move(repaired.state.plan), repaired.state.candidates);
+    evidence_ = {};
+    own_errors();
+    report_.repaired = all_low();
+  }
+
+  /// Shapes of the repaired network's tensors with the first sample that is measured: what `learned`, a run over the
+  /// calibration samples, saw may be other ones.
+  std::map<std::string, Shape> first_shapes(const Reference& learned) const {
+    if (!loaded_.calibration) return learned.shapes;
+    std::set<std::string> observed;
+    for (const auto& [tensor, shape] : learned.shapes) observed.insert(tensor);
+    const HeldSamples first({loaded_.samples->at(0)}, "the first sample");
+    Subject own = subject();
+    own.samples = &first;
+    return run_reference(own, observed).shapes;
+  }
+
+  void rank() {
+    if (experiment_ && report_.network.empty()) report_.network = network_nodes(subject().model, subject().layers);
+    if (experiment_) report_.layers = ranked_rows(*experiment_, evidence_);
+  }
+
+  /// The written file has the last word: what misses in it is searched again with less allowance.
+  void search() {
+    watch_.phase("search");
+    std::optional<TestRow> file_test;
+    SearchRequest request;
+    request.options = options_.search;
+    request.objective = objective_.get();
+    request.objective_text = objective_text(options_, objective_.get());
+    request.measure_more = [&] { return sensitivities_->measure_more(); };
+    request.rank = [&] {
+      say_seconds();
+      step("sensitivity", [&] { sensitivities_->measure(); });
+      watch_.phase("minimal search");
+    };
+    request.confirm = [&](const KeptSetReport& found) {
+      say_seconds();
+      report_.kept = found;
+      write_and_verify();
+      double damage = std::numeric_limits<double>::quiet_NaN();
+      if (objective_ != nullptr && !stopped()) {
+        file_test = test_of_file(found);
+        damage = file_test->damage;
+      } else if (report_.final_figures && report_.final_figures->damage) {
+        damage = *report_.final_figures->damage;
+      }
+      if (!(damage <= 1)) watch_.phase("search");
+      return damage;
+    };
+    std::optional<CheckLoop> loop;
+    if (options_.search.check && job_ranks().first()) {
+      const CheckIdentity identity{"debug precision", options_.model.string(), report_.model_sha256,
+                                   fmt::format("scheme={}", report_.scheme),
+                                   objective_text(options_, objective_.get())};
+      loop.emplace(*options_.search.check, identity, sinks_, options_.search.check_sinks);
+    }
+    if (options_.search.check) {
+      request.external = [&](const std::vector<std::string>& kept) { return trial_of_check(*loop, kept); };
+    }
+    LayerTimes times;
+    if (options_.search.cost == CostUnit::Time) {
+      const TypedModel low = typed_->lowered(all_low_plan());
+      times = times_of_first(job_ranks(), [&] {
+        return measure_layer_times(subject().runtime, loaded_.original, low.model, subject().samples->at(0));
+      });
+      request.times = &times;
+    }
+    report_.kept = find_kept_set(*experiment_, evidence_, request, sinks_);
+    report_.kept->file_test = file_test;
+    // The reference run and all-low, own errors (about one more), sensitivities of single layers by their share,
+    // trials.
+    const std::size_t whole = (ranks_layers() ? 3 : 2) * subject().samples->size();
+    report_.kept->sample_inferences += whole + static_cast<std::size_t>(std::ceil(sensitivities_->sample_inferences()));
+    say_seconds();
+    const std::set<std::string> kept(report_.kept->layers.begin(), report_.kept->layers.end());
+    for (LayerRow& row : report_.layers) row.kept = kept.contains(row.name);
+  }
+
+  /// An outside program looks at the typed model with these layers kept.
+  Trial trial_of_check(CheckLoop& loop, const std::vector<std::string>& kept) {
+    const CheckLoop::Result result =
+        loop.check({{"kept", kept}}, "", [&](const std::filesystem::path& path) { typed_->write_trial(kept, path); });
+    Trial trial;
+    trial.verdict = result.verdict;
+    trial.why = result.why;
+    return trial;
+  }
+
+  /// The typed model, simulated from what it says, by the objective.
+  TestRow test_of_file(const KeptSetReport& found) {
+    Judge judge(*experiment_, objective_.get(), /*early_stop=*/false);
+    const Trial trial = judge.of_model(simulate_typed(typed_->model()).model, /*early_stop=*/false);
+    return {found.layers, trial.verdict == Verdict::Good ? "good" : "bad", trial.metric, trial.damage, false,
+            trial.why};
+  }
+
+  void curve() { report_.curve = quality_curve(*experiment_, evidence_, report_.layers); }
+
+  Plan final_plan() const { return report_.kept ? experiment_->plan_keeping(report_.kept->layers) : all_low_plan(); }
+
+  void write_and_verify() {
+    report_.final_figures.reset();
+    step("typed model", [&] { report_.typed = typed_->write(final_plan(), report_.files); });
+    // Nothing to claim without a file: all low, or all high, was measured already.
+    if (options_.output.empty() && (!report_.kept || report_.kept->end == "impossible")) return;
+    if (stopped()) return;
+    step("verify", [&] {
+      const VerifyReport verified = typed_->verify();
+      report_.final_figures = verified.figures;
+      doubt_ = verified.doubt;
+    });
+  }
+
+  void latency() {
+    LatencyModels models;
+    models.original = &loaded_.original;
+    TypedModel low;
+    if (has_integer_kernels(options_.precision.low)) {
+      low = typed_->lowered(all_low_plan());
+      models.low = &low.model;
+      if (report_.kept && !report_.kept->layers.empty())
+        models.repaired = &typed_->model();  // else the two are one network
+    }
+    report_.latency = measure_latency(subject(), models, options_.precision.target);
+  }
+
+  void pictures() {
+    std::vector<std::string> ranked;
+    for (const LayerRow& row : report_.layers) ranked.push_back(row.name);
+    std::vector<std::size_t> samples = experiment_->few_hard_samples();
+    samples.resize(std::min<std::size_t>(samples.size(), 4));
+    report_.pictures =
+        layer_pictures(subject(), all_low_plan(), experiment_->weights, ranked, samples, experiment_->reference.shapes);
+  }
+
+  Subject& subject() { return loaded_.subject; }
+  const Subject& subject() const { return loaded_.subject; }
+  const Plan& all_low_plan() const { return experiment_->all_low_plan(); }
+
+  const DiagnoseOptions& options_;
+  const bool explains_;
+  const RepairOptions* const repairs_;
+  const JobSinks& sinks_;
+  DiagnoseReport report_;
+  Stopwatch watch_;
+  PrecisionOptions precision_;  // with what network scripts set
+  Loaded loaded_;
+  std::optional<CachedCalibration> cached_;
+  std::optional<Experiment> experiment_;  // from load_model() on
+  Evidence evidence_;
+  std::optional<SingleSensitivities> sensitivities_;
+  std::string doubt_;                     // of the last verification
+  std::unique_ptr<Objective> objective_;  // null: the requirement decides, if there is one
+  std::optional<TypedResult> typed_;      // from load_model() on
+};
+
+}  // namespace
+
+DiagnoseReport diagnose(const DiagnoseOptions& options, const JobSinks& sinks) {
+  return Diagnosis(options, sinks, /*explains=*/true, nullptr).run();
+}
+
+DiagnoseReport fix(const FixOptions& options, const JobSinks& sinks) {
+  return Diagnosis(options, sinks, /*explains=*/true, &options.repair).run();
+}
+
+DiagnoseReport search_precision(const DiagnoseOptions& options, const JobSinks& sinks) {
+  return Diagnosis(options, sinks, /*explains=*/false, nullptr).run();
+}
+
+}  // namespace vernier

@@ -1,0 +1,51 @@
+#include "jobs/diagnose/diagnosis_files.h"
+
+#include <fmt/format.h>
+
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+#include "jobs/common/setup.h"
+#include "jobs/scripting/network_scripts.h"
+#include "vernier/error.h"
+#include "vernier/report_page.h"
+
+namespace vernier {
+
+void keep_inputs_safe(const DiagnoseOptions& options) {
+  if (options.output.empty()) return;
+  std::vector<std::filesystem::path> inputs = source_files(options.measure);
+  inputs.push_back(options.model);
+  for (std::filesystem::path& script : script_files(options.precision)) inputs.push_back(std::move(script));
+  if (!options.measure.calibration_cache.empty()) inputs.push_back(options.measure.calibration_cache);
+  for (const char* file : {"model.onnx", "model.onnx.data", "float.onnx", "float.onnx.data", "plan.json", "report.json",
+                           "report.html", "deploy.md"}) {
+    refuse_to_overwrite(options.output / file, inputs);
+  }
+}
+
+void make_output_folder(const std::filesystem::path& folder) {
+  if (folder.empty()) return;
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  if (failure) throw Error(ErrorKind::Input, fmt::format("{}: cannot write: {}", folder.string(), failure.message()));
+}
+
+void write_record(DiagnoseReport& report, const std::filesystem::path& folder) {
+  if (folder.empty()) return;
+  const std::filesystem::path report_file = folder / "report.json";
+  const std::filesystem::path deploy_file = folder / "deploy.md";
+  const std::filesystem::path page_file = folder / "report.html";
+  report.files["report"] = report_file.string();
+  report.files["page"] = page_file.string();
+  if (report.typed) {
+    report.files["deploy"] = deploy_file.string();
+    replace_file(deploy_file, deploy_markdown(report));
+  }
+  replace_file(report_file, report_to_json(report));
+  replace_file(page_file, report_to_html(report));
+}
+
+}  // namespace vernier

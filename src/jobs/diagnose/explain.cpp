@@ -1,0 +1,102 @@
+#include "jobs/diagnose/explain.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "causes/causes.h"
+#include "jobs/common/figures.h"
+#include "jobs/diagnose/layer_facts.h"
+
+namespace vernier {
+namespace {
+
+/// A layer below this is worth a look even if nothing else says so: far below what its format gives.
+double harmless_noise(Format format) {
+  if (format == Format::Float16) return noise_of_db(45);
+  if (format == Format::BFloat16) return noise_of_db(28);
+  return noise_of_db(25);
+}
+
+/// A layer whose own result is this bad is named even where the network's output hides it: what it makes is gone.
+bool hopeless(const LayerRow& row) {
+  return needs_scale(row.format) && row.own_sqnr_db && noise_of_db(*row.own_sqnr_db) > noise_of_db(10);
+}
+
+/// The network as a whole needs an explanation when a requirement is missed, or when its output is far below what the
+/// format usually gives.
+bool needs_explanation(const Experiment& experiment, const std::vector<LayerRow>& ranked, bool missed) {
+  if (missed) return true;
+  const double noise = noise_share(experiment.all_low().outputs);
+  return std::ranges::any_of(ranked, [&](const LayerRow& row) { return noise > harmless_noise(row.format); });
+}
+
+/// `worst_only`: the network is fine, but a layer's own result is not finite (a mask, say), which people see and ask
+/// about, or is hardly there.
+std::vector<const LayerRow*> chosen_rows(const std::vector<LayerRow>& ranked, const std::set<std::string>& kept,
+                                         std::size_t most, bool worst_only) {
+  std::vector<const LayerRow*> chosen;
+  const auto take = [&](const LayerRow& row) {
+    if (!row.graph.empty() || chosen.size() >= most || std::ranges::find(chosen, &row) != chosen.end()) return;
+    chosen.push_back(&row);
+  };
+  const auto not_finite = [](const LayerRow& row) {
+    return row.own_sqnr_db.value_or(0) == -INFINITY || row.sensitivity_db.value_or(0) == -INFINITY;
+  };
+  for (const LayerRow& row : ranked) {
+    if (kept.contains(row.name)) take(row);
+  }
+  for (const LayerRow& row : ranked) {
+    if (not_finite(row) || (worst_only && hopeless(row))) take(row);
+  }
+  if (worst_only) return chosen;
+  double sum = 0;
+  for (const LayerRow& row : ranked) {
+    if (!row.share) continue;
+    if (sum > 0.9 || *row.share < 0.03) break;
+    sum += *row.share;
+    take(row);
+  }
+  std::vector<const LayerRow*> by_own;
+  for (const LayerRow& row : ranked) {
+    if (row.own_sqnr_db && noise_of_db(*row.own_sqnr_db) > harmless_noise(row.format)) by_own.push_back(&row);
+  }
+  std::ranges::stable_sort(by_own, {}, [](const LayerRow* row) { return *row->own_sqnr_db; });
+  for (const LayerRow* row : by_own) take(*row);
+  return chosen;
+}
+
+}  // namespace
+
+Explanation explain(Experiment& experiment, const Evidence& evidence, const std::vector<LayerRow>& ranked,
+                    const std::set<std::string>& kept, const ExplainOptions& options) {
+  Explanation explanation;
+  const bool fine = !needs_explanation(experiment, ranked, options.missed || !kept.empty());
+  const std::vector<const LayerRow*> rows = chosen_rows(ranked, kept, options.most_layers, fine);
+  if (fine && rows.empty()) return explanation;
+  const MeasuredFacts measured = measure_facts(experiment, evidence, rows, options.samples);
+  NetworkFacts facts = measured.network;
+  facts.needed = true;
+  facts.top1_agreement = options.top1_agreement;
+  for (const LayerRow& row : ranked) {
+    facts.largest_share = std::max(facts.largest_share, row.share.value_or(0));
+    if (row.own_sqnr_db) facts.worst_own_noise = std::max(facts.worst_own_noise, noise_of_db(*row.own_sqnr_db));
+    facts.depth += row.format != Format::Float32 ? 1 : 0;
+  }
+  explanation.samples = measured.samples;
+  for (const LayerFacts& layer : facts.layers) {
+    explanation.examined.push_back(layer.name);
+    explanation.blame.push_back(blame_of(layer));
+  }
+  explanation.causes = find_causes(facts);
+  if (fine) std::erase_if(explanation.causes, [](const Cause& cause) { return cause.layer.empty(); });
+  for (const Cause& cause : explanation.causes) {
+    for (const std::string& repair : cause.repairs) {
+      if (std::ranges::find(explanation.proposals, repair) == explanation.proposals.end()) {
+        explanation.proposals.push_back(repair);
+      }
+    }
+  }
+  return explanation;
+}
+
+}  // namespace vernier

@@ -1,0 +1,29 @@
+// The step of a diagnosis that says why: chooses the layers that matter, measures their tensors, and asks the causes.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "jobs/common/evidence.h"
+#include "jobs/common/experiment.h"
+#include "vernier/causes.h"
+
+namespace vernier {
+
+struct ExplainOptions {
+  std::size_t most_layers = 16;
+  std::size_t samples = 8;
+  bool missed = false;                   // the requirement is missed with everything low
+  std::optional<double> top1_agreement;  // with everything low, the least of the outputs that hold class scores
+};
+
+/// Causes, blame and pictures of the layers in `kept`, those that make the most of the damage, and those whose own
+/// result is the worst. Looks at layers of the main graph.
+/// Cost: passes over `samples` samples: reference with observed tensors, own error with exact weights, mean errors,
+/// channels and samples; about eleven plain inferences a sample, whatever the number of causes.
+Explanation explain(Experiment& experiment, const Evidence& evidence, const std::vector<LayerRow>& ranked,
+                    const std::set<std::string>& kept, const ExplainOptions& options);
+
+}  // namespace vernier

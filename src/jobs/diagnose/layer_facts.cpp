@@ -1,0 +1,388 @@
+#include "jobs/diagnose/layer_facts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "analysis/channel_stats.h"
+#include "analysis/own_error.h"
+#include "analysis/reference.h"
+#include "causes/cause.h"
+#include "jobs/common/figures.h"
+#include "jobs/diagnose/decision_facts.h"
+#include "model/graph_edit.h"
+#include "model/graph_walk.h"
+#include "numerics/grid.h"
+#include "numerics/lattice.h"
+#include "numerics/pair_sums.h"
+#include "numerics/tensor_grid.h"
+#include "plan/integer_bias.h"
+#include "plan/weight_axis.h"
+
+namespace vernier {
+namespace {
+
+/// A few samples of a source, spread evenly; the beginning of a sequence.
+class FewSamples : public SampleSource {
+ public:
+  FewSamples(const Subject& subject, std::size_t wanted) : all_(*subject.samples) {
+    const std::size_t count = std::min(all_.size(), wanted);
+    for (std::size_t k = 0; k < count; ++k) index_.push_back(subject.carries.empty() ? k * all_.size() / count : k);
+  }
+  std::size_t size() const override { return index_.size(); }
+  Sample at(std::size_t index) const override { return all_.at(index_.at(index)); }
+  std::string description() const override { return all_.description(); }
+  bool is_random() const override { return all_.is_random(); }
+
+ private:
+  const SampleSource& all_;
+  std::vector<std::size_t> index_;
+};
+
+class FactFinder {
+ public:
+  FactFinder(Experiment& experiment, const Evidence& evidence, const std::vector<const LayerRow*>& rows,
+             std::size_t samples)
+      : experiment_(experiment),
+        evidence_(evidence),
+        rows_(rows),
+        walk_(experiment.subject().model),
+        few_(experiment.subject(), samples),
+        subject_(experiment.subject()) {
+    subject_.samples = &few_;
+    for (const onnx::NodeProto& node : subject_.model.proto.graph().node()) nodes_[node.name()] = &node;
+    for (const Layer& layer : subject_.layers) layers_[layer.name] = &layer;
+    measure();
+  }
+
+  std::size_t samples() const { return few_.size(); }
+
+  NetworkFacts facts() {
+    NetworkFacts network;
+    for (const LayerRow* row : rows_) network.layers.push_back(layer(*row));
+    const Lockstep& low = experiment_.all_low();
+    network.output_noise = noise_share(low.outputs);
+    // One pick that changed may be all of the damage: it is in the hardest samples.
+    std::vector<std::size_t> hard = experiment_.few_hard_samples();
+    hard.resize(std::min(hard.size(), few_.size()));
+    network.decisions = decision_facts(experiment_.subject(), plan(), hard);
+    return network;
+  }
+
+ private:
+  const Plan& plan() const { return experiment_.all_low_plan(); }
+
+  void measure() {
+    std::set<std::string> wanted, quantized;
+    bool scaled = false;
+    for (const LayerRow* row : rows_) {
+      const Layer& layer = *layers_.at(row->name);
+      wanted.insert(layer.inputs.begin(), layer.inputs.end());
+      wanted.insert(layer.outputs.begin(), layer.outputs.end());
+      if (needs_scale(row->format)) {
+        quantized.insert(layer.inputs.begin(), layer.inputs.end());
+        for (const std::string& input : layer.inputs) wanted.merge(branches_of(input));
+      }
+      scaled = scaled || needs_scale(row->format);
+    }
+    reference_ = run_reference(subject_, wanted, wanted);
+    if (!scaled) return;
+    const std::vector<std::size_t> order = all_samples(subject_);
+    RoundedWeights exact(/*exact=*/true);
+    for (LayerError& error : own_error(subject_, plan(), exact, &order)) with_exact_weights_[error.layer] = error.error;
+    RoundedWeights weights;
+    for (LayerError& error : own_error(subject_, plan(), weights, &order)) with_all_[error.layer] = error.error;
+    RoundedWeights again;
+    mean_error_ = mean_errors(subject_, plan(), again, reference_.shapes, order);
+    channels_ = channel_magnitudes(subject_, reference_.shapes, order);
+    samples_ = sample_magnitudes(subject_, quantized, reference_.shapes, order);
+  }
+
+  /// What a Concat joined into `tensor`; empty: something else made it.
+  std::set<std::string> branches_of(const std::string& tensor) const {
+    const onnx::NodeProto* maker = walk_.maker(tensor);
+    while (maker != nullptr && GraphWalk::moves(*maker)) maker = walk_.maker(maker->input(0));
+    std::set<std::string> found;
+    if (maker == nullptr || maker->op_type() != "Concat") return found;
+    for (const std::string& input : maker->input()) {
+      if (!is_initializer(subject_.model, input)) found.insert(input);
+    }
+    return found;
+  }
+
+  TensorFacts activation(const std::string& name) {
+    TensorFacts tensor;
+    tensor.name = name;
+    if (const auto counted = reference_.histograms.find(name); counted != reference_.histograms.end()) {
+      ValueHistogram all = counted->second[0];
+      all += counted->second[1];
+      tensor.infinite = all.range().nonfinite;
+      tensor.values = distribution_of(all);
+      tensor.mask = take_mask(tensor.values);
+      // Ranges keep a mask that is all a tensor has beside zeros; here it is what the tensor means.
+      const bool only_mask = std::ranges::all_of(tensor.values.bins, [](const Bin& bin) {
+        return (bin.low == 0 && bin.high == 0) || bin.middle() < -kLargestFloat16;
+      });
+      if (!tensor.mask && only_mask && tensor.values.min < -kLargestFloat16) {
+        const Bin& lowest = tensor.values.bins.front();
+        tensor.mask = Mask{tensor.values.min, tensor.values.min, lowest.count, 0};
+      }
+      tensor.first_half = counted->second[0].range().absmax();
+      tensor.second_half = counted->second[1].range().absmax();
+    }
+    if (const auto samples = samples_.find(name); samples != samples_.end()) tensor.samples = samples->second;
+    if (const auto channels = channels_.find(name); channels != channels_.end()) tensor.channels = channels->second;
+    for (const std::string& branch : branches_of(name)) {
+      const auto seen = reference_.histograms.find(branch);
+      if (seen == reference_.histograms.end()) continue;
+      ValueHistogram all = seen->second[0];
+      all += seen->second[1];
+      const Distribution values = distribution_of(all);
+      const double mean = causes::energy_of(values) / static_cast<double>(std::max<std::int64_t>(values.count, 1));
+      tensor.branches.push_back({branch, static_cast<double>(values.absmax()), std::sqrt(mean)});
+    }
+    return tensor;
+  }
+
+  /// Of the factors that a BatchNormalization behind `node` gives its channels; 0: there is none.
+  double norm_spread(const onnx::NodeProto& node) const {
+    for (const onnx::NodeProto* norm : walk_.readers(node.output(0))) {
+      if (norm->op_type() != "BatchNormalization" || norm->input_size() < 5) continue;
+      const auto gain = initializer(subject_.model, norm->input(1));
+      const auto variance = initializer(subject_.model, norm->input(4));
+      if (!gain || !variance || gain->dtype() != Dtype::Float32 || variance->dtype() != Dtype::Float32) continue;
+      double most = 0;
+      double least = std::numeric_limits<double>::infinity();
+      for (std::size_t c = 0; c < std::min(gain->floats().size(), variance->floats().size()); ++c) {
+        const double factor = std::abs(static_cast<double>(gain->floats()[c])) /
+                              std::sqrt(static_cast<double>(variance->floats()[c]) + 1e-5);
+        if (factor > 0) least = std::min(least, factor);
+        most = std::max(most, factor);
+      }
+      return most > 0 ? most / least : 0;
+    }
+    return 0;
+  }
+
+  /// Of a weighted layer in an integer format.
+  void add_sums(const onnx::NodeProto& node, LayerFacts& facts) {
+    const auto data = plan().tensors.find(node.input(0));
+    const auto grid = plan().tensors.find(node.input(1));
+    if (data == plan().tensors.end() || grid == plan().tensors.end() || data->second.scale.size() != 1) return;
+    if (!is_integer(data->second.format) || !is_integer(grid->second.format) || grid->second.block > 0) return;
+    const std::optional<Tensor> weight = initializer(subject_.model, node.input(1));
+    if (!weight || weight->dtype() != Dtype::Float32) return;
+    const AxisGeometry geometry =
+        geometry_along(weight->shape(), weight_axis(node, static_cast<int>(weight->shape().size())));
+    const auto channels = static_cast<std::size_t>(geometry.channels);
+    const auto scale = [&](std::size_t c) {
+      const std::vector<float>& scales = grid->second.scale;
+      return static_cast<double>(scales[scales.size() == channels ? c : 0]);
+    };
+    std::vector<double> sums(channels), largest(channels);
+    for (std::size_t i = 0; i < weight->floats().size(); ++i) {
+      const std::size_t c = i / static_cast<std::size_t>(geometry.inner) % channels;
+      const double value = std::abs(static_cast<double>(weight->floats()[i]));
+      sums[c] += value / scale(c);
+      largest[c] = std::max(largest[c], value);
+    }
+    facts.largest_sum = std::ranges::max(sums) * code_range(data->second.format).highest;
+    add_pairs(node, *weight, data->second, grid->second, facts);
+    if (!stores_integer_bias(plan(), facts.format) || node.input_size() < 3) return;
+    const std::optional<Tensor> bias = initializer(subject_.model, node.input(2));
+    if (!bias || bias->dtype() != Dtype::Float32 || bias->count() != static_cast<std::int64_t>(channels)) return;
+    const double whole = std::ranges::max(largest);
+    double steps = 0;
+    for (std::size_t c = 0; c < channels; ++c) {
+      const double reach = grid->second.scale.size() == channels ? largest[c] : whole;
+      const double step =
+          static_cast<double>(data->second.scale.front()) * reach / code_range(grid->second.format).highest;
+      if (step > 0) steps = std::max(steps, std::abs(static_cast<double>(bias->floats()[c])) / step);
+    }
+    facts.bias_steps = steps;
+  }
+
+  /// Where the engine may sum pairs of products in 16 bits.
+  void add_pairs(const onnx::NodeProto& node, const Tensor& weight, const QuantParams& data, const QuantParams& grid,
+                 LayerFacts& facts) {
+    const int rank = static_cast<int>(weight.shape().size());
+    const int summed = node.op_type() == "Conv" ? 1 : summed_axis(node, rank);
+    if (plan().target != "onnxruntime" || data.format != Format::UInt8 || summed < 0) return;
+    const TensorFacts* values = causes::activation_of(facts);
+    if (values == nullptr) return;
+    std::vector<float> codes;
+    for (const std::byte code : encode_tensor(grid, weight.shape(), weight.floats())) {
+      codes.push_back(static_cast<float>(static_cast<std::int8_t>(code)));
+    }
+    facts.pairs_beyond_16_bits =
+        pairs_beyond_16_bits(codes, geometry_along(weight.shape(), summed), values->values, data);
+  }
+
+  TensorFacts constant(const std::string& name, const onnx::NodeProto& node, bool weight) {
+    TensorFacts tensor;
+    tensor.name = name;
+    tensor.constant = true;
+    tensor.weight = weight;
+    const Tensor value = *initializer(subject_.model, name);
+    if (value.dtype() != Dtype::Float32) return tensor;
+    ValueHistogram histogram;
+    histogram.add(value.floats());
+    tensor.infinite = histogram.range().nonfinite;
+    tensor.values = distribution_of(histogram);
+    if (!weight) tensor.mask = take_mask(tensor.values);
+    // A mask of -inf, and one that is the whole constant, stand for "never" as well.
+    if (!tensor.mask && !weight && (tensor.infinite > 0 || tensor.values.min < -kLargestFloat16)) {
+      tensor.mask = Mask{tensor.infinite > 0 ? -INFINITY : tensor.values.min, tensor.values.min, value.count(), 0};
+    }
+    const auto grid = plan().tensors.find(name);
+    if (grid == plan().tensors.end()) return tensor;
+    tensor.grid = grid->second;
+    if (!weight) return tensor;
+    const int axis = weight_axis(node, static_cast<int>(value.shape().size()));
+    QuantParams along;
+    along.axis = axis;
+    tensor.channels = absmax_of_scales(along, value.shape(), value.floats());
+    if (const auto lattice = lattice_of(value.floats())) tensor.lattice = lattice->step;
+    std::vector<float> rounded(value.floats().size());
+    round_tensor(grid->second, value.shape(), value.floats(), rounded);
+    const AxisGeometry geometry = geometry_along(value.shape(), axis);
+    std::vector<double> noise(static_cast<std::size_t>(geometry.channels));
+    std::vector<double> signal(noise.size());
+    for (std::size_t i = 0; i < rounded.size(); ++i) {
+      const std::size_t c = i / static_cast<std::size_t>(geometry.inner) % noise.size();
+      noise[c] += std::pow(static_cast<double>(value.floats()[i]) - static_cast<double>(rounded[i]), 2);
+      signal[c] += std::pow(static_cast<double>(value.floats()[i]), 2);
+    }
+    for (std::size_t c = 0; c < noise.size(); ++c) {
+      if (signal[c] > 0) tensor.weight_noise.push_back(noise[c] / signal[c]);
+    }
+    return tensor;
+  }
+
+  void add_inputs(const Layer& layer, const onnx::NodeProto& node, LayerFacts& facts) {
+    for (const std::string& name : node.input()) {
+      if (std::ranges::find(layer.inputs, name) != layer.inputs.end()) {
+        TensorFacts tensor = activation(name);
+        if (const auto grid = plan().tensors.find(name); grid != plan().tensors.end()) tensor.grid = grid->second;
+        facts.inputs.push_back(std::move(tensor));
+        const onnx::NodeProto* maker = walk_.maker(name);
+        if (maker != nullptr) facts.made_by.push_back(maker->op_type());
+      } else if (std::ranges::find(layer.weights, name) != layer.weights.end()) {
+        const bool weight = layer.weighted && node.input_size() > 1 && name == node.input(1);
+        facts.inputs.push_back(constant(name, node, weight));
+      }
+    }
+  }
+
+  void add_surroundings(const Layer& layer, const onnx::NodeProto& node, LayerFacts& facts) {
+    for (const onnx::NodeProto* user : walk_.users(layer.outputs.front())) {
+      facts.read_by.push_back(user->op_type());
+      if (user->op_type() != "Sigmoid" && user->op_type() != "HardSigmoid") continue;
+      for (const onnx::NodeProto* behind : walk_.readers(user->output(0))) {
+        if (behind->op_type() != "Mul") continue;
+        const auto result = reference_.shapes.find(layer.outputs.front());
+        for (const std::string& other : behind->input()) {
+          const onnx::NodeProto* maker = walk_.maker(other);
+          if (other == user->output(0) || maker == &node || result == reference_.shapes.end()) continue;
+          const Shape& shape = result->second;
+          facts.gates = shape.size() == 4 && shape[2] * shape[3] == 1;
+        }
+      }
+    }
+    facts.norm_spread = norm_spread(node);
+    const Shape* out = nullptr;
+    if (const auto shape = reference_.shapes.find(layer.outputs.front()); shape != reference_.shapes.end()) {
+      out = &shape->second;
+    }
+    const bool convolution = layer.op_type == "Conv" || layer.op_type == "ConvTranspose";
+    if (out != nullptr && !out->empty()) {
+      facts.channels = static_cast<std::size_t>(convolution && out->size() > 1 ? (*out)[1] : out->back());
+    }
+    if (layer.weighted && out != nullptr) {
+      const std::int64_t results = std::max<std::int64_t>(element_count(*out), 1);
+      facts.terms = static_cast<std::size_t>(multiply_accumulates(subject_.model, layer, reference_.shapes) / results);
+    }
+    if (out != nullptr && (layer.op_type == "Softmax" || layer.op_type == "LogSoftmax")) {
+      const auto axis = attribute_int(node, "axis", -1);
+      const auto at = static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(out->size()) : axis);
+      if (at < out->size()) facts.terms = static_cast<std::size_t>((*out)[at]);
+    }
+    facts.depthwise = convolution && attribute_int(node, "group", 1) > 1 &&
+                      attribute_int(node, "group", 1) == static_cast<std::int64_t>(facts.channels);
+    if (layer.op_type == "Add" || layer.op_type == "Max" || layer.op_type == "Clip") {
+      const bool protects = std::ranges::any_of(facts.read_by, [](const std::string& op) {
+        return op == "Sqrt" || op == "Div" || op == "Log" || op == "Reciprocal" || op == "Pow";
+      });
+      for (const TensorFacts& input : facts.inputs) {
+        if (protects && input.constant && input.values.count == 1 && input.values.max > 0 && !input.mask) {
+          facts.epsilon = input.values.max;
+        }
+      }
+    }
+  }
+
+  LayerFacts layer(const LayerRow& row) {
+    const Layer& layer = *layers_.at(row.name);
+    const onnx::NodeProto& node = *nodes_.at(row.name);
+    LayerFacts facts;
+    facts.name = row.name;
+    facts.op_type = row.op_type;
+    facts.format = row.format;
+    add_inputs(layer, node, facts);
+    for (const std::string& output : layer.outputs) {
+      facts.outputs.push_back(activation(output));
+      const auto grid = plan().tensors.find(output);
+      if (grid != plan().tensors.end()) facts.outputs.back().grid = grid->second;
+    }
+    if (const auto own = evidence_.own.find(row.name); own != evidence_.own.end()) {
+      const LayerError& error = own->second;
+      facts.own_noise = noise_to_signal(error.error);
+      facts.output_energy = error.error.ref_energy;
+      facts.error_energy = error.error.error_energy;
+      facts.output_rms =
+          std::sqrt(error.error.ref_energy / static_cast<double>(std::max<std::int64_t>(error.error.count, 1)));
+      facts.overflowed = error.events.overflowed;
+      facts.flushed = error.events.flushed;
+      facts.subnormal = error.events.subnormal;
+      facts.rounded = error.events.count;
+    }
+    if (row.inherited_sqnr_db) facts.inherited_noise = noise_of_db(*row.inherited_sqnr_db);
+    if (row.sensitivity_db) facts.effect_noise = noise_of_db(*row.sensitivity_db);
+    const auto exact = with_exact_weights_.find(row.name);
+    const auto all = with_all_.find(row.name);
+    if (exact != with_exact_weights_.end() && all != with_all_.end() && layer.weighted) {
+      facts.activations_noise = noise_to_signal(exact->second);
+      facts.weights_noise = std::max(0.0, noise_to_signal(all->second) - *facts.activations_noise);
+    }
+    if (const auto mean = mean_error_.find(row.name); mean != mean_error_.end()) facts.mean_error = mean->second;
+    if (layer.weighted && needs_scale(row.format) && node.input_size() > 1) add_sums(node, facts);
+    add_surroundings(layer, node, facts);
+    return facts;
+  }
+
+  Experiment& experiment_;
+  const Evidence& evidence_;
+  const std::vector<const LayerRow*>& rows_;
+  GraphWalk walk_;
+  FewSamples few_;
+  Subject subject_;
+  std::unordered_map<std::string, const onnx::NodeProto*> nodes_;
+  std::unordered_map<std::string, const Layer*> layers_;
+  Reference reference_;
+  std::map<std::string, ErrorStats> with_exact_weights_, with_all_;
+  std::map<std::string, std::vector<double>> mean_error_;
+  std::map<std::string, std::vector<float>> channels_, samples_;  // largest magnitude of each
+};
+
+}  // namespace
+
+MeasuredFacts measure_facts(Experiment& experiment, const Evidence& evidence, const std::vector<const LayerRow*>& rows,
+                            std::size_t samples) {
+  FactFinder finder(experiment, evidence, rows, samples);
+  return {finder.facts(), finder.samples()};
+}
+
+}  // namespace vernier

@@ -1,0 +1,23 @@
+// What is measured of the layers that are to be explained: the facts that causes are found from.
+#pragma once
+
+#include <vector>
+
+#include "causes/facts.h"
+#include "jobs/common/evidence.h"
+#include "jobs/common/experiment.h"
+
+namespace vernier {
+
+struct MeasuredFacts {
+  NetworkFacts network;
+  std::size_t samples = 0;  // that were looked at
+};
+
+/// Of the layers of `rows`, in their order, on at most `samples` samples, spread evenly.
+/// Cost: five passes: reference with observed tensors, own error with exact weights, mean errors, channels, samples;
+/// the last four for formats with a scale only. Two more where the network picks something (decision_facts.h).
+MeasuredFacts measure_facts(Experiment& experiment, const Evidence& evidence, const std::vector<const LayerRow*>& rows,
+                            std::size_t samples);
+
+}  // namespace vernier

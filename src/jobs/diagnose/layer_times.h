@@ -1,0 +1,25 @@
+// Time of each layer on ONNX Runtime's own kernels: what keeping it in the high format really costs there.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "jobs/search/costs.h"
+#include "model/model.h"
+
+namespace vernier {
+
+class Ranks;
+class Runtime;
+
+/// Median microseconds a layer, of `high` and of `low` (typed, with Q/DQ): both are run on `sample` with the runtime's
+/// profiler. A fused kernel's time belongs to the layer whose name it has. QuantizeLinear and DequantizeLinear nodes
+/// give the time of a converted element.
+/// Errors: Backend when the runtime gives no profile.
+LayerTimes measure_layer_times(const std::shared_ptr<const Runtime>& runtime, const Model& high, const Model& low,
+                               const Sample& sample);
+
+/// What `measure` gives on the first rank, on every rank; the others wait, and leave it the machine.
+LayerTimes times_of_first(Ranks& ranks, const std::function<LayerTimes()>& measure);
+
+}  // namespace vernier

@@ -1,0 +1,392 @@
+#include "jobs/diagnose/repair_ladder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "analysis/channel_stats.h"
+#include "analysis/input_products.h"
+#include "analysis/own_error.h"
+#include "analysis/paired_gain.h"
+#include "base/text.h"
+#include "jobs/common/figures.h"
+#include "jobs/common/setup.h"
+#include "model/prepare.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+constexpr double kAccepted = 0.8;    // of the error power that was
+constexpr double kNeutralDb = 60;    // float32 outputs of a rewrite against those without
+constexpr std::size_t kSamples = 8;  // that layers are judged on, and as many that repairs learn from
+
+/// Repairs learn from one half of the samples and are judged on the other, spread evenly; a sequence cannot be cut.
+void share_samples(const Subject& subject, std::vector<std::size_t>& learn, std::vector<std::size_t>& judge) {
+  const std::size_t count = subject.samples->size();
+  if (!subject.carries.empty()) {
+    learn = all_samples(subject);
+    learn.resize(std::min<std::size_t>(count, 64));
+    judge = learn;
+    return;
+  }
+  const std::size_t wanted = std::min(count, 2 * kSamples);
+  for (std::size_t k = 0; k < wanted; ++k) (k % 2 == 0 ? judge : learn).push_back(k * count / wanted);
+  if (learn.empty()) learn = judge;
+}
+
+double sum_over(const std::map<std::string, double>& noise, const std::vector<std::string>& layers) {
+  double sum = 0;
+  for (const std::string& layer : layers) {
+    if (const auto found = noise.find(layer); found != noise.end()) sum += found->second;
+  }
+  return sum;
+}
+
+RepairTried row_of(const Repair& repair, const Proposal& proposal, double before, double after) {
+  RepairTried row;
+  row.id = repair.id;
+  row.layers = proposal.layers;
+  if (proposal.by_output) return row;
+  const auto count = static_cast<double>(std::max<std::size_t>(proposal.layers.size(), 1));
+  row.before_db = db_of(before / count);
+  row.after_db = db_of(after / count);
+  row.accepted = helps(before, after);
+  row.why = proposal.what;
+  if (!row.accepted) {
+    row.why += std::isfinite(before) && before > 0
+                   ? fmt::format("; its error power fell by {:.0f} percent, 20 are wanted",
+                                 std::max(0.0, 100 * (1 - after / before)))
+                   : std::string("; there was nothing to repair, or it is not finite still");
+  }
+  return row;
+}
+
+std::set<std::string> not_finite(const std::map<std::string, double>& noise) {
+  std::set<std::string> layers;
+  for (const auto& [layer, share] : noise) {
+    if (!std::isfinite(share)) layers.insert(layer);
+  }
+  return layers;
+}
+
+void take(Plan& plan, const Proposal& proposal) {
+  for (const auto& [tensor, grid] : proposal.grids) plan.tensors[tensor] = grid;
+  for (const auto& [name, constant] : proposal.constants) plan.constants[name] = constant;
+}
+
+}  // namespace
+
+bool helps(double before, double after) { return std::isfinite(after) && before > 0 && after <= kAccepted * before; }
+
+bool surely_worse(const OutputError& before, const OutputError& after) {
+  if (after.noise <= before.noise) return false;
+  if (after.sample_log_noise.empty()) return true;
+  return typical_gain(after.sample_log_noise, before.sample_log_noise).sure() > 0;
+}
+
+std::vector<RepairName> repair_names() {
+  std::vector<RepairName> names;
+  for (const Repair& repair : all_repairs()) names.push_back({std::string(repair.id), std::string(repair.text)});
+  return names;
+}
+
+RepairLadder::RepairLadder(RepairState state, const SampleSource& samples, const RepairOptions& options,
+                           PlanAgain plan_again, MeasureOutput measure_output, std::string no_rewrites)
+    : state_(std::move(state)),
+      samples_(samples),
+      options_(options),
+      plan_again_(std::move(plan_again)),
+      measure_output_(std::move(measure_output)),
+      no_rewrites_(std::move(no_rewrites)) {
+  share_samples(subject_of(state_), learn_, judge_);
+  products_ = [this](const std::vector<std::string>& layers) {
+    return input_products(subject_of(state_), layers, state_.reference.shapes, learn_);
+  };
+}
+
+Subject RepairLadder::subject_of(const RepairState& state) const {
+  Subject subject = state.subject;
+  subject.samples = &samples_;
+  return subject;
+}
+
+Network RepairLadder::network() {
+  return {state_.subject.model,
+          state_.subject.layers,
+          state_.plan,
+          state_.reference.ranges,
+          state_.reference.histograms,
+          channels_,
+          mean_error_,
+          weight_share_,
+          noise_,
+          products_,
+          state_.subject.threads};
+}
+
+std::map<std::string, double> RepairLadder::own_noise(const RepairState& state, bool exact_weights) {
+  RoundedWeights weights(exact_weights);
+  std::map<std::string, double> noise;
+  for (const LayerError& error : own_error(subject_of(state), state.plan, weights, &judge_)) {
+    noise[error.layer] = noise_to_signal(error.error);
+  }
+  return noise;
+}
+
+void RepairLadder::run() {
+  noise_ = own_noise(state_);
+  channels_ = channel_magnitudes(subject_of(state_), state_.reference.shapes, learn_);
+  for (const Repair& repair : all_repairs()) {
+    const auto named = [&](const std::vector<std::string>& ids) {
+      return std::ranges::find(ids, repair.id) != ids.end();
+    };
+    if (named(options_.forbid) || (!options_.allow.empty() && !named(options_.allow))) continue;
+    if (repair.when_asked && !named(options_.allow)) continue;
+    const bool useful = std::ranges::any_of(state_.plan.layers, [&](const PlannedLayer& layer) {
+      return repair.scaled ? needs_scale(layer.format)
+                           : layer.format == Format::Float16 || layer.format == Format::BFloat16;
+    });
+    if (useful) try_repair(repair);
+  }
+}
+
+const OutputError& RepairLadder::output_error() {
+  if (!state_.output_error) state_.output_error = measure_output_(state_);
+  return *state_.output_error;
+}
+
+/// All of a kind stands or falls with the network: what its layers gain may be an error that cancelled another.
+void RepairLadder::try_repair(const Repair& repair) {
+  const Plan plan = state_.plan;
+  const auto noise = noise_;
+  const auto channels = channels_;
+  const auto grids = grids_;
+  const bool rewritten = rewritten_;
+  const std::size_t first = tried_.size();
+  const OutputError before = output_error();
+  before_rewrite_.reset();
+  for (int round = 0; round < repair.rounds; ++round) try_round(repair, round);
+  const std::span<RepairTried> rows(tried_.begin() + static_cast<std::ptrdiff_t>(first), tried_.end());
+  if (std::ranges::none_of(rows, &RepairTried::accepted)) return;
+
+  const OutputError after = output_error();
+  if (!surely_worse(before, after)) {
+    doubted_ = doubted_ || after.noise > before.noise;
+    before_rewrite_.reset();  // it holds a model
+    return;
+  }
+  for (RepairTried& row : rows) {
+    if (!row.accepted) continue;
+    row.accepted = false;
+    row.why += fmt::format("; the network as a whole is better without this repair: {:.1f} dB, {:.1f} dB with it",
+                           db_of(before.noise), db_of(after.noise));
+  }
+  if (before_rewrite_) state_ = std::move(*before_rewrite_);
+  before_rewrite_.reset();
+  state_.plan = plan;
+  state_.output_error = before;
+  noise_ = noise;
+  channels_ = channels;
+  grids_ = grids;
+  rewritten_ = rewritten;
+}
+
+void RepairLadder::try_round(const Repair& repair, int round) {
+  if (repair.needs_bias_error) {
+    RoundedWeights weights;
+    mean_error_ = mean_errors(subject_of(state_), state_.plan, weights, state_.reference.shapes, learn_);
+  }
+  if (repair.needs_weight_share) {
+    const std::map<std::string, double> others = own_noise(state_, /*exact_weights=*/true);
+    for (const auto& [layer, noise] : noise_) {
+      const auto other = others.find(layer);
+      if (other != others.end() && noise > 0) weight_share_[layer] = 1 - other->second / noise;
+    }
+  }
+  std::vector<Proposal> proposals;
+  for (Proposal& proposal : repair.propose(network(), round)) {
+    if (proposal.why_not.empty() && proposal.rewrite && !no_rewrites_.empty()) proposal.why_not = no_rewrites_;
+    if (proposal.why_not.empty()) {
+      proposals.push_back(std::move(proposal));
+      continue;
+    }
+    RepairTried row;
+    row.id = repair.id;
+    row.layers = std::move(proposal.layers);
+    row.why = std::move(proposal.why_not);
+    if (round == 0) tried_.push_back(std::move(row));
+  }
+  if (proposals.empty()) return;
+  if (repair.rewrites) return try_rewrites(repair, proposals);
+
+  RepairState trial{state_.subject, state_.plan, {}, {}, {}};
+  for (const Proposal& proposal : proposals) take(trial.plan, proposal);
+  const std::map<std::string, double> noise = own_noise(trial);
+  std::vector<RepairTried> rows;
+  std::vector<std::size_t> small;
+  for (std::size_t i = 0; i < proposals.size(); ++i) {
+    const Proposal& proposal = proposals[i];
+    const double before = sum_over(noise_, proposal.layers);
+    const double after = sum_over(noise, proposal.layers);
+    rows.push_back(row_of(repair, proposal, before, after));
+    if (rows.back().accepted) {
+      take(state_.plan, proposal);
+      state_.output_error.reset();
+    } else if (proposal.by_output || after < before) {
+      small.push_back(i);
+    }
+  }
+  try_small_gains(proposals, small, rows);
+  for (std::size_t i = 0; i < proposals.size(); ++i) {
+    if (rows[i].accepted) {
+      for (const auto& [tensor, grid] : proposals[i].grids) grids_[tensor] = grid;
+      for (const std::string& layer : proposals[i].layers) {
+        if (const auto found = noise.find(layer); found != noise.end()) noise_[layer] = found->second;
+      }
+    }
+    tried_.push_back(std::move(rows[i]));
+  }
+}
+
+/// What takes less than a fifth out of its layer's error may, with its like, take a fifth out of the output's: mean
+/// errors add up where other errors average out.
+void RepairLadder::try_small_gains(const std::vector<Proposal>& proposals, const std::vector<std::size_t>& small,
+                                   std::vector<RepairTried>& rows) {
+  if (small.empty()) return;
+  const double before = output_error().noise;
+  Plan without = state_.plan;
+  for (const std::size_t i : small) take(state_.plan, proposals[i]);
+  const OutputError error = measure_output_(state_);
+  const double after = error.noise;
+  const bool better = helps(before, after);
+  for (const std::size_t i : small) {
+    rows[i].accepted = better;
+    if (!better && !proposals[i].by_output) continue;
+    if (proposals[i].by_output) {
+      rows[i].before_db = db_of(before);
+      rows[i].after_db = db_of(after);
+    }
+    rows[i].why = fmt::format("{}; with {} of its kind the network's output goes from {:.1f} dB to {:.1f} dB{}",
+                              proposals[i].what, small.size() - 1, db_of(before), db_of(after),
+                              better ? "" : ", and 1 dB more is wanted");
+  }
+  if (better) {
+    state_.output_error = error;
+  } else {
+    state_.plan = std::move(without);
+  }
+}
+
+double RepairLadder::output_noise_without(RepairState& state, const std::set<std::string>& layers) {
+  Plan plan = state.plan;
+  for (PlannedLayer& layer : state.plan.layers) {
+    if (layers.contains(layer.name)) layer.format = Format::Float32;
+  }
+  const double noise = measure_output_(state).noise;
+  state.plan = std::move(plan);
+  return noise;
+}
+
+void RepairLadder::try_rewrites(const Repair& repair, const std::vector<Proposal>& proposals) {
+  std::optional<Model> raised;
+  const int opset = std::ranges::max(proposals, {}, &Proposal::opset).opset;
+  if (opset > default_opset(state_.subject.model.proto)) {
+    try {
+      PrepareOptions raise;
+      raise.min_opset = opset;
+      raised = prepare(state_.subject.model, raise, evaluator(state_.subject.runtime)).model;
+    } catch (const Error& error) {
+      for (const Proposal& proposal : proposals) {
+        std::string why = fmt::format("it needs opset {}: {}", opset, error.what());
+        if (!proposal.otherwise.empty()) why += "; " + proposal.otherwise;
+        tried_.push_back({std::string(repair.id), proposal.layers, {}, {}, {}, false, std::move(why)});
+      }
+      return;
+    }
+  }
+  const auto with = [&](const std::vector<const Proposal*>& chosen, RepairState& trial) {
+    trial.subject = state_.subject;
+    if (raised) trial.subject.model = *raised;
+    for (const Proposal* proposal : chosen) proposal->rewrite(trial.subject.model);
+    trial.subject.layers = find_layers(trial.subject.model);
+    const double neutral_db = plan_again_(trial);
+    for (const auto& [tensor, grid] : grids_) {
+      const bool changed = std::ranges::any_of(chosen, [&](const Proposal* proposal) {
+        return std::ranges::any_of(proposal->layers, [&](const std::string& layer) {
+          const onnx::NodeProto* node = network().node(layer);
+          return node != nullptr && std::ranges::find(node->input(), tensor) != node->input().end();
+        });
+      });
+      const auto fresh = trial.plan.tensors.find(tensor);
+      // A scale for each channel does not fit where the channels are others now.
+      const bool fits = fresh != trial.plan.tensors.end() &&
+                        (grid.scale.size() == 1 || grid.scale.size() == fresh->second.scale.size());
+      if (!changed && fits) fresh->second = grid;
+    }
+    trial.plan.constants = state_.plan.constants;
+    trial.output_error.reset();
+    return neutral_db;
+  };
+  std::vector<const Proposal*> chosen;
+  for (const Proposal& proposal : proposals) chosen.push_back(&proposal);
+  RepairState trial;
+  double neutral_db = with(chosen, trial);
+  std::map<std::string, double> noise = own_noise(trial);
+  std::vector<RepairTried> rows;
+  std::vector<const Proposal*> accepted;
+  for (const Proposal& proposal : proposals) {
+    rows.push_back(row_of(repair, proposal, sum_over(noise_, proposal.layers), sum_over(noise, proposal.layers)));
+    if (rows.back().accepted) accepted.push_back(&proposal);
+  }
+  if (!repair.scaled && accepted.size() < chosen.size()) {
+    double before = output_error().noise;
+    const OutputError error = measure_output_(trial);
+    double after = error.noise;
+    std::string without;
+    if (!std::isfinite(before) && !std::isfinite(after)) {
+      // Another fault hides what these repairs do: both are measured without it.
+      const std::set<std::string> others = not_finite(noise);
+      before = output_noise_without(state_, others);
+      after = output_noise_without(trial, others);
+      without = fmt::format(" with {} whose own results are not finite in float32", plural(others.size(), "layer"));
+    }
+    const bool better = helps(before, after);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i].accepted || !(better || proposals[i].by_output)) continue;
+      rows[i].accepted = better;
+      rows[i].before_db = db_of(before);
+      rows[i].after_db = db_of(after);
+      rows[i].why = fmt::format("{}; the network's output goes from {:.1f} dB to {:.1f} dB{}{}", proposals[i].what,
+                                db_of(before), db_of(after), without, better ? "" : ", and 1 dB more is wanted");
+    }
+    if (better) {
+      accepted = chosen;
+      trial.output_error = error;
+    }
+  }
+  if (!accepted.empty() && accepted.size() < chosen.size()) {
+    neutral_db = with(accepted, trial);
+    noise = own_noise(trial);
+  }
+  const bool neutral = neutral_db >= kNeutralDb;
+  for (RepairTried& row : rows) {
+    row.neutral_db = neutral_db;
+    if (row.accepted && !neutral) {
+      row.accepted = false;
+      row.why +=
+          fmt::format("; but the float32 outputs change too: {:.1f} dB, {:.0f} are wanted", neutral_db, kNeutralDb);
+    }
+    tried_.push_back(std::move(row));
+  }
+  if (accepted.empty() || !neutral) return;
+  if (!before_rewrite_) before_rewrite_ = std::move(state_);
+  state_ = std::move(trial);
+  noise_ = std::move(noise);
+  channels_ = channel_magnitudes(subject_of(state_), state_.reference.shapes, learn_);
+  rewritten_ = true;
+}
+
+}  // namespace vernier

@@ -1,0 +1,30 @@
+// The step of `vernier fix` between measuring the network as it is and searching what must be kept: tries the repairs,
+// and hands back the network and the plan with those that help.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "jobs/common/experiment.h"
+#include "jobs/common/setup.h"
+#include "jobs/diagnose/repair_ladder.h"
+
+namespace vernier {
+
+struct RepairedNetwork {
+  RepairState state;  // to go on with; as it was when nothing was accepted
+  std::vector<RepairTried> tried;
+  bool changed = false;
+  bool rewritten = false;          // the float model is another, equal one
+  std::vector<std::string> notes;  // of the evaluation of all together
+};
+
+/// `precision`: what the plan of `experiment` was made from. `ranges_cached`: they came from a file, so that a model
+/// with other ranges cannot be calibrated.
+/// Cost: a reference run, four plain inferences on eight samples for each repair, an evaluation for each
+/// kind of repair of which something was accepted, and with calibration samples apart two more; all that once more
+/// where kinds that were kept in doubt left the network no better.
+RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experiment, const PrecisionOptions& precision,
+                               const RepairOptions& options, bool ranges_cached);
+
+}  // namespace vernier

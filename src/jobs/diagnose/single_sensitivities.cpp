@@ -1,0 +1,82 @@
+#include "jobs/diagnose/single_sensitivities.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "analysis/sensitivity.h"
+
+namespace vernier {
+namespace {
+
+/// How many samples the sensitivities of single layers are measured on: six, and fewer where that takes long. Each
+/// layer costs about half an inference a sample. Decided by work, not by time: the same network gives the same answer
+/// everywhere.
+std::size_t sample_count(std::int64_t macs_of_a_sample, std::size_t layers) {
+  constexpr double kWork = 8e11;  // multiply-accumulates: about ten seconds on two cores
+  const double work = static_cast<double>(std::max<std::int64_t>(macs_of_a_sample, 1)) * static_cast<double>(layers);
+  return static_cast<std::size_t>(std::clamp(kWork / work, 2.0, 6.0));
+}
+
+/// Mostly the hardest under all-low, the rest spread evenly, so that no single photo decides.
+std::vector<std::size_t> chosen_samples(const std::vector<double>& noise, std::size_t wanted) {
+  std::vector<std::size_t> order(noise.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return noise[a] > noise[b]; });
+  std::vector<std::size_t> chosen(
+      order.begin(), order.begin() + static_cast<std::ptrdiff_t>(std::min(order.size(), (wanted + 1) / 2)));
+  const std::size_t spread = std::min(wanted, order.size()) - chosen.size();
+  for (std::size_t k = 0; k < spread; ++k) {
+    std::size_t at = (2 * k + 1) * noise.size() / (2 * spread);
+    while (std::find(chosen.begin(), chosen.end(), at % noise.size()) != chosen.end()) ++at;
+    chosen.push_back(at % noise.size());
+  }
+  return chosen;
+}
+
+}  // namespace
+
+void SingleSensitivities::measure() { measure_on(sample_count(total_macs(experiment_), names().size())); }
+
+bool SingleSensitivities::measure_more() {
+  const std::size_t more = std::min(experiment_.subject().samples->size(), 3 * samples_);
+  if (!experiment_.subject().carries.empty() || more <= samples_) return false;
+  measure_on(more);
+  return true;
+}
+
+void SingleSensitivities::measure_on(std::size_t samples) {
+  const Subject& subject = experiment_.subject();
+  if (!subject.carries.empty()) return measure_by_trials();
+  SensitivityOptions options;
+  options.samples = chosen_samples(experiment_.all_low().sample_noise, samples);
+  samples_ = options.samples.size();
+  const Sensitivities measured = measure_sensitivities(subject, experiment_.all_low_plan(), names(),
+                                                       experiment_.reference, experiment_.weights, options);
+  sample_inferences_ += measured.mean_suffix_share * static_cast<double>(measured.layers.size() * samples_);
+  for (const LayerSensitivity& sensitivity : measured.layers) evidence_.alone[sensitivity.layer] = sensitivity.outputs;
+}
+
+/// With carried states a suffix would need the state of every sample before: whole runs over a short sequence instead.
+void SingleSensitivities::measure_by_trials() {
+  std::vector<std::size_t> order = all_samples(experiment_.subject());
+  order.resize(std::min<std::size_t>(order.size(), 64));
+  for (const std::string& name : names()) {
+    std::vector<std::string> others;
+    for (const Layer* other : experiment_.candidates()) {
+      if (other->name != name) others.push_back(other->name);
+    }
+    sample_inferences_ += static_cast<double>(order.size());
+    evidence_.alone[name] = experiment_.run_keeping(others, nullptr, order, /*early_stop=*/false).outputs;
+  }
+}
+
+/// Layers whose sensitivity can be measured alone: none inside a body.
+std::vector<std::string> SingleSensitivities::names() const {
+  std::vector<std::string> names;
+  for (const Layer* layer : experiment_.candidates()) {
+    if (layer->graph.empty()) names.push_back(layer->name);
+  }
+  return names;
+}
+
+}  // namespace vernier

@@ -1,0 +1,33 @@
+// The step of a diagnosis that measures each candidate's sensitivity alone.
+#pragma once
+
+#include "jobs/common/evidence.h"
+#include "jobs/common/experiment.h"
+
+namespace vernier {
+
+/// Both arguments must outlive it.
+class SingleSensitivities {
+ public:
+  SingleSensitivities(Experiment& experiment, Evidence& evidence) : experiment_(experiment), evidence_(evidence) {}
+
+  /// On two to six samples, as many as ten seconds of work allow: mostly the hardest under all-low. Fills
+  /// Evidence::alone.
+  void measure();
+  /// When the ranking turned out poor: on three times as many. False when there are no more, or samples are a sequence.
+  bool measure_more();
+  /// What it took so far, in sample-inferences of the whole network.
+  double sample_inferences() const { return sample_inferences_; }
+
+ private:
+  void measure_on(std::size_t samples);
+  void measure_by_trials();
+  std::vector<std::string> names() const;
+
+  Experiment& experiment_;
+  Evidence& evidence_;
+  double sample_inferences_ = 0;
+  std::size_t samples_ = 0;  // that the sensitivities rest on
+};
+
+}  // namespace vernier

@@ -1,0 +1,76 @@
+#include "jobs/diagnose/typed_result.h"
+
+#include <set>
+#include <utility>
+
+#include "base/file.h"
+#include "distributed/ranks.h"
+#include "jobs/verify/verify.h"
+
+namespace vernier {
+
+/// The model that typed lowering edits: prepared, but with its Ifs as the file has them.
+const Model& TypedResult::exported() {
+  if (!loaded_.inlined_ifs) return loaded_.subject.model;
+  if (exported_.proto.ByteSizeLong() == 0) {
+    PrepareOptions prepare_options;
+    for (const PlannedLayer& layer : experiment_.all_low_plan().layers) prepare_options.formats.insert(layer.format);
+    prepare_options.min_opset = default_opset(loaded_.subject.model.proto);
+    exported_ = prepare(loaded_.original, prepare_options, evaluator(loaded_.subject.runtime)).model;
+  }
+  return exported_;
+}
+
+ExternalDataOptions TypedResult::external_data_of_others() const {
+  ExternalDataOptions external = options_.external_data;
+  external.file.clear();
+  return external;
+}
+
+TypedModel TypedResult::lowered(const Plan& plan) { return lower_typed(exported(), plan, /*strict=*/false); }
+
+void TypedResult::write_trial(const std::vector<std::string>& kept, const std::filesystem::path& path) {
+  write_model(lowered(experiment_.plan_keeping(kept)).model, path, {external_data_of_others()});
+}
+
+void TypedResult::write_float(Plan& plan, std::map<std::string, std::string>& files) const {
+  if (options_.output.empty()) return;
+  const std::filesystem::path file = options_.output / "float.onnx";
+  write_model(loaded_.subject.model, file, {external_data_of_others()});
+  files["float"] = file.string();
+  plan.model_file = file.string();
+  plan.model_sha256 = read_model(file).sha256;
+}
+
+TypedReport TypedResult::write(const Plan& plan, std::map<std::string, std::string>& files) {
+  TypedModel typed = lowered(plan);
+  TypedReport info;
+  info.casts = typed.casts;
+  info.quantize_pairs = typed.quantize_pairs;
+  info.weight_bytes = typed.weight_bytes;
+  info.original_weight_bytes = weight_bytes(loaded_.original);
+  info.notes = typed.notes;
+  if (!options_.output.empty()) {
+    const std::filesystem::path file = options_.output / "model.onnx";
+    write_model(typed.model, file, {options_.external_data});
+    info.file = file.string();
+    files["model"] = file.string();
+    const std::filesystem::path plan_file = options_.output / "plan.json";
+    replace_file(plan_file, plan_to_json(plan));
+    files["plan"] = plan_file.string();
+  }
+  typed_ = std::move(typed.model);
+  return info;
+}
+
+VerifyReport TypedResult::verify() const {
+  VerifyOptions verify_options;
+  verify_options.float_model = options_.model;
+  verify_options.measure = options_.measure;
+  const JobSinks quiet{sinks_.progress, {}, {}, sinks_.interrupted};
+  if (options_.output.empty() || !job_ranks().first()) return verify_model(typed_, verify_options, quiet);
+  verify_options.typed_model = options_.output / "model.onnx";
+  return vernier::verify(verify_options, quiet);
+}
+
+}  // namespace vernier

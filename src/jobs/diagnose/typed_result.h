@@ -1,0 +1,49 @@
+// The typed model that a diagnosis ends with: lowered from a plan, written, and measured as a file.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "jobs/common/experiment.h"
+#include "jobs/common/setup.h"
+#include "plan/lower_typed.h"
+#include "vernier/jobs.h"
+#include "vernier/report.h"
+
+namespace vernier {
+
+/// All arguments must outlive it. They are read when asked, not before: a repair may change the subject in between.
+class TypedResult {
+ public:
+  TypedResult(const DiagnoseOptions& options, const Loaded& loaded, const Experiment& experiment, const JobSinks& sinks)
+      : options_(options), loaded_(loaded), experiment_(experiment), sinks_(sinks) {}
+
+  /// The model that `plan` says, as a file would hold it.
+  TypedModel lowered(const Plan& plan);
+  /// The same with only `kept` raised, into `path`: for whoever tries it.
+  void write_trial(const std::vector<std::string>& kept, const std::filesystem::path& path);
+
+  /// Where there is a folder: the rewritten float model as float.onnx, which `plan` belongs to from here on.
+  void write_float(Plan& plan, std::map<std::string, std::string>& files) const;
+  /// Lowers `plan` and, where there is a folder, writes it as model.onnx and plan.json; `files` gets their paths.
+  TypedReport write(const Plan& plan, std::map<std::string, std::string>& files);
+  /// What was written last, measured, as a file where there is one: the claim.
+  VerifyReport verify() const;
+  /// What was written last.
+  const Model& model() const { return typed_; }
+
+ private:
+  const Model& exported();
+  /// For files beside the result: its own external data keep their name.
+  ExternalDataOptions external_data_of_others() const;
+
+  const DiagnoseOptions& options_;
+  const Loaded& loaded_;
+  const Experiment& experiment_;
+  const JobSinks& sinks_;
+  Model typed_;
+  Model exported_;
+};
+
+}  // namespace vernier

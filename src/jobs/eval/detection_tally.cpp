@@ -1,0 +1,195 @@
+// Detection: boxes decoded from outputs, against COCO's annotations.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "jobs/eval/task_tally.h"
+#include "tasks/coco.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kMostBoxes = 300;  // of an image, before the reference takes 100 of each category
+
+/// COCO's annotations: images in file order, categories by ascending id.
+struct Annotations {
+  std::vector<CocoImage> images;
+  std::vector<std::pair<double, double>> sizes;  // width, height
+  std::size_t categories = 0;
+};
+
+class AnnotationReader {
+ public:
+  explicit AnnotationReader(const std::filesystem::path& file) : where_(printable(file.string())) {
+    json_ = Json::parse(read_text(file), nullptr, /*allow_exceptions=*/false);
+    if (json_.is_discarded()) throw Error(ErrorKind::Input, where_ + ": is not JSON");
+  }
+
+  Annotations read() {
+    Annotations all;
+    std::map<std::int64_t, std::size_t> image_of, category_of;
+    for (const Json& image : list(json_, "images")) {
+      image_of[integer(image, "id")] = all.images.size();
+      all.images.emplace_back();
+      all.sizes.emplace_back(number(image, "width"), number(image, "height"));
+    }
+    for (const Json& category : list(json_, "categories")) category_of[integer(category, "id")] = 0;
+    for (auto& [id, index] : category_of) index = all.categories++;
+    for (const Json& annotation : list(json_, "annotations")) {
+      const auto image = image_of.find(integer(annotation, "image_id"));
+      const auto category = category_of.find(integer(annotation, "category_id"));
+      if (image == image_of.end())
+        refuse(fmt::format("annotation of image {}, which is not listed", annotation["image_id"].dump()));
+      if (category == category_of.end())
+        refuse(fmt::format("annotation of category {}, which is not listed", annotation["category_id"].dump()));
+      all.images[image->second].truth.push_back(box(annotation, category->second));
+    }
+    return all;
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw Error(ErrorKind::Input, fmt::format("{}: {}", where_, printable(why)),
+                "COCO's annotations: {\"images\": [..], \"annotations\": [..], \"categories\": [..]}");
+  }
+  const Json& list(const Json& json, const char* key) const {
+    if (!json.is_object() || !json.contains(key) || !json[key].is_array())
+      refuse(fmt::format("has no list \"{}\"", key));
+    return json[key];
+  }
+  std::int64_t integer(const Json& json, const char* key) const {
+    if (!json.is_object() || !json.contains(key) || !json[key].is_number_integer())
+      refuse(fmt::format("\"{}\" is missing, or no whole number", key));
+    return json[key].get<std::int64_t>();
+  }
+  double number(const Json& json, const char* key) const {
+    if (!json.is_object() || !json.contains(key) || !json[key].is_number())
+      refuse(fmt::format("\"{}\" is missing, or no number", key));
+    return json[key].get<double>();
+  }
+  TrueBox box(const Json& annotation, std::size_t category) const {
+    const Json& corners = list(annotation, "bbox");
+    if (corners.size() != 4 ||
+        !std::all_of(corners.begin(), corners.end(), [](const Json& v) { return v.is_number(); })) {
+      refuse("\"bbox\" is not [x, y, width, height]");
+    }
+    const double x = corners[0], y = corners[1], w = corners[2], h = corners[3];
+    TrueBox truth;
+    truth.box = {x, y, x + w, y + h};
+    truth.area = annotation.contains("area") ? number(annotation, "area") : w * h;
+    truth.category = category;
+    truth.crowd = annotation.contains("iscrowd") && annotation["iscrowd"] == 1;
+    return truth;
+  }
+
+  std::string where_;
+  Json json_;
+};
+
+/// Height and width of the image input: two last dimensions behind channels, or before them.
+std::pair<double, double> input_size(const std::vector<InputInfo>& inputs, const Sample& sample) {
+  for (const InputInfo& input : inputs) {
+    const auto given = sample.find(input.name);
+    if (given == sample.end() || given->second.shape().size() != 4) continue;
+    const Shape& shape = given->second.shape();
+    if (shape[3] <= 4 && shape[1] > 4) return {static_cast<double>(shape[1]), static_cast<double>(shape[2])};
+    return {static_cast<double>(shape[2]), static_cast<double>(shape[3])};
+  }
+  throw Error(ErrorKind::Input, "no input is an image of rank 4, so that boxes have no size");
+}
+
+class DetectionTally : public TaskTally {
+ public:
+  DetectionTally(const EvalOptions& options, const std::vector<InputInfo>& inputs, std::size_t samples)
+      : options_(options), inputs_(inputs), all_(AnnotationReader(options.labels).read()) {
+    if (all_.images.size() >= samples) {
+      all_.images.resize(samples);
+      return;
+    }
+    throw Error(ErrorKind::Input,
+                fmt::format("{}: {} for {}", printable(options.labels.string()), plural(all_.images.size(), "image"),
+                            plural(samples, "sample")),
+                "its list of images stands for the samples, in their order");
+  }
+
+  void add(std::size_t sample, const Sample& inputs, const std::vector<NamedTensor>& outputs,
+           const std::vector<NamedTensor>& /*references*/) override {
+    const auto [height, width] = input_size(inputs_, inputs);
+    std::vector<Detection> found = decode(outputs, height, width);
+    const Placement2d placed = placement(sample, height, width);
+    found = suppressed(std::move(found), options_.overlap);
+    if (found.size() > kMostBoxes) found.resize(kMostBoxes);
+    for (Detection& one : found) {
+      if (options_.box_units == "unit") {
+        one.box = {one.box.x1 * width, one.box.y1 * height, one.box.x2 * width, one.box.y2 * height};
+      }
+      if (options_.box_units != "image") one.box = placed.back(one.box);
+    }
+    all_.images[sample].got = std::move(found);
+  }
+
+  std::vector<TaskFigure> figures() const override {
+    const CocoFigures f = coco_figures(all_.images, all_.categories);
+    return {{"mAP", f.ap, true, true},
+            {"AP50", f.ap50, true, true},
+            {"AP75", f.ap75, true, true},
+            {"AP small", f.ap_small, true, true},
+            {"AP medium", f.ap_medium, true, true},
+            {"AP large", f.ap_large, true, true},
+            {"AR 1", f.ar1, true, true},
+            {"AR 10", f.ar10, true, true},
+            {"AR 100", f.ar100, true, true}};
+  }
+
+ private:
+  std::vector<Detection> decode(const std::vector<NamedTensor>& outputs, double height, double width) const {
+    if (options_.boxes == "plain") {
+      need_outputs(outputs, 2, "detection with --boxes plain");
+      const bool boxes_first = outputs[0].tensor.shape().empty() || outputs[0].tensor.shape().back() == 4;
+      const NamedTensor& boxes = outputs[boxes_first ? 0 : 1];
+      const NamedTensor& scores = outputs[boxes_first ? 1 : 0];
+      const auto classes = scores.tensor.shape().empty() ? 0 : static_cast<std::size_t>(scores.tensor.shape().back());
+      return decode_plain(as_floats(boxes), as_floats(scores), classes, options_.background_classes,
+                          options_.least_score);
+    }
+    need_outputs(outputs, 1, "detection");
+    if (options_.boxes == "rows") return decode_rows(as_floats(outputs.front()), options_.least_score);
+    const Shape& shape = outputs.front().tensor.shape();
+    return decode_yolox(as_floats(outputs.front()), shape.empty() ? 0 : static_cast<std::size_t>(shape.back()),
+                        static_cast<std::int64_t>(height), static_cast<std::int64_t>(width), options_.least_score);
+  }
+
+  Placement2d placement(std::size_t sample, double height, double width) const {
+    const auto [image_width, image_height] = all_.sizes[sample];
+    Placement2d placed;
+    placed.scale_x = width / image_width;
+    placed.scale_y = height / image_height;
+    if (options_.fit == "stretch") return placed;
+    placed.scale_x = placed.scale_y = std::min(placed.scale_x, placed.scale_y);
+    if (options_.fit == "letterbox-center") {
+      placed.offset_x = (width - image_width * placed.scale_x) / 2;
+      placed.offset_y = (height - image_height * placed.scale_y) / 2;
+    }
+    return placed;
+  }
+
+  const EvalOptions& options_;
+  std::vector<InputInfo> inputs_;
+  Annotations all_;
+};
+
+}  // namespace
+
+std::unique_ptr<TaskTally> detection_tally(const EvalOptions& options, const std::vector<InputInfo>& inputs,
+                                           std::size_t samples) {
+  return std::make_unique<DetectionTally>(options, inputs, samples);
+}
+
+}  // namespace vernier

@@ -1,0 +1,199 @@
+// `vernier eval`: the task's figures of one model, or of two side by side.
+#include "vernier/eval.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/parallel.h"
+#include "base/text.h"
+#include "jobs/common/setup.h"
+#include "jobs/eval/task_tally.h"
+#include "jobs/run/live_run.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+const char* task_name(Task task) {
+  switch (task) {
+    case Task::Classification:
+      return "classification";
+    case Task::Detection:
+      return "detection";
+    case Task::Segmentation:
+      return "segmentation";
+    case Task::Language:
+      return "language";
+    case Task::Custom:
+      break;
+  }
+  return "custom";
+}
+
+/// What people start from when they ask for a largest error; nothing is required by it.
+std::optional<std::string> preset_of(Task task) {
+  switch (task) {
+    case Task::Classification:
+      return "0.01 to 0.05";
+    case Task::Detection:
+      return "0.1 to 0.2";
+    case Task::Segmentation:
+      return "0.05 to 0.1";
+    default:
+      return std::nullopt;
+  }
+}
+
+void check(const EvalOptions& options) {
+  const bool without = options.task == Task::Language || options.task == Task::Custom;
+  if (options.labels.empty() && !without) {
+    throw Error(ErrorKind::Usage, fmt::format("--task {} needs --labels", task_name(options.task)));
+  }
+  if (options.task == Task::Custom && options.script.empty()) {
+    throw Error(ErrorKind::Usage, "--task custom needs --metric-script FILE.py[:FUNC]");
+  }
+  if (options.max_loss && options.against.empty()) {
+    throw Error(ErrorKind::Usage, "--max-loss is measured against another model", "--against MODEL");
+  }
+  if (options.task == Task::Language || options.task == Task::Custom) return;
+  // Shares: with a percentage for a limit the check could not pass, or could not fail.
+  const auto refuse_percent = [&](const char* option, const std::optional<double>& limit) {
+    if (!limit || *limit <= 1) return;
+    throw Error(
+        ErrorKind::Usage,
+        fmt::format("{} {:g}: figures of --task {} are shares, from 0 to 1", option, *limit, task_name(options.task)),
+        fmt::format("{} {:g}", option, *limit / 100));
+  };
+  refuse_percent("--min", options.min);
+  refuse_percent("--max", options.max);
+  refuse_percent("--max-loss", options.max_loss);
+}
+
+double largest_difference(const std::vector<NamedTensor>& got, const std::vector<NamedTensor>& ref) {
+  double most = 0;
+  for (const NamedTensor& one : got) {
+    const auto other = std::find_if(ref.begin(), ref.end(), [&](const NamedTensor& r) { return r.name == one.name; });
+    if (other == ref.end() || other->tensor.shape() != one.tensor.shape()) continue;
+    const std::vector<float> a = as_floats(one), b = as_floats(*other);
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      const double difference = std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
+      if (a[i] != b[i])
+        most = std::isnan(difference) ? std::numeric_limits<double>::infinity() : std::max(most, difference);
+    }
+  }
+  return most;
+}
+
+/// In the order asked for, whatever the model's own is.
+std::vector<NamedTensor> in_order(std::vector<NamedTensor> outputs, const std::vector<std::string>& names) {
+  if (names.empty()) return outputs;
+  std::vector<NamedTensor> ordered;
+  for (const std::string& name : names) {
+    for (NamedTensor& output : outputs) {
+      if (output.name == name) ordered.push_back(output);
+    }
+  }
+  return ordered.size() == outputs.size() ? ordered : outputs;
+}
+
+class Evaluation {
+ public:
+  Evaluation(const EvalOptions& options, const JobSinks& sinks) : options_(options), sinks_(sinks) {}
+
+  EvalReport run() {
+    check(options_);
+    run_.measure = options_.measure;
+    run_.onnx_outputs.names = options_.measure.outputs;
+    add_runner(options_.model);
+    if (!options_.against.empty()) add_runner(options_.against);
+    Sources sources(run_.measure, sinks_);
+    std::vector<std::unique_ptr<LiveRun>> runs;
+    std::vector<std::unique_ptr<TaskTally>> tallies;
+    for (std::size_t i = 0; i < run_.runners.size(); ++i) {
+      const std::string name = options_.onnxruntime ? "onnxrt" : "sim";
+      runs.push_back(make_live_run(run_, i, name, sources, [&](const std::string& text) { warn(text); }));
+      const std::vector<InputInfo> inputs = model_inputs(read_model(run_.runners[i].model));
+      tallies.push_back(
+          make_tally(options_, inputs, count_samples(options_.measure.data, inputs, runs.back()->size())));
+    }
+    report_.task = task_name(options_.task);
+    report_.command = options_.command;
+    report_.data = runs.front()->samples().description();
+    report_.labels = options_.labels.string();
+    report_.samples = runs.front()->size();
+    const bool sequence = std::any_of(runs.begin(), runs.end(), [](const auto& one) { return one->is_sequence(); });
+    const std::size_t threads = options_.measure.threads == 0 ? usable_cores() : options_.measure.threads;
+    double most = 0;
+    parallel_ordered(
+        report_.samples, sequence ? 1 : threads,
+        [&](std::size_t index) {
+          std::vector<std::vector<NamedTensor>> outputs;
+          for (const auto& one : runs) outputs.push_back(in_order(one->at(index).outputs, options_.measure.outputs));
+          return outputs;
+        },
+        [&](std::size_t index, std::vector<std::vector<NamedTensor>> outputs) {
+          for (std::size_t i = 0; i < runs.size(); ++i) {
+            tallies[i]->add(index, runs[i]->samples().at(index), outputs[i],
+                            runs.size() == 2 ? outputs.back() : std::vector<NamedTensor>());
+          }
+          if (runs.size() == 2) most = std::max(most, largest_difference(outputs[0], outputs[1]));
+          if (sinks_.progress) sinks_.progress("eval", index + 1, report_.samples);
+          if (!sinks_.interrupted || !sinks_.interrupted()) return true;
+          throw Error(ErrorKind::Interrupted, "interrupted: no figures of some of the samples");
+        });
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      report_.models.push_back({run_.runners[i].model.string(), runs[i]->name(), tallies[i]->figures()});
+    }
+    if (runs.size() == 2) report_.max_abs_error = most;
+    report_.preset = preset_of(options_.task);
+    judge();
+    return std::move(report_);
+  }
+
+ private:
+  void add_runner(const std::filesystem::path& model) {
+    RunnerOptions runner;
+    runner.kind = options_.onnxruntime ? RunnerKind::OnnxRuntime : RunnerKind::Simulated;
+    runner.model = model;
+    run_.runners.push_back(runner);
+  }
+
+  void warn(const std::string& text) {
+    if (!warned_.insert(text).second) return;
+    report_.warnings.push_back(text);
+    if (sinks_.warning) sinks_.warning(text);
+  }
+
+  void judge() {
+    const TaskFigure& figure = report_.models.front().figures.front();
+    report_.required = options_.min || options_.max || options_.max_loss;
+    if (options_.min && !(figure.value >= *options_.min)) {
+      report_.missed.push_back(fmt::format("{} {:.6g} is below {:.6g}", figure.name, figure.value, *options_.min));
+    }
+    if (options_.max && !(figure.value <= *options_.max)) {
+      report_.missed.push_back(fmt::format("{} {:.6g} is above {:.6g}", figure.name, figure.value, *options_.max));
+    }
+    if (!options_.max_loss) return;
+    const double other = report_.models.back().figures.front().value;
+    const double loss = figure.higher_is_better ? other - figure.value : figure.value - other;
+    if (!(loss <= *options_.max_loss)) {
+      report_.missed.push_back(fmt::format("{} {:.6g} is worse by {:.6g} than {:.6g}, {:.6g} are allowed", figure.name,
+                                           figure.value, loss, other, *options_.max_loss));
+    }
+  }
+
+  const EvalOptions& options_;
+  const JobSinks& sinks_;
+  RunOptions run_;
+  EvalReport report_;
+  std::set<std::string> warned_;
+};
+
+}  // namespace
+
+EvalReport evaluate(const EvalOptions& options, const JobSinks& sinks) { return Evaluation(options, sinks).run(); }
+
+}  // namespace vernier

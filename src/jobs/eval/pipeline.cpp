@@ -1,0 +1,259 @@
+// `vernier pipeline`: stages compared with the one before and with the first.
+#include "vernier/pipeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "base/file.h"
+#include "base/parallel.h"
+#include "base/quote.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "engines/onnxruntime/runtime.h"
+#include "jobs/common/setup.h"
+#include "jobs/common/stopwatch.h"
+#include "jobs/diagnose/diagnosis_files.h"
+#include "jobs/eval/task_tally.h"
+#include "jobs/run/live_run.h"
+#include "jobs/run/output_diffs.h"
+#include "plan/simulate_typed.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_saved(const fs::path& file) {
+  const std::string extension = lower_case(file.extension().string());
+  return extension == ".npz" || extension == ".json" || extension == ".pkl" || fs::is_directory(file);
+}
+
+/// TensorRT's files begin with their own mark; a typed ONNX model under that name does not.
+bool is_engine(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  char mark[4] = {};
+  in.read(mark, 4);
+  return in.gcount() == 4 && std::string_view(mark, 4) == "ftrt";
+}
+
+/// "int8 and float32": what layers of the file compute in, the lowest first.
+std::string kind_of(const Model& model) {
+  std::set<Format> formats;
+  for (const PlannedLayer& layer : simulate_typed(model).layers) {
+    if (layer.format != Format::Float32) formats.insert(layer.format);
+  }
+  std::string text;
+  for (const Format format : formats) text += (text.empty() ? "" : " and ") + std::string(format_name(format));
+  return text.empty() ? "float32" : text;
+}
+
+std::string low_option(const std::string& kind) {
+  if (kind.find("int8") != std::string::npos) return "--int8";
+  if (kind.find("float8") != std::string::npos) return "--fp8";
+  return kind.find("bfloat16") != std::string::npos ? "--bf16" : "--fp16";
+}
+
+class Pipeline {
+ public:
+  Pipeline(const PipelineOptions& options, const JobSinks& sinks) : options_(options), sinks_(sinks) {}
+
+  PipelineReport run() {
+    Stopwatch watch(phases_);
+    watch.phase("pipeline");
+    if (options_.stages.size() < 2) {
+      throw Error(ErrorKind::Usage, "a pipeline has two stages or more",
+                  "vernier pipeline --stage float:model.onnx --stage int8:quantized.onnx --data samples.npz");
+    }
+    require_different_names();
+    report_.command = options_.command;
+    report_.min_sqnr_db = options_.min_sqnr_db;
+    report_.vernier_version = vernier_version();
+    report_.onnx_version = onnx_version();
+    report_.machine = machine_text();
+    keep_inputs_safe();
+    make_output_folder(options_.output);
+    open();
+    const std::size_t threads = sequence_                       ? 1
+                                : options_.measure.threads == 0 ? usable_cores()
+                                                                : options_.measure.threads;
+    for (std::size_t i = 1; i < runs_.size(); ++i) {
+      StageReport& stage = report_.stages[i];
+      const OutputDiffs step = diff(i - 1, i, threads);
+      stage.not_compared = step.not_compared;
+      const DiffRow& worst = *std::min_element(step.rows.begin(), step.rows.end(),
+                                               [](const DiffRow& a, const DiffRow& b) { return sqnr(a) < sqnr(b); });
+      stage.step_db = sqnr(worst);
+      stage.worst_output = worst.name;
+      const OutputDiffs total = i == 1 ? step : diff(0, i, threads);
+      stage.total_db = std::numeric_limits<double>::infinity();
+      stage.max_abs = 0;
+      for (const DiffRow& row : total.rows) {
+        stage.total_db = std::min(*stage.total_db, sqnr(row));
+        stage.max_abs =
+            std::max(*stage.max_abs, row.broken > 0 ? std::numeric_limits<double>::infinity() : row.max_abs);
+      }
+      if (!report_.lost_at && *stage.step_db < options_.min_sqnr_db) report_.lost_at = stage.name;
+    }
+    if (options_.task) figures();
+    say();
+    watch.stop();
+    report_.seconds = phases_.front().seconds;
+    write();
+    return std::move(report_);
+  }
+
+ private:
+  void require_different_names() const {
+    std::set<std::string> names;
+    for (const Stage& stage : options_.stages) {
+      if (!names.insert(stage.name).second) {
+        throw Error(ErrorKind::Usage, fmt::format("two stages are called '{}'", printable(stage.name)));
+      }
+    }
+  }
+
+  void keep_inputs_safe() const {
+    if (options_.output.empty()) return;
+    std::vector<fs::path> inputs = source_files(options_.measure);
+    for (const Stage& stage : options_.stages) inputs.push_back(stage.file);
+    if (options_.task) inputs.push_back(options_.task->labels);
+    for (const char* file : {"report.json", "report.html"}) refuse_to_overwrite(options_.output / file, inputs);
+  }
+
+  void write() {
+    if (options_.output.empty()) return;
+    const fs::path json = options_.output / "report.json", page = options_.output / "report.html";
+    report_.files = {{"report", json.string()}, {"page", page.string()}};
+    replace_file(json, report_to_json(report_));
+    replace_file(page, report_to_html(report_));
+  }
+
+  /// Values that broke count as an error without bounds.
+  static double sqnr(const DiffRow& row) {
+    return row.broken > 0 || std::isnan(row.sqnr_db) ? -std::numeric_limits<double>::infinity() : row.sqnr_db;
+  }
+
+  void open() {
+    run_.measure = options_.measure;
+    run_.onnx_outputs.names = options_.measure.outputs;
+    const auto warn = [&](const std::string& text) {
+      if (!warned_.insert(text).second) return;
+      report_.warnings.push_back(text);
+      if (sinks_.warning) sinks_.warning(text);
+    };
+    sources_.emplace(run_.measure, sinks_);
+    for (const Stage& stage : options_.stages) {
+      if (is_engine(stage.file)) {
+        throw Error(
+            ErrorKind::Input,
+            fmt::format("stage '{}': {} is a TensorRT engine, and there is no TensorRT here", printable(stage.name),
+                        printable(stage.file.string())),
+            "run it where it was built, save its outputs (polygraphy run --save-outputs out.json), and give that file");
+      }
+      report_.stages.push_back({stage.name, stage.file.string(), "saved outputs", {}, {}, {}, {}, {}, {}});
+      if (is_saved(stage.file)) {
+        std::vector<std::unique_ptr<Run>> saved = open_runs(stage.file);
+        runs_.push_back(std::move(saved.back()));  // the last of a file, as everywhere
+        continue;
+      }
+      report_.onnxruntime_version = Runtime::load()->version();
+      RunnerOptions runner;
+      runner.kind = RunnerKind::Simulated;
+      runner.model = stage.file;
+      run_.runners.push_back(runner);
+      report_.stages.back().kind = kind_of(read_model(stage.file));
+      auto live = make_live_run(run_, run_.runners.size() - 1, stage.name, *sources_, warn);
+      report_.data = live->samples().description();
+      sequence_ = sequence_ || live->is_sequence();
+      if (live_ == nullptr) live_ = live.get();
+      runs_.push_back(std::move(live));
+    }
+    report_.samples = runs_.front()->size();
+  }
+
+  OutputDiffs diff(std::size_t before, std::size_t after, std::size_t threads) const {
+    return diff_runs(*runs_[before], *runs_[after], options_.stages[before].name, options_.stages[after].name, threads,
+                     sinks_);
+  }
+
+  void figures() {
+    if (live_ == nullptr) {
+      throw Error(ErrorKind::Usage, "--task needs a stage that is a model: it says what the inputs are");
+    }
+    const fs::path model = run_.runners.front().model;
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      const std::vector<InputInfo> inputs = model_inputs(read_model(model));
+      const std::unique_ptr<TaskTally> tally =
+          make_tally(*options_.task, inputs, count_samples(options_.measure.data, inputs, report_.samples));
+      for (std::size_t sample = 0; sample < report_.samples; ++sample) {
+        std::vector<NamedTensor> outputs = runs_[i]->at(sample).outputs;
+        const std::vector<std::string>& wanted = options_.measure.outputs;
+        std::erase_if(outputs, [&](const NamedTensor& output) {
+          return !wanted.empty() && std::find(wanted.begin(), wanted.end(), output.name) == wanted.end();
+        });
+        tally->add(sample, live_->samples().at(sample), outputs, runs_.front()->at(sample).outputs);
+      }
+      report_.stages[i].figures = tally->figures();
+    }
+  }
+
+  std::string data_option() const { return options_.data_words.empty() ? "" : " " + options_.data_words; }
+
+  void say() {
+    if (!report_.lost_at) {
+      report_.answer = fmt::format("No stage falls below {:g} dB against the one before.", options_.min_sqnr_db);
+      return;
+    }
+    const auto at = std::find_if(report_.stages.begin(), report_.stages.end(),
+                                 [&](const StageReport& stage) { return stage.name == report_.lost_at; });
+    const StageReport& lost = *at;
+    const StageReport& before = *(at - 1);
+    report_.answer = fmt::format(
+        "Accuracy is lost at stage '{}': {} against '{}'.", printable(lost.name),
+        std::isfinite(*lost.step_db) ? fmt::format("{:.1f} dB", *lost.step_db) : "values that are not finite",
+        printable(before.name));
+    const bool from_model = before.kind != "saved outputs", to_model = lost.kind != "saved outputs";
+    if (from_model && to_model && before.kind == "float32" && lost.kind != "float32") {
+      report_.next.push_back(
+          fmt::format("vernier verify {} {}{}", shell_quote(before.file), shell_quote(lost.file), data_option()));
+      report_.next.push_back(fmt::format("vernier diagnose {}{} {} --min-sqnr {:g} -o out", shell_quote(before.file),
+                                         data_option(), low_option(lost.kind), options_.min_sqnr_db));
+    } else if (from_model && to_model) {
+      report_.next.push_back(fmt::format("vernier run {} {} --sim{} --onnx-outputs mark all --save-outputs stages.json",
+                                         shell_quote(before.file), shell_quote(lost.file), data_option()));
+    } else if (to_model && lost.kind == "float32") {
+      // The framework gave something else than its own export: the inputs come first, then the graph.
+      report_.next.push_back(fmt::format("vernier check data {}{}", shell_quote(lost.file), data_option()));
+      report_.next.push_back(fmt::format("vernier check lint {}", shell_quote(lost.file)));
+    } else if (from_model) {
+      report_.next.push_back(fmt::format("vernier run {} --sim{} --onnx-outputs mark all --save-outputs expected.json",
+                                         shell_quote(before.file), data_option()));
+    } else {
+      report_.next.push_back(fmt::format("vernier data diff {} {}", shell_quote(before.file), shell_quote(lost.file)));
+    }
+  }
+
+  const PipelineOptions& options_;
+  const JobSinks& sinks_;
+  RunOptions run_;
+  std::optional<Sources> sources_;
+  std::vector<std::unique_ptr<Run>> runs_;
+  const LiveRun* live_ = nullptr;
+  bool sequence_ = false;
+  PipelineReport report_;
+  std::vector<PhaseTime> phases_;
+  std::set<std::string> warned_;
+};
+
+}  // namespace
+
+PipelineReport pipeline(const PipelineOptions& options, const JobSinks& sinks) {
+  return Pipeline(options, sinks).run();
+}
+
+}  // namespace vernier

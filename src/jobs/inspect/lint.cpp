@@ -1,0 +1,318 @@
+// `vernier check lint`. Works on the bare message: what reading would refuse at the first fault is to be told in full.
+
+#include "vernier/lint.h"
+
+#include <fmt/format.h>
+#include <onnx/checker.h>
+#include <onnx/shape_inference/implementation.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "engines/onnxruntime/runtime.h"
+#include "engines/onnxruntime/session.h"
+#include "jobs/common/setup.h"
+#include "model/graph_edit.h"
+#include "model/raw_proto.h"
+#include "plan/qdq_defects.h"
+#include "plan/simulate_typed.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+constexpr const char* kChecker = "onnx_checker";
+constexpr const char* kLoader = "onnx_loader";
+constexpr const char* kRuntime = "onnxruntime";
+constexpr const char* kGraph = "onnx_graphsurgeon";
+constexpr const char* kPairs = "vernier";  // Q/DQ pairs: the peer looks at none
+
+class Linter {
+ public:
+  explicit Linter(const LintOptions& options) : options_(options) {}
+
+  LintReport run() {
+    std::error_code ignored;
+    if (!std::filesystem::exists(options_.model, ignored)) {
+      throw Error(ErrorKind::Input, fmt::format("{}: no such file", options_.model.string()));
+    }
+    try {
+      proto_ = read_raw_proto(options_.model);
+    } catch (const Error& error) {
+      add(true, kLoader, error.what());
+      return finish();
+    }
+    look_at_header();
+    look_at_names(proto_.graph(), {}, "");
+    for (const onnx::NodeProto& node : proto_.graph().node()) check_node(node);
+    infer();
+    load();
+    return finish();
+  }
+
+ private:
+  void add(bool error, const char* source, std::string message, std::vector<std::string> nodes = {}) {
+    for (const LintEntry& entry : report_.entries) {
+      if (entry.message == message && entry.nodes == nodes) return;
+    }
+    report_.entries.push_back({error, source, std::move(message), std::move(nodes)});
+  }
+
+  /// The node's name, or where it is.
+  std::string name_of(const onnx::NodeProto& node) const {
+    if (!node.name().empty()) return node.name();
+    return fmt::format("{}_{}", node.op_type(), index_of(node));
+  }
+  int index_of(const onnx::NodeProto& node) const {
+    const auto& nodes = proto_.graph().node();
+    for (int i = 0; i < nodes.size(); ++i) {
+      if (&nodes.Get(i) == &node) return i;
+    }
+    return 0;
+  }
+
+  void look_at_header() {
+    if (!proto_.has_graph()) add(true, kChecker, "Field 'graph' of 'model' is required but missing.");
+    if (proto_.has_graph() && proto_.graph().name().empty()) {
+      add(true, kChecker, "Field 'name' of 'graph' is required to be non-empty.");
+    }
+    if (proto_.opset_import_size() == 0)
+      add(true, kChecker, "model with IR version >= 3 must specify opset_import for ONNX");
+    if (proto_.ir_version() <= 0) add(true, kChecker, "the model has no IR version");
+    if (proto_.has_graph() && proto_.graph().node_size() == 0) {
+      add(false, kLoader, "the model is empty: it has no node");
+    }
+  }
+
+  void look_at_names(const onnx::GraphProto& graph, std::set<std::string> known, const std::string& where) {
+    std::map<std::string, std::string> maker;
+    const auto define = [&](const std::string& name, const std::string& by) {
+      if (name.empty()) return;
+      known.insert(name);
+      const auto [first, fresh] = maker.emplace(name, by);
+      if (!fresh) {
+        add(true, kGraph,
+            fmt::format("{}tensor '{}' is made twice: by {} and by {}", where, printable(name),
+                        printable(first->second), printable(by)),
+            {by});
+      }
+    };
+    std::set<std::string> inputs;
+    for (const onnx::ValueInfoProto& value : graph.input()) {
+      inputs.insert(value.name());
+      define(value.name(), "the graph's inputs");
+    }
+    for (const onnx::TensorProto& tensor : graph.initializer()) {
+      if (!inputs.contains(tensor.name())) define(tensor.name(), "an initializer");
+    }
+    for (const onnx::SparseTensorProto& tensor : graph.sparse_initializer()) {
+      define(tensor.values().name(), "an initializer");
+    }
+    std::set<std::string> made_somewhere;
+    for (const onnx::NodeProto& node : graph.node()) {
+      made_somewhere.insert(node.output().begin(), node.output().end());
+    }
+    std::map<std::string, int> names;
+    std::set<std::string> values;
+    for (const onnx::ValueInfoProto& value : graph.value_info()) {
+      if (!values.insert(value.name()).second) {
+        add(false, kGraph, fmt::format("{}value_info of '{}' is there twice", where, printable(value.name())));
+      }
+    }
+    std::set<std::string> read;
+    for (const onnx::NodeProto& node : graph.node()) {
+      const std::string name = where.empty() ? name_of(node) : node.name();
+      if (!node.name().empty() && ++names[node.name()] == 2) {
+        add(true, kGraph, fmt::format("{}Duplicate node name: '{}'", where, printable(node.name())), {node.name()});
+      }
+      for (const std::string& input : node.input()) {
+        if (input.empty()) continue;
+        read.insert(input);
+        if (known.contains(input)) continue;
+        if (made_somewhere.contains(input)) {
+          add(false, kChecker,
+              fmt::format("{}Nodes in a graph must be topologically sorted, however input '{}' of node: {} is made "
+                          "behind it",
+                          where, printable(input), printable(name)),
+              {name});
+        } else {
+          add(true, kGraph,
+              fmt::format("{}node {} reads '{}', which nothing makes", where, printable(name), printable(input)),
+              {name});
+        }
+      }
+      for (const std::string& output : node.output()) define(output, name);
+      for_each_body(node, [&](const onnx::GraphProto& body) {
+        look_at_names(body, known, fmt::format("{}body of '{}': ", where, printable(name)));
+        for_each_graph(body, [&](const onnx::GraphProto& inner) {
+          for (const onnx::NodeProto& deep : inner.node()) read.insert(deep.input().begin(), deep.input().end());
+          for (const onnx::ValueInfoProto& output : inner.output()) read.insert(output.name());
+        });
+      });
+    }
+    for (const onnx::ValueInfoProto& output : graph.output()) {
+      read.insert(output.name());
+      if (!known.contains(output.name())) {
+        add(true, kGraph, fmt::format("{}graph output '{}' is made by nothing", where, printable(output.name())));
+      }
+    }
+    for (const onnx::NodeProto& node : graph.node()) {
+      const bool used = std::any_of(node.output().begin(), node.output().end(),
+                                    [&](const std::string& output) { return read.contains(output); });
+      if (!used && where.empty()) {
+        add(false, kGraph,
+            fmt::format("node {} does not affect any output: no tensor that it makes is read",
+                        printable(name_of(node))),
+            {name_of(node)});
+      }
+    }
+    for (const std::string& input : inputs) {
+      if (where.empty() && !read.contains(input)) {
+        add(false, kGraph, fmt::format("input '{}' does not affect any output", printable(input)));
+      }
+    }
+  }
+
+  /// One node alone: operator, number of inputs, attributes.
+  void check_node(const onnx::NodeProto& node) {
+    onnx::checker::CheckerContext context;
+    context.set_ir_version(static_cast<int>(std::max<std::int64_t>(proto_.ir_version(), 3)));
+    std::unordered_map<std::string, int> imports;
+    for (const onnx::OperatorSetIdProto& opset : proto_.opset_import()) {
+      imports[opset.domain()] = static_cast<int>(opset.version());
+    }
+    if (!node.domain().empty() && !imports.contains(node.domain())) {
+      add(true, kChecker, fmt::format("No opset import for domain '{}'", printable(node.domain())), {name_of(node)});
+      return;
+    }
+    if (!imports.contains("") && !imports.contains("ai.onnx")) return;  // said already
+    context.set_opset_imports(imports);
+    bool has_body = false;
+    for_each_body(node, [&](const onnx::GraphProto&) { has_body = true; });
+    if (has_body) return;  // its body captures names that one node alone does not show
+    try {
+      onnx::checker::check_node(node, context, onnx::checker::LexicalScopeContext());
+    } catch (const std::exception& failure) {
+      add(true, kChecker, printable(first_line(failure.what())), {name_of(node)});
+    }
+  }
+
+  /// Types and shapes of each node, given what is known of its inputs: every node that does not fit, not the first.
+  void infer() {
+    onnx::ModelProto inferred = proto_;
+    for_each_graph(*inferred.mutable_graph(), [](onnx::GraphProto& graph) { graph.clear_value_info(); });
+    try {
+      const onnx::ShapeInferenceOptions options(/*check_type_val=*/true, /*strict_mode_val=*/1, /*data_prop_val=*/true);
+      onnx::shape_inference::InferShapes(inferred, onnx::OpSchemaRegistry::Instance(), options);
+      look_at_channels(inferred);
+    } catch (const std::exception& failure) {
+      // "(op_type:Conv, node name: c): message", one for each node, joined.
+      const std::string text = failure.what();
+      bool named = false;
+      for (const onnx::NodeProto& node : proto_.graph().node()) {
+        const std::string mark = "node name: " + node.name() + ")";
+        const std::size_t at = node.name().empty() ? std::string::npos : text.find(mark);
+        if (at == std::string::npos) continue;
+        named = true;
+        std::size_t end = text.find("(op_type:", at);
+        const std::size_t line = text.find('\n', at);
+        end = std::min({end, line, text.size()});
+        std::string message = text.substr(at + mark.size(), end - at - mark.size());
+        while (!message.empty() && (message.front() == ':' || message.front() == ' ')) message.erase(0, 1);
+        add(true, kChecker, printable(message), {name_of(node)});
+      }
+      if (!named) add(true, kChecker, printable(first_line(text)));
+    }
+  }
+
+  /// Neither inference nor loading holds a Conv's weight against the channels of its input.
+  void look_at_channels(const onnx::ModelProto& inferred) {
+    std::map<std::string, const onnx::TensorShapeProto*> shapes;
+    const auto learn = [&](const auto& values) {
+      for (const onnx::ValueInfoProto& value : values) shapes[value.name()] = &value.type().tensor_type().shape();
+    };
+    learn(inferred.graph().input());
+    learn(inferred.graph().value_info());
+    std::map<std::string, const onnx::TensorProto*> weights;
+    for (const onnx::TensorProto& tensor : inferred.graph().initializer()) weights[tensor.name()] = &tensor;
+    for (const onnx::NodeProto& node : inferred.graph().node()) {
+      if (node.op_type() != "Conv" || !node.domain().empty() || node.input_size() < 2) continue;
+      const auto input = shapes.find(node.input(0));
+      const auto weight = weights.find(node.input(1));
+      if (input == shapes.end() || weight == weights.end()) continue;
+      if (input->second->dim_size() < 2 || !input->second->dim(1).has_dim_value() || weight->second->dims_size() < 2) {
+        continue;
+      }
+      const std::int64_t channels = input->second->dim(1).dim_value();
+      const std::int64_t group = attribute_int(node, "group", 1);
+      const std::int64_t per_group = weight->second->dims(1);
+      const std::int64_t made = weight->second->dims(0);
+      if (group > 0 && channels % group == 0 && channels / group == per_group && made % group == 0) continue;
+      add(true, kGraph,
+          fmt::format("the weight [{}x{}] with group {} does not take the input's {} channels", made, per_group, group,
+                      channels),
+          {name_of(node)});
+    }
+  }
+
+  /// Engines run pairs that fit nothing: what `debug loss` names of them without a run.
+  void look_at_pairs(const Model& model) {
+    if (count_quantizers(model) == 0) return;
+    for (const QdqDefect& defect : find_qdq_defects(normalized_file(model))) {
+      const bool may_be_meant = defect.kind == "missing-quantizer" || defect.kind == "bias-scale";
+      add(!may_be_meant, kPairs, printable(defect.text), {defect.node});
+    }
+  }
+
+  /// The engine's own opinion; and, where it refuses, which nodes it refuses alone.
+  void load() {
+    const bool broken =
+        std::any_of(report_.entries.begin(), report_.entries.end(), [](const LintEntry& entry) { return entry.error; });
+    if (proto_.graph().node_size() == 0) return;
+    try {
+      const Model model = read_model(options_.model);
+      look_at_pairs(model);
+      const Session session(Runtime::load(), model, {.optimize = false});
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::Internal) throw;
+      std::string text = error.what();
+      const std::string prefix = options_.model.string() + ": ";
+      if (text.starts_with(prefix)) text.erase(0, prefix.size());
+      std::vector<std::string> nodes;
+      for (const onnx::NodeProto& node : proto_.graph().node()) {
+        if (!node.name().empty() && text.find("(" + node.name() + ")") != std::string::npos)
+          nodes.push_back(node.name());
+      }
+      const bool engine = error.kind() == ErrorKind::Backend;
+      if (engine || !broken) add(true, engine ? kRuntime : kLoader, printable(text), nodes);
+    }
+  }
+
+  LintReport finish() {
+    std::set<std::string> failing;
+    for (const LintEntry& entry : report_.entries) {
+      if (!entry.error) continue;
+      report_.passed = false;
+      failing.insert(entry.nodes.begin(), entry.nodes.end());
+    }
+    std::set<std::string> seen;
+    for (const onnx::NodeProto& node : proto_.graph().node()) {
+      const std::string name = name_of(node);
+      if (!seen.insert(name).second) continue;
+      (failing.contains(name) ? report_.failing : report_.passing).push_back(name);
+    }
+    return std::move(report_);
+  }
+
+  const LintOptions& options_;
+  onnx::ModelProto proto_;
+  LintReport report_;
+};
+
+}  // namespace
+
+LintReport lint_model(const LintOptions& options, const JobSinks&) { return Linter(options).run(); }
+
+}  // namespace vernier

@@ -1,0 +1,108 @@
+// Scripts to start from. Names come from untrusted files: they appear as Python literals only.
+
+#include "vernier/templates.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "model/model.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+/// A Python literal; what is no UTF-8 is replaced, as it is in names that Python gets.
+std::string literal(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string array_text(const InputInfo& input, const std::string& where) {
+  std::vector<std::string> dims;
+  for (const std::int64_t dim : input.shape) dims.push_back(std::to_string(dim < 0 ? 1 : dim));
+  const std::string shape = fmt::format("({}{})", fmt::join(dims, ", "), dims.size() == 1 ? "," : "");
+  switch (input.dtype) {
+    case Dtype::Float32:
+    case Dtype::Float64:
+      return fmt::format("random.random({}, dtype=np.{})", shape, dtype_name(input.dtype));
+    case Dtype::Float16:
+    case Dtype::BFloat16:  // float32 is converted when it is read
+      return fmt::format("random.random({}, dtype=np.float32)", shape);
+    case Dtype::Bool:
+      return fmt::format("random.integers(0, 2, {}).astype(bool)", shape);
+    case Dtype::Int8:
+    case Dtype::UInt8:
+    case Dtype::Int16:
+    case Dtype::UInt16:
+    case Dtype::Int32:
+    case Dtype::UInt32:
+    case Dtype::Int64:
+    case Dtype::UInt64:
+      return fmt::format("random.integers(0, 2, {}, dtype=np.{})", shape, dtype_name(input.dtype));
+    default:
+      throw Error(ErrorKind::Input, fmt::format("{}: input '{}' is of type {}, which no sample can have", where,
+                                                printable(input.name), dtype_name(input.dtype)));
+  }
+}
+
+}  // namespace
+
+std::string data_loader_template(const std::filesystem::path& path) {
+  const Model model = read_model(path);
+  std::string arrays;
+  for (const InputInfo& input : model_inputs(model)) {
+    const bool open = std::any_of(input.shape.begin(), input.shape.end(), [](std::int64_t dim) { return dim < 0; });
+    arrays += fmt::format("            {}: {},{}\n", literal(input.name), array_text(input, path.string()),
+                          open ? "  # open dimensions are 1 here: put in sizes that the network takes" : "");
+  }
+  return fmt::format(
+      "# Samples of a model, one dict of arrays by input name each:\n"
+      "#   vernier diagnose MODEL --int8 --min-sqnr 20 --data loader.py\n"
+      "# Random numbers run, and say little: put your own data in their place.\n"
+      "import numpy as np\n\n"
+      "SAMPLES = 8\n\n\n"
+      "def load_data():\n"
+      "    random = np.random.default_rng(0)\n"
+      "    for _ in range(SAMPLES):\n"
+      "        yield {{\n{}        }}\n",
+      arrays);
+}
+
+std::string metric_script_template() {
+  return "# One number for all samples of a run:\n"
+         "#   vernier debug precision MODEL --int8 --data SOURCE --metric-script metric.py --min 0.99\n"
+         "# Both arguments are lists, one dict {output name: numpy array} a sample; the references are the float32 "
+         "model's.\n"
+         "import numpy as np\n\n\n"
+         "def metric(outputs, references):\n"
+         "    same = total = 0\n"
+         "    for output, reference in zip(outputs, references):\n"
+         "        for name, wanted in reference.items():\n"
+         "            wanted, got = np.atleast_1d(wanted), np.atleast_1d(output[name])\n"
+         "            # Put your own metric here: accuracy on labels, for example.\n"
+         "            agree = wanted.argmax(axis=-1) == got.argmax(axis=-1)\n"
+         "            same, total = same + int(agree.sum()), total + agree.size\n"
+         "    return same / max(total, 1)\n";
+}
+
+std::string postprocess_script_template(const std::filesystem::path& path) {
+  const Model model = read_model(path);
+  std::string outputs;
+  for (const InputInfo& output : model_outputs(model)) {
+    outputs += fmt::format("        {0}: outputs[{0}],\n", literal(output.name));
+  }
+  return fmt::format(
+      "# What is compared in the place of the outputs of a runner:\n"
+      "#   vernier run MODEL --onnxrt --sim --int8 --data SOURCE --postprocess-func-script postprocess.py\n"
+      "# Called for each runner and sample with a dict {{output name: numpy array}}; outputs left out are not "
+      "compared.\n"
+      "import numpy as np\n\n\n"
+      "def postprocess_outputs(outputs):\n"
+      "    # Change values here, for example np.round(outputs[name], 3), or boxes after suppression.\n"
+      "    return {{\n{}    }}\n",
+      outputs);
+}
+
+}  // namespace vernier

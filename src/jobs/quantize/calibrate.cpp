@@ -1,0 +1,258 @@
+// `vernier calibrate`: ranges, what was left out of them, and whether the samples were enough.
+
+#include "vernier/calibrate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <limits>
+#include <mutex>
+#include <set>
+#include <span>
+#include <string_view>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "engines/onnxruntime/runtime.h"
+#include "jobs/common/calibrated_plan.h"
+#include "jobs/common/stopwatch.h"
+#include "jobs/quantize/sufficiency.h"
+#include "numerics/range_methods.h"
+#include "plan/calibrate.h"
+#include "plan/scheme.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+std::string form_of(const CalibrateOptions& options) {
+  if (!options.output_format.empty()) return options.output_format;
+  const std::string extension = options.output.extension().string();
+  return extension == ".cache" || extension == ".calib" ? "tensorrt" : "vernier";
+}
+
+void fill_counts(RangeRow& row, const Reference& reference) {
+  const auto found = reference.ranges.find(row.tensor);
+  if (found == reference.ranges.end()) return;
+  const RangeStats& seen = found->second;
+  row.count = seen.count;
+  row.nonfinite = seen.nonfinite;
+  row.seen_min = seen.empty() ? 0 : seen.min;
+  row.seen_max = seen.empty() ? 0 : seen.max;
+}
+
+/// Passes samples on, and finds those that are the same by hashes of what they hold: 64 bits, for a figure in words.
+class NotedSamples final : public SampleSource {
+ public:
+  NotedSamples(const SampleSource& all, const std::vector<Carry>& carries) : all_(all), sequence_(!carries.empty()) {}
+
+  std::size_t size() const override { return all_.size(); }
+  std::string description() const override { return all_.description(); }
+  bool is_random() const override { return all_.is_random(); }
+
+  Sample at(std::size_t index) const override {
+    Sample sample = all_.at(index);
+    std::size_t hash = 0;
+    const auto mix = [&hash](std::size_t part) { hash = (hash ^ part) * 0x9E3779B97F4A7C15U + (hash >> 29U); };
+    for (const auto& [name, value] : sample) {
+      const std::span<const std::byte> bytes = value.bytes();
+      for (const std::int64_t dim : value.shape()) mix(static_cast<std::size_t>(dim));
+      mix(std::hash<std::string_view>{}({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+    }
+    const std::lock_guard lock(mutex_);
+    seen_.insert(hash);
+    return sample;
+  }
+
+  /// How many are not the same as an earlier one; in a sequence the state differs, whatever is fed beside it.
+  std::size_t distinct() const { return sequence_ ? size() : seen_.size(); }
+
+ private:
+  const SampleSource& all_;
+  bool sequence_;
+  mutable std::mutex mutex_;
+  mutable std::set<std::size_t> seen_;
+};
+
+class Calibration {
+ public:
+  Calibration(const CalibrateOptions& options, const JobSinks& sinks) : options_(options), sinks_(sinks) {
+    if (options_.precision.low.empty()) options_.precision.low = {Format::Int8};
+  }
+
+  CalibrateReport run() {
+    Stopwatch watch(phases_);
+    watch.phase("calibrate");
+    keep_inputs_safe();
+    load_model();
+    quantized_ = formats_to_calibrate(subject().model, subject().layers, plan_);
+    if (quantized_.empty()) {
+      throw Error(ErrorKind::Input,
+                  fmt::format("{}: no layer takes a format with a scale: there is nothing to calibrate",
+                              options_.model.string()));
+    }
+    if (const auto cached = read_calibration_cache(options_.measure.calibration_cache, loaded_.original,
+                                                   subject().layers, quantized_, choice())) {
+      from_cache(*cached);
+    } else {
+      from_samples();
+    }
+    watch.stop();
+    report_.seconds = phases_.front().seconds;
+    return report_;
+  }
+
+ private:
+  const Subject& subject() const { return loaded_.subject; }
+  const CalibrationChoice& choice() const { return options_.precision.calibration; }
+
+  void warn(const std::string& text) {
+    report_.warnings.push_back(text);
+    if (sinks_.warning) sinks_.warning(text);
+  }
+
+  void keep_inputs_safe() const {
+    std::vector<std::filesystem::path> inputs = source_files(options_.measure);
+    inputs.push_back(options_.model);
+    if (!options_.measure.calibration_cache.empty()) refuse_to_overwrite(options_.measure.calibration_cache, inputs);
+    inputs.push_back(options_.measure.calibration_cache);
+    if (!options_.output.empty()) refuse_to_overwrite(options_.output, inputs);
+  }
+
+  void load_model() {
+    MeasureOptions measure = options_.measure;
+    if (measure.calibration_data) {
+      measure.data = *measure.calibration_data;
+      measure.calibration_data.reset();
+    }
+    loaded_ = load(options_.model, formats_named(options_.precision), measure, sinks_);
+    report_.notes = loaded_.notes;
+    AssignedFormats assigned = assign_formats(subject().model, subject().layers, options_.precision);
+    for (const std::string& text : assigned.warnings) warn(text);
+    plan_ = std::move(assigned.plan);
+    report_.command = options_.command;
+    report_.vernier_version = vernier_version();
+    report_.onnxruntime_version = subject().runtime->version();
+    report_.model_file = options_.model.string();
+    report_.model_sha256 = loaded_.original.sha256;
+    report_.data = loaded_.samples->description();
+    report_.samples = loaded_.samples->size();
+    report_.scheme = plan_.scheme;
+    report_.method = method_name(choice().method);
+    if (choice().method == CalibrationMethod::Percentile) report_.method += fmt::format(":{}", choice().percentile);
+  }
+
+  void from_cache(const CachedCalibration& cached) {
+    for (const std::string& text : cached.warnings) warn(text);
+    report_.ranges_from = fmt::format("{} ({})", options_.measure.calibration_cache.string(), cached.cache.kind);
+    report_.method = "as in the file";
+    report_.scheme = scheme_text(options_.precision, cached.scheme_words);
+    report_.notes.push_back(cached.note);
+    for (const auto& [name, format] : quantized_) {
+      const RangeStats& range = cached.cache.ranges.at(name);
+      RangeRow row;
+      row.tensor = name;
+      row.format = format;
+      row.min = range.min;
+      row.max = range.max;
+      report_.tensors.push_back(row);
+    }
+    if (!options_.output.empty()) write_output(cached.cache.ranges);
+  }
+
+  void from_samples() {
+    for (const std::string& text : loaded_.warnings) warn(text);  // of the samples, which a cache makes unnecessary
+    check_method(choice(), quantized_);
+    const std::filesystem::path& cache = options_.measure.calibration_cache;
+    const bool to_file = !cache.empty() || !options_.output.empty();
+    const std::map<std::string, Format> tensors = to_file ? tensors_for_file(subject().layers, quantized_) : quantized_;
+    std::set<std::string> observed;
+    for (const auto& [name, format] : tensors) observed.insert(name);
+    const NotedSamples noted(*loaded_.samples, subject().carries);
+    Subject own = subject();
+    own.samples = &noted;
+    Reference reference = run_reference(own, observed, observed);
+    report_.data_sha256 = reference.data_sha256;
+    const LearnedRanges learned = learn_ranges(subject(), plan_, tensors, choice(), reference);
+    for (const std::string& text : learned.warnings) warn(text);
+    for (const std::string& text : learned.notes) report_.answer = text;
+    for (const bool quantized : {true, false}) {
+      for (const auto& [name, format] : tensors) {
+        if (quantized_.contains(name) == quantized && learned.chosen.ranges.contains(name)) {
+          report_.tensors.push_back(row_of(name, format, quantized, learned, reference));
+        }
+      }
+    }
+    warn_of_nonfinite();
+    report_.sufficiency =
+        sufficiency_of(report_.tensors, report_.samples, noted.distinct(), loaded_.samples->is_random());
+    for (const std::string& text : write_calibration_cache(cache, loaded_.original, quantized_, learned, choice(),
+                                                           loaded_.samples->is_random())) {
+      warn(text);
+    }
+    if (!cache.empty() && !loaded_.samples->is_random()) report_.files["cache"] = cache.string();
+    if (!options_.output.empty()) write_output(learned.chosen.ranges);
+  }
+
+  RangeRow row_of(const std::string& name, Format format, bool quantized, const LearnedRanges& learned,
+                  const Reference& reference) const {
+    RangeRow row;
+    row.tensor = name;
+    row.format = format;
+    row.quantized = quantized;
+    const auto method = learned.methods.find(name);
+    row.method = method == learned.methods.end() ? report_.method : method->second;
+    const RangeStats& range = learned.chosen.ranges.at(name);
+    row.min = range.empty() ? 0 : range.min;
+    row.max = range.empty() ? 0 : range.max;
+    fill_counts(row, reference);
+    if (const auto mask = learned.chosen.masks.find(name); mask != learned.chosen.masks.end()) {
+      row.mask = MaskReport{mask->second.low, mask->second.high, mask->second.count};
+    }
+    fill_sufficiency(row, reference);
+    return row;
+  }
+
+  void warn_of_nonfinite() {
+    for (const RangeRow& row : report_.tensors) {
+      if (row.nonfinite == 0) continue;
+      warn(fmt::format("tensor '{}': {} of {} values are not finite and were left out of its range",
+                       printable(row.tensor), row.nonfinite, row.count));
+    }
+  }
+
+  void write_output(const Ranges& ranges) {
+    if (loaded_.samples->is_random() && report_.ranges_from.empty()) {
+      warn(fmt::format("{}: holds ranges of random data, which calibrate nothing", options_.output.string()));
+    }
+    if (form_of(options_) == "tensorrt") {
+      const bool asymmetric =
+          std::ranges::any_of(quantized_, [](const auto& tensor) { return tensor.second == Format::UInt8; });
+      if (asymmetric) {
+        warn(fmt::format("{}: TensorRT's cache holds symmetric steps only", options_.output.string()));
+      }
+    }
+    replace_file(options_.output, ranges_text(form_of(options_), ranges, choice(), loaded_.original));
+    report_.files["ranges"] = options_.output.string();
+  }
+
+  CalibrateOptions options_;
+  const JobSinks& sinks_;
+  CalibrateReport report_;
+  std::vector<PhaseTime> phases_;
+  Loaded loaded_;
+  Plan plan_;
+  std::map<std::string, Format> quantized_;
+};
+
+}  // namespace
+
+CalibrateReport calibrate(const CalibrateOptions& options, const JobSinks& sinks) {
+  return Calibration(options, sinks).run();
+}
+
+}  // namespace vernier

@@ -1,0 +1,219 @@
+// A float model and a plan (a file, or made from the precision options) -> a typed ONNX model.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "engines/onnxruntime/runtime.h"
+#include "jobs/common/calibrated_plan.h"
+#include "jobs/common/setup.h"
+#include "jobs/scripting/model_script.h"
+#include "jobs/scripting/network_scripts.h"
+#include "plan/calibrate.h"
+#include "plan/lower_typed.h"
+#include "plan/overrides.h"
+#include "plan/scheme.h"
+#include "vernier/error.h"
+#include "vernier/jobs.h"
+#include "vernier/templates.h"
+
+namespace vernier {
+namespace {
+
+Plan read_plan(const ConvertOptions& options) {
+  Plan plan = plan_from_json(read_text(options.plan), options.plan.string());
+  const Model model = read_model(options.model);
+  if (!plan.model_sha256.empty() && plan.model_sha256 != model.sha256) {
+    throw Error(ErrorKind::Input,
+                fmt::format("{}: the plan was made for another model ({}, sha256 {}...), {} has {}...",
+                            options.plan.string(), printable(plan.model_file), plan.model_sha256.substr(0, 12),
+                            options.model.string(), model.sha256.substr(0, 12)));
+  }
+  return plan;
+}
+
+void check_plan_names(const Plan& plan, const std::vector<Layer>& layers, const std::string& where) {
+  std::vector<std::string> names;
+  for (const Layer& layer : layers) names.push_back(layer.name);
+  for (const PlannedLayer& layer : plan.layers) {
+    if (std::find(names.begin(), names.end(), layer.name) != names.end()) continue;
+    throw Error(ErrorKind::Input, fmt::format("{}: the model has no layer '{}'", where, printable(layer.name)),
+                "nearest: " + list_some(nearest_names(layer.name, names)));
+  }
+}
+
+/// What a layer runs in, in words: the format of the plan, or the type of the file where that is another one.
+std::string runs_in(const std::string& layer, Format planned, const std::map<std::string, std::string>& other_types) {
+  const auto other = other_types.find(layer);
+  return planned == Format::Float32 && other != other_types.end() ? other->second : std::string(format_name(planned));
+}
+
+std::vector<SkippedLayers> by_reason(const std::vector<SkippedLayer>& layers,
+                                     const std::map<std::string, std::string>& other_types) {
+  std::vector<SkippedLayers> groups;
+  for (SkippedLayer layer : layers) {
+    const std::string format = runs_in(layer.name, layer.runs_in, other_types);
+    // Most operators that no scheme has are nobody's question: one group, whatever they are.
+    if (layer.reason == layer.op_type + " is not an operator of the scheme") layer.reason = "not in the scheme";
+    const auto same = [&](const SkippedLayers& group) {
+      return group.reason == layer.reason && group.runs_in == format;
+    };
+    auto group = std::ranges::find_if(groups, same);
+    if (group == groups.end()) {
+      groups.push_back({layer.reason, format, layer.chosen, {}, {}});
+      group = groups.end() - 1;
+    }
+    group->op_types.push_back(layer.op_type);
+    group->layers.push_back(layer.name);
+  }
+  return groups;
+}
+
+/// Why a conversion changed nothing.
+std::string nothing_low(std::size_t layers, Format high, const std::map<std::string, std::string>& other_types) {
+  if (other_types.empty()) {
+    return fmt::format("every layer is in {}: what was asked for leaves nothing in low precision", format_name(high));
+  }
+  return fmt::format(
+      "no layer is in low precision: {} of {} compute in {} in the file, and formats are chosen for float32 layers "
+      "(give the float32 model that it was made from)",
+      std::min(other_types.size(), layers), plural(layers, "layer"), other_types.begin()->second);
+}
+
+/// The plan from options; formats with scales are calibrated on the samples given.
+Plan make_plan(const ConvertOptions& options, const PrecisionOptions& precision, const Model& model,
+               const std::vector<Layer>& layers, const Model& original,
+               const std::map<std::string, std::string>& other_types, const JobSinks& sinks, ConvertResult& result) {
+  AssignedFormats assigned = assign_formats(model, layers, precision);
+  result.warnings.insert(result.warnings.end(), assigned.warnings.begin(), assigned.warnings.end());
+  result.skipped = by_reason(assigned.skipped, other_types);
+  Plan plan = std::move(assigned.plan);
+  if (tensors_to_calibrate(model, layers, plan).empty()) {  // no samples needed, none are asked for
+    for (std::string& text : calibrate_plan(plan, model, layers, {})) result.warnings.push_back(std::move(text));
+    return plan;
+  }
+  const std::filesystem::path& cache = options.measure.calibration_cache;
+  if (calibrate_from_cache(plan, model, layers, original, precision, cache, result.warnings)) return plan;
+  if (!cache.empty() && options.measure.data.location.empty() && !options.measure.calibration_data) {
+    result.warnings.push_back(
+        fmt::format("{}: it holds no ranges and no samples were given: those of random inputs were taken, which fit no "
+                    "real data (--data SAMPLES)",
+                    cache.string()));
+  }
+  const std::set<Format> formats(precision.low.begin(), precision.low.end());
+  MeasureOptions measure = options.measure;
+  if (measure.calibration_data) measure.data = *std::exchange(measure.calibration_data, std::nullopt);
+  const Loaded loaded = load(options.model, formats, measure, sinks, default_opset(model.proto));
+  result.warnings.insert(result.warnings.end(), loaded.warnings.begin(), loaded.warnings.end());
+  for (std::string& text : calibrate_on_samples(plan, model, layers, loaded, precision, cache))
+    result.warnings.push_back(std::move(text));
+  return plan;
+}
+
+/// The whole job; with `plan_json` it ends at the plan, and nothing is written.
+ConvertResult run_conversion(const ConvertOptions& given_options, const JobSinks& sinks, std::string* plan_json) {
+  ConvertOptions options = given_options;
+  ConvertResult result;
+  const auto warn = [&](const std::string& text) { result.warnings.push_back(text); };
+  ScriptedModel scripted;  // as long as its model is read
+  if (is_model_script(options.model)) {
+    keep_model_script(options.output, options.model);
+    scripted = run_model_script(options.model, formats_named(options.precision), options.measure.data, sinks, warn);
+    options.model = scripted.path;
+    options.precision.layer_settings = scripted.settings;
+    if (!options.plan.empty() && !scripted.settings.empty()) {
+      warn("the precisions that the script sets have no effect: the plan says which layer runs in which format");
+    }
+  }
+  std::vector<std::filesystem::path> inputs = source_files(options.measure);
+  inputs.insert(inputs.end(), {options.model, options.plan, options.tensor_overrides});
+  for (std::filesystem::path& script : script_files(options.precision)) inputs.push_back(std::move(script));
+  if (!options.measure.calibration_cache.empty()) {
+    refuse_to_overwrite(options.measure.calibration_cache, inputs);
+    inputs.push_back(options.measure.calibration_cache);
+  }
+  if (!options.output.empty()) refuse_to_overwrite(options.output, inputs);
+  std::optional<Plan> given;
+  if (!options.plan.empty()) given = read_plan(options);
+  if (!given && options.precision.low.empty() && options.precision.layer_precisions.empty() &&
+      options.precision.network_scripts.empty() && options.precision.layer_settings.empty() &&
+      options.precision.high == Format::Float32) {
+    throw Error(ErrorKind::Usage, "no precision was chosen", "give --plan FILE, or --int8, --fp16, --bf16, --fp8");
+  }
+  PrecisionOptions precision = options.precision;
+  if (!given) {
+    precision = run_network_scripts(options.model, precision, options.measure.data, sinks, warn);
+  }
+  PrepareOptions prepare_options;
+  prepare_options.formats = formats_named(precision);
+  prepare_options.min_opset = opset_of_rules(precision);
+  if (given) {
+    // What the plan was made for, also when it keeps every layer: the same preparation names the same layers.
+    prepare_options.formats = {given->high};
+    for (const PlannedLayer& layer : given->layers) prepare_options.formats.insert(layer.format);
+    for (const auto& [tensor, params] : given->tensors) prepare_options.formats.insert(params.format);
+    precision.rules = given->rules;
+    precision.high = given->high;
+    prepare_options.min_opset = opset_of_rules(precision);
+  }
+  const auto runtime = Runtime::load();
+  const Model original = read_model(options.model);
+  result.typed.original_weight_bytes = weight_bytes(original);
+  if (const std::size_t nodes = count_quantizers(original); nodes > 0) {
+    result.warnings.push_back(fmt::format(
+        "the model already quantizes ({}): an engine that fuses these runs the layers between them in their "
+        "format, whatever format the layers get here",
+        plural(nodes, "QuantizeLinear node")));
+  }
+  const Prepared prepared = prepare(original, prepare_options, evaluator(runtime));
+  for (const PrepareNote& note : prepared.notes) result.notes.push_back(note.text);
+  const std::vector<Layer> layers = find_layers(prepared.model);
+  const std::map<std::string, std::string> other_types = layers_of_other_types(prepared.model, layers);
+  if (given) check_plan_names(*given, layers, options.plan.string());
+  Plan plan =
+      given ? *given : make_plan(options, precision, prepared.model, layers, original, other_types, sinks, result);
+  if (!options.tensor_overrides.empty()) {
+    override_tensors(plan, read_text(options.tensor_overrides), options.tensor_overrides.string());
+  }
+  const Format high = given ? given->high : precision.high;
+  if (std::ranges::all_of(plan.layers, [&](const PlannedLayer& layer) { return layer.format == high; })) {
+    result.warnings.push_back(nothing_low(plan.layers.size(), high, other_types));
+  }
+  for (const std::string& text : result.warnings) {
+    if (sinks.warning) sinks.warning(text);
+  }
+  result.scheme = plan.scheme;
+  for (const PlannedLayer& layer : plan.layers) {
+    ++result.layers_by_format[runs_in(layer.name, layer.format, other_types)];
+  }
+
+  if (plan_json != nullptr) {
+    *plan_json = plan_to_json(plan);
+    return result;
+  }
+  TypedModel typed = lower_typed(prepared.model, plan, options.precision.constraints == "obey");
+  write_model(typed.model, options.output, {options.external_data});
+  result.typed.file = options.output.string();
+  result.typed.casts = typed.casts;
+  result.typed.quantize_pairs = typed.quantize_pairs;
+  result.typed.weight_bytes = typed.weight_bytes;
+  result.typed.notes = typed.notes;
+  return result;
+}
+
+}  // namespace
+
+ConvertResult convert(const ConvertOptions& options, const JobSinks& sinks) {
+  return run_conversion(options, sinks, nullptr);
+}
+
+std::string plan_template(const ConvertOptions& options, const JobSinks& sinks) {
+  std::string plan_json;
+  run_conversion(options, sinks, &plan_json);
+  return plan_json;
+}
+
+}  // namespace vernier

@@ -1,0 +1,404 @@
+// `vernier debug reduce`: who judges, and in which order the reducer's steps are taken.
+
+#include "vernier/reduce.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "base/hash.h"
+#include "base/parallel.h"
+#include "base/quote.h"
+#include "base/text.h"
+#include "engines/onnxruntime/runtime.h"
+#include "external_check/check_loop.h"
+#include "jobs/common/setup.h"
+#include "jobs/common/tensor_values.h"
+#include "jobs/reduce/part_data.h"
+#include "jobs/reduce/reducer.h"
+#include "jobs/reduce/shrink.h"
+#include "jobs/reduce/sim_check.h"
+#include "model/passes/pass.h"
+#include "model/subgraph.h"
+#include "model/type_protos.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+// Layers whose own error alone is beyond the limit that are tried as the whole case, worst first.
+constexpr std::size_t kMostSuspects = 3;
+
+std::string_view mode_name(ReduceMode mode) {
+  return mode == ReduceMode::Bisect ? "bisect" : mode == ReduceMode::Linear ? "linear" : "ddmin";
+}
+
+std::string structure_hash(const Model& model) {
+  const std::string text = model.proto.graph().SerializeAsString();
+  Sha256 hash;
+  hash.update(std::as_bytes(std::span(text)));
+  return hash.hex().substr(0, 16);
+}
+
+std::string command_line(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + shell_quote(word);
+  return text;
+}
+
+class Job {
+ public:
+  Job(const ReduceOptions& options, const JobSinks& sinks, const CheckSinks& check_sinks)
+      : options_(options), sinks_(sinks), check_sinks_(check_sinks), runtime_(Runtime::load()) {}
+
+  ReduceReport run() {
+    const auto start = std::chrono::steady_clock::now();
+    report_.command = options_.command;
+    report_.model_file = options_.model.string();
+    report_.output = options_.output.string();
+    report_.mode = mode_name(options_.mode);
+    load();
+    try {
+      options_.simulated ? by_simulation() : by_check();
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::Interrupted || !reducer_ || !report_.reproduced || reducer_->presumed() ||
+          reducer_->smallest_bad().nodes.empty()) {
+        throw;
+      }
+      write();  // what was found so far
+      throw;
+    }
+    if (loop_) {
+      report_.iterations = loop_->iterations();
+      report_.invalid = loop_->count(Verdict::Invalid);
+      report_.timed_out = loop_->count(Verdict::TimedOut);
+      report_.checks = loop_->checks_run();
+      say(loop_->summary() + "\n");
+    }
+    if (report_.reproduced) write();
+    report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return std::move(report_);
+  }
+
+ private:
+  void say(const std::string& text) const {
+    if (check_sinks_.say) check_sinks_.say(text);
+  }
+  void warn(const std::string& text) {
+    if (std::find(report_.warnings.begin(), report_.warnings.end(), text) != report_.warnings.end()) return;
+    report_.warnings.push_back(text);
+    if (sinks_.warning) sinks_.warning(text);
+  }
+
+  void load() {
+    whole_ = read_model(options_.model);
+    override_input_shapes(whole_, options_.input_shapes, "--model-input-shapes");
+    passes::constants_to_initializers(whole_, {{}, evaluator(runtime_), default_opset(whole_.proto)});
+    report_.nodes_before = static_cast<std::size_t>(whole_.proto.graph().node_size());
+    if (report_.nodes_before == 0) {
+      throw Error(ErrorKind::Input, fmt::format("{}: no node to reduce", options_.model.string()));
+    }
+    if (report_.nodes_before > 0 && !loads(whole_, &load_failure_)) {
+      warn(
+          fmt::format("ONNX Runtime does not load the model itself, so candidates are checked by ONNX's checker only: "
+                      "{}",
+                      load_failure_));
+    }
+  }
+
+  bool loads(const Model& model, std::string* why) const {
+    try {
+      const Session session(runtime_, model, {.optimize = false});
+      return true;
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::Internal || error.kind() == ErrorKind::Interrupted) throw;
+      *why = error.what();
+      return false;
+    }
+  }
+
+  /// Opened when the first value is asked for: many reductions need none.
+  TensorValues& values() {
+    if (!values_) {
+      SourceOptions source = options_.measure.data;
+      if (source.location.empty()) {
+        for (const InputInfo& input : model_inputs(whole_)) {
+          if (!source.shapes.contains(input.name) && options_.input_shapes.contains(input.name)) {
+            source.shapes[input.name] = options_.input_shapes.at(input.name);
+          }
+        }
+      }
+      samples_ = samples_for(whole_, source, sinks_);
+      if (samples_->is_random()) {
+        warn(
+            "the inputs are random numbers: what is frozen or measured with them says little about real data (give "
+            "--data)");
+      }
+      values_.emplace(runtime_, whole_, *samples_);
+    }
+    return *values_;
+  }
+
+  std::map<std::string, onnx::TypeProto> types() {
+    std::map<std::string, onnx::TypeProto> known = infer_type_protos(whole_);
+    std::vector<std::string> all;
+    for (const onnx::NodeProto& node : whole_.proto.graph().node()) {
+      all.insert(all.end(), node.output().begin(), node.output().end());
+    }
+    const bool complete = std::all_of(all.begin(), all.end(),
+                                      [&](const std::string& name) { return name.empty() || known.contains(name); });
+    if (!complete && load_failure_.empty()) values().learn_types(all, known);
+    return known;
+  }
+
+  std::map<std::string, Tensor> frozen_values(const std::vector<std::string>& names) {
+    if (!load_failure_.empty()) return {};
+    try {
+      return values().of(names, 1).front();
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::Input && error.kind() != ErrorKind::Backend) throw;
+      warn(fmt::format("no values to freeze tensors to, so they become inputs: {}", error.what()));
+      return {};
+    }
+  }
+
+  // A check that is a program, or a person.
+  void by_check() {
+    report_.check = command_line(options_.check.command);
+    const std::string options =
+        fmt::format("mode={} outputs={} inputs={}", report_.mode, options_.reduce_outputs, options_.reduce_inputs);
+    loop_.emplace(options_.check,
+                  CheckIdentity{"debug reduce", options_.model.string(), whole_.sha256, options, report_.check}, sinks_,
+                  check_sinks_);
+    Reducer::Hooks hooks;
+    hooks.judge = [this](const Candidate& part, const std::string& label) { return ask(part.model, label); };
+    hooks.values = [this](const std::vector<std::string>& names) { return frozen_values(names); };
+    hooks.say = [this](const std::string& text) { say(text + "\n"); };
+    reducer_.emplace(whole_, types(), std::move(hooks));
+    report_.reproduced = reducer_->reproduce();
+    if (!report_.reproduced) return;
+    const bool linear = options_.mode == ReduceMode::Linear;
+    if (options_.reduce_outputs) {
+      say("Reducing model outputs\n");
+      reducer_->reduce_outputs(linear);
+    }
+    if (options_.reduce_inputs) {
+      say("Reducing model inputs\n");
+      reducer_->reduce_inputs(linear);
+    }
+    if (options_.mode != ReduceMode::Ddmin) return;
+    say("Dropping nodes\n");
+    reducer_->drop_nodes();
+    shrink_result([&](const Shrunk& shrunk) { return ask(shrunk.model, "shrink") == Verdict::Bad; });
+  }
+
+  /// For files other than the output: each has weights of its own beside it.
+  ExternalDataOptions beside() const {
+    ExternalDataOptions external = options_.external_data;
+    external.file.clear();
+    return external;
+  }
+
+  Verdict ask(const Model& model, const std::string& label) {
+    const nlohmann::ordered_json state = {{"num_nodes", model.proto.graph().node_size()},
+                                          {"graph", structure_hash(model)}};
+    return loop_
+        ->check(state, label,
+                [&](const std::filesystem::path& path) {
+                  std::string why;
+                  if (load_failure_.empty() && !loads(model, &why)) throw Error(ErrorKind::Backend, why);
+                  if (!load_failure_.empty()) refuse_unsound(model);
+                  write_model(model, path, {.external_data = beside()});
+                })
+        .verdict;
+  }
+
+  static void refuse_unsound(const Model& model) {
+    try {
+      check_written_model(model);
+    } catch (const Error& error) {
+      throw Error(ErrorKind::Input, error.what());
+    }
+  }
+
+  // The simulated check: one look at all layers first, which spares most of the cuts.
+  void by_simulation() {
+    const SimulatedCheck& check = *options_.simulated;
+    report_.check = fmt::format("{} simulated under {} against float32, at least {} dB", format_name(check.low),
+                                check.target, check.min_sqnr_db);
+    const std::size_t threads = options_.measure.threads == 0 ? usable_cores() : options_.measure.threads;
+    const SimCheck judge(check, threads, sinks_);
+    Reducer::Hooks hooks;
+    hooks.freeze_others = false;  // their values are at hand for every sample
+    hooks.judge = [&](const Candidate& part, const std::string& label) {
+      return measure(judge, {part.model, {}}, label);
+    };
+    hooks.values = [this](const std::vector<std::string>& names) { return frozen_values(names); };
+    hooks.say = {};
+    reducer_.emplace(whole_, types(), std::move(hooks));
+
+    TensorValues& all = values();
+    report_.checks += 2;
+    const SimCheck::Guide guide = judge.guide(whole_, all.samples());
+    report_.sqnr_db = guide.worst_db;
+    say(fmt::format("checks 1 and 2 | whole model | {} node(s) | worst output {:.2f} dB\n", report_.nodes_before,
+                    guide.worst_db));
+    report_.reproduced = guide.worst_db < check.min_sqnr_db;
+    if (!report_.reproduced) return;
+    const auto cut_inputs = [&] {
+      if (!options_.reduce_inputs || reducer_->smallest_bad().nodes.size() < 2) return;
+      reducer_->reduce_inputs(options_.mode == ReduceMode::Linear);
+    };
+    if (!try_single_layers(guide)) {
+      if (start_from_first_below(guide)) cut_inputs();
+      if (reducer_->smallest_bad().nodes.empty() || !reducer_->confirm()) {
+        if (!reducer_->reproduce()) {
+          throw Error(ErrorKind::Input,
+                      "the whole model misses the threshold, and cut into parts it could not be measured");
+        }
+        cut_inputs();
+      }
+    }
+    if (options_.mode == ReduceMode::Ddmin && reducer_->smallest_bad().nodes.size() > 1) reducer_->drop_nodes();
+    if (options_.mode == ReduceMode::Ddmin) {
+      shrink_result([&](const Shrunk& shrunk) { return measure(judge, shrunk, "shrink") == Verdict::Bad; });
+    }
+  }
+
+  Verdict measure(const SimCheck& judge, const Shrunk& part, const std::string& label) {
+    if (sinks_.interrupted && sinks_.interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
+    const std::vector<std::string> names = input_names(part.model);
+    Trial trial;
+    try {
+      std::vector<Sample> samples;
+      for (const Sample& sample : values().of(names, values().samples().size())) {
+        samples.push_back(crop(sample, part.crops));
+      }
+      ++report_.checks;
+      trial = judge.judge(part.model, HeldSamples(std::move(samples), "values inside the model"));
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::Input && error.kind() != ErrorKind::Backend) throw;
+      trial.why = error.what();
+    }
+    say(fmt::format("check {} | {} | {} node(s) | {} | {}\n", report_.checks, label,
+                    part.model.proto.graph().node_size(), verdict_text(trial.verdict), printable(trial.why)));
+    if (trial.verdict == Verdict::Invalid) ++report_.invalid;
+    if (trial.verdict == Verdict::Bad) report_.sqnr_db = trial.metric;
+    return trial.verdict;
+  }
+
+  int node_named(const std::string& name) const {
+    for (int i = 0; i < whole_.proto.graph().node_size(); ++i) {
+      if (whole_.proto.graph().node(i).name() == name) return i;
+    }
+    return -1;  // inside a body
+  }
+
+  /// A layer that is beyond the limit on exact inputs is a case of one node.
+  bool try_single_layers(const SimCheck::Guide& guide) {
+    std::vector<const SimCheck::Guide::Row*> suspects;
+    for (const SimCheck::Guide::Row& row : guide.rows) {
+      if (row.own_db < options_.simulated->min_sqnr_db && node_named(row.layer) >= 0) suspects.push_back(&row);
+    }
+    std::stable_sort(suspects.begin(), suspects.end(),
+                     [](const auto* a, const auto* b) { return a->own_db < b->own_db; });
+    for (std::size_t i = 0; i < std::min(suspects.size(), kMostSuspects); ++i) {
+      if (!options_.reduce_outputs || !options_.reduce_inputs) break;
+      if (reducer_->try_nodes({node_named(suspects[i]->layer)}, {}, "single layer")) {
+        if (options_.mode == ReduceMode::Ddmin) reducer_->drop_nodes();  // one node: nothing left to drop
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// The first tensor that is beyond the limit, with all that it needs.
+  bool start_from_first_below(const SimCheck::Guide& guide) {
+    if (!options_.reduce_outputs) return false;
+    for (const SimCheck::Guide::Row& row : guide.rows) {
+      if (row.arrived_db >= options_.simulated->min_sqnr_db || node_named(row.layer) < 0) continue;
+      return reducer_->start_from(reducer_->ancestors(row.outputs), row.outputs);
+    }
+    return false;
+  }
+
+  void shrink_result(const std::function<bool(const Shrunk&)>& is_bad) {
+    say("Shrinking dimensions\n");
+    const Model& model = reducer_->smallest_bad().model;
+    std::map<std::string, Shape> shapes;
+    if (load_failure_.empty()) {
+      for (const auto& [name, value] : frozen_values(input_names(model))) shapes[name] = value.shape();
+    }
+    shrunk_ = shrink(model, shapes, is_bad, report_.shrunk);
+  }
+
+  /// What the result takes and gives on the samples: whoever gets the case can run it.
+  void write_data(const Model& result) {
+    if (!load_failure_.empty() || (!options_.simulated && options_.measure.data.location.empty())) return;
+    std::vector<Sample> fed = values().of(input_names(result), values().samples().size());
+    if (shrunk_) {
+      for (Sample& sample : fed) sample = crop(sample, shrunk_->crops);
+    }
+    const HeldSamples held(fed, "values inside the model");
+    std::vector<Sample> all = TensorValues(runtime_, result, held).of(output_names(result), fed.size());
+    for (std::size_t i = 0; i < all.size(); ++i) all[i].merge(fed[i]);
+    const PartData files = write_part_data(options_.output, result, all, "reduced-model");
+    report_.inputs_file = files.inputs.string();
+    report_.outputs_file = files.outputs.string();
+    report_.samples = all.size();
+  }
+
+  void write() {
+    const Candidate& bad = reducer_->smallest_bad();
+    const Model& result = shrunk_ ? shrunk_->model : bad.model;
+    report_.nodes_after = bad.nodes.size();
+    report_.minimal = reducer_->is_minimal() || bad.nodes.size() == 1;
+    for (const onnx::NodeProto& node : result.proto.graph().node()) {
+      report_.nodes.push_back(fmt::format("{} ({})", node.name(), node.op_type()));
+    }
+    report_.inputs = input_names(result);
+    report_.outputs = output_names(result);
+    report_.frozen.assign(bad.frozen.begin(), bad.frozen.end());
+    write_model(result, options_.output, {.external_data = options_.external_data});
+    try {
+      write_data(result);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::Input && error.kind() != ErrorKind::Backend) throw;
+      warn(fmt::format("its inputs and outputs are not written beside it: {}", error.what()));
+    }
+    if (options_.min_good.empty()) return;
+    const std::optional<Candidate> good = reducer_->nearest_good();
+    if (!good) {
+      warn("--min-good: no part that was tried is good, so nothing is written there");
+      return;
+    }
+    report_.min_good = options_.min_good.string();
+    report_.nodes_good = good->nodes.size();
+    write_model(good->model, options_.min_good, {.external_data = beside()});
+  }
+
+  const ReduceOptions& options_;
+  JobSinks sinks_;
+  CheckSinks check_sinks_;
+  std::shared_ptr<const Runtime> runtime_;
+  Model whole_;
+  std::string load_failure_;  // empty: ONNX Runtime loads the whole model
+  std::shared_ptr<const SampleSource> samples_;
+  std::optional<TensorValues> values_;
+  std::optional<CheckLoop> loop_;
+  std::optional<Reducer> reducer_;
+  std::optional<Shrunk> shrunk_;
+  ReduceReport report_;
+};
+
+}  // namespace
+
+ReduceReport debug_reduce(const ReduceOptions& options, const JobSinks& sinks, const CheckSinks& check_sinks) {
+  refuse_to_overwrite(options.output, {options.model});
+  if (!options.min_good.empty()) refuse_to_overwrite(options.min_good, {options.model, options.output});
+  return Job(options, sinks, check_sinks).run();
+}
+
+}  // namespace vernier

@@ -1,0 +1,39 @@
+// A function of the user's on what runners gave: --compare-func-script and --postprocess-func-script. The script is
+// loaded once and stays for the whole job; it sees iterations one after the other.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/scratch_folder.h"
+#include "scripts/script_session.h"
+#include "vernier/comparison.h"
+#include "vernier/jobs.h"
+
+namespace vernier {
+
+class IterationScript {
+ public:
+  enum class Kind { Compare, Postprocess };
+
+  /// Loads the script. `how`: the Python, and the seconds that loading and each call may take.
+  /// Errors: Usage when `script` names no Python file; Input: what the script does wrong; Backend when Python cannot be
+  /// started.
+  IterationScript(const std::string& script, Kind kind, const SourceOptions& how, const JobSinks& sinks);
+
+  /// What the function makes of the outputs of one runner; its seconds stay.
+  /// Errors of both: Input, naming script and iteration; Interrupted. Not to be called from several threads.
+  Iteration postprocess(std::size_t index, const std::string& run, const Iteration& iteration);
+
+  /// Puts the function's verdicts into `comparison`, which has no others: outputs that it says nothing of are left out.
+  void judge(IterationComparison& comparison, const std::string& run, const std::string& reference,
+             const Iteration& got, const Iteration& ref);
+
+ private:
+  nlohmann::json call(std::size_t index, nlohmann::json work);
+
+  ScratchFolder folder_;
+  ScriptSession session_;
+};
+
+}  // namespace vernier

@@ -1,0 +1,153 @@
+#include "jobs/run/live_run.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <map>
+
+#include "analysis/surgery.h"
+#include "base/text.h"
+#include "engines/onnxruntime/runtime.h"
+#include "jobs/run/marked_outputs.h"
+#include "plan/round_node.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+using Outputs = std::vector<std::pair<std::string, Dtype>>;
+
+/// State outputs that nobody asked for come last, and are not given.
+std::set<std::string> add_carried(Model& model, const std::vector<std::pair<std::string, std::string>>& carries) {
+  std::set<std::string> given;
+  for (const onnx::ValueInfoProto& output : model.proto.graph().output()) given.insert(output.name());
+  std::set<std::string> added;
+  const std::map<std::string, ValueType> types = infer_types(model);
+  for (const auto& [output, input] : carries) {
+    if (given.contains(output)) continue;
+    const auto type = types.find(output);
+    if (type == types.end()) {
+      throw Error(ErrorKind::Usage, fmt::format("--carry: the model has no output '{}'", printable(output)));
+    }
+    add_output(model, output, type->second.dtype);
+    added.insert(output);
+  }
+  return added;
+}
+
+template <class Number>
+bool count_nonfinite(std::span<const std::byte> bytes, NonFinite& counts, bool (*is_nan)(Number),
+                     bool (*is_infinite)(Number)) {
+  const std::span<const Number> values(reinterpret_cast<const Number*>(bytes.data()), bytes.size() / sizeof(Number));
+  counts.count = static_cast<std::int64_t>(values.size());
+  counts.nan = std::count_if(values.begin(), values.end(), is_nan);
+  counts.infinite = std::count_if(values.begin(), values.end(), is_infinite);
+  return counts.nan + counts.infinite > 0;
+}
+
+/// The node whose work a tensor is: a Round in front of it belongs to the layer that it rounds.
+const onnx::NodeProto* maker_of(const onnx::GraphProto& graph, const std::string& tensor) {
+  for (const onnx::NodeProto& node : graph.node()) {
+    if (std::find(node.output().begin(), node.output().end(), tensor) == node.output().end()) continue;
+    const bool rounds = node.domain() == kDomain && node.op_type() == "Round";
+    if (!rounds) return &node;
+    const onnx::NodeProto* behind = maker_of(graph, node.input(0));
+    return behind == nullptr ? &node : behind;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool find_nonfinite(const Tensor& tensor, NonFinite& counts) {
+  switch (tensor.dtype()) {
+    case Dtype::Float32:
+      return count_nonfinite<float>(
+          tensor.bytes(), counts, [](float v) { return std::isnan(v); }, [](float v) { return std::isinf(v); });
+    case Dtype::Float64:
+      return count_nonfinite<double>(
+          tensor.bytes(), counts, [](double v) { return std::isnan(v); }, [](double v) { return std::isinf(v); });
+    case Dtype::Float16:
+      return count_nonfinite<std::uint16_t>(
+          tensor.bytes(), counts, [](std::uint16_t v) { return (v & 0x7FFFU) > 0x7C00U; },
+          [](std::uint16_t v) { return (v & 0x7FFFU) == 0x7C00U; });
+    case Dtype::BFloat16:
+      return count_nonfinite<std::uint16_t>(
+          tensor.bytes(), counts, [](std::uint16_t v) { return (v & 0x7FFFU) > 0x7F80U; },
+          [](std::uint16_t v) { return (v & 0x7FFFU) == 0x7F80U; });
+    default:
+      return false;
+  }
+}
+
+SessionRun::SessionRun(std::string name, Model model, const SessionOptions& options,
+                       std::shared_ptr<const SampleSource> samples,
+                       std::vector<std::pair<std::string, std::string>> carries)
+    : LiveRun(std::move(name), std::move(samples)),
+      model_(std::move(model)),
+      options_(options),
+      carries_(std::move(carries)),
+      only_carried_(add_carried(model_, carries_)),
+      session_(Runtime::load(), model_, options_) {}
+
+Iteration SessionRun::at(std::size_t index) const {
+  Sample sample = samples().at(index);
+  for (const auto& [input, value] : state_) sample[input] = value;
+  Iteration iteration;
+  std::vector<Tensor> values;
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    values = session_.run(sample);
+  } catch (const Error& error) {
+    throw Error(error.kind(), fmt::format("{}, iteration {}: {}", name(), index, error.what()), error.hint());
+  }
+  iteration.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::string& output = session_.output_names()[i];
+    for (const auto& [from, to] : carries_) {
+      if (output == from) state_[to] = values[i];
+    }
+    if (!only_carried_.contains(output)) iteration.outputs.push_back({output, std::move(values[i])});
+  }
+  return iteration;
+}
+
+std::optional<NonFinite> SessionRun::first_nonfinite(std::size_t index) const {
+  const Sample sample = samples().at(index);
+  for (const auto& [name, tensor] : sample) {
+    NonFinite found;
+    if (!find_nonfinite(tensor, found)) continue;
+    found.tensor = name;
+    return found;
+  }
+  OutputChoice everything;
+  everything.names = {"*"};
+  std::vector<std::string> unknown;
+  Model model = model_;
+  set_outputs(model, choose_outputs(model_, everything, unknown));
+  const Session session(Runtime::load(), model, options_);
+  const std::vector<Tensor> values = session.run(sample);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    NonFinite found;
+    if (!find_nonfinite(values[i], found)) continue;
+    found.tensor = session.output_names()[i];
+    if (const onnx::NodeProto* node = maker_of(model_.proto.graph(), found.tensor)) {
+      found.layer = node->name();
+      found.op_type = node->op_type();
+    }
+    return found;
+  }
+  return std::nullopt;
+}
+
+std::string runner_name(RunnerKind kind, std::size_t index, std::time_t now) {
+  constexpr std::array kWords = {"onnxrt", "sim", "trt-sim", "exec"};
+  return fmt::format("{}-runner-N{}-{:%m/%d/%y-%H:%M:%S}", kWords.at(static_cast<std::size_t>(kind)), index,
+                     fmt::localtime(now));
+}
+
+}  // namespace vernier

@@ -1,0 +1,213 @@
+// One runner of `vernier run` from its options: what it loads, what it rounds, what it gives.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "analysis/surgery.h"
+#include "base/text.h"
+#include "engines/onnxruntime/runtime.h"
+#include "jobs/common/calibrated_plan.h"
+#include "jobs/common/setup.h"
+#include "jobs/common/typed_file.h"
+#include "jobs/run/live_run.h"
+#include "jobs/run/marked_outputs.h"
+#include "jobs/run/program_run.h"
+#include "jobs/scripting/network_scripts.h"
+#include "plan/lower_simulated.h"
+#include "plan/scheme.h"
+#include "plan/simulate_typed.h"
+#include "plan/typed_names.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+bool any(const OutputChoice& choice) {
+  return !choice.names.empty() || !choice.excluded.empty() || !choice.op_types.empty();
+}
+
+void say_left_out(const std::vector<std::string>& names, const std::string& runner, const Warn& warn) {
+  if (names.empty()) return;
+  warn(fmt::format("{}: not given, because their type is unknown or they exist only as codes: {}", runner,
+                   list_some(names)));
+}
+
+/// Gives `model` the outputs that were chosen by the names of `named`, the model as the user knows it.
+void mark(Model& model, const Model& named, const OutputChoice& choice, const std::string& runner, const Warn& warn) {
+  if (!any(choice)) return;
+  std::vector<std::string> left_out;
+  std::vector<std::pair<std::string, Dtype>> outputs;
+  std::set<std::string> there;
+  for (const onnx::NodeProto& node : model.proto.graph().node())
+    there.insert(node.output().begin(), node.output().end());
+  for (const onnx::ValueInfoProto& output : model.proto.graph().output()) there.insert(output.name());
+  for (auto& [name, dtype] : choose_outputs(named, choice, left_out)) {
+    const bool simulated = &model != &named && (dtype == Dtype::Float16 || dtype == Dtype::BFloat16);
+    if (!there.contains(name)) {
+      left_out.push_back(name);
+    } else {
+      outputs.emplace_back(name, simulated ? Dtype::Float32 : dtype);
+    }
+  }
+  say_left_out(left_out, runner, warn);
+  set_outputs(model, outputs);
+}
+
+std::string formats_of(const std::vector<PlannedLayer>& layers) {
+  std::map<Format, std::size_t> counts;
+  for (const PlannedLayer& layer : layers) ++counts[layer.format];
+  std::string text;
+  for (const auto& [format, count] : counts) {
+    text += fmt::format("{}{} in {}", text.empty() ? "" : ", ", plural(count, "layer"), format_name(format));
+  }
+  return text;
+}
+
+bool says_formats(const PrecisionOptions& precision) {
+  return formats_named(precision) != std::set<Format>{Format::Float32} || !precision.layer_precisions.empty() ||
+         !precision.layer_settings.empty() || !precision.network_scripts.empty();
+}
+
+class Maker {
+ public:
+  Maker(const RunOptions& options, const RunnerOptions& runner, std::string name, Sources& sources, const Warn& warn)
+      : options_(options),
+        runner_(runner),
+        name_(std::move(name)),
+        sources_(sources),
+        sinks_(sources.sinks()),
+        warn_(warn) {}
+
+  std::unique_ptr<LiveRun> make() {
+    say("runs " + printable(runner_.model.string()));
+    if (runner_.kind == RunnerKind::Program) return as_program(read_model(runner_.model));
+    if (runner_.kind == RunnerKind::OnnxRuntime) return as_it_is(read_model(runner_.model));
+    Model model = read_typed_file(runner_.model);
+    SimulatedFile file = simulate_typed(model);
+    const bool typed = std::any_of(file.layers.begin(), file.layers.end(),
+                                   [](const PlannedLayer& layer) { return layer.format != Format::Float32; });
+    if (typed) return from_file(std::move(model), std::move(file));
+    return says_formats(runner_.precision) ? from_plan() : in_float32(std::move(model));
+  }
+
+ private:
+  const OutputChoice& choice() const {
+    const bool own = runner_.kind == RunnerKind::TensorRt && any(options_.trt_outputs);
+    return own ? options_.trt_outputs : options_.onnx_outputs;
+  }
+
+  void say(const std::string& text) const {
+    if (sinks_.info) sinks_.info(fmt::format("{}: {}", name_, text));
+  }
+
+  std::unique_ptr<LiveRun> finish(Model model, const SessionOptions& session,
+                                  std::shared_ptr<const SampleSource> samples) {
+    if (samples->is_random()) {
+      warn_("the inputs are random numbers: figures say little about real data (give --data)");
+    }
+    return std::make_unique<SessionRun>(name_, std::move(model), session, std::move(samples), options_.measure.carries);
+  }
+
+  std::unique_ptr<LiveRun> as_program(const Model& model) {
+    return std::make_unique<ProgramRun>(name_, runner_.command, runner_.model, sources_.samples(model),
+                                        options_.measure.data.script_seconds, sinks_.interrupted);
+  }
+
+  std::unique_ptr<LiveRun> as_it_is(Model model) {
+    SessionOptions session;
+    session.integer_kernels = true;
+    session.level = options_.optimization;
+    session.providers = options_.providers;
+    std::shared_ptr<const SampleSource> samples = sources_.samples(model);
+    // Alone, a sample gets all threads; beside others, one.
+    if (samples->size() == 1) session.threads = static_cast<int>(options_.measure.threads);
+    mark(model, model, choice(), name_, warn_);
+    return finish(std::move(model), session, std::move(samples));
+  }
+
+  /// Optimizations stay off: a fusion moves the last bits of a sum, these flip steps of a grid, and which fusions are
+  /// possible depends on which tensors are outputs. Marking must not change what is computed.
+  static SessionOptions exact() { return {.optimize = false, .threads = 1, .integer_kernels = false}; }
+
+  /// Several runners, and none of them rounds: something was forgotten.
+  bool nothing_is_low() const {
+    return options_.runners.size() > 1 &&
+           std::none_of(options_.runners.begin(), options_.runners.end(), [&](const RunnerOptions& runner) {
+             return says_formats(runner.precision) || runner.model != runner_.model ||
+                    runner.kind == RunnerKind::Program;
+           });
+  }
+
+  std::unique_ptr<LiveRun> in_float32(Model model) {
+    if (nothing_is_low()) {
+      warn_("the model is float32 and no low format is given: nothing is in low precision (--int8, --fp16, ...)");
+    }
+    std::shared_ptr<const SampleSource> samples = sources_.samples(model);
+    mark(model, model, choice(), name_, warn_);
+    return finish(std::move(model), exact(), std::move(samples));
+  }
+
+  std::unique_ptr<LiveRun> from_file(Model typed, SimulatedFile file) {
+    say("formats as the file says: " + formats_of(file.layers));
+    if (says_formats(runner_.precision)) {
+      warn_(fmt::format("{}: the file says the format of each layer; precision options have no effect on it",
+                        runner_.model.string()));
+    }
+    for (const std::string& note : file.notes) say(note);
+    // Its inputs are float32 where the file's are float16 or bfloat16: they are rounded inside.
+    std::shared_ptr<const SampleSource> samples = sources_.samples(file.model);
+    restore_tensor_names(typed);
+    restore_tensor_names(file.model);
+    OutputChoice chosen = choice();
+    if (means_all(chosen.names)) {
+      // Of a tensor, of its codes and of what these stand for, one is enough: the one that the float model has too.
+      for (const std::string& name : tensors_of_typing(typed)) chosen.excluded.push_back(name);
+    }
+    mark(file.model, typed, chosen, name_, warn_);
+    return finish(std::move(file.model), exact(), std::move(samples));
+  }
+
+  std::unique_ptr<LiveRun> from_plan() {
+    const PrecisionOptions precision =
+        run_network_scripts(runner_.model, runner_.precision, options_.measure.data, sinks_, warn_);
+    Loaded loaded = load(runner_.model, formats_named(precision), sources_);
+    for (const std::string& text : loaded.warnings) warn_(text);
+    for (const std::string& text : loaded.notes) say(text);
+    const Subject& subject = loaded.subject;
+    AssignedFormats assigned = assign_formats(subject.model, subject.layers, precision);
+    for (const std::string& text : assigned.warnings) warn_(text);
+    Plan plan = std::move(assigned.plan);
+    for (const std::string& text : calibrate_on_samples(plan, subject.model, subject.layers, loaded, precision,
+                                                        options_.measure.calibration_cache)) {
+      warn_(text);
+    }
+    say(plan.scheme + "; " + formats_of(plan.layers));
+    const bool scaled = std::any_of(plan.layers.begin(), plan.layers.end(),
+                                    [](const PlannedLayer& layer) { return needs_scale(layer.format); });
+    if (scaled && !loaded.calibration && options_.measure.calibration_cache.empty()) {
+      warn_("ranges are calibrated on the samples that are compared (--calibration-data gives others)");
+    }
+    RoundedWeights weights;
+    Model lowered = lower_simulated(subject.model, subject.layers, plan, weights);
+    mark(lowered, subject.model, choice(), name_, warn_);
+    return finish(std::move(lowered), exact(), std::move(loaded.samples));
+  }
+
+  const RunOptions& options_;
+  const RunnerOptions& runner_;
+  std::string name_;
+  Sources& sources_;
+  const JobSinks& sinks_;
+  const Warn& warn_;
+};
+
+}  // namespace
+
+std::unique_ptr<LiveRun> make_live_run(const RunOptions& options, std::size_t index, const std::string& name,
+                                       Sources& sources, const Warn& warn) {
+  return Maker(options, options.runners[index], name, sources, warn).make();
+}
+
+}  // namespace vernier

@@ -1,0 +1,328 @@
+// Runners beside runners: every sample goes through all of them, its outputs are saved and compared, and are forgotten.
+
+#include "vernier/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "base/file.h"
+#include "base/parallel.h"
+#include "base/text.h"
+#include "jobs/common/setup.h"
+#include "jobs/run/iteration_script.h"
+#include "jobs/run/live_run.h"
+#include "jobs/scripting/model_script.h"
+#include "jobs/scripting/network_scripts.h"
+#include "plan/scheme.h"
+#include "scripts/script_location.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+/// What one sample gave, in the order of the runs.
+struct Step {
+  std::vector<Iteration> iterations;
+  std::vector<NamedTensor> inputs;
+  std::vector<IterationComparison> comparisons;  // run i against run i+1
+  std::vector<std::string> texts;                // of each comparison
+  std::vector<std::string> nonfinite;            // one line for each output with such values
+};
+
+class Job {
+ public:
+  Job(const RunOptions& options, const JobSinks& sinks, const std::function<void(const std::string&)>& print)
+      : options_(options), sinks_(sinks), print_(print) {}
+
+  RunResult run() {
+    if (options_.runners.empty() && options_.load_outputs.empty()) {
+      throw Error(ErrorKind::Usage, "nothing to run: no runner was chosen and no saved outputs were given",
+                  "vernier run MODEL --onnxrt, or --load-outputs FILE FILE");
+    }
+    keep_what_is_read();
+    load_scripts();
+    open_runs();
+    check_sizes();
+    open_writers();
+    for (std::size_t pair = 0; pair + 1 < runs_.size(); ++pair) {
+      tallies_.emplace_back(runs_[pair]->name(), runs_[pair + 1]->name(), options_.compare);
+    }
+    pair_texts_.resize(tallies_.size());
+    if (!tallies_.empty() && !options_.brief) say(header(0));
+    parallel_ordered(
+        runs_.front()->size(), threads(), [&](std::size_t index) { return step(index); },
+        [&](std::size_t index, Step done) { return take(index, std::move(done)); });
+    finish();
+    return std::move(result_);
+  }
+
+ private:
+  void say(const std::string& text) const {
+    if (print_) print_(text);
+  }
+
+  void open_runs() {
+    const auto warn = [&](const std::string& text) {
+      if (warned_.insert(text).second && sinks_.warning) sinks_.warning(text);
+    };
+    const std::time_t now = std::time(nullptr);
+    Sources sources(options_.measure, sinks_);
+    for (std::size_t i = 0; i < options_.runners.size(); ++i) {
+      const RunnerOptions& runner = options_.runners[i];
+      if (runner.kind == RunnerKind::TensorRt) {
+        warn(
+            "--trt: there is no TensorRT here: its documented rules are simulated (trt-sim), "
+            "and nothing of this was run on TensorRT");
+      }
+      auto live = make_live_run(options_, i, runner_name(runner.kind, i, now), sources, warn);
+      live_.push_back(live.get());
+      runs_.push_back(std::move(live));
+    }
+    for (const std::filesystem::path& path : options_.load_outputs) {
+      for (std::unique_ptr<Run>& saved : vernier::open_runs(path)) runs_.push_back(std::move(saved));
+    }
+    for (const auto& one : runs_) result_.runs.push_back(one->name());
+    seconds_.resize(live_.size());
+  }
+
+  void check_sizes() const {
+    for (const auto& one : runs_) {
+      if (one->size() == runs_.front()->size()) continue;
+      throw Error(ErrorKind::Input,
+                  fmt::format("{} has {}, {} has {}: they cannot be compared one by one",
+                              printable(runs_.front()->name()), plural(runs_.front()->size(), "iteration"),
+                              printable(one->name()), plural(one->size(), "iteration")),
+                  live_.empty() ? "save both with the same samples" : "give the samples that the saved run had");
+    }
+  }
+
+  /// Before anything is run: making a runner may take minutes.
+  void keep_what_is_read() const {
+    std::vector<std::filesystem::path> read = source_files(options_.measure);
+    for (const RunnerOptions& runner : options_.runners) {
+      read.push_back(runner.model);
+      for (std::filesystem::path& script : script_files(runner.precision)) read.push_back(std::move(script));
+    }
+    for (const std::string& script : {options_.compare_script, options_.postprocess_script}) {
+      if (const auto location = script_location(script)) read.emplace_back(location->file);
+    }
+    read.insert(read.end(), options_.load_outputs.begin(), options_.load_outputs.end());
+    for (const std::filesystem::path& path : {options_.save_inputs, options_.save_outputs, options_.save_accuracy}) {
+      if (!path.empty()) refuse_to_overwrite(path, read);
+    }
+  }
+
+  /// Before the runners, which may take minutes: what is wrong with a script is known at once.
+  void load_scripts() {
+    const auto load = [&](std::optional<IterationScript>& script, const std::string& location,
+                          IterationScript::Kind kind) {
+      if (!location.empty()) script.emplace(location, kind, options_.measure.data, sinks_);
+    };
+    load(compare_script_, options_.compare_script, IterationScript::Kind::Compare);
+    load(postprocess_script_, options_.postprocess_script, IterationScript::Kind::Postprocess);
+  }
+
+  void open_writers() {
+    if (live_.empty() && !(options_.save_inputs.empty() && options_.save_outputs.empty())) {
+      throw Error(ErrorKind::Usage, "no runner was chosen: there is nothing to save",
+                  "add --onnxrt, or use vernier data concat to join saved outputs");
+    }
+    if (!options_.save_outputs.empty()) {
+      std::vector<std::string> names;
+      for (const LiveRun* run : live_) names.push_back(run->name());
+      outputs_.emplace(options_.save_outputs, names);
+    }
+    if (!options_.save_inputs.empty()) inputs_.emplace(options_.save_inputs);
+  }
+
+  std::size_t threads() const {
+    const bool sequence =
+        std::any_of(live_.begin(), live_.end(), [](const LiveRun* run) { return run->is_sequence(); });
+    if (sequence || compare_script_ || postprocess_script_) return 1;
+    return options_.measure.threads == 0 ? usable_cores() : options_.measure.threads;
+  }
+
+  std::string header(std::size_t pair) const {
+    return pair_header_to_text(runs_[pair]->name(), runs_[pair + 1]->name(), options_.text);
+  }
+
+  Step step(std::size_t index) {
+    Step done;
+    for (const auto& one : runs_) done.iterations.push_back(one->at(index));
+    if (inputs_) {
+      for (const auto& [name, tensor] : live_.front()->samples().at(index)) done.inputs.push_back({name, tensor});
+    }
+    if (options_.validate) validate(index, done);
+    std::vector<Iteration> compared = done.iterations;
+    for (std::size_t i = 0; i < compared.size() && compared.size() > 1; ++i) {
+      if (postprocess_script_) compared[i] = postprocess_script_->postprocess(index, runs_[i]->name(), compared[i]);
+      postprocess(compared[i], options_.postprocess);
+    }
+    for (std::size_t pair = 0; pair + 1 < compared.size(); ++pair) {
+      done.comparisons.push_back(compared_pair(index, pair, compared));
+      if (options_.brief) continue;
+      done.texts.push_back(iteration_to_text(done.comparisons.back(), runs_[pair]->name(), runs_[pair + 1]->name(),
+                                             compared[pair], compared[pair + 1], options_.text));
+    }
+    return done;
+  }
+
+  IterationComparison compared_pair(std::size_t index, std::size_t pair, const std::vector<Iteration>& iterations) {
+    const Iteration& got = iterations[pair];
+    const Iteration& ref = iterations[pair + 1];
+    CompareOptions options = options_.compare;
+    options.statistics = !options_.brief && print_;
+    if (compare_script_) options.functions = {CompareFunction::Script};
+    IterationComparison comparison = compare_iterations(index, got, ref, options, options_.text.detail);
+    if (compare_script_) compare_script_->judge(comparison, runs_[pair]->name(), runs_[pair + 1]->name(), got, ref);
+    return comparison;
+  }
+
+  void validate(std::size_t index, Step& done) const {
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      for (const NamedTensor& output : done.iterations[i].outputs) {
+        NonFinite found;
+        if (!find_nonfinite(output.tensor, found)) continue;
+        done.nonfinite.push_back(fmt::format("{}, iteration {}: output '{}': {} of {} values are NaN, {} infinite{}",
+                                             runs_[i]->name(), index, printable(output.name), found.nan, found.count,
+                                             found.infinite, origin(i, index)));
+      }
+    }
+  }
+
+  /// Where it began, for runners that can be asked. The search costs an inference with every tensor in sight: once.
+  std::string origin(std::size_t run, std::size_t index) const {
+    if (run >= live_.size() || live_[run]->is_sequence()) return "";
+    const std::lock_guard lock(origin_mutex_);
+    std::optional<std::string>& known = origins_[run];
+    if (!known) {
+      const std::optional<NonFinite> first = live_[run]->first_nonfinite(index);
+      known = !first ? "; with every tensor in sight all are finite: what a fusion computes is not"
+              : first->layer.empty()
+                  ? fmt::format("; the input '{}' is not finite", printable(first->tensor))
+                  : fmt::format("; it begins in tensor '{}' ({} NaN, {} infinite of {}), made by layer '{}' ({})",
+                                printable(first->tensor), first->nan, first->infinite, first->count,
+                                printable(first->layer), first->op_type);
+    }
+    return *known;
+  }
+
+  bool take(std::size_t index, Step done) {
+    if (sinks_.interrupted && sinks_.interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
+    if (sinks_.progress) sinks_.progress("run", index + 1, runs_.front()->size());
+    ++result_.iterations;
+    for (std::size_t i = 0; i < live_.size(); ++i) seconds_[i] += done.iterations[i].seconds.value_or(0);
+    if (outputs_) {
+      for (std::size_t i = 0; i < live_.size(); ++i) outputs_->add(i, done.iterations[i]);
+    }
+    if (inputs_) inputs_->add(done.inputs);
+    bool passed = done.nonfinite.empty();
+    for (const std::string& line : done.nonfinite) say("[E] " + line + "\n");
+    result_.nonfinite += done.nonfinite.size();
+    for (std::size_t pair = 0; pair < done.comparisons.size(); ++pair) {
+      tallies_[pair].add(done.comparisons[pair]);
+      if (!options_.save_accuracy.empty() || !print_) {
+        result_.accuracy.add(runs_[pair]->name(), runs_[pair + 1]->name(), done.comparisons[pair]);
+      }
+      // The first pair is printed as it comes; the others wait, so that each pair reads as one.
+      passed = passed && done.comparisons[pair].passed;
+      if (options_.brief) continue;
+      if (pair == 0) {
+        say(done.texts[pair]);
+      } else {
+        pair_texts_[pair] += done.texts[pair];
+      }
+    }
+    return passed || !options_.fail_fast;
+  }
+
+  void finish() {
+    for (std::size_t i = 0; i < live_.size(); ++i) {
+      const double ms = 1000 * seconds_[i];
+      say(fmt::format("[I] {:35} | Completed {} iteration(s) in {:.4g} ms | Average inference time: {:.4g} ms.\n",
+                      printable(live_[i]->name()), result_.iterations, ms,
+                      ms / static_cast<double>(std::max<std::size_t>(result_.iterations, 1))));
+    }
+    for (std::size_t pair = 0; pair < tallies_.size(); ++pair) {
+      if (pair > 0 && !options_.brief) say(header(pair) + pair_texts_[pair]);
+      result_.pairs.push_back(tallies_[pair].summary());
+      say(summary_to_text(result_.pairs.back(), options_.text));
+      result_.passed = result_.passed && result_.pairs.back().passed;
+    }
+    result_.passed = result_.passed && result_.nonfinite == 0;
+    const auto saved = [&](const char* what, const std::filesystem::path& path) {
+      say(fmt::format("[I] Saved {} of {} to {}\n", what, plural(result_.iterations, "iteration"),
+                      printable(path.string())));
+    };
+    if (outputs_) {
+      outputs_->finish();
+      saved("outputs", options_.save_outputs);
+    }
+    if (inputs_) {
+      inputs_->finish();
+      saved("inputs", options_.save_inputs);
+    }
+    if (tallies_.empty()) {
+      say(fmt::format("[I] {} ran {}: nothing was compared\n", printable(result_.runs.front()),
+                      plural(result_.iterations, "iteration")));
+    }
+    if (!options_.save_accuracy.empty()) {
+      replace_file(options_.save_accuracy, result_.accuracy.to_json(options_.compare));
+    }
+  }
+
+  const RunOptions& options_;
+  const JobSinks& sinks_;
+  const std::function<void(const std::string&)>& print_;
+  RunResult result_;
+  std::vector<std::unique_ptr<Run>> runs_;
+  std::vector<const LiveRun*> live_;  // the first of runs_
+  std::set<std::string> warned_;
+  std::optional<IterationScript> compare_script_, postprocess_script_;
+  std::optional<RunWriter> outputs_;
+  std::optional<InputWriter> inputs_;
+  std::vector<double> seconds_;  // of the inferences of live_
+  std::vector<PairTally> tallies_;
+  std::vector<std::string> pair_texts_;
+  mutable std::mutex origin_mutex_;
+  mutable std::map<std::size_t, std::optional<std::string>> origins_;  // by run
+};
+
+/// Replaces scripts by the models that they make. Each runs once, whatever the number of runners: these compare the
+/// same model. The networks that they see are prepared for the formats of all runners.
+std::vector<ScriptedModel> run_model_scripts(RunOptions& options, const JobSinks& sinks) {
+  std::map<std::filesystem::path, std::set<Format>> scripts;
+  for (const RunnerOptions& runner : options.runners) {
+    if (is_model_script(runner.model)) scripts[runner.model].merge(formats_named(runner.precision));
+  }
+  std::vector<ScriptedModel> models;
+  for (const auto& [script, formats] : scripts) {
+    for (const auto& path : {options.save_inputs, options.save_outputs, options.save_accuracy}) {
+      if (!path.empty()) keep_model_script(path, script);
+    }
+    models.push_back(run_model_script(script, formats, options.measure.data, sinks, [&](const std::string& text) {
+      if (sinks.warning) sinks.warning(text);
+    }));
+    for (RunnerOptions& runner : options.runners) {
+      if (runner.model != script) continue;
+      runner.model = models.back().path;
+      runner.precision.layer_settings = models.back().settings;
+    }
+  }
+  return models;
+}
+
+}  // namespace
+
+RunResult run(const RunOptions& options, const JobSinks& sinks, const std::function<void(const std::string&)>& print) {
+  RunOptions resolved = options;
+  const std::vector<ScriptedModel> scripted = run_model_scripts(resolved, sinks);  // kept while they are read
+  return Job(resolved, sinks, print).run();
+}
+
+}  // namespace vernier

@@ -1,0 +1,151 @@
+#include "jobs/scripting/network_scripts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/text.h"
+#include "engines/onnxruntime/runtime.h"
+#include "jobs/common/setup.h"
+#include "plan/scheme.h"
+#include "scripts/programs.h"
+#include "scripts/script_process.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kDefaultFunction = "postprocess";
+
+ScriptLocation location_of(const std::string& script) {
+  if (const auto location = script_location(script, kDefaultFunction)) return *location;
+  throw Error(ErrorKind::Usage, fmt::format("'{}' names no Python file", printable(script)),
+              "postprocess.py, or postprocess.py:function");
+}
+
+Json nodes_json(const onnx::GraphProto& graph, const std::map<std::string, const Layer*>& layers,
+                const std::map<std::string, const LayerSetting*>& settings) {
+  Json nodes = Json::array();
+  for (const onnx::NodeProto& node : graph.node()) {
+    const auto layer = layers.find(node.name());
+    const auto set = settings.find(node.name());
+    Json types = Json::object();
+    Json precision;
+    if (set != settings.end()) {
+      if (set->second->precision) precision = format_name(*set->second->precision);
+      const std::vector<Format>& outputs = set->second->output_types;
+      for (std::size_t i = 0; i < outputs.size(); ++i) types[std::to_string(i)] = format_name(outputs[i]);
+    }
+    nodes.push_back({{"name", node.name()},
+                     {"op", node.op_type()},
+                     {"inputs", std::vector<std::string>(node.input().begin(), node.input().end())},
+                     {"outputs", std::vector<std::string>(node.output().begin(), node.output().end())},
+                     {"path", layer != layers.end()},
+                     {"moves", layer != layers.end() && layer->second->follows},
+                     {"precision", std::move(precision)},
+                     {"types", std::move(types)}});
+    for (const onnx::AttributeProto& attribute : node.attribute()) {
+      if (!attribute.has_g()) continue;
+      for (Json& inside : nodes_json(attribute.g(), layers, settings)) nodes.push_back(std::move(inside));
+    }
+  }
+  return nodes;
+}
+
+std::vector<std::string> names_of(const std::vector<InputInfo>& infos) {
+  std::vector<std::string> names;
+  for (const InputInfo& info : infos) names.push_back(info.name);
+  return names;
+}
+
+void run_script(const ScriptLocation& script, const Json& network, const SourceOptions& how, Json& set) {
+  const ScratchFile scratch;
+  ScriptProcess process(script, how);
+  process.program = postprocess_program();
+  process.kind = "network scripts";
+  process.announces = "settings";
+  // Names from a file may be anything; what is no text comes back by its index.
+  const std::string text = network.dump(-1, ' ', false, Json::error_handler_t::replace);
+  process.arguments = {std::to_string(process.program.size()), std::to_string(text.size())};
+  process.program += text;
+  process.said = [&](const Json& said) { set = said.at("set"); };
+  process.run(scratch);
+}
+
+}  // namespace
+
+nlohmann::json network_json(const Model& prepared, const std::vector<Layer>& layers,
+                            const std::vector<LayerSetting>& settings) {
+  std::map<std::string, const Layer*> by_name;
+  for (const Layer& layer : layers) by_name[layer.name] = &layer;
+  std::map<std::string, const LayerSetting*> set;
+  for (const LayerSetting& setting : settings) set[setting.layer] = &setting;
+  Json tensors = Json::object();
+  for (const auto& [name, type] : infer_types(prepared)) {
+    tensors[name] = {dtype_name(type.dtype), type.rank_known ? Json(type.shape) : Json()};
+  }
+  return {{"name", prepared.proto.graph().name()},
+          {"inputs", names_of(model_inputs(prepared))},
+          {"outputs", names_of(model_outputs(prepared))},
+          {"tensors", std::move(tensors)},
+          {"layers", nodes_json(prepared.proto.graph(), by_name, set)}};
+}
+
+std::vector<LayerSetting> settings_of(const Json& set, const Json& network, const Warn& warn) {
+  std::vector<LayerSetting> settings;
+  std::vector<std::string> moving;
+  for (const Json& one : set) {
+    const Json& layer = network.at("layers").at(one.at(0).get<std::size_t>());
+    const std::string name = layer.at("name");
+    if (layer.at("moves").get<bool>()) moving.push_back(printable(name));
+    // What computes shapes and indices has no precision to set, and scripts often set that of all there is.
+    if (!layer.at("path").get<bool>() || layer.at("moves").get<bool>()) continue;
+    LayerSetting setting{name, {}, {}};
+    if (!one.at(1).is_null()) setting.precision = parse_format(one.at(1).get<std::string>());
+    for (const Json& type : one.at(2)) {
+      if (const auto format = parse_format(type.get<std::string>())) setting.output_types.push_back(*format);
+    }
+    settings.push_back(std::move(setting));
+  }
+  if (!moving.empty()) {
+    warn(
+        fmt::format("what a script sets of layers that only move data has no effect, because they follow their "
+                    "inputs: {}",
+                    list_some(moving)));
+  }
+  return settings;
+}
+
+PrecisionOptions run_network_scripts(const std::filesystem::path& path, PrecisionOptions precision,
+                                     const SourceOptions& how, const JobSinks& sinks, const Warn& warn) {
+  if (precision.network_scripts.empty()) return precision;
+  PrepareOptions options;
+  options.formats = formats_named(precision);
+  const Prepared prepared = prepare(read_model(path), options, evaluator(Runtime::load()));
+  const std::vector<Layer> layers = find_layers(prepared.model);
+  SourceOptions running = how;
+  running.interrupted = sinks.interrupted;
+  for (const std::string& script : precision.network_scripts) {
+    const Json network = network_json(prepared.model, layers, precision.layer_settings);
+    Json set = Json::array();
+    run_script(location_of(script), network, running, set);
+    precision.layer_settings = settings_of(set, network, warn);
+    if (!sinks.info) continue;
+    sinks.info(fmt::format("{}: {} set", printable(script), plural(precision.layer_settings.size(), "layer")));
+  }
+  precision.network_scripts.clear();
+  return precision;
+}
+
+std::vector<std::filesystem::path> script_files(const PrecisionOptions& precision) {
+  std::vector<std::filesystem::path> files;
+  for (const std::string& script : precision.network_scripts) files.emplace_back(location_of(script).file);
+  return files;
+}
+
+}  // namespace vernier

@@ -1,0 +1,48 @@
+#include "jobs/search/chosen_objective.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace vernier {
+
+std::unique_ptr<Objective> task_objective(const TaskRequirement& task, const SourceOptions& data,
+                                          const std::vector<InputInfo>& inputs, std::size_t samples,
+                                          const JobSinks& sinks) {
+  if (task.labels) return label_objective(*task.labels, count_samples(data, inputs, samples));
+  if (!task.metric) return nullptr;
+  SourceOptions how = data;
+  how.interrupted = sinks.interrupted;
+  return metric_objective(*task.metric, how);
+}
+
+std::unique_ptr<Objective> chosen_objective(const DiagnoseOptions& options, const std::vector<InputInfo>& inputs,
+                                            std::size_t samples, const JobSinks& sinks) {
+  const SearchOptions& search = options.search;
+  if (options.measure.requirement || search.check) return nullptr;
+  if (auto task = task_objective(search.task, options.measure.data, inputs, samples, sinks)) return task;
+  return search.compare ? comparison_objective(search) : nullptr;
+}
+
+std::string objective_text(const DiagnoseOptions& options, const Objective* objective) {
+  if (options.search.check) {
+    if (options.search.check->command.empty()) return "--check by a person (--ask)";
+    std::string command = "--check";
+    for (const std::string& word : options.search.check->command) command += " " + word;
+    return command;
+  }
+  std::string text;
+  if (objective != nullptr) {
+    text = objective->text();
+  } else {
+    const Requirement& requirement = options.measure.requirement.value();
+    text = metric_option(requirement.metric);
+    for (const Limit& limit : requirement.limits) {
+      text += fmt::format(" {}{}{:.17g}", limit.output, limit.output.empty() ? "" : ":", limit.value);
+    }
+  }
+  const std::filesystem::path& golden = options.search.golden;
+  return text + (golden.empty() ? "" : fmt::format(", against {}", printable(golden.string())));
+}
+
+}  // namespace vernier

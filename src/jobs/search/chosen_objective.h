@@ -1,0 +1,26 @@
+// What decides in a search, from the options: a requirement, an outside check, or one of the objectives.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "jobs/search/objective.h"
+#include "vernier/jobs.h"
+
+namespace vernier {
+
+/// Null when a requirement or an outside check decides, or nothing does. Errors: as label_objective().
+std::unique_ptr<Objective> chosen_objective(const DiagnoseOptions& options, const std::vector<InputInfo>& inputs,
+                                            std::size_t samples, const JobSinks& sinks);
+
+/// Labels or a script; null when neither is asked for. `data`: how scripts are run, and
+/// where the samples for a network with these inputs come from. Errors: as label_objective() and
+/// metric_objective().
+std::unique_ptr<Objective> task_objective(const TaskRequirement& task, const SourceOptions& data,
+                                          const std::vector<InputInfo>& inputs, std::size_t samples,
+                                          const JobSinks& sinks);
+
+/// What decides, in words, for the report and the journal. Something must.
+std::string objective_text(const DiagnoseOptions& options, const Objective* objective);
+
+}  // namespace vernier

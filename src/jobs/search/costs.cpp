@@ -1,0 +1,113 @@
+#include "jobs/search/costs.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "jobs/common/evidence.h"
+
+namespace vernier {
+namespace {
+
+/// Elements of a tensor of one sample; 1 when its shape was neither seen nor can be inferred.
+class Sizes {
+ public:
+  explicit Sizes(const Experiment& experiment)
+      : shapes_(experiment.reference.shapes), types_(infer_types(experiment.subject().model)) {}
+
+  double of(const std::string& tensor) const {
+    if (const auto seen = shapes_.find(tensor); seen != shapes_.end()) return elements(seen->second);
+    if (const auto known = types_.find(tensor); known != types_.end()) return elements(known->second.shape);
+    return 1;
+  }
+
+ private:
+  static double elements(const Shape& shape) {
+    double count = 1;
+    for (const std::int64_t dim : shape) count *= static_cast<double>(std::max<std::int64_t>(dim, 1));
+    return count;
+  }
+  const std::map<std::string, Shape>& shapes_;
+  std::map<std::string, ValueType> types_;
+};
+
+std::map<std::string, double> weight_elements(const Model& model) {
+  std::map<std::string, double> counts;
+  for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
+    for (const onnx::TensorProto& tensor : graph.initializer()) {
+      double count = 1;
+      for (const std::int64_t dim : tensor.dims()) count *= static_cast<double>(dim);
+      counts[tensor.name()] = count;
+    }
+  });
+  return counts;
+}
+
+/// One border for each tensor that a candidate makes: the candidates that read it, and what it holds.
+std::vector<Border> borders_of(const Experiment& experiment, const Sizes& sizes) {
+  std::unordered_map<std::string, std::size_t> item_of;
+  for (std::size_t i = 0; i < experiment.candidates().size(); ++i) item_of[experiment.candidates()[i]->name] = i;
+  std::map<std::string, std::set<std::size_t>> makers;  // of what a tensor holds, through other layers
+  std::vector<std::set<std::size_t>> readers(experiment.candidates().size());
+  for (const Layer& layer : experiment.subject().layers) {
+    std::set<std::size_t> sources;
+    for (const std::string& input : layer.inputs) {
+      if (const auto made = makers.find(input); made != makers.end()) {
+        sources.insert(made->second.begin(), made->second.end());
+      }
+    }
+    const auto item = item_of.find(layer.name);
+    if (item != item_of.end()) {
+      for (const std::size_t source : sources) readers[source].insert(item->second);
+      sources = {item->second};
+    }
+    for (const std::string& output : layer.outputs) makers[output] = sources;
+  }
+  std::vector<Border> borders;
+  for (std::size_t i = 0; i < readers.size(); ++i) {
+    readers[i].insert(i);
+    if (readers[i].size() < 2) continue;
+    double elements = 0;
+    for (const std::string& output : experiment.candidates()[i]->outputs) elements += sizes.of(output);
+    borders.push_back({{readers[i].begin(), readers[i].end()}, elements});
+  }
+  return borders;
+}
+
+}  // namespace
+
+CostModel cost_model(const Experiment& experiment, CostUnit unit, const LayerTimes* times) {
+  const Sizes sizes(experiment);
+  CostModel costs;
+  costs.borders = borders_of(experiment, sizes);
+  const std::map<std::string, double> weights =
+      unit == CostUnit::Bytes ? weight_elements(experiment.subject().model) : std::map<std::string, double>{};
+  for (const Layer* layer : experiment.candidates()) {
+    double cost = 1;
+    if (unit == CostUnit::Macs) {
+      // What has no multiply-accumulates works on its elements all the same.
+      for (const std::string& output : layer->outputs) cost = std::max(cost, sizes.of(output));
+      cost = std::max(cost, static_cast<double>(macs_of(experiment, *layer)));
+    } else if (unit == CostUnit::Bytes) {
+      const Plan& plan = experiment.all_low_plan();
+      const double saved = std::max(0, bits_of(plan.high) - bits_of(plan.format_of(layer->name)));
+      for (const std::string& weight : layer->weights) {
+        if (const auto known = weights.find(weight); known != weights.end()) cost += saved / 8 * known->second;
+      }
+    } else if (unit == CostUnit::Time && times != nullptr) {
+      const auto high = times->high.find(layer->name);
+      const auto low = times->low.find(layer->name);
+      // A layer that is not slower in the high format still costs a little: the search must have a reason to lower it.
+      if (high != times->high.end() && low != times->low.end()) cost = std::max(0.1, high->second - low->second);
+    }
+    costs.items.push_back(cost);
+  }
+  for (Border& border : costs.borders) {
+    if (unit == CostUnit::Layers) border.cost = 0.5 / (static_cast<double>(costs.borders.size()) + 1);
+    if (unit == CostUnit::Bytes) border.cost *= 4;
+    if (unit == CostUnit::Time && times != nullptr) border.cost *= times->per_converted_element;
+  }
+  return costs;
+}
+
+}  // namespace vernier

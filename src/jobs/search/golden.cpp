@@ -1,0 +1,59 @@
+#include "jobs/search/golden.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/hash.h"
+#include "base/text.h"
+#include "io/convert.h"
+#include "vernier/error.h"
+#include "vernier/runs.h"
+
+namespace vernier {
+
+Reference golden_reference(const Subject& subject, const Reference& float_model, const std::filesystem::path& path) {
+  const std::vector<std::unique_ptr<Run>> runs = open_runs(path);
+  const Run& run = *runs.back();
+  const std::string where = printable(path.string());
+  if (run.size() != subject.samples->size()) {
+    throw Error(ErrorKind::Input,
+                fmt::format("{}: {}, and the data are {}", where, plural(run.size(), "iteration"),
+                            plural(subject.samples->size(), "sample")),
+                "save the outputs for the same data: vernier run MODEL --onnxrt --data SOURCE --save-outputs FILE");
+  }
+  Reference golden;
+  Sha256 hash;
+  for (std::size_t sample = 0; sample < run.size(); ++sample) {
+    const Iteration iteration = run.at(sample);
+    const std::vector<Tensor> expected = float_model.outputs.get(sample);
+    std::vector<Tensor> outputs;
+    for (std::size_t i = 0; i < subject.judged.size(); ++i) {
+      const std::string& name = subject.judged[i];
+      const auto found = std::find_if(iteration.outputs.begin(), iteration.outputs.end(),
+                                      [&](const NamedTensor& output) { return output.name == name; });
+      const std::string place = fmt::format("{}, iteration {}: output '{}'", where, sample, printable(name));
+      if (found == iteration.outputs.end()) {
+        std::vector<std::string> names;
+        for (const NamedTensor& output : iteration.outputs) names.push_back(output.name);
+        throw Error(ErrorKind::Input, place + " is missing", "outputs: " + list_some(names, 10));
+      }
+      if (!convertible(found->tensor.dtype(), Dtype::Float32)) {
+        throw Error(ErrorKind::Input,
+                    fmt::format("{} is {}, float32 is wanted", place, dtype_name(found->tensor.dtype())));
+      }
+      outputs.push_back(convert(found->tensor, Dtype::Float32, place));
+      if (outputs.back().shape() != expected[i].shape()) {
+        throw Error(ErrorKind::Input, fmt::format("{} has shape {}, the model gives {}", place,
+                                                  shape_text(outputs.back().shape()), shape_text(expected[i].shape())));
+      }
+      hash.update(outputs.back().bytes());
+      golden.totals[name].add_sample(sample, outputs.back(), outputs.back());
+    }
+    golden.outputs.put(sample, outputs);
+  }
+  golden.data_sha256 = hash.hex();
+  return golden;
+}
+
+}  // namespace vernier

@@ -1,0 +1,148 @@
+#include "jobs/search/judge.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "base/text.h"
+#include "jobs/common/figures.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+/// The output that uses most of its allowance, and its metric.
+struct Worst {
+  std::string output;
+  double metric = 0;
+};
+
+Worst worst_of(const std::map<std::string, OutputStats>& outputs, const Requirement& requirement) {
+  Worst worst;
+  double worst_damage = -1;
+  for (const auto& [name, stats] : outputs) {
+    const auto limit = requirement.limit_for(name);
+    if (!limit) continue;
+    const double damage = damage_of(requirement.metric, *limit, stats);
+    if (damage <= worst_damage) continue;
+    worst_damage = damage;
+    worst = {name, metric_value(requirement.metric, stats)};
+  }
+  return worst;
+}
+
+bool higher_is_better(Metric metric) { return metric != Metric::MaxAbsError && metric != Metric::MaxMse; }
+
+}  // namespace
+
+std::string needs_text(const Requirement& requirement, const std::string& output, double metric, bool bound) {
+  if (!std::isfinite(metric)) return {};
+  const bool higher = higher_is_better(requirement.metric);
+  const double size = std::max(std::abs(metric), 1e-12);
+  // Four digits, and two behind the point of decibels.
+  const double unit = requirement.metric == Metric::MinSqnrDb ? 0.01 : std::pow(10.0, std::floor(std::log10(size)) - 3);
+  const double limit = higher ? std::floor(metric / unit) * unit : std::ceil(metric / unit) * unit;
+  bool one_of_many = false;
+  for (const Limit& known : requirement.limits) one_of_many = one_of_many || known.output == output;
+  return fmt::format("{}{} {}{:.4g}", bound ? (higher ? "less than " : "more than ") : "",
+                     metric_option(requirement.metric), one_of_many ? output + ":" : "", limit);
+}
+
+std::vector<std::string> Judge::names(const KeptSet& set) const {
+  std::vector<std::string> names;
+  for (const std::size_t item : set) names.push_back(experiment_.candidates()[item]->name);
+  return names;
+}
+
+Trial Judge::operator()(const KeptSet& set) {
+  if (objective_ == nullptr) return by_requirement(set);
+  const bool all = set.size() == experiment_.candidates().size();
+  if (all && objective_->passes_reference() && experiment_.all_high_is_reference() && !experiment_.golden) {
+    Trial trial;
+    trial.verdict = Verdict::Good;
+    trial.damage = trial.metric = 0;
+    trial.samples = experiment_.hardest_first().size();
+    return trial;
+  }
+  return by_objective(simulated(set), experiment_.hardest_first(), early_stop_ && !all);
+}
+
+Trial Judge::by_requirement(const KeptSet& set) {
+  const Requirement& requirement = *experiment_.requirement();
+  const bool all = set.size() == experiment_.candidates().size();
+  Trial trial;
+  Worst worst;
+  trial.samples = experiment_.hardest_first().size();
+  if (set.empty() && !experiment_.golden) {  // measured already, in lock-step
+    trial.damage = damage_of_all(experiment_.all_low().outputs, &requirement);
+    worst = worst_of(experiment_.all_low().outputs, requirement);
+  } else if (all && experiment_.all_high_is_reference() && !experiment_.golden) {
+    trial.damage = 0;
+    worst = worst_of(experiment_.reference.totals, requirement);
+  } else {
+    const bool early = early_stop_ && !set.empty() && !all;  // the ends are figures that people ask for
+    const bool by_chance = early && confidence_ < 1;
+    const PairedSamples paired = by_chance ? experiment_.paired_with_all_low(confidence_) : PairedSamples{};
+    const TrialResult result =
+        run(set, &requirement, by_chance ? experiment_.hard_then_drawn() : experiment_.hardest_first(), early,
+            by_chance ? &paired : nullptr);
+    trial.damage = result.damage;
+    trial.stopped_early = result.stopped_early;
+    trial.samples = result.samples_run;
+    trial.confidence = result.confidence;
+    worst = {result.output, result.metric};
+  }
+  trial.metric = worst.metric;
+  trial.why = needs_text(requirement, worst.output, worst.metric, trial.stopped_early);
+  trial.verdict = trial.damage <= 1 ? Verdict::Good : Verdict::Bad;
+  return trial;
+}
+
+double Judge::estimate(const KeptSet& set) {
+  try {
+    if (objective_ != nullptr) {
+      return by_objective(simulated(set), experiment_.few_hard_samples(), /*early_stop=*/false).damage;
+    }
+    const TrialResult part = run(set, nullptr, experiment_.few_hard_samples(), /*early_stop=*/false);
+    return damage_of_all(part.outputs, experiment_.requirement());
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::Interrupted) throw;
+    return std::numeric_limits<double>::infinity();  // the search stops by itself at the next step
+  }
+}
+
+TrialResult Judge::run(const KeptSet& set, const Requirement* requirement, const std::vector<std::size_t>& order,
+                       bool early_stop, const PairedSamples* paired) {
+  return run_trial(subject(), experiment_.plan_keeping(names(set)), experiment_.judged_against(), experiment_.weights,
+                   requirement, order, early_stop, paired);
+}
+
+Model Judge::simulated(const KeptSet& set) {
+  const Subject& subject = experiment_.subject();
+  return lower_simulated(subject.model, subject.layers, experiment_.plan_keeping(names(set)), experiment_.weights);
+}
+
+Trial Judge::of_model(Model simulated, bool early_stop) {
+  return by_objective(std::move(simulated), experiment_.hardest_first(), early_stop);
+}
+
+Trial Judge::by_objective(Model simulated, const std::vector<std::size_t>& order, bool early_stop) {
+  const Subject& subject = experiment_.subject();
+  const std::unique_ptr<Tally> tally = objective_->begin(subject.judged);
+  std::size_t seen = 0;
+  bool certain = false;
+  run_outputs(subject, std::move(simulated), order, [&](std::size_t sample, const std::vector<Tensor>& got) {
+    ++seen;
+    certain = !tally->add(sample, experiment_.judged_against().outputs.get(sample), got);
+    return !(certain && early_stop);
+  });
+  Trial trial = tally->trial();
+  trial.stopped_early = certain && seen < order.size();
+  trial.samples = seen;
+  return trial;
+}
+
+}  // namespace vernier

@@ -1,0 +1,284 @@
+#include "jobs/search/kept_set.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "jobs/common/figures.h"
+#include "jobs/search/judge.h"
+#include "jobs/search/kept_set_report.h"
+#include "jobs/search/shared_trials.h"
+#include "jobs/search/trials_ahead.h"
+#include "jobs/search/worst_first.h"
+#include "search/confirmed.h"
+#include "search/contiguous.h"
+#include "search/journal.h"
+#include "search/trials.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+std::string hash_of(const std::string& text) {
+  Sha256 hash;
+  hash.update(std::as_bytes(std::span(text)));
+  return hash.hex();
+}
+
+/// The costs of units: a border among members of one unit never becomes one.
+std::vector<Border> borders_of_units(const std::vector<Border>& borders, const Units& units) {
+  std::vector<Border> result;
+  for (const Border& border : borders) {
+    std::set<std::size_t> sides;
+    for (const std::size_t item : border.items) sides.insert(units.unit_of(item));
+    if (sides.size() > 1) result.push_back({{sides.begin(), sides.end()}, border.cost});
+  }
+  return result;
+}
+
+/// One search over one experiment: what its steps share.
+class KeptSetSearch {
+ public:
+  KeptSetSearch(Experiment& experiment, const Evidence& evidence, const SearchRequest& request, const JobSinks& sinks)
+      : experiment_(experiment),
+        evidence_(evidence),
+        request_(request),
+        sinks_(sinks),
+        costs_(cost_model(experiment, request.options.cost, request.times)),
+        units_(experiment, request.options.whole_groups),
+        context_{experiment, request, units_, {}, borders_of_units(costs_.borders, units_)},
+        // A list that is walked says of each step what it would have needed.
+        judge_(experiment, request.objective, request.options.mode == SearchMode::Minimal, request.options.confidence),
+        ahead_(
+            experiment, judge_, [this](const KeptSet& set) { return units_.candidates(set); },
+            request.objective == nullptr && !request.external && sessions_are_small(experiment.subject()),
+            [this](std::size_t samples) { sample_inferences_ += samples; }),
+        oracle_(answer_of_first(
+            job_ranks(),
+            [this](const KeptSet& set) {
+              return request_.external ? request_.external(context_.layers(set)) : ahead_.trials.ask(set);
+            },
+            /*first_only=*/request.external != nullptr)) {
+    if (request.options.confidence < 1 && !experiment.subject().carries.empty()) {
+      throw Error(ErrorKind::Usage, "--confidence: samples of a sequence (--carry) depend on each other",
+                  "leave it out: every trial is then decided with certainty");
+    }
+    context_.items = items();
+    if (request.options.journal.empty()) return;
+    Journal::Identity identity{{"model_sha256", experiment.all_low_plan().model_sha256},
+                               {"data_sha256", experiment.reference.data_sha256},
+                               {"plan_sha256", hash_of(plan_to_json(experiment.all_low_plan()))},
+                               {"objective", request.objective_text}};
+    if (experiment.golden) identity["golden_sha256"] = experiment.golden->data_sha256;
+    if (request.objective != nullptr) identity["objective_sha256"] = request.objective->fingerprint();
+    if (request.options.confidence < 1) identity["confidence"] = fmt::format("{:g}", request.options.confidence);
+    journal_file_ = journal_of_model(request.options.journal, identity.at("model_sha256"));
+    journal_.emplace(journal_file_, identity, units_.names(), request.options.resume,
+                     /*reader=*/!job_ranks().first());
+    for (const std::string& note : journal_->notes()) say(note);
+    for (const RecordedTrial& known : journal_->trials()) ahead_.trials.skip(known.kept);
+  }
+
+  KeptSetReport run() {
+    const Oracle recorded = journal_ ? journal_->recorded(oracle_) : oracle_;
+    MinimalOptions options = search_options();
+    const bool list = request_.options.mode != SearchMode::Minimal;
+    MinimalResult result = list ? search_list(recorded, options) : search_minimal_set(recorded, options);
+    if (request_.external && passes(result.final_trial) && !stopped()) look_again(recorded, result);
+    KeptSetReport report = report_of(result, context_, tests_, journal());
+    if (list && passes(result.final_trial)) request_.confirm(report);
+    if (list && result.end == SearchEnd::Found && request_.options.minimal_too && !stopped()) add_minimal(report);
+    if (request_.options.pareto && !request_.external && !stopped()) add_pareto(report);
+    report.sample_inferences = sample_inferences_;
+    if (const std::filesystem::path& wanted = request_.options.journal; journal_file_ != wanted) {
+      report.notes.push_back(fmt::format("{} holds the search of another network: trials are in {}",
+                                         printable(wanted.string()), printable(journal_file_.string())));
+    }
+    return report;
+  }
+
+ private:
+  void say(const std::string& text) const {
+    if (sinks_.info) sinks_.info(text);
+  }
+  bool stopped() const { return sinks_.interrupted && sinks_.interrupted(); }
+  const Journal* journal() const { return journal_ ? &*journal_ : nullptr; }
+
+  Trial counted(Judge& judge, const KeptSet& set) {
+    const Trial trial = judge(units_.candidates(set));
+    sample_inferences_ += trial.samples;
+    return trial;
+  }
+
+  std::vector<SearchItem> items() const {
+    std::vector<SearchItem> items;
+    for (std::size_t unit = 0; unit < units_.size(); ++unit) {
+      SearchItem item{0, 0};
+      for (const std::size_t member : units_.members(unit)) {
+        item.predicted_damage += predicted(member);
+        item.cost += costs_.items[member];
+      }
+      items.push_back(item);
+    }
+    return items;
+  }
+
+  double predicted(std::size_t candidate) const {
+    // An objective of its own kind has no damage of single layers: their noise ranks them.
+    const bool figures = request_.objective == nullptr && !request_.external;
+    const Requirement* requirement = figures ? experiment_.requirement() : nullptr;
+    return predicted_damage(evidence_, experiment_.candidates()[candidate]->name, requirement);
+  }
+
+  MinimalOptions search_options() {
+    MinimalOptions options;
+    options.max_trials = request_.options.max_evaluations;
+    options.borders = context_.borders;
+    options.prove_minimum = request_.options.prove_minimum;
+    const auto start = std::chrono::steady_clock::now();
+    options.stop = [this, start] {
+      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+      const double limit = request_.options.max_seconds;
+      const bool enough = stopped() || (limit > 0 && spent.count() > limit);
+      return job_ranks().of_first(enough ? 1 : 0) != 0;
+    };
+    if (!request_.external) {
+      options.estimate = [this](const KeptSet& set) { return ahead_.estimates.ask(set); };
+      options.estimates_ahead = [this](std::vector<KeptSet> sets) { ahead_.estimates.expect(std::move(sets)); };
+      options.trials_ahead = [this](std::vector<KeptSet> sets) { ahead_.trials.expect(std::move(sets)); };
+    }
+    if (journal_ && options.estimate) options.estimate = journal_->recorded_estimate(options.estimate);
+    options.rerank = [this] {
+      std::vector<double> again;
+      if (!request_.measure_more || !request_.measure_more()) return again;
+      context_.items = items();
+      for (const SearchItem& item : context_.items) again.push_back(item.predicted_damage);
+      return again;
+    };
+    options.on_trial = [this](const KeptSet& set, const Trial& trial) { take(set, trial); };
+    return options;
+  }
+
+  void take(const KeptSet& set, const Trial& trial) {
+    tests_.push_back(row_of(context_.layers(set), trial));
+    if (sinks_.progress) sinks_.progress("search", tests_.size(), 0);
+    std::string text = fmt::format("evaluation {}: {} kept", tests_.size(), tests_.back().layers.size());
+    if (request_.objective == nullptr && !request_.external) {
+      text += fmt::format(", {:.2f} {}{}", trial.metric, metric_unit(experiment_.requirement()->metric),
+                          trial.stopped_early ? " or worse" : "");
+    }
+    say(fmt::format("{}, damage {:.3f}: {}", text, trial.damage, verdict_word(trial.verdict)));
+    if (trial.verdict != Verdict::Good || !journal_) return;
+    const double cost = context_.cost(set);
+    if (best_cost_ && *best_cost_ <= cost) return;
+    best_cost_ = cost;
+    std::filesystem::path file = journal_file_;
+    replace_file(file += ".best.json", plan_to_json(experiment_.plan_keeping(context_.layers(set))));
+  }
+
+  MinimalResult search_minimal_set(const Oracle& oracle, const MinimalOptions& options) {
+    const Confirm confirm = [&](const MinimalResult& result) {
+      return request_.confirm(report_of(result, context_, tests_, journal()));
+    };
+    return search_confirmed(context_.items, oracle, confirm, options).minimal;
+  }
+
+  MinimalResult search_list(const Oracle& oracle, const MinimalOptions& options) {
+    const SearchOptions& wanted = request_.options;
+    std::vector<std::size_t> order(units_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    if (wanted.mode == SearchMode::WorstFirst) order = units_in(worst_first(experiment_, evidence_));
+    if (wanted.reverse) std::reverse(order.begin(), order.end());
+    MinimalResult result =
+        wanted.mode == SearchMode::Bisect
+            ? search_bisect(order, oracle, options)
+            : search_linear(order, wanted.mode == SearchMode::Linear ? 1 : wanted.step, oracle, options);
+    result.cost = context_.cost(result.kept);
+    return result;
+  }
+
+  /// The units of a list of candidates, each where its first member is.
+  std::vector<std::size_t> units_in(const std::vector<std::size_t>& candidates) const {
+    std::vector<std::size_t> order;
+    for (const std::size_t candidate : candidates) {
+      const std::size_t unit = units_.unit_of(candidate);
+      if (std::find(order.begin(), order.end(), unit) == order.end()) order.push_back(unit);
+    }
+    return order;
+  }
+
+  /// An outside check may be flaky: the answer is asked once more.
+  void look_again(const Oracle& oracle, MinimalResult& result) {
+    const Trial again = oracle(result.kept);
+    ++result.trials;
+    if (passes(again)) return;
+    result.end = SearchEnd::Unstable;
+    result.notes.emplace_back("the check is unstable: it passed the answer first and then did not");
+  }
+
+  /// What the minimal search keeps instead; tests that were made are not made again.
+  void add_minimal(KeptSetReport& report) {
+    request_.rank();
+    context_.items = items();
+    Judge judge(experiment_, request_.objective, /*early_stop=*/true, request_.options.confidence);
+    const Oracle simulated = [&](const KeptSet& set) { return counted(judge, set); };
+    std::map<KeptSet, Trial> known;
+    for (const TestRow& row : tests_) known[context_.set_of(row.layers)] = trial_of(row);
+    const std::size_t before = known.size();
+    const Oracle& oracle = request_.external ? oracle_ : simulated;
+    const Oracle recorded = journal_ ? journal_->recorded(oracle) : oracle;
+    const Oracle remembered = [&](const KeptSet& set) {
+      if (const auto found = known.find(set); found != known.end()) return found->second;
+      return known[set] = recorded(set);
+    };
+    MinimalOptions options = search_options();
+    options.on_trial = {};
+    const MinimalResult result = search_minimal(context_.items, remembered, options);
+    if (!passes(result.final_trial)) return;
+    report.minimal = MinimalInstead{context_.layers(result.kept), result.certificate.complete, known.size() - before};
+    report.evaluations += known.size() - before;
+  }
+
+  void add_pareto(KeptSetReport& report) {
+    Judge judge(experiment_, request_.objective, /*early_stop=*/false);
+    const Oracle whole = [&](const KeptSet& set) { return counted(judge, set); };
+    const Oracle recorded = journal_ ? journal_->recorded(whole) : whole;
+    report.pareto = pareto_points(
+        context_, tests_, recorded, [this] { return stopped(); }, report.evaluations);
+  }
+
+  Experiment& experiment_;
+  const Evidence& evidence_;
+  const SearchRequest& request_;
+  const JobSinks& sinks_;
+  CostModel costs_;
+  Units units_;
+  SearchContext context_;
+  Judge judge_;
+  TrialsAhead ahead_;
+  Oracle oracle_;
+  std::filesystem::path journal_file_;
+  std::optional<Journal> journal_;
+  std::vector<TestRow> tests_;
+  std::optional<double> best_cost_;
+  std::size_t sample_inferences_ = 0;
+};
+
+}  // namespace
+
+KeptSetReport find_kept_set(Experiment& experiment, const Evidence& evidence, const SearchRequest& request,
+                            const JobSinks& sinks) {
+  return KeptSetSearch(experiment, evidence, request, sinks).run();
+}
+
+}  // namespace vernier

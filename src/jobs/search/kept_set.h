@@ -1,0 +1,44 @@
+// From sensitivities to sets: the search for the fewest layers to keep, and, without a requirement, the curve of
+// quality against kept layers.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "jobs/common/evidence.h"
+#include "jobs/common/experiment.h"
+#include "jobs/search/costs.h"
+#include "jobs/search/objective.h"
+#include "vernier/jobs.h"
+#include "vernier/report.h"
+
+namespace vernier {
+
+/// Damage of what was found once it is a written file; NaN when there is nothing to confirm. May be called repeatedly.
+using ConfirmKept = std::function<double(const KeptSetReport&)>;
+
+struct SearchRequest {
+  SearchOptions options;
+  const Objective* objective = nullptr;  // null: the experiment's requirement
+  /// Judges a set of kept layers in the place of both, and knows verdicts only.
+  std::function<Trial(const std::vector<std::string>& kept)> external;
+  const LayerTimes* times = nullptr;  // for CostUnit::Time
+  ConfirmKept confirm;
+  /// Sensitivities of single layers on more samples than before, into the evidence; false when there are no more.
+  std::function<bool()> measure_more;
+  /// Fills the evidence that ranks layers, for Minimal behind another mode.
+  std::function<void()> rank;
+  std::string objective_text;  // what decides, for the journal
+};
+
+/// The search that is asked for (search/minimal.h, search/contiguous.h) on the experiment, until the file of its answer
+/// passes too (search/confirmed.h). `evidence` is read again after measure_more.
+KeptSetReport find_kept_set(Experiment& experiment, const Evidence& evidence, const SearchRequest& request,
+                            const JobSinks& sinks);
+
+/// Quality with the 0, 1, 2, ... most damaging of `ranked` kept: predicted from sensitivities, measured at a few
+/// points.
+std::vector<CurvePoint> quality_curve(Experiment& experiment, const Evidence& evidence,
+                                      const std::vector<LayerRow>& ranked);
+
+}  // namespace vernier

@@ -1,0 +1,196 @@
+#include "jobs/search/kept_set_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "search/trials.h"
+
+namespace vernier {
+namespace {
+
+const char* end_text(SearchEnd end) {
+  switch (end) {
+    case SearchEnd::Certified:
+      return "certified";
+    case SearchEnd::Found:
+      return "found";
+    case SearchEnd::NothingNeeded:
+      return "nothing-needed";
+    case SearchEnd::Impossible:
+      return "impossible";
+    case SearchEnd::Stopped:
+      return "stopped";
+    case SearchEnd::Unstable:
+      break;
+  }
+  return "unstable";
+}
+
+void say_what_is_proven(const MinimalResult& result, const SearchContext& context, KeptSetReport& kept) {
+  const bool whole = context.request.options.whole_groups;
+  const char* unit = whole ? "kept layer or group" : "kept layer";
+  kept.proven.push_back(
+      context.request.external
+          ? std::string("the check passes the model with this set, twice")
+          : fmt::format("the set passes on all {}", plural(context.experiment.subject().samples->size(), "sample")));
+  const std::vector<Certificate::Needed>& needed = result.certificate.needed;
+  const auto by_chance = static_cast<std::size_t>(std::count_if(
+      needed.begin(), needed.end(), [](const Certificate::Needed& one) { return one.trial.confidence < 1; }));
+  if (!needed.empty()) {
+    const std::string how = by_chance == 0 ? "it failed every time"
+                                           : fmt::format("it failed every time, {} of them with a confidence of {:g} %",
+                                                         by_chance, 100 * context.request.options.confidence);
+    kept.proven.push_back(fmt::format("{} dropped alone, each: {}", plural(needed.size(), unit), how));
+  }
+  if (!result.certificate.not_cheaper.empty()) {
+    kept.proven.push_back(fmt::format("{} cost nothing: without them the borders would cost more",
+                                      plural(result.certificate.not_cheaper.size(), unit)));
+  }
+  if (!result.lower_bound) return;
+  const double gap = result.cost - *result.lower_bound;
+  kept.proven.push_back(gap <= 1e-9 * result.cost
+                            ? fmt::format("no set that passes costs less than {:.4g} {}", result.cost, kept.cost_unit)
+                            : fmt::format("no set that passes costs less than {:.4g} of its {:.4g} {}",
+                                          *result.lower_bound, result.cost, kept.cost_unit));
+}
+
+void say_what_is_assumed(const MinimalResult& result, const SearchContext& context, KeptSetReport& kept) {
+  if (result.lower_bound) {
+    kept.assumed.emplace_back("the lower bound: that keeping more layers never makes a passing set fail");
+  } else if (result.end == SearchEnd::Certified) {
+    kept.assumed.emplace_back(
+        "that no quite different, cheaper set passes: --prove-minimum says how much cheaper one could be");
+  }
+  if (context.request.options.mode != SearchMode::Minimal && result.end == SearchEnd::Found) {
+    kept.assumed.emplace_back(
+        "that only such lists of layers come into question: layers within the list may not be needed");
+  }
+  if (context.request.options.whole_groups) {
+    kept.assumed.emplace_back("that groups switch as wholes: without --whole-groups fewer layers may do");
+  }
+  if (result.trials > 0 && result.end == SearchEnd::Certified && context.request.external) {
+    kept.assumed.emplace_back("that the check gives the same verdict again: only the answer was asked twice");
+  }
+}
+
+std::vector<LayerGroup> groups_with_kept(const SearchContext& context, const std::vector<std::string>& layers) {
+  const std::set<std::string> kept(layers.begin(), layers.end());
+  std::vector<LayerGroup> groups;
+  for (LayerGroup& group : switch_groups(context.experiment)) {
+    group.kept = static_cast<std::size_t>(std::count_if(group.layers.begin(), group.layers.end(),
+                                                        [&](const auto& layer) { return kept.contains(layer); }));
+    if (group.kept > 0) groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
+std::optional<RankingReport> ranking_of(const MinimalResult& result, const SearchContext& context) {
+  if (context.request.options.mode != SearchMode::Minimal) return std::nullopt;
+  RankingReport ranking;
+  if (result.prediction_ratio > 0) ranking.ratio = result.prediction_ratio;
+  ranking.rank_correlation = result.rank_correlation;
+  ranking.compared = result.ranked;
+  ranking.mended = result.ranking_mended;
+  if (!ranking.ratio && !ranking.rank_correlation) return std::nullopt;
+  return ranking;
+}
+
+}  // namespace
+
+std::vector<std::string> SearchContext::layers(const KeptSet& set) const {
+  std::vector<std::string> names;
+  for (const std::size_t candidate : units.candidates(set)) names.push_back(experiment.candidates()[candidate]->name);
+  return names;
+}
+
+KeptSet SearchContext::set_of(const std::vector<std::string>& wanted) const {
+  const std::set<std::string> names(wanted.begin(), wanted.end());
+  KeptSet set;
+  for (std::size_t unit = 0; unit < units.size(); ++unit) {
+    if (names.contains(experiment.candidates()[units.members(unit).front()]->name)) set.push_back(unit);
+  }
+  return set;
+}
+
+const char* verdict_word(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::Good:
+      return "good";
+    case Verdict::Bad:
+      return "bad";
+    case Verdict::Invalid:
+      return "invalid";
+    case Verdict::TimedOut:
+      return "timed-out";
+    case Verdict::Unstable:
+      break;
+  }
+  return "unstable";
+}
+
+TestRow row_of(const std::vector<std::string>& layers, const Trial& trial) {
+  TestRow row;
+  row.layers = layers;
+  row.verdict = verdict_word(trial.verdict);
+  row.metric = trial.metric;
+  row.damage = trial.damage;
+  row.lower_bound = trial.stopped_early;
+  row.needs = trial.why;
+  row.samples = trial.samples;
+  row.confidence = trial.confidence;
+  return row;
+}
+
+Trial trial_of(const TestRow& row) {
+  Trial trial;
+  trial.verdict = row.verdict == "good" ? Verdict::Good : Verdict::Bad;
+  trial.metric = row.metric;
+  trial.damage = row.damage;
+  trial.stopped_early = row.lower_bound;
+  trial.samples = row.samples;
+  trial.confidence = row.confidence;
+  return trial;
+}
+
+KeptSetReport report_of(const MinimalResult& result, const SearchContext& context, const std::vector<TestRow>& tests,
+                        const Journal* journal) {
+  const SearchRequest& request = context.request;
+  KeptSetReport kept;
+  kept.layers = context.layers(result.kept);
+  kept.mode = search_mode_name(request.options.mode);
+  if (request.options.reverse) kept.direction = "reverse";
+  kept.end = end_text(result.end);
+  kept.objective = request.objective == nullptr && !request.external ? "" : request.objective_text;
+  kept.certified = result.certificate.complete || result.end == SearchEnd::NothingNeeded;
+  for (const Certificate::Needed& needed : result.certificate.needed) {
+    const Trial& trial = needed.trial;
+    kept.certificate.push_back({context.units.name(needed.item), trial.metric, trial.damage, trial.stopped_early,
+                                trial.samples, trial.confidence});
+  }
+  if (result.final_trial.verdict == Verdict::Good) kept.metric = result.final_trial.metric;
+  kept.evaluations = result.trials;
+  kept.recalled = journal != nullptr ? journal->recalled() : 0;
+  kept.notes = result.notes;
+  if (journal != nullptr) kept.notes.insert(kept.notes.end(), journal->notes().begin(), journal->notes().end());
+  kept.total_macs = total_macs(context.experiment);
+  for (const std::size_t candidate : context.units.candidates(result.kept)) {
+    kept.kept_macs += macs_of(context.experiment, *context.experiment.candidates()[candidate]);
+  }
+  kept.cost_unit = cost_unit_name(request.options.cost);
+  kept.cost = result.cost;
+  for (const SearchItem& item : context.items) kept.cost_of_all = kept.cost_of_all.value_or(0) + item.cost;
+  kept.lower_bound = result.lower_bound;
+  kept.tests = tests;
+  if (!passes(result.final_trial)) return kept;
+  kept.groups = groups_with_kept(context, kept.layers);
+  kept.ranking = ranking_of(result, context);
+  if (result.end == SearchEnd::Unstable) return kept;  // nothing is proven, whatever is assumed
+  say_what_is_proven(result, context, kept);
+  say_what_is_assumed(result, context, kept);
+  return kept;
+}
+
+}  // namespace vernier

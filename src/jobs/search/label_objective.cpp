@@ -1,0 +1,96 @@
+// Trials judged by labels: how many samples a classifier gets right.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "base/hash.h"
+#include "base/text.h"
+#include "jobs/search/objective.h"
+#include "tasks/ranks.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+class LabelTally : public Tally {
+ public:
+  LabelTally(const LabelRequirement& wanted, const std::vector<std::int64_t>& labels)
+      : wanted_(wanted), labels_(labels) {}
+
+  bool add(std::size_t sample, const std::vector<Tensor>& /*ref*/, const std::vector<Tensor>& got) override {
+    const std::span<const float> scores = got.front().floats();
+    const std::int64_t label = labels_[sample] + wanted_.offset;
+    if (label < 0 || label >= static_cast<std::int64_t>(scores.size())) {
+      throw Error(
+          ErrorKind::Input,
+          fmt::format("label {} of sample {} is outside the {} classes of the output", label, sample, scores.size()),
+          "--label-offset N is added to every label");
+    }
+    ++seen_;
+    if (place_of(scores, static_cast<std::size_t>(label)) < wanted_.top) ++right_;
+    const double allowed = (1 - wanted_.min_share) * static_cast<double>(labels_.size());
+    return static_cast<double>(seen_ - right_) <= allowed * (1 + 1e-9) + 1e-9;
+  }
+
+  Trial trial() const override {
+    const double all = static_cast<double>(labels_.size());
+    const double wrong = static_cast<double>(seen_ - right_);
+    const double allowed = (1 - wanted_.min_share) * all;
+    Trial trial;
+    trial.metric = 1 - wrong / all;
+    trial.damage = wrong == 0 ? 0 : wrong / std::max(allowed, 1e-9);
+    if (wrong <= allowed * (1 + 1e-9) + 1e-9) trial.damage = std::min(trial.damage, 1.0);
+    trial.verdict = trial.damage <= 1 ? Verdict::Good : Verdict::Bad;
+    trial.why = fmt::format("{}--min-top{} {:.4g}", seen_ < labels_.size() ? "less than " : "", wanted_.top,
+                            std::floor(trial.metric * 1e4) / 1e4);
+    return trial;
+  }
+
+ private:
+  const LabelRequirement& wanted_;
+  const std::vector<std::int64_t>& labels_;
+  std::size_t seen_ = 0, right_ = 0;
+};
+
+class LabelObjective : public Objective {
+ public:
+  LabelObjective(const LabelRequirement& wanted, const SampleCount& samples)
+      : wanted_(wanted), labels_(read_labels(wanted.file)) {
+    require_labels_for(wanted.file, labels_.size(), samples);
+    labels_.resize(samples.used);
+  }
+
+  std::string text() const override {
+    const std::string offset = wanted_.offset == 0 ? "" : fmt::format(" --label-offset {}", wanted_.offset);
+    return fmt::format("--min-top{} {:g} by the labels of {}{}", wanted_.top, wanted_.min_share,
+                       printable(wanted_.file.string()), offset);
+  }
+
+  std::string fingerprint() const override {
+    Sha256 hash;
+    hash.update(std::as_bytes(std::span(labels_)));
+    return hash.hex();
+  }
+
+  std::unique_ptr<Tally> begin(const std::vector<std::string>& outputs) const override {
+    if (outputs.size() != 1) {
+      throw Error(ErrorKind::Usage, fmt::format("--labels judge one output, and there are {}", outputs.size()),
+                  "--outputs NAME: one of " + list_some(outputs));
+    }
+    return std::make_unique<LabelTally>(wanted_, labels_);
+  }
+
+ private:
+  const LabelRequirement& wanted_;
+  std::vector<std::int64_t> labels_;
+};
+
+}  // namespace
+
+std::unique_ptr<Objective> label_objective(const LabelRequirement& wanted, const SampleCount& samples) {
+  return std::make_unique<LabelObjective>(wanted, samples);
+}
+
+}  // namespace vernier

@@ -1,0 +1,53 @@
+// What decides whether a trial is good when it is no requirement on figures (vernier/requirement.h): something that
+// wants to see the outputs themselves, sample by sample.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "jobs/common/labels.h"
+#include "search/oracle.h"
+#include "vernier/samples.h"
+#include "vernier/search_options.h"
+#include "vernier/tensor.h"
+
+namespace vernier {
+
+/// One trial's outputs as they come.
+class Tally {
+ public:
+  virtual ~Tally() = default;
+  /// False: the verdict is certain, whatever else comes.
+  virtual bool add(std::size_t sample, const std::vector<Tensor>& ref, const std::vector<Tensor>& got) = 0;
+  /// `why` says what the trial would have passed with.
+  virtual Trial trial() const = 0;
+};
+
+class Objective {
+ public:
+  virtual ~Objective() = default;
+  /// What decides, in words; two objectives of the same words and fingerprint judge alike.
+  virtual std::string text() const = 0;
+  /// Hash of files that decide beside what text() says; empty: none does.
+  virtual std::string fingerprint() const { return {}; }
+  /// The reference's own outputs pass, whatever they are: a comparison with them. Labels or a script may refuse them.
+  virtual bool passes_reference() const { return false; }
+  /// For one trial; outputs come in the order of `outputs`.
+  virtual std::unique_ptr<Tally> begin(const std::vector<std::string>& outputs) const = 0;
+};
+
+/// Every iteration compared as `vernier run` does. Damage is the square of the share of the tolerance that the worst
+/// output uses: 1 at the limit.
+std::unique_ptr<Objective> comparison_objective(const SearchOptions& options);
+
+/// The share of samples whose label is among the largest scores of the one judged output, read as flat. Damage is the
+/// share of the errors allowed. Errors: as require_labels_for(); Input when a label is no class.
+std::unique_ptr<Objective> label_objective(const LabelRequirement& wanted, const SampleCount& samples);
+
+/// One call of the script a trial, in one process of the user's Python, with all outputs and all references. Has a
+/// number but no damage: a search goes by its verdicts alone. Memory: the outputs of all samples. Errors: Input for
+/// what the script does wrong, also while it is loaded.
+std::unique_ptr<Objective> metric_objective(const MetricScript& wanted, const SourceOptions& how);
+
+}  // namespace vernier

@@ -1,0 +1,88 @@
+// Answers that a search is about to ask for, worked out side by side. Making the session of a trial is work of one
+// thread, and of every rank anew; with several sets at hand each thread makes its own, and so does each rank.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "distributed/spread.h"
+#include "search/oracle.h"
+
+namespace vernier {
+
+template <class Answer>
+class SetsAhead {
+ public:
+  struct How {
+    /// One set by all threads and ranks together.
+    std::function<Answer(const KeptSet&)> together;
+    /// The same answer on one thread of one rank; called on several. Empty: always together.
+    std::function<Answer(const KeptSet&)> alone;
+    std::function<void(const Answer&, Packer&)> pack;
+    std::function<Answer(Unpacker&)> unpack;
+    /// Told of each answer that was asked for: what is counted must not depend on how many work side by side.
+    std::function<void(const Answer&)> asked;
+  };
+
+  /// `ranks` must outlive this. `threads` of each rank; all ranks must be asked alike.
+  SetsAhead(Ranks& ranks, std::size_t threads, How how)
+      : ranks_(ranks), threads_(std::max<std::size_t>(1, threads)), how_(std::move(how)) {}
+
+  /// The sets that will probably be asked next, in this order. What was expected before is forgotten.
+  void expect(std::vector<KeptSet> sets) { expected_ = std::move(sets); }
+  /// Answered elsewhere: not worked out ahead.
+  void skip(const KeptSet& set) { known_.insert(set); }
+
+  /// Each time it is asked a set is worked out anew, unless that was done ahead and not asked for yet.
+  Answer ask(const KeptSet& set) {
+    const Answer answer = answer_to(set);
+    how_.asked(answer);
+    return answer;
+  }
+
+ private:
+  Answer answer_to(const KeptSet& set) {
+    if (const auto ready = ready_.extract(set); !ready.empty()) return ready.mapped();
+    const std::vector<KeptSet> sets = with_next(set);
+    const std::size_t workers = threads_ * ranks_.size();
+    // Fewer sets than half the workers: sharing the samples of each keeps more of them busy.
+    if (!how_.alone || sets.size() < 2 || 2 * sets.size() < workers) {
+      known_.insert(set);
+      return how_.together(set);
+    }
+    spread_ordered(
+        ranks_, sets.size(), threads_, [&](std::size_t i) { return how_.alone(sets[i]); },
+        [&](std::size_t i, Answer answer) {
+          ready_[sets[i]] = std::move(answer);
+          return true;
+        },
+        how_.pack, how_.unpack);
+    known_.insert(sets.begin(), sets.end());
+    return ready_.extract(set).mapped();
+  }
+
+  /// `set`, and as many of those expected behind it as there are workers for.
+  std::vector<KeptSet> with_next(const KeptSet& set) const {
+    std::vector<KeptSet> sets{set};
+    const auto at = std::find(expected_.begin(), expected_.end(), set);
+    for (auto next = at == expected_.end() ? at : at + 1; next != expected_.end(); ++next) {
+      if (sets.size() == threads_ * ranks_.size()) break;
+      if (!known_.contains(*next)) sets.push_back(*next);
+    }
+    return sets;
+  }
+
+  Ranks& ranks_;
+  std::size_t threads_;
+  How how_;
+  std::vector<KeptSet> expected_;
+  std::set<KeptSet> known_;          // need not be worked out ahead (again)
+  std::map<KeptSet, Answer> ready_;  // worked out and not asked for yet
+};
+
+}  // namespace vernier

@@ -1,0 +1,43 @@
+#include "jobs/search/trials_ahead.h"
+
+#include <utility>
+
+#include "jobs/search/shared_trials.h"
+
+namespace vernier {
+
+TrialsAhead::TrialsAhead(Experiment& experiment, Judge& judge, Candidates candidates, bool side_by_side, Ran ran)
+    : trials(job_ranks(), experiment.subject().threads,
+             {[&judge, candidates](const KeptSet& set) { return judge(candidates(set)); },
+              side_by_side ? [this, candidates](const KeptSet& set) { return lone_judge_(candidates(set)); }
+                           : std::function<Trial(const KeptSet&)>(),
+              [](const Trial& trial, Packer& packer) { pack(trial, packer); }, unpack_trial,
+              [ran](const Trial& trial) { ran(trial.samples); }}),
+      estimates(job_ranks(), experiment.subject().threads,
+                {[&judge, candidates](const KeptSet& set) { return judge.estimate(candidates(set)); },
+                 side_by_side ? [this, candidates](const KeptSet& set) { return lone_judge_.estimate(candidates(set)); }
+                              : std::function<double(const KeptSet&)>(),
+                 [](double damage, Packer& packer) { packer.put(damage); },
+                 [](Unpacker& unpacker) { return unpacker.get<double>(); },
+                 [ran, &experiment](double) { ran(experiment.few_hard_samples().size()); }}),
+      alone_(experiment.subject()),
+      lone_judge_(judge) {
+  alone_.threads = 1;
+  alone_.ranks = nullptr;
+  if (alone_.progress) {
+    alone_.progress = [this, shared = experiment.subject().progress](const std::string& phase, std::size_t done,
+                                                                     std::size_t total) {
+      const std::lock_guard lock(progress_);
+      shared(phase, done, total);
+    };
+  }
+  lone_judge_.run_with(alone_);
+}
+
+bool sessions_are_small(const Subject& subject) {
+  std::size_t bytes = 0;
+  for (const auto& [name, weight] : subject.model.weights) bytes += weight.byte_size();
+  return bytes * subject.threads <= std::size_t{256} << 20;
+}
+
+}  // namespace vernier

@@ -1,0 +1,256 @@
+// The edits of `vernier surgeon` that change what a model computes: a node more, weights pruned, dropped or made up.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "jobs/common/setup.h"
+#include "model/checker.h"
+#include "model/graph_edit.h"
+#include "model/passes/pass.h"
+#include "model/raw_proto.h"
+#include "model/sparsity.h"
+#include "vernier/error.h"
+#include "vernier/surgeon.h"
+
+namespace vernier {
+namespace {
+
+// How TensorRT's tools say in an initializer's doc_string that its values are missing.
+constexpr const char* kWeightless = "TRT_WEIGHTLESS/";
+constexpr const char* kSparse = "SPARSE_2_4";
+constexpr std::size_t kStripBytes = 256;
+constexpr std::int64_t kMostElements = std::int64_t{1} << 30U;
+
+void set_parsed_attribute(onnx::NodeProto& node, const std::string& name, const std::string& text) {
+  const nlohmann::json value = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (value.is_number_integer()) return set_attribute(node, name, value.get<std::int64_t>());
+  if (value.is_number()) return set_attribute(node, name, value.get<float>());
+  if (value.is_array()) {
+    const bool whole =
+        std::all_of(value.begin(), value.end(), [](const auto& item) { return item.is_number_integer(); });
+    const bool numbers = std::all_of(value.begin(), value.end(), [](const auto& item) { return item.is_number(); });
+    if (whole) return set_attribute(node, name, value.get<std::vector<std::int64_t>>());
+    if (numbers) return set_attribute(node, name, value.get<std::vector<float>>());
+    throw Error(ErrorKind::Usage,
+                fmt::format("--attrs {}: '{}' is no list of numbers", printable(name), printable(text)));
+  }
+  set_attribute(node, name, value.is_string() ? value.get<std::string>() : text);
+}
+
+/// FNV-1a.
+std::uint32_t name_seed(const std::string& name) {
+  std::uint32_t seed = 2166136261U;
+  for (const char c : name) seed = (seed ^ static_cast<unsigned char>(c)) * 16777619U;
+  return seed;
+}
+
+SurgeonResult started(const Model& model, const std::filesystem::path& output) {
+  SurgeonResult result;
+  result.output = output;
+  result.nodes_before = static_cast<std::size_t>(model.proto.graph().node_size());
+  result.nodes_after = result.nodes_before;
+  return result;
+}
+
+}  // namespace
+
+SurgeonResult insert_node(const InsertOptions& options, const JobSinks& sinks) {
+  refuse_to_overwrite(options.output, {options.model});
+  Model model = read_model(options.model);
+  SurgeonResult result = started(model, options.output);
+  const bool was_wrong = checker_complaint(model).has_value();
+  onnx::GraphProto& graph = *model.proto.mutable_graph();
+  NamePool names(model);
+
+  std::map<std::string, int> producer;
+  for (int i = 0; i < graph.node_size(); ++i) {
+    for (const std::string& output : graph.node(i).output()) producer[output] = i;
+  }
+  std::set<std::string> known;
+  for (const InputInfo& input : model_inputs(model)) known.insert(input.name);
+  known.merge(initializer_names(model));
+  int behind = 0;  // the new node stands behind everything that it reads
+  for (const std::string& input : options.inputs) {
+    const auto found = producer.find(input);
+    if (found != producer.end()) {
+      behind = std::max(behind, found->second + 1);
+    } else if (!known.contains(input)) {
+      throw Error(ErrorKind::Usage, fmt::format("--inputs: the model has no tensor '{}'", printable(input)),
+                  "vernier inspect model MODEL --show layers lists them");
+    }
+  }
+  onnx::NodeProto node;
+  node.set_op_type(options.op_type);
+  node.set_name(names.unique(options.name.empty() ? "vernier_inserted_" + options.op_type : options.name));
+  for (const std::string& input : options.inputs) node.add_input(input);
+  for (const auto& [name, value] : options.attributes) set_parsed_attribute(node, name, value);
+  for (const std::string& output : options.outputs) {
+    if (known.contains(output)) {
+      throw Error(ErrorKind::Usage,
+                  fmt::format("--outputs: '{}' is an input or a constant of the model", printable(output)));
+    }
+    node.add_output(output);
+    const auto found = producer.find(output);
+    if (found == producer.end()) continue;
+    // Who made it so far makes a tensor of another name; the new node may read that one.
+    const std::string before = names.unique(output + "_before");
+    for (std::string& made : *graph.mutable_node(found->second)->mutable_output()) {
+      if (made == output) made = before;
+    }
+    for (std::string& input : *node.mutable_input()) {
+      if (input == output) input = before;
+    }
+  }
+  google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
+  for (int i = 0; i <= graph.node_size(); ++i) {
+    if (i == behind) *nodes.Add() = node;
+    if (i < graph.node_size()) *nodes.Add() = graph.node(i);
+  }
+  graph.mutable_node()->Swap(&nodes);
+  for_each_graph(graph, [](onnx::GraphProto& inner) { inner.clear_value_info(); });
+  // Reading sorts the nodes again, and refuses a cycle.
+  Model sorted = adopt_model(whole_proto(model));
+  sorted.data_files = model.data_files;
+  model = std::move(sorted);
+  result.notes.push_back(fmt::format("inserted {} ({})", printable(node.name()), printable(node.op_type())));
+  // Said, not refused: engines have operators that ONNX does not know.
+  if (const auto complaint = checker_complaint(model); complaint && !was_wrong) {
+    result.warnings.push_back(
+        fmt::format("ONNX's checker refuses the model with this node: {}", printable(first_line(*complaint))));
+  }
+  for (std::string& note : passes::remove_dead_nodes(model, {{}, {}, default_opset(model.proto)}).notes) {
+    result.notes.push_back(std::move(note));
+  }
+  result.nodes_after = static_cast<std::size_t>(model.proto.graph().node_size());
+  for (const std::string& text : result.warnings) {
+    if (sinks.warning) sinks.warning(text);
+  }
+  write_model(model, options.output, {.external_data = options.external_data});
+  return result;
+}
+
+SurgeonResult prune_weights(const WeightEditOptions& options) {
+  refuse_to_overwrite(options.output, {options.model});
+  Model model = read_model(options.model);
+  SurgeonResult result = started(model, options.output);
+  std::size_t pruned = 0;
+  for (const SummedWeight& weight : summed_weights(model)) {
+    const std::optional<Tensor> value = initializer(model, weight.name);
+    if (const auto why = not_prunable(*value, weight.axis)) {
+      result.notes.push_back(
+          fmt::format("left as it is: {} of {}: {}", printable(weight.name), printable(weight.node), *why));
+      continue;
+    }
+    if (is_2_of_4_sparse(*value, weight.axis)) continue;
+    set_initializer(model, *model.proto.mutable_graph(), weight.name, pruned_2_of_4(*value, weight.axis));
+    ++pruned;
+  }
+  result.notes.insert(result.notes.begin(), fmt::format("{} pruned to 2:4 sparsity", plural(pruned, "weight")));
+  write_model(model, options.output, {.external_data = options.external_data});
+  return result;
+}
+
+SurgeonResult strip_weights(const WeightEditOptions& options) {
+  refuse_to_overwrite(options.output, {options.model});
+  Model model = read_model(options.model);
+  SurgeonResult result = started(model, options.output);
+  std::map<std::string, int> summed;
+  for (const SummedWeight& weight : summed_weights(model)) summed[weight.name] = weight.axis;
+  std::vector<std::string> names;
+  for (const onnx::TensorProto& tensor : model.proto.graph().initializer()) names.push_back(tensor.name());
+  for (const std::string& name : options.excluded) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    const std::vector<std::string> near = nearest_names(name, names);
+    throw Error(ErrorKind::Usage, fmt::format("--exclude-list: no initializer is named '{}'", printable(name)),
+                near.empty() ? "vernier inspect model MODEL --show weights lists them" : "nearest: " + list_some(near));
+  }
+  std::size_t stripped = 0;
+  std::size_t bytes = 0;
+  for (onnx::TensorProto& tensor : *model.proto.mutable_graph()->mutable_initializer()) {
+    const std::string name = tensor.name();
+    if (tensor.data_type() == onnx::TensorProto::STRING) continue;
+    const std::optional<Tensor> value = initializer(model, name);
+    const bool excluded = std::find(options.excluded.begin(), options.excluded.end(), name) != options.excluded.end();
+    if (excluded || value->byte_size() < kStripBytes) continue;
+    const auto axis = summed.find(name);
+    const bool sparse =
+        axis != summed.end() && !not_prunable(*value, axis->second) && is_2_of_4_sparse(*value, axis->second);
+    onnx::TensorProto bare;
+    bare.set_name(name);
+    bare.set_data_type(tensor.data_type());
+    *bare.mutable_dims() = tensor.dims();
+    bare.set_doc_string(std::string(kWeightless) + (sparse ? kSparse : ""));
+    tensor = bare;
+    model.weights.erase(name);
+    ++stripped;
+    bytes += value->byte_size();
+  }
+  result.notes.push_back(fmt::format("{} without values, {} bytes less", plural(stripped, "initializer"), bytes));
+  write_model(model, options.output, {.external_data = options.external_data});
+  return result;
+}
+
+SurgeonResult reconstruct_weights(const WeightEditOptions& options) {
+  refuse_to_overwrite(options.output, {options.model});
+  onnx::ModelProto proto = read_raw_proto(options.model);
+  std::set<std::string> sparse;
+  std::size_t filled = 0;
+  for (onnx::TensorProto& tensor : *proto.mutable_graph()->mutable_initializer()) {
+    if (!tensor.doc_string().starts_with(kWeightless)) continue;
+    const Shape shape(tensor.dims().begin(), tensor.dims().end());
+    const auto dtype = static_cast<Dtype>(tensor.data_type());
+    const std::string where = fmt::format("{}: initializer '{}'", options.model.string(), printable(tensor.name()));
+    if (dtype_bits(dtype) < 8) {
+      throw Error(ErrorKind::Input, fmt::format("{}: values of {} cannot be made up", where, dtype_name(dtype)));
+    }
+    if (element_count(shape) > kMostElements) {
+      throw Error(ErrorKind::Input, fmt::format("{}: shape {} is beyond reason", where, shape_text(shape)));
+    }
+    if (tensor.doc_string().find(kSparse) != std::string::npos) sparse.insert(tensor.name());
+    Tensor value(dtype, shape);
+    // The same values for the same name everywhere: distributions differ between standard libraries, the engine not.
+    std::mt19937 engine(name_seed(tensor.name()));
+    const std::span<std::byte> to = value.mutable_bytes();
+    const auto size = static_cast<std::size_t>(dtype_bits(dtype) / 8);
+    for (std::size_t i = 0; i < to.size(); i += size) {
+      const float unit = static_cast<float>(engine()) / 4294967296.0F - 0.5F;
+      if (dtype == Dtype::Float32) {
+        std::memcpy(to.data() + i, &unit, size);
+      } else if (dtype == Dtype::Float64) {
+        const double wide = unit;
+        std::memcpy(to.data() + i, &wide, size);
+      } else if (dtype == Dtype::BFloat16 || dtype == Dtype::Float16) {
+        // Sign and a magnitude below one: any bits under the exponent of one are finite in both.
+        const auto bits = static_cast<std::uint32_t>(engine());
+        const auto half =
+            static_cast<std::uint16_t>((bits & 0x8000U) | (bits % (dtype == Dtype::Float16 ? 0x3C00U : 0x3F80U)));
+        std::memcpy(to.data() + i, &half, size);
+      } else {
+        to[i] = static_cast<std::byte>(engine() & 0x7FU);  // small integers
+      }
+    }
+    tensor = proto_of(value, tensor.name());
+    ++filled;
+  }
+  Model model = adopt_model(std::move(proto), options.model.parent_path());
+  for (const SummedWeight& weight : summed_weights(model)) {
+    if (!sparse.contains(weight.name)) continue;
+    const std::optional<Tensor> value = initializer(model, weight.name);
+    if (not_prunable(*value, weight.axis)) continue;
+    set_initializer(model, *model.proto.mutable_graph(), weight.name, pruned_2_of_4(*value, weight.axis));
+  }
+  SurgeonResult result = started(model, options.output);
+  result.notes.push_back(fmt::format("{} filled with made-up values, {} of them 2:4 sparse",
+                                     plural(filled, "initializer"), sparse.size()));
+  write_model(model, options.output, {.external_data = options.external_data});
+  return result;
+}
+
+}  // namespace vernier

@@ -1,0 +1,152 @@
+// `vernier surgeon extract`: the part of a graph between tensors, with the values it has on real samples.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "engines/onnxruntime/runtime.h"
+#include "jobs/common/setup.h"
+#include "jobs/common/tensor_values.h"
+#include "jobs/reduce/part_data.h"
+#include "model/subgraph.h"
+#include "model/type_protos.h"
+#include "vernier/error.h"
+#include "vernier/surgeon.h"
+
+namespace vernier {
+namespace {
+
+std::vector<std::string> names_or(const std::vector<TensorChoice>& choices, const std::vector<std::string>& own) {
+  if (choices.empty()) return own;
+  std::vector<std::string> names;
+  for (const TensorChoice& choice : choices) names.push_back(choice.name);
+  return names;
+}
+
+void refuse_unknown(const Model& model, const std::vector<TensorChoice>& choices, const char* option) {
+  std::vector<std::string> known = input_names(model);
+  for (const onnx::NodeProto& node : model.proto.graph().node()) {
+    for (const std::string& output : node.output()) {
+      if (!output.empty()) known.push_back(output);
+    }
+  }
+  for (const TensorChoice& choice : choices) {
+    if (std::find(known.begin(), known.end(), choice.name) != known.end()) continue;
+    std::vector<std::string> near = nearest_names(choice.name, known, 2);
+    // "Relu:1" alone reads as a tensor Relu of shape [1].
+    const auto cut = std::find_if(known.begin(), known.end(),
+                                  [&](const std::string& name) { return name.starts_with(choice.name + ":"); });
+    if (cut != known.end()) near = {*cut};
+    for (std::string& name : near) {
+      if (name.find(':') != std::string::npos) name += ":auto:auto";
+    }
+    throw Error(ErrorKind::Usage, fmt::format("{}: the main graph has no tensor '{}'", option, printable(choice.name)),
+                near.empty() ? "vernier inspect model MODEL --show layers lists them"
+                             : "did you mean " + list_some(near) + "?");
+  }
+}
+
+/// What was said of a tensor becomes its type; a type that the model does not have is refused.
+void describe(std::map<std::string, onnx::TypeProto>& types, const std::vector<TensorChoice>& choices,
+              const char* option) {
+  for (const TensorChoice& choice : choices) {
+    const bool known = types.contains(choice.name) && types.at(choice.name).has_tensor_type();
+    if (!known && !choice.dtype) continue;
+    auto& type = *types[choice.name].mutable_tensor_type();
+    if (known && choice.dtype && static_cast<int>(*choice.dtype) != type.elem_type()) {
+      throw Error(ErrorKind::Usage,
+                  fmt::format("{}: tensor '{}' is {} in the model, not {}", option, printable(choice.name),
+                              dtype_name(static_cast<Dtype>(type.elem_type())), dtype_name(*choice.dtype)),
+                  "auto takes what the model says");
+    }
+    if (choice.dtype) type.set_elem_type(static_cast<int>(*choice.dtype));
+    if (!choice.shape) continue;
+    if (type.has_shape() && type.shape().dim_size() != static_cast<int>(choice.shape->size())) {
+      throw Error(ErrorKind::Usage, fmt::format("{}: tensor '{}' has {} dimensions, the shape given has {}", option,
+                                                printable(choice.name), type.shape().dim_size(), choice.shape->size()));
+    }
+    type.mutable_shape()->Clear();
+    for (const std::int64_t dim : *choice.shape) {
+      onnx::TensorShapeProto_Dimension& added = *type.mutable_shape()->add_dim();
+      if (dim >= 0) added.set_dim_value(dim);
+    }
+  }
+}
+
+/// Inputs and outputs of the part on each sample, in files beside it.
+void write_data(const Model& whole, const Model& part, const ExtractOptions& options, const JobSinks& sinks,
+                SurgeonResult& result) {
+  SourceOptions source = options.with_data->data;
+  const std::shared_ptr<const SampleSource> samples = samples_for(whole, source, sinks);
+  if (samples->is_random()) {
+    result.warnings.push_back("the inputs are random numbers: figures say little about real data (give samples)");
+  }
+  std::vector<std::string> names = input_names(part);
+  for (std::string& name : output_names(part)) names.push_back(std::move(name));
+  TensorValues values(Runtime::load(), whole, *samples);
+  const std::vector<Sample> all = values.of(names, samples->size());
+  const PartData files = write_part_data(options.output, part, all, "whole-model");
+  result.notes.push_back(
+      fmt::format("{}: inputs of the part on {}", files.inputs.string(), plural(all.size(), "sample")));
+  result.notes.push_back(
+      fmt::format("{}: its outputs there, as the whole model computes them", files.outputs.string()));
+}
+
+}  // namespace
+
+SurgeonResult extract_model(const ExtractOptions& options, const JobSinks& sinks) {
+  refuse_to_overwrite(options.output, {options.model});
+  const Model model = read_model(options.model);
+  refuse_unknown(model, options.inputs, "--inputs");
+  refuse_unknown(model, options.outputs, "--outputs");
+  std::map<std::string, onnx::TypeProto> types = infer_type_protos(model);
+  describe(types, options.inputs, "--inputs");
+  describe(types, options.outputs, "--outputs");
+
+  const std::vector<std::string> inputs = names_or(options.inputs, input_names(model));
+  const std::vector<std::string> outputs = names_or(options.outputs, output_names(model));
+  const std::vector<int> nodes = nodes_between(model, {inputs.begin(), inputs.end()}, {outputs.begin(), outputs.end()});
+  if (nodes.empty()) {
+    throw Error(ErrorKind::Usage, "no node lies between these inputs and outputs",
+                "vernier inspect model MODEL --show layers lists them");
+  }
+  for (const std::string& name : boundary(model, nodes)) {
+    if (std::find(inputs.begin(), inputs.end(), name) != inputs.end()) continue;
+    throw Error(ErrorKind::Usage,
+                fmt::format("--inputs: the outputs also need '{}', which is not among them", printable(name)),
+                fmt::format("add {}:auto:auto", printable(name)));
+  }
+  std::vector<std::string> ends = boundary(model, nodes);
+  ends.insert(ends.end(), outputs.begin(), outputs.end());
+  if (std::any_of(ends.begin(), ends.end(), [&](const std::string& name) { return !types.contains(name); })) {
+    SourceOptions source = options.with_data ? options.with_data->data : SourceOptions();
+    const std::shared_ptr<const SampleSource> samples = samples_for(model, source, sinks);
+    TensorValues(Runtime::load(), model, *samples).learn_types(ends, types);
+  }
+  // What was given of an input of the model itself counts, too.
+  Model described = model;
+  for (onnx::ValueInfoProto& input : *described.proto.mutable_graph()->mutable_input()) {
+    *input.mutable_type() = types.at(input.name());
+  }
+  Model part = piece_of(described, nodes, outputs, types);
+  SurgeonResult result;
+  result.output = options.output;
+  result.nodes_before = static_cast<std::size_t>(model.proto.graph().node_size());
+  result.nodes_after = nodes.size();
+  std::set<std::string> used;
+  for (const InputInfo& input : model_inputs(part)) used.insert(input.name);
+  for (const std::string& name : inputs) {
+    if (!options.inputs.empty() && !used.contains(name)) {
+      result.warnings.push_back(fmt::format("--inputs: no output needs '{}': it is left out", printable(name)));
+    }
+  }
+  write_model(part, options.output, {.external_data = options.external_data});
+  if (options.with_data) write_data(model, part, options, sinks, result);
+  for (const std::string& text : result.warnings) {
+    if (sinks.warning) sinks.warning(text);
+  }
+  return result;
+}
+
+}  // namespace vernier

@@ -1,0 +1,224 @@
+// `vernier surgeon sanitize`: edits that keep what a model computes, proven by running both.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "analysis/requirement.h"
+#include "analysis/surgery.h"
+#include "base/text.h"
+#include "engines/onnxruntime/runtime.h"
+#include "jobs/common/setup.h"
+#include "jobs/common/tensor_values.h"
+#include "jobs/run/marked_outputs.h"
+#include "model/data_dependent.h"
+#include "model/graph_edit.h"
+#include "model/passes/pass.h"
+#include "model/type_protos.h"
+#include "vernier/error.h"
+#include "vernier/surgeon.h"
+
+namespace vernier {
+namespace {
+
+constexpr int kMostRounds = 8;
+
+class Sanitizer {
+ public:
+  Sanitizer(const SanitizeOptions& options, const JobSinks& sinks)
+      : options_(options), sinks_(sinks), runtime_(Runtime::load()), evaluate_(evaluator(runtime_)) {}
+
+  SurgeonResult run() {
+    const Model original = read_model(options_.model);
+    Model model = original;
+    result_.output = options_.output;
+    result_.nodes_before = count(model);
+    override_input_shapes(model, options_.input_shapes, "--override-input-shapes");
+    choose(model);
+    bound(model);
+    edit(model);
+    verify_structure(model, "sanitize");
+    result_.nodes_after = count(model);
+    compare(original, model);
+    write_model(model, options_.output, {.external_data = options_.external_data});
+    for (const std::string& text : result_.warnings) {
+      if (sinks_.warning) sinks_.warning(text);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  static std::size_t count(const Model& model) {
+    std::size_t nodes = 0;
+    for_each_graph(model.proto.graph(),
+                   [&](const onnx::GraphProto& graph) { nodes += static_cast<std::size_t>(graph.node_size()); });
+    return nodes;
+  }
+
+  void choose(Model& model) {
+    const OutputChoice& choice = options_.outputs;
+    if (choice.names.empty() && choice.excluded.empty() && choice.op_types.empty()) return;
+    std::vector<std::string> left_out;
+    set_outputs(model, choose_outputs(model, choice, left_out));
+    const std::map<std::string, onnx::TypeProto> types = infer_type_protos(model);
+    for (onnx::ValueInfoProto& output : *model.proto.mutable_graph()->mutable_output()) {
+      if (const auto type = types.find(output.name()); type != types.end()) *output.mutable_type() = type->second;
+    }
+    if (!left_out.empty()) {
+      result_.warnings.push_back(fmt::format("not marked, because their type is unknown: {}", list_some(left_out)));
+    }
+    changed_outputs_ = true;
+  }
+
+  void bound(Model& model) {
+    if (options_.size_bounds.empty()) return;
+    const std::vector<std::string> found = unbounded_sizes(model);
+    for (const auto& [tensor, bound] : options_.size_bounds) {
+      if (!tensor.empty() && std::find(found.begin(), found.end(), tensor) == found.end()) {
+        throw Error(ErrorKind::Usage,
+                    fmt::format("--set-unbounded-dds-upper-bound: '{}' is no size without a bound", printable(tensor)),
+                    found.empty() ? "there is none" : "these are: " + list_some(found));
+      }
+    }
+    for (const std::string& tensor : found) {
+      auto bound = options_.size_bounds.find(tensor);
+      if (bound == options_.size_bounds.end()) bound = options_.size_bounds.find("");
+      if (bound == options_.size_bounds.end()) continue;
+      bound_size(model, tensor, bound->second);
+      result_.notes.push_back(fmt::format("size '{}' bounded by {}", printable(tensor), bound->second));
+    }
+    if (found.empty()) result_.warnings.push_back("--set-unbounded-dds-upper-bound: no size comes from data");
+  }
+
+  using Pass = passes::Outcome (*)(Model&, const passes::Context&);
+
+  bool apply(Model& model, Pass pass) {
+    const std::size_t before = count(model);
+    const passes::Outcome outcome = pass(model, {prepare_, evaluate_, default_opset(model.proto), limits_});
+    for (const std::string& text : outcome.notes) result_.notes.push_back(text);
+    exact_ = exact_ && !outcome.changed_arithmetic;
+    return count(model) < before;
+  }
+
+  void edit(Model& model) {
+    limits_.rounds = options_.passes;
+    limits_.max_bytes = options_.fold_size_limit;
+    limits_.shapes = options_.fold_shapes;
+    limits_.apart = !options_.partitioning.empty();
+    const bool fold = options_.fold_constants || options_.simplify;
+    for (int round = 0; round < kMostRounds; ++round) {
+      bool any = false;
+      if (fold) {
+        any = apply(model, passes::constants_to_initializers) || any;
+        any = apply(model, passes::fold_constants) || any;
+        any = apply(model, passes::inline_ifs) || any;
+        any = apply(model, passes::remove_dead_nodes) || any;
+      }
+      if (options_.simplify) {
+        any = apply(model, passes::fold_batch_norm) || any;
+        any = apply(model, passes::fuse_bias) || any;
+        any = apply(model, passes::remove_idle_nodes) || any;
+        any = apply(model, passes::merge_equal_nodes) || any;
+      }
+      if (!any || options_.passes > 0) break;
+    }
+    if (options_.cleanup) apply(model, passes::remove_dead_nodes);
+    if (fold) for_each_graph(*model.proto.mutable_graph(), [](onnx::GraphProto& graph) { graph.clear_value_info(); });
+  }
+
+  struct Differences {
+    bool identical = true;
+    std::map<std::string, OutputStats> stats;  // of float32 outputs
+    std::set<std::string> changed;             // others
+  };
+
+  Differences run_both(const Model& original, const Model& model, const SampleSource& samples, bool optimize) const {
+    Differences found;
+    const std::vector<InputInfo> outputs = model_outputs(model);
+    const Session before(runtime_, original, {.optimize = optimize});
+    const Session after(runtime_, model, {.optimize = optimize});
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      if (sinks_.interrupted && sinks_.interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
+      const Sample sample = samples.at(i);
+      const std::vector<Tensor> ref = before.run(sample);
+      const std::vector<Tensor> got = after.run(sample);
+      for (std::size_t k = 0; k < ref.size(); ++k) {
+        const bool same_shape = ref[k].shape() == got[k].shape();
+        const bool same =
+            same_shape && std::memcmp(ref[k].bytes().data(), got[k].bytes().data(), ref[k].byte_size()) == 0;
+        found.identical = found.identical && same;
+        if (ref[k].dtype() == Dtype::Float32 && same_shape) {
+          found.stats[outputs[k].name].add_sample(i, ref[k], got[k]);
+        } else if (!same) {
+          found.changed.insert(outputs[k].name);
+        }
+      }
+    }
+    return found;
+  }
+
+  /// Runs both and says how the outputs differ.
+  void compare(const Model& original, const Model& model) {
+    if (changed_outputs_ || !options_.size_bounds.empty()) return;  // other outputs, or meant to compute something else
+    try {
+      SourceOptions source = options_.measure.data;
+      for (const auto& [name, shape] : options_.input_shapes) source.shapes.emplace(name, shape);
+      const std::shared_ptr<const SampleSource> samples = samples_for(original, source, sinks_);
+      const std::string on = fmt::format("on {}", samples->description());
+      const Differences off = run_both(original, model, *samples, false);
+      if (off.identical) {
+        result_.notes.push_back(fmt::format("outputs are bit-identical, the engine's optimizations off, {}", on));
+        return;
+      }
+      // Without optimizations the engine packs weights that are constants and sums them in another order; with them the
+      // original's weights are constants as well.
+      if (exact_ && run_both(original, model, *samples, true).identical) {
+        result_.notes.push_back(fmt::format("outputs are bit-identical as the engine runs models by default, {}", on));
+        return;
+      }
+      for (const auto& [name, stat] : off.stats) {
+        result_.notes.push_back(fmt::format("output {}: at most {:.3g} off, {:.1f} dB, {}", printable(name),
+                                            stat.pooled.max_abs_error, metric_value(Metric::MinSqnrDb, stat), on));
+      }
+      for (const std::string& name : off.changed) {
+        result_.warnings.push_back(fmt::format("output '{}' changed its values or its shape", printable(name)));
+      }
+      if (exact_) {
+        result_.warnings.push_back(
+            "the outputs differ although only exact edits were made: please look at the figures");
+      }
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::Input && error.kind() != ErrorKind::Backend) throw;
+      result_.warnings.push_back(fmt::format("not proven by running both: {}", error.what()));
+    }
+  }
+
+  const SanitizeOptions& options_;
+  JobSinks sinks_;
+  std::shared_ptr<const Runtime> runtime_;
+  Evaluator evaluate_;
+  PrepareOptions prepare_;
+  passes::FoldLimits limits_;
+  SurgeonResult result_;
+  bool exact_ = true;
+  bool changed_outputs_ = false;
+};
+
+}  // namespace
+
+SurgeonResult sanitize_model(const SanitizeOptions& options, const JobSinks& sinks) {
+  refuse_to_overwrite(options.output, {options.model});
+  return Sanitizer(options, sinks).run();
+}
+
+std::string result_to_text(const SurgeonResult& result) {
+  std::string text = fmt::format("{}: {} nodes", result.output.string(), result.nodes_after);
+  if (result.nodes_before > result.nodes_after) text += fmt::format(", of {}", result.nodes_before);
+  if (result.nodes_before < result.nodes_after) text += fmt::format(", before {}", result.nodes_before);
+  text += "\n";
+  for (const std::string& note : result.notes) text += fmt::format("  {}\n", note);
+  return text;
+}
+
+}  // namespace vernier

@@ -1,0 +1,164 @@
+// Measures a typed file by what the file says: it is reloaded, simulated from its own Casts and Q/DQ, and compared with
+// the float model layer by layer in lock-step.
+
+#include "jobs/verify/verify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "analysis/lockstep.h"
+#include "analysis/trials.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "engines/onnxruntime/runtime.h"
+#include "jobs/common/figures.h"
+#include "jobs/common/match_layers.h"
+#include "jobs/common/setup.h"
+#include "jobs/common/stopwatch.h"
+#include "jobs/common/typed_file.h"
+#include "jobs/search/chosen_objective.h"
+#include "jobs/verify/near_limit.h"
+#include "plan/simulate_typed.h"
+#include "vernier/error.h"
+#include "vernier/jobs.h"
+
+namespace vernier {
+namespace {
+
+void check_same_interface(const Model& reference, const Model& typed) {
+  const auto names = [](const std::vector<InputInfo>& infos) {
+    std::vector<std::string> list;
+    for (const InputInfo& info : infos) list.push_back(info.name);
+    std::sort(list.begin(), list.end());
+    return list;
+  };
+  const auto compare = [&](const char* what, const std::vector<InputInfo>& a, const std::vector<InputInfo>& b) {
+    if (names(a) == names(b)) return;
+    throw Error(ErrorKind::Input, fmt::format("{} and {} have different {}: {} against {}", reference.path.string(),
+                                              typed.path.string(), what, list_some(names(a)), list_some(names(b))));
+  };
+  compare("inputs", model_inputs(reference), model_inputs(typed));
+  compare("outputs", model_outputs(reference), model_outputs(typed));
+}
+
+/// Both models over all samples, by an objective that wants to see the outputs.
+TestRow test_by(const Objective& objective, const Subject& subject, const Model& typed) {
+  std::vector<std::vector<Tensor>> references(subject.samples->size());
+  run_outputs(subject, subject.model, all_samples(subject),
+              [&](std::size_t sample, const std::vector<Tensor>& outputs) {
+                references[sample] = outputs;
+                return true;
+              });
+  const std::unique_ptr<Tally> tally = objective.begin(subject.judged);
+  run_outputs(subject, typed, all_samples(subject), [&](std::size_t sample, const std::vector<Tensor>& outputs) {
+    tally->add(sample, references[sample], outputs);
+    return true;
+  });
+  const Trial trial = tally->trial();
+  TestRow row;
+  row.verdict = trial.verdict == Verdict::Good ? "good" : "bad";
+  row.metric = trial.metric;
+  row.damage = trial.damage;
+  row.needs = trial.why;
+  row.samples = references.size();
+  return row;
+}
+
+}  // namespace
+
+Loaded load_beside(const Model& typed, SimulatedFile& simulated, const VerifyOptions& options, const JobSinks& sinks) {
+  Loaded loaded = load(options.float_model, {Format::Float32}, options.measure, sinks, default_opset(typed.proto));
+  const Subject& subject = loaded.subject;
+  check_same_interface(loaded.original, typed);
+  if (loaded.inlined_ifs || default_opset(subject.model.proto) > default_opset(typed.proto)) {
+    // The file keeps its Ifs: inline the same ones, so that the bodies' layers meet their twins. Both halves of a
+    // comparison share one opset: a file below the float model's is raised.
+    PrepareOptions prepare_options;
+    prepare_options.formats = {Format::Float32};
+    prepare_options.inline_ifs = loaded.inlined_ifs;
+    prepare_options.min_opset = default_opset(subject.model.proto);
+    show_samples(loaded, prepare_options);
+    simulated.model = prepare(simulated.model, prepare_options, evaluator(subject.runtime)).model;
+  }
+  return loaded;
+}
+
+VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
+  return verify_model(read_typed_file(options.typed_model), options, sinks);
+}
+
+VerifyReport verify_model(const Model& typed, const VerifyOptions& options, const JobSinks& sinks) {
+  VerifyReport report;
+  Stopwatch watch(report.phases);
+  watch.phase("load");
+  SimulatedFile simulated = simulate_typed(typed);
+  const Loaded loaded = load_beside(typed, simulated, options, sinks);
+  const Subject& subject = loaded.subject;
+
+  report.command = options.command;
+  report.vernier_version = vernier_version();
+  report.onnx_version = onnx_version();
+  report.onnxruntime_version = subject.runtime->version();
+  report.machine = machine_text();
+  report.float_file = options.float_model.string();
+  report.float_sha256 = loaded.original.sha256;
+  report.typed_file = options.typed_model.string();
+  report.typed_sha256 = typed.sha256;
+  report.data = loaded.samples->description();
+  report.samples = loaded.samples->size();
+  report.random_data = loaded.samples->is_random();
+  report.requirement = options.measure.requirement;
+  report.warnings = loaded.warnings;
+  report.notes = simulated.notes;
+  for (const std::string& text : report.warnings) {
+    if (sinks.warning) sinks.warning(text);
+  }
+
+  watch.phase("lock-step comparison");
+  // Before minutes of measuring: a script that cannot be loaded ends it here.
+  const std::unique_ptr<Objective> objective =
+      task_objective(options.task, options.measure.data, model_inputs(loaded.original), subject.samples->size(), sinks);
+  const LayerMatches matches = match_layers(subject, simulated.model);
+  const Lockstep measured = lockstep(subject, simulated.model, matches.pairs);
+  watch.stop();
+  const Requirement* requirement = options.measure.requirement ? &*options.measure.requirement : nullptr;
+  report.figures = figures_of(subject, measured.outputs, requirement);
+  if (const auto doubt = doubt_near_limit(subject, simulated.model, report.figures, requirement)) {
+    report.doubt = *doubt;
+    report.warnings.push_back(*doubt);
+    if (sinks.warning) sinks.warning(*doubt);
+  }
+
+  if (objective) {
+    watch.phase("task");
+    report.objective = objective->text();
+    report.test = test_by(*objective, subject, simulated.model);
+    watch.stop();
+  }
+
+  std::map<std::string, Format> formats;
+  for (const PlannedLayer& layer : simulated.layers) formats[layer.name] = layer.format;
+  std::map<const Layer*, ErrorStats> by_layer;
+  for (std::size_t i = 0; i < matches.pairs.size(); ++i) by_layer[matches.layers[i]] += measured.errors[i];
+  for (const Layer& layer : subject.layers) {
+    const auto stats = by_layer.find(&layer);
+    if (stats == by_layer.end() || stats->second.count == 0) continue;
+    LayerRow row;
+    row.name = layer.name;
+    row.op_type = layer.op_type;
+    row.graph = layer.graph;
+    if (const auto format = formats.find(layer.name); format != formats.end()) row.format = format->second;
+    row.propagated_sqnr_db = sqnr_db(stats->second);
+    row.nan = stats->second.got_nan;
+    row.overflowed = stats->second.got_inf;
+    row.values = stats->second.count;
+    report.layers.push_back(std::move(row));
+  }
+  report.compared = report.layers.size();
+  report.not_compared = matches.missing;
+  return report;
+}
+
+}  // namespace vernier

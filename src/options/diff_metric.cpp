@@ -1,0 +1,46 @@
+#include <algorithm>
+#include <array>
+
+#include "vernier/data_diff.h"
+
+namespace vernier {
+namespace {
+
+struct DiffMetricRow {
+  DiffMetric metric;
+  std::string_view name;
+  double DiffRow::*value;
+  bool larger_is_better;
+};
+
+// A metric is one line here and one member of DiffRow.
+constexpr std::array<DiffMetricRow, 6> kDiffMetrics{{
+    {DiffMetric::Sqnr, "sqnr", &DiffRow::sqnr_db, true},
+    {DiffMetric::MaxAbs, "max_abs", &DiffRow::max_abs, false},
+    {DiffMetric::MeanAbs, "mean_abs", &DiffRow::mean_abs, false},
+    {DiffMetric::MaxRel, "max_rel", &DiffRow::max_rel, false},
+    {DiffMetric::Cosine, "cosine", &DiffRow::cosine, true},
+    {DiffMetric::Mse, "mse", &DiffRow::mse, false},
+}};
+
+const DiffMetricRow& row_of(DiffMetric metric) {
+  return *std::find_if(kDiffMetrics.begin(), kDiffMetrics.end(),
+                       [&](const DiffMetricRow& row) { return row.metric == metric; });
+}
+
+}  // namespace
+
+std::string_view diff_metric_name(DiffMetric metric) { return row_of(metric).name; }
+bool larger_is_better(DiffMetric metric) { return row_of(metric).larger_is_better; }
+double DiffRow::value(DiffMetric metric) const { return this->*(row_of(metric).value); }
+
+const std::vector<DiffMetric>& all_diff_metrics() {
+  static const std::vector<DiffMetric> metrics = [] {
+    std::vector<DiffMetric> all;
+    for (const DiffMetricRow& row : kDiffMetrics) all.push_back(row.metric);
+    return all;
+  }();
+  return metrics;
+}
+
+}  // namespace vernier

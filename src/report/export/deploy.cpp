@@ -1,0 +1,287 @@
+// deploy.md: how to take the result to each engine, and the record of what it is. Each section is one function. Options
+// come from the tools' own parsers and documentation; what was not executed here says so.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "base/layout.h"
+#include "base/quote.h"
+#include "base/text.h"
+#include "report/export/other_tools.h"
+#include "report/text/diagnose_answer.h"
+#include "report/text/figures.h"
+#include "report/text/numbers.h"
+#include "report/text/sections.h"
+#include "vernier/report.h"
+
+namespace vernier {
+namespace {
+
+struct Files {
+  std::string original;
+  std::string model;
+  std::string engine;
+  std::string directory;  // with its slash, empty for the current one
+
+  std::string beside(const std::string& name) const { return directory + name; }
+};
+
+Files files_of(const DiagnoseReport& report) {
+  const std::filesystem::path model = report.files.at("model");
+  const std::string parent = model.parent_path().string();
+  return {report.model_file, model.string(), std::filesystem::path(model).replace_extension(".engine").string(),
+          parent.empty() ? "" : parent + "/"};
+}
+
+/// Float32 layers run in TF32 (10 mantissa bits) on Ampere and later unless this is said.
+std::string full_float32(const DiagnoseReport& report) {
+  return report.high == Format::Float32 ? " \\\n  --noTF32" : "";
+}
+
+std::string trtexec_11(const DiagnoseReport& report, const Files& files) {
+  return "## TensorRT 11, trtexec (documented, not run)\n\n"
+         "Version 11 has no precision flags: the types in the file are the types of the engine.\n\n" +
+         code_block("sh", fmt::format("trtexec --onnx={} \\\n  --saveEngine={}{}", shell_quote(files.model),
+                                      shell_quote(files.engine), full_float32(report))) +
+         "\nInputs with dynamic dimensions also need `--minShapes`, `--optShapes` and `--maxShapes`. "
+         "`--profilingVerbosity=detailed --exportLayerInfo=layers.json` shows which type each layer got.\n";
+}
+
+std::string trtexec_10(const DiagnoseReport& report, const Files& files) {
+  return "## TensorRT 10, trtexec (documented, not run)\n\n" +
+         code_block("sh", fmt::format("trtexec --onnx={} --stronglyTyped \\\n  --saveEngine={}{}",
+                                      shell_quote(files.model), shell_quote(files.engine), full_float32(report))) +
+         (report.high == Format::Float32 ? "\n`--noTF32` keeps the kept layers in full float32, which is what was "
+                                           "measured. Without it they run faster "
+                                           "in TF32, with 10 mantissa bits: measure before you drop it.\n"
+                                         : "");
+}
+
+std::string weak_precision(Format format) {
+  return format == Format::Float16 ? "fp16" : format == Format::BFloat16 ? "bf16" : "fp32";
+}
+
+/// A trtexec list is split at commas and quotes, and * is a wildcard: such names cannot be said.
+bool sayable_to_trtexec(const std::string& name) { return name.find_first_of(",'*") == std::string::npos; }
+
+std::string trtexec_weak(const DiagnoseReport& report, const Files& files, const std::vector<std::string>& kept) {
+  std::string text = "## TensorRT 8 to 10, weakly typed, from the original model (documented, not run)\n\n";
+  std::string flags;
+  bool quantized = false;
+  for (const Format format : report.low) {
+    if (format == Format::Float16) flags += " --fp16";
+    if (format == Format::BFloat16) flags += " --bf16";
+    if (format == Format::Int8 || format == Format::UInt8) quantized = true;
+    if (needs_scale(format) && format != Format::Int8 && format != Format::UInt8) {
+      return text + fmt::format("There is no such way for {}: it needs the typed model.\n", format_name(format));
+    }
+  }
+  if (quantized) flags += " --int8 --calib=calibration.cache";
+  std::string precisions;
+  std::string types;
+  std::string unsaid;
+  for (const std::string& name : kept) {
+    if (!sayable_to_trtexec(name)) {
+      unsaid += "- " + inline_code(name) + "\n";
+      continue;
+    }
+    const std::string item = name + ":" + weak_precision(report.high);
+    precisions += (precisions.empty() ? "" : ",") + item;
+    types += (types.empty() ? "" : ",") + item;
+  }
+  text +=
+      "The old way: the builder chooses types, except for the layers listed. TensorRT renames and fuses layers, so "
+      "check its log for names that it did not find. Its accuracy was not measured here" +
+      std::string(quantized ? ", and the calibration cache is TensorRT's own, with ranges other than ours.\n\n"
+                            : ".\n\n");
+  std::string command = fmt::format("trtexec --onnx={}{} \\\n  --saveEngine={}{}", shell_quote(files.original), flags,
+                                    shell_quote(files.beside("weak.engine")), full_float32(report));
+  if (!precisions.empty()) {
+    command += fmt::format(" \\\n  --precisionConstraints=obey \\\n  {} \\\n  {}",
+                           shell_quote("--layerPrecisions=" + precisions), shell_quote("--layerOutputTypes=" + types));
+  }
+  text += code_block("sh", command);
+  if (!unsaid.empty()) {
+    text +=
+        "\nThese names hold a comma, a quote or a star, which that list cannot express; rename the nodes first:\n\n" +
+        unsaid;
+  }
+  return text;
+}
+
+/// Polygraphy's comparison that comes nearest to the requirement.
+std::string polygraphy_compare(const DiagnoseReport& report) {
+  const RunFigures& figures = report.final_figures ? *report.final_figures : report.all_low;
+  const OutputFigure* figure = deciding_output(figures, report.requirement);
+  if (!report.requirement || figure == nullptr) return "--compare snr";
+  const double limit = report.requirement->limit_for(figure->name).value_or(0);
+  switch (report.requirement->metric) {
+    case Metric::MinSqnrDb:
+      return fmt::format("--compare snr --snr-threshold {:.6g}", limit);
+    case Metric::MinCosine:
+      return fmt::format("--compare cosine_similarity --cosine-similarity-threshold {:.6g}", limit);
+    case Metric::MaxAbsError:
+      return fmt::format("--compare simple --check-error-stat max --atol {:.6g} --rtol 0", limit);
+    case Metric::MinTop1Agreement:
+      return "--postprocess top-1 --compare indices";
+    case Metric::MaxMse:
+      break;
+  }
+  return "--compare snr";
+}
+
+std::string polygraphy(const DiagnoseReport& report, const Files& files) {
+  return "## Polygraphy (documented, not run)\n\n"
+         "Builds the engine, then compares it with the float model on your inputs: `load_data()` in `load_data.py` "
+         "yields one dictionary of arrays by input name per sample. Polygraphy judges each sample by itself, the "
+         "requirement here pools them. `--strongly-typed` does nothing on TensorRT 11, where every network is.\n\n" +
+         code_block("sh", fmt::format("polygraphy convert {model} --strongly-typed -o {engine}\n"
+                                      "polygraphy run {original} --onnxrt --data-loader-script load_data.py \\\n"
+                                      "  --save-inputs inputs.json --save-outputs reference.json\n"
+                                      "polygraphy run {engine} --trt --load-inputs inputs.json \\\n"
+                                      "  --load-outputs reference.json {compare}",
+                                      fmt::arg("model", shell_quote(files.model)),
+                                      fmt::arg("engine", shell_quote(files.engine)),
+                                      fmt::arg("original", shell_quote(files.original)),
+                                      fmt::arg("compare", polygraphy_compare(report))));
+}
+
+bool has_int8(const DiagnoseReport& report) {
+  return std::ranges::any_of(report.low, [](Format f) { return f == Format::Int8 || f == Format::UInt8; });
+}
+
+std::string onnxruntime(const DiagnoseReport& report, const Files& files) {
+  const bool timed = report.latency && report.latency->repaired_ms;
+  std::string text = timed ? fmt::format(
+                                 "## ONNX Runtime\n\nThe model was run and timed here on ONNX Runtime {}; this program "
+                                 "is documented, not run.\n\n",
+                                 markdown_text(report.onnxruntime_version))
+                           : "## ONNX Runtime (documented, not run)\n\n";
+  text += code_block(
+      "python", fmt::format("import numpy as np\n"
+                            "import onnxruntime as ort\n\n"
+                            "session = ort.InferenceSession({}, providers=[\"CPUExecutionProvider\"])\n"
+                            "sample = np.load(\"sample.npz\")  # one array per input, by name\n"
+                            "outputs = session.run(None, {{i.name: sample[i.name] for i in session.get_inputs()}})",
+                            python_quote(files.model)));
+  if (report.target == "onnxruntime" && has_int8(report)) {
+    text +=
+        "\nThe file is made for its integer kernels. Where a kept Conv, ConvTranspose or Gemm stands between quantized "
+        "tensors, a Sum of one input is in front of it: without that, ONNX Runtime quantizes the layer's weights by "
+        "itself when it loads the file (seen with 1.31), unless the session is made with "
+        "`disabled_optimizers=[\"WeightBiasQuantization\"]`.\n";
+  }
+  if (std::ranges::any_of(report.low, [](Format f) { return f == Format::Float8E4M3FN || f == Format::Float8E5M2; })) {
+    text +=
+        "\nOf its optimizations only the basic ones can be had with FP8: above, it fuses an FP8 MatMul into an integer "
+        "one and then refuses the file (`INVALID_GRAPH`, seen with 1.31). Before the session is made: `options = "
+        "ort.SessionOptions()`, `options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC`, and "
+        "pass `options` to it.\n";
+  }
+  const bool casts = report.high != Format::Float32 ||
+                     std::any_of(report.low.begin(), report.low.end(), [](Format f) { return !needs_scale(f); });
+  if (casts) {
+    text +=
+        "\nIts CPU provider computes most float16 layers in float32 without rounding in between, so that figures from "
+        "there say little about an accelerator, and it refuses files with bfloat16 layers that it has no kernel for "
+        "(`NOT_IMPLEMENTED`; convolutions, for one). Use `CUDAExecutionProvider` or "
+        "`TensorrtExecutionProvider`.\n\nSome versions crash while they load a graph with casts behind a Transpose on "
+        "an x86 CPU (its issue 28392; 1.31.1 does): `InferenceSession(..., "
+        "disabled_optimizers=[\"NchwcTransformer\"])`.\n";
+  }
+  return text;
+}
+
+/// Schemes with zero points, which TensorRT's does not know.
+std::string no_tensorrt(const std::string& engine) {
+  return "## TensorRT\n\nThis file is made for " + engine +
+         ": asymmetric uint8, whose zero points TensorRT refuses (it "
+         "quantizes symmetrically; documented, not run). For an engine of it run the diagnosis again with `--target "
+         "tensorrt`: another scheme, and other layers to keep.\n";
+}
+
+std::string openvino(const Files& files) {
+  const std::string xml = std::filesystem::path(files.model).replace_extension(".xml").string();
+  return "## OpenVINO (documented, not run)\n\n" +
+         code_block("sh", fmt::format("ovc {} --output_model {} --compress_to_fp16=False\n"
+                                      "benchmark_app -m {} -d CPU -hint latency -infer_precision f32",
+                                      shell_quote(files.model), shell_quote(xml), shell_quote(xml))) +
+         "\nKept layers stay high only with both options. `ovc` stores weights as float16 unless told otherwise, and "
+         "devices with float16 or bfloat16 units compute everything outside Q/DQ in those unless `-infer_precision "
+         "f32` "
+         "(in programs: `INFERENCE_PRECISION_HINT`) is set. Casts to float16 in the file are then computed in float32, "
+         "which costs speed, never accuracy.\n";
+}
+
+std::string kept_list(const DiagnoseReport& report, const std::vector<std::string>& kept) {
+  if (kept.empty()) return "## Kept layers\n\nNone: every layer runs in its low format.\n";
+  std::string text = fmt::format("## Kept layers ({}, in {})\n\n", kept.size(), format_name(report.high));
+  for (const std::string& name : kept) text += "- " + inline_code(name) + "\n";
+  return text;
+}
+
+std::string record(const DiagnoseReport& report) {
+  std::string text = "## Record\n\n| | |\n|---|---|\n";
+  const auto line = [&](const std::string& what, const std::string& value) {
+    if (!value.empty()) text += fmt::format("| {} | {} |\n", what, value);
+  };
+  const auto hash = [](const std::string& sha256) {
+    return sha256.empty() ? std::string{} : ", sha256 " + inline_code(sha256);
+  };
+  line("original model", markdown_text(report.model_file) + hash(report.model_sha256));
+  for (const auto& [what, path] : report.files) line(markdown_text(what), markdown_text(path));
+  line("data", markdown_text(report.data) + hash(report.data_sha256));
+  line("scheme", markdown_text(report.scheme));
+  line("target", markdown_text(report.target));
+  line("formats", fmt::format("{} low, {} kept", low_text(report), format_name(report.high)));
+  if (report.requirement) line("requirement", markdown_text(requirement_text(*report.requirement)));
+  if (report.final_figures) {
+    line("verify of the written model", markdown_text(figure_text(*report.final_figures, report.requirement)));
+  }
+  if (report.kept) {
+    line("kept set", report.kept->certified
+                         ? fmt::format("{}, certified 1-minimal", plural(report.kept->layers.size(), "layer"))
+                         : fmt::format("{}, not certified", plural(report.kept->layers.size(), "layer")));
+  }
+  if (report.typed) {
+    line("casts, Q/DQ pairs", fmt::format("{}, {}", report.typed->casts, report.typed->quantize_pairs));
+    line("weights", fmt::format("{}, were {}", bytes_text(report.typed->weight_bytes),
+                                bytes_text(report.typed->original_weight_bytes)));
+  }
+  line("figures rest on", markdown_text(runner_text(report.runner)));
+  line("versions", fmt::format("vernier {}, ONNX Runtime {}, onnx {}", markdown_text(report.vernier_version),
+                               markdown_text(report.onnxruntime_version), markdown_text(report.onnx_version)));
+  line("machine", markdown_text(report.machine));
+  // A bar would end the cell even inside code.
+  if (!report.command.empty()) text += "\nMade by:\n\n" + code_block("sh", shown(report.command));
+  return text;
+}
+
+}  // namespace
+
+std::string deploy_markdown(const DiagnoseReport& report) {
+  std::string text = "# Deploying the result\n\n" + markdown_text(answer_of(report).sentence) + "\n\n";
+  if (!report.files.contains("model")) {
+    return text + "No model was written, so there is nothing to deploy.\n\n" + record(report);
+  }
+  const Files files = files_of(report);
+  const std::vector<std::string> kept = report.kept ? report.kept->layers : std::vector<std::string>{};
+  text += fmt::format(
+      "{} is strongly typed: it carries the decision in its own Casts and Q/DQ nodes, and no engine needs a "
+      "list of layers for it. The commands are meant for the folder in which the diagnosis ran. \"Documented, "
+      "not run\" means exactly that: taken from the tool's documentation, not executed here.\n\n",
+      inline_code(files.model));
+  const std::vector<std::string> sections =
+      report.target == "onnxruntime" && has_int8(report)
+          ? std::vector{onnxruntime(report, files), openvino(files), no_tensorrt("ONNX Runtime")}
+      : report.target == "openvino" && has_int8(report)
+          ? std::vector{openvino(files), onnxruntime(report, files), no_tensorrt("OpenVINO")}
+          : std::vector{trtexec_11(report, files),  trtexec_10(report, files), polygraphy(report, files),
+                        onnxruntime(report, files), openvino(files),           trtexec_weak(report, files, kept)};
+  for (const std::string& section : sections) text += section + "\n";
+  text += other_quantizers(report, kept) + "\n" + kept_list(report, kept) + "\n";
+  return text + record(report);
+}
+
+}  // namespace vernier

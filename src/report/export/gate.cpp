@@ -1,0 +1,209 @@
+// What continuous integration is told: JUnit's XML, GitHub's workflow commands, and a summary in Markdown.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/layout.h"
+#include "base/quote.h"
+#include "base/text.h"
+#include "report/html/page.h"
+#include "report/text/diagnose_answer.h"
+#include "report/text/figures.h"
+#include "report/text/numbers.h"
+#include "vernier/pipeline.h"
+#include "vernier/report_page.h"
+
+namespace vernier {
+namespace {
+
+double seconds_of(const std::vector<PhaseTime>& phases) {
+  double seconds = 0;
+  for (const PhaseTime& phase : phases) seconds += phase.seconds;
+  return seconds;
+}
+
+bool holds(Metric metric, double value, double limit) {
+  const bool less_is_better = metric == Metric::MaxAbsError || metric == Metric::MaxMse;
+  return less_is_better ? value <= limit : value >= limit;
+}
+
+/// The verdict of labels or of a script, which look at all outputs together.
+GateCase case_of(const std::string& objective, bool met, const std::string& answer) {
+  return {shown(objective), met ? GateCase::State::Passed : GateCase::State::Failed, answer};
+}
+
+/// `objective`: what decides in the place of a requirement; empty: nothing does.
+std::vector<GateCase> cases_of(const RunFigures& run, const std::optional<Requirement>& requirement,
+                               const std::string& objective) {
+  std::vector<GateCase> cases;
+  for (const OutputFigure& output : run.outputs) {
+    GateCase made;
+    made.name = fmt::format("output '{}'", shown(output.name));
+    std::optional<double> limit;
+    if (requirement) limit = requirement->limit_for(output.name);
+    const std::optional<double> value = metric_value(requirement ? requirement->metric : Metric::MinSqnrDb, output);
+    if (!limit || !value) {
+      made.state = GateCase::State::Skipped;
+      made.message =
+          requirement ? "no limit is required of it"
+                      : fmt::format("{} dB; {}", db_text(output.sqnr_db),
+                                    objective.empty() ? "no requirement was given" : "decided by: " + shown(objective));
+    } else {
+      const bool good = holds(requirement->metric, value.value_or(0), limit.value_or(0));
+      made.state = good ? GateCase::State::Passed : GateCase::State::Failed;
+      made.message = fmt::format("{}, {} required", metric_text(requirement->metric, *value, *limit),
+                                 limit_text(requirement->metric, *limit));
+    }
+    cases.push_back(std::move(made));
+  }
+  return cases;
+}
+
+/// Without characters that XML 1.0 cannot hold.
+std::string xml_text(std::string_view text) {
+  std::string kept;
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t') kept += c;
+  }
+  return html_text(kept);
+}
+
+std::string github_data(std::string_view text, bool property) {
+  std::string safe;
+  for (const char c : text) {
+    if (c == '%' || c == '\r' || c == '\n' || (property && (c == ':' || c == ','))) {
+      safe += fmt::format("%{:02X}", static_cast<unsigned>(c));
+    } else {
+      safe += c;
+    }
+  }
+  return safe;
+}
+
+std::string github_line(const char* kind, const std::string& title, const std::string& text) {
+  return fmt::format("::{} title={}::{}\n", kind, github_data(title, /*property=*/true), github_data(text, false));
+}
+
+}  // namespace
+
+bool Gate::passed() const {
+  return std::none_of(cases.begin(), cases.end(),
+                      [](const GateCase& one) { return one.state == GateCase::State::Failed; });
+}
+
+Gate gate_of(const DiagnoseReport& report) {
+  Gate gate;
+  gate.suite = program_of(report);
+  gate.answer = answer_of(report).sentence;
+  gate.seconds = seconds_of(report.phases);
+  gate.warnings = report.warnings;
+  const std::string objective = report.kept ? report.kept->objective : std::string();
+  gate.cases = cases_of(report.final_figures.value_or(report.all_low), report.requirement, objective);
+  if (!objective.empty()) {
+    const bool met = report.kept->end == "certified" || report.kept->end == "nothing-needed";
+    const bool file_met = !report.kept->file_test || report.kept->file_test->verdict == "good";
+    gate.cases.push_back(case_of(objective, met && file_met, gate.answer));
+  }
+  const bool unmet = report.requirement && report.kept && report.kept->end == "impossible";
+  if (unmet) gate.cases.push_back({"kept set", GateCase::State::Failed, gate.answer});
+  return gate;
+}
+
+Gate gate_of(const VerifyReport& report) {
+  Gate gate;
+  gate.suite = "vernier verify";
+  gate.answer = fmt::format("{}: {}", shown(report.typed_file), figure_text(report.figures, report.requirement));
+  gate.seconds = seconds_of(report.phases);
+  gate.warnings = report.warnings;
+  gate.cases = cases_of(report.figures, report.requirement, report.objective);
+  if (report.test) {
+    const bool met = report.test->verdict == "good";
+    gate.answer = fmt::format("{}: {} is {} ({:.6g})", shown(report.typed_file), shown(report.objective),
+                              met ? "met" : "missed", report.test->metric);
+    gate.cases.push_back(case_of(report.objective, met, gate.answer));
+  }
+  return gate;
+}
+
+Gate gate_of(const ReportDiff& diff) {
+  Gate gate;
+  gate.suite = "vernier report --diff";
+  gate.answer = diff.worse.empty() ? "The later build is not worse." : "The later build is worse.";
+  for (const std::string& why : diff.worse) gate.cases.push_back({"no worse", GateCase::State::Failed, why});
+  if (gate.cases.empty()) gate.cases.push_back({"no worse", GateCase::State::Passed, gate.answer});
+  return gate;
+}
+
+Gate gate_of(const PipelineReport& report) {
+  Gate gate;
+  gate.suite = "vernier pipeline";
+  gate.answer = report.answer;
+  gate.seconds = report.seconds.value_or(0);
+  gate.warnings = report.warnings;
+  for (const StageReport& stage : report.stages) {
+    if (!stage.step_db) continue;
+    const bool good = *stage.step_db >= report.min_sqnr_db;
+    gate.cases.push_back(
+        {fmt::format("stage '{}'", shown(stage.name)), good ? GateCase::State::Passed : GateCase::State::Failed,
+         fmt::format("{} dB to the stage before, {:g} dB required", db_text(stage.step_db), report.min_sqnr_db)});
+  }
+  return gate;
+}
+
+std::string gate_to_junit(const Gate& gate) {
+  const auto count = [&](GateCase::State state) {
+    return std::count_if(gate.cases.begin(), gate.cases.end(), [&](const GateCase& one) { return one.state == state; });
+  };
+  std::string text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n";
+  text += fmt::format(
+      "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\" time=\"{:.3f}\">\n",
+      xml_text(gate.suite), gate.cases.size(), count(GateCase::State::Failed), count(GateCase::State::Skipped),
+      gate.seconds);
+  for (const GateCase& one : gate.cases) {
+    text += fmt::format("    <testcase classname=\"{}\" name=\"{}\"", xml_text(gate.suite), xml_text(one.name));
+    const std::string message = xml_text(one.message);
+    if (one.state == GateCase::State::Passed) {
+      text += fmt::format(">\n      <system-out>{}</system-out>\n    </testcase>\n", message);
+    } else if (one.state == GateCase::State::Skipped) {
+      text += fmt::format(">\n      <skipped message=\"{}\"/>\n    </testcase>\n", message);
+    } else {
+      text += fmt::format(">\n      <failure message=\"{}\">{}</failure>\n    </testcase>\n", message,
+                          xml_text(gate.answer));
+    }
+  }
+  std::string warnings;
+  for (const std::string& warning : gate.warnings) warnings += shown(warning) + "\n";
+  text += fmt::format("    <system-out>{}</system-out>\n", xml_text(gate.answer));
+  if (!warnings.empty()) text += fmt::format("    <system-err>{}</system-err>\n", xml_text(warnings));
+  return text + "  </testsuite>\n</testsuites>\n";
+}
+
+std::string gate_to_github(const Gate& gate) {
+  std::string text;
+  for (const GateCase& one : gate.cases) {
+    if (one.state == GateCase::State::Failed) text += github_line("error", gate.suite, one.name + ": " + one.message);
+  }
+  for (const std::string& warning : gate.warnings) text += github_line("warning", gate.suite, shown(warning));
+  return text + github_line("notice", gate.suite, gate.answer);
+}
+
+std::string gate_to_markdown(const Gate& gate) {
+  std::string text =
+      fmt::format("### {} {}\n\n{}\n\n", gate.passed() ? "\u2705" : "\u274c", gate.suite, markdown_text(gate.answer));
+  if (gate.cases.empty()) return text;
+  text += "| check | result | |\n|---|---|---|\n";
+  const auto cell = [](const std::string& value) {
+    std::string safe;
+    for (const char c : markdown_text(value)) safe += c == '\n' ? ' ' : c;
+    return safe;
+  };
+  for (const GateCase& one : gate.cases) {
+    const char* state = one.state == GateCase::State::Passed   ? "passed"
+                        : one.state == GateCase::State::Failed ? "failed"
+                                                               : "skipped";
+    text += fmt::format("| {} | {} | {} |\n", cell(one.name), state, cell(one.message));
+  }
+  return text + "\n";
+}
+
+}  // namespace vernier

@@ -1,0 +1,145 @@
+// Accuracy results in the peer's form, so that its own `check accuracy` reads them. Infinity and NaN stand in them as
+// bare words, which strict JSON does not know.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "json/python_json.h"
+#include "options/compare_function.h"
+#include "report/json/accuracy_json.h"
+#include "vernier/comparison.h"
+
+namespace vernier {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+using accuracy_json::kClass;
+using accuracy_json::kOurs;
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+Json simple_entry(const FunctionResult& result) {
+  const ErrorFigures& absolute = result.absolute_figures;
+  const ErrorFigures& relative = result.relative_figures;
+  const auto or_null = [](std::optional<double> value) { return value ? Json(*value) : Json(); };
+  Json entry{{"max_absdiff", absolute.max},
+             {"max_reldiff", relative.max},
+             {"mean_absdiff", absolute.mean},
+             {"mean_reldiff", relative.mean},
+             {"median_absdiff", absolute.median},
+             {"median_reldiff", relative.median},
+             {"quantile_absdiff", or_null(absolute.quantile)},
+             {"quantile_reldiff", or_null(relative.quantile)}};
+  entry["thresholds"] = Json{{"check_error_stat", error_stat_name(result.stat)},
+                             {"atol", result.atol},
+                             {"rtol", result.rtol},
+                             {kClass, "SimpleThreshold"}};
+  entry["passed"] = result.stat == ErrorStat::Elemwise ? Json(result.passed) : Json();
+  entry[kClass] = "OutputCompareResult";
+  return entry;
+}
+
+/// What the peer knows of a result; a bare verdict where it knows nothing.
+Json peer_entry(const FunctionResult& result) {
+  if (!result.compared) return result.passed;
+  if (result.function == CompareFunction::Simple) return simple_entry(result);
+  const CompareFunctionInfo& info = compare_function_info(result.function);
+  if (info.peer_class.empty()) return result.passed;
+  // Its verdict follows from its figure: one that left something out has to be none.
+  return Json{
+      {std::string(info.peer_key), result.not_finite > 0 ? kNan : result.value},
+      {"thresholds", Json{{"threshold", result.threshold}, {kClass, fmt::format("{}Threshold", info.peer_class)}}},
+      {kClass, fmt::format("{}Result", info.peer_class)}};
+}
+
+Json our_entry(const FunctionResult& result) {
+  Json entry{{"passed", result.passed}, {"compared", result.compared}};
+  if (result.function != CompareFunction::Simple) {
+    entry["value"] = result.value;
+    entry["threshold"] = result.threshold;
+  }
+  if (result.not_finite > 0) entry["not_finite"] = result.not_finite;
+  if (!result.left_out.empty()) entry["left_out"] = result.left_out;
+  if (!result.reason.empty()) entry["reason"] = result.reason;
+  return entry;
+}
+
+template <class Entry>
+Json iterations_json(const AccuracyRecord::Row& row, CompareFunction function, const Entry& entry) {
+  Json iterations = Json::array();
+  for (const IterationComparison& iteration : row.iterations) {
+    Json outputs = Json::object();
+    for (const OutputComparison& output : iteration.outputs) {
+      for (const FunctionResult& result : output.results) {
+        if (result.function == function) outputs[output.output] = entry(result);
+      }
+    }
+    iterations.push_back(std::move(outputs));
+  }
+  return iterations;
+}
+
+std::vector<CompareFunction> functions_of(const std::vector<AccuracyRecord::Row>& rows) {
+  std::vector<CompareFunction> functions;
+  for (const AccuracyRecord::Row& row : rows) {
+    for (const IterationComparison& iteration : row.iterations) {
+      for (const OutputComparison& output : iteration.outputs) {
+        for (const FunctionResult& result : output.results) {
+          if (std::find(functions.begin(), functions.end(), result.function) == functions.end()) {
+            functions.push_back(result.function);
+          }
+        }
+      }
+    }
+  }
+  return functions;
+}
+
+}  // namespace
+
+void AccuracyRecord::add(const std::string& run, const std::string& reference, const IterationComparison& iteration) {
+  const auto same = [&](const Row& row) { return row.run == run && row.reference == reference; };
+  auto row = std::find_if(rows_.begin(), rows_.end(), same);
+  if (row == rows_.end()) row = rows_.insert(rows_.end(), Row{run, reference, {}});
+  IterationComparison kept = iteration;
+  for (OutputComparison& output : kept.outputs) {
+    output.histogram.reset();
+    output.reference_histogram.reset();
+    for (FunctionResult& result : output.results) {
+      result.absolute_histogram.reset();
+      result.relative_histogram.reset();
+    }
+  }
+  row->iterations.push_back(std::move(kept));
+}
+
+std::string AccuracyRecord::to_json(const CompareOptions& options) const {
+  std::vector<CompareFunction> functions = functions_of(rows_);
+  if (functions.empty()) functions = options.functions;
+  const bool average = options.check_average || check_average_;
+  Json results = Json::array();
+  Json names = Json::array();
+  Json ours = Json::array();
+  for (const CompareFunction function : functions) {
+    Json pairs = Json::array();
+    Json our_pairs = Json::array();
+    for (const Row& row : rows_) {
+      pairs.push_back(Json::array({Json::array({row.run, row.reference}), iterations_json(row, function, peer_entry)}));
+      our_pairs.push_back(iterations_json(row, function, our_entry));
+    }
+    results.push_back(Json{
+        {"lst", std::move(pairs)}, {"aggregation", average ? "average" : "per_sample"}, {kClass, "AccuracyResult"}});
+    names.push_back(compare_function_name(function));
+    ours.push_back(std::move(our_pairs));
+  }
+  Json root{{"lst", std::move(results)}};
+  root[kOurs] =
+      Json{{"version", accuracy_json::kVersion}, {"functions", std::move(names)}, {"results", std::move(ours)}};
+  root[kClass] = "AccuracyResults";
+  return python_json(root);
+}
+
+}  // namespace vernier

@@ -1,0 +1,71 @@
+// Keys of learned ranges (field.h).
+#pragma once
+
+#include <tuple>
+
+#include "report/json/field.h"
+#include "vernier/calibrate.h"
+
+namespace vernier {
+
+template <>
+struct Fields<MaskReport> {
+  using R = MaskReport;
+  static constexpr auto list = std::tuple{Field{"low", &R::low}, Field{"high", &R::high}, Field{"count", &R::count}};
+};
+
+template <>
+struct Fields<RangeRow> {
+  using R = RangeRow;
+  // What a cache says of a tensor are its ends; nothing was seen.
+  static constexpr bool (*seen)(const R&) = [](const R& row) { return row.count > 0; };
+  static constexpr auto list = std::tuple{Field{"tensor", &R::tensor},
+                                          Field{"format", &R::format},
+                                          Field{"method", &R::method},
+                                          Field{"quantized", &R::quantized},
+                                          Field{"min", &R::min},
+                                          Field{"max", &R::max},
+                                          Field{"seen_min", &R::seen_min, seen},
+                                          Field{"seen_max", &R::seen_max, seen},
+                                          Field{"count", &R::count, seen},
+                                          Field{"nonfinite", &R::nonfinite, seen},
+                                          Field{"mask", &R::mask},
+                                          Field{"clipped", &R::clipped},
+                                          Field{"halves_differ", &R::halves_differ},
+                                          Field{"uncovered", &R::uncovered},
+                                          Field{"growth", &R::growth}};
+};
+
+template <>
+struct Fields<Sufficiency> {
+  using R = Sufficiency;
+  static constexpr auto list =
+      std::tuple{Field{"tensors", &R::tensors},     Field{"differ", &R::differ}, Field{"grow", &R::grow},
+                 Field{"uncovered", &R::uncovered}, Field{"enough", &R::enough}, Field{"text", &R::text}};
+};
+
+template <>
+struct Fields<CalibrateReport> {
+  using R = CalibrateReport;
+  static constexpr auto list = std::tuple{Field{"version", &R::version},
+                                          Field{"command", &R::command},
+                                          Field{"vernier_version", &R::vernier_version},
+                                          Field{"onnxruntime_version", &R::onnxruntime_version},
+                                          Field{"model_file", &R::model_file},
+                                          Field{"model_sha256", &R::model_sha256},
+                                          Field{"data", &R::data},
+                                          Field{"data_sha256", &R::data_sha256},
+                                          Field{"samples", &R::samples},
+                                          Field{"scheme", &R::scheme},
+                                          Field{"method", &R::method},
+                                          Field{"answer", &R::answer},
+                                          Field{"ranges_from", &R::ranges_from},
+                                          Field{"sufficiency", &R::sufficiency},
+                                          Field{"files", &R::files},
+                                          Field{"seconds", &R::seconds},
+                                          Field{"warnings", &R::warnings},
+                                          Field{"notes", &R::notes},
+                                          Field{"tensors", &R::tensors}};
+};
+
+}  // namespace vernier

@@ -1,0 +1,105 @@
+// Keys of what a search found and tested (field.h).
+#pragma once
+
+#include <tuple>
+
+#include "report/json/field.h"
+#include "vernier/report.h"
+
+namespace vernier {
+
+/// Rows of earlier versions, and those of outside checks, know of no samples.
+template <class Row>
+constexpr bool counts_samples(const Row& row) {
+  return row.samples > 0;
+}
+
+template <>
+struct Fields<CertificateRow> {
+  static constexpr auto list =
+      std::tuple{Field{"layer", &CertificateRow::layer},
+                 Field{"metric", &CertificateRow::metric},
+                 Field{"damage", &CertificateRow::damage},
+                 Field{"lower_bound", &CertificateRow::lower_bound},
+                 Field{"samples", &CertificateRow::samples, counts_samples<CertificateRow>},
+                 Field{"confidence", &CertificateRow::confidence, counts_samples<CertificateRow>}};
+};
+
+template <>
+struct Fields<LayerGroup> {
+  using R = LayerGroup;
+  static constexpr auto list = std::tuple{Field{"layers", &R::layers}, Field{"why", &R::why}, Field{"kept", &R::kept}};
+};
+
+template <>
+struct Fields<RankingReport> {
+  using R = RankingReport;
+  static constexpr auto list = std::tuple{Field{"ratio", &R::ratio}, Field{"rank_correlation", &R::rank_correlation},
+                                          Field{"compared", &R::compared}, Field{"mended", &R::mended}};
+};
+
+template <>
+struct Fields<TestRow> {
+  using R = TestRow;
+  static constexpr auto list = std::tuple{Field{"layers", &R::layers},
+                                          Field{"verdict", &R::verdict},
+                                          Field{"metric", &R::metric},
+                                          Field{"damage", &R::damage},
+                                          Field{"lower_bound", &R::lower_bound},
+                                          Field{"needs", &R::needs},
+                                          Field{"samples", &R::samples, counts_samples<R>},
+                                          Field{"confidence", &R::confidence, counts_samples<R>}};
+};
+
+template <>
+struct Fields<ParetoPoint> {
+  using R = ParetoPoint;
+  static constexpr auto list =
+      std::tuple{Field{"layers", &R::layers}, Field{"cost", &R::cost}, Field{"metric", &R::metric},
+                 Field{"damage", &R::damage}, Field{"front", &R::front}};
+};
+
+template <>
+struct Fields<MinimalInstead> {
+  using R = MinimalInstead;
+  static constexpr auto list =
+      std::tuple{Field{"layers", &R::layers}, Field{"certified", &R::certified}, Field{"evaluations", &R::evaluations}};
+};
+
+template <>
+struct Fields<KeptSetReport> {
+  using R = KeptSetReport;
+  // Reports of earlier versions have none of these.
+  static constexpr bool (*always)(const R&) = [](const R&) { return true; };
+  static constexpr bool (*grouped)(const R&) = [](const R& kept) { return !kept.groups.empty(); };
+  static constexpr bool (*counted)(const R&) = [](const R& kept) { return kept.sample_inferences > 0; };
+  static constexpr bool (*traded)(const R&) = [](const R& kept) { return !kept.pareto.empty(); };
+  static constexpr auto list = std::tuple{Field{"layers", &R::layers},
+                                          Field{"mode", &R::mode, always},
+                                          Field{"direction", &R::direction, always},
+                                          Field{"end", &R::end},
+                                          Field{"objective", &R::objective, always},
+                                          Field{"certified", &R::certified},
+                                          Field{"certificate", &R::certificate},
+                                          Field{"metric", &R::metric},
+                                          Field{"evaluations", &R::evaluations},
+                                          Field{"recalled", &R::recalled, always},
+                                          Field{"kept_macs", &R::kept_macs},
+                                          Field{"total_macs", &R::total_macs},
+                                          Field{"cost_unit", &R::cost_unit, always},
+                                          Field{"cost", &R::cost, always},
+                                          Field{"cost_of_all", &R::cost_of_all},
+                                          Field{"lower_bound", &R::lower_bound},
+                                          Field{"groups", &R::groups, grouped},
+                                          Field{"ranking", &R::ranking},
+                                          Field{"sample_inferences", &R::sample_inferences, counted},
+                                          Field{"assumed", &R::assumed, always},
+                                          Field{"proven", &R::proven, always},
+                                          Field{"tests", &R::tests, always},
+                                          Field{"minimal", &R::minimal},
+                                          Field{"file_test", &R::file_test},
+                                          Field{"pareto", &R::pareto, traded},
+                                          Field{"notes", &R::notes}};
+};
+
+}  // namespace vernier

@@ -1,0 +1,89 @@
+// `vernier inspect capability` as text and JSON.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/layout.h"
+#include "base/text.h"
+#include "report/text/sections.h"
+#include "vernier/capability.h"
+
+namespace vernier {
+namespace {
+
+constexpr std::size_t kMostParts = 20;
+
+std::string groups_text(const std::vector<CapabilityGroup>& groups, const TextOptions& options) {
+  std::string text;
+  for (const CapabilityGroup& group : groups) {
+    std::vector<std::string> names;
+    for (const std::string& node : group.nodes) names.push_back(shown(node));
+    text += wrap(fmt::format("{} ({})", shown(group.why), list_some(names, 3)), options.width,
+                 fmt::format("  {} {}: ", group.nodes.size(), shown(group.op_type)));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string report_to_text(const CapabilityReport& report, const TextOptions& options) {
+  const bool all = report.taken == report.nodes;
+  const std::string inside =
+      report.inner_nodes == 0
+          ? ""
+          : fmt::format(" ({} more inside of If, Loop and Scan count with these)", report.inner_nodes);
+  const std::string answer =
+      all ? fmt::format("{} takes {}.", report.engine, "all " + plural(report.nodes, "node") + inside)
+          : fmt::format("{} takes {} of {}{}.", report.engine, report.taken, plural(report.nodes, "node"), inside);
+  std::string text = painted(wrap(answer, options.width), all ? Paint::Good : Paint::Bad, options.color) + "\n";
+  text += labelled("Model", shown(report.file), options.width);
+  text += labelled("Evidence", report.evidence, options.width);
+  text += labelled("Source", shown(report.source), options.width);
+  if (!report.refused.empty()) text += "\nnot taken\n" + groups_text(report.refused, options);
+  if (!report.conditions.empty())
+    text += "\ntaken, as far as the file shows\n" + groups_text(report.conditions, options);
+  if (all) return text;
+  text += fmt::format("\n{}\n", plural(report.parts.size(), "part"));
+  for (std::size_t i = 0; i < report.parts.size() && (options.top == 0 || i < kMostParts); ++i) {
+    const CapabilityPart& part = report.parts[i];
+    text += wrap(fmt::format("{}, {} to {}{}", plural(part.nodes.size(), "node"), shown(part.nodes.front()),
+                             shown(part.nodes.back()), part.file.empty() ? "" : ": " + shown(part.file)),
+                 options.width, part.taken ? "  taken      " : "  not taken  ");
+  }
+  if (options.top != 0 && report.parts.size() > kMostParts) {
+    text += fmt::format("  and {} more (--json lists all)\n", report.parts.size() - kMostParts);
+  }
+  return text;
+}
+
+std::string report_to_json(const CapabilityReport& report) {
+  using Json = nlohmann::ordered_json;
+  const auto groups = [](const std::vector<CapabilityGroup>& list) {
+    Json json = Json::array();
+    for (const CapabilityGroup& group : list) {
+      json.push_back({{"operator", group.op_type}, {"why", group.why}, {"nodes", group.nodes}});
+    }
+    return json;
+  };
+  Json parts = Json::array();
+  for (const CapabilityPart& part : report.parts) {
+    parts.push_back({{"taken", part.taken}, {"nodes", part.nodes}});
+    if (!part.file.empty()) parts.back()["file"] = part.file;
+  }
+  const Json json = {{"version", report.version},
+                     {"file", report.file},
+                     {"target", report.target},
+                     {"engine", report.engine},
+                     {"evidence", report.evidence},
+                     {"source", report.source},
+                     {"nodes", report.nodes},
+                     {"inner_nodes", report.inner_nodes},
+                     {"taken", report.taken},
+                     {"not_taken", groups(report.refused)},
+                     {"conditions", groups(report.conditions)},
+                     {"parts", parts},
+                     {"notes", report.notes}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace vernier

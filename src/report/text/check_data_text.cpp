@@ -1,0 +1,139 @@
+// What `vernier check data` found, as text and as JSON.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/layout.h"
+#include "base/text.h"
+#include "json/number.h"
+#include "report/text/numbers.h"
+#include "report/text/sections.h"
+#include "vernier/check_data.h"
+
+namespace vernier {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string list_numbers(const std::vector<double>& values) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min<std::size_t>(values.size(), 4); ++i)
+    text += (i > 0 ? ", " : "") + fmt::format("{:.4g}", values[i]);
+  return values.size() > 4 ? text + ", .." : text;
+}
+
+Json numbers(const std::vector<double>& values) {
+  Json list = Json::array();
+  for (const double value : values) list.push_back(json_of_number(value));
+  return list;
+}
+
+}  // namespace
+
+std::string report_to_text(const CheckDataReport& report, const TextOptions& options) {
+  const bool bad = report.better || report.unlike_training;
+  std::string text = painted(wrap(report.answer, options.width),
+                             bad                                           ? Paint::Bad
+                             : report.decided_by.empty() || report.perhaps ? Paint::Bold
+                                                                           : Paint::Good,
+                             options.color) +
+                     "\n";
+  text += labelled("Model", shown(report.file), options.width);
+  text += labelled("Data", fmt::format("{}; {} looked at", shown(report.data), report.samples), options.width);
+  Table inputs;
+  inputs.flexible_column("input");
+  inputs.column("shape", Align::Left);
+  inputs.column("smallest", Align::Right);
+  inputs.column("largest", Align::Right);
+  inputs.column("mean", Align::Left);
+  inputs.column("deviation", Align::Left);
+  for (const SeenInput& input : report.inputs) {
+    inputs.row({shown(input.name), input.shape, fmt::format("{:.4g}", input.min), fmt::format("{:.4g}", input.max),
+                list_numbers(input.mean), list_numbers(input.deviation)});
+  }
+  if (!inputs.empty()) text += heading("Inputs", options.color) + inputs.text(options.width, options.whole_names);
+  Table readings;
+  readings.flexible_column("inputs");
+  readings.column("right", Align::Right);
+  readings.column("misfit", Align::Right);
+  readings.column("confidence", Align::Right);
+  for (const InputReading& reading : report.readings) {
+    readings.row({reading.change.empty() ? "as given" : reading.change,
+                  reading.accuracy ? percent_text(reading.accuracy) : "",
+                  reading.misfit ? fmt::format("{:.3g}", *reading.misfit) : "",
+                  reading.confidence ? percent_text(reading.confidence) : ""});
+  }
+  text += heading(report.decided_by.empty() ? "Readings of the inputs"
+                                            : "Readings of the inputs, judged by " + report.decided_by,
+                  options.color) +
+          readings.text(options.width, options.whole_names);
+  Table norms;
+  norms.flexible_column("BatchNormalization");
+  norms.column("shift", Align::Right);
+  norms.column("spread", Align::Right);
+  norms.column("misfit", Align::Right);
+  for (const SeenNorm& norm : report.norms) {
+    norms.row({shown(norm.node), fmt::format("{:.2f}", norm.shift), fmt::format("{:.2f}x", norm.ratio),
+               fmt::format("{:.3g}", norm.misfit)});
+  }
+  if (!norms.empty()) {
+    text += heading("Statistics that training left in the file, with the inputs as given", options.color) +
+            norms.text(options.width, options.whole_names);
+    text += wrap(
+        "shift: of the mean, in trained deviations; spread: of the deviation; misfit: divergence of the two, in nats a "
+        "channel, 0 where they agree",
+        options.width, "  ");
+  }
+  if (report.better) {
+    for (const InputReading& reading : report.readings) {
+      if (reading.change == *report.better && !reading.do_this.empty())
+        text += "\n" + labelled("Next",
+                                "For images that Vernier reads: " + reading.do_this +
+                                    ". Saved arrays need it before they are saved.",
+                                options.width);
+    }
+  }
+  return text + remarks(report.warnings, {}, options);
+}
+
+std::string report_to_json(const CheckDataReport& report) {
+  Json json = {{"kind", "vernier check data"},
+               {"version", report.version},
+               {"answer", report.answer},
+               {"file", report.file},
+               {"data", report.data},
+               {"samples", report.samples},
+               {"decided_by", report.decided_by}};
+  json["better"] = report.better ? Json(*report.better) : Json();
+  json["perhaps"] = report.perhaps ? Json(*report.perhaps) : Json();
+  json["unlike_training"] = report.unlike_training;
+  json["inputs"] = Json::array();
+  for (const SeenInput& input : report.inputs) {
+    json["inputs"].push_back({{"name", input.name},
+                              {"shape", input.shape},
+                              {"min", json_of_number(input.min)},
+                              {"max", json_of_number(input.max)},
+                              {"mean", numbers(input.mean)},
+                              {"deviation", numbers(input.deviation)}});
+  }
+  json["readings"] = Json::array();
+  for (const InputReading& reading : report.readings) {
+    Json one = {{"change", reading.change}};
+    if (reading.accuracy) one["accuracy"] = json_of_number(*reading.accuracy);
+    if (reading.misfit) one["misfit"] = json_of_number(*reading.misfit);
+    if (reading.confidence) one["confidence"] = json_of_number(*reading.confidence);
+    json["readings"].push_back(std::move(one));
+  }
+  json["norms"] = Json::array();
+  for (const SeenNorm& norm : report.norms) {
+    json["norms"].push_back({{"node", norm.node},
+                             {"shift", json_of_number(norm.shift)},
+                             {"ratio", json_of_number(norm.ratio)},
+                             {"misfit", json_of_number(norm.misfit)}});
+  }
+  json["warnings"] = report.warnings;
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace vernier

@@ -1,0 +1,95 @@
+// `vernier check placement` as text and JSON.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "base/layout.h"
+#include "base/text.h"
+#include "report/text/sections.h"
+#include "vernier/check_placement.h"
+
+namespace vernier {
+
+namespace {
+
+std::string answer_of(const CheckPlacementReport& report) {
+  if (!report.findings.empty()) {
+    return fmt::format("{} that {} cannot fuse as they stand.",
+                       plural(report.findings.size(), "place") + " of Q/DQ pairs", report.target);
+  }
+  if (report.quantizers + report.dequantizers > 0) {
+    return fmt::format("{} can fuse every Q/DQ pair.", report.target);
+  }
+  if (report.stored_constants == 0) return "It has no Q/DQ pairs: there is nothing to fuse.";
+  return fmt::format(
+      "{} behind a DequantizeLinear, and no pair at an activation: weights alone are quantized, the "
+      "layers that read them compute in float, and no pair waits to be fused.",
+      plural(report.stored_constants, "stored constant"));
+}
+
+}  // namespace
+
+std::string report_to_text(const CheckPlacementReport& report, const TextOptions& options) {
+  const std::string answer = answer_of(report);
+  std::string text =
+      painted(wrap(answer, options.width), report.findings.empty() ? Paint::Good : Paint::Bad, options.color) + "\n";
+  text += labelled("Model", shown(report.file), options.width);
+  text += labelled("Pairs",
+                   fmt::format("{}, {}, {}", plural(report.quantizers, "QuantizeLinear node"),
+                               plural(report.dequantizers, "DequantizeLinear node"),
+                               plural(report.stored_constants, "stored constant")),
+                   options.width);
+  text += labelled("Rules",
+                   report.ran ? fmt::format("checked against ONNX Runtime's optimized graph: {}, {} and {} left",
+                                            plural(report.integer_kernels, "kernel") + " on codes",
+                                            plural(report.quantizers_left, "QuantizeLinear node"),
+                                            plural(report.dequantizers_left, "DequantizeLinear node"))
+                              : "documented, not run",
+                   options.width);
+  // One paragraph for all places of which the same is to be said.
+  std::vector<std::pair<const PlacementFinding*, std::vector<std::string>>> groups;
+  for (const PlacementFinding& finding : report.findings) {
+    const auto same = std::ranges::find_if(groups, [&](const auto& group) {
+      return group.first->rule == finding.rule && group.first->why == finding.why;
+    });
+    if (same == groups.end()) {
+      groups.push_back({&finding, {shown(finding.node)}});
+    } else {
+      same->second.push_back(shown(finding.node));
+    }
+  }
+  for (const auto& [finding, nodes] : groups) {
+    text += "\n" +
+            wrap(fmt::format("{}: {}", list_some(nodes, 3), shown(finding->why)), options.width, finding->rule + ": ");
+    text += wrap(shown(finding->change), options.width, "  change: ");
+  }
+  return text;
+}
+
+std::string report_to_json(const CheckPlacementReport& report) {
+  using Json = nlohmann::ordered_json;
+  Json findings = Json::array();
+  for (const PlacementFinding& finding : report.findings) {
+    findings.push_back(
+        {{"rule", finding.rule}, {"node", finding.node}, {"why", finding.why}, {"change", finding.change}});
+  }
+  Json json = {{"version", report.version},
+               {"file", report.file},
+               {"target", report.target},
+               {"evidence", report.ran ? "optimized graph" : "documented, not run"},
+               {"quantizers", report.quantizers},
+               {"dequantizers", report.dequantizers},
+               {"stored_constants", report.stored_constants},
+               {"findings", findings}};
+  if (report.ran) {
+    json["left"] = {{"quantizers", report.quantizers_left},
+                    {"dequantizers", report.dequantizers_left},
+                    {"integer_kernels", report.integer_kernels}};
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace vernier

@@ -1,0 +1,87 @@
+// The text of `vernier convert`.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/layout.h"
+#include "base/text.h"
+#include "report/text/numbers.h"
+#include "report/text/sections.h"
+#include "vernier/jobs.h"
+
+namespace vernier {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// "4 Conv run in float32: ...: a, b, ..." where weights or a choice are concerned; else operators alone, since nobody
+/// asked for them.
+std::string skipped_text(const SkippedLayers& group) {
+  std::map<std::string, std::size_t> operators;
+  for (const std::string& op_type : group.op_types) ++operators[op_type];
+  std::string counts;
+  for (const auto& [op_type, count] : operators) {
+    counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, shown(op_type));
+  }
+  std::vector<std::string> names;
+  for (const std::string& name : group.layers) names.push_back(shown(name));
+  const std::string text = fmt::format("{} in {}: {}", counts, group.runs_in, shown(group.reason));
+  const bool weighted = std::ranges::any_of(group.op_types, [](const std::string& op_type) {
+    return op_type == "Conv" || op_type == "ConvTranspose" || op_type == "Gemm" || op_type == "MatMul";
+  });
+  return weighted || group.chosen ? fmt::format("{} ({})", text, list_some(names)) : text;
+}
+
+}  // namespace
+
+std::string result_to_text(const ConvertResult& result, const TextOptions& options) {
+  std::string text = labelled("Written", shown(result.typed.file) + ", strongly typed", options.width);
+  if (!result.scheme.empty()) text += labelled("Scheme", shown(result.scheme), options.width);
+  std::string layers;
+  for (const auto& [format, count] : result.layers_by_format) {
+    layers += fmt::format("{}{} {}", layers.empty() ? "" : ", ", count, format);
+  }
+  if (!layers.empty()) text += labelled("Layers", layers, options.width);
+  text +=
+      labelled("Added",
+               fmt::format("{}, {}", plural(static_cast<std::size_t>(result.typed.casts), "cast"),
+                           plural(static_cast<std::size_t>(result.typed.quantize_pairs), "quantize/dequantize pair")),
+               options.width);
+  text += labelled(
+      "Weights",
+      fmt::format("{}, were {}", bytes_text(result.typed.weight_bytes), bytes_text(result.typed.original_weight_bytes)),
+      options.width);
+  for (const SkippedLayers& group : result.skipped) text += wrap(skipped_text(group), options.width, "skipped: ");
+  for (const std::vector<std::string>* notes : {&result.typed.notes, &result.notes}) {
+    for (const std::string& note : *notes) text += wrap(shown(note), options.width, "note: ");
+  }
+  return text;
+}
+
+std::string result_to_json(const ConvertResult& result) {
+  Json skipped = Json::array();
+  for (const SkippedLayers& group : result.skipped) {
+    skipped.push_back({{"reason", group.reason},
+                       {"runs_in", group.runs_in},
+                       {"chosen", group.chosen},
+                       {"layers", group.layers},
+                       {"operators", group.op_types}});
+  }
+  const Json json = {{"version", 1},
+                     {"file", result.typed.file},
+                     {"scheme", result.scheme},
+                     {"layers_by_format", result.layers_by_format},
+                     {"casts", result.typed.casts},
+                     {"quantize_pairs", result.typed.quantize_pairs},
+                     {"weight_bytes", result.typed.weight_bytes},
+                     {"original_weight_bytes", result.typed.original_weight_bytes},
+                     {"skipped", skipped},
+                     {"notes", result.notes},
+                     {"typed_notes", result.typed.notes},
+                     {"warnings", result.warnings}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace vernier

@@ -1,0 +1,129 @@
+// `vernier data diff` as a table and as CSV; the JSON is in json.cpp, like that of the other reports.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/layout.h"
+#include "base/text.h"
+#include "report/text/numbers.h"
+#include "report/text/sections.h"
+#include "vernier/data_diff.h"
+
+namespace vernier {
+namespace {
+
+DiffMetric metric_of(const DiffReport& report) {
+  for (const DiffMetric metric : all_diff_metrics()) {
+    if (diff_metric_name(metric) == report.metric) return metric;
+  }
+  return DiffMetric::Sqnr;
+}
+
+std::string value_text(DiffMetric metric, double value) {
+  if (metric == DiffMetric::Sqnr) return db_text(value);
+  if (metric == DiffMetric::Cosine) return cosine_text(value);
+  return fmt::format("{:.4g}", value);
+}
+
+std::string answer(const DiffReport& report, const TextOptions& options) {
+  const DiffMetric metric = metric_of(report);
+  const DiffRow& worst = report.rows.front();
+  const bool in_db = metric == DiffMetric::Sqnr && std::isfinite(worst.sqnr_db);
+  const std::string unit = in_db ? " dB" : "";
+  std::string text = fmt::format("Worst of {}: {}, {} {}{}", plural(report.rows.size(), "output"), shown(worst.name),
+                                 report.metric, value_text(metric, worst.value(metric)), unit);
+  Paint paint = Paint::Bold;
+  if (report.threshold) {
+    const auto beyond =
+        std::count_if(report.rows.begin(), report.rows.end(), [](const DiffRow& row) { return row.beyond; });
+    text += fmt::format("; {} beyond the threshold of {:g}{}",
+                        beyond == 0   ? "none is"
+                        : beyond == 1 ? "1 is"
+                                      : fmt::format("{} are", beyond),
+                        *report.threshold, unit);
+    paint = report.passed == true ? Paint::Good : Paint::Bad;
+  }
+  return painted(wrap(text + ".", options.width), paint, options.color) + "\n";
+}
+
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+}  // namespace
+
+std::string report_to_text(const DiffReport& report, const TextOptions& options) {
+  const DiffMetric metric = metric_of(report);
+  std::string text = answer(report, options);
+  text += labelled("Reference", fmt::format("{}  ({})", shown(report.reference_file), shown(report.reference_run)),
+                   options.width);
+  text +=
+      labelled("Tested", fmt::format("{}  ({})", shown(report.tested_file), shown(report.tested_run)), options.width);
+  text += labelled("Iterations", std::to_string(report.iterations), options.width);
+  if (report.all_bad) {
+    text += "\n" + painted(wrap("Every output is bad, the first ones too: single layers do not do that. Look at the "
+                                "calibration data and the preprocessing of both runs first.",
+                                options.width),
+                           Paint::Warning, options.color);
+  }
+
+  Table table;
+  table.column("#", Align::Right);
+  table.flexible_column("output");
+  table.flexible_column("shape");
+  table.column(report.threshold ? "beyond" : "", Align::Left);
+  for (const DiffMetric column : all_diff_metrics()) {
+    const std::string name(diff_metric_name(column));
+    table.column(column == metric ? name + " *" : name, Align::Right);
+  }
+  table.column("not finite", Align::Right);
+  const std::size_t rows = options.top == 0 ? report.rows.size() : std::min(options.top, report.rows.size());
+  for (std::size_t i = 0; i < rows; ++i) {
+    const DiffRow& row = report.rows[i];
+    std::vector<std::string> cells{std::to_string(i + 1), shown(row.name), shape_text(row.shape),
+                                   row.beyond ? "yes" : ""};
+    for (const DiffMetric column : all_diff_metrics()) cells.push_back(value_text(column, row.value(column)));
+    cells.push_back(row.nonfinite == 0 ? "" : count_text(row.nonfinite));
+    table.row(std::move(cells));
+  }
+  text += heading("Outputs, worst first (by the column with *)", options.color) +
+          table.text(options.width, options.whole_names);
+  if (rows < report.rows.size()) {
+    text += fmt::format("  ... and {} (--top 0 shows all)\n", plural(report.rows.size() - rows, "more output"));
+  }
+  text += wrap(
+      "sqnr in dB; cosine, sqnr: larger is better. max_rel leaves out values of the reference below 1e-6 of its "
+      "largest. Values that are not finite are counted and left out.",
+      options.width, "  ");
+  if (!report.not_compared.empty()) {
+    text += heading(fmt::format("Not compared: {}", report.not_compared.size()), options.color);
+    const std::size_t most = options.top == 0 ? report.not_compared.size() : options.top;
+    for (std::size_t i = 0; i < std::min(most, report.not_compared.size()); ++i) {
+      text += wrap(shown(report.not_compared[i]), options.width, "  - ");
+    }
+    if (report.not_compared.size() > most) {
+      text += fmt::format("  ... and {} more (--top 0 shows all)\n", report.not_compared.size() - most);
+    }
+  }
+  return text + remarks(report.warnings, {}, options);
+}
+
+std::string report_to_csv(const DiffReport& report) {
+  std::string text = "rank,output,dtype,shape,values";
+  for (const DiffMetric metric : all_diff_metrics()) text += fmt::format(",{}", diff_metric_name(metric));
+  text += ",near_zero,nonfinite,worst_iteration,beyond\r\n";
+  std::size_t rank = 0;
+  for (const DiffRow& row : report.rows) {
+    text += fmt::format("{},{},{},{},{}", ++rank, csv_field(row.name), dtype_name(row.dtype), shape_text(row.shape),
+                        row.values);
+    for (const DiffMetric metric : all_diff_metrics()) text += fmt::format(",{}", row.value(metric));
+    text += fmt::format(",{},{},{},{}\r\n", row.near_zero, row.nonfinite, row.worst_iteration, row.beyond ? 1 : 0);
+  }
+  return text;
+}
+
+}  // namespace vernier

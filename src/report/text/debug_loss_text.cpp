@@ -1,0 +1,257 @@
+// `vernier debug loss` as text, CSV and JSON.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "base/layout.h"
+#include "base/text.h"
+#include "json/number.h"
+#include "report/text/numbers.h"
+#include "report/text/sections.h"
+#include "vernier/debug_loss.h"
+
+namespace vernier {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string scales_text(const QuantizerLoss& row) {
+  if (row.scales == 1) return fmt::format("{:.4g}", row.smallest_scale);
+  return fmt::format("{:.3g}..{:.3g}", row.smallest_scale, row.largest_scale);
+}
+
+std::string layout_text(const QuantizerLoss& row) {
+  if (row.block > 0) return fmt::format("blocks of {}", row.block);
+  return row.scales == 1 ? "tensor" : fmt::format("axis {}", row.axis);
+}
+
+/// null where it was not measured.
+Json number_or_null(const std::optional<double>& value) { return value ? json_of_number(*value) : Json(); }
+
+Json json_of(const TensorLoss& row) {
+  return {{"layer", row.layer},
+          {"operator", row.op_type},
+          {"tensor", row.tensor},
+          {"quantized_tensor", row.quantized_tensor},
+          {"format", format_name(row.format)},
+          {"sqnr_db", number_or_null(row.sqnr_db)},
+          {"own_sqnr_db", number_or_null(row.own_sqnr_db)},
+          {"inherited_sqnr_db", number_or_null(row.inherited_sqnr_db)}};
+}
+
+Json json_of(const QuantizerLoss& row) {
+  return {{"tensor", row.tensor},
+          {"quantizer", row.quantizer},
+          {"dequantizer", row.dequantizer},
+          {"weight", row.weight},
+          {"format", format_name(row.format)},
+          {"scales", row.scales},
+          {"smallest_scale", row.smallest_scale},
+          {"largest_scale", row.largest_scale},
+          {"zero_point", row.zero_point},
+          {"axis", row.axis},
+          {"block", row.block},
+          {"sqnr_db", number_or_null(row.sqnr_db)},
+          {"not_measured", row.not_measured.empty() ? Json() : Json(row.not_measured)},
+          {"clip_share", number_or_null(row.clip_share)},
+          {"coverage", number_or_null(row.coverage)},
+          {"used_codes", number_or_null(row.used_codes)},
+          {"values", row.values}};
+}
+
+/// A cell: quoted where it must be, control characters escaped.
+std::string cell(const Json& value) {
+  if (value.is_null()) return {};
+  std::string text = value.is_string() ? shown(value.get<std::string>()) : value.dump();
+  // What a spreadsheet would take for a formula is text here.
+  if (value.is_string() && !text.empty() && std::string_view("=+-@").find(text.front()) != std::string_view::npos &&
+      text != "-inf") {
+    text.insert(0, 1, '\'');
+  }
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+template <class Row>
+std::string csv_of(const std::vector<Row>& rows) {
+  std::string text;
+  const Json names = json_of(Row{});
+  for (const auto& [name, value] : names.items()) text += (text.empty() ? "" : ",") + name;
+  text += "\n";
+  for (const Row& row : rows) {
+    std::string line;
+    const Json fields = json_of(row);
+    bool first = true;
+    for (const auto& [name, value] : fields.items()) {
+      if (!first) line += ",";
+      line += cell(value);
+      first = false;
+    }
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string figures_line(const DebugLossReport& report) {
+  std::string text;
+  for (const OutputFigure& output : report.figures.outputs) {
+    const std::string figure = db_text(output.sqnr_db);
+    const bool number = figure.find_first_of("0123456789") != std::string::npos;
+    text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", shown(output.name), figure, number ? " dB" : "");
+  }
+  return text;
+}
+
+std::string tensor_table(const DebugLossReport& report, const TextOptions& options) {
+  Table table;
+  table.flexible_column("layer");
+  table.flexible_column("operator");
+  table.column("format", Align::Left);
+  table.column("SQNR dB", Align::Right);
+  table.column("own dB", Align::Right);
+  table.column("inherited dB", Align::Right, "inh. dB");
+  const std::size_t shown_rows =
+      options.top == 0 ? report.tensors.size() : std::min(options.top, report.tensors.size());
+  for (std::size_t i = 0; i < shown_rows; ++i) {
+    const TensorLoss& row = report.tensors[i];
+    table.row({shown(row.layer), shorten_middle(shown(row.op_type), 18), std::string(format_name(row.format)),
+               db_text(row.sqnr_db), db_text(row.own_sqnr_db), db_text(row.inherited_sqnr_db)});
+  }
+  if (table.empty()) return {};
+  std::string text =
+      heading("Layer outputs, largest error first", options.color) + table.text(options.width, options.whole_names);
+  if (shown_rows < report.tensors.size()) {
+    text += fmt::format("  ... and {} (all of them with --top 0)\n",
+                        plural(report.tensors.size() - shown_rows, "more layer output"));
+  }
+  return text + wrap("own: on exact inputs. inherited: what arrives with the inputs.", options.width, "  ");
+}
+
+std::string quantizer_table(const DebugLossReport& report, const TextOptions& options) {
+  std::vector<const QuantizerLoss*> ranked;
+  for (const QuantizerLoss& row : report.quantizers) ranked.push_back(&row);
+  std::ranges::stable_sort(ranked, {}, [](const QuantizerLoss* row) {
+    return row->sqnr_db.value_or(std::numeric_limits<double>::infinity());
+  });
+  if (options.top != 0 && ranked.size() > options.top) ranked.resize(options.top);
+  Table table;
+  table.flexible_column("tensor");
+  table.column("format", Align::Left);
+  table.column("scale", Align::Right);
+  table.column("zero", Align::Right);
+  table.column("along", Align::Left);
+  table.column("SQNR dB", Align::Right);
+  table.column("clipping", Align::Right);
+  table.column("coverage", Align::Right);
+  table.column("codes used", Align::Right, "codes");
+  for (const QuantizerLoss* row : ranked) {
+    table.row({shown(row->tensor), std::string(format_name(row->format)), scales_text(*row),
+               std::to_string(row->zero_point), layout_text(*row), db_text(row->sqnr_db), percent_text(row->clip_share),
+               row->coverage ? fmt::format("{:.2f}", *row->coverage) : "-", percent_text(row->used_codes)});
+  }
+  if (table.empty()) return {};
+  std::string text = heading("Q/DQ pairs and stored weights, largest own error first", options.color) +
+                     table.text(options.width, options.whole_names);
+  if (ranked.size() < report.quantizers.size()) {
+    text += fmt::format("  ... and {} more (all of them with --top 0)\n", report.quantizers.size() - ranked.size());
+  }
+  // Of the rows that are shown: one line for all of which the same is to be said.
+  std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
+  for (const QuantizerLoss* row : ranked) {
+    if (row->not_measured.empty()) continue;
+    const auto same = std::ranges::find(reasons, row->not_measured, [](const auto& reason) { return reason.first; });
+    if (same != reasons.end()) {
+      same->second.push_back(shown(row->tensor));
+    } else {
+      reasons.push_back({row->not_measured, {shown(row->tensor)}});
+    }
+  }
+  for (const auto& [reason, tensors] : reasons) {
+    text += wrap(fmt::format("{} without SQNR: {}", list_some(tensors, 3), shown(reason)), options.width, "  ");
+  }
+  const bool gaps =
+      std::ranges::any_of(ranked, [](const QuantizerLoss* row) { return row->sqnr_db && !row->coverage; });
+  return text +
+         wrap(
+             "clipping: share of the error that comes from values beyond the grid; the rest is rounding. coverage: "
+             "width of the grid over that of the values. codes used: of weights as counted, of activations from "
+             "smallest to largest value." +
+                 std::string(gaps ? " No coverage where a tensor has several scales, no codes used of float8." : ""),
+             options.width, "  ");
+}
+
+}  // namespace
+
+std::string report_to_text(const DebugLossReport& report, const TextOptions& options) {
+  std::string answer =
+      report.defects.empty()
+          ? fmt::format("{}. {}.", report.quantizers.empty() ? "There is no Q/DQ pair" : "No Q/DQ pair is wrong",
+                        figures_line(report))
+          : fmt::format("{} in the Q/DQ pairs. {}.", plural(report.defects.size(), "defect"), figures_line(report));
+  std::string text =
+      painted(wrap(answer, options.width), report.defects.empty() ? Paint::Good : Paint::Bad, options.color) + "\n";
+  text += labelled("Reference", shown(report.float_file), options.width);
+  text += labelled("Quantized", shown(report.quantized_file), options.width);
+  text += labelled("Data", shown(report.data), options.width);
+  text += labelled("Runner", "simulated from what the file says: its casts and its quantize/dequantize pairs",
+                   options.width);
+  if (!report.defects.empty()) {
+    text += heading("Defects", options.color);
+    for (const FoundDefect& defect : report.defects) {
+      text +=
+          wrap(fmt::format("{}: {}", shown(defect.node), shown(defect.text)), options.width, "  " + defect.kind + ": ");
+    }
+  }
+  text += tensor_table(report, options) + quantizer_table(report, options);
+  if (report.matched_by_structure > 0) {
+    text +=
+        fmt::format("\n{} matched by structure, since names differ\n", plural(report.matched_by_structure, "layer"));
+  }
+  if (!report.not_compared.empty()) {
+    text += fmt::format("\n{} not compared (all of them with --json)\n", plural(report.not_compared.size(), "layer"));
+  }
+  return text + remarks(report.warnings, report.notes, options);
+}
+
+std::string report_to_csv(const DebugLossReport& report) {
+  return csv_of(report.tensors) + "\n" + csv_of(report.quantizers);
+}
+
+std::string report_to_json(const DebugLossReport& report) {
+  Json outputs = Json::array();
+  for (const OutputFigure& output : report.figures.outputs) {
+    outputs.push_back({{"name", output.name}, {"sqnr_db", number_or_null(output.sqnr_db)}});
+  }
+  Json tensors = Json::array();
+  for (const TensorLoss& row : report.tensors) tensors.push_back(json_of(row));
+  Json quantizers = Json::array();
+  for (const QuantizerLoss& row : report.quantizers) quantizers.push_back(json_of(row));
+  Json defects = Json::array();
+  for (const FoundDefect& defect : report.defects) {
+    defects.push_back({{"kind", defect.kind}, {"node", defect.node}, {"text", defect.text}});
+  }
+  const Json json = {{"version", report.version},
+                     {"command", report.command},
+                     {"float_file", report.float_file},
+                     {"quantized_file", report.quantized_file},
+                     {"data", report.data},
+                     {"samples", report.samples},
+                     {"outputs", outputs},
+                     {"defects", defects},
+                     {"tensors", tensors},
+                     {"quantizers", quantizers},
+                     {"matched_by_structure", report.matched_by_structure},
+                     {"not_compared", report.not_compared},
+                     {"warnings", report.warnings},
+                     {"notes", report.notes}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace vernier

@@ -1,0 +1,277 @@
+// `vernier debug precision` as text.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/layout.h"
+#include "base/quote.h"
+#include "base/text.h"
+#include "report/export/pareto.h"
+#include "report/text/diagnose_answer.h"
+#include "report/text/figures.h"
+#include "report/text/numbers.h"
+#include "report/text/sections.h"
+#include "vernier/debug_precision.h"
+
+namespace vernier {
+namespace {
+
+bool is_list(const KeptSetReport& kept) { return kept.mode == "bisect" || kept.mode == "linear"; }
+
+/// "the first 5 layers", "these 3 layers".
+std::string layers_text(const KeptSetReport& kept, std::size_t count) {
+  const char* which = !is_list(kept) ? "these" : kept.direction == "reverse" ? "the last" : "the first";
+  return fmt::format("{} {}", count == 1 && !is_list(kept) ? "this" : which, plural(count, "layer"));
+}
+
+bool by_outside_check(const KeptSetReport& kept) { return kept.objective.starts_with("--check"); }
+
+std::size_t searched_layers(const KeptSetReport& kept) {
+  std::size_t most = kept.layers.size();
+  for (const TestRow& test : kept.tests) most = std::max(most, test.layers.size());
+  return most;
+}
+
+std::string wanted_text(const DiagnoseReport& report) {
+  if (!report.kept->objective.empty()) return report.kept->objective;
+  return report.requirement ? requirement_text(*report.requirement) : "";
+}
+
+std::string answer(const DiagnoseReport& report, const TextOptions& options) {
+  const KeptSetReport& kept = *report.kept;
+  const std::string high(format_name(report.high));
+  Paint paint = Paint::Good;
+  std::string text;
+  if (kept.end == "impossible") {
+    paint = Paint::Bad;
+    text = fmt::format(
+        "Could not find a configuration that satisfied accuracy requirements: it is missed with every layer in {} too.",
+        high);
+  } else if (kept.end == "nothing-needed") {
+    text = fmt::format("Every layer can run in {}: the accuracy is acceptable as it is.", formats_text(report.low));
+  } else {
+    text = fmt::format("To achieve acceptable accuracy, try running {} in {} precision",
+                       layers_text(kept, kept.layers.size()), high);
+    if (kept.end == "stopped") text += " (stopped early: fewer may do)";
+    if (kept.end == "unstable") text += " (the same test gave different answers: not proven)";
+    if (kept.end == "stopped" || kept.end == "unstable") paint = Paint::Bold;
+  }
+  return painted(wrap(text, options.width), paint, options.color) + "\n";
+}
+
+/// What the figures say when nothing converges, and which way is out.
+std::string way_out(const DiagnoseReport& report, const TextOptions& options) {
+  const KeptSetReport& kept = *report.kept;
+  const std::string high(format_name(report.high));
+  std::string text;
+  if (kept.end == "impossible" && !kept.tests.empty()) {
+    const TestRow& all = kept.tests.front();
+    const std::string says = all.needs.empty()        ? "no tolerance would do"
+                             : by_outside_check(kept) ? "the check " + shown(all.needs)
+                                                      : "it would pass with " + shown(all.needs);
+    text += wrap(fmt::format("With every layer in {}: {}.", high, says), options.width);
+    if (report.high != Format::Float32 && report.requirement) {
+      text += wrap(fmt::format("The float32 model itself: {}.", figure_text(report.reference, report.requirement)),
+                   options.width);
+    }
+    const bool golden = kept.objective.find(", against ") != std::string::npos;
+    const bool task = kept.objective.starts_with("--min-top") || kept.objective.starts_with("--metric-script");
+    const std::size_t raised = kept.layers.size();
+    const std::size_t fixed = lowered_layers(report) - std::min(raised, lowered_layers(report));
+    text += wrap(
+        all.verdict != "bad"
+            ? "The way out: the check could not judge the model, so nothing is known of precision. Run it by hand."
+        : raised > 0 && fixed > 0
+            ? fmt::format(
+                  "The way out: {} fixed in a low format by --layer-precisions: leave out those, or some of them.",
+                  fixed == 1 ? "1 layer is" : fmt::format("{} layers are", fixed))
+        : report.high != Format::Float32
+            ? fmt::format("The way out: {} itself is not enough here, try -p float32.", high)
+        : golden
+            ? "The way out: precision is not the cause. The golden outputs are of another model or of other inputs, or "
+              "the tolerance is tighter than two float32 runs agree."
+        : task ? "The way out: precision is not the cause. The float32 model itself falls short: look at the data "
+                 "(preparation, labels, --label-offset), then at the limit; what is left is training."
+        : by_outside_check(kept)
+            ? "The way out: precision is not the cause. Run the check by hand on the model as it is: it may fail for "
+              "reasons of its own."
+            : "The way out: precision is not the cause. Is the tolerance meant for this output and metric, and are "
+              "the inputs prepared as in training?",
+        options.width);
+  } else if (kept.layers.size() == searched_layers(kept) && !kept.layers.empty() && kept.end != "stopped") {
+    text +=
+        wrap(kept.mode != "minimal"
+                 ? fmt::format("The list ends with every layer in {}, so nothing is left in {}: --mode minimal looks "
+                               "for sets that are no such list.",
+                               high, formats_text(report.low))
+                 : fmt::format("Every layer is needed in {}, so nothing is left in {}: allow a larger error, give "
+                               "calibration data that look like the real ones (--calibration-data), or train with "
+                               "quantization.",
+                               high, formats_text(report.low)),
+             options.width);
+    if (!kept.tests.empty()) {
+      const auto none =
+          std::find_if(kept.tests.begin(), kept.tests.end(), [](const TestRow& test) { return test.layers.empty(); });
+      if (none != kept.tests.end() && !none->needs.empty()) {
+        text += wrap(fmt::format("With every layer in {}: {}{}.", formats_text(report.low),
+                                 by_outside_check(kept) ? "the check " : "it would pass with ", shown(none->needs)),
+                     options.width);
+      }
+    }
+  }
+  return text;
+}
+
+std::string names_section(const DiagnoseReport& report, const TextOptions& options) {
+  const KeptSetReport& kept = *report.kept;
+  if (kept.layers.empty() || kept.end == "impossible") return {};
+  const std::string high(format_name(report.high));
+  std::string text = heading(fmt::format("Layers to run in {}", high), options.color);
+  for (const std::string& layer : kept.layers) text += "  " + shown(layer) + "\n";
+  text += "\nTo paste:\n  --layer-precisions";
+  for (const std::string& layer : kept.layers) text += " " + shell_quote(layer + ":" + high);
+  return text + "\n";
+}
+
+std::string minimal_section(const DiagnoseReport& report, const TextOptions& options) {
+  const KeptSetReport& kept = *report.kept;
+  if (!kept.minimal) return {};
+  const std::string high(format_name(report.high));
+  std::string text = wrap(
+      fmt::format(
+          "--mode minimal needs {}{}{} ({} more):", plural(kept.minimal->layers.size(), "layer"),
+          kept.minimal->layers.size() < kept.layers.size() ? fmt::format(" instead of {}", kept.layers.size()) : "",
+          kept.minimal->certified ? ", and none of them can be dropped" : "",
+          plural(kept.minimal->evaluations, "evaluation")),
+      options.width);
+  text += "  --layer-precisions";
+  for (const std::string& layer : kept.minimal->layers) text += " " + shell_quote(layer + ":" + high);
+  return "\n" + text + "\n";
+}
+
+std::string iterations_section(const DiagnoseReport& report, const TextOptions& options) {
+  const KeptSetReport& kept = *report.kept;
+  if (kept.tests.empty()) return {};
+  Table table;
+  table.column("#", Align::Right);
+  table.column(std::string(format_name(report.high)), Align::Right);
+  table.column("", Align::Left);
+  const bool counted =
+      std::any_of(kept.tests.begin(), kept.tests.end(), [](const TestRow& test) { return test.samples > 0; });
+  if (counted) table.column("samples", Align::Right);
+  table.flexible_column(by_outside_check(kept) ? "the check" : "would pass with");
+  table.flexible_column("layers that ran high");
+  // Of a long search the last ones lead to the answer.
+  const std::size_t rows = options.top == 0 ? kept.tests.size() : std::min(kept.tests.size(), options.top);
+  const std::size_t first = kept.tests.size() - rows;
+  for (std::size_t i = first; i < kept.tests.size(); ++i) {
+    const TestRow& test = kept.tests[i];
+    const bool all = test.layers.size() == searched_layers(kept);
+    std::vector<std::string> names;
+    for (const std::string& layer : test.layers) names.push_back(shown(layer));
+    std::vector<std::string> cells{std::to_string(i + 1), std::to_string(test.layers.size()),
+                                   test.verdict == "good"  ? "PASSED"
+                                   : test.verdict == "bad" ? "FAILED"
+                                                           : test.verdict};
+    if (counted) {
+      const std::string sure = test.confidence < 1 ? fmt::format(" ({:g} %)", 100 * test.confidence) : "";
+      cells.push_back(test.samples == 0 ? "" : fmt::format("{}{}", test.samples, sure));
+    }
+    cells.push_back(shown(test.needs));
+    cells.push_back(names.empty() ? "none" : all ? "all" : list_some(names, 6));
+    table.row(cells);
+  }
+  std::string text = heading("Iterations", options.color) + table.text(options.width, options.whole_names);
+  const bool by_chance =
+      std::any_of(kept.tests.begin(), kept.tests.end(), [](const TestRow& test) { return test.confidence < 1; });
+  if (by_chance) {
+    text += wrap(
+        "samples (P %): failed on so many with that confidence; the others are certain, and what passed ran on all",
+        options.width, "  ");
+  }
+  if (first > 0) text += fmt::format("  ... and {} before (--rows 0, or --json)\n", plural(first, "iteration"));
+  const auto passed =
+      std::count_if(kept.tests.begin(), kept.tests.end(), [](const TestRow& test) { return test.verdict == "good"; });
+  text += fmt::format("  Finished {} iteration(s) | Passed: {}/{} | Pass Rate: {:.1f}%\n", kept.tests.size(), passed,
+                      kept.tests.size(), 100.0 * static_cast<double>(passed) / static_cast<double>(kept.tests.size()));
+  if (kept.recalled > 0) text += fmt::format("  {} of them came from the journal\n", kept.recalled);
+  return text;
+}
+
+/// Whether the predictions that the search went by were any good.
+std::string ranking_text(const RankingReport& ranking) {
+  std::string text;
+  if (ranking.ratio) text = fmt::format("measured damage was {:.2g} times the predicted one", *ranking.ratio);
+  if (ranking.rank_correlation) {
+    text += fmt::format("{}rank correlation {:.2f} near the limit, over {}", text.empty() ? "" : "; ",
+                        *ranking.rank_correlation, plural(ranking.compared, "layer"));
+  }
+  return text + (ranking.mended ? "; corrected on the way" : "");
+}
+
+std::string group_text(const LayerGroup& group) {
+  std::vector<std::string> names;
+  for (const std::string& layer : group.layers) names.push_back(shown(layer));
+  return fmt::format("{} of {} kept: {} should switch together, {} (--whole-groups)", group.kept, group.layers.size(),
+                     list_some(names, 4), shown(group.why));
+}
+
+std::string grounds_section(const KeptSetReport& kept, const TextOptions& options) {
+  std::string text;
+  if (kept.end != "impossible" && !kept.layers.empty()) {
+    text += labelled("Cost", cost_text(kept), options.width);
+  }
+  if (kept.ranking) text += labelled("Ranking", ranking_text(*kept.ranking), options.width);
+  constexpr std::size_t kGroupsShown = 4;
+  std::size_t split = 0;
+  for (const LayerGroup& group : kept.groups) {
+    if (group.kept == group.layers.size() || ++split > kGroupsShown) continue;
+    text += labelled("Together", group_text(group), options.width);
+  }
+  if (split > kGroupsShown) {
+    text += labelled("Together",
+                     fmt::format("and {} more split (--json has them all)", plural(split - kGroupsShown, "group")),
+                     options.width);
+  }
+  for (const std::string& proven : kept.proven) text += labelled("Proven", proven, options.width);
+  for (const std::string& assumed : kept.assumed) text += labelled("Assumed", assumed, options.width);
+  return text.empty() ? text : "\n" + text;
+}
+
+}  // namespace
+
+std::string debug_precision_to_text(const DiagnoseReport& report, const TextOptions& options) {
+  const KeptSetReport& kept = *report.kept;
+  std::string more = way_out(report, options);
+  if (kept.file_test && kept.file_test->verdict != "good") {
+    more += wrap(fmt::format("The written model misses it by a hair: it would pass with {}. Allow a little less in the "
+                             "search, so that the file has room.",
+                             shown(kept.file_test->needs)),
+                 options.width);
+  } else if (report.final_figures && report.final_figures->passed == false && kept.end != "impossible") {
+    more += wrap("The written model misses it by a hair: ask for a little more than is needed.", options.width);
+  }
+  std::string text = answer(report, options) + more + (more.empty() ? "" : "\n");
+  text += labelled("Model", shown(report.model_file), options.width);
+  text += labelled("Data", shown(report.data), options.width);
+  text += labelled("Wanted", shown(wanted_text(report)), options.width);
+  text += labelled("Scheme", report.scheme, options.width);
+  text += labelled("Runner", runner_text(report.runner), options.width);
+  text += labelled("Search",
+                   fmt::format("{}{}: {}", kept.mode, kept.direction == "reverse" ? ", reverse" : "",
+                               plural(kept.evaluations, "evaluation")),
+                   options.width);
+  text += labelled("Time", time_text(report.phases), options.width);
+  for (const auto& [what, file] : report.files) text += labelled(what, shown(file), options.width);
+  text += iterations_section(report, options);
+  text += names_section(report, options);
+  text += minimal_section(report, options);
+  text += grounds_section(kept, options);
+  text += pareto_table(kept, options);
+  std::vector<std::string> notes = report.notes;
+  notes.insert(notes.end(), kept.notes.begin(), kept.notes.end());
+  return text + remarks(report.warnings, notes, options);
+}
+
+}  // namespace vernier

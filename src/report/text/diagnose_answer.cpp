@@ -1,0 +1,242 @@
+#include "report/text/diagnose_answer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/layout.h"
+#include "base/quote.h"
+#include "base/text.h"
+#include "report/text/figures.h"
+#include "report/text/numbers.h"
+
+namespace vernier {
+namespace {
+
+std::string kept_text(const DiagnoseReport& report) {
+  const KeptSetReport& kept = *report.kept;
+  std::string text = fmt::format("{} of {} in {}", kept.layers.size(), plural(lowered_layers(report), "layer"),
+                                 format_name(report.high));
+  if (kept.total_macs > 0) {
+    text += fmt::format(" ({} of the multiply-accumulates)",
+                        percent_text(static_cast<double>(kept.kept_macs) / static_cast<double>(kept.total_macs)));
+  }
+  return text;
+}
+
+std::string file_of(const DiagnoseReport& report, const char* what, const std::string& otherwise) {
+  const auto found = report.files.find(what);
+  return found == report.files.end() ? otherwise : found->second;
+}
+
+void say_how_to_deploy(const DiagnoseReport& report, Answer& answer) {
+  if (!report.files.contains("model")) {
+    answer.advice.emplace_back("Nothing was written: give -o FOLDER for the repaired model, its plan and deploy.md.");
+    return;
+  }
+  const std::string model = report.files.at("model");
+  const bool tensorrt = report.target == "tensorrt";
+  answer.advice.push_back(fmt::format("How to deploy it on each engine is in {}{}",
+                                      shown(file_of(report, "deploy", "deploy.md")),
+                                      tensorrt ? "; with TensorRT 10, for example (documented, not run):" : "."));
+  if (!tensorrt) return;
+  answer.commands.push_back(
+      fmt::format("trtexec --onnx={} --stronglyTyped --saveEngine={}", shell_quote(model),
+                  shell_quote(std::filesystem::path(model).replace_extension(".engine").string())));
+}
+
+double deciding_sqnr_db(const RunFigures& run) {
+  const OutputFigure* figure = deciding_output(run, {});
+  return figure == nullptr ? -std::numeric_limits<double>::infinity() : figure->sqnr_db;
+}
+
+Answer without_requirement(const DiagnoseReport& report) {
+  Answer answer;
+  answer.sentence = fmt::format("Everything in {}: {}.", low_text(report), figure_text(report.all_low, {}));
+  double share = 0;
+  std::size_t worst = 0;
+  while (worst < report.layers.size() && worst < 3 && report.layers[worst].share && share < 0.5) {
+    share += *report.layers[worst++].share;
+  }
+  if (worst == 1 && lowered_layers(report) > 1) {
+    answer.sentence += fmt::format(" One of {}, '{}', does {} of the damage.", plural(lowered_layers(report), "layer"),
+                                   shorten_middle(shown(report.layers[0].name), 40), percent_text(share));
+  } else if (worst > 1) {
+    answer.sentence += fmt::format(" The worst {} of {} do {} of the damage.", worst,
+                                   plural(lowered_layers(report), "layer"), percent_text(share));
+  }
+  answer.advice.emplace_back(
+      "No requirement was given, so nothing was searched. With one, a set of layers to keep is found of which none "
+      "can be dropped, and with -o FOLDER it is written as a model.");
+  // A tenth of the layers kept is what a repair usually may cost. Where keeping some was measured to help little
+  // although the prediction says otherwise, the next point is taken.
+  const double all_low_db = deciding_sqnr_db(report.all_low);
+  const auto figure = [](const CurvePoint& point) { return point.measured_sqnr_db.value_or(point.predicted_sqnr_db); };
+  const auto point = std::find_if(report.curve.begin(), report.curve.end(), [&](const CurvePoint& candidate) {
+    return candidate.kept >= std::max<std::size_t>(1, lowered_layers(report) / 10) &&
+           std::floor(figure(candidate)) > all_low_db;
+  });
+  if (point != report.curve.end() && std::isfinite(figure(*point)) && !report.command.empty()) {
+    const double wanted = std::floor(figure(*point));
+    // An earlier point may reach as much.
+    const auto first = std::find_if(report.curve.begin(), point,
+                                    [&](const CurvePoint& candidate) { return figure(candidate) >= wanted; });
+    if (wanted > 0) {
+      answer.advice.push_back(fmt::format(
+          "For {:.0f} dB about {} would be kept, as {}:", wanted, plural(first->kept, "layer"),
+          first->measured_sqnr_db ? "was measured for the most damaging ones" : "predicted from the sensitivities"));
+      answer.commands.push_back(
+          fmt::format("{} --min-sqnr {:.0f}{}", shown(report.command), wanted, report.files.empty() ? " -o out" : ""));
+    }
+  }
+  return answer;
+}
+
+Answer impossible(const DiagnoseReport& report) {
+  Answer answer;
+  answer.outcome = Outcome::Missed;
+  const RunFigures& best = report.all_high ? *report.all_high : report.reference;
+  // The end of such a search keeps all that it may: what is low beside that was asked for by name.
+  const std::size_t raised = report.kept->layers.size();
+  const std::size_t fixed = raised == 0 ? 0 : lowered_layers(report) - std::min(raised, lowered_layers(report));
+  const std::string every = fixed == 0 ? "every layer" : "every layer that may change";
+  answer.sentence = fmt::format("No choice of layers helps: with {} in {} the result is {}, and {} is missed.", every,
+                                format_name(report.high), figure_text(best, report.requirement),
+                                required_text(best, *report.requirement));
+  if (fixed > 0) {
+    answer.advice.push_back(
+        fmt::format("{} fixed in a low format by --layer-precisions: leave out those, or some of them.",
+                    fixed == 1 ? "1 layer is" : fmt::format("{} layers are", fixed)));
+  }
+  if (report.high != Format::Float32) {
+    answer.advice.push_back(
+        fmt::format("{} itself is not enough here: try -p float32 for the layers to keep.", format_name(report.high)));
+  }
+  answer.advice.emplace_back(
+      "Otherwise the requirement, the data or the reference is the cause: is the limit meant for "
+      "this output and this metric, and is the input prepared as in training?");
+  if (report.random_data) answer.advice.emplace_back("The inputs were random: give real ones with --data.");
+  return answer;
+}
+
+/// Labels or a script of the user's decided.
+Answer by_task(const DiagnoseReport& report) {
+  Answer answer;
+  const KeptSetReport& kept = *report.kept;
+  const std::string objective = shown(kept.objective);
+  const auto value = [&]() -> std::string {
+    if (kept.file_test) return fmt::format(" ({:.6g}, of the typed model)", kept.file_test->metric);
+    return kept.metric ? fmt::format(" ({:.6g})", *kept.metric) : "";
+  };
+  if (kept.end == "impossible" || (kept.file_test && kept.file_test->verdict != "good")) {
+    answer.outcome = Outcome::Missed;
+    answer.sentence = kept.end == "impossible"
+                          ? fmt::format("No choice of layers helps: with every layer in {} {} is missed.",
+                                        format_name(report.high), objective)
+                          : fmt::format("{} kept passes in the search, and the written file misses {}{}.",
+                                        kept_text(report), objective, value());
+    if (kept.end == "impossible" && !kept.tests.empty() && !kept.tests.front().needs.empty()) {
+      answer.advice.push_back(
+          fmt::format("It would pass with {}: is the limit meant for this data, are labels and inputs those of "
+                      "training?",
+                      shown(kept.tests.front().needs)));
+    }
+    return answer;
+  }
+  answer.outcome = Outcome::Met;
+  answer.sentence =
+      kept.end == "nothing-needed"
+          ? fmt::format("Keep nothing: everything in {}, {} is met{}.", low_text(report), objective, value())
+          : fmt::format("{}eep {}: {} is met{}.", kept.end == "stopped" ? "Stopped early: k" : "K", kept_text(report),
+                        objective, value());
+  say_how_to_deploy(report, answer);
+  return answer;
+}
+
+Answer searched(const DiagnoseReport& report) {
+  Answer answer;
+  const KeptSetReport& kept = *report.kept;
+  const bool everything = kept.layers.size() == lowered_layers(report) && !kept.layers.empty();
+  if (report.final_figures && report.final_figures->passed != true) {
+    answer.outcome = Outcome::Missed;
+    answer.sentence = fmt::format("The requirement is missed: {} kept gives {}, and {} is not reached.",
+                                  kept_text(report), figure_text(*report.final_figures, report.requirement),
+                                  required_text(*report.final_figures, *report.requirement));
+    answer.advice.emplace_back(
+        "The search passed in simulation and the written file does not. Ask for a little more than is needed (half a "
+        "dB, say), so that the file has room, and read the notes for layers that could not take their format.");
+    return answer;
+  }
+  answer.outcome = Outcome::Met;
+  const bool nothing = kept.end == "nothing-needed";
+  // Without a written file the kept set's own figure is not in the report; all-low's is.
+  const RunFigures& figures = report.final_figures ? *report.final_figures : report.all_low;
+  const std::string met = report.final_figures || nothing
+                              ? fmt::format("{}, {} is met", figure_text(figures, report.requirement),
+                                            required_text(figures, *report.requirement))
+                              : fmt::format("{} is met in simulation", required_text(figures, *report.requirement));
+  if (nothing) {
+    const std::size_t layers = lowered_layers(report);
+    answer.sentence =
+        fmt::format("Keep nothing: with {} in {}, {}.",
+                    layers == 1 ? "the one layer" : fmt::format("all {} layers", layers), low_text(report), met);
+  } else if (kept.end == "stopped") {
+    answer.sentence = fmt::format("Stopped early, so fewer may do: keep {}: {}.", kept_text(report), met);
+    answer.advice.emplace_back("Run the same command without its limit to get a certified set.");
+  } else {
+    answer.sentence = fmt::format("Keep {}: {}.", kept_text(report), met);
+  }
+  if (kept.end == "unstable") {
+    answer.advice.emplace_back(
+        "The same test gave different answers, so the set is not proven. Repeat with --threads 1; if it persists, "
+        "leave room between the requirement and the figure.");
+  }
+  if (everything) {
+    answer.sentence += fmt::format(" Nothing is left in {}.", low_text(report));
+    if (kept.end == "stopped") return answer;
+    answer.advice.push_back(fmt::format(
+        "Every layer is needed in high precision, so there is nothing to gain: ask for less (everything in {}{} gives "
+        "{}), or try another format.",
+        low_text(report), report.repaired ? " with all accepted repairs" : "",
+        figure_text(report.repaired ? *report.repaired : report.all_low, report.requirement)));
+    return answer;
+  }
+  say_how_to_deploy(report, answer);
+  return answer;
+}
+
+}  // namespace
+
+const char* program_of(const DiagnoseReport& report) {
+  return report.command.starts_with("vernier fix ") ? "vernier fix" : "vernier diagnose";
+}
+
+std::size_t lowered_layers(const DiagnoseReport& report) {
+  const auto lowered = std::count_if(report.layers.begin(), report.layers.end(),
+                                     [&](const LayerRow& row) { return row.format != report.high; });
+  return static_cast<std::size_t>(lowered);
+}
+
+std::string low_text(const DiagnoseReport& report) { return formats_text(report.low); }
+
+const char* all_of_them(const DiagnoseReport& report) {
+  return report.files.contains("report") ? "all of them in report.json" : "all of them with --top 0";
+}
+
+Answer answer_of(const DiagnoseReport& report) {
+  if (report.kept && !report.kept->objective.empty()) return by_task(report);
+  if (!report.requirement) return without_requirement(report);
+  if (!report.kept) {
+    Answer answer;
+    answer.sentence = fmt::format("Interrupted before the search: everything in {} gives {}.", low_text(report),
+                                  figure_text(report.all_low, report.requirement));
+    answer.advice.emplace_back("Run the same command again.");
+    return answer;
+  }
+  if (report.kept->end == "impossible") return impossible(report);
+  return searched(report);
+}
+
+}  // namespace vernier

@@ -1,0 +1,314 @@
+// The text of `vernier diagnose`, from the answer down to the evidence. Each section is one function.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/layout.h"
+#include "base/text.h"
+#include "report/text/diagnose_answer.h"
+#include "report/text/explanation_text.h"
+#include "report/text/figures.h"
+#include "report/text/numbers.h"
+#include "report/text/sections.h"
+
+namespace vernier {
+namespace {
+
+std::string answer_section(const Answer& answer, const TextOptions& options) {
+  const Paint paint = answer.outcome == Outcome::Met      ? Paint::Good
+                      : answer.outcome == Outcome::Missed ? Paint::Bad
+                                                          : Paint::Bold;
+  return painted(wrap(answer.sentence, options.width), paint, options.color) + "\n";
+}
+
+std::string header_section(const DiagnoseReport& report, const TextOptions& options) {
+  std::string data = shown(report.data);
+  if (report.random_data) {
+    data += "; random inputs tell whether the model runs, not how accurate it is";
+  } else if (report.calibrated_on_evaluation_samples &&
+             std::any_of(report.low.begin(), report.low.end(), needs_scale)) {
+    data += "; the ranges were calibrated on these same samples";
+  }
+  const std::string hash = short_hash(report.model_sha256);
+  std::string text =
+      labelled("Model", shown(report.model_file) + (hash.empty() ? "" : "  (sha256 " + hash + ")"), options.width);
+  text += labelled("Data", data, options.width);
+  text += labelled("Scheme", shown(report.scheme), options.width);
+  text += labelled("Runner", runner_text(report.runner), options.width);
+  if (report.requirement) text += labelled("Requirement", requirement_text(*report.requirement), options.width);
+  return text;
+}
+
+std::string figures_section(const DiagnoseReport& report, const TextOptions& options) {
+  std::vector<std::pair<std::string, const RunFigures*>> runs;
+  runs.emplace_back("float32 as prepared", &report.reference);
+  if (report.all_high) runs.emplace_back(fmt::format("all kept in {}", format_name(report.high)), &*report.all_high);
+  runs.emplace_back("all " + low_text(report), &report.all_low);
+  if (report.repaired) runs.emplace_back("repaired, all " + low_text(report), &*report.repaired);
+  const char* const last = report.files.contains("model") ? "the written model" : "the repaired model";
+  if (report.final_figures) runs.emplace_back(last, &*report.final_figures);
+  const std::string table = figures_table(runs, options);
+  if (table.empty()) return {};
+  return heading("Figures against the float32 model", options.color) + table;
+}
+
+std::string ranking_section(const DiagnoseReport& report, const TextOptions& options) {
+  if (report.layers.empty()) return {};
+  const bool mixed = std::any_of(report.layers.begin(), report.layers.end(),
+                                 [&](const LayerRow& row) { return row.format != report.layers.front().format; });
+  const EventColumns events(report.layers);
+  Table table;
+  table.column("#", Align::Right);
+  table.flexible_column("layer");
+  table.flexible_column("operator");
+  table.column("format", Align::Left);
+  table.column("own dB", Align::Right);
+  table.column("inherited dB", Align::Right, "inher.");
+  table.column("sensitivity dB", Align::Right, "sens.");
+  table.column("share", Align::Right);
+  events.add_headings(table);
+  table.column("", Align::Left);
+  const std::size_t rows = options.top == 0 ? report.layers.size() : std::min(options.top, report.layers.size());
+  for (std::size_t i = 0; i < rows; ++i) {
+    const LayerRow& row = report.layers[i];
+    std::vector<std::string> cells{std::to_string(i + 1),
+                                   shown(row.name) + (row.graph.empty() ? "" : " in " + shown(row.graph)),
+                                   shorten_middle(shown(row.op_type), 18),
+                                   mixed ? std::string(format_name(row.format)) : "",
+                                   db_text(row.own_sqnr_db),
+                                   db_text(row.inherited_sqnr_db),
+                                   db_text(row.sensitivity_db),
+                                   percent_text(row.share)};
+    events.add_cells(row, cells);
+    cells.emplace_back(row.kept ? "kept" : "");
+    table.row(std::move(cells));
+  }
+  std::string text =
+      heading("Layers, most damaging first", options.color) + table.text(options.width, options.whole_names);
+  if (rows < report.layers.size()) {
+    text += fmt::format("  ... and {} ({})\n", plural(report.layers.size() - rows, "more layer"), all_of_them(report));
+  }
+  text += wrap(
+      "own: the layer's error on exact inputs; inherited: the error that arrives with its inputs; sensitivity: the "
+      "output's with only this layer low, over a few samples, the hardest among them; share: of all layers' summed "
+      "damage. " +
+          event_legend(report.layers),
+      options.width, "  ");
+  return text;
+}
+
+/// At most `count` points, evenly spread over the logarithm of kept layers; both ends stay.
+std::vector<CurvePoint> thinned(const std::vector<CurvePoint>& curve, std::size_t count) {
+  if (curve.size() <= count) return curve;
+  const double last = std::log(static_cast<double>(curve.size()));
+  std::vector<CurvePoint> points;
+  std::size_t next = 0;  // the first point not yet taken
+  for (std::size_t i = 0; i < count; ++i) {
+    const double place = std::exp(last * static_cast<double>(i) / static_cast<double>(count - 1)) - 1;
+    const auto at = static_cast<std::size_t>(std::lround(place));
+    if (at < next) continue;
+    points.push_back(curve[at]);
+    next = at + 1;
+  }
+  return points;
+}
+
+std::string curve_section(const DiagnoseReport& report, const TextOptions& options) {
+  if (report.curve.empty()) return {};
+  constexpr std::size_t kCell = 7;
+  const std::size_t room = options.width > 12 + 4 * kCell ? (options.width - 12) / kCell : 4;
+  std::string kept = fmt::format("  {:<10}", "kept");
+  std::string predicted = fmt::format("  {:<10}", "dB");
+  std::string measured = fmt::format("  {:<10}", "measured");
+  bool any_measured = false;
+  for (const CurvePoint& point : thinned(report.curve, room)) {
+    kept += fmt::format("{:>{}}", point.kept, kCell);
+    predicted += fmt::format("{:>{}}", db_text(point.predicted_sqnr_db), kCell);
+    measured += fmt::format("{:>{}}", point.measured_sqnr_db ? db_text(point.measured_sqnr_db) : "", kCell);
+    any_measured = any_measured || point.measured_sqnr_db.has_value();
+  }
+  std::string text = heading("SQNR against the number of kept layers, predicted from the sensitivities", options.color);
+  text += kept + "\n" + predicted + "\n";
+  if (any_measured) text += measured.substr(0, measured.find_last_not_of(' ') + 1) + "\n";
+  return text;
+}
+
+/// "1.04x"; many times the allowance needs no digits that nobody reads: "1e+04x".
+std::string factor_text(double factor) {
+  if (factor >= 1e9) return "> 1e+09x";
+  return factor < 1000 ? fmt::format("{:.2f}x", factor) : fmt::format("{:.3g}x", factor);
+}
+
+std::string certificate_table(const DiagnoseReport& report, const TextOptions& options) {
+  const Metric metric = report.requirement ? report.requirement->metric : Metric::MinSqnrDb;
+  const bool higher_is_better = metric != Metric::MaxAbsError && metric != Metric::MaxMse;
+  // One limit for all outputs: a result just beyond it gets the digits that say so.
+  std::optional<double> limit;
+  if (report.requirement && report.requirement->limits.size() == 1) limit = report.requirement->limits.front().value;
+  const auto& certificate = report.kept->certificate;
+  Table table;
+  table.flexible_column("without");
+  table.column("result", Align::Right);
+  table.column("of the allowance", Align::Right);
+  const std::size_t rows = options.top == 0 ? certificate.size() : std::min(options.top, certificate.size());
+  for (std::size_t i = 0; i < rows; ++i) {
+    const CertificateRow& row = certificate[i];
+    // A test that was stopped early knows only that the result is at least this bad.
+    const char* bound = !row.lower_bound ? "" : higher_is_better ? "<= " : ">= ";
+    const bool by_task = !report.kept->objective.empty();
+    table.row({shown(row.layer),
+               bound + (by_task ? fmt::format("{:.4g}", row.metric) : metric_text(metric, row.metric, limit)),
+               by_task && std::isnan(row.damage) ? ""
+               : std::isfinite(row.damage)
+                   ? (row.lower_bound && row.damage < 1e9 ? ">= " : "") + factor_text(row.damage)
+               : std::isfinite(row.metric) ? "none allowed"
+                                           : "not finite"});
+  }
+  std::string text = table.empty() ? std::string{} : table.text(options.width, options.whole_names);
+  if (rows < certificate.size()) {
+    text += fmt::format("  ... and {} ({})\n", plural(certificate.size() - rows, "more layer"), all_of_them(report));
+  }
+  return text;
+}
+
+std::string kept_section(const DiagnoseReport& report, const TextOptions& options) {
+  if (!report.kept || (report.kept->layers.empty() && report.kept->notes.empty())) return {};
+  const KeptSetReport& kept = *report.kept;
+  std::string text = heading(fmt::format("Kept in {}", format_name(report.high)), options.color);
+  // The certificate names them all again, each with its evidence.
+  if (kept.certificate.size() < kept.layers.size()) {
+    const std::size_t most = options.top == 0 ? kept.layers.size() : options.top;
+    std::string names;
+    for (std::size_t i = 0; i < std::min(most, kept.layers.size()); ++i) {
+      names += (i > 0 ? ", " : "") + shorten_middle(shown(kept.layers[i]), options.width - 4);
+    }
+    if (kept.layers.size() > most) {
+      names += fmt::format(" and {} more ({})", kept.layers.size() - most, all_of_them(report));
+    }
+    text += wrap(names, options.width, "  ");
+  }
+  if (kept.total_macs > 0) {
+    text += wrap(fmt::format("{} of {} multiply-accumulates of one sample ({})", count_text(kept.kept_macs),
+                             count_text(kept.total_macs),
+                             percent_text(static_cast<double>(kept.kept_macs) / static_cast<double>(kept.total_macs))),
+                 options.width, "  ");
+  }
+  if (report.typed) {
+    const TypedReport& typed = *report.typed;
+    text +=
+        wrap(fmt::format("{} casts, {} quantize/dequantize pairs; weights {}, were {}", typed.casts,
+                         typed.quantize_pairs, bytes_text(typed.weight_bytes), bytes_text(typed.original_weight_bytes)),
+             options.width, "  ");
+  }
+  if (kept.certified) {
+    text += wrap("certified 1-minimal: dropping any one of these fails; tested one by one:", options.width, "  ");
+  } else if (!kept.layers.empty()) {
+    text += wrap("not certified: the search ended before every kept layer was tested without", options.width, "  ");
+  }
+  text += certificate_table(report, options);
+  for (const std::string& note : kept.notes) text += wrap(shown(note), options.width, "  note: ");
+  return text;
+}
+
+std::string final_section(const DiagnoseReport& report, const TextOptions& options) {
+  if (!report.final_figures) return {};
+  const auto model = report.files.find("model");
+  std::string text = fmt::format("verify of {}: {}",
+                                 model == report.files.end() ? "the repaired model, not written" : shown(model->second),
+                                 figure_text(*report.final_figures, report.requirement));
+  if (report.requirement) {
+    text += fmt::format(", {} is {}", required_text(*report.final_figures, *report.requirement),
+                        report.final_figures->passed == true ? "met" : "missed");
+  }
+  const Paint paint = report.final_figures->passed == false ? Paint::Bad : Paint::Bold;
+  text = "\n" + painted(wrap(text, options.width), paint, options.color);
+  if (report.typed) {
+    for (const std::string& note : report.typed->notes) text += wrap(shown(note), options.width, "  note: ");
+  }
+  return text;
+}
+
+std::string latency_section(const DiagnoseReport& report, const TextOptions& options) {
+  if (!report.latency) return {};
+  const LatencyReport& latency = *report.latency;
+  Table table;
+  table.column("", Align::Left);
+  table.column("ms", Align::Right);
+  table.column("speed", Align::Right);
+  const auto add = [&](const std::string& label, const std::optional<double>& ms) {
+    if (!ms) return;
+    const bool compared = latency.float_ms && *ms > 0;
+    table.row({label, fmt::format("{:.{}f}", *ms, *ms < 10 ? 2 : 1),
+               compared ? fmt::format("{:.2f}x", *latency.float_ms / *ms) : ""});
+  };
+  add("float32", latency.float_ms);
+  add("all " + low_text(report), latency.low_ms);
+  add(report.files.contains("model") ? "the written model" : "the repaired model", latency.repaired_ms);
+  std::string text = heading(fmt::format("Latency of one sample on ONNX Runtime, {}, median",
+                                         plural(static_cast<std::size_t>(std::max(latency.threads, 0)), "thread")),
+                             options.color);
+  if (!table.empty()) text += table.text(options.width, options.whole_names);
+  if (!latency.note.empty()) text += wrap(shown(latency.note), options.width, "  ");
+  return text;
+}
+
+std::string file_meaning(const std::string& what) {
+  if (what == "model") return "strongly typed model";
+  if (what == "float") return "float model with the exact rewrites, which the plan belongs to";
+  if (what == "plan") return "plan: the format of every layer";
+  if (what == "report") return "report with every figure";
+  if (what == "page") return "report as a page for browsers";
+  if (what == "deploy") return "commands for each engine";
+  return shown(what);
+}
+
+std::string closing_section(const DiagnoseReport& report, const Answer& answer, const TextOptions& options) {
+  std::string text = "\n";
+  std::string time = time_text(report.phases);
+  if (report.kept && report.kept->evaluations > 0) {
+    time += fmt::format("{}{} of the whole sample set in the search", time.empty() ? "" : "; ",
+                        plural(report.kept->evaluations, "evaluation"));
+  }
+  text += labelled("Time", time, options.width);
+  // What people open comes first; anything else follows by name.
+  std::vector<std::string> order{"model", "plan", "report", "page", "deploy"};
+  for (const auto& [what, path] : report.files) {
+    if (std::find(order.begin(), order.end(), what) == order.end()) order.push_back(what);
+  }
+  std::string label = "Written";
+  for (const std::string& what : order) {
+    const auto file = report.files.find(what);
+    if (file == report.files.end()) continue;
+    text += labelled(label, fmt::format("{}, the {}", shown(file->second), file_meaning(what)), options.width);
+    label.clear();
+  }
+  bool first = true;
+  for (const std::string& advice : answer.advice) {
+    text += labelled(first ? "Next" : "", advice, options.width);
+    first = false;
+  }
+  // Commands stay on one line: they are there to be pasted.
+  for (const std::string& command : answer.commands) text += fmt::format("{:14}$ {}\n", "", command);
+  return text == "\n" ? std::string{} : text;
+}
+
+}  // namespace
+
+std::string report_to_text(const DiagnoseReport& report, const TextOptions& options) {
+  const Answer answer = answer_of(report);
+  std::string text = answer_section(answer, options);
+  text += header_section(report, options);
+  text += figures_section(report, options);
+  text += ranking_section(report, options);
+  text += explanation_section(report, options);
+  if (!report.requirement) text += curve_section(report, options);
+  text += kept_section(report, options);
+  text += final_section(report, options);
+  text += latency_section(report, options);
+  text += remarks(report.warnings, report.notes, options);
+  text += closing_section(report, answer, options);
+  return text;
+}
+
+}  // namespace vernier

@@ -1,0 +1,104 @@
+// The figures of `vernier eval`, as text and as JSON.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/layout.h"
+#include "base/text.h"
+#include "json/number.h"
+#include "report/text/sections.h"
+#include "vernier/eval.h"
+
+namespace vernier {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Shares with two digits behind the point, cut off: 99.996 % is not 100 %.
+std::string figure_text(const TaskFigure& figure) {
+  if (figure.share && figure.value < 0) return "-";  // nothing to measure
+  if (!figure.share || !std::isfinite(figure.value)) return fmt::format("{:.6g}", figure.value);
+  return fmt::format("{:.2f} %", std::floor(figure.value * 1e4 + 1e-9) / 100);
+}
+
+std::string difference_text(const TaskFigure& got, const TaskFigure& other) {
+  if (!std::isfinite(got.value) || !std::isfinite(other.value) || (got.share && (got.value < 0 || other.value < 0)))
+    return "";
+  const double difference = got.value - other.value;
+  return got.share ? fmt::format("{:+.2f}", 100 * difference) : fmt::format("{:+.4g}", difference);
+}
+
+}  // namespace
+
+std::string report_to_text(const EvalReport& report, const TextOptions& options) {
+  const bool two = report.models.size() == 2;
+  std::string text;
+  if (!report.missed.empty()) {
+    for (const std::string& why : report.missed)
+      text += painted(wrap("Missed: " + why + ".", options.width), Paint::Bad, options.color);
+  } else if (report.required) {
+    text += painted("Met.\n", Paint::Good, options.color);
+  }
+  if (report.required) text += "\n";
+  text += labelled("Model", shown(report.models.front().file), options.width);
+  if (two) text += labelled("Against", shown(report.models.back().file), options.width);
+  text += labelled("Task", report.task, options.width);
+  text += labelled("Data", shown(report.data), options.width);
+  text += labelled("Labels", shown(report.labels), options.width);
+  text += labelled("Runner",
+                   report.models.front().runner == "sim" ? "sim: float32 kernels, rounded as the model says"
+                                                         : "onnxrt: ONNX Runtime's own kernels",
+                   options.width);
+  Table table;
+  table.column("figure", Align::Left);
+  table.column(two ? "model" : "value", Align::Right);
+  if (two) {
+    table.column("against", Align::Right);
+    table.column("difference", Align::Right);
+  }
+  const std::vector<TaskFigure>& figures = report.models.front().figures;
+  for (std::size_t i = 0; i < figures.size(); ++i) {
+    std::vector<std::string> cells{figures[i].name + (figures[i].higher_is_better ? "" : " (less is better)"),
+                                   figure_text(figures[i])};
+    if (two) {
+      const TaskFigure& other = report.models.back().figures[i];
+      cells.push_back(figure_text(other));
+      cells.push_back(difference_text(figures[i], other));
+    }
+    table.row(std::move(cells));
+  }
+  text += heading(fmt::format("Figures of {}", plural(report.samples, "sample")), options.color) +
+          table.text(options.width, options.whole_names);
+  if (report.max_abs_error) {
+    text +=
+        wrap(fmt::format("largest difference of any output value: {:.4g}", *report.max_abs_error), options.width, "  ");
+  }
+  if (report.preset) {
+    text +=
+        wrap(fmt::format("People start from a largest error of {} for {}: --max-abs-error of diagnose. It is offered, "
+                         "not required: the figures above decide.",
+                         *report.preset, report.task),
+             options.width, "  ");
+  }
+  return text + remarks(report.warnings, {}, options);
+}
+
+std::string report_to_json(const EvalReport& report) {
+  Json json = {{"kind", "vernier eval"},    {"version", report.version}, {"command", report.command},
+               {"task", report.task},       {"data", report.data},       {"labels", report.labels},
+               {"samples", report.samples}, {"models", Json::array()}};
+  for (const EvalModel& model : report.models) {
+    Json figures = Json::object();
+    for (const TaskFigure& figure : model.figures) figures[figure.name] = json_of_number(figure.value);
+    json["models"].push_back({{"file", model.file}, {"runner", model.runner}, {"figures", figures}});
+  }
+  if (report.max_abs_error) json["max_abs_error"] = json_of_number(*report.max_abs_error);
+  if (report.preset) json["max_abs_error_people_start_from"] = *report.preset;
+  json["passed"] = report.missed.empty();
+  json["missed"] = report.missed;
+  json["warnings"] = report.warnings;
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace vernier

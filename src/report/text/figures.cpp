@@ -1,0 +1,146 @@
+#include "report/text/figures.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/layout.h"
+#include "report/text/numbers.h"
+
+namespace vernier {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+double ratio(double used, double allowed) { return used <= 0 ? 0 : allowed > 0 ? used / allowed : kInfinity; }
+
+/// Orders outputs by how much of their allowance they use; comparable between outputs of one metric only.
+double strain(Metric metric, double value, double limit) {
+  switch (metric) {
+    case Metric::MinSqnrDb:
+      return limit - value;
+    case Metric::MaxAbsError:
+    case Metric::MaxMse:
+      return ratio(value, limit);
+    case Metric::MinCosine:
+    case Metric::MinTop1Agreement:
+      return ratio(1 - value, 1 - limit);
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::optional<double> metric_value(Metric metric, const OutputFigure& figure) {
+  switch (metric) {
+    case Metric::MinSqnrDb:
+      return figure.sqnr_db;
+    case Metric::MaxAbsError:
+      return figure.max_abs_error;
+    case Metric::MaxMse:
+      return figure.mse;
+    case Metric::MinCosine:
+      return figure.cosine;
+    case Metric::MinTop1Agreement:
+      return figure.top1_agreement;
+  }
+  return std::nullopt;
+}
+
+const OutputFigure* deciding_output(const RunFigures& run, const std::optional<Requirement>& requirement) {
+  const OutputFigure* worst = nullptr;
+  double most = -kInfinity;
+  for (const OutputFigure& figure : run.outputs) {
+    double used = -figure.sqnr_db;
+    if (requirement) {
+      const std::optional<double> limit = requirement->limit_for(figure.name);
+      const std::optional<double> value = metric_value(requirement->metric, figure);
+      if (!limit || !value) continue;
+      used = strain(requirement->metric, *value, *limit);
+    }
+    if (std::isnan(used)) used = kInfinity;
+    if (worst == nullptr || used > most) {
+      worst = &figure;
+      most = used;
+    }
+  }
+  return worst;
+}
+
+std::string figure_text(const RunFigures& run, const std::optional<Requirement>& requirement) {
+  const OutputFigure* figure = deciding_output(run, requirement);
+  if (figure == nullptr) return "not measured";
+  const Metric metric = requirement ? requirement->metric : Metric::MinSqnrDb;
+  std::optional<double> limit;
+  if (requirement) limit = requirement->limit_for(figure->name);
+  std::string text = metric_text(metric, metric_value(metric, *figure).value_or(0), limit);
+  if (figure->nonfinite > 0) {
+    text = count_text(figure->nonfinite) + " output values that are not finite";
+  } else if (metric == Metric::MaxAbsError) {
+    text = "a largest error of " + text;
+  } else if (metric == Metric::MaxMse) {
+    text = "a mean squared error of " + text;
+  } else if (metric == Metric::MinCosine) {
+    text = "a cosine of " + text;
+  } else if (metric == Metric::MinTop1Agreement) {
+    text += " top-1 agreement";
+  }
+  if (run.outputs.size() > 1) text += fmt::format(" at output '{}'", shorten_middle(shown(figure->name), 40));
+  return text;
+}
+
+std::string required_text(const RunFigures& run, const Requirement& requirement) {
+  const OutputFigure* figure = deciding_output(run, requirement);
+  if (figure == nullptr) return "the requirement";
+  return "the required " + limit_text(requirement.metric, requirement.limit_for(figure->name).value_or(0));
+}
+
+std::string requirement_text(const Requirement& requirement) {
+  std::string text(metric_option(requirement.metric));
+  for (std::size_t i = 0; i < requirement.limits.size(); ++i) {
+    const Limit& limit = requirement.limits[i];
+    text += i > 0 ? ", " : " ";
+    if (!limit.output.empty()) text += shown(limit.output) + " ";
+    text += limit_text(requirement.metric, limit.value);
+  }
+  return text;
+}
+
+std::string figures_table(const std::vector<std::pair<std::string, const RunFigures*>>& runs,
+                          const TextOptions& options) {
+  bool nonfinite = false;
+  for (const auto& [label, run] : runs) {
+    for (const OutputFigure& figure : run->outputs) {
+      nonfinite = nonfinite || figure.nonfinite > 0 || figure.reference_nonfinite > 0;
+    }
+  }
+  Table table;
+  table.flexible_column("");
+  table.flexible_column("output");
+  table.column("SQNR dB", Align::Right);
+  table.column("worst sample", Align::Right, "worst");
+  table.column("largest error", Align::Right, "error");
+  table.column("cosine", Align::Right);
+  table.column("top-1", Align::Right);
+  table.column("not finite", Align::Right, "lost");
+  for (const auto& [label, run] : runs) {
+    std::string first = label;
+    for (const OutputFigure& figure : run->outputs) {
+      std::string lost;
+      if (nonfinite) {
+        lost = count_text(figure.nonfinite);
+        if (figure.reference_nonfinite > 0) lost += fmt::format(" (ref {})", count_text(figure.reference_nonfinite));
+      }
+      table.row({first, shown(figure.name), db_text(figure.sqnr_db),
+                 fmt::format("{} (#{})", db_text(figure.worst_sqnr_db), figure.worst_sample),
+                 fmt::format("{:.3g}", figure.max_abs_error), figure.nonfinite > 0 ? "" : cosine_text(figure.cosine),
+                 figure.top1_agreement ? percent_text(figure.top1_agreement) : "", lost});
+      first.clear();
+    }
+  }
+  return table.empty() ? std::string{} : table.text(options.width, options.whole_names);
+}
+
+}  // namespace vernier

@@ -1,0 +1,126 @@
+#include "report/text/numbers.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <cstdlib>
+
+namespace vernier {
+namespace {
+
+bool higher_is_better(Metric metric) {
+  return metric == Metric::MinSqnrDb || metric == Metric::MinCosine || metric == Metric::MinTop1Agreement;
+}
+
+std::string with_digits(Metric metric, double value, int extra) {
+  switch (metric) {
+    case Metric::MinSqnrDb:
+      return fmt::format("{:.{}f}", value, 1 + extra);
+    case Metric::MinCosine:
+      return fmt::format("{:.{}f}", value, 4 + extra);
+    case Metric::MinTop1Agreement:
+      return fmt::format("{:.{}f}", value * 100, 1 + extra);
+    case Metric::MaxAbsError:
+    case Metric::MaxMse:
+      break;
+  }
+  return fmt::format("{:.{}g}", value, 3 + extra);
+}
+
+const char* unit_of(Metric metric) {
+  return metric == Metric::MinSqnrDb ? " dB" : metric == Metric::MinTop1Agreement ? " %" : "";
+}
+
+struct Scaled {
+  double value;
+  const char* unit;
+};
+
+/// A count of at least 1000 in the largest unit that leaves at least 1 before the point after rounding.
+Scaled scaled(std::int64_t count) {
+  constexpr std::array<const char*, 6> kUnits{"k", "M", "G", "T", "P", "E"};
+  double value = static_cast<double>(count) / 1000;
+  std::size_t unit = 0;
+  while (value >= 999.5 && unit + 1 < kUnits.size()) {
+    value /= 1000;
+    ++unit;
+  }
+  return {value, kUnits[unit]};
+}
+
+}  // namespace
+
+std::string db_text(std::optional<double> db) {
+  if (!db) return "-";
+  if (std::isnan(*db)) return "nan";
+  if (std::isinf(*db)) return *db > 0 ? "exact" : "-inf";
+  if (std::abs(*db) < 0.05) return "0.0";  // never "-0.0"
+  return fmt::format("{:.1f}", *db);
+}
+
+std::string metric_text(Metric metric, double value, std::optional<double> limit) {
+  if (!std::isfinite(value)) {
+    if (metric == Metric::MinSqnrDb && value > 0) return "exact";
+    return fmt::format("{}{}", value, unit_of(metric));
+  }
+  const double scale = metric == Metric::MinTop1Agreement ? 100 : 1;
+  std::string text;
+  for (int extra = 0; extra <= 6; ++extra) {
+    text = with_digits(metric, value, extra);
+    const double printed = std::strtod(text.c_str(), nullptr);
+    if (metric == Metric::MinCosine && printed >= 1 && value < 1) continue;  // 1 means no difference
+    if (!limit) break;
+    const auto passes = [&](double x, double bound) { return higher_is_better(metric) ? x >= bound : x <= bound; };
+    if (passes(printed, *limit * scale) == passes(value, *limit)) break;
+  }
+  return text + unit_of(metric);
+}
+
+std::string limit_text(Metric metric, double limit) {
+  // Twelve digits: what a user types, without the dust of a multiplication by 100.
+  return fmt::format("{:.12g}{}", metric == Metric::MinTop1Agreement ? limit * 100 : limit, unit_of(metric));
+}
+
+std::string percent_text(std::optional<double> share) {
+  if (!share) return "-";
+  const double percent = *share * 100;
+  if (percent > 0 && percent < 0.05) return "<0.1 %";
+  return fmt::format("{:.1f} %", percent);
+}
+
+std::string count_text(std::int64_t count) {
+  if (count < 1000) return std::to_string(count);
+  if (count < 100'000) return fmt::format("{},{:03}", count / 1000, count % 1000);
+  const auto [value, unit] = scaled(count);
+  return fmt::format("{:.{}f} {}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0, unit);
+}
+
+std::string short_count_text(std::int64_t count) {
+  if (count < 1000) return std::to_string(count);
+  if (count < 10'000) return fmt::format("{},{:03}", count / 1000, count % 1000);
+  const auto [value, unit] = scaled(count);
+  return fmt::format("{:.{}f}{}", value, value < 9.95 ? 1 : 0, unit);
+}
+
+std::string bytes_text(std::int64_t bytes) {
+  if (bytes < 1000) return fmt::format("{} B", bytes);
+  const auto [value, unit] = scaled(bytes);
+  return fmt::format("{:.{}f} {}B", value, value < 99.95 ? 1 : 0, unit);
+}
+
+std::string cosine_text(double cosine) {
+  if (!std::isfinite(cosine)) return fmt::format("{}", cosine);
+  return fmt::format("{:.6f}", std::trunc(cosine * 1e6) / 1e6);
+}
+
+std::string formats_text(const std::vector<Format>& formats) {
+  std::string text;
+  for (std::size_t i = 0; i < formats.size(); ++i) {
+    if (i > 0) text += i + 1 == formats.size() ? " and " : ", ";
+    text += format_name(formats[i]);
+  }
+  return text;
+}
+
+}  // namespace vernier

@@ -1,0 +1,80 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/layout.h"
+#include "base/text.h"
+#include "vernier/reduce.h"
+
+namespace vernier {
+
+std::string report_to_text(const ReduceReport& report, const TextOptions& options) {
+  if (!report.reproduced) {
+    return fmt::format(
+        "The whole model is not bad by this check, so there is nothing to reduce; no file was written.\n"
+        "Check: {}\n",
+        report.check);
+  }
+  std::string text =
+      painted(fmt::format("Minimum bad model: {}, {} of {} nodes{}\n", report.output, report.nodes_after,
+                          report.nodes_before, report.minimal ? "; without any one of them it is bad no more" : ""),
+              Paint::Bold, options.color);
+  constexpr std::size_t kMost = 20;
+  for (std::size_t i = 0; i < std::min(report.nodes.size(), kMost); ++i) {
+    text += fmt::format("  {}\n", shown(report.nodes[i]));
+  }
+  if (report.nodes.size() > kMost) text += fmt::format("  and {} more\n", report.nodes.size() - kMost);
+  const auto names = [](const std::vector<std::string>& list) {
+    std::vector<std::string> safe;
+    for (const std::string& name : list) safe.push_back(shown(name));
+    return list_some(safe, 6);
+  };
+  text += fmt::format("inputs: {}\n", report.inputs.empty() ? "none" : names(report.inputs));
+  text += fmt::format("outputs: {}\n", names(report.outputs));
+  if (!report.frozen.empty()) text += fmt::format("frozen to constants: {}\n", names(report.frozen));
+  for (const std::string& note : report.shrunk) text += fmt::format("shrunk: {}\n", note);
+  if (!report.inputs_file.empty()) {
+    text += fmt::format("its inputs on {}: {}; its outputs: {}\n", plural(report.samples, "sample"), report.inputs_file,
+                        report.outputs_file);
+  }
+  if (!report.min_good.empty()) {
+    text += fmt::format("Minimum good model: {}, {} nodes\n", report.min_good, report.nodes_good);
+  }
+  if (report.sqnr_db) text += fmt::format("worst output: {:.2f} dB\n", *report.sqnr_db);
+  text += fmt::format("{} in {:.1f} s: {}\n", plural(report.checks, "check"), report.seconds, report.check);
+  if (!report.minimal) text += "It may still hold more than is needed: --mode ddmin drops nodes until each is.\n";
+  return text;
+}
+
+std::string report_to_json(const ReduceReport& report) {
+  nlohmann::ordered_json json = {{"version", report.version},
+                                 {"command", report.command},
+                                 {"model", report.model_file},
+                                 {"mode", report.mode},
+                                 {"check", report.check},
+                                 {"reproduced", report.reproduced},
+                                 {"minimal", report.minimal},
+                                 {"output", report.output},
+                                 {"min_good", report.min_good},
+                                 {"nodes_before", report.nodes_before},
+                                 {"nodes_after", report.nodes_after},
+                                 {"nodes_good", report.nodes_good},
+                                 {"nodes", report.nodes},
+                                 {"inputs", report.inputs},
+                                 {"outputs", report.outputs},
+                                 {"inputs_file", report.inputs_file},
+                                 {"outputs_file", report.outputs_file},
+                                 {"samples", report.samples},
+                                 {"frozen", report.frozen},
+                                 {"shrunk", report.shrunk},
+                                 {"checks", report.checks},
+                                 {"iterations", report.iterations},
+                                 {"invalid", report.invalid},
+                                 {"timed_out", report.timed_out}};
+  if (report.sqnr_db) json["sqnr_db"] = *report.sqnr_db;
+  json["seconds"] = report.seconds;
+  json["warnings"] = report.warnings;
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace vernier

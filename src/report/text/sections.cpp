@@ -1,0 +1,95 @@
+#include "report/text/sections.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "report/text/numbers.h"
+
+namespace vernier {
+namespace {
+
+struct EventKind {
+  const char* heading;
+  const char* short_heading;
+  std::int64_t LayerRow::*count;
+  const char* meaning;
+};
+
+constexpr std::array<EventKind, 5> kEvents{{
+    {"overflow", "over", &LayerRow::overflowed, "overflow: became infinite"},
+    {"saturated", "sat", &LayerRow::saturated, "saturated: cut to the end of the range"},
+    {"subnormal", "subn", &LayerRow::subnormal, "subnormal: lost digits near zero"},
+    {"flushed", "flush", &LayerRow::flushed, "flushed: became zero"},
+    {"NaN", "NaN", &LayerRow::nan, "NaN: became not a number"},
+}};
+
+bool occurs(const std::vector<LayerRow>& rows, const EventKind& kind) {
+  return std::any_of(rows.begin(), rows.end(), [&](const LayerRow& row) { return row.*(kind.count) != 0; });
+}
+
+}  // namespace
+
+std::string labelled(const std::string& label, const std::string& value, std::size_t width) {
+  if (value.empty()) return {};
+  return wrap(value, width, fmt::format("{:<13} ", label));
+}
+
+std::string heading(const std::string& text, bool color) { return "\n" + painted(text, Paint::Bold, color) + "\n"; }
+
+EventColumns::EventColumns(const std::vector<LayerRow>& rows) {
+  for (const EventKind& kind : kEvents) used_.push_back(occurs(rows, kind));
+}
+
+void EventColumns::add_headings(Table& table) const {
+  for (const EventKind& kind : kEvents) table.column(kind.heading, Align::Right, kind.short_heading);
+}
+
+void EventColumns::add_cells(const LayerRow& row, std::vector<std::string>& cells) const {
+  for (std::size_t i = 0; i < kEvents.size(); ++i) {
+    cells.push_back(!used_[i] ? "" : row.values > 0 ? short_count_text(row.*(kEvents[i].count)) : "-");
+  }
+}
+
+std::string event_legend(const std::vector<LayerRow>& rows) {
+  std::string text;
+  for (const EventKind& kind : kEvents) {
+    if (!occurs(rows, kind)) continue;
+    if (!text.empty()) text += "; ";
+    text += kind.meaning;
+  }
+  return text.empty() ? text : "Counts of values rounded in all samples. " + text + ".";
+}
+
+std::string time_text(const std::vector<PhaseTime>& phases) {
+  double total = 0;
+  std::string parts;
+  for (const PhaseTime& phase : phases) {
+    total += phase.seconds;
+    parts += fmt::format("{}{} {:.1f}", parts.empty() ? "" : ", ", shown(phase.phase), phase.seconds);
+  }
+  return phases.empty() ? parts : fmt::format("{:.1f} s: {}", total, parts);
+}
+
+std::string runner_text(const std::string& runner) {
+  if (runner.starts_with("trt-sim")) {
+    return shown(runner) + ": simulated on the CPU, documented TensorRT rules, not run on TensorRT";
+  }
+  if (runner.find("sim") != std::string::npos) return shown(runner) + ": simulated on the CPU";
+  return shown(runner);
+}
+
+std::string short_hash(const std::string& sha256) { return shown(sha256.substr(0, 12)); }
+
+std::string remarks(const std::vector<std::string>& warnings, const std::vector<std::string>& notes,
+                    const TextOptions& options) {
+  std::string text;
+  for (const std::string& warning : warnings) {
+    text += painted(wrap(shown(warning), options.width, "warning: "), Paint::Warning, options.color);
+  }
+  for (const std::string& note : notes) text += wrap(shown(note), options.width, "note: ");
+  return text.empty() ? text : "\n" + text;
+}
+
+}  // namespace vernier

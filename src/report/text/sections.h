@@ -1,0 +1,46 @@
+// Sections that the texts of several commands share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/layout.h"
+#include "vernier/report.h"
+
+namespace vernier {
+
+/// "Model         mobilenetv2.onnx": a labelled header line, wrapped under its value. Empty values write nothing.
+std::string labelled(const std::string& label, const std::string& value, std::size_t width);
+
+/// A blank line and a heading.
+std::string heading(const std::string& text, bool color);
+
+/// Adds the columns overflow, saturated, subnormal, flushed and NaN; cells of a kind that never occurred stay empty, so
+/// that the table leaves the column out.
+class EventColumns {
+ public:
+  explicit EventColumns(const std::vector<LayerRow>& rows);
+  void add_headings(Table& table) const;
+  void add_cells(const LayerRow& row, std::vector<std::string>& cells) const;
+
+ private:
+  std::vector<bool> used_;
+};
+
+/// What the event columns that occur count, in one line; empty when none occurs.
+std::string event_legend(const std::vector<LayerRow>& rows);
+
+/// "12.4 s: reference 1.2, search 11.2"; empty without phases.
+std::string time_text(const std::vector<PhaseTime>& phases);
+
+/// The runner's name with what its figures rest on.
+std::string runner_text(const std::string& runner);
+
+/// "1f2e3d4c5b6a", the first digits of a hash; empty stays empty.
+std::string short_hash(const std::string& sha256);
+
+/// Warnings, then notes, each a wrapped paragraph.
+std::string remarks(const std::vector<std::string>& warnings, const std::vector<std::string>& notes,
+                    const TextOptions& options);
+
+}  // namespace vernier

@@ -1,0 +1,145 @@
+// The text of `vernier verify`: the answer, the figures, the worst layers, and what was not compared.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/layout.h"
+#include "base/text.h"
+#include "report/text/figures.h"
+#include "report/text/numbers.h"
+#include "report/text/sections.h"
+#include "vernier/report.h"
+
+namespace vernier {
+namespace {
+
+std::string answer_section(const VerifyReport& report, const TextOptions& options) {
+  const std::string figure = figure_text(report.figures, report.requirement);
+  std::string text;
+  Paint paint = Paint::Bold;
+  if (report.test) {
+    const bool met = report.test->verdict == "good";
+    text = fmt::format("{}: {} is {} ({:.6g}); {}.", shown(report.typed_file), shown(report.objective),
+                       met ? "met" : "missed", report.test->metric, figure);
+    paint = met ? Paint::Good : Paint::Bad;
+  } else if (!report.requirement) {
+    text = fmt::format("{} against {}.", figure, shown(report.float_file));
+    text = shown(report.typed_file) + ": " + text;
+  } else {
+    const bool met = report.figures.passed == true;
+    text = fmt::format("{}: {}, {} is {}.", shown(report.typed_file), figure,
+                       required_text(report.figures, *report.requirement), met ? "met" : "missed");
+    paint = met ? Paint::Good : Paint::Bad;
+  }
+  return painted(wrap(text, options.width), paint, options.color) + "\n";
+}
+
+std::string header_section(const VerifyReport& report, const TextOptions& options) {
+  const auto file = [](const std::string& name, const std::string& sha256) {
+    const std::string hash = short_hash(sha256);
+    return shown(name) + (hash.empty() ? "" : "  (sha256 " + hash + ")");
+  };
+  std::string data = shown(report.data);
+  if (report.random_data) {
+    data += "; random inputs tell whether the model runs, not how accurate it is";
+  }
+  std::string text = labelled("Reference", file(report.float_file, report.float_sha256), options.width);
+  text += labelled("Tested", file(report.typed_file, report.typed_sha256), options.width);
+  text += labelled("Data", data, options.width);
+  text += labelled("Runner", "simulated from what the file says: its casts and its quantize/dequantize pairs",
+                   options.width);
+  if (report.requirement) text += labelled("Requirement", requirement_text(*report.requirement), options.width);
+  return text;
+}
+
+/// What the layers are ranked by: their own errors where those were measured, else the errors at their outputs.
+std::optional<double> LayerRow::*ranked_by(const VerifyReport& report) {
+  const bool own = std::any_of(report.layers.begin(), report.layers.end(),
+                               [](const LayerRow& row) { return row.own_sqnr_db.has_value(); });
+  return own ? &LayerRow::own_sqnr_db : &LayerRow::propagated_sqnr_db;
+}
+
+std::string worst_section(const VerifyReport& report, const TextOptions& options) {
+  const auto figure = ranked_by(report);
+  const bool own = figure == &LayerRow::own_sqnr_db;
+  std::vector<const LayerRow*> ranked;
+  for (const LayerRow& row : report.layers) {
+    // A layer without error is not among the worst, however many there are.
+    if (row.*figure && *(row.*figure) != std::numeric_limits<double>::infinity()) ranked.push_back(&row);
+  }
+  if (ranked.empty()) return {};
+  const auto badness = [&](const LayerRow* row) {
+    return std::isnan(*(row->*figure)) ? -std::numeric_limits<double>::infinity() : *(row->*figure);
+  };
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [&](const LayerRow* a, const LayerRow* b) { return badness(a) < badness(b); });
+  const EventColumns events(report.layers);
+  Table table;
+  table.column("#", Align::Right);
+  table.flexible_column("layer");
+  table.flexible_column("operator");
+  table.column("format", Align::Left);
+  if (own) {
+    table.column("own dB", Align::Right);
+    table.column("inherited dB", Align::Right, "inher.");
+  }
+  table.column(own ? "both dB" : "SQNR dB", Align::Right);
+  events.add_headings(table);
+  const std::size_t rows = options.top == 0 ? ranked.size() : std::min(options.top, ranked.size());
+  for (std::size_t i = 0; i < rows; ++i) {
+    const LayerRow& row = *ranked[i];
+    std::vector<std::string> cells{std::to_string(i + 1),
+                                   shown(row.name) + (row.graph.empty() ? "" : " in " + shown(row.graph)),
+                                   shorten_middle(shown(row.op_type), 18), std::string(format_name(row.format))};
+    if (own) {
+      cells.push_back(db_text(row.own_sqnr_db));
+      cells.push_back(db_text(row.inherited_sqnr_db));
+    }
+    cells.push_back(db_text(row.propagated_sqnr_db));
+    events.add_cells(row, cells);
+    table.row(std::move(cells));
+  }
+  std::string text =
+      heading(own ? "Layers, largest own error first" : "Layers, largest error at their outputs first", options.color) +
+      table.text(options.width, options.whole_names);
+  if (rows < ranked.size()) {
+    text += fmt::format("  ... and {} (all of them with --json)\n", plural(ranked.size() - rows, "more layer"));
+  }
+  const char* const legend =
+      own ? "own: the layer's error on exact inputs; inherited: the error that arrives with its inputs; both: at its "
+            "output. "
+          : "SQNR: at the layer's output, its own error and what arrives with its inputs together. ";
+  return text + wrap(legend + event_legend(report.layers), options.width, "  ");
+}
+
+std::string compared_section(const VerifyReport& report, const TextOptions& options) {
+  std::string text = fmt::format("{} compared", plural(report.compared, "layer"));
+  if (report.not_compared.empty()) return "\n" + text + "\n";
+  text = heading(fmt::format("{}, {} not compared", text, report.not_compared.size()), options.color);
+  const std::size_t most = options.top == 0 ? report.not_compared.size() : options.top;
+  for (std::size_t i = 0; i < std::min(most, report.not_compared.size()); ++i) {
+    text += wrap(shown(report.not_compared[i]), options.width, "  - ");
+  }
+  if (report.not_compared.size() > most) {
+    text += fmt::format("  ... and {} more (all of them with --json)\n", report.not_compared.size() - most);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string report_to_text(const VerifyReport& report, const TextOptions& options) {
+  std::string text = answer_section(report, options);
+  text += header_section(report, options);
+  const std::string figures = figures_table({{"the tested model", &report.figures}}, options);
+  if (!figures.empty()) text += heading("Figures against the reference", options.color) + figures;
+  text += worst_section(report, options);
+  text += compared_section(report, options);
+  text += remarks(report.warnings, report.notes, options);
+  const std::string time = labelled("Time", time_text(report.phases), options.width);
+  return time.empty() ? text : text + "\n" + time;
+}
+
+}  // namespace vernier

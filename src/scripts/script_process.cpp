@@ -1,0 +1,129 @@
+#include "scripts/script_process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "base/process.h"
+#include "base/text.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+using Json = nlohmann::json;
+
+// The program is itself at the start of descriptor 3.
+constexpr const char* kStart = "import os; exec(compile(os.pread(3, 1 << 20, 0), '<vernier>', 'exec'))";
+
+// A pipe that ends when this process does, however it does.
+class Lifeline {
+ public:
+  Lifeline() {
+    if (::pipe2(ends_.data(), O_CLOEXEC) != 0) {
+      throw Error(ErrorKind::Backend, fmt::format("no pipe can be made: {}", std::strerror(errno)));
+    }
+  }
+  Lifeline(const Lifeline&) = delete;
+  Lifeline& operator=(const Lifeline&) = delete;
+  ~Lifeline() {
+    for (const int fd : ends_) ::close(fd);
+  }
+  int held_by_the_other() const { return ends_[0]; }
+
+ private:
+  std::array<int, 2> ends_{};
+};
+
+}  // namespace
+
+ScriptProcess::ScriptProcess(ScriptLocation script, const SourceOptions& options)
+    : script_(std::move(script)), options_(options), file_(printable(script_.file)) {
+  where_ = script_.function.empty() ? file_ : fmt::format("{}:{}", file_, printable(script_.function));
+}
+
+void ScriptProcess::read_line(const std::string& line) {
+  try {
+    const Json json = Json::parse(line);
+    // Thrown when the script has ended, so that it can close what it has open.
+    if (json.contains("error")) {
+      if (failure_.empty()) failure_ = line;
+      return;
+    }
+    if (said) said(json);
+    if (json.contains("end")) ended_ = true;
+  } catch (const Json::exception&) {
+    throw Error(ErrorKind::Input,
+                fmt::format("{}: something else wrote where {} are announced: {}", where_, announces,
+                            printable(line.substr(0, 80))),
+                fmt::format("{} must be Python 3", printable(options_.python)));
+  }
+}
+
+void ScriptProcess::fail(const Json& failure) const {
+  const std::string at = failure.at("at");
+  std::string hint = failure.at("hint");
+  if (const auto names = failure.at("names").get<std::vector<std::string>>(); !names.empty()) {
+    const std::vector<std::string> near = nearest_names(script_.function, names);
+    hint = near.empty() ? fmt::format("it has {}", list_some(names)) : fmt::format("nearest: {}", list_some(near));
+  } else if (hint.empty() && at == "script") {
+    hint = "file.py:function names the function";
+  }
+  throw Error(ErrorKind::Input,
+              fmt::format("{}: {}", at == "script" ? file_ : (at == "sample" && place ? place() : where_),
+                          printable(failure.at("error").get<std::string>())),
+              printable(hint));
+}
+
+void ScriptProcess::run(const ScratchFile& scratch) {
+  scratch.write(program);
+  const Lifeline lifeline;
+  ProcessOptions process;
+  std::string line;
+  process.output = [&](std::string_view text) {
+    for (std::size_t end = 0; (end = text.find('\n')) != std::string_view::npos; text.remove_prefix(end + 1)) {
+      line += text.substr(0, end);
+      read_line(line);
+      line.clear();
+    }
+    line += text;
+  };
+  process.inherited = {scratch.descriptor(), lifeline.held_by_the_other()};
+  process.inherited.insert(process.inherited.end(), inherited.begin(), inherited.end());
+  process.timeout_seconds = options_.script_seconds;
+  process.interrupted = options_.interrupted;
+  std::vector<std::string> words{options_.python, "-c", kStart, script_.file, script_.function};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  ProcessEnd end;
+  try {
+    end = run_process(words, process);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::Backend) throw;
+    throw Error(ErrorKind::Backend, error.what(), fmt::format("{} need Python 3: --python PROGRAM names it", kind));
+  }
+  if (end.interrupted) throw Error(ErrorKind::Interrupted, "interrupted");
+  if (!failure_.empty()) fail(Json::parse(failure_));
+  // What happens behind the end, in an exit handler, harms nobody.
+  if (ended_) return;
+  const std::string done = so_far ? so_far() : "";
+  if (end.timed_out) {
+    throw Error(ErrorKind::Input,
+                fmt::format("{}: was still running after {} s{}{}", where_, options_.script_seconds,
+                            done.empty() ? "" : " and ", done),
+                "--timeout SECONDS says how long it may take");
+  }
+  std::string hint;
+  if (end.signal == 9) hint = "the system kills what takes too much memory";
+  if (end.signal == 0) {
+    hint = fmt::format("the script, or {} if it is no Python 3, ended itself", printable(options_.python));
+  }
+  throw Error(ErrorKind::Input, fmt::format("{}: {}{}{}", where_, end_text(end), done.empty() ? "" : " after ", done),
+              hint);
+}
+
+}  // namespace vernier

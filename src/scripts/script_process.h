@@ -1,0 +1,50 @@
+// A script of the user, run in the user's Python by one of our programs (scripts/programs.h), which says in lines of
+// JSON what the script does.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "base/scratch_file.h"
+#include "scripts/script_location.h"
+#include "vernier/samples.h"
+
+namespace vernier {
+
+/// Set the members, then run().
+class ScriptProcess {
+ public:
+  /// Of `options`: the Python, the seconds that the script may take, and what ends it.
+  ScriptProcess(ScriptLocation script, const SourceOptions& options);
+
+  std::string program;
+  std::vector<std::string> arguments;  // of the program, behind the script and its function
+  std::string kind;                    // "data loader scripts"
+  std::string announces;               // "samples": what the program writes
+  /// Each line but errors. What it throws ends the script.
+  std::function<void(const nlohmann::json&)> said;
+  std::function<std::string()> place;   // where in the samples an error happened
+  std::function<std::string()> so_far;  // "3 samples": what was done before it ended; may be empty
+  std::vector<int> inherited;           // descriptors 5, 6, ... of the program
+
+  /// Writes the program into `scratch`, which must be empty and becomes its descriptor 3, and waits for its end.
+  /// Errors: Input, all that the script does wrong, in words; Backend when Python cannot be started; Interrupted.
+  void run(const ScratchFile& scratch);
+
+  /// "file.py:function", for messages.
+  const std::string& where() const { return where_; }
+
+ private:
+  void read_line(const std::string& line);
+  [[noreturn]] void fail(const nlohmann::json& failure) const;
+
+  ScriptLocation script_;
+  SourceOptions options_;
+  std::string file_, where_;
+  std::string failure_;  // the line that says it
+  bool ended_ = false;
+};
+
+}  // namespace vernier

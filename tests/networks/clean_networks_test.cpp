@@ -1,0 +1,52 @@
+// Float32 against itself: every layer of every shared network is examined as if something were wrong with it, and no
+// cause is named. A cause that only looks at values, and not at what the format makes of them, would be.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "jobs/common/setup.h"
+#include "jobs/diagnose/explain.h"
+#include "shared_networks.h"
+
+namespace vernier::testing {
+namespace {
+
+class Clean : public ::testing::TestWithParam<std::filesystem::path> {};
+
+TEST_P(Clean, Float32HasNoCause) {
+  MeasureOptions options;
+  options.data.shapes = small_shapes(GetParam());
+  options.data.random_samples = 2;
+  options.threads = 1;
+  const Loaded loaded = load(GetParam(), {Format::Float32}, options, {});
+  Plan plan;
+  std::vector<LayerRow> rows;
+  for (const Layer& layer : loaded.subject.layers) {
+    plan.layers.push_back({layer.name, Format::Float32});
+    if (!layer.graph.empty()) continue;
+    LayerRow row;
+    row.name = layer.name;
+    row.op_type = layer.op_type;
+    row.own_sqnr_db = -INFINITY;  // as if: examined first
+    rows.push_back(row);
+  }
+  ASSERT_FALSE(rows.empty());
+  Experiment experiment(loaded.subject, nullptr, plan, {});
+  experiment.reference = run_reference(loaded.subject, {});
+  experiment.run_all_low({});
+  ExplainOptions everything;
+  everything.most_layers = rows.size();
+  everything.missed = true;
+  const Explanation found = explain(experiment, {}, rows, {}, everything);
+  EXPECT_EQ(found.examined.size(), rows.size());
+  for (const Cause& cause : found.causes) ADD_FAILURE() << cause.id << " at " << cause.layer << ": " << cause.sentence;
+}
+
+INSTANTIATE_TEST_SUITE_P(Networks, Clean, ::testing::ValuesIn(shared_networks()), network_name);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Clean);
+
+TEST(CleanNetworks, AreThere) { expect_shared_networks(); }
+
+}  // namespace
+}  // namespace vernier::testing

@@ -1,0 +1,115 @@
+#include "analysis/reference.h"
+
+#include <cmath>
+
+#include "tiny_networks.h"
+
+namespace vernier::testing {
+namespace {
+
+/// x -> double -> shift -> y, all exact in whole numbers.
+Model double_and_shift() {
+  return model_of(R"(
+    g (float[1,3] x) => (float[1,3] y) <float[1,3] two = {2, 2, 2}, float[1,3] minus_five = {-5, -5, -5}> {
+      [double] d = Mul(x, two)
+      [shift] s = Add(d, minus_five)
+      [out] y = Neg(s)
+    })");
+}
+
+Samples whole_numbers() {
+  std::vector<Sample> samples;
+  for (const std::vector<float>& values : {std::vector<float>{1, 2, 3}, {-4, 0, 9}, {7, 7, 7}}) {
+    samples.push_back({{"x", Tensor::of({1, 3}, values)}});
+  }
+  return Samples(std::move(samples));
+}
+
+TEST(Reference, RangesAreThoseComputedByHand) {
+  const Samples samples = whole_numbers();
+  const Subject subject = subject_of(double_and_shift(), samples);
+  const Reference reference = run_reference(subject, {"d", "s"});
+  const RangeStats& doubled = reference.ranges.at("d");
+  EXPECT_EQ(doubled.min, -8);
+  EXPECT_EQ(doubled.max, 18);
+  EXPECT_EQ(doubled.count, 9);
+  EXPECT_EQ(reference.ranges.at("s").min, -13);
+  EXPECT_EQ(reference.ranges.at("s").max, 13);
+  EXPECT_EQ(reference.ranges.at("x").min, -4);
+  EXPECT_EQ(reference.ranges.at("x").max, 9);
+  EXPECT_EQ(reference.shapes.at("d"), (Shape{1, 3}));
+  EXPECT_EQ(reference.shapes.at("x"), (Shape{1, 3}));
+}
+
+TEST(Reference, StoresOutputsAndTheirTotals) {
+  const Samples samples = whole_numbers();
+  const Subject subject = subject_of(double_and_shift(), samples);
+  const Reference reference = run_reference(subject, {});
+  EXPECT_TRUE(same_bits(reference.outputs.get(1).front(), Tensor::of({1, 3}, std::vector<float>{13, 5, -13})));
+  const OutputStats& total = reference.totals.at("y");
+  EXPECT_EQ(total.pooled.ref_energy, 9 + 1 + 1 + 169 + 25 + 169 + 81 + 81 + 81);
+  EXPECT_EQ(total.pooled.count, 9);
+  EXPECT_EQ(total.rows, 3);
+  EXPECT_EQ(total.rows_agreed, 3);
+  EXPECT_EQ(total.pooled.error_energy, 0);
+}
+
+TEST(Reference, DoesNotDependOnThreads) {
+  const Samples samples = bell_samples("x", kConvNetInput, 9, 1.3F);
+  Subject subject = subject_of(model_of(kConvNet, conv_net_weights()), samples);
+  const std::set<std::string> observed = tensors_to_observe(subject);
+  EXPECT_EQ(observed, (std::set<std::string>{"x", "c1", "r1", "c2", "r2", "c3", "f", "y"}));
+  const Reference one = run_reference(subject, observed);
+  subject.threads = 4;
+  const Reference four = run_reference(subject, observed);
+  EXPECT_EQ(one.ranges, four.ranges);
+  EXPECT_EQ(one.shapes, four.shapes);
+  EXPECT_EQ(one.totals.at("y").pooled, four.totals.at("y").pooled);
+  for (std::size_t s = 0; s < samples.size(); ++s) {
+    EXPECT_TRUE(same_bits(one.outputs.get(s).front(), four.outputs.get(s).front())) << s;
+  }
+}
+
+TEST(Reference, SeesTheCarriedStateAsItGrows) {
+  // h2 = h + x, so that after the steps 1 2 3 4 the state read is 0 1 3 6.
+  std::vector<Sample> steps;
+  for (const float x : {1.0F, 2.0F, 3.0F, 4.0F}) {
+    steps.push_back({{"x", Tensor::of({1, 1}, std::vector<float>{x})}, {"h", Tensor(Dtype::Float32, {1, 1})}});
+  }
+  const Samples samples(std::move(steps));
+  const Subject subject = subject_of(
+      model_of("g (float[1,1] x, float[1,1] h) => (float[1,1] y, float[1,1] h2) { h2 = Add(h, x) y = Neg(h) }"),
+      samples, {{"h2", "h"}});
+  const Reference reference = run_reference(subject, {"h", "h2"});
+  EXPECT_EQ(reference.ranges.at("h2").max, 10);
+  EXPECT_EQ(reference.outputs.get(3).front().floats()[0], -6);
+  EXPECT_EQ(reference.ranges.at("h").min, 0);
+  EXPECT_EQ(reference.ranges.at("h").max, 6) << "calibrating on the initial zeros alone would clip every later state";
+}
+
+TEST(Reference, TellsHowManyValuesOfTheReferenceAreNotFinite) {
+  const Samples samples({{{"x", Tensor::of({1, 3}, std::vector<float>{1, 0, 4})}}});
+  const Subject subject = subject_of(model_of("g (float[1,3] x) => (float[1,3] y) { y = Reciprocal(x) }"), samples);
+  const Reference reference = run_reference(subject, {"y"});
+  EXPECT_EQ(reference.totals.at("y").pooled.ref_nonfinite, 1);
+  EXPECT_EQ(reference.ranges.at("y").nonfinite, 1);
+  EXPECT_EQ(reference.ranges.at("y").max, 1);
+}
+
+TEST(Reference, HashesTheSamplesItRead) {
+  const Samples samples({{{"x", Tensor::of({1, 3}, std::vector<float>{1, 0, 4})}}});
+  const Subject subject = subject_of(model_of("g (float[1,3] x) => (float[1,3] y) { y = Neg(x) }"), samples);
+  // Python: sha256(b"x float32 1x3\n" + struct.pack("<3f", 1, 0, 4))
+  EXPECT_EQ(run_reference(subject, {}).data_sha256, "1e150a8d6785c010564f76b8c31086961790ff4e3b6a4291529d36592416ee3e");
+}
+
+TEST(RunSamples, NamesPhaseAndSampleOfAFailure) {
+  const Samples samples({{{"x", bell({1, 3}, 1)}}, {{"x", bell({1, 4}, 1)}}});
+  const Subject subject = subject_of(double_and_shift(), samples);
+  const Error error = error_of([&] { run_reference(subject, {}); });
+  EXPECT_EQ(error.kind(), ErrorKind::Backend);
+  EXPECT_EQ(std::string(error.what()).rfind("reference, sample 1: ", 0), 0U) << error.what();
+}
+
+}  // namespace
+}  // namespace vernier::testing

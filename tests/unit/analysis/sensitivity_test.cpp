@@ -1,0 +1,175 @@
+#include "analysis/sensitivity.h"
+
+#include <cmath>
+
+#include "analysis/trials.h"
+#include "plan/scheme.h"
+#include "tiny_networks.h"
+
+namespace vernier::testing {
+namespace {
+
+/// Branches, an early output, and a layer whose result only the early output needs.
+Model forked_net() {
+  return model_of(R"(
+    forked (float[1,3,8,8] x) => (float[1,8,8,8] early, float[1,8] y) {
+      [stem] a = Conv <kernel_shape = [3,3], pads = [1,1,1,1]> (x, w1, b1)
+      [relu] r = Relu (a)
+      [side] early = Conv <kernel_shape = [3,3], pads = [1,1,1,1]> (r, w2, b2)
+      [main] c = Conv <kernel_shape = [3,3], pads = [1,1,1,1]> (r, w3, b3)
+      [skip] s = Add (c, r)
+      [pool] p = GlobalAveragePool (s)
+      [flat] y = Flatten (p)
+    })",
+                  conv_net_weights());
+}
+
+std::vector<std::string> low_layers(const Subject& subject, const Plan& plan) {
+  std::vector<std::string> names;
+  for (const Layer& layer : subject.layers) {
+    if (layer.graph.empty() && plan.format_of(layer.name) != Format::Float32) names.push_back(layer.name);
+  }
+  return names;
+}
+
+std::map<std::string, std::map<std::string, OutputStats>> by_layer(const Sensitivities& sensitivities) {
+  std::map<std::string, std::map<std::string, OutputStats>> found;
+  for (const LayerSensitivity& sensitivity : sensitivities.layers) found[sensitivity.layer] = sensitivity.outputs;
+  return found;
+}
+
+void expect_equal_to_full_runs(const Subject& subject, Format format, std::size_t segments,
+                               const std::string& target = "tensorrt") {
+  const Plan plan = plan_all(subject, format, target);
+  const Reference reference = run_reference(subject, tensors_to_observe(subject));
+  RoundedWeights weights;
+  const std::vector<std::string> names = low_layers(subject, plan);
+  const std::vector<std::size_t> some{2, 0};
+  const auto sensitivities =
+      by_layer(measure_sensitivities(subject, plan, names, reference, weights, {some, segments}));
+  ASSERT_EQ(sensitivities.size(), names.size());
+  for (const std::string& name : names) {
+    const Plan alone = plan_only(subject, format, {name}, target);
+    RoundedWeights own_weights;
+    const TrialResult full = run_trial(subject, alone, reference, own_weights, nullptr, some, false);
+    for (const std::string& output : subject.judged) {
+      const OutputStats& sensitivity = sensitivities.at(name).at(output);
+      EXPECT_EQ(sensitivity.pooled, full.outputs.at(output).pooled)
+          << format_name(format) << " " << name << " -> " << output << ", " << segments << " segments";
+      EXPECT_EQ(sensitivity.worst_sample, full.outputs.at(output).worst_sample);
+    }
+  }
+}
+
+TEST(Sensitivities, EqualFullRunsBitForBitWithoutOptimizations) {
+  const Samples samples = bell_samples("x", kConvNetInput, 4, 1.4F);
+  for (const std::size_t segments : {std::size_t{1}, std::size_t{3}, std::size_t{8}}) {
+    for (const Format format : {Format::Int8, Format::Float16}) {
+      expect_equal_to_full_runs(subject_of(model_of(kConvNet, conv_net_weights()), samples), format, segments);
+      expect_equal_to_full_runs(subject_of(forked_net(), samples), format, segments);
+    }
+  }
+}
+
+TEST(Sensitivities, OfLayersOnIntegerKernelsEqualFullRunsWhereverTheNetworkIsCut) {
+  const Samples samples = bell_samples("x", kConvNetInput, 4, 1.4F);
+  for (const std::size_t segments : {std::size_t{1}, std::size_t{3}, std::size_t{9}}) {
+    expect_equal_to_full_runs(subject_of(model_of(kConvNet, conv_net_weights()), samples), Format::Int8, segments,
+                              "onnxruntime");
+    expect_equal_to_full_runs(subject_of(forked_net(), samples), Format::Int8, segments, "onnxruntime");
+  }
+}
+
+TEST(Sensitivities, PassThroughBodiesBitForBit) {
+  const Samples samples = bell_samples("x", {4, 20}, 4);
+  expect_equal_to_full_runs(subject_of(if_net(), samples), Format::Float16, 3);
+}
+
+TEST(Sensitivities, StayWithinAFewHundredthsOfADecibelWithOptimizations) {
+  const Samples samples = bell_samples("x", kConvNetInput, 4);
+  Subject subject = subject_of(model_of(kConvNet, conv_net_weights()), samples);
+  subject.optimize = true;
+  const Plan plan = plan_all(subject, Format::Int8);
+  const Reference reference = run_reference(subject, tensors_to_observe(subject));
+  RoundedWeights weights;
+  const std::vector<std::string> names = low_layers(subject, plan);
+  const auto sensitivities =
+      by_layer(measure_sensitivities(subject, plan, names, reference, weights, {all_samples(subject), 3}));
+  for (const std::string& name : names) {
+    const TrialResult full = run_trial(subject, plan_only(subject, Format::Int8, {name}), reference, weights, nullptr,
+                                       all_samples(subject), false);
+    // A fused kernel moves the last bit of float32, which a rounding step of int8 magnifies now and then.
+    EXPECT_NEAR(sqnr_db(sensitivities.at(name).at("y").pooled), sqnr_db(full.outputs.at("y").pooled), 0.05) << name;
+  }
+}
+
+TEST(Sensitivities, DoNotDependOnThreads) {
+  const Samples samples = bell_samples("x", kConvNetInput, 5, 1.2F);
+  Subject subject = subject_of(forked_net(), samples);
+  const Plan plan = plan_all(subject, Format::Int8);
+  const Reference reference = run_reference(subject, tensors_to_observe(subject));
+  RoundedWeights weights;
+  const auto measured = [&] {
+    return measure_sensitivities(subject, plan, low_layers(subject, plan), reference, weights,
+                                 {all_samples(subject), 4});
+  };
+  const Sensitivities one = measured();
+  subject.threads = 4;
+  const Sensitivities four = measured();
+  ASSERT_EQ(one.layers.size(), four.layers.size());
+  EXPECT_EQ(one.mean_suffix_share, four.mean_suffix_share);
+  for (std::size_t i = 0; i < one.layers.size(); ++i) {
+    EXPECT_EQ(one.layers[i].layer, four.layers[i].layer);
+    for (const std::string& output : subject.judged) {
+      EXPECT_EQ(one.layers[i].outputs.at(output).pooled, four.layers[i].outputs.at(output).pooled);
+    }
+  }
+}
+
+TEST(Sensitivities, OfALayerBehindAnOutputLeaveThatOutputAlone) {
+  const Samples samples = bell_samples("x", kConvNetInput, 2);
+  const Subject subject = subject_of(forked_net(), samples);
+  const Plan plan = plan_all(subject, Format::Int8);
+  const Reference reference = run_reference(subject, tensors_to_observe(subject));
+  RoundedWeights weights;
+  const auto sensitivities =
+      by_layer(measure_sensitivities(subject, plan, {"stem", "side", "main"}, reference, weights, {{0, 1}, 4}));
+  EXPECT_EQ(sensitivities.at("main").at("early").pooled.error_energy, 0);
+  EXPECT_GT(sensitivities.at("main").at("y").pooled.error_energy, 0);
+  EXPECT_EQ(sensitivities.at("side").at("y").pooled.error_energy, 0);
+  EXPECT_GT(sensitivities.at("side").at("early").pooled.error_energy, 0);
+  EXPECT_GT(sensitivities.at("stem").at("y").pooled.error_energy, 0);
+}
+
+TEST(Sensitivities, CostLessThanFullRuns) {
+  const Samples samples = bell_samples("x", kConvNetInput, 2);
+  const Subject subject = subject_of(model_of(kConvNet, conv_net_weights()), samples);
+  const Plan plan = plan_all(subject, Format::Int8);
+  const Reference reference = run_reference(subject, tensors_to_observe(subject));
+  RoundedWeights weights;
+  const Sensitivities sensitivities =
+      measure_sensitivities(subject, plan, low_layers(subject, plan), reference, weights, {{0}, 9});
+  // Nine nodes, a segment each: suffixes of conv1, conv2, conv3 and gemm run 9, 7, 5 and 1 of them.
+  EXPECT_DOUBLE_EQ(sensitivities.mean_suffix_share, (9 + 7 + 5 + 1) / 4.0 / 9);
+}
+
+TEST(SegmentStarts, CutWhereFewBytesAreAlive) {
+  const Model model = model_of(R"(
+    g (float[8] x) => (float[8] y) {
+      wide1 = Neg(x)
+      wide2 = Abs(wide1)
+      thin = ReduceMax <axes = [0]> (wide2)
+      wide3 = Add(thin, thin)
+      wide4 = Neg(wide3)
+      y = Abs(wide4)
+    })");
+  const std::map<std::string, std::size_t> bytes{{"x", 3200},     {"wide1", 3200}, {"wide2", 3200}, {"thin", 4},
+                                                 {"wide3", 3200}, {"wide4", 3200}, {"y", 3200}};
+  EXPECT_EQ(segment_starts(model.proto.graph(), bytes, 2), (std::vector<int>{0, 3}));
+  EXPECT_EQ(segment_starts(model.proto.graph(), bytes, 1), std::vector<int>{0});
+  const std::vector<int> many = segment_starts(model.proto.graph(), bytes, 100);
+  EXPECT_EQ(many, (std::vector<int>{0, 1, 2, 3, 4, 5})) << "never more than nodes";
+}
+
+}  // namespace
+}  // namespace vernier::testing

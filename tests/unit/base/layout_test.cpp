@@ -1,0 +1,87 @@
+#include "base/layout.h"
+
+#include <gtest/gtest.h>
+
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+TEST(DisplayWidth, CountsColumnsNotBytes) {
+  EXPECT_EQ(display_width("Conv_1"), 6U);
+  EXPECT_EQ(display_width("gr\xc3\xbc\xc3\x9f"), 4U);
+  EXPECT_EQ(display_width("\xe5\x8d\xb7\xe7\xa9\x8d"), 4U);  // two wide characters
+  EXPECT_EQ(display_width("e\xcc\x81"), 1U);                 // a combining accent
+}
+
+TEST(Shown, MakesInvisibleAndReversingCharactersVisible) {
+  EXPECT_EQ(shown("a\xe2\x80\xae"
+                  "b"),
+            "a\\u{202E}b");
+  EXPECT_EQ(shown("a\xe2\x80\x8b"
+                  "b"),
+            "a\\u{200B}b");
+  EXPECT_EQ(shown("\x1b[2J"), "\\x1b[2J");
+  EXPECT_EQ(shown("plain/name.1:0"), "plain/name.1:0");
+}
+
+TEST(ShortenMiddle, KeepsBothEnds) {
+  EXPECT_EQ(shorten_middle("features.17.conv", 16), "features.17.conv");
+  EXPECT_EQ(shorten_middle("features.17.conv", 10), "feat..conv");
+  EXPECT_EQ(shorten_middle("features.17.conv", 3), "fea");
+  EXPECT_EQ(shorten_middle("", 0), "");
+}
+
+TEST(ShortenMiddle, NeverCutsACharacter) {
+  const std::string wide = "\xe5\x8d\xb7\xe7\xa9\x8d\xe5\xb1\xa4\xe7\xac\xac\xe4\xb8\x80\xe5\x8d\xb7";  // 12 columns
+  for (std::size_t width = 0; width < 13; ++width) {
+    const std::string cut = shorten_middle(wide, width);
+    EXPECT_LE(display_width(cut), width);
+    EXPECT_EQ(shown(cut), cut) << width;
+  }
+}
+
+TEST(Wrap, IndentsTheLinesThatFollow) {
+  EXPECT_EQ(wrap("one two three fours", 16, "note: "), "note: one two\n      three\n      fours\n");
+  EXPECT_EQ(wrap("", 14, "Data "), "Data \n");
+}
+
+TEST(Wrap, CutsAWordThatIsLongerThanALineAndLosesNothing) {
+  EXPECT_EQ(wrap("a " + std::string(25, 'x') + " b", 12), "a\nxxxxxxxxxxxx\nxxxxxxxxxxxx\nx b\n");
+}
+
+TEST(Table, AlignsNumbersRightAndDropsEmptyColumns) {
+  Table table;
+  table.flexible_column("layer");
+  table.column("nothing", Align::Right);
+  table.column("dB", Align::Right);
+  table.row({"a", "", "7.5"});
+  table.row({"bcd", "", "-12.5"});
+  EXPECT_EQ(table.text(40), "  layer     dB\n  a        7.5\n  bcd    -12.5\n");
+}
+
+TEST(Table, ShortensTheFlexibleColumnUntilItFits) {
+  Table table;
+  table.flexible_column("layer");
+  table.column("dB", Align::Right);
+  table.row({"features.17.conv.0.0", "24.3"});
+  EXPECT_EQ(table.text(20), "  layer           dB\n  featu..v.0.0  24.3\n");
+}
+
+TEST(Table, TakesShortHeadingsBeforeItShortensNames) {
+  Table table;
+  table.flexible_column("layer");
+  table.column("inherited dB", Align::Right, "inher.");
+  table.row({"features.17", "24.3"});
+  EXPECT_EQ(table.text(30), "  layer        inherited dB\n  features.17          24.3\n");
+  EXPECT_EQ(table.text(22), "  layer        inher.\n  features.17    24.3\n");
+}
+
+TEST(Table, RefusesARowOfAnotherLength) {
+  Table table;
+  table.column("a", Align::Left);
+  EXPECT_THROW(table.row({"1", "2"}), Error);
+}
+
+}  // namespace
+}  // namespace vernier

@@ -1,0 +1,85 @@
+#include "base/parallel.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace vernier {
+namespace {
+
+// Later items are faster, so that threads finish out of order.
+int slow_square(std::size_t i) {
+  std::this_thread::sleep_for(std::chrono::microseconds(400 - 10 * (i % 40)));
+  return static_cast<int>(i * i);
+}
+
+TEST(ParallelOrdered, TakesResultsInOrderWhicheverThreadWasFaster) {
+  for (const std::size_t threads : {1U, 2U, 7U}) {
+    std::vector<std::size_t> order;
+    std::vector<int> results;
+    parallel_ordered(100, threads, slow_square, [&](std::size_t i, int result) {
+      order.push_back(i);
+      results.push_back(result);
+      return true;
+    });
+    std::vector<std::size_t> expected(100);
+    std::iota(expected.begin(), expected.end(), std::size_t{0});
+    EXPECT_EQ(order, expected) << threads << " threads";
+    EXPECT_EQ(results.back(), 99 * 99) << threads << " threads";
+  }
+}
+
+TEST(ParallelOrdered, StartsNoMoreWorkOnceTakeIsContent) {
+  constexpr std::size_t kThreads = 4;
+  std::atomic<std::size_t> started = 0;
+  std::size_t taken = 0;
+  const auto work = [&](std::size_t i) {
+    ++started;
+    return slow_square(i);
+  };
+  parallel_ordered(1000, kThreads, work, [&](std::size_t, int) { return ++taken < 10; });
+  EXPECT_EQ(taken, 10U);
+  // Each other thread has at most one item under way while the tenth is taken.
+  EXPECT_LE(started, 10 + kThreads);
+}
+
+TEST(ParallelOrdered, RethrowsWhatWorkThrew) {
+  std::size_t taken = 0;
+  const auto work = [](std::size_t i) {
+    if (i == 20) throw std::runtime_error("item 20");
+    return slow_square(i);
+  };
+  try {
+    parallel_ordered(100, 3, work, [&](std::size_t, int) {
+      ++taken;
+      return true;
+    });
+    FAIL() << "nothing was thrown";
+  } catch (const std::runtime_error& error) {
+    EXPECT_EQ(std::string(error.what()), "item 20");
+  }
+  EXPECT_LE(taken, 20U);
+}
+
+TEST(ParallelOrdered, RethrowsWhatTakeThrew) {
+  const auto take = [](std::size_t i, int) {
+    if (i == 5) throw std::runtime_error("no room for item 5");
+    return true;
+  };
+  EXPECT_THROW(parallel_ordered(100, 3, slow_square, take), std::runtime_error);
+}
+
+TEST(ParallelOrdered, DoesNothingForNoItems) {
+  parallel_ordered(0, 4, slow_square, [](std::size_t, int) -> bool { throw std::logic_error("nothing to take"); });
+}
+
+TEST(UsableCores, IsAtLeastOne) { EXPECT_GE(usable_cores(), 1U); }
+
+}  // namespace
+}  // namespace vernier

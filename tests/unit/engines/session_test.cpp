@@ -1,0 +1,255 @@
+#include "engines/onnxruntime/session.h"
+
+#include <cstring>
+
+#include "engines/onnxruntime/optimizer_faults.h"
+#include "engines/onnxruntime/runtime.h"
+#include "tiny_networks.h"
+
+namespace vernier::testing {
+namespace {
+
+constexpr SessionOptions kExact{.optimize = false, .threads = 1, .integer_kernels = false};
+
+/// Small whole numbers: every sum and product of them is exact.
+Tensor counting(const Shape& shape) {
+  Tensor tensor(Dtype::Float32, shape);
+  float next = 0;
+  for (float& value : tensor.mutable_floats()) value = next++;
+  return tensor;
+}
+
+std::vector<float> values_of(const Tensor& tensor) { return {tensor.floats().begin(), tensor.floats().end()}; }
+
+TEST(Session, RunsATinyModel) {
+  const Model model = model_of(
+      "sums (float[2] x, float[2] y) => (float[2] total, float[2] difference) { total = Add(x, y) difference = Sub(x, "
+      "y) }");
+  const Session session(Runtime::load(), model, kExact);
+  EXPECT_EQ(session.input_names(), (std::vector<std::string>{"x", "y"}));
+  EXPECT_EQ(session.output_names(), (std::vector<std::string>{"total", "difference"}));
+  const std::vector<Tensor> outputs =
+      session.run({{"x", Tensor::of({2}, std::vector<float>{3, 5})}, {"y", Tensor::of({2}, std::vector<float>{1, 9})}});
+  ASSERT_EQ(outputs.size(), 2U);
+  EXPECT_EQ(values_of(outputs[0]), (std::vector<float>{4, 14}));
+  EXPECT_EQ(values_of(outputs[1]), (std::vector<float>{2, -4}));
+}
+
+TEST(Session, NamesTheInputThatIsMissingAndIgnoresOnesTooMany) {
+  const Model model = model_of("sum (float[1] x, float[1] y) => (float[1] z) { z = Add(x, y) }");
+  const Session session(Runtime::load(), model, kExact);
+  const Tensor one = Tensor::of({1}, std::vector<float>{1});
+  const Error error = error_of([&] { session.run({{"x", one}}); });
+  EXPECT_EQ(error.kind(), ErrorKind::Input);
+  EXPECT_EQ(std::string(error.what()), "no value for the graph input 'y'");
+  EXPECT_EQ(values_of(session.run({{"x", one}, {"y", one}, {"unknown", one}}).front()), std::vector<float>{2});
+}
+
+TEST(Session, RefusedModelIsABackendErrorThatNamesTheFile) {
+  Model model = model_of("odd (float[1] x) => (float[1] y) { y = Relu(x) }");
+  model.proto.mutable_graph()->mutable_node(0)->set_op_type("NoSuchOperator");
+  model.path = "folder/odd.onnx";
+  const Error error = error_of([&] { Session(Runtime::load(), model, kExact); });
+  EXPECT_EQ(error.kind(), ErrorKind::Backend);
+  EXPECT_EQ(std::string(error.what()).rfind("folder/odd.onnx: ONNX Runtime ", 0), 0U) << error.what();
+  EXPECT_NE(std::string(error.what()).find("NoSuchOperator"), std::string::npos) << error.what();
+}
+
+TEST(Session, InputOfAnotherShapeIsABackendError) {
+  const Model model = model_of("relu (float[2] x) => (float[2] y) { y = Relu(x) }");
+  const Session session(Runtime::load(), model, kExact);
+  EXPECT_EQ(error_of([&] { session.run({{"x", counting({3})}}); }).kind(), ErrorKind::Backend);
+}
+
+TEST(Session, WithoutOptimizationsReadsWeightsWhereTheyLie) {
+  auto bytes = std::shared_ptr<float[]>(new float[kWeightBytes / sizeof(float)]());
+  const Shape shape{static_cast<std::int64_t>(kWeightBytes / sizeof(float))};
+  Model model = model_of("shift (float[256] x) => (float[256] y) { y = Add(x, w) }", {{"w", counting(shape)}});
+  model.weights["w"] = Tensor(Dtype::Float32, shape, {bytes, reinterpret_cast<const std::byte*>(bytes.get())});
+  const Session session(Runtime::load(), model, kExact);
+  model.weights.clear();  // the session keeps what it reads
+  bytes[7] = 42;          // a copy would not see this
+  const std::vector<float> got = values_of(session.run({{"x", Tensor(Dtype::Float32, shape)}}).front());
+  EXPECT_EQ(got[7], 42);
+  EXPECT_EQ(got[8], 0);
+}
+
+TEST(Session, WithoutOptimizationsNoKernelPacksALargeWeight) {
+  constexpr std::size_t kSide = 1024;  // 4 MiB
+  auto bytes = std::shared_ptr<float[]>(new float[kSide * kSide]());
+  const Shape shape{kSide, kSide};
+  Model model = model_of("product (float[1, 1024] x) => (float[1, 1024] y) { y = MatMul(x, w) }",
+                         {{"w", Tensor(Dtype::Float32, shape)}});
+  model.weights["w"] = Tensor(Dtype::Float32, shape, {bytes, reinterpret_cast<const std::byte*>(bytes.get())});
+  const Session session(Runtime::load(), model, kExact);
+  EXPECT_EQ(session.input_names(), std::vector<std::string>{"x"});
+  model.weights.clear();     // the session keeps what it reads
+  bytes[2 * kSide + 3] = 5;  // a copy would not see this
+  Tensor x(Dtype::Float32, {1, kSide});
+  x.mutable_floats()[2] = 7;
+  const std::vector<float> got = values_of(session.run({{"x", x}}).front());
+  EXPECT_EQ(got[3], 35);
+  EXPECT_EQ(got[4], 0);
+}
+
+TEST(Session, OptimizerMayTransposeAWeightInPlace) {
+  // The two Transposes cancel when the weight between them is transposed: under its old name.
+  const Model model = model_of(R"(
+    g (float[2,8,32] x) => (float[2,8,32] y) {
+      a = Transpose <perm = [1,2,0]> (x)
+      b = Add (a, w)
+      y = Transpose <perm = [2,0,1]> (b)
+    })",
+                               {{"w", bell({8, 32, 2}, 4)}});
+  ASSERT_TRUE(model.weights.contains("w"));
+  const Sample sample{{"x", bell({2, 8, 32}, 5)}};
+  const auto runtime = Runtime::load();
+  SessionOptions optimized;
+  optimized.optimize = true;
+  EXPECT_TRUE(same_bits(Session(runtime, model, optimized).run(sample).front(),
+                        Session(runtime, model, kExact).run(sample).front()));
+}
+
+TEST(Session, HoldsItsWeightsUntilItEnds) {
+  auto bytes = std::make_shared<std::vector<float>>(256, 1.0F);
+  Model model = model_of("shift (float[256] x) => (float[256] y) { y = Add(x, w) }", {{"w", counting({256})}});
+  model.weights["w"] = Tensor(Dtype::Float32, {256}, {bytes, reinterpret_cast<const std::byte*>(bytes->data())});
+  {
+    const Session session(Runtime::load(), model, kExact);
+    model.weights.clear();
+    EXPECT_EQ(bytes.use_count(), 2);
+  }
+  EXPECT_EQ(bytes.use_count(), 1);
+}
+
+TEST(Session, WeightsThatNothingReadsAreNoObstacle) {
+  Model model = model_of("relu (float[2] x) => (float[2] y) { y = Relu(x) }", {{"unread", counting({300})}});
+  ASSERT_TRUE(model.weights.contains("unread"));
+  const Session session(Runtime::load(), model, kExact);
+  EXPECT_EQ(values_of(session.run({{"x", counting({2})}}).front()), (std::vector<float>{0, 1}));
+}
+
+TEST(Session, BodiesFindTheirLargeWeights) {
+  const Model model = if_net();
+  ASSERT_TRUE(model.weights.contains("body_w"));
+  const Session session(Runtime::load(), model, kExact);
+  Tensor negative(Dtype::Float32, {4, 20});
+  for (float& value : negative.mutable_floats()) value = -1;
+  // Else branch: y = d W2 + d with d = x W.
+  const Tensor got = session.run({{"x", negative}}).front();
+  const Tensor first = bell({20, 20}, 21, 0.22F);
+  const Tensor second = bell({20, 20}, 22, 0.22F);
+  std::vector<double> d(20, 0);
+  for (std::size_t i = 0; i < 20; ++i) {
+    for (std::size_t j = 0; j < 20; ++j) d[j] -= static_cast<double>(first.floats()[i * 20 + j]);
+  }
+  for (std::size_t j = 0; j < 20; ++j) {
+    double sum = d[j];
+    for (std::size_t i = 0; i < 20; ++i) sum += d[i] * static_cast<double>(second.floats()[i * 20 + j]);
+    EXPECT_NEAR(got.floats()[j], sum, 40 * 1.2e-7 * 10) << j;  // 40 float additions of terms below 10
+  }
+}
+
+TEST(Session, OutputsOutliveTheSession) {
+  Tensor output;
+  {
+    const Session session(Runtime::load(), model_of("relu (float[3] x) => (float[3] y) { y = Relu(x) }"), kExact);
+    output = session.run({{"x", counting({3})}}).front();
+  }
+  EXPECT_EQ(values_of(output), (std::vector<float>{0, 1, 2}));
+}
+
+TEST(Session, LoadsACastBehindATransposeWithOptimizations) {
+  // ONNX Runtime alone crashes on this graph.
+  for (const int type : {onnx::TensorProto::FLOAT16, onnx::TensorProto::INT64}) {
+    const Model model =
+        model_of("cast (float[N,1,4] x) => (float[a,b,c] y) { h = Cast <to = " + std::to_string(type) +
+                     "> (x) t = Transpose <perm = [1,0,2]> (h) f = Cast <to = 1> (t) y = MatMul (f, w) }",
+                 {{"w", counting({4, 2})}});
+    const Session session(Runtime::load(), model, {.optimize = true, .threads = 1, .integer_kernels = true});
+    const Tensor y = session.run({{"x", counting({3, 1, 4})}}).front();
+    EXPECT_EQ(y.shape(), (Shape{1, 3, 2}));
+    EXPECT_EQ(values_of(y), (std::vector<float>{28, 34, 76, 98, 124, 162}));
+  }
+}
+
+TEST(OptimizerFaults, IsACastToFloatAtAnyDistanceBehindATranspose) {
+  const auto found = [](const std::string& nodes) {
+    return casts_transposed(model_of("g (float[2,2] x, int64[2,2] i) => (float[a,b] y) {" + nodes + "}").proto.graph());
+  };
+  EXPECT_TRUE(found("t = Transpose (i) n = Neg (t) s = Abs (n) y = Cast <to = 1> (s)"));
+  EXPECT_FALSE(found("c = Cast <to = 1> (i) y = Transpose (c)")) << "before it";
+  EXPECT_FALSE(found("t = Transpose (x) y = Relu (t)")) << "no cast";
+  EXPECT_FALSE(found("t = Transpose (x) s = Shape (t) c = Cast <to = 1> (s) y = Add (c, x)")) << "only its shape";
+}
+
+TEST(OptimizerFaults, AConvolutionThatIsAddedToAnotherStaysAnOutput) {
+  // In groups: others get a blocked layout first, which no fusion touches.
+  const std::string convolutions =
+      "a = Conv <group = 2, kernel_shape = [1,1]> (x, wa, bias) b = Conv <group = 2, kernel_shape = [1,1]> (x, wb, "
+      "bias) ";
+  const NamedTensors weights{{"wa", counting({2, 1, 1, 1})}, {"wb", counting({2, 1, 1, 1})}, {"bias", counting({2})}};
+  // With a Transpose behind a Cast the other fault is avoided too.
+  for (const char* sum : {"s = Add (a, b) y = Relu (s)", "s = Add (b, a) y = Relu (s)",
+                          "s = Add (a, b) h = Cast <to = 10> (s) t = Transpose <perm = [0,1,3,2]> (h) "
+                          "y = Cast <to = 1> (t)"}) {
+    const Model model = model_of(
+        "sum (float[1,2,3,3] x) => (float[1,2,3,3] a, float[p,q,r,s] y) { " + convolutions + sum + " }", weights);
+    const Session session(Runtime::load(), model, {.optimize = true, .threads = 1, .integer_kernels = true});
+    const Session plain(Runtime::load(), model, kExact);
+    const Sample sample{{"x", counting({1, 2, 3, 3})}};
+    const std::vector<Tensor> wanted = plain.run(sample);
+    for (int repeat = 0; repeat < 3; ++repeat) {
+      const std::vector<Tensor> got = session.run(sample);
+      for (const std::size_t output : {0U, 1U}) EXPECT_EQ(values_of(got[output]), values_of(wanted[output])) << sum;
+    }
+  }
+}
+
+TEST(OptimizerFaults, AreSumsOfTwoConvolutionsOfWhichOneIsAnOutput) {
+  const auto found = [](const std::string& nodes) {
+    return adds_convolved_output(model_of("g (float[1,1,2,2] x) => (float[a,b,c,d] y, float[e,f,g,h] o)"
+                                          " <float[1,1,1,1] w = {2}, float k = {3}, float[1] n = {1}> {" +
+                                          nodes + "}")
+                                     .proto.graph());
+  };
+  EXPECT_TRUE(found("o = Conv (x, w) b = Conv (x, w) y = Add (b, o)"));
+  EXPECT_TRUE(
+      found("a = Conv (x, w) o = BatchNormalization (a, n, n, n, n) b = Conv (x, w) m = Mul (k, b) y = Add (o, m)"));
+  EXPECT_FALSE(found("a = Conv (x, w) b = Conv (x, w) y = Add (b, a) o = Neg (y)")) << "the sum alone is an output";
+  EXPECT_FALSE(found("o = Conv (x, w) y = Add (o, x)")) << "one convolution";
+  EXPECT_FALSE(found("o = Conv (x, w) b = Conv (x, w) r = Relu (b) y = Add (o, r)")) << "a Relu is not folded";
+}
+
+TEST(Session, TakesScalarsEmptyTensorsAndIntegers) {
+  const Model model = model_of(
+      "mixed (float x, float[N] e, int64[2] i) => (float y, float[N] f, int64[2] j) { y = Neg(x) f = Relu(e) j = "
+      "Add(i, i) }");
+  const Session session(Runtime::load(), model, kExact);
+  const auto outputs = session.run({{"x", Tensor::of({}, std::vector<float>{2})},
+                                    {"e", Tensor(Dtype::Float32, {0})},
+                                    {"i", Tensor::of_int64({2}, std::vector<std::int64_t>{3, 4})}});
+  EXPECT_EQ(values_of(outputs[0]), std::vector<float>{-2});
+  EXPECT_EQ(outputs[0].shape(), Shape{});
+  EXPECT_EQ(outputs[1].shape(), Shape{0});
+  EXPECT_EQ(outputs[2].int64s()[1], 8);
+}
+
+TEST(Session, OutputThatIsNoTensorIsAnInputErrorThatNamesIt) {
+  const Model model = model_of("list (float[2] x) => (seq(float[2]) s) { s = SequenceConstruct(x) }");
+  const Session session(Runtime::load(), model, kExact);
+  const Error error = error_of([&] { session.run({{"x", counting({2})}}); });
+  EXPECT_EQ(error.kind(), ErrorKind::Input);
+  EXPECT_NE(std::string(error.what()).find("output 's' is not a tensor"), std::string::npos) << error.what();
+}
+
+TEST(Session, EvaluateExactlyEqualsASessionWithoutOptimizations) {
+  const Model model = model_of(kConvNet, conv_net_weights());
+  const Sample sample{{"x", bell(kConvNetInput, 3)}};
+  const auto runtime = Runtime::load();
+  EXPECT_TRUE(
+      same_bits(evaluate_exactly(runtime, model, sample).front(), Session(runtime, model, kExact).run(sample).front()));
+}
+
+}  // namespace
+}  // namespace vernier::testing

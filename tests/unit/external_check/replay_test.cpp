@@ -1,0 +1,120 @@
+#include "external_check/replay.h"
+
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "temp_files.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const CheckIdentity kReplayIdentity{"debug reduce", "net.onnx", "abc", "mode=bisect", "python check.py"};
+
+std::string error_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Input);
+    return error.what();
+  }
+  return {};
+}
+
+class ReplayFiles : public ::testing::Test {
+ protected:
+  std::filesystem::path saved(const CheckIdentity& identity = kReplayIdentity) {
+    Replay replay(identity);
+    replay.record("_N0_outputs", 0, Verdict::Bad, {{"num_nodes", 3}});
+    replay.record("_N1_outputs", 1, Verdict::Invalid, {{"num_nodes", 2}});
+    replay.save(folder_ / "replay.json");
+    return folder_ / "replay.json";
+  }
+  std::string loading(const CheckIdentity& identity) {
+    Replay replay(identity);
+    return error_of([&] { replay.load(folder_ / "replay.json", [&](const std::string& text) { warned_ = text; }); });
+  }
+  const TempFolder folder_;
+  std::string warned_;
+};
+
+TEST_F(ReplayFiles, VerdictsComeBack) {
+  Replay replay(kReplayIdentity);
+  replay.load(saved(), {});
+  EXPECT_EQ(replay.find("_N0_outputs", {{"num_nodes", 3}}), Verdict::Bad);
+  EXPECT_EQ(replay.find("_N1_outputs", {{"num_nodes", 2}, {"new_member", 1}}), Verdict::Invalid);
+  EXPECT_EQ(replay.find("_N2_outputs", {}), std::nullopt);
+}
+
+TEST_F(ReplayFiles, HoldThePeersMembers) {
+  const Json json = Json::parse(read_text(saved()));
+  const Json& entry = json.at("_N0_outputs");
+  EXPECT_EQ(entry.at("success"), false);
+  EXPECT_EQ(entry.at("state"), Json({{"num_nodes", 3}}));
+  EXPECT_EQ(entry.at("iteration_info"), Json({{"iteration", 0}}));
+  EXPECT_EQ(entry.at("polygraphy_class"), "IterationContext");
+}
+
+TEST_F(ReplayFiles, AnotherModelIsRefused) {
+  saved();
+  CheckIdentity other = kReplayIdentity;
+  other.model_sha256 = "def";
+  EXPECT_NE(loading(other).find("a replay of another model: net.onnx (SHA-256 abc)"), std::string::npos);
+  other = kReplayIdentity;
+  other.options = "mode=linear";
+  EXPECT_NE(loading(other).find("recorded with other options: mode=bisect; now: mode=linear"), std::string::npos);
+  other = kReplayIdentity;
+  other.command = "debug precision";
+  EXPECT_NE(loading(other).find("a replay of 'vernier debug reduce'"), std::string::npos);
+}
+
+TEST_F(ReplayFiles, AnotherCheckIsAWarning) {
+  saved();
+  CheckIdentity other = kReplayIdentity;
+  other.check = "true";
+  EXPECT_EQ(loading(other), "");
+  EXPECT_NE(warned_.find("another check: python check.py"), std::string::npos);
+}
+
+TEST_F(ReplayFiles, AnotherCandidateIsRefused) {
+  Replay replay(kReplayIdentity);
+  replay.load(saved(), {});
+  EXPECT_NE(error_of([&] {
+              replay.find("_N0_outputs", {{"num_nodes", 5}});
+            }).find("num_nodes 3, now 5"),
+            std::string::npos);
+}
+
+TEST_F(ReplayFiles, ThePeersFileIsBelievedWithAWarning) {
+  write_file(folder_ / "replay.json",
+             R"({"_N0_outputs": {"state": {"num_nodes": 3}, "iteration_info": {"iteration": 0}, "success": true,
+                 "polygraphy_class": "IterationContext"}})");
+  Replay replay(kReplayIdentity);
+  replay.load(folder_ / "replay.json", [&](const std::string& text) { warned_ = text; });
+  EXPECT_EQ(replay.find("_N0_outputs", {{"num_nodes", 3}}), Verdict::Good);
+  EXPECT_NE(warned_.find("does not say which model"), std::string::npos);
+}
+
+TEST_F(ReplayFiles, BrokenFilesAreRefused) {
+  for (const char* text : {"[]", "{", R"({"_N0": 3})", R"({"_N0": {"success": "yes", "state": {}}})"}) {
+    write_file(folder_ / "replay.json", text);
+    EXPECT_NE(loading(kReplayIdentity), "") << text;
+  }
+}
+
+TEST_F(ReplayFiles, ForeignFilesAreNotOverwritten) {
+  const std::filesystem::path path = saved();
+  keep_foreign_replay(path, kReplayIdentity);
+  CheckIdentity other = kReplayIdentity;
+  other.model_sha256 = "def";
+  EXPECT_NE(error_of([&] { keep_foreign_replay(path, other); }).find("on another model, net.onnx"), std::string::npos);
+  write_file(path, "my notes");
+  EXPECT_NE(error_of([&] { keep_foreign_replay(path, kReplayIdentity); }).find("is no debug replay"),
+            std::string::npos);
+  keep_foreign_replay(folder_ / "none.json", kReplayIdentity);
+}
+
+}  // namespace
+}  // namespace vernier

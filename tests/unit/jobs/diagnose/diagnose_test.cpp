@@ -1,0 +1,404 @@
+// The main job on networks of a few layers.
+#include <algorithm>
+#include <cmath>
+
+#include "job_files.h"
+#include "plan/plan.h"
+
+namespace vernier::testing {
+namespace {
+
+using Names = std::vector<std::string>;
+
+TEST(Diagnose, WithoutARequirementGivesACurveAndSearchesNothing) {
+  const NetFiles files;
+  const DiagnoseReport report = diagnose(files.diagnose_options({Format::Int8}));
+  EXPECT_FALSE(report.kept.has_value());
+  EXPECT_FALSE(report.all_low.passed.has_value());
+  ASSERT_EQ(report.curve.size(), 5U) << "none, 1, 2, 3 and all 4 layers kept";
+  for (std::size_t i = 0; i < report.curve.size(); ++i) EXPECT_EQ(report.curve[i].kept, i);
+  EXPECT_EQ(report.curve[0].measured_sqnr_db.value(), report.all_low.outputs.front().sqnr_db);
+  EXPECT_GT(report.curve[2].measured_sqnr_db.value(), report.curve[0].measured_sqnr_db.value());
+  EXPECT_EQ(report.curve[4].measured_sqnr_db.value(), std::numeric_limits<double>::infinity()) << "nothing is low";
+  ASSERT_EQ(report.layers.size(), 4U);
+  for (std::size_t i = 1; i < report.layers.size(); ++i) {
+    EXPECT_GE(report.layers[i].sensitivity_db.value(), report.layers[i - 1].sensitivity_db.value())
+        << "most damaging first";
+  }
+  double shares = 0;
+  for (const LayerRow& row : report.layers) shares += row.share.value();
+  EXPECT_NEAR(shares, 1, 1e-12);
+  EXPECT_TRUE(std::filesystem::exists(files / "out" / "model.onnx"));
+  EXPECT_TRUE(std::filesystem::exists(files / "out" / "report.json"));
+}
+
+TEST(Diagnose, NeedsNothingWhenAllLowMeetsTheRequirement) {
+  const NetFiles files;
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  options.measure.requirement = at_least_db(10);
+  const DiagnoseReport report = diagnose(options);
+  EXPECT_EQ(report.kept.value().end, "nothing-needed");
+  EXPECT_TRUE(report.kept->layers.empty());
+  EXPECT_TRUE(report.kept->certified);
+  EXPECT_EQ(report.kept->evaluations, 2U) << "the two ends";
+  EXPECT_TRUE(report.final_figures.value().passed.value());
+  EXPECT_TRUE(report.curve.empty());
+}
+
+TEST(Diagnose, MeetsARequirementWithACertifiedKeptSet) {
+  const NetFiles files;
+  const double all_low = diagnose(files.diagnose_options({Format::Int8})).all_low.outputs.front().sqnr_db;
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  options.measure.requirement = at_least_db(all_low + 3);
+  const DiagnoseReport report = diagnose(options);
+  EXPECT_FALSE(report.all_low.passed.value());
+  EXPECT_EQ(report.kept.value().end, "certified");
+  EXPECT_TRUE(report.kept->certified);
+  ASSERT_FALSE(report.kept->layers.empty());
+  EXPECT_LT(report.kept->layers.size(), 4U);
+  ASSERT_EQ(report.kept->certificate.size(), report.kept->layers.size());
+  for (const CertificateRow& row : report.kept->certificate) EXPECT_GT(row.damage, 1) << row.layer;
+  EXPECT_TRUE(report.final_figures.value().passed.value()) << "measured on the written file";
+  EXPECT_NEAR(report.kept->metric.value(), report.final_figures->outputs.front().sqnr_db, 0.1) << "the search's own";
+  std::int64_t kept_macs = 0;
+  for (const LayerRow& row : report.layers) kept_macs += row.kept ? row.macs : 0;
+  EXPECT_EQ(report.kept->kept_macs, kept_macs);
+  EXPECT_EQ(report.kept->total_macs, 64 * (8 * 27 + 2 * 8 * 72) + 40) << "64 places of 8 channels, and 8 x 5";
+}
+
+TEST(Diagnose, MeasuresTop1OfAnOutputOfManyRowsWhenItIsRequired) {
+  const NetFiles files(
+      network("rows (float[1,4,8] x) => (float[1,4,5] y) { [m] y = MatMul (x, w) }", {{"w", bell({8, 5}, 1)}}),
+      {1, 4, 8});
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  EXPECT_FALSE(diagnose(options).all_low.outputs.front().top1_agreement.has_value()) << "it may be boxes or pixels";
+  options.measure.requirement = Requirement{Metric::MinTop1Agreement, {{0.5, ""}}};
+  const DiagnoseReport report = diagnose(options);
+  EXPECT_GE(report.all_low.outputs.front().top1_agreement.value(), 0.5);
+  EXPECT_GE(report.final_figures.value().outputs.front().top1_agreement.value(), 0.5);
+}
+
+TEST(Diagnose, CountsTheBytesOfWeightsInConstantNodes) {
+  const NetFiles files(network("constant (float[1,2] x) => (float[1,2] y) {"
+                               "  w = Constant <value = float[2,2] {1, 2, 3, 4}> () y = MatMul (x, w) }"),
+                       {1, 2});
+  EXPECT_EQ(diagnose(files.diagnose_options({Format::Float16})).typed.value().original_weight_bytes, 4 * 4);
+}
+
+TEST(Diagnose, RefusesAFolderThatCannotBeMadeBeforeItMeasures) {
+  const NetFiles files;
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  options.output = files.model_file() / "out";
+  JobSinks sinks;
+  bool measured = false;
+  sinks.progress = [&](const std::string&, std::size_t, std::size_t) { measured = true; };
+  EXPECT_EQ(error_of([&] { diagnose(options, sinks); }).kind(), ErrorKind::Input);
+  EXPECT_FALSE(measured);
+}
+
+TEST(Diagnose, RefusesToWriteOverTheModelItReads) {
+  const NetFiles files;
+  const std::filesystem::path model = files / "out" / "model.onnx";
+  std::filesystem::create_directory(files / "out");
+  std::filesystem::copy_file(files.model_file(), model);
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  options.model = model;
+  EXPECT_EQ(error_of([&] { diagnose(options); }).kind(), ErrorKind::Usage);
+  EXPECT_EQ(bytes_of(model), bytes_of(files.model_file()));
+}
+
+TEST(Diagnose, SaysThatFixedLayersAreWhyNothingHelps) {
+  const NetFiles files;
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  options.precision.layer_precisions = {{"conv1", Format::Int8}};
+  options.measure.requirement = at_least_db(200);
+  const DiagnoseReport report = diagnose(options);
+  ASSERT_EQ(report.kept.value().end, "impossible");
+  EXPECT_LT(report.all_high.value().outputs.front().sqnr_db, 200) << "measured, with conv1 in int8";
+  const std::string text = report_to_text(report, {});
+  EXPECT_NE(text.find("1 layer is fixed in a low format by --layer-precisions"), std::string::npos) << text;
+  EXPECT_EQ(report.kept->total_macs, 64 * (8 * 27 + 2 * 8 * 72) + 40) << "of the whole network";
+}
+
+TEST(Diagnose, RanksByNoiseWhereTheMetricCountsClasses) {
+  const NetFiles files;
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  options.measure.requirement = Requirement{Metric::MinTop1Agreement, {{0.1, ""}}};
+  const DiagnoseReport report = diagnose(options);
+  for (std::size_t i = 1; i < report.layers.size(); ++i) {
+    EXPECT_LE(report.layers[i - 1].sensitivity_db.value(), report.layers[i].sensitivity_db.value()) << i;
+    EXPECT_TRUE(report.layers[i].share.has_value()) << i;
+  }
+}
+
+TEST(Diagnose, WarnsOfABatchThatCountsAsOneSample) {
+  const NetFiles files(
+      network("g (float[n,4] x) => (float[n,3] y) { [m] y = MatMul (x, w) }", {{"w", bell({4, 3}, 1)}}), {4},
+      6);  // an array of shape 6x4
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  const DiagnoseReport report = diagnose(options);
+  EXPECT_EQ(report.samples, 1U);
+  ASSERT_EQ(report.warnings.size(), 1U);
+  EXPECT_EQ(report.warnings.front(), "the data are one sample, a batch of 6: --split-batch makes them 6 samples");
+  options.measure.data.split_batch = true;
+  EXPECT_TRUE(diagnose(options).warnings.empty());
+}
+
+TEST(Diagnose, WarnsOfAFormatThatNoLayerRunsIn) {
+  const NetFiles files;
+  const DiagnoseReport report = diagnose(files.diagnose_options({Format::Float16, Format::BFloat16}));
+  ASSERT_EQ(report.warnings.size(), 1U);
+  EXPECT_EQ(report.warnings.front(), "no layer runs in bfloat16: the others are taken first");
+}
+
+TEST(Diagnose, TakesABranchForGrantedOnlyWhenAllSamplesTakeIt) {
+  const NetFiles files(whole_proto(if_net()), {4, 20});
+  // The first two samples take the first branch; the third, or the one that calibrates, takes the other.
+  const auto samples_of = [](std::vector<int> signs) {
+    std::vector<Sample> samples;
+    for (const int sign : signs) {
+      Tensor x(Dtype::Float32, {4, 20});
+      for (float& value : x.mutable_floats()) value = static_cast<float>(sign);
+      samples.push_back({{"x", x}});
+    }
+    return Samples(samples);
+  };
+  const auto inlined = [](const DiagnoseReport& report) {
+    return std::any_of(report.notes.begin(), report.notes.end(),
+                       [](const std::string& note) { return note.find("was inlined") != std::string::npos; });
+  };
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  write_npy(files.data_file(), samples_of({1, 1, 1}), "x");
+  EXPECT_TRUE(inlined(diagnose(options)));
+  write_npy(files / "calibration.npy", samples_of({1, -1}), "x");
+  options.measure.calibration_data.emplace().location = (files / "calibration.npy").string();
+  EXPECT_FALSE(inlined(diagnose(options)));
+  options.measure.calibration_data.reset();
+  write_npy(files.data_file(), samples_of({1, 1, -1}), "x");
+  EXPECT_FALSE(inlined(diagnose(options)));
+}
+
+TEST(Diagnose, RanksAMaskThatOverflowsByWhatItDoesToTheOutput) {
+  Tensor mask(Dtype::Float32, {1, 8});
+  std::fill_n(mask.mutable_floats().begin() + 4, 4, -1e9F);
+  const NetFiles files(network(R"(masked (float[1,8] x) => (float[1,8] y) {
+                                    [scores] s = MatMul (x, w)
+                                    [masked] m = Add (s, mask)
+                                    [softmax] y = Softmax <axis = -1> (m)
+                                  })",
+                               {{"w", bell({8, 8}, 1, 3.0F)}, {"mask", mask}}),
+                       {1, 8});
+  const DiagnoseReport report = diagnose(files.diagnose_options({Format::Float16}));
+  const LayerRow& masked = row_named(report.layers, "masked");
+  EXPECT_EQ(masked.own_sqnr_db.value(), -std::numeric_limits<double>::infinity()) << "-1e9 is no float16";
+  EXPECT_TRUE(masked.share.has_value()) << "it has a place among the others";
+  for (std::size_t i = 1; i < report.layers.size(); ++i) {
+    EXPECT_GE(report.layers[i].sensitivity_db.value(), report.layers[i - 1].sensitivity_db.value());
+  }
+}
+
+TEST(Diagnose, SaysWhenEvenAllHighMissesTheRequirement) {
+  const NetFiles files;
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  options.precision.high = Format::Float16;
+  options.measure.requirement = at_least_db(120);  // float16 keeps some 11 bits, 66 dB
+  const DiagnoseReport report = diagnose(options);
+  EXPECT_EQ(report.kept.value().end, "impossible");
+  EXPECT_FALSE(report.kept->certified);
+  EXPECT_FALSE(report.all_high.value().passed.value());
+  EXPECT_FALSE(report.final_figures.value().passed.value());
+  const TestRow& all_high = report.kept->tests.front();
+  EXPECT_EQ(all_high.samples, report.samples) << "what it would take is said, not a bound";
+  EXPECT_NEAR(all_high.metric, report.all_high->outputs.front().sqnr_db, 0.01);
+}
+
+TEST(Diagnose, FallsBackToFloat16WhereThatIsTheHighSide) {
+  const NetFiles files;
+  const double all_low = diagnose(files.diagnose_options({Format::Int8})).all_low.outputs.front().sqnr_db;
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  options.precision.high = Format::Float16;
+  options.measure.requirement = at_least_db(all_low + 3);
+  const DiagnoseReport report = diagnose(options);
+  ASSERT_EQ(report.kept.value().end, "certified");
+  const Plan plan = plan_from_json(bytes_of(files / "out" / "plan.json"), "plan.json");
+  EXPECT_EQ(plan.high, Format::Float16);
+  for (const PlannedLayer& layer : plan.layers) {
+    const bool kept =
+        std::find(report.kept->layers.begin(), report.kept->layers.end(), layer.name) != report.kept->layers.end();
+    const bool weighted = layer.name.starts_with("conv") || layer.name == "gemm";
+    EXPECT_EQ(layer.format, weighted && !kept ? Format::Int8 : Format::Float16) << layer.name;
+  }
+  EXPECT_TRUE(report.all_high.value().passed.value());
+  EXPECT_TRUE(report.final_figures.value().passed.value());
+}
+
+TEST(Diagnose, InterruptedKeepsItsRecord) {
+  for (const std::string at : {"reference", "own error", "lock-step comparison", "sensitivity"}) {
+    const NetFiles files;
+    bool interrupted = false;
+    JobSinks sinks;
+    sinks.progress = [&](const std::string& phase, std::size_t, std::size_t) {
+      interrupted = interrupted || phase == at;
+    };
+    sinks.interrupted = [&] { return interrupted; };
+    DiagnoseOptions options = files.diagnose_options({Format::Int8});
+    options.measure.requirement = at_least_db(40);
+    EXPECT_EQ(error_of([&] { diagnose(options, sinks); }).kind(), ErrorKind::Interrupted) << at;
+    ASSERT_TRUE(std::filesystem::exists(files / "out" / "report.json")) << at;
+    const DiagnoseReport report = diagnose_report_from_json(bytes_of(files / "out" / "report.json"), "report.json");
+    EXPECT_FALSE(report.kept.has_value()) << at;
+    ASSERT_FALSE(report.warnings.empty()) << at;
+    EXPECT_EQ(report.warnings.back(), "interrupted: what was not measured is absent");
+    EXPECT_EQ(report.layers.empty(), false);
+    EXPECT_EQ(report.layers.front().own_sqnr_db.has_value(), at == "lock-step comparison" || at == "sensitivity") << at;
+  }
+}
+
+TEST(Diagnose, InterruptedSearchStillWritesAModelThatPasses) {
+  const NetFiles files;
+  const double all_low = diagnose(files.diagnose_options({Format::Int8})).all_low.outputs.front().sqnr_db;
+  for (const std::string phase : {"search", "trial"}) {
+    std::filesystem::remove_all(files / "out");
+    bool interrupted = false;
+    JobSinks sinks;
+    sinks.progress = [&](const std::string& now, std::size_t done, std::size_t) {
+      interrupted = interrupted || (now == phase && done >= 2);
+    };
+    sinks.interrupted = [&] { return interrupted; };
+    DiagnoseOptions options = files.diagnose_options({Format::Int8});
+    options.measure.requirement = at_least_db(all_low + 3);
+    const DiagnoseReport report = diagnose(options, sinks);
+    EXPECT_EQ(report.kept.value().end, "stopped") << phase;
+    EXPECT_FALSE(report.kept->certified) << "an interrupted test proves nothing";
+    EXPECT_TRUE(std::filesystem::exists(files / "out" / "model.onnx"));
+    EXPECT_TRUE(std::filesystem::exists(files / "out" / "report.json"));
+    const VerifyReport verified = [&] {
+      VerifyOptions verify_options = files.verify_options(files / "out" / "model.onnx");
+      verify_options.measure.requirement = options.measure.requirement;
+      return verify(verify_options);
+    }();
+    EXPECT_TRUE(verified.figures.passed.value()) << phase;
+  }
+}
+
+TEST(Diagnose, KeepsALayerThatTheUserFixedOutOfTheSearch) {
+  const NetFiles files;
+  for (const std::string constraints : {"obey", "prefer"}) {
+    DiagnoseOptions options = files.diagnose_options({Format::Int8});
+    options.precision.layer_precisions = {{"conv*", Format::Int8}, {"conv2", Format::Float32}};
+    options.precision.constraints = constraints;
+    const DiagnoseReport report = diagnose(options);
+    const Plan plan = plan_from_json(bytes_of(files / "out" / "plan.json"), "plan.json");
+    EXPECT_EQ(plan.format_of("conv1"), Format::Int8);
+    EXPECT_EQ(plan.format_of("conv2"), Format::Float32) << "later ones win";
+    EXPECT_TRUE(report.warnings.empty());
+    for (const LayerRow& row : report.layers) EXPECT_NE(row.name, "conv2");
+    EXPECT_FALSE(row_named(report.layers, "conv1").share.has_value()) << "no candidate: the user decided";
+  }
+}
+
+TEST(Diagnose, ObeyRefusesWhatALayerCannotTakeAndPreferWarns) {
+  const NetFiles files;
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  options.precision.layer_precisions = {{"relu1", Format::Int8}};
+  options.precision.constraints = "obey";
+  const Error error = error_of([&] { diagnose(options); });
+  EXPECT_EQ(error.kind(), ErrorKind::Usage);
+  EXPECT_EQ(std::string(error.what()), "layer 'relu1' cannot run in int8: Relu is not an operator of the scheme");
+  options.precision.constraints = "prefer";
+  const DiagnoseReport report = diagnose(options);
+  ASSERT_EQ(report.warnings.size(), 1U);
+  EXPECT_EQ(report.warnings.front(), "layer 'relu1' runs in float32, not int8: Relu is not an operator of the scheme");
+}
+
+TEST(Diagnose, NoneIgnoresLayerPrecisionsAndListsThem) {
+  const NetFiles files;
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  options.precision.layer_precisions = {{"conv2", Format::Float32}};
+  options.precision.constraints = "none";
+  const DiagnoseReport report = diagnose(options);
+  EXPECT_EQ(row_named(report.layers, "conv2").format, Format::Int8);
+  ASSERT_EQ(report.warnings.size(), 1U);
+  EXPECT_EQ(report.warnings.front(), "--layer-precisions conv2:float32 is ignored (--precision-constraints none)");
+}
+
+TEST(Diagnose, OffersTheNearestNameForAnUnknownLayer) {
+  const NetFiles files;
+  for (const std::string constraints : {"obey", "prefer"}) {
+    DiagnoseOptions options = files.diagnose_options({Format::Int8});
+    options.precision.layer_precisions = {{"conv22", Format::Float32}};
+    options.precision.constraints = constraints;
+    const Error error = error_of([&] { diagnose(options); });
+    EXPECT_EQ(error.kind(), ErrorKind::Usage);
+    EXPECT_EQ(std::string(error.what()), "--layer-precisions: no layer is named 'conv22'");
+    EXPECT_NE(error.hint().find("conv2"), std::string::npos) << error.hint();
+  }
+}
+
+TEST(Diagnose, CalibratesOnOtherSamplesWhenAsked) {
+  const NetFiles files;
+  write_npy(files / "other.npy", bell_samples("x", kConvNetInput, 3, 10.0F), "x");
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  const DiagnoseReport same = diagnose(options);
+  EXPECT_TRUE(same.calibrated_on_evaluation_samples);
+  const Plan own = plan_from_json(bytes_of(files / "out" / "plan.json"), "plan.json");
+  options.measure.calibration_data = SourceOptions{};
+  options.measure.calibration_data->location = (files / "other.npy").string();
+  const DiagnoseReport report = diagnose(options);
+  EXPECT_FALSE(report.calibrated_on_evaluation_samples);
+  EXPECT_EQ(report.samples, 8U);
+  const Plan plan = plan_from_json(bytes_of(files / "out" / "plan.json"), "plan.json");
+  // The scale of the input is the largest absolute value of the calibration samples over 127.
+  const auto absmax = [](const Samples& samples) {
+    float largest = 0;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      const Sample sample = samples.at(i);
+      for (const float value : sample.at("x").floats()) largest = std::max(largest, std::abs(value));
+    }
+    return largest;
+  };
+  EXPECT_EQ(own.tensors.at("x").scale.front(), absmax(bell_samples("x", kConvNetInput, 8)) / 127);
+  EXPECT_EQ(plan.tensors.at("x").scale.front(), absmax(bell_samples("x", kConvNetInput, 3, 10.0F)) / 127);
+  EXPECT_LT(report.all_low.outputs.front().sqnr_db, same.all_low.outputs.front().sqnr_db) << "a range far too wide";
+}
+
+TEST(Diagnose, DoesNotDependOnThreads) {
+  const NetFiles files;
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  const double all_low = diagnose(options).all_low.outputs.front().sqnr_db;
+  options.measure.requirement = at_least_db(all_low + 3);
+  const auto run = [&](std::size_t threads) {
+    options.measure.threads = threads;
+    DiagnoseReport report = diagnose(options);
+    report.phases.clear();
+    return std::pair{report_to_json(report), bytes_of(files / "out" / "model.onnx")};
+  };
+  const auto one = run(1);
+  const auto three = run(3);
+  EXPECT_EQ(one.first, three.first);
+  EXPECT_EQ(one.second, three.second);
+}
+
+TEST(Diagnose, RefusesNoPrecisionAndModelsWithoutSuchLayers) {
+  const NetFiles files;
+  EXPECT_EQ(error_of([&] { diagnose(files.diagnose_options({})); }).kind(), ErrorKind::Usage);
+  const NetFiles relu(network("g (float[1,4] x) => (float[1,4] y) { y = Relu(x) }"), {1, 4});
+  const Error error = error_of([&] { diagnose(relu.diagnose_options({Format::Int8})); });
+  EXPECT_EQ(error.kind(), ErrorKind::Input);
+  EXPECT_NE(std::string(error.what()).find("no layer can run in the formats asked"), std::string::npos) << error.what();
+}
+
+TEST(Diagnose, WarnsOfAReferenceThatRoundsByItself) {
+  const NetFiles files;
+  convert(files.convert_options({Format::Int8}));
+  DiagnoseOptions options = files.diagnose_options({Format::Float16});
+  options.model = files / "converted.onnx";
+  const DiagnoseReport report = diagnose(options);
+  const auto warned = std::ranges::find_if(report.warnings, [](const std::string& text) {
+    return text.find("the float model already rounds: it quantizes (") == 0;
+  });
+  EXPECT_NE(warned, report.warnings.end());
+}
+
+}  // namespace
+}  // namespace vernier::testing

@@ -1,0 +1,120 @@
+// Causes from what is measured of networks: facts that only a run can give.
+#include <algorithm>
+
+#include "job_files.h"
+#include "vernier/causes.h"
+
+namespace vernier::testing {
+namespace {
+
+/// What is named at `layer`, asked for more than the format gives.
+std::vector<std::string> named_at(const NetFiles& files, const std::string& layer, Format low,
+                                  const std::string& target = "tensorrt") {
+  DiagnoseOptions options = files.diagnose_options({low});
+  options.measure.requirement = at_least_db(70);
+  options.precision.target = target;
+  std::vector<std::string> ids;
+  const DiagnoseReport report = diagnose(options);
+  for (const Cause& cause : report.explanation.value().causes) {
+    if (cause.layer == layer) ids.push_back(cause.id);
+  }
+  return ids;
+}
+
+bool names(const std::vector<std::string>& ids, const std::string& id) {
+  return std::ranges::find(ids, id) != ids.end();
+}
+
+TEST(Explain, SamplesOfVeryDifferentSizeShareOneRange) {
+  for (const float growth : {1.0F, 4.0F}) {
+    const NetFiles files;
+    write_npy(files.data_file(), bell_samples("x", kConvNetInput, 8, growth), "x");
+    EXPECT_EQ(names(named_at(files, "conv1", Format::Int8), "range-per-sample"), growth > 1);
+  }
+}
+
+/// A convolution that a BatchNormalization and something else read, so that they cannot become one.
+NetFiles norm_behind(float spread) {
+  const std::vector<float> variance{spread * spread, 1, 1, 1};
+  NamedTensors weights{{"w", scaled_slice(bell({4, 3, 3, 3}, 1, 0.2F), 0, 0, spread)},
+                       {"b", scaled(bell({4}, 2), 0)},
+                       {"gain", Tensor::of({4}, std::vector<float>{1, 1, 1, 1})},
+                       {"shift", scaled(bell({4}, 3), 0)},
+                       {"mean", scaled(bell({4}, 3), 0)},
+                       {"variance", Tensor::of({4}, variance)}};
+  return NetFiles(
+      network("net (float[1,3,8,8] x) => (float[1,4,8,8] y, float[1,4,8,8] z) {"
+              " [conv] c = Conv <kernel_shape = [3,3], pads = [1,1,1,1]> (x, w, b)\n"
+              " [norm] y = BatchNormalization(c, gain, shift, mean, variance)\n [other] z = Tanh(c) }",
+              weights));
+}
+
+TEST(Explain, ABatchNormalizationBehindCodes) {
+  EXPECT_TRUE(names(named_at(norm_behind(30), "conv", Format::Int8, "onnxruntime"), "unfolded-batch-norm"));
+  EXPECT_FALSE(names(named_at(norm_behind(2), "conv", Format::Int8, "onnxruntime"), "unfolded-batch-norm"));
+  EXPECT_FALSE(names(named_at(norm_behind(30), "conv", Format::Int8, "tensorrt"), "unfolded-batch-norm"))
+      << "TensorRT's convolution gives float";
+}
+
+/// What is named at [pick]: of eight rows the one whose first element is the largest is the output; these elements
+/// differ by about `apart`.
+std::vector<std::string> named_where_a_row_is_picked(const std::string& pick, float apart) {
+  Tensor eye = bell({16, 16}, 1, 0.1F);
+  Tensor first(Dtype::Float32, {16, 1});
+  for (std::size_t i = 0; i < 16; ++i) {
+    eye.mutable_floats()[16 * i] = 0;
+    eye.mutable_floats()[17 * i] = 1;
+    first.mutable_floats()[i] = i == 0 ? 1.0F : 0.0F;
+  }
+  const NetFiles files(network("net (float[8,16] x) => (float[1,16] y) <int64[1] one = {1}, int64[1] eight = {8}> {"
+                               " [features] f = MatMul(x, w)\n [scores] s = MatMul(f, v)\n" +
+                                   pick + "\n [look] y = Gather <axis = 0> (f, i) }",
+                               {{"w", eye}, {"v", first}}),
+                       {8, 16});
+  std::vector<Sample> samples;
+  for (std::uint32_t n = 0; n < 16; ++n) {
+    Tensor x = bell({8, 16}, 10 + n);
+    for (std::size_t row = 0; row < 8; ++row) x.mutable_floats()[16 * row] = 2 + apart * x.floats()[16 * row];
+    samples.push_back({{"x", x}});
+  }
+  write_npy(files.data_file(), Samples(std::move(samples)), "x");
+  return named_at(files, "pick", Format::Int8);
+}
+
+TEST(Explain, WhatIsPickedWhereValuesAreClose) {
+  const std::string arg_max = "[pick] i = ArgMax <axis = 0, keepdims = 0> (s)";
+  EXPECT_TRUE(names(named_where_a_row_is_picked(arg_max, 0.01F), "close-decision"));
+  EXPECT_FALSE(names(named_where_a_row_is_picked(arg_max, 1), "close-decision")) << "far apart";
+  const std::string top_k = "[flat] t = Reshape(s, eight)\n [pick] best, i = TopK(t, one)";
+  EXPECT_TRUE(names(named_where_a_row_is_picked(top_k, 0.01F), "close-decision"));
+}
+
+TEST(Explain, PairsOfLargeWeightsBeyond16Bits) {
+  Tensor alike(Dtype::Float32, {16, 16});
+  for (std::size_t i = 0; i < 256; ++i) alike.mutable_floats()[i] = i / 16 / 2 % 2 == 0 ? 1.0F : -1.0F;
+  const std::string text = "net (float[4,16] x) => (float[4,16] y) { [abs] a = Abs(x)\n [mm] y = MatMul(a, w) }";
+  const NetFiles large(network(text, {{"w", alike}}), {4, 16});
+  EXPECT_TRUE(names(named_at(large, "mm", Format::Int8, "onnxruntime"), "pair-saturation"));
+  EXPECT_FALSE(names(named_at(large, "mm", Format::Int8, "openvino"), "pair-saturation")) << "another engine";
+  const NetFiles ordinary(network("net (float[4,64] x) => (float[4,16] y) { [abs] a = Abs(x)\n [mm] y = MatMul(a, w) }",
+                                  {{"w", bell({64, 16}, 1)}}),
+                          {4, 64});
+  EXPECT_FALSE(names(named_at(ordinary, "mm", Format::Int8, "onnxruntime"), "pair-saturation"));
+}
+
+NetFiles softmax_of(const Shape& scores) {
+  const std::string shape = "[" + std::to_string(scores[0]) + "," + std::to_string(scores[1]) + "]";
+  return NetFiles(
+      network("net (float" + shape + " x) => (float" + shape + " y) { [softmax] y = Softmax<axis = 1>(x) }", {}),
+      scores);
+}
+
+TEST(Explain, ASoftmaxOfManyScoresIsALongSum) {
+  EXPECT_TRUE(names(named_at(softmax_of({1, 8192}), "softmax", Format::Float16), "long-accumulation"));
+  EXPECT_FALSE(names(named_at(softmax_of({1, 2048}), "softmax", Format::Float16), "long-accumulation"));
+  EXPECT_FALSE(names(named_at(softmax_of({1024, 8}), "softmax", Format::Float16), "long-accumulation"))
+      << "as many scores in short rows";
+}
+
+}  // namespace
+}  // namespace vernier::testing

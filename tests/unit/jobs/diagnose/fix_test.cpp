@@ -1,0 +1,315 @@
+// Repairs in the network: what is accepted, and what is taken back.
+#include "vernier/fix.h"
+
+#include <cmath>
+#include <functional>
+
+#include "job_files.h"
+#include "jobs/diagnose/repair_ladder.h"
+
+namespace vernier::testing {
+namespace {
+
+TEST(RepairLadder, AcceptsAFifthOfTheErrorPower) {
+  EXPECT_TRUE(helps(1, 0.8));
+  EXPECT_FALSE(helps(1, 0.801));
+  EXPECT_TRUE(helps(1, 0));
+  EXPECT_TRUE(helps(INFINITY, 1e-3)) << "finite again";
+  EXPECT_FALSE(helps(INFINITY, INFINITY)) << "not finite still";
+  EXPECT_FALSE(helps(1, NAN));
+  EXPECT_FALSE(helps(0, 0)) << "there was nothing to repair";
+}
+
+TEST(RepairLadder, TakesBackWhatIsSurelyWorse) {
+  const std::vector<double> before{-6, -5, -7, -6};
+  EXPECT_TRUE(surely_worse({0.1, before}, {0.2, {-5.5, -4.4, -6.6, -5.5}})) << "every sample";
+  EXPECT_FALSE(surely_worse({0.1, before}, {0.09, {-5.5, -4.4, -6.6, -5.5}})) << "the figure of all is better";
+  EXPECT_FALSE(surely_worse({0.1, before}, {0.2, {-6.2, -5.2, -7.1, -3}})) << "one sample, and the others gain";
+  EXPECT_TRUE(surely_worse({0.1, {}}, {0.2, {}})) << "of the samples that figures come from there is nothing to doubt";
+}
+
+Tensor filled(const Shape& shape, const std::function<float(int)>& value) {
+  Tensor tensor(Dtype::Float32, shape);
+  for (int i = 0; i < static_cast<int>(tensor.count()); ++i) {
+    tensor.mutable_floats()[static_cast<std::size_t>(i)] = value(i);
+  }
+  return tensor;
+}
+
+FixOptions fix_options(const NetFiles& files, std::vector<std::string> allow) {
+  FixOptions options{files.diagnose_options({Format::Int8}), {std::move(allow), {}}};
+  options.precision.rules.weights_per_channel = false;
+  return options;
+}
+
+std::vector<RepairTried> rows_of(const DiagnoseReport& report, const std::string& id) {
+  std::vector<RepairTried> rows;
+  for (const RepairTried& row : report.explanation.value().repairs) {
+    if (row.id == id) rows.push_back(row);
+  }
+  return rows;
+}
+
+float on_a_grid(int i) { return 0.01F * static_cast<float>(i * 37 % 201 - 100); }
+float nearly_on_a_grid(int i) { return on_a_grid(i) + 3e-4F * std::sin(static_cast<float>(3 * i + 1)); }
+
+/// The weights of `a` lie on a grid, those of `b` are nearly the same: what both round wrong cancels in their
+/// difference, until one of them is repaired. The inputs of `c` hardly vary, so that its error is a shift of the mean.
+onnx::ModelProto one_repair_hurts_another_helps() {
+  return network(
+      "net (float[1,16] x) => (float[1,16] y) <float k = {0.001}, float one = {1}> {"
+      " [a] ya = MatMul(x, wa)\n [b] yb = MatMul(x, wb)\n [difference] d = Sub(ya, yb)\n"
+      " [small] s = Mul(x, k)\n [shift] z = Add(s, one)\n [c] yc = Gemm(z, wc, bc)\n"
+      " [all] y = Concat <axis = 1> (d, yc) }",
+      {{"wa", filled({16, 8}, on_a_grid)},
+       {"wb", filled({16, 8}, nearly_on_a_grid)},
+       {"wc", bell({16, 8}, 1, 25)},
+       {"bc", filled({8}, [](int) { return 0.0F; })}});
+}
+
+/// Whole numbers up to 127: their grid holds them all.
+void write_whole_numbers(const NetFiles& files) {
+  std::vector<Sample> samples;
+  for (int n = 0; n < 16; ++n) {
+    samples.push_back({{"x", filled({1, 16}, [&](int i) {
+                          return static_cast<float>(i == n ? 127 : (i * 53 + n * 97) % 255 - 127);
+                        })}});
+  }
+  write_npy(files.data_file(), Samples(std::move(samples)), "x");
+}
+
+TEST(Fix, OneKindOfRepairIsTakenBackAndAnotherStays) {
+  const NetFiles files(one_repair_hurts_another_helps(), {1, 16});
+  write_whole_numbers(files);
+  const DiagnoseReport both = fix(fix_options(files, {"weight-grid", "bias-correction"}));
+  const std::vector<RepairTried> grids = rows_of(both, "weight-grid");
+  const auto of_a = std::ranges::find(grids, std::vector<std::string>{"a"}, &RepairTried::layers);
+  ASSERT_NE(of_a, grids.end());
+  EXPECT_GT(of_a->after_db.value(), of_a->before_db.value() + 20) << "the layer by itself is far better";
+  EXPECT_FALSE(of_a->accepted);
+  EXPECT_NE(of_a->why.find("the network as a whole is better without this repair"), std::string::npos) << of_a->why;
+  const std::vector<RepairTried> biases = rows_of(both, "bias-correction");
+  EXPECT_TRUE(std::ranges::any_of(biases, &RepairTried::accepted));
+  ASSERT_TRUE(both.repaired);
+  EXPECT_GT(both.repaired->outputs.front().sqnr_db, both.all_low.outputs.front().sqnr_db + 0.5);
+
+  const DiagnoseReport one = fix(fix_options(files, {"bias-correction"}));
+  EXPECT_EQ(one.repaired.value().outputs.front().sqnr_db, both.repaired->outputs.front().sqnr_db)
+      << "nothing of the other is left";
+  const DiagnoseReport other = fix(fix_options(files, {"weight-grid"}));
+  EXPECT_FALSE(other.repaired) << "the network stays as it was";
+}
+
+/// As above, behind a switch, the last element of x: 1 opens the difference, in which errors cancel; 0 opens `a` alone,
+/// which its repair makes exact.
+onnx::ModelProto a_repair_helps_half_of_the_samples() {
+  return network(
+      "net (float[1,16] x) => (float[1,24] y)"
+      " <float k = {0.001}, float one = {1}> {"
+      " [a] ya = MatMul(x, wa)\n [b] yb = MatMul(x, wb)\n [difference] d = Sub(ya, yb)\n"
+      " [switch] on = MatMul(x, last)\n [other] off = Sub(one, on)\n"
+      " [first] cancelled = Mul(d, on)\n [second] alone = Mul(ya, off)\n"
+      " [small] s = Mul(x, k)\n [shift] z = Add(s, one)\n [c] shifted = Gemm(z, wc, bc)\n"
+      " [all] y = Concat <axis = 1> (cancelled, alone, shifted) }",
+      {{"wa", filled({16, 8}, on_a_grid)},
+       {"wb", filled({16, 8}, nearly_on_a_grid)},
+       {"last", filled({16, 1}, [](int i) { return i == 15 ? 1.0F / 127 : 0.0F; })},
+       {"wc", bell({16, 8}, 1, 12)},
+       {"bc", filled({8}, [](int) { return 0.0F; })}});
+}
+
+/// `open`: of how many samples, the first, the difference is open.
+void write_switched(const std::filesystem::path& file, int samples, int open) {
+  std::vector<Sample> made;
+  for (int n = 0; n < samples; ++n) {
+    made.push_back({{"x", filled({1, 16}, [&](int i) {
+                       if (i == 15) return n < open ? 127.0F : 0.0F;
+                       return static_cast<float>((i * 53 + n * 97) % 255 - 127);
+                     })}});
+  }
+  write_npy(file, Samples(std::move(made)), "x");
+}
+
+TEST(Fix, WhatWasKeptInDoubtIsTakenBackWhereTheNetworkIsNoBetter) {
+  const NetFiles files(a_repair_helps_half_of_the_samples(), {1, 16});
+  write_switched(files.data_file(), 8, 8);
+  write_switched(files / "calibration.npy", 12, 8);
+  FixOptions options = fix_options(files, {"weight-grid", "bias-correction"});
+  options.measure.calibration_data = SourceOptions{};
+  options.measure.calibration_data->location = (files / "calibration.npy").string();
+  const DiagnoseReport report = fix(options);
+  const std::vector<RepairTried> grids = rows_of(report, "weight-grid");
+  const auto of_a = std::ranges::find(grids, std::vector<std::string>{"a"}, &RepairTried::layers);
+  ASSERT_NE(of_a, grids.end());
+  EXPECT_NE(of_a->why.find("the network as a whole is better without this repair"), std::string::npos) << of_a->why;
+  const std::vector<RepairTried> biases = rows_of(report, "bias-correction");
+  EXPECT_TRUE(std::ranges::any_of(biases, &RepairTried::accepted)) << "the other kind is not lost with it";
+  ASSERT_TRUE(report.repaired);
+  EXPECT_GT(report.repaired->outputs.front().sqnr_db, report.all_low.outputs.front().sqnr_db + 1);
+}
+
+/// Channel 5 is small where it is made and large where it is read, so that one step for all weights of the second is
+/// far too wide for the others.
+NetFiles one_large_channel() {
+  Tensor w1 = scaled_slice(bell({16, 32}, 1), 1, 5, 1.0F / 30);
+  Tensor w2 = scaled_slice(bell({32, 16}, 2), 0, 5, 30);
+  return NetFiles(network("net (float[1,16] x) => (float[1,16] y) {"
+                          " [first] a = Gemm(x, w1, b1)\n [act] r = Relu(a)\n [second] y = MatMul(r, w2) }",
+                          {{"w1", w1}, {"b1", scaled_slice(bell({1, 32}, 3), 1, 5, 1.0F / 30)}, {"w2", w2}}),
+                  {1, 16}, 16);
+}
+
+constexpr double kFifthDb = 0.969;  // -10 log10(0.8)
+
+TEST(Fix, EveryRowThatWasAcceptedTookAFifthAway) {
+  const NetFiles files = one_large_channel();
+  const DiagnoseReport report = fix(fix_options(files, {}));
+  std::size_t accepted = 0;
+  for (const RepairTried& row : report.explanation.value().repairs) {
+    if (!row.accepted) continue;
+    ++accepted;
+    if (row.why.find("of its kind the network's output goes from") != std::string::npos) continue;
+    EXPECT_GE(row.after_db.value(), row.before_db.value() + kFifthDb) << row.id;
+  }
+  EXPECT_GT(accepted, 0U);
+}
+
+/// Pixels have a small mean and a large deviation: so has what the convolution's rounded weights make of them. The pool
+/// leaves the mean alone. `result` is what makes the pool's input of x, w and b.
+onnx::ModelProto pooled(const std::string& result) {
+  return network("net (float[1,4,32,32] x) => (float[1,8] y) { " + result +
+                     "\n [pool] y = ReduceMean <axes = [2, 3], keepdims = 0> (c) }",
+                 {{"w", bell({8, 4, 1, 1}, 3)}, {"b", bell({8}, 4)}, {"v", bell({4, 8}, 3)}});
+}
+
+void write_pixels(const NetFiles& files) {
+  std::vector<Sample> samples;
+  for (int n = 0; n < 16; ++n) {
+    Tensor x = filled({1, 4, 32, 32}, [&](int i) {
+      const auto mixed = static_cast<std::uint32_t>(i + 4096 * n + 1) * 2654435761U;
+      return 0.1F + static_cast<float>((mixed ^ (mixed >> 15U)) % 2001U) / 1000.0F - 1.0F;
+    });
+    samples.push_back({{"x", std::move(x)}});
+  }
+  write_npy(files.data_file(), Samples(std::move(samples)), "x");
+}
+
+TEST(Fix, SmallGainsCountWhereTheOutputGainsAFifth) {
+  const NetFiles files(pooled("[conv] c = Conv(x, w, b)"), {1, 4, 32, 32});
+  write_pixels(files);
+  const DiagnoseReport report = fix(fix_options(files, {"bias-correction"}));
+  const std::vector<RepairTried> rows = rows_of(report, "bias-correction");
+  ASSERT_FALSE(rows.empty());
+  EXPECT_TRUE(rows[0].accepted) << rows[0].why;
+  EXPECT_LT(rows[0].after_db.value(), rows[0].before_db.value() + kFifthDb) << "the layer alone says little";
+  EXPECT_NE(rows[0].why.find("with 0 of its kind the network's output goes from"), std::string::npos) << rows[0].why;
+  EXPECT_GT(report.repaired.value().outputs.front().sqnr_db, report.all_low.outputs.front().sqnr_db + 3);
+}
+
+TEST(Fix, ABiasThatAnAddBehindAMatMulAddsIsCorrectedToo) {
+  const NetFiles files(pooled("[last] t = Transpose <perm = [0, 2, 3, 1]> (x)\n [fc] m = MatMul(t, v)\n"
+                              " [bias] a = Add(m, b)\n [first] c = Transpose <perm = [0, 3, 1, 2]> (a)"),
+                       {1, 4, 32, 32});
+  write_pixels(files);
+  const DiagnoseReport report = fix(fix_options(files, {"bias-correction"}));
+  const std::vector<RepairTried> rows = rows_of(report, "bias-correction");
+  ASSERT_EQ(rows.size(), 1U) << "once is enough: its own error cannot say what is left";
+  EXPECT_EQ(rows[0].layers, std::vector<std::string>{"fc"});
+  EXPECT_TRUE(rows[0].accepted) << rows[0].why;
+  EXPECT_EQ(rows[0].after_db, report.repaired.value().outputs.front().sqnr_db);
+  EXPECT_GT(report.repaired->outputs.front().sqnr_db, report.all_low.outputs.front().sqnr_db + 3);
+  EXPECT_EQ(verify(files.verify_options(files / "out" / "model.onnx")).figures.outputs.front().sqnr_db,
+            report.final_figures.value().outputs.front().sqnr_db);
+}
+
+TEST(Fix, SplittingALargeChannelChangesFloat32NotAndHelps) {
+  const NetFiles files = one_large_channel();
+  const DiagnoseReport report = fix(fix_options(files, {"split-channels"}));
+  const std::vector<RepairTried> rows = rows_of(report, "split-channels");
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].layers, std::vector<std::string>{"second"});
+  EXPECT_TRUE(rows[0].accepted) << rows[0].why;
+  EXPECT_GT(rows[0].neutral_db.value(), 100);
+  EXPECT_GT(rows[0].after_db.value(), rows[0].before_db.value() + 3)
+      << "half the step is 6 dB where weights are all of it";
+  EXPECT_GT(report.repaired.value().outputs.front().sqnr_db, report.all_low.outputs.front().sqnr_db + 3);
+  const Model wide = read_model(files / "out" / "float.onnx");
+  EXPECT_EQ(initializer(wide, "w2")->shape(), (Shape{33, 16}));
+  EXPECT_EQ(verify(files.verify_options(files / "out" / "model.onnx")).figures.outputs.front().sqnr_db,
+            report.final_figures.value().outputs.front().sqnr_db);
+}
+
+/// A norm of values up to some thousands in opset 13, which has no LayerNormalization.
+NetFiles norm_in_pieces() {
+  return NetFiles(
+      network("net (float[1,4,16] x) => (float[1,4,16] y) <float two = {2}, float e = {1e-5}, float big = {1000}> {"
+              " [up] u = Mul(x, big)\n [mean] m = ReduceMean<axes = [2]>(u)\n [sub] d = Sub(u, m)\n"
+              " [sq] s = Pow(d, two)\n [var] v = ReduceMean<axes = [2]>(s)\n [eps] a = Add(v, e)\n"
+              " [root] r = Sqrt(a)\n [div] q = Div(d, r)\n [gain] g = Mul(q, scale)\n [bias] y = Add(g, shift) }",
+              {{"scale", bell({16}, 1)}, {"shift", bell({16}, 2)}}, 13),
+      {1, 4, 16});
+}
+
+TEST(Fix, ANormInPiecesBecomesTheOperator) {
+  const NetFiles files = norm_in_pieces();
+  FixOptions options{files.diagnose_options({Format::Float16}), {{"fuse-norm"}, {}}};
+  const DiagnoseReport report = fix(options);
+  EXPECT_LT(report.all_low.outputs.front().sqnr_db, 10) << "squares overflow";
+  const std::vector<RepairTried> rows = rows_of(report, "fuse-norm");
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_TRUE(rows[0].accepted) << rows[0].why;
+  EXPECT_GT(rows[0].neutral_db.value(), 100);
+  EXPECT_GT(report.repaired.value().outputs.front().sqnr_db, 50);
+  const Model fused = read_model(files / "out" / "float.onnx");
+  EXPECT_EQ(default_opset(fused.proto), 17);
+  const auto& nodes = fused.proto.graph().node();
+  EXPECT_TRUE(std::ranges::any_of(nodes, [](const auto& node) { return node.op_type() == "LayerNormalization"; }));
+  EXPECT_FALSE(std::ranges::any_of(nodes, [](const auto& node) { return node.op_type() == "Sqrt"; }));
+  EXPECT_GT(report.final_figures.value().outputs.front().sqnr_db, 50) << "the written file";
+}
+
+TEST(Fix, ANormIsJudgedWithoutWhatIsWrongElsewhere) {
+  const NetFiles files(
+      network("net (float[1,16] x) => (float[1,16] y) <float two = {2}, float e = {1e-5}> {"
+              " [mean] m = ReduceMean<axes = [1]>(x)\n [sub] d = Sub(x, m)\n [sq] s = Pow(d, two)\n"
+              " [var] v = ReduceMean<axes = [1]>(s)\n [eps] a = Add(v, e)\n [root] r = Sqrt(a)\n"
+              " [div] q = Div(d, r)\n [mm] z = MatMul(q, w)\n [up] f = Mul(z, c)\n [shift] p = Add(f, c)\n"
+              " [back] y = Sub(p, c) }",
+              {{"w", bell({16, 16}, 1)}, {"c", filled({1}, [](int) { return 20000.0F; })}}, 13),
+      {1, 16});
+  FixOptions options{files.diagnose_options({Format::Float16}), {{"fuse-norm"}, {}}};
+  const DiagnoseReport report = fix(options);
+  const std::vector<RepairTried> rows = rows_of(report, "fuse-norm");
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_TRUE(rows[0].accepted);
+  EXPECT_NE(rows[0].why.find("3 layers whose own results are not finite"), std::string::npos) << rows[0].why;
+  EXPECT_GT(rows[0].after_db.value(), rows[0].before_db.value() + 1);
+  ASSERT_TRUE(report.repaired);
+  EXPECT_EQ(report.repaired->outputs.front().sqnr_db, -INFINITY) << "which this repair does not answer";
+}
+
+TEST(Fix, AMaskMadeInTheNetworkIsClamped) {
+  const NetFiles files(network("net (float[4,8] x) => (float[4,8] y) <float zero = {0}, float one = {1},"
+                               " float never = {-3.4e38}> {"
+                               " [logits] a = MatMul(x, w)\n [open] p = Greater(x, zero)\n [mask] k = Cast<to = 1>(p)\n"
+                               " [closed] c = Sub(one, k)\n [never] m = Mul(c, never)\n [add] l = Add(a, m)\n"
+                               " [softmax] y = Softmax<axis = -1>(l) }",
+                               {{"w", bell({8, 8}, 1)}}, 13),
+                       {4, 8});
+  FixOptions options{files.diagnose_options({Format::Float16}), {}};
+  const DiagnoseReport report = fix(options);
+  EXPECT_EQ(report.all_low.outputs.front().sqnr_db, -INFINITY) << "0 * -inf";
+  const std::vector<RepairTried> rows = rows_of(report, "clamp-mask");
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_TRUE(rows[0].accepted) << rows[0].why;
+  EXPECT_EQ(rows[0].layers, (std::vector<std::string>{"never", "add"}));
+  EXPECT_GT(report.repaired.value().outputs.front().sqnr_db, 50);
+  const std::vector<Cause>& causes = report.explanation->causes;
+  EXPECT_TRUE(
+      std::ranges::any_of(causes, [](const Cause& c) { return c.id == "mask-constant" && c.layer == "never"; }));
+  EXPECT_FALSE(std::ranges::any_of(causes, [](const Cause& c) { return c.id == "overflow"; }))
+      << "the mask is the cause, not what it makes";
+}
+
+}  // namespace
+}  // namespace vernier::testing

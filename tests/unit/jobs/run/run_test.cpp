@@ -1,0 +1,195 @@
+#include "vernier/run.h"
+
+#include "job_files.h"
+#include "jobs/run/live_run.h"
+#include "jobs/run/marked_outputs.h"
+#include "vernier/debug_accuracy.h"
+
+namespace vernier::testing {
+namespace {
+
+RunnerOptions runner(RunnerKind kind, const NetFiles& files, std::vector<Format> low = {}) {
+  RunnerOptions options;
+  options.kind = kind;
+  options.model = files.model_file();
+  options.precision.low = std::move(low);
+  return options;
+}
+
+RunOptions run_of(const NetFiles& files, std::vector<RunnerOptions> runners) {
+  RunOptions options;
+  options.runners = std::move(runners);
+  options.measure = files.measure();
+  return options;
+}
+
+std::map<std::string, Tensor> tensors_at(const Run& run, std::size_t index) {
+  std::map<std::string, Tensor> tensors;
+  for (const NamedTensor& output : run.at(index).outputs) tensors[output.name] = output.tensor;
+  return tensors;
+}
+
+std::vector<std::string> chosen(const Model& model, const OutputChoice& choice) {
+  std::vector<std::string> left_out, names;
+  for (const auto& [name, dtype] : choose_outputs(model, choice, left_out)) names.push_back(name);
+  EXPECT_TRUE(left_out.empty());
+  return names;
+}
+
+Model two_steps() {
+  return model_of(R"(g (float[1,4] x) => (float[1,4] y) {
+    [one] a = Relu (x)
+    [two] b = Abs (a)
+    [three] y = Relu (b)
+  })");
+}
+
+TEST(MarkedOutputs, WithoutAChoiceAreTheModels) { EXPECT_EQ(chosen(two_steps(), {}), (std::vector<std::string>{"y"})); }
+
+TEST(MarkedOutputs, AllComeInGraphOrder) {
+  const std::vector<std::string> all{"a", "b", "y"};
+  EXPECT_EQ(chosen(two_steps(), {{"*"}, {}, {}}), all);
+  EXPECT_EQ(chosen(two_steps(), {{"mark", "all"}, {}, {}}), all);
+}
+
+TEST(MarkedOutputs, NamesReplaceAndExcludesAndTypesCombine) {
+  EXPECT_EQ(chosen(two_steps(), {{"b"}, {}, {}}), (std::vector<std::string>{"b"}));
+  EXPECT_EQ(chosen(two_steps(), {{"[ab]"}, {}, {}}), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(chosen(two_steps(), {{}, {}, {"relu"}}), (std::vector<std::string>{"a", "y"}));
+  EXPECT_EQ(chosen(two_steps(), {{"*"}, {"b"}, {}}), (std::vector<std::string>{"a", "y"}));
+}
+
+TEST(MarkedOutputs, WhatMatchesNothingIsAnError) {
+  std::vector<std::string> left_out;
+  EXPECT_THROW(choose_outputs(two_steps(), {{"yy"}, {}, {}}, left_out), Error);
+  EXPECT_THROW(choose_outputs(two_steps(), {{}, {}, {"Relo"}}, left_out), Error);
+  EXPECT_THROW(choose_outputs(two_steps(), {{"a"}, {"a"}, {}}, left_out), Error);
+}
+
+TEST(Run, OfOneModelTwiceAgrees) {
+  const NetFiles files;
+  const RunResult result =
+      run(run_of(files, {runner(RunnerKind::OnnxRuntime, files), runner(RunnerKind::OnnxRuntime, files)}));
+  EXPECT_TRUE(result.passed);
+  EXPECT_EQ(result.iterations, 8U);
+  ASSERT_EQ(result.pairs.size(), 1U);
+  EXPECT_EQ(result.pairs[0].passed_iterations, 8U);
+}
+
+TEST(Run, OfALowerPrecisionFailsAtTightTolerances) {
+  const NetFiles files;
+  std::string text;
+  const RunResult result =
+      run(run_of(files, {runner(RunnerKind::Simulated, files, {Format::Int8}), runner(RunnerKind::OnnxRuntime, files)}),
+          {}, [&](const std::string& part) { text += part; });
+  EXPECT_FALSE(result.passed);
+  EXPECT_NE(text.find("Accuracy Comparison"), std::string::npos);
+  EXPECT_NE(text.find("FAILED"), std::string::npos);
+}
+
+// The peer's worst fault: looking at a tensor changed what was computed.
+TEST(Run, MarkingChangesNothingThatIsComputed) {
+  const NetFiles files;
+  for (const Format format : {Format::Int8, Format::Float16, Format::Float32}) {
+    RunOptions plain = run_of(files, {runner(RunnerKind::Simulated, files)});
+    if (format != Format::Float32) plain.runners[0].precision.low = {format};
+    RunOptions marked = plain;
+    marked.onnx_outputs.names = {"*"};
+    const JobSinks sinks;
+    Sources sources(plain.measure, sinks);
+    const auto without = make_live_run(plain, 0, "plain", sources, [](const std::string&) {});
+    const auto with = make_live_run(marked, 0, "marked", sources, [](const std::string&) {});
+    for (std::size_t i = 0; i < without->size(); ++i) {
+      const auto all = tensors_at(*with, i);
+      EXPECT_GT(all.size(), 1U);
+      for (const auto& [name, tensor] : tensors_at(*without, i)) {
+        EXPECT_TRUE(same_bits(tensor, all.at(name))) << format_name(format) << ", sample " << i << ", " << name;
+      }
+    }
+  }
+}
+
+TEST(Run, SavedOutputsAreOneMoreRun) {
+  const NetFiles files;
+  RunOptions first = run_of(files, {runner(RunnerKind::OnnxRuntime, files)});
+  first.save_outputs = files / "golden.json";
+  first.save_inputs = files / "inputs.json";
+  EXPECT_TRUE(run(first).passed);
+  RunOptions second = run_of(files, {runner(RunnerKind::OnnxRuntime, files)});
+  second.load_outputs = {files / "golden.json"};
+  second.measure.data.location = (files / "inputs.json").string();
+  const RunResult result = run(second);
+  EXPECT_TRUE(result.passed);
+  EXPECT_EQ(result.runs.size(), 2U);
+  EXPECT_EQ(result.iterations, 8U);
+}
+
+TEST(Run, DifferentNumbersOfIterationsAreRefused) {
+  const NetFiles files;
+  RunOptions first = run_of(files, {runner(RunnerKind::OnnxRuntime, files)});
+  first.measure.data.limit = 3;
+  first.save_outputs = files / "three.json";
+  run(first);
+  RunOptions second = run_of(files, {runner(RunnerKind::OnnxRuntime, files)});
+  second.load_outputs = {files / "three.json"};
+  EXPECT_THROW(run(second), Error);
+}
+
+TEST(Run, ValidateNamesTheLayerThatMadeTheFirstNonFiniteValue) {
+  const NetFiles files(network(R"(g (float[1,4] x) => (float[1,4] y) {
+    [square] a = Mul (x, x)
+    [gone] b = Log (n)
+    [negative] n = Neg (a)
+    [last] y = Abs (b)
+  })"),
+                       {1, 4});
+  RunOptions options = run_of(files, {runner(RunnerKind::OnnxRuntime, files)});
+  options.validate = true;
+  std::string text;
+  const RunResult result = run(options, {}, [&](const std::string& part) { text += part; });
+  EXPECT_FALSE(result.passed);
+  EXPECT_EQ(result.nonfinite, 8U);
+  EXPECT_NE(text.find("layer 'gone' (Log)"), std::string::npos) << text;
+}
+
+TEST(Run, ValidateSeesWhatRoundingMakesInfinite) {
+  const NetFiles files(network(R"(g (float[1,4] x) => (float[1,4] y) {
+    [square] a = Mul (x, x)
+    [grow] b = Exp (a)
+    [shrink] y = Sqrt (b)
+  })"),
+                       {1, 4});
+  RunOptions options = run_of(files, {runner(RunnerKind::Simulated, files, {Format::Float16})});
+  options.measure.data = {};
+  options.measure.data.value_ranges["x"] = {4, 5};
+  options.validate = true;
+  std::string text;
+  run(options, {}, [&](const std::string& part) { text += part; });
+  EXPECT_NE(text.find("tensor 'b'"), std::string::npos) << text;
+  EXPECT_NE(text.find("layer 'grow' (Exp)"), std::string::npos) << text;
+}
+
+TEST(DebugAccuracy, NamesTheLayerWhereTheErrorStarts) {
+  // The second product cancels what the first one rounds: float16 has 11 bits.
+  const NetFiles files(network(R"(g (float[1,4] x) => (float[1,4] y) <float big = {4096.0}> {
+    [fine] a = Mul (x, x)
+    [absorb] b = Add (a, big)
+    [cancel] c = Sub (b, big)
+    [after] y = Abs (c)
+  })"),
+                       {1, 4});
+  DebugAccuracyOptions options;
+  options.run = run_of(files, {runner(RunnerKind::Simulated, files, {Format::Float16})});
+  options.min_sqnr_db = 30;
+  const DebugAccuracyReport report = debug_accuracy(options);
+  EXPECT_FALSE(report.passed);
+  std::map<std::string, ErrorRole> roles;
+  for (const AccuracyRow& row : report.layers) roles[row.layer] = row.role;
+  EXPECT_EQ(roles.at("fine"), ErrorRole::Within);
+  EXPECT_EQ(roles.at("absorb"), ErrorRole::Within);
+  EXPECT_EQ(roles.at("cancel"), ErrorRole::First);
+  EXPECT_EQ(roles.at("after"), ErrorRole::Inherits);
+}
+
+}  // namespace
+}  // namespace vernier::testing
