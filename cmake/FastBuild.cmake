@@ -40,6 +40,8 @@ function(vernier_fast_build target)
   set_target_properties(${target} PROPERTIES VERNIER_PRECOMPILED_KIND ${kind})
   if(VERNIER_FAST_BUILD)
     target_precompile_headers(${target} REUSE_FROM vernier_precompiled_${kind})
+    # GCC looks through all precompiled headers whenever it collects its garbage.
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=600000>)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
   endif()
 endfunction()

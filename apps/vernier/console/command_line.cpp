@@ -33,10 +33,6 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return names;
 }
 
-std::string full_name(const CLI::App& app) {
-  return app.get_parent() == nullptr ? app.get_name() : full_name(*app.get_parent()) + " " + app.get_name();
-}
-
 std::string help_hint(const CLI::App& app) { return fmt::format("{} --help lists them", full_name(app)); }
 
 /// Other subcommands that have the option `name`.
@@ -107,6 +103,10 @@ void explain_leftovers(const CLI::App& root) {
 }
 
 }  // namespace
+
+std::string full_name(const CLI::App& app) {
+  return app.get_parent() == nullptr ? app.get_name() : full_name(*app.get_parent()) + " " + app.get_name();
+}
 
 std::string command_text(const std::vector<std::string>& arguments) {
   std::string text = "vernier";

@@ -33,6 +33,9 @@ std::string resolved_command(const CLI::App& app, const std::string& typed);
 /// --check becomes its one value (check_options.h).
 std::vector<std::string> normalize_arguments(std::vector<std::string> arguments);
 
+/// "vernier debug accuracy".
+std::string full_name(const CLI::App& app);
+
 /// The innermost subcommand that was named.
 const CLI::App& chosen_app(const CLI::App& root);
 

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <vector>
 
+#include "console/command_line.h"
 #include "console/console.h"
 
 namespace vernier::cli {
@@ -37,10 +38,6 @@ std::string names_of(const CLI::Option& option) {
   if (!is_flag) text += " " + option.get_type_name();
   if (!is_flag && option.get_items_expected_max() > 1) text += " ...";
   return text;
-}
-
-std::string full_name(const CLI::App& app) {
-  return app.get_parent() == nullptr ? app.get_name() : full_name(*app.get_parent()) + " " + app.get_name();
 }
 
 }  // namespace

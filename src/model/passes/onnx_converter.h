@@ -1,10 +1,8 @@
-// ONNX's own version converter behind a small door: its header defines every adapter inline and takes minutes to
-// compile with optimization, so one file includes it, and is built without.
+// ONNX's own version converter behind a small door: its header defines every adapter inline, and no other file shall
+// compile it again.
 #pragma once
 
 #include <onnx/onnx_pb.h>
-
-#include <memory>
 
 namespace vernier::passes {
 
@@ -12,12 +10,14 @@ class OnnxConverter {
  public:
   OnnxConverter();
   ~OnnxConverter();
+  OnnxConverter(const OnnxConverter&) = delete;
+  OnnxConverter& operator=(const OnnxConverter&) = delete;
+
   /// `model` at opset `from`, rewritten for opset `to`. Throws std::exception with ONNX's text.
   onnx::ModelProto convert(const onnx::ModelProto& model, int from, int to) const;
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  void* converter_;
 };
 
 }  // namespace vernier::passes

@@ -1,0 +1,119 @@
+#include "console/program.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/version.h"
+#include "commands/commands.h"
+#include "commands/report_commands.h"
+#include "console/command_line.h"
+#include "console/console.h"
+#include "console/help.h"
+#include "console/interrupt.h"
+#include "distributed/ranks.h"
+#include "vernier/error.h"
+
+namespace vernier::cli {
+
+int run_program(const std::vector<std::string>& arguments, Console& console) {
+  CLI::App root("Finds, explains and fixes the layers that break an ONNX network in low precision", "vernier");
+  root.formatter(std::make_shared<HelpFormatter>());
+  root.set_help_flag("-h,--help", "Print this help")->group("Options");
+  root.set_version_flag("-V,--version", fmt::format("vernier {}", vernier_version()), "Print the version")->group("Options");
+  root.require_subcommand(0, 1);
+  root.footer(
+      "vernier COMMAND --help says more of each.\n"
+      "Exit code: 0 done, requirement met; 1 ran, and the answer is no; 2 usage; 3 input; 4 backend; 70 our fault; "
+      "130 interrupted");
+
+  const std::string command = command_text(arguments);
+  std::vector<Command> commands{
+      add_diagnose(root, command),
+      add_fix(root, command),
+      add_verify(root, command),
+      add_report(root),
+      add_bundle(root),
+      add_eval(root, command),
+      add_pipeline(root, command),
+      add_calibrate(root, command),
+      add_convert(root),
+      add_quantize(root),
+      add_run(root, command),
+      add_inspect(root),
+      add_inspect_data(root),
+      add_inspect_plan(root),
+      add_data_diff(root, command),
+      add_data_merge(root),
+      add_data_to_input(root),
+      add_data_concat(root),
+      add_debug_accuracy(root, command),
+      add_debug_precision(root, command),
+      add_debug_loss(root, command),
+      add_debug_reduce(root, command),
+      add_debug_repeat(root),
+      add_debug_build(root),
+      add_debug_diff_tactics(root),
+      add_inspect_tactics(root),
+      add_inspect_diff_tactics(root),
+      add_inspect_sparsity(root),
+      add_inspect_capability(root),
+      add_surgeon_extract(root),
+      add_surgeon_sanitize(root),
+      add_surgeon_insert(root),
+      add_surgeon_prune(root),
+      add_surgeon_weight_strip(root),
+      add_surgeon_weight_reconstruct(root),
+      add_check(root),
+      add_check_placement(root),
+      add_check_data(root),
+      add_check_lint(root),
+      add_help_topics(root),
+      add_doctor(root),
+      add_completion(root),
+  };
+  for (Command& template_command : add_templates(root)) commands.push_back(std::move(template_command));
+  for (Command& older : add_precision(root, command)) commands.push_back(std::move(older));
+  try {
+    parse_arguments(root, arguments);
+  } catch (const CLI::CallForVersion& version) {
+    print_result(console, version.what());
+    return 0;
+  } catch (const CLI::Success&) {
+    print_result(console, chosen_app(root).help());
+    return 0;
+  }
+
+  const CLI::App* chosen = &chosen_app(root);
+  const auto found =
+      std::find_if(commands.begin(), commands.end(), [&](const Command& candidate) { return candidate.app == chosen; });
+  if (found == commands.end()) {
+    throw Error(ErrorKind::Internal, fmt::format("no code for command '{}'", chosen->get_name()));
+  }
+  Ranks& job = job_ranks();
+  MessageGroup messages = *found->messages;
+  if (!job.first()) messages.log_file.clear();
+  console.configure(messages);
+  if (found->ignored) {
+    for (const std::string& text : *found->ignored) console.warning(text);
+  }
+  if (found->messages->print_command) {
+    print_result(console, resolved_command(*chosen, command));
+    return 0;
+  }
+  if (!found->spreads) {
+    const bool works = job.first();
+    job.part();
+    if (!works) return 0;
+  }
+  // Of several ranks an interrupt reaches some earlier than others: it ends them all, and --resume goes on.
+  if (job.alone()) catch_interrupts();
+  const int code = found->run(console);
+  if (!was_interrupted()) return code;
+  throw Error(ErrorKind::Interrupted, "interrupted: the results are partial");
+}
+
+}  // namespace vernier::cli
