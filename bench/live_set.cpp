@@ -7,6 +7,8 @@
 
 #include "analysis/reference.h"
 #include "analysis/sensitivity.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier::bench {
 namespace {

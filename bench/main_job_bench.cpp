@@ -26,6 +26,12 @@
 #include "plan/calibrate.h"
 #include "plan/scheme.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
+#include "vernier/measure.h"
+#include "vernier/precision.h"
+#include "vernier/samples.h"
+#include "vernier/sinks.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "numerics/metrics.h"
 #include "numerics/round.h"
+#include "vernier/format.h"
 
 namespace vernier {
 namespace {

@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "vernier/runs.h"
+#include "vernier/tensor.h"
 
 namespace {
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/unit/search/toy_oracles.h"
+#include "vernier/runs.h"
 
 namespace {
 

@@ -9,6 +9,8 @@
 #include "comparator/functions.h"
 #include "comparator/statistics.h"
 #include "vernier/comparison.h"
+#include "vernier/runs.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "vernier/export.h"
-#include "vernier/jobs.h"
+#include "vernier/measure.h"
+#include "vernier/sinks.h"
 
 namespace vernier {
 

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -194,72 +193,5 @@ class VERNIER_API PairTally {
   PairSummary summary_;
   std::map<std::string, Sums> sums_;  // by output
 };
-
-/// In the peer's form ("[I] Accuracy Comparison | a vs. b"), one call a part, so that a run prints while it goes on.
-struct ComparisonTextOptions {
-  bool color = false;
-  bool detail = false;             // -v: statistics and histograms also of what passed
-  std::size_t values_limit = 100;  // outputs with at most as many elements are printed whole
-};
-VERNIER_API std::string pair_header_to_text(const std::string& run, const std::string& reference,
-                                            const ComparisonTextOptions& options);
-VERNIER_API std::string iteration_to_text(const IterationComparison& iteration, const std::string& run,
-                                          const std::string& reference, const Iteration& got, const Iteration& ref,
-                                          const ComparisonTextOptions& options);
-VERNIER_API std::string summary_to_text(const PairSummary& summary, const ComparisonTextOptions& options);
-
-/// The file of the peer's --save-accuracy-results: one entry a function, pair, iteration and output. Functions that the
-/// peer has not are bare verdicts to it; their figures stand under a key of our own, "vernier", which it does not read.
-class VERNIER_API AccuracyRecord {
- public:
-  struct Row {
-    std::string run, reference;
-    std::vector<IterationComparison> iterations;  // verdicts and figures; no statistics of values, no histograms
-  };
-
-  void add(const std::string& run, const std::string& reference, const IterationComparison& iteration);
-  const std::vector<Row>& rows() const { return rows_; }
-
-  /// Python's JSON: infinities and NaN are written as Infinity and NaN, as the peer does and expects.
-  std::string to_json(const CompareOptions& options) const;
-
-  /// Reads what either of us wrote. `name` is for messages.
-  /// Errors: Input, naming the place: not JSON, something else, a class that is not known.
-  static AccuracyRecord from_json(const std::string& text, const std::string& name);
-  /// True when the file says that averages over iterations were judged.
-  bool check_average() const { return check_average_; }
-
-  /// What of a comparison's options was given for judging again; what was not stays as recorded.
-  struct Again {
-    std::vector<CompareFunction> functions;  // only these; empty: all that the file holds
-    PerOutput<double> atol, rtol;
-    PerOutput<ErrorStat> error_stat;
-    std::map<CompareFunction, PerOutput<double>> thresholds;
-  };
-  /// Holds the recorded figures against other thresholds. Without any, verdicts stay as recorded.
-  /// Errors: Usage for a function, output or statistic that the file does not hold; and for elemwise where the largest
-  /// error does not decide: its verdict needs the elements.
-  void judge_again(const Again& again);
-
- private:
-  std::vector<Row> rows_;
-  bool check_average_ = false;
-};
-
-/// `vernier check accuracy FILE`.
-struct CheckAccuracyOptions {
-  std::filesystem::path path;
-  AccuracyRecord::Again again;
-  bool check_average = false;  // --check-average; a file that was saved with it is judged so anyway
-  std::filesystem::path save;  // --save-accuracy-results: the file with its new verdicts; empty: not saved
-  bool json = false;           // the text of the result is what would be saved
-  ComparisonTextOptions text;
-};
-struct CheckAccuracyResult {
-  std::string text;
-  bool passed = false;
-};
-/// Errors: Input for the file; Usage as AccuracyRecord::judge_again.
-VERNIER_API CheckAccuracyResult check_accuracy(const CheckAccuracyOptions& options);
 
 }  // namespace vernier

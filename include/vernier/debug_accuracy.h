@@ -2,30 +2,14 @@
 // their own behind that, and which only pass it on.
 #pragma once
 
-#include <filesystem>
-#include <optional>
 #include <string>
-#include <vector>
 
-#include "vernier/report.h"
+#include "vernier/export.h"
+#include "vernier/report/debug_accuracy.h"
 #include "vernier/run.h"
+#include "vernier/sinks.h"
 
 namespace vernier {
-
-enum class ErrorRole {
-  Within,    // at or above the threshold
-  First,     // below it, though all that arrives is not: the error starts here
-  Adds,      // below it, as what arrives is, and at least 3 dB below the worst of that
-  Inherits,  // below it, and no worse than what arrives
-};
-VERNIER_API std::string_view error_role_name(ErrorRole role);
-
-struct AccuracyRow {
-  std::string layer, op_type, tensor;  // one row for each output compared, in graph order
-  double sqnr_db = 0;                  // of the tensor, over all iterations
-  std::optional<double> arriving_db;   // of its worst input that was compared; absent when none was
-  ErrorRole role = ErrorRole::Within;
-};
 
 struct DebugAccuracyOptions {
   /// One runner, and its data; outputs, saving and comparing options do not count here.
@@ -36,21 +20,7 @@ struct DebugAccuracyOptions {
   std::string command;
 };
 
-struct DebugAccuracyReport {
-  int version = 1;
-  std::string command, model_file, tested_run, reference_run, data;
-  std::size_t iterations = 0;
-  double min_sqnr_db = 0;
-  std::vector<AccuracyRow> layers;        // in graph order
-  std::vector<std::string> not_compared;  // with the reason
-  std::vector<std::string> warnings;
-  bool passed = false;  // no layer is below the threshold
-};
-
 /// Errors: Usage when there is not exactly one runner; Input, Backend.
 VERNIER_API DebugAccuracyReport debug_accuracy(const DebugAccuracyOptions& options, const JobSinks& sinks = {});
-
-VERNIER_API std::string report_to_text(const DebugAccuracyReport& report, const TextOptions& options);
-VERNIER_API std::string report_to_json(const DebugAccuracyReport& report);
 
 }  // namespace vernier

@@ -4,8 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "vernier/diagnose.h"
 #include "vernier/export.h"
-#include "vernier/jobs.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/sinks.h"
 
 namespace vernier {
 
@@ -30,8 +32,5 @@ struct FixOptions : DiagnoseOptions {
 /// `explanation.repairs` has every proposal, `repaired` the figures with all that were accepted and nothing kept.
 /// Errors: as diagnose().
 VERNIER_API DiagnoseReport fix(const FixOptions& options, const JobSinks& sinks = {});
-
-/// The flow of diagnose() without its causes: for a search alone.
-VERNIER_API DiagnoseReport search_precision(const DiagnoseOptions& options, const JobSinks& sinks = {});
 
 }  // namespace vernier

@@ -3,11 +3,19 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "vernier/export.h"
-#include "vernier/jobs.h"
+#include "vernier/sinks.h"
 
 namespace vernier {
+
+/// `vernier inspect model`: text for people. `show` holds any of layers, attrs, weights, formats.
+struct InspectOptions {
+  std::filesystem::path model;
+  std::vector<std::string> show;
+};
+VERNIER_API std::string inspect_model(const InspectOptions& options);
 
 /// The layers of a tactic replay and what TensorRT chose for each. Errors: Input.
 VERNIER_API std::string inspect_tactics(const std::filesystem::path& replay);

@@ -9,7 +9,7 @@
 
 #include "vernier/check.h"
 #include "vernier/export.h"
-#include "vernier/jobs.h"
+#include "vernier/sinks.h"
 
 namespace vernier {
 

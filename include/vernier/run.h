@@ -2,13 +2,19 @@
 // with the next one in line. The last run is the reference.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "vernier/accuracy_record.h"
 #include "vernier/comparison.h"
-#include "vernier/jobs.h"
-#include "vernier/runs.h"
+#include "vernier/export.h"
+#include "vernier/measure.h"
+#include "vernier/precision.h"
+#include "vernier/report/comparison.h"
+#include "vernier/sinks.h"
 
 namespace vernier {
 

@@ -1,6 +1,7 @@
 // The jobs behind `vernier surgeon`: each reads a model, edits its graph, and writes it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -11,8 +12,10 @@
 
 #include "vernier/export.h"
 #include "vernier/external_data.h"
-#include "vernier/jobs.h"
+#include "vernier/measure.h"
 #include "vernier/run.h"
+#include "vernier/sinks.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

@@ -4,8 +4,9 @@
 #include <filesystem>
 #include <string>
 
+#include "vernier/convert.h"
 #include "vernier/export.h"
-#include "vernier/jobs.h"
+#include "vernier/sinks.h"
 
 namespace vernier {
 

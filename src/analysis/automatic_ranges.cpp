@@ -19,6 +19,9 @@
 #include "numerics/range_methods.h"
 #include "plan/calibrate.h"
 #include "plan/target.h"
+#include "vernier/calibration.h"
+#include "vernier/format.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

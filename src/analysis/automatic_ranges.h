@@ -23,6 +23,7 @@
 #include "analysis/reference.h"
 #include "analysis/subject.h"
 #include "plan/plan.h"
+#include "vernier/format.h"
 
 namespace vernier {
 

@@ -6,6 +6,7 @@
 
 #include "analysis/own_error.h"
 #include "analysis/surgery.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

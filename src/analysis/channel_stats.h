@@ -9,6 +9,7 @@
 
 #include "analysis/subject.h"
 #include "plan/lower_simulated.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

@@ -6,6 +6,7 @@
 
 #include "analysis/surgery.h"
 #include "model/graph_edit.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "analysis/subject.h"
 #include "numerics/sequential_rounding.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

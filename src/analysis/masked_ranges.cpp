@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "model/graph_walk.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

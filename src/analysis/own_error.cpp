@@ -8,6 +8,7 @@
 #include "engines/onnxruntime/operators.h"
 #include "plan/placement.h"
 #include "plan/round_node.h"
+#include "vernier/format.h"
 
 namespace vernier {
 namespace {

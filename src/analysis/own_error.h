@@ -8,6 +8,7 @@
 
 #include "analysis/subject.h"
 #include "plan/lower_simulated.h"
+#include "vernier/format.h"
 
 namespace vernier {
 

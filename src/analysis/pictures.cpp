@@ -9,6 +9,8 @@
 #include "numerics/grid.h"
 #include "numerics/histogram.h"
 #include "plan/weight_axis.h"
+#include "vernier/format.h"
+#include "vernier/samples.h"
 
 namespace vernier {
 namespace {

@@ -8,7 +8,8 @@
 #include "analysis/subject.h"
 #include "plan/lower_simulated.h"
 #include "plan/plan.h"
-#include "vernier/report_pictures.h"
+#include "vernier/report/pictures.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

@@ -6,6 +6,8 @@
 
 #include "engines/onnxruntime/operators.h"
 #include "plan/round_node.h"
+#include "vernier/format.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

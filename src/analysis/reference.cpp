@@ -8,6 +8,8 @@
 #include "base/hash.h"
 #include "distributed/wire.h"
 #include "engines/onnxruntime/operators.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

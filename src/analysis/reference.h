@@ -9,6 +9,7 @@
 #include "analysis/output_store.h"
 #include "analysis/requirement.h"
 #include "analysis/subject.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "analysis/surgery.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

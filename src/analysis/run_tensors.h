@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/subject.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

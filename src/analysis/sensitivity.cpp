@@ -11,6 +11,8 @@
 #include "engines/onnxruntime/operators.h"
 #include "plan/placement.h"
 #include "vernier/error.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "distributed/spread.h"
 #include "vernier/error.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -12,6 +12,7 @@
 #include "model/layers.h"
 #include "model/model.h"
 #include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

@@ -4,6 +4,8 @@
 
 #include "engines/onnxruntime/operators.h"
 #include "plan/round_node.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -11,6 +11,7 @@
 
 #include "analysis/subject.h"
 #include "model/model.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "analysis/run_tensors.h"
+#include "vernier/requirement.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

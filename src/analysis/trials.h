@@ -11,6 +11,8 @@
 #include "analysis/requirement.h"
 #include "analysis/subject.h"
 #include "plan/lower_simulated.h"
+#include "vernier/requirement.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

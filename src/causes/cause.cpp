@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "numerics/grid.h"
+#include "vernier/format.h"
 
 namespace vernier::causes {
 

@@ -11,6 +11,8 @@
 
 #include "base/text.h"
 #include "causes/causes.h"
+#include "vernier/format.h"
+#include "vernier/report/causes.h"
 
 namespace vernier::causes {
 

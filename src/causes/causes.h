@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "causes/facts.h"
-#include "vernier/causes.h"
+#include "vernier/report/causes.h"
 
 namespace vernier {
 

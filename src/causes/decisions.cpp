@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "causes/cause.h"
+#include "vernier/report/causes.h"
 
 namespace vernier::causes {
 

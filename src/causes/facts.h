@@ -8,6 +8,7 @@
 #include "numerics/distribution.h"
 #include "numerics/metrics.h"
 #include "numerics/round.h"
+#include "vernier/format.h"
 
 namespace vernier {
 

@@ -4,6 +4,7 @@
 
 #include "causes/cause.h"
 #include "numerics/range_methods.h"
+#include "vernier/format.h"
 
 namespace vernier::causes {
 namespace {

@@ -1,5 +1,6 @@
 // What integers of few bits do to sums of codes.
 #include "causes/cause.h"
+#include "vernier/format.h"
 
 namespace vernier::causes {
 

@@ -12,6 +12,8 @@
 #include "options/compare_function.h"
 #include "vernier/comparison.h"
 #include "vernier/error.h"
+#include "vernier/runs.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

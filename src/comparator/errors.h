@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "comparator/pair.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

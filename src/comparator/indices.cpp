@@ -8,6 +8,8 @@
 
 #include "base/text.h"
 #include "comparator/functions.h"
+#include "vernier/comparison.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

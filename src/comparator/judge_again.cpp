@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "options/compare_function.h"
+#include "vernier/accuracy_record.h"
 #include "vernier/comparison.h"
 #include "vernier/error.h"
 

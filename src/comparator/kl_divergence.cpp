@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "comparator/functions.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

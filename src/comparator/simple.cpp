@@ -7,6 +7,7 @@
 #include "comparator/functions.h"
 #include "comparator/series.h"
 #include "options/compare_function.h"
+#include "vernier/comparison.h"
 
 namespace vernier {
 namespace {

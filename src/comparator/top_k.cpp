@@ -11,7 +11,9 @@
 
 #include "base/elements.h"
 #include "base/text.h"
+#include "vernier/comparison.h"
 #include "vernier/error.h"
+#include "vernier/runs.h"
 
 namespace vernier {
 namespace {

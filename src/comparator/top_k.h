@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <string>
 
-#include "vernier/comparison.h"
 #include "vernier/tensor.h"
 
 namespace vernier {

@@ -6,6 +6,8 @@
 
 #include "comparator/functions.h"
 #include "numerics/round.h"
+#include "vernier/format.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -10,6 +10,7 @@
 #include "base/parallel.h"
 #include "distributed/ranks.h"
 #include "distributed/wire.h"
+#include "vernier/error.h"
 
 namespace vernier {
 

@@ -6,6 +6,7 @@
 
 #include "distributed/mpi_plugin.h"
 #include "distributed/ranks.h"
+#include "vernier/error.h"
 
 namespace vernier {
 namespace {

@@ -11,7 +11,8 @@
 
 #include "external_check/external_check.h"
 #include "external_check/replay.h"
-#include "vernier/jobs.h"
+#include "vernier/check.h"
+#include "vernier/sinks.h"
 
 namespace vernier {
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "io/convert.h"
 #include "vernier/error.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

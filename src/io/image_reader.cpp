@@ -12,6 +12,8 @@
 #include "io/decode_image.h"
 #include "io/image_geometry.h"
 #include "vernier/error.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

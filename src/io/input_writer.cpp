@@ -4,6 +4,7 @@
 #include "io/iteration_folder.h"
 #include "io/npz_writer.h"
 #include "vernier/runs.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "io/npy.h"
 #include "vernier/error.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "vernier/runs.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

@@ -8,6 +8,8 @@
 #include "io/array_reader.h"
 #include "io/fit.h"
 #include "io/npy.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

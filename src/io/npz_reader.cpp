@@ -11,6 +11,8 @@
 #include "io/npz_names.h"
 #include "io/zip_archive.h"
 #include "vernier/error.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

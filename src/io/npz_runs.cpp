@@ -14,6 +14,8 @@
 #include "io/npz_names.h"
 #include "io/saved_data.h"
 #include "io/zip_archive.h"
+#include "vernier/runs.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -9,6 +9,7 @@
 #include "io/npz_names.h"
 #include "io/zip_files.h"
 #include "vernier/error.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "io/spool.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

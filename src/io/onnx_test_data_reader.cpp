@@ -11,6 +11,8 @@
 #include "io/array_reader.h"
 #include "io/tensor_proto.h"
 #include "vernier/error.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

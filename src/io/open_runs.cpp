@@ -6,6 +6,7 @@
 #include "base/refuse.h"
 #include "base/text.h"
 #include "io/saved_data.h"
+#include "vernier/runs.h"
 
 namespace vernier {
 namespace {

@@ -11,6 +11,8 @@
 #include "io/fit.h"
 #include "scripts/script_location.h"
 #include "vernier/error.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -15,6 +15,8 @@
 #include "io/convert.h"
 #include "io/numpy_random.h"
 #include "vernier/error.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "io/saved_data.h"
 #include "io/saved_index.h"
+#include "vernier/runs.h"
 
 namespace vernier {
 namespace {

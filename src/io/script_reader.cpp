@@ -16,6 +16,8 @@
 #include "scripts/script_location.h"
 #include "scripts/script_process.h"
 #include "vernier/error.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

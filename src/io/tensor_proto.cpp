@@ -8,6 +8,7 @@
 
 #include "base/refuse.h"
 #include "base/text.h"
+#include "vernier/error.h"
 
 namespace vernier {
 namespace {

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "vernier/error.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

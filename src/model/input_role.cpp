@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "model/layers.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -9,6 +9,7 @@
 
 #include "model/graph_edit.h"
 #include "model/input_role.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "model/model.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "model/layers.h"
 #include "vernier/error.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

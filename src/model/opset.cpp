@@ -6,6 +6,7 @@
 
 #include "model/layers.h"
 #include "model/prepare.h"
+#include "vernier/format.h"
 
 namespace vernier {
 namespace {

@@ -16,6 +16,8 @@
 
 #include "model/model.h"
 #include "vernier/format.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

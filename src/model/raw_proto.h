@@ -5,6 +5,7 @@
 #include <string>
 
 #include "model/model.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

@@ -16,6 +16,7 @@
 #include "model/naming.h"
 #include "model/raw_proto.h"
 #include "vernier/error.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

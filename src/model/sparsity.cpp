@@ -11,6 +11,7 @@
 #include <set>
 
 #include "vernier/error.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

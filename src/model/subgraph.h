@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/model.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "model/model.h"
 #include "vernier/error.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -8,6 +8,8 @@
 #include "base/text.h"
 #include "model/model.h"
 #include "vernier/error.h"
+#include "vernier/external_data.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

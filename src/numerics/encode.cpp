@@ -9,6 +9,7 @@
 #include "numerics/grid.h"
 #include "numerics/round_simd.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
 
 namespace vernier {
 namespace {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "vernier/error.h"
+#include "vernier/format.h"
 
 namespace vernier {
 namespace {

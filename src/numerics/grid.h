@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "numerics/round.h"
+#include "vernier/format.h"
 
 namespace vernier {
 

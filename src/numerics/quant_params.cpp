@@ -7,6 +7,7 @@
 
 #include "numerics/grid.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
 
 namespace vernier {
 namespace {

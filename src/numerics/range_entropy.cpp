@@ -3,6 +3,8 @@
 #include <limits>
 
 #include "numerics/range_methods.h"
+#include "vernier/calibration.h"
+#include "vernier/format.h"
 
 namespace vernier {
 namespace {

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "vernier/error.h"
+#include "vernier/format.h"
 
 namespace vernier {
 

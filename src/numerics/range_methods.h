@@ -10,6 +10,7 @@
 #include "numerics/distribution.h"
 #include "numerics/round.h"
 #include "vernier/calibration.h"
+#include "vernier/format.h"
 
 namespace vernier {
 

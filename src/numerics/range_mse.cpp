@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "numerics/range_methods.h"
+#include "vernier/format.h"
 
 namespace vernier {
 namespace {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "numerics/range_methods.h"
+#include "vernier/format.h"
 
 namespace vernier {
 namespace {

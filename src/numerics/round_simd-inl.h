@@ -13,6 +13,7 @@
 
 #include "hwy/highway.h"
 #include "numerics/round_simd.h"
+#include "vernier/format.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace vernier {

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "numerics/grid.h"
+#include "vernier/format.h"
 
 namespace vernier {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include "vernier/data_diff.h"
+#include "vernier/report/data_diff.h"
 
 namespace vernier {
 namespace {

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "vernier/comparison.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -17,6 +17,9 @@
 #include "plan/target.h"
 #include "plan/weight_axis.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
+#include "vernier/quantization.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -9,6 +9,7 @@
 #include "model/layers.h"
 #include "numerics/metrics.h"
 #include "plan/plan.h"
+#include "vernier/format.h"
 
 namespace vernier {
 

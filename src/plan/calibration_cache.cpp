@@ -12,7 +12,9 @@
 
 #include "base/text.h"
 #include "numerics/round.h"
+#include "vernier/calibration.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
 
 namespace vernier {
 namespace {

@@ -7,6 +7,7 @@
 #include "model/graph_edit.h"
 #include "numerics/round.h"
 #include "plan/target.h"
+#include "vernier/format.h"
 
 namespace vernier {
 namespace {

@@ -5,6 +5,9 @@
 #include <cstring>
 #include <limits>
 
+#include "vernier/format.h"
+#include "vernier/tensor.h"
+
 namespace vernier {
 namespace {
 

@@ -7,6 +7,7 @@
 
 #include "model/model.h"
 #include "numerics/tensor_grid.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

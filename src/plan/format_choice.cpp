@@ -14,6 +14,8 @@
 #include "plan/skip_branch.h"
 #include "plan/weight_axis.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -19,6 +19,7 @@
 #include "model/model.h"
 #include "plan/integer_bias.h"
 #include "plan/plan.h"
+#include "vernier/format.h"
 
 namespace vernier {
 

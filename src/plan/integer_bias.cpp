@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "plan/target.h"
+#include "vernier/format.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -9,6 +9,8 @@
 
 #include "model/model.h"
 #include "plan/plan.h"
+#include "vernier/format.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "plan/type_variables.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

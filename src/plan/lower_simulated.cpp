@@ -10,6 +10,8 @@
 #include "plan/placement.h"
 #include "plan/round_node.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

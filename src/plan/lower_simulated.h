@@ -16,6 +16,8 @@
 #include "model/model.h"
 #include "plan/integer_bias.h"
 #include "plan/plan.h"
+#include "vernier/format.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

@@ -7,6 +7,7 @@
 #include "plan/format_choice.h"
 #include "plan/typed_graph.h"
 #include "plan/typed_weights.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
 
 namespace vernier {
 namespace {

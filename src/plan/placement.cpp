@@ -5,6 +5,7 @@
 #include "model/graph_edit.h"
 #include "plan/skip_branch.h"
 #include "plan/typed_weights.h"
+#include "vernier/format.h"
 
 namespace vernier {
 namespace {

@@ -15,6 +15,8 @@
 #include "numerics/tensor_grid.h"
 #include "plan/plan.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
+#include "vernier/quantization.h"
 
 namespace vernier {
 namespace {

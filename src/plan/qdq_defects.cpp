@@ -12,6 +12,7 @@
 #include "plan/constant_codes.h"
 #include "plan/simulate_typed.h"
 #include "plan/weight_axis.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -8,6 +8,7 @@
 #include "model/graph_edit.h"
 #include "plan/plan.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
 
 namespace vernier {
 

@@ -15,6 +15,7 @@
 #include "plan/target.h"
 #include "plan/weight_axis.h"
 #include "vernier/error.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -9,7 +9,9 @@
 
 #include "model/layers.h"
 #include "plan/plan.h"
-#include "vernier/jobs.h"
+#include "vernier/format.h"
+#include "vernier/precision.h"
+#include "vernier/quantization.h"
 
 namespace vernier {
 

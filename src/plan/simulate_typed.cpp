@@ -13,6 +13,8 @@
 #include "plan/round_node.h"
 #include "plan/typed_weights.h"
 #include "plan/weight_axis.h"
+#include "vernier/format.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

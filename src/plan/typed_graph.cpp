@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "vernier/error.h"
+#include "vernier/format.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

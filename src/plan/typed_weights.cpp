@@ -11,6 +11,8 @@
 #include "numerics/tensor_grid.h"
 #include "plan/integer_bias.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

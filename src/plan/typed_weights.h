@@ -11,6 +11,8 @@
 
 #include "model/model.h"
 #include "numerics/round.h"
+#include "vernier/format.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

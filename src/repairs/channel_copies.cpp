@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "model/graph_edit.h"
 #include "model/graph_walk.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "repairs/weighted_layers.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

@@ -11,6 +11,8 @@
 #include "numerics/grid.h"
 #include "repairs/gelu_in_pieces.h"
 #include "repairs/repair.h"
+#include "vernier/format.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -12,6 +12,8 @@
 #include "plan/integer_bias.h"
 #include "repairs/repair.h"
 #include "repairs/weighted_layers.h"
+#include "vernier/format.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -11,6 +11,7 @@
 #include "model/graph_edit.h"
 #include "repairs/gelu_in_pieces.h"
 #include "repairs/repair.h"
+#include "vernier/format.h"
 
 namespace vernier {
 namespace {

@@ -15,6 +15,8 @@
 #include "model/graph_edit.h"
 #include "repairs/norm_in_pieces.h"
 #include "repairs/repair.h"
+#include "vernier/format.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

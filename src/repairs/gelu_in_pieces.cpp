@@ -5,6 +5,8 @@
 #include <numbers>
 #include <optional>
 
+#include "vernier/tensor.h"
+
 namespace vernier {
 namespace {
 

@@ -16,6 +16,7 @@
 #include "plan/target.h"
 #include "repairs/repair.h"
 #include "repairs/weighted_layers.h"
+#include "vernier/format.h"
 
 namespace vernier {
 namespace {

@@ -1,5 +1,7 @@
 #include "repairs/norm_in_pieces.h"
 
+#include "vernier/tensor.h"
+
 namespace vernier {
 
 const onnx::NodeProto* only_reader(const GraphWalk& walk, const std::string& tensor) {

@@ -12,6 +12,8 @@
 #include "model/graph_edit.h"
 #include "model/graph_walk.h"
 #include "repairs/repair.h"
+#include "vernier/format.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

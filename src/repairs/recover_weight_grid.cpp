@@ -12,6 +12,8 @@
 #include "numerics/lattice.h"
 #include "repairs/repair.h"
 #include "repairs/weighted_layers.h"
+#include "vernier/format.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 std::vector<Proposal> recover_weight_grid(const Network& network, int) {

@@ -11,6 +11,7 @@
 #include "numerics/tensor_grid.h"
 #include "repairs/repair.h"
 #include "repairs/weighted_layers.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

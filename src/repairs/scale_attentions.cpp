@@ -13,6 +13,8 @@
 #include "model/graph_walk.h"
 #include "numerics/grid.h"
 #include "repairs/repair.h"
+#include "vernier/format.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

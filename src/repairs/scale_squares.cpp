@@ -12,6 +12,8 @@
 #include "numerics/grid.h"
 #include "repairs/norm_in_pieces.h"
 #include "repairs/repair.h"
+#include "vernier/format.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

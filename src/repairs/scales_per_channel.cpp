@@ -6,6 +6,7 @@
 #include "plan/weight_axis.h"
 #include "repairs/repair.h"
 #include "repairs/weighted_layers.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

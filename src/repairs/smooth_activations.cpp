@@ -14,6 +14,7 @@
 #include "model/graph_walk.h"
 #include "numerics/lattice.h"
 #include "repairs/channel_scaling.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -16,6 +16,7 @@
 #include "numerics/grid.h"
 #include "numerics/lattice.h"
 #include "repairs/channel_copies.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

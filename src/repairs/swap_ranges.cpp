@@ -11,6 +11,8 @@
 #include "numerics/tensor_grid.h"
 #include "repairs/repair.h"
 #include "repairs/weighted_layers.h"
+#include "vernier/calibration.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "numerics/tensor_grid.h"
+#include "vernier/format.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

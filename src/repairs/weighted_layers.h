@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "repairs/repair.h"
+#include "vernier/format.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "vernier/error.h"
+#include "vernier/samples.h"
 
 namespace vernier {
 namespace {

@@ -13,6 +13,7 @@
 
 #include "scripts/script_process.h"
 #include "scripts/script_reply.h"
+#include "vernier/samples.h"
 
 namespace vernier {
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "vernier/comparison.h"
 #include "vernier/error.h"
 
 namespace vernier::cli {

@@ -6,6 +6,8 @@
 #include <string>
 
 #include "vernier/error.h"
+#include "vernier/format.h"
+#include "vernier/tensor.h"
 
 namespace vernier::cli {
 namespace {

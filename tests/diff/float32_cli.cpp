@@ -6,8 +6,9 @@
 #include <iostream>
 #include <string>
 
+#include "vernier/convert.h"
 #include "vernier/error.h"
-#include "vernier/jobs.h"
+#include "vernier/format.h"
 
 int main() {
   std::string model;

@@ -11,6 +11,8 @@
 #include "model/prepare.h"
 #include "python_evaluator.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
+#include "vernier/samples.h"
 
 namespace {
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/prepare.h"
+#include "vernier/samples.h"
 
 namespace vernier::testing {
 

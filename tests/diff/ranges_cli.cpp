@@ -10,6 +10,7 @@
 
 #include "numerics/range_methods.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
 
 namespace {
 

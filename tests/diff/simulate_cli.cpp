@@ -13,6 +13,8 @@
 #include "engines/onnxruntime/session.h"
 #include "plan/simulate_typed.h"
 #include "vernier/error.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace {
 

@@ -12,8 +12,12 @@
 #include "comparator/statistics.h"
 #include "comparator/top_k.h"
 #include "options/compare_function.h"
+#include "vernier/accuracy_record.h"
 #include "vernier/comparison.h"
 #include "vernier/error.h"
+#include "vernier/report/comparison.h"
+#include "vernier/runs.h"
+#include "vernier/tensor.h"
 
 namespace {
 

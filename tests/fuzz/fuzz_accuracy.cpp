@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "fuzz_target.h"
+#include "vernier/accuracy_record.h"
 #include "vernier/comparison.h"
 #include "vernier/error.h"
 

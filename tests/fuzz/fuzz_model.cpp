@@ -17,6 +17,9 @@
 #include "model/subgraph.h"
 #include "model/type_protos.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace {
 

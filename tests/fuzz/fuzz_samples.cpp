@@ -12,6 +12,7 @@
 #include "fuzz_target.h"
 #include "vernier/error.h"
 #include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace {
 

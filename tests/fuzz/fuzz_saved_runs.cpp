@@ -12,6 +12,8 @@
 #include "io/array_text.h"
 #include "io/saved_data.h"
 #include "vernier/error.h"
+#include "vernier/runs.h"
+#include "vernier/tensor.h"
 
 namespace {
 

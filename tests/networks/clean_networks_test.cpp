@@ -8,6 +8,10 @@
 #include "jobs/common/setup.h"
 #include "jobs/diagnose/explain.h"
 #include "shared_networks.h"
+#include "vernier/format.h"
+#include "vernier/measure.h"
+#include "vernier/report/causes.h"
+#include "vernier/report/figures.h"
 
 namespace vernier::testing {
 namespace {

@@ -13,6 +13,7 @@
 #include "shared_networks.h"
 #include "tiny_networks.h"
 #include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier::testing {
 namespace {

@@ -1,5 +1,8 @@
 // One layer of a good network is made bad for float16: that one is named, and only that one.
 #include "planted_nets.h"
+#include "vernier/format.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/tensor.h"
 
 namespace vernier::testing {
 namespace {

@@ -1,5 +1,7 @@
 // One convolution of a good network is made bad for int8: that one is named, and only that one.
 #include "planted_nets.h"
+#include "vernier/format.h"
+#include "vernier/report/diagnose.h"
 
 namespace vernier::testing {
 namespace {

@@ -5,7 +5,11 @@
 #include <string>
 
 #include "tiny_networks.h"
-#include "vernier/jobs.h"
+#include "vernier/diagnose.h"
+#include "vernier/format.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/requirement.h"
+#include "vernier/tensor.h"
 
 namespace vernier::testing {
 

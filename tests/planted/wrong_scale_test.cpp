@@ -2,6 +2,12 @@
 #include "base/file.h"
 #include "plan/plan.h"
 #include "planted_nets.h"
+#include "vernier/convert.h"
+#include "vernier/format.h"
+#include "vernier/report/figures.h"
+#include "vernier/report/verify.h"
+#include "vernier/requirement.h"
+#include "vernier/verify.h"
 
 namespace vernier::testing {
 namespace {

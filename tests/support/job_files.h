@@ -7,7 +7,14 @@
 
 #include "model/model.h"
 #include "tiny_networks.h"
-#include "vernier/jobs.h"
+#include "vernier/convert.h"
+#include "vernier/diagnose.h"
+#include "vernier/format.h"
+#include "vernier/measure.h"
+#include "vernier/report/figures.h"
+#include "vernier/requirement.h"
+#include "vernier/tensor.h"
+#include "vernier/verify.h"
 
 namespace vernier::testing {
 

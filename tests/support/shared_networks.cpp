@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "model/model.h"
+#include "vernier/samples.h"
 
 namespace vernier::testing {
 

@@ -10,6 +10,8 @@
 #include <fstream>
 #include <numeric>
 
+#include "vernier/tensor.h"
+
 namespace vernier {
 namespace fs = std::filesystem;
 

@@ -15,6 +15,7 @@
 
 #include "vernier/error.h"
 #include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

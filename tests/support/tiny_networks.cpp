@@ -13,6 +13,9 @@
 #include "engines/onnxruntime/runtime.h"
 #include "plan/calibrate.h"
 #include "plan/scheme.h"
+#include "vernier/format.h"
+#include "vernier/precision.h"
+#include "vernier/tensor.h"
 
 namespace vernier::testing {
 

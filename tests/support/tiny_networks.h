@@ -14,7 +14,9 @@
 #include "model/model.h"
 #include "plan/plan.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
 #include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier::testing {
 

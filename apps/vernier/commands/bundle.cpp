@@ -1,3 +1,4 @@
+
 #include "vernier/bundle.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+
 #include "vernier/calibrate.h"
 
 #include <memory>
@@ -7,6 +8,8 @@
 #include "options/options.h"
 #include "options/parse_values.h"
 #include "vernier/error.h"
+#include "vernier/report/calibrate.h"
+#include "vernier/report/text.h"
 
 namespace vernier::cli {
 namespace {

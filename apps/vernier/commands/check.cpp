@@ -6,7 +6,7 @@
 #include "console/console.h"
 #include "options/comparison_options.h"
 #include "options/options.h"
-#include "vernier/comparison.h"
+#include "vernier/check_accuracy.h"
 
 namespace vernier::cli {
 namespace {

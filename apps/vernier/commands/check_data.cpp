@@ -1,3 +1,4 @@
+
 #include "vernier/check_data.h"
 
 #include <memory>
@@ -6,6 +7,8 @@
 #include "console/console.h"
 #include "options/options.h"
 #include "options/parse_values.h"
+#include "vernier/report/check_data.h"
+#include "vernier/report/text.h"
 
 namespace vernier::cli {
 namespace {

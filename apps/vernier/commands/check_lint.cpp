@@ -5,6 +5,7 @@
 #include "console/console.h"
 #include "options/options.h"
 #include "vernier/lint.h"
+#include "vernier/report/lint.h"
 
 namespace vernier::cli {
 namespace {

@@ -1,3 +1,4 @@
+
 #include "vernier/check_placement.h"
 
 #include <memory>
@@ -6,6 +7,7 @@
 #include "console/console.h"
 #include "options/options.h"
 #include "options/parse_values.h"
+#include "vernier/report/check_placement.h"
 
 namespace vernier::cli {
 namespace {

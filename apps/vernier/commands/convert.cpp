@@ -1,3 +1,5 @@
+#include "vernier/convert.h"
+
 #include <fmt/format.h>
 
 #include <array>
@@ -11,7 +13,7 @@
 #include "options/residuals_option.h"
 #include "scripts/script_location.h"
 #include "vernier/error.h"
-#include "vernier/jobs.h"
+#include "vernier/report/convert.h"
 
 namespace vernier::cli {
 namespace {

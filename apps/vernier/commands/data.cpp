@@ -5,8 +5,9 @@
 #include "commands/commands.h"
 #include "console/console.h"
 #include "options/options.h"
+#include "vernier/data_files.h"
 #include "vernier/error.h"
-#include "vernier/jobs.h"
+#include "vernier/sinks.h"
 
 namespace vernier::cli {
 namespace {

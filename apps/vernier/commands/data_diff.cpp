@@ -1,3 +1,4 @@
+
 #include "vernier/data_diff.h"
 
 #include <fmt/format.h>
@@ -10,6 +11,8 @@
 #include "options/options.h"
 #include "options/parse_values.h"
 #include "vernier/error.h"
+#include "vernier/report/data_diff.h"
+#include "vernier/report/text.h"
 
 namespace vernier::cli {
 namespace {

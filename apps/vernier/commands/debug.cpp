@@ -7,6 +7,8 @@
 #include "options/parse_values.h"
 #include "options/runner_options.h"
 #include "vernier/debug_accuracy.h"
+#include "vernier/report/debug_accuracy.h"
+#include "vernier/report/text.h"
 
 namespace vernier::cli {
 namespace {

@@ -1,3 +1,4 @@
+
 #include "vernier/debug_loss.h"
 
 #include <memory>
@@ -6,6 +7,8 @@
 #include "console/console.h"
 #include "options/options.h"
 #include "vernier/error.h"
+#include "vernier/report/debug_loss.h"
+#include "vernier/report/text.h"
 
 namespace vernier::cli {
 namespace {

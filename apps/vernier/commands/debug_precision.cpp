@@ -1,5 +1,4 @@
 // `vernier debug precision`, and the older `vernier precision bisect|linear|worst-first`.
-#include "vernier/debug_precision.h"
 
 #include <fmt/format.h>
 
@@ -15,8 +14,13 @@
 #include "options/comparison_options.h"
 #include "options/parse_values.h"
 #include "search/journal.h"
+#include "vernier/diagnose.h"
 #include "vernier/error.h"
-#include "vernier/fix.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/report/kept_set.h"
+#include "vernier/report/text.h"
+#include "vernier/search_options.h"
+#include "vernier/sinks.h"
 
 namespace vernier::cli {
 namespace {

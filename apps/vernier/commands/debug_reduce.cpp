@@ -9,7 +9,9 @@
 #include "options/options.h"
 #include "options/parse_values.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
 #include "vernier/reduce.h"
+#include "vernier/report/reduce.h"
 
 namespace vernier::cli {
 namespace {

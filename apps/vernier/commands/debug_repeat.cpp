@@ -7,6 +7,8 @@
 #include "options/check_options.h"
 #include "options/options.h"
 #include "options/parse_values.h"
+#include "vernier/check.h"
+#include "vernier/convert.h"
 #include "vernier/error.h"
 #include "vernier/repeat.h"
 

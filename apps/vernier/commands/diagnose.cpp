@@ -1,11 +1,15 @@
+#include "vernier/diagnose.h"
+
 #include <memory>
 
 #include "commands/commands.h"
 #include "commands/diagnosis_line.h"
 #include "console/console.h"
 #include "options/gate_group.h"
-#include "vernier/jobs.h"
-#include "vernier/report.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/report/gate.h"
+#include "vernier/report/text.h"
+#include "vernier/sinks.h"
 
 namespace vernier::cli {
 namespace {

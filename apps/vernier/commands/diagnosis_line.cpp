@@ -1,8 +1,11 @@
 #include "commands/diagnosis_line.h"
 
 #include "base/file.h"
-#include "vernier/debug_precision.h"
+#include "vernier/diagnose.h"
 #include "vernier/error.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/report/kept_set.h"
+#include "vernier/sinks.h"
 
 namespace vernier::cli {
 

@@ -11,7 +11,10 @@
 #include "options/options.h"
 #include "options/score_group.h"
 #include "options/search_group.h"
-#include "vernier/jobs.h"
+#include "vernier/diagnose.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/run.h"
+#include "vernier/sinks.h"
 
 namespace vernier::cli {
 

@@ -1,10 +1,11 @@
+#include "vernier/doctor.h"
+
 #include <memory>
 
 #include "commands/commands.h"
 #include "console/console.h"
 #include "options/options.h"
 #include "vernier/error.h"
-#include "vernier/jobs.h"
 
 namespace vernier::cli {
 

@@ -1,3 +1,4 @@
+
 #include "vernier/eval.h"
 
 #include <memory>
@@ -7,6 +8,8 @@
 #include "options/options.h"
 #include "options/parse_values.h"
 #include "options/task_group.h"
+#include "vernier/report/eval.h"
+#include "vernier/report/text.h"
 
 namespace vernier::cli {
 namespace {

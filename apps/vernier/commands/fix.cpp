@@ -1,3 +1,4 @@
+
 #include "vernier/fix.h"
 
 #include <algorithm>
@@ -9,7 +10,9 @@
 #include "console/console.h"
 #include "options/gate_group.h"
 #include "vernier/error.h"
-#include "vernier/report.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/report/gate.h"
+#include "vernier/sinks.h"
 
 namespace vernier::cli {
 namespace {

@@ -1,3 +1,4 @@
+
 #include "vernier/inspect.h"
 
 #include <algorithm>
@@ -8,8 +9,9 @@
 #include "options/options.h"
 #include "options/parse_values.h"
 #include "vernier/error.h"
-#include "vernier/jobs.h"
-#include "vernier/scheme_report.h"
+#include "vernier/report/scheme.h"
+#include "vernier/report/text.h"
+#include "vernier/scheme.h"
 
 namespace vernier::cli {
 namespace {

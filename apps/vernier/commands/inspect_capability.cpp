@@ -5,6 +5,7 @@
 #include "options/options.h"
 #include "options/parse_values.h"
 #include "vernier/capability.h"
+#include "vernier/report/capability.h"
 
 namespace vernier::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include "console/console.h"
 #include "options/options.h"
 #include "options/parse_values.h"
-#include "vernier/jobs.h"
+#include "vernier/data_files.h"
 
 namespace vernier::cli {
 namespace {

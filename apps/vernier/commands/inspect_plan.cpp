@@ -4,7 +4,9 @@
 #include "console/console.h"
 #include "options/options.h"
 #include "vernier/error.h"
-#include "vernier/scheme_report.h"
+#include "vernier/report/scheme.h"
+#include "vernier/report/text.h"
+#include "vernier/scheme.h"
 
 namespace vernier::cli {
 namespace {

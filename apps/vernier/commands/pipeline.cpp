@@ -1,3 +1,4 @@
+
 #include "vernier/pipeline.h"
 
 #include <fmt/format.h>
@@ -13,6 +14,9 @@
 #include "options/parse_values.h"
 #include "options/task_group.h"
 #include "vernier/error.h"
+#include "vernier/report/gate.h"
+#include "vernier/report/pipeline.h"
+#include "vernier/report/text.h"
 
 namespace vernier::cli {
 namespace {

@@ -9,8 +9,12 @@
 #include "options/options.h"
 #include "options/parse_values.h"
 #include "options/residuals_option.h"
+#include "vernier/convert.h"
 #include "vernier/error.h"
-#include "vernier/jobs.h"
+#include "vernier/format.h"
+#include "vernier/precision.h"
+#include "vernier/quantization.h"
+#include "vernier/report/convert.h"
 
 namespace vernier::cli {
 namespace {

@@ -10,8 +10,12 @@
 #include "options/options.h"
 #include "options/parse_values.h"
 #include "vernier/error.h"
-#include "vernier/pipeline.h"
-#include "vernier/report_page.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/report/diff.h"
+#include "vernier/report/gate.h"
+#include "vernier/report/kind.h"
+#include "vernier/report/pipeline.h"
+#include "vernier/report/text.h"
 
 namespace vernier::cli {
 namespace {

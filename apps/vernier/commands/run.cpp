@@ -1,3 +1,4 @@
+
 #include "vernier/run.h"
 
 #include <fmt/format.h>

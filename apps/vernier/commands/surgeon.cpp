@@ -1,4 +1,5 @@
 // The subcommands of `vernier surgeon`.
+
 #include "vernier/surgeon.h"
 
 #include <fmt/format.h>
@@ -14,6 +15,7 @@
 #include "options/options.h"
 #include "options/parse_values.h"
 #include "vernier/error.h"
+#include "vernier/tensor.h"
 
 namespace vernier::cli {
 namespace {

@@ -5,7 +5,9 @@
 #include "commands/commands.h"
 #include "console/console.h"
 #include "options/options.h"
+#include "vernier/convert.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
 #include "vernier/templates.h"
 
 namespace vernier::cli {

@@ -1,3 +1,5 @@
+#include "vernier/report/verify.h"
+
 #include <memory>
 
 #include "commands/commands.h"
@@ -6,8 +8,9 @@
 #include "options/options.h"
 #include "options/score_group.h"
 #include "vernier/error.h"
-#include "vernier/jobs.h"
-#include "vernier/report.h"
+#include "vernier/report/gate.h"
+#include "vernier/report/text.h"
+#include "vernier/verify.h"
 
 namespace vernier::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "console/progress.h"
-#include "vernier/jobs.h"
+#include "vernier/sinks.h"
 
 namespace spdlog {
 class logger;

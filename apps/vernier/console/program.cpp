@@ -23,7 +23,8 @@ int run_program(const std::vector<std::string>& arguments, Console& console) {
   CLI::App root("Finds, explains and fixes the layers that break an ONNX network in low precision", "vernier");
   root.formatter(std::make_shared<HelpFormatter>());
   root.set_help_flag("-h,--help", "Print this help")->group("Options");
-  root.set_version_flag("-V,--version", fmt::format("vernier {}", vernier_version()), "Print the version")->group("Options");
+  root.set_version_flag("-V,--version", fmt::format("vernier {}", vernier_version()), "Print the version")
+      ->group("Options");
   root.require_subcommand(0, 1);
   root.footer(
       "vernier COMMAND --help says more of each.\n"

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "options/syntax.h"
+#include "vernier/accuracy_record.h"
 #include "vernier/comparison.h"
 
 namespace vernier::cli {

@@ -8,6 +8,8 @@
 #include "options/parse_values.h"
 #include "scripts/script_location.h"
 #include "vernier/error.h"
+#include "vernier/measure.h"
+#include "vernier/samples.h"
 
 namespace vernier::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "options/syntax.h"
-#include "vernier/report_page.h"
+#include "vernier/report/gate.h"
 
 namespace vernier::cli {
 

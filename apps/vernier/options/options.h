@@ -10,8 +10,12 @@
 #include <vector>
 
 #include "options/syntax.h"
-#include "vernier/jobs.h"
-#include "vernier/report.h"
+#include "vernier/format.h"
+#include "vernier/measure.h"
+#include "vernier/precision.h"
+#include "vernier/report/text.h"
+#include "vernier/requirement.h"
+#include "vernier/samples.h"
 
 namespace vernier::cli {
 

@@ -7,6 +7,8 @@
 #include "options/parse_values.h"
 #include "scripts/script_location.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
+#include "vernier/precision.h"
 
 namespace vernier::cli {
 namespace {

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "options/options.h"
 #include "vernier/error.h"
+#include "vernier/requirement.h"
 
 namespace vernier::cli {
 namespace {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "vernier/error.h"
+#include "vernier/format.h"
 
 namespace vernier::cli {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "options/syntax.h"
-#include "vernier/jobs.h"
+#include "vernier/precision.h"
 
 namespace vernier::cli {
 

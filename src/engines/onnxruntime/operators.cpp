@@ -11,6 +11,7 @@
 #include "model/model.h"
 #include "plan/round_node.h"
 #include "vernier/error.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -13,6 +13,9 @@
 #include "engines/onnxruntime/runtime.h"
 #include "plan/round_node.h"
 #include "vernier/error.h"
+#include "vernier/runs.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

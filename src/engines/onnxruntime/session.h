@@ -9,6 +9,8 @@
 
 #include "engines/onnxruntime/recorder.h"
 #include "model/model.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

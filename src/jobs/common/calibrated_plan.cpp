@@ -12,6 +12,10 @@
 #include "base/text.h"
 #include "plan/calibrate.h"
 #include "plan/scheme.h"
+#include "vernier/calibration.h"
+#include "vernier/format.h"
+#include "vernier/precision.h"
+#include "vernier/samples.h"
 
 namespace vernier {
 namespace {

@@ -12,6 +12,9 @@
 #include "jobs/common/setup.h"
 #include "plan/calibration_cache.h"
 #include "plan/plan.h"
+#include "vernier/calibration.h"
+#include "vernier/format.h"
+#include "vernier/precision.h"
 
 namespace vernier {
 

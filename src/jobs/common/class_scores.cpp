@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "vernier/requirement.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

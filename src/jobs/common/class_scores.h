@@ -14,6 +14,7 @@
 
 #include "analysis/requirement.h"
 #include "analysis/subject.h"
+#include "vernier/requirement.h"
 
 namespace vernier {
 

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "jobs/common/figures.h"
+#include "vernier/format.h"
 
 namespace vernier {
 namespace {

@@ -8,7 +8,8 @@
 
 #include "analysis/own_error.h"
 #include "jobs/common/experiment.h"
-#include "vernier/report.h"
+#include "vernier/report/figures.h"
+#include "vernier/requirement.h"
 
 namespace vernier {
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "plan/scheme.h"
+#include "vernier/format.h"
 
 namespace vernier {
 

@@ -14,6 +14,7 @@
 #include "analysis/trials.h"
 #include "plan/lower_simulated.h"
 #include "plan/plan.h"
+#include "vernier/format.h"
 #include "vernier/requirement.h"
 
 namespace vernier {

@@ -6,7 +6,8 @@
 
 #include "analysis/requirement.h"
 #include "analysis/subject.h"
-#include "vernier/report.h"
+#include "vernier/report/figures.h"
+#include "vernier/requirement.h"
 
 namespace vernier {
 

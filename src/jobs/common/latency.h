@@ -8,7 +8,8 @@
 #include "analysis/subject.h"
 #include "model/model.h"
 #include "vernier/format.h"
-#include "vernier/report.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/samples.h"
 
 namespace vernier {
 

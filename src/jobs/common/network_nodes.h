@@ -5,7 +5,7 @@
 
 #include "model/layers.h"
 #include "model/model.h"
-#include "vernier/report_pictures.h"
+#include "vernier/report/pictures.h"
 
 namespace vernier {
 

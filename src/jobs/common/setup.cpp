@@ -13,6 +13,8 @@
 #include "jobs/common/figures.h"
 #include "scripts/script_location.h"
 #include "vernier/error.h"
+#include "vernier/requirement.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -9,8 +9,11 @@
 #include "analysis/subject.h"
 #include "jobs/common/sources.h"
 #include "model/prepare.h"
-#include "vernier/jobs.h"
-#include "vernier/report.h"
+#include "vernier/format.h"
+#include "vernier/measure.h"
+#include "vernier/report/figures.h"
+#include "vernier/samples.h"
+#include "vernier/sinks.h"
 
 namespace vernier {
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include "vernier/tensor.h"
+
 namespace vernier {
 namespace {
 

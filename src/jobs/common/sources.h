@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "model/model.h"
-#include "vernier/jobs.h"
+#include "vernier/measure.h"
+#include "vernier/samples.h"
+#include "vernier/sinks.h"
 
 namespace vernier {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "vernier/report.h"
+#include "vernier/report/figures.h"
 
 namespace vernier {
 

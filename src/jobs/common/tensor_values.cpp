@@ -6,6 +6,7 @@
 #include "jobs/common/sources.h"
 #include "model/graph_edit.h"
 #include "vernier/error.h"
+#include "vernier/measure.h"
 
 namespace vernier {
 

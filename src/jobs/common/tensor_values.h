@@ -8,8 +8,9 @@
 
 #include "engines/onnxruntime/runtime.h"
 #include "model/model.h"
-#include "vernier/jobs.h"
 #include "vernier/samples.h"
+#include "vernier/sinks.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

@@ -6,8 +6,11 @@
 
 #include "base/text.h"
 #include "io/saved_data.h"
+#include "vernier/data_files.h"
 #include "vernier/error.h"
-#include "vernier/jobs.h"
+#include "vernier/runs.h"
+#include "vernier/sinks.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -1,3 +1,4 @@
+
 #include "vernier/debug_accuracy.h"
 
 #include <fmt/format.h>
@@ -16,6 +17,11 @@
 #include "model/layers.h"
 #include "plan/scheme.h"
 #include "vernier/error.h"
+#include "vernier/report/data_diff.h"
+#include "vernier/report/debug_accuracy.h"
+#include "vernier/run.h"
+#include "vernier/runs.h"
+#include "vernier/sinks.h"
 
 namespace vernier {
 namespace {

@@ -26,6 +26,11 @@
 #include "plan/qdq_defects.h"
 #include "plan/simulate_typed.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
+#include "vernier/report/debug_loss.h"
+#include "vernier/sinks.h"
+#include "vernier/tensor.h"
+#include "vernier/verify.h"
 
 namespace vernier {
 namespace {

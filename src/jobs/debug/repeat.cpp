@@ -1,8 +1,11 @@
+
 #include "vernier/repeat.h"
 
 #include "base/text.h"
 #include "external_check/check_loop.h"
 #include "model/raw_proto.h"
+#include "vernier/check.h"
+#include "vernier/sinks.h"
 
 namespace vernier {
 namespace {

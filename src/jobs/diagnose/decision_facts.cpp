@@ -7,6 +7,7 @@
 #include "analysis/run_tensors.h"
 #include "numerics/metrics.h"
 #include "plan/lower_simulated.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -1,5 +1,7 @@
 // The main job. run() below reads as the flow: each step one call, each timed.
 
+#include "vernier/diagnose.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,8 +41,22 @@
 #include "plan/calibrate.h"
 #include "plan/scheme.h"
 #include "plan/simulate_typed.h"
+#include "vernier/calibrate.h"
+#include "vernier/calibration.h"
 #include "vernier/error.h"
 #include "vernier/fix.h"
+#include "vernier/format.h"
+#include "vernier/precision.h"
+#include "vernier/report/causes.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/report/figures.h"
+#include "vernier/report/kept_set.h"
+#include "vernier/report/verify.h"
+#include "vernier/requirement.h"
+#include "vernier/run.h"
+#include "vernier/search_options.h"
+#include "vernier/sinks.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

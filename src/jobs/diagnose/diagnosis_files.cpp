@@ -9,8 +9,9 @@
 #include "base/file.h"
 #include "jobs/common/setup.h"
 #include "jobs/scripting/network_scripts.h"
+#include "vernier/diagnose.h"
 #include "vernier/error.h"
-#include "vernier/report_page.h"
+#include "vernier/report/diagnose.h"
 
 namespace vernier {
 

@@ -3,8 +3,8 @@
 
 #include <filesystem>
 
-#include "vernier/jobs.h"
-#include "vernier/report.h"
+#include "vernier/diagnose.h"
+#include "vernier/report/diagnose.h"
 
 namespace vernier {
 

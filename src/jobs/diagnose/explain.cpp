@@ -6,6 +6,7 @@
 #include "causes/causes.h"
 #include "jobs/common/figures.h"
 #include "jobs/diagnose/layer_facts.h"
+#include "vernier/format.h"
 
 namespace vernier {
 namespace {

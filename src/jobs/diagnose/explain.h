@@ -8,7 +8,8 @@
 
 #include "jobs/common/evidence.h"
 #include "jobs/common/experiment.h"
-#include "vernier/causes.h"
+#include "vernier/report/causes.h"
+#include "vernier/report/figures.h"
 
 namespace vernier {
 

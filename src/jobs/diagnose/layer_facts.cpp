@@ -21,6 +21,10 @@
 #include "numerics/tensor_grid.h"
 #include "plan/integer_bias.h"
 #include "plan/weight_axis.h"
+#include "vernier/format.h"
+#include "vernier/report/figures.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

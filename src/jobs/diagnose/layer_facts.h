@@ -6,6 +6,7 @@
 #include "causes/facts.h"
 #include "jobs/common/evidence.h"
 #include "jobs/common/experiment.h"
+#include "vernier/report/figures.h"
 
 namespace vernier {
 

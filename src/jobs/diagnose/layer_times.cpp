@@ -12,6 +12,7 @@
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
 #include "vernier/error.h"
+#include "vernier/samples.h"
 
 namespace vernier {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "jobs/search/costs.h"
 #include "model/model.h"
+#include "vernier/samples.h"
 
 namespace vernier {
 

@@ -4,6 +4,8 @@
 
 #include "jobs/common/figures.h"
 #include "jobs/search/kept_set.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/report/figures.h"
 
 namespace vernier {
 

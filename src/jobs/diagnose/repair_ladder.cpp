@@ -15,6 +15,7 @@
 #include "jobs/common/setup.h"
 #include "model/prepare.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
 
 namespace vernier {
 namespace {

@@ -18,8 +18,10 @@
 #include "plan/lower_simulated.h"
 #include "plan/plan.h"
 #include "repairs/repair.h"
-#include "vernier/causes.h"
 #include "vernier/fix.h"
+#include "vernier/report/causes.h"
+#include "vernier/run.h"
+#include "vernier/samples.h"
 
 namespace vernier {
 

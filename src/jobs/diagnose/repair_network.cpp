@@ -11,6 +11,12 @@
 #include "jobs/common/figures.h"
 #include "plan/calibrate.h"
 #include "plan/scheme.h"
+#include "vernier/fix.h"
+#include "vernier/format.h"
+#include "vernier/precision.h"
+#include "vernier/report/causes.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

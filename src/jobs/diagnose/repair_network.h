@@ -8,6 +8,9 @@
 #include "jobs/common/experiment.h"
 #include "jobs/common/setup.h"
 #include "jobs/diagnose/repair_ladder.h"
+#include "vernier/fix.h"
+#include "vernier/precision.h"
+#include "vernier/report/causes.h"
 
 namespace vernier {
 

@@ -8,8 +8,12 @@
 #include "jobs/common/experiment.h"
 #include "jobs/common/setup.h"
 #include "plan/lower_typed.h"
-#include "vernier/jobs.h"
-#include "vernier/report.h"
+#include "vernier/diagnose.h"
+#include "vernier/external_data.h"
+#include "vernier/report/typed.h"
+#include "vernier/report/verify.h"
+#include "vernier/sinks.h"
+#include "vernier/verify.h"
 
 namespace vernier {
 

@@ -1,4 +1,5 @@
 // `vernier check data`: the samples as given, and changed in the usual ways, through the float model.
+
 #include "vernier/check_data.h"
 
 #include <fmt/format.h>
@@ -18,6 +19,11 @@
 #include "tasks/ranks.h"
 #include "tasks/readings.h"
 #include "vernier/error.h"
+#include "vernier/report/check_data.h"
+#include "vernier/run.h"
+#include "vernier/samples.h"
+#include "vernier/sinks.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -10,6 +10,10 @@
 #include "jobs/eval/task_tally.h"
 #include "tasks/coco.h"
 #include "vernier/error.h"
+#include "vernier/eval.h"
+#include "vernier/report/eval.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

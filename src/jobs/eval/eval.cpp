@@ -1,4 +1,5 @@
 // `vernier eval`: the task's figures of one model, or of two side by side.
+
 #include "vernier/eval.h"
 
 #include <fmt/format.h>
@@ -13,6 +14,11 @@
 #include "jobs/eval/task_tally.h"
 #include "jobs/run/live_run.h"
 #include "vernier/error.h"
+#include "vernier/report/eval.h"
+#include "vernier/run.h"
+#include "vernier/samples.h"
+#include "vernier/sinks.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

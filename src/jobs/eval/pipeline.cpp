@@ -1,4 +1,5 @@
 // `vernier pipeline`: stages compared with the one before and with the first.
+
 #include "vernier/pipeline.h"
 
 #include <fmt/format.h>
@@ -22,6 +23,15 @@
 #include "jobs/run/output_diffs.h"
 #include "plan/simulate_typed.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
+#include "vernier/report/data_diff.h"
+#include "vernier/report/figures.h"
+#include "vernier/report/pipeline.h"
+#include "vernier/run.h"
+#include "vernier/runs.h"
+#include "vernier/samples.h"
+#include "vernier/sinks.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

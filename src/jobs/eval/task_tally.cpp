@@ -12,6 +12,7 @@
 #include "tasks/segmentation.h"
 #include "tasks/text.h"
 #include "vernier/error.h"
+#include "vernier/search_options.h"
 
 namespace vernier {
 namespace {

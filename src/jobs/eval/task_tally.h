@@ -6,7 +6,9 @@
 
 #include "jobs/common/labels.h"
 #include "vernier/eval.h"
+#include "vernier/report/eval.h"
 #include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

@@ -1,4 +1,5 @@
 // `vernier bundle`: a layer that fails, its inputs, the report's row and the commands, as one file.
+
 #include "vernier/bundle.h"
 
 #include <fmt/format.h>
@@ -21,6 +22,13 @@
 #include "plan/scheme.h"
 #include "report/export/other_tools.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
+#include "vernier/precision.h"
+#include "vernier/report/causes.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/report/figures.h"
+#include "vernier/report/pictures.h"
+#include "vernier/sinks.h"
 #include "vernier/surgeon.h"
 
 namespace vernier {

@@ -17,6 +17,9 @@
 #include "model/type_protos.h"
 #include "plan/operators/operators.h"
 #include "vernier/error.h"
+#include "vernier/report/capability.h"
+#include "vernier/run.h"
+#include "vernier/sinks.h"
 
 namespace vernier {
 namespace {

@@ -1,5 +1,7 @@
 // `vernier doctor`: what this machine offers, what was tried, what is missing.
 
+#include "vernier/doctor.h"
+
 #include <fmt/format.h>
 
 #include "base/parallel.h"
@@ -8,7 +10,6 @@
 #include "jobs/common/setup.h"
 #include "numerics/round.h"
 #include "vernier/error.h"
-#include "vernier/jobs.h"
 
 namespace vernier {
 

@@ -13,7 +13,8 @@
 #include "model/raw_proto.h"
 #include "model/type_protos.h"
 #include "vernier/error.h"
-#include "vernier/jobs.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

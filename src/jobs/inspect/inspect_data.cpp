@@ -10,7 +10,10 @@
 #include "io/array_text.h"
 #include "io/saved_data.h"
 #include "report/text/stats_text.h"
-#include "vernier/jobs.h"
+#include "vernier/comparison.h"
+#include "vernier/data_files.h"
+#include "vernier/runs.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "model/sparsity.h"
 #include "vernier/inspect.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

@@ -19,6 +19,9 @@
 #include "plan/qdq_defects.h"
 #include "plan/simulate_typed.h"
 #include "vernier/error.h"
+#include "vernier/report/lint.h"
+#include "vernier/run.h"
+#include "vernier/sinks.h"
 
 namespace vernier {
 namespace {

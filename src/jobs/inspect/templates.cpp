@@ -10,6 +10,8 @@
 #include "base/text.h"
 #include "model/model.h"
 #include "vernier/error.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -1,6 +1,6 @@
 // `vernier calibrate`: ranges, what was left out of them, and whether the samples were enough.
 
-#include "vernier/calibrate.h"
+#include "plan/calibrate.h"
 
 #include <fmt/format.h>
 
@@ -22,9 +22,17 @@
 #include "jobs/common/stopwatch.h"
 #include "jobs/quantize/sufficiency.h"
 #include "numerics/range_methods.h"
-#include "plan/calibrate.h"
 #include "plan/scheme.h"
+#include "vernier/calibrate.h"
+#include "vernier/calibration.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
+#include "vernier/measure.h"
+#include "vernier/report/calibrate.h"
+#include "vernier/report/figures.h"
+#include "vernier/run.h"
+#include "vernier/samples.h"
+#include "vernier/sinks.h"
 
 namespace vernier {
 namespace {

@@ -17,6 +17,7 @@
 #include "plan/rules/rules.h"
 #include "plan/simulate_typed.h"
 #include "vernier/error.h"
+#include "vernier/report/check_placement.h"
 
 namespace vernier {
 namespace {

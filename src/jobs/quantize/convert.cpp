@@ -1,5 +1,7 @@
 // A float model and a plan (a file, or made from the precision options) -> a typed ONNX model.
 
+#include "vernier/convert.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +19,11 @@
 #include "plan/overrides.h"
 #include "plan/scheme.h"
 #include "vernier/error.h"
-#include "vernier/jobs.h"
+#include "vernier/format.h"
+#include "vernier/measure.h"
+#include "vernier/precision.h"
+#include "vernier/report/convert.h"
+#include "vernier/sinks.h"
 #include "vernier/templates.h"
 
 namespace vernier {

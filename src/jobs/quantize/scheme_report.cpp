@@ -1,7 +1,5 @@
 // Layers, work and weights by format, of a typed file or of a plan.
 
-#include "vernier/scheme_report.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,6 +16,12 @@
 #include "plan/scheme.h"
 #include "plan/simulate_typed.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
+#include "vernier/precision.h"
+#include "vernier/quantization.h"
+#include "vernier/report/scheme.h"
+#include "vernier/scheme.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "numerics/range_methods.h"
+#include "vernier/format.h"
 
 namespace vernier {
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "analysis/reference.h"
-#include "vernier/calibrate.h"
+#include "vernier/report/calibrate.h"
 
 namespace vernier {
 

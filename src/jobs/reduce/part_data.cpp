@@ -1,6 +1,7 @@
 #include "jobs/reduce/part_data.h"
 
 #include "vernier/runs.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

@@ -23,7 +23,14 @@
 #include "model/passes/pass.h"
 #include "model/subgraph.h"
 #include "model/type_protos.h"
+#include "vernier/check.h"
 #include "vernier/error.h"
+#include "vernier/external_data.h"
+#include "vernier/report/reduce.h"
+#include "vernier/run.h"
+#include "vernier/samples.h"
+#include "vernier/sinks.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -7,6 +7,8 @@
 #include "base/text.h"
 #include "model/subgraph.h"
 #include "vernier/error.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -11,6 +11,7 @@
 
 #include "model/model.h"
 #include "search/oracle.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

@@ -9,6 +9,7 @@
 #include "model/graph_edit.h"
 #include "model/type_protos.h"
 #include "vernier/error.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -11,6 +11,7 @@
 
 #include "model/model.h"
 #include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

@@ -14,6 +14,9 @@
 #include "plan/lower_simulated.h"
 #include "plan/scheme.h"
 #include "vernier/error.h"
+#include "vernier/precision.h"
+#include "vernier/requirement.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -8,8 +8,9 @@
 
 #include "model/model.h"
 #include "search/oracle.h"
-#include "vernier/jobs.h"
 #include "vernier/reduce.h"
+#include "vernier/samples.h"
+#include "vernier/sinks.h"
 
 namespace vernier {
 

@@ -1,9 +1,13 @@
 // `vernier check accuracy`: saved verdicts, held against other thresholds.
 
+#include "vernier/check_accuracy.h"
+
 #include "base/file.h"
 #include "report/text/accuracy_text.h"
+#include "vernier/accuracy_record.h"
 #include "vernier/comparison.h"
 #include "vernier/error.h"
+#include "vernier/report/comparison.h"
 
 namespace vernier {
 namespace {

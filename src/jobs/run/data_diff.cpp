@@ -1,3 +1,4 @@
+
 #include "vernier/data_diff.h"
 
 #include <fmt/format.h>
@@ -10,6 +11,9 @@
 #include "base/text.h"
 #include "jobs/run/output_diffs.h"
 #include "vernier/error.h"
+#include "vernier/report/data_diff.h"
+#include "vernier/runs.h"
+#include "vernier/sinks.h"
 
 namespace vernier {
 namespace {

@@ -8,7 +8,9 @@
 #include "base/scratch_folder.h"
 #include "scripts/script_session.h"
 #include "vernier/comparison.h"
-#include "vernier/jobs.h"
+#include "vernier/runs.h"
+#include "vernier/samples.h"
+#include "vernier/sinks.h"
 
 namespace vernier {
 

@@ -13,6 +13,9 @@
 #include "jobs/common/sources.h"
 #include "model/model.h"
 #include "vernier/run.h"
+#include "vernier/runs.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

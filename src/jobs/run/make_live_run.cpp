@@ -20,6 +20,12 @@
 #include "plan/simulate_typed.h"
 #include "plan/typed_names.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
+#include "vernier/precision.h"
+#include "vernier/run.h"
+#include "vernier/samples.h"
+#include "vernier/sinks.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

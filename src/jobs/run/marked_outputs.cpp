@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "plan/round_node.h"
 #include "vernier/error.h"
+#include "vernier/samples.h"
 
 namespace vernier {
 namespace {

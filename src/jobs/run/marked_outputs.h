@@ -7,6 +7,7 @@
 
 #include "model/model.h"
 #include "vernier/run.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

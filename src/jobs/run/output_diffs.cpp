@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "numerics/metrics.h"
 #include "vernier/error.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "vernier/data_diff.h"
-#include "vernier/jobs.h"
+#include "vernier/report/data_diff.h"
 #include "vernier/runs.h"
+#include "vernier/sinks.h"
 
 namespace vernier {
 

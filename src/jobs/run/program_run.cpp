@@ -8,6 +8,8 @@
 #include "base/scratch_folder.h"
 #include "base/text.h"
 #include "vernier/error.h"
+#include "vernier/runs.h"
+#include "vernier/samples.h"
 
 namespace vernier {
 namespace {

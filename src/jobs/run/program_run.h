@@ -5,6 +5,8 @@
 #include <functional>
 
 #include "jobs/run/live_run.h"
+#include "vernier/runs.h"
+#include "vernier/samples.h"
 
 namespace vernier {
 

@@ -20,7 +20,13 @@
 #include "jobs/scripting/network_scripts.h"
 #include "plan/scheme.h"
 #include "scripts/script_location.h"
+#include "vernier/comparison.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
+#include "vernier/report/comparison.h"
+#include "vernier/runs.h"
+#include "vernier/sinks.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

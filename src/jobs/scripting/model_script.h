@@ -8,7 +8,10 @@
 
 #include "base/scratch_folder.h"
 #include "jobs/scripting/network_scripts.h"
-#include "vernier/jobs.h"
+#include "vernier/format.h"
+#include "vernier/precision.h"
+#include "vernier/samples.h"
+#include "vernier/sinks.h"
 
 namespace vernier {
 

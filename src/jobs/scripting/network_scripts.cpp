@@ -14,6 +14,7 @@
 #include "scripts/programs.h"
 #include "scripts/script_process.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
 
 namespace vernier {
 namespace {

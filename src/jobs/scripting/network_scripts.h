@@ -8,7 +8,9 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "model/layers.h"
-#include "vernier/jobs.h"
+#include "vernier/precision.h"
+#include "vernier/samples.h"
+#include "vernier/sinks.h"
 
 namespace vernier {
 

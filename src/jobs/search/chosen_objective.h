@@ -5,7 +5,10 @@
 #include <string>
 
 #include "jobs/search/objective.h"
-#include "vernier/jobs.h"
+#include "vernier/diagnose.h"
+#include "vernier/samples.h"
+#include "vernier/search_options.h"
+#include "vernier/sinks.h"
 
 namespace vernier {
 

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "jobs/common/evidence.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -9,6 +9,7 @@
 #include "io/convert.h"
 #include "vernier/error.h"
 #include "vernier/runs.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

@@ -10,6 +10,8 @@
 #include "base/text.h"
 #include "jobs/common/figures.h"
 #include "vernier/error.h"
+#include "vernier/requirement.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -8,6 +8,7 @@
 #include "jobs/common/experiment.h"
 #include "jobs/search/objective.h"
 #include "search/oracle.h"
+#include "vernier/requirement.h"
 
 namespace vernier {
 

@@ -25,6 +25,7 @@
 #include "search/journal.h"
 #include "search/trials.h"
 #include "vernier/error.h"
+#include "vernier/requirement.h"
 
 namespace vernier {
 namespace {

@@ -9,8 +9,11 @@
 #include "jobs/common/experiment.h"
 #include "jobs/search/costs.h"
 #include "jobs/search/objective.h"
-#include "vernier/jobs.h"
-#include "vernier/report.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/report/figures.h"
+#include "vernier/report/kept_set.h"
+#include "vernier/search_options.h"
+#include "vernier/sinks.h"
 
 namespace vernier {
 

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "search/trials.h"
+#include "vernier/search_options.h"
 
 namespace vernier {
 namespace {

@@ -11,7 +11,7 @@
 #include "jobs/search/switch_groups.h"
 #include "search/journal.h"
 #include "search/minimal.h"
-#include "vernier/report.h"
+#include "vernier/report/kept_set.h"
 
 namespace vernier {
 

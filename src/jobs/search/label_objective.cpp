@@ -10,6 +10,8 @@
 #include "jobs/search/objective.h"
 #include "tasks/ranks.h"
 #include "vernier/error.h"
+#include "vernier/search_options.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

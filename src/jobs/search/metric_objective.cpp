@@ -16,6 +16,9 @@
 #include "scripts/script_session.h"
 #include "vernier/error.h"
 #include "vernier/runs.h"
+#include "vernier/samples.h"
+#include "vernier/search_options.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

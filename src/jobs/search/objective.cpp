@@ -10,6 +10,8 @@
 
 #include "base/text.h"
 #include "options/compare_function.h"
+#include "vernier/comparison.h"
+#include "vernier/runs.h"
 
 namespace vernier {
 namespace {

@@ -6,6 +6,7 @@
 #include "jobs/search/kept_set_report.h"
 #include "search/prefix.h"
 #include "search/trials.h"
+#include "vernier/report/kept_set.h"
 
 namespace vernier {
 

@@ -6,7 +6,7 @@
 
 #include "jobs/common/experiment.h"
 #include "search/oracle.h"
-#include "vernier/report.h"
+#include "vernier/report/kept_set.h"
 
 namespace vernier {
 

@@ -14,7 +14,9 @@
 #include "model/layers.h"
 #include "plan/simulate_typed.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
 #include "vernier/inspect.h"
+#include "vernier/sinks.h"
 
 namespace vernier {
 namespace {

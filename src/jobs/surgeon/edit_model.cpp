@@ -17,7 +17,10 @@
 #include "model/raw_proto.h"
 #include "model/sparsity.h"
 #include "vernier/error.h"
+#include "vernier/samples.h"
+#include "vernier/sinks.h"
 #include "vernier/surgeon.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -12,7 +12,10 @@
 #include "model/subgraph.h"
 #include "model/type_protos.h"
 #include "vernier/error.h"
+#include "vernier/samples.h"
+#include "vernier/sinks.h"
 #include "vernier/surgeon.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -17,7 +17,12 @@
 #include "model/passes/pass.h"
 #include "model/type_protos.h"
 #include "vernier/error.h"
+#include "vernier/requirement.h"
+#include "vernier/run.h"
+#include "vernier/samples.h"
+#include "vernier/sinks.h"
 #include "vernier/surgeon.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

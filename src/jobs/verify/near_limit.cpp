@@ -8,6 +8,7 @@
 #include "analysis/trials.h"
 #include "jobs/common/figures.h"
 #include "report/text/figures.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

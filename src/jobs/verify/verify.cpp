@@ -22,7 +22,15 @@
 #include "jobs/verify/near_limit.h"
 #include "plan/simulate_typed.h"
 #include "vernier/error.h"
-#include "vernier/jobs.h"
+#include "vernier/format.h"
+#include "vernier/report/figures.h"
+#include "vernier/report/kept_set.h"
+#include "vernier/report/verify.h"
+#include "vernier/requirement.h"
+#include "vernier/samples.h"
+#include "vernier/sinks.h"
+#include "vernier/tensor.h"
+#include "vernier/verify.h"
 
 namespace vernier {
 namespace {

@@ -4,8 +4,9 @@
 #include "jobs/common/setup.h"
 #include "model/model.h"
 #include "plan/simulate_typed.h"
-#include "vernier/jobs.h"
-#include "vernier/report.h"
+#include "vernier/report/verify.h"
+#include "vernier/sinks.h"
+#include "vernier/verify.h"
 
 namespace vernier {
 

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "model/graph_edit.h"
 #include "model/passes/pass.h"
+#include "vernier/tensor.h"
 
 namespace vernier::passes {
 namespace {

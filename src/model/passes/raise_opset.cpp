@@ -9,6 +9,7 @@
 #include "model/passes/onnx_converter.h"
 #include "model/passes/pass.h"
 #include "vernier/error.h"
+#include "vernier/tensor.h"
 
 namespace vernier::passes {
 namespace {

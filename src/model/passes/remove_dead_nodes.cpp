@@ -2,6 +2,7 @@
 #include "model/graph_edit.h"
 #include "model/passes/pass.h"
 #include "model/subgraph.h"
+#include "vernier/samples.h"
 
 namespace vernier::passes {
 

@@ -7,6 +7,7 @@
 #include "model/graph_edit.h"
 #include "model/passes/pass.h"
 #include "vernier/error.h"
+#include "vernier/tensor.h"
 
 namespace vernier::passes {
 namespace {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "model/graph_edit.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "model/model.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

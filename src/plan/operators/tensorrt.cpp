@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "plan/operators/operators.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

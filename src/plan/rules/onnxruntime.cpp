@@ -8,6 +8,9 @@
 #include "base/text.h"
 #include "plan/rules/rules.h"
 #include "plan/target.h"
+#include "vernier/format.h"
+#include "vernier/report/check_placement.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "model/model.h"
 #include "numerics/round.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "plan/rules/qdq_graph.h"
-#include "vernier/check_placement.h"
+#include "vernier/report/check_placement.h"
 
 namespace vernier {
 

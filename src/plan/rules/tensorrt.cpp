@@ -7,6 +7,8 @@
 #include "base/text.h"
 #include "plan/rules/rules.h"
 #include "plan/weight_axis.h"
+#include "vernier/report/check_placement.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -13,7 +13,10 @@
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
-#include "vernier/report.h"
+#include "vernier/format.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/report/figures.h"
+#include "vernier/requirement.h"
 
 namespace vernier {
 namespace {

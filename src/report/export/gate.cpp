@@ -1,4 +1,6 @@
 // What continuous integration is told: JUnit's XML, GitHub's workflow commands, and a summary in Markdown.
+#include "vernier/report/gate.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,8 +12,12 @@
 #include "report/text/diagnose_answer.h"
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
-#include "vernier/pipeline.h"
-#include "vernier/report_page.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/report/diff.h"
+#include "vernier/report/figures.h"
+#include "vernier/report/pipeline.h"
+#include "vernier/report/verify.h"
+#include "vernier/requirement.h"
 
 namespace vernier {
 namespace {

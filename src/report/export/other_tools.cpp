@@ -6,6 +6,8 @@
 #include <regex>
 
 #include "base/quote.h"
+#include "vernier/format.h"
+#include "vernier/report/figures.h"
 
 namespace vernier {
 namespace {

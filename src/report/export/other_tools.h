@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "vernier/report.h"
+#include "vernier/report/diagnose.h"
 
 namespace vernier {
 

@@ -9,7 +9,8 @@
 #include "base/text.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
-#include "vernier/debug_precision.h"
+#include "vernier/report/kept_set.h"
+#include "vernier/report/text.h"
 
 namespace vernier {
 namespace {

@@ -3,7 +3,8 @@
 
 #include <string>
 
-#include "vernier/report.h"
+#include "vernier/report/kept_set.h"
+#include "vernier/report/text.h"
 
 namespace vernier {
 

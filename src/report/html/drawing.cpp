@@ -5,6 +5,8 @@
 #include <string>
 #include <unordered_map>
 
+#include "vernier/report/figures.h"
+
 namespace vernier {
 namespace {
 

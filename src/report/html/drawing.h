@@ -7,7 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "vernier/report.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/report/pictures.h"
 
 namespace vernier {
 

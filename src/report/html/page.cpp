@@ -15,7 +15,8 @@
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
-#include "vernier/report_page.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/report/text.h"
 
 namespace vernier {
 namespace {

@@ -8,7 +8,8 @@
 #include "report/html/page.h"
 #include "report/html/parts.h"
 #include "report/text/numbers.h"
-#include "vernier/pipeline.h"
+#include "vernier/report/pipeline.h"
+#include "vernier/report/text.h"
 
 namespace vernier {
 

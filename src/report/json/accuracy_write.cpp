@@ -10,6 +10,7 @@
 #include "json/python_json.h"
 #include "options/compare_function.h"
 #include "report/json/accuracy_json.h"
+#include "vernier/accuracy_record.h"
 #include "vernier/comparison.h"
 
 namespace vernier {

@@ -9,7 +9,11 @@
 #include "report/json/fields_explanation.h"
 #include "report/json/fields_kept_set.h"
 #include "report/json/fields_pipeline.h"
-#include "vernier/report.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/report/figures.h"
+#include "vernier/report/typed.h"
+#include "vernier/report/verify.h"
+#include "vernier/requirement.h"
 
 namespace vernier {
 

@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "report/json/field.h"
-#include "vernier/calibrate.h"
+#include "vernier/report/calibrate.h"
 
 namespace vernier {
 

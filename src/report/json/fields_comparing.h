@@ -4,9 +4,9 @@
 #include <tuple>
 
 #include "report/json/field.h"
-#include "vernier/data_diff.h"
-#include "vernier/debug_accuracy.h"
-#include "vernier/report_page.h"
+#include "vernier/report/data_diff.h"
+#include "vernier/report/debug_accuracy.h"
+#include "vernier/report/diff.h"
 
 namespace vernier {
 

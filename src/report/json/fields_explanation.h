@@ -4,9 +4,8 @@
 #include <tuple>
 
 #include "report/json/field.h"
-#include "vernier/causes.h"
-#include "vernier/report.h"
-#include "vernier/report_pictures.h"
+#include "vernier/report/causes.h"
+#include "vernier/report/pictures.h"
 
 namespace vernier {
 

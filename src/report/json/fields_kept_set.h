@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "report/json/field.h"
-#include "vernier/report.h"
+#include "vernier/report/kept_set.h"
 
 namespace vernier {
 

@@ -4,7 +4,8 @@
 #include <tuple>
 
 #include "report/json/field.h"
-#include "vernier/pipeline.h"
+#include "vernier/report/eval.h"
+#include "vernier/report/pipeline.h"
 
 namespace vernier {
 

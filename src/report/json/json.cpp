@@ -15,7 +15,17 @@
 #include "json/number.h"
 #include "report/json/fields.h"
 #include "vernier/error.h"
-#include "vernier/report_page.h"
+#include "vernier/format.h"
+#include "vernier/report/calibrate.h"
+#include "vernier/report/data_diff.h"
+#include "vernier/report/debug_accuracy.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/report/diff.h"
+#include "vernier/report/kind.h"
+#include "vernier/report/pipeline.h"
+#include "vernier/report/verify.h"
+#include "vernier/requirement.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

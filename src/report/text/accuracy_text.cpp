@@ -5,6 +5,7 @@
 #include "base/layout.h"
 #include "base/text.h"
 #include "report/text/log_text.h"
+#include "vernier/comparison.h"
 
 namespace vernier {
 namespace {

@@ -3,7 +3,8 @@
 
 #include <string>
 
-#include "vernier/comparison.h"
+#include "vernier/accuracy_record.h"
+#include "vernier/report/comparison.h"
 
 namespace vernier {
 

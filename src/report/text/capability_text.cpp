@@ -6,7 +6,8 @@
 #include "base/layout.h"
 #include "base/text.h"
 #include "report/text/sections.h"
-#include "vernier/capability.h"
+#include "vernier/report/capability.h"
+#include "vernier/report/text.h"
 
 namespace vernier {
 namespace {

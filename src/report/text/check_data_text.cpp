@@ -9,7 +9,8 @@
 #include "json/number.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
-#include "vernier/check_data.h"
+#include "vernier/report/check_data.h"
+#include "vernier/report/text.h"
 
 namespace vernier {
 namespace {

@@ -9,7 +9,8 @@
 #include "base/layout.h"
 #include "base/text.h"
 #include "report/text/sections.h"
-#include "vernier/check_placement.h"
+#include "vernier/report/check_placement.h"
+#include "vernier/report/text.h"
 
 namespace vernier {
 

@@ -13,6 +13,9 @@
 #include "report/text/stats_text.h"
 #include "report/text/values_text.h"
 #include "vernier/comparison.h"
+#include "vernier/report/comparison.h"
+#include "vernier/runs.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -8,7 +8,8 @@
 #include "base/text.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
-#include "vernier/data_diff.h"
+#include "vernier/report/data_diff.h"
+#include "vernier/report/text.h"
 
 namespace vernier {
 namespace {

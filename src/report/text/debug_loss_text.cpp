@@ -13,7 +13,9 @@
 #include "json/number.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
-#include "vernier/debug_loss.h"
+#include "vernier/report/debug_loss.h"
+#include "vernier/report/figures.h"
+#include "vernier/report/text.h"
 
 namespace vernier {
 namespace {

@@ -12,7 +12,10 @@
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
-#include "vernier/debug_precision.h"
+#include "vernier/format.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/report/kept_set.h"
+#include "vernier/report/text.h"
 
 namespace vernier {
 namespace {

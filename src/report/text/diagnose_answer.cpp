@@ -11,6 +11,9 @@
 #include "base/text.h"
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
+#include "vernier/format.h"
+#include "vernier/report/figures.h"
+#include "vernier/report/kept_set.h"
 
 namespace vernier {
 namespace {

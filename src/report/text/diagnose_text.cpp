@@ -11,6 +11,12 @@
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/report/figures.h"
+#include "vernier/report/kept_set.h"
+#include "vernier/report/text.h"
+#include "vernier/report/typed.h"
+#include "vernier/requirement.h"
 
 namespace vernier {
 namespace {

@@ -8,7 +8,8 @@
 #include "base/text.h"
 #include "json/number.h"
 #include "report/text/sections.h"
-#include "vernier/eval.h"
+#include "vernier/report/eval.h"
+#include "vernier/report/text.h"
 
 namespace vernier {
 namespace {

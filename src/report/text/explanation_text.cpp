@@ -14,6 +14,7 @@
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
+#include "vernier/report/causes.h"
 
 namespace vernier {
 namespace {

@@ -6,7 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "vernier/report.h"
+#include "vernier/report/figures.h"
+#include "vernier/report/text.h"
+#include "vernier/requirement.h"
 
 namespace vernier {
 

@@ -6,7 +6,8 @@
 #include "base/layout.h"
 #include "base/text.h"
 #include "json/python_json.h"
-#include "vernier/lint.h"
+#include "vernier/report/lint.h"
+#include "vernier/report/text.h"
 
 namespace vernier {
 

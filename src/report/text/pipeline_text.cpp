@@ -7,7 +7,9 @@
 #include "base/text.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
-#include "vernier/pipeline.h"
+#include "vernier/report/eval.h"
+#include "vernier/report/pipeline.h"
+#include "vernier/report/text.h"
 
 namespace vernier {
 namespace {

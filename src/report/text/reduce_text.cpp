@@ -4,7 +4,8 @@
 
 #include "base/layout.h"
 #include "base/text.h"
-#include "vernier/reduce.h"
+#include "vernier/report/reduce.h"
+#include "vernier/report/text.h"
 
 namespace vernier {
 

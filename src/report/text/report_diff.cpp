@@ -13,7 +13,10 @@
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
 #include "vernier/error.h"
-#include "vernier/report_page.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/report/diff.h"
+#include "vernier/report/figures.h"
+#include "vernier/report/text.h"
 
 namespace vernier {
 namespace {

@@ -9,7 +9,9 @@
 #include "base/text.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
-#include "vernier/scheme_report.h"
+#include "vernier/format.h"
+#include "vernier/report/scheme.h"
+#include "vernier/report/text.h"
 
 namespace vernier {
 namespace {

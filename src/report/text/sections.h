@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "base/layout.h"
-#include "vernier/report.h"
+#include "vernier/report/figures.h"
+#include "vernier/report/text.h"
 
 namespace vernier {
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "vernier/comparison.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 

@@ -10,7 +10,9 @@
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
-#include "vernier/report.h"
+#include "vernier/report/figures.h"
+#include "vernier/report/text.h"
+#include "vernier/report/verify.h"
 
 namespace vernier {
 namespace {

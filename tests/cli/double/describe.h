@@ -5,7 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "vernier/jobs.h"
+#include "vernier/measure.h"
+#include "vernier/precision.h"
+#include "vernier/samples.h"
+#include "vernier/sinks.h"
 
 namespace vernier {
 

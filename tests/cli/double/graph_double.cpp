@@ -3,10 +3,17 @@
 #include <fmt/ranges.h>
 
 #include "vernier/capability.h"
+#include "vernier/check.h"
+#include "vernier/convert.h"
 #include "vernier/inspect.h"
 #include "vernier/lint.h"
 #include "vernier/reduce.h"
 #include "vernier/repeat.h"
+#include "vernier/report/capability.h"
+#include "vernier/report/lint.h"
+#include "vernier/report/reduce.h"
+#include "vernier/report/text.h"
+#include "vernier/sinks.h"
 #include "vernier/surgeon.h"
 #include "vernier/templates.h"
 

@@ -3,7 +3,16 @@
 #include "vernier/check_data.h"
 #include "vernier/eval.h"
 #include "vernier/pipeline.h"
-#include "vernier/report_page.h"
+#include "vernier/report/check_data.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/report/diff.h"
+#include "vernier/report/eval.h"
+#include "vernier/report/gate.h"
+#include "vernier/report/kind.h"
+#include "vernier/report/pipeline.h"
+#include "vernier/report/text.h"
+#include "vernier/report/verify.h"
+#include "vernier/sinks.h"
 
 namespace vernier {
 

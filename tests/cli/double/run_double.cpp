@@ -3,9 +3,15 @@
 #include <fmt/ranges.h>
 
 #include "describe.h"
+#include "vernier/accuracy_record.h"
+#include "vernier/comparison.h"
 #include "vernier/data_diff.h"
 #include "vernier/debug_accuracy.h"
+#include "vernier/report/data_diff.h"
+#include "vernier/report/debug_accuracy.h"
+#include "vernier/report/text.h"
 #include "vernier/run.h"
+#include "vernier/sinks.h"
 
 namespace vernier {
 namespace {

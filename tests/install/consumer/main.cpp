@@ -2,9 +2,7 @@
 #include <array>
 #include <iostream>
 
-#include "vernier/error.h"
-#include "vernier/format.h"
-#include "vernier/tensor.h"
+#include "vernier/vernier.h"
 
 int main() {
   const auto format = vernier::parse_format("fp16");

@@ -9,6 +9,12 @@
 #include "plan/calibrate.h"
 #include "plan/scheme.h"
 #include "tiny_networks.h"
+#include "vernier/calibration.h"
+#include "vernier/error.h"
+#include "vernier/format.h"
+#include "vernier/precision.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier::testing {
 namespace {

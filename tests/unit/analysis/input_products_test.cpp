@@ -4,6 +4,7 @@
 
 #include "analysis/reference.h"
 #include "tiny_networks.h"
+#include "vernier/tensor.h"
 
 namespace vernier::testing {
 namespace {

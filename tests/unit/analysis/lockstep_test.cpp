@@ -7,6 +7,9 @@
 #include "analysis/trials.h"
 #include "plan/lower_simulated.h"
 #include "tiny_networks.h"
+#include "vernier/format.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier::testing {
 namespace {

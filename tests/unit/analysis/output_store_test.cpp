@@ -5,6 +5,8 @@
 #include <thread>
 
 #include "tiny_networks.h"
+#include "vernier/error.h"
+#include "vernier/tensor.h"
 
 namespace vernier::testing {
 namespace {

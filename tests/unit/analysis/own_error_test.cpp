@@ -6,6 +6,8 @@
 #include "analysis/reference.h"
 #include "analysis/trials.h"
 #include "tiny_networks.h"
+#include "vernier/format.h"
+#include "vernier/tensor.h"
 
 namespace vernier::testing {
 namespace {

@@ -3,6 +3,9 @@
 #include <cmath>
 
 #include "tiny_networks.h"
+#include "vernier/error.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier::testing {
 namespace {

@@ -5,6 +5,9 @@
 #include <limits>
 
 #include "tiny_networks.h"
+#include "vernier/error.h"
+#include "vernier/requirement.h"
+#include "vernier/tensor.h"
 
 namespace vernier::testing {
 namespace {

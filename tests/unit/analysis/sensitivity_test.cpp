@@ -5,6 +5,7 @@
 #include "analysis/trials.h"
 #include "plan/scheme.h"
 #include "tiny_networks.h"
+#include "vernier/format.h"
 
 namespace vernier::testing {
 namespace {

@@ -5,6 +5,9 @@
 #include "engines/onnxruntime/operators.h"
 #include "plan/lower_simulated.h"
 #include "tiny_networks.h"
+#include "vernier/format.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier::testing {
 namespace {

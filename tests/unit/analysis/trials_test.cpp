@@ -6,6 +6,8 @@
 #include "analysis/lockstep.h"
 #include "plan/scheme.h"
 #include "tiny_networks.h"
+#include "vernier/format.h"
+#include "vernier/requirement.h"
 
 namespace vernier::testing {
 namespace {

@@ -8,6 +8,8 @@
 #include <cmath>
 
 #include "numerics/histogram.h"
+#include "vernier/format.h"
+#include "vernier/report/causes.h"
 
 namespace vernier {
 namespace {

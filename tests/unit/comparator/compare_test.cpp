@@ -10,6 +10,8 @@
 #include "tensors.h"
 #include "vernier/comparison.h"
 #include "vernier/error.h"
+#include "vernier/runs.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "comparator/functions.h"
 #include "tensors.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -3,8 +3,10 @@
 #include <functional>
 
 #include "tensors.h"
+#include "vernier/accuracy_record.h"
 #include "vernier/comparison.h"
 #include "vernier/error.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -4,6 +4,8 @@
 
 #include "comparator/functions.h"
 #include "tensors.h"
+#include "vernier/comparison.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

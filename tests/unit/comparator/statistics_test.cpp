@@ -7,7 +7,9 @@
 #include <random>
 
 #include "tensors.h"
+#include "vernier/comparison.h"
 #include "vernier/error.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

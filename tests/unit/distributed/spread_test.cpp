@@ -6,6 +6,8 @@
 #include <string>
 
 #include "thread_ranks.h"
+#include "vernier/error.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -10,6 +10,9 @@
 #include "numerics/round.h"
 #include "plan/round_node.h"
 #include "tiny_networks.h"
+#include "vernier/error.h"
+#include "vernier/format.h"
+#include "vernier/tensor.h"
 
 namespace vernier::testing {
 namespace {

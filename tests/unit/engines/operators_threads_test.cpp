@@ -6,6 +6,8 @@
 #include "engines/onnxruntime/session.h"
 #include "plan/round_node.h"
 #include "tiny_networks.h"
+#include "vernier/format.h"
+#include "vernier/tensor.h"
 
 namespace vernier::testing {
 namespace {

@@ -1,6 +1,7 @@
 #include "engines/onnxruntime/runtime.h"
 
 #include "tiny_networks.h"
+#include "vernier/error.h"
 
 namespace vernier::testing {
 namespace {

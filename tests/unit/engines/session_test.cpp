@@ -5,6 +5,9 @@
 #include "engines/onnxruntime/optimizer_faults.h"
 #include "engines/onnxruntime/runtime.h"
 #include "tiny_networks.h"
+#include "vernier/error.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier::testing {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "temp_files.h"
+#include "vernier/check.h"
 
 namespace vernier {
 namespace {

@@ -4,7 +4,9 @@
 
 #include "base/file.h"
 #include "temp_files.h"
+#include "vernier/check.h"
 #include "vernier/error.h"
+#include "vernier/sinks.h"
 
 namespace vernier {
 namespace {

@@ -4,6 +4,7 @@
 
 #include <csignal>
 
+#include "vernier/check.h"
 #include "vernier/error.h"
 
 namespace vernier {

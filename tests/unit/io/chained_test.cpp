@@ -5,6 +5,8 @@
 #include <thread>
 
 #include "temp_files.h"
+#include "vernier/error.h"
+#include "vernier/samples.h"
 
 namespace vernier {
 namespace {

@@ -9,6 +9,7 @@
 
 #include "base/elements.h"
 #include "vernier/error.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

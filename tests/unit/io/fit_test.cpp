@@ -6,6 +6,9 @@
 #include <limits>
 
 #include "temp_files.h"
+#include "vernier/error.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

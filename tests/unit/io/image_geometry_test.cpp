@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "temp_files.h"
+#include "vernier/error.h"
 
 namespace vernier {
 namespace {

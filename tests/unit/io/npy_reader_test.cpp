@@ -4,6 +4,9 @@
 #include <thread>
 
 #include "temp_files.h"
+#include "vernier/error.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "temp_files.h"
+#include "vernier/error.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -4,7 +4,9 @@
 #include <cmath>
 
 #include "temp_files.h"
+#include "vernier/error.h"
 #include "vernier/runs.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

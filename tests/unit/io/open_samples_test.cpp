@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "temp_files.h"
+#include "vernier/error.h"
+#include "vernier/samples.h"
 
 namespace vernier {
 namespace {

@@ -7,6 +7,9 @@
 #include <cstdlib>
 
 #include "temp_files.h"
+#include "vernier/error.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

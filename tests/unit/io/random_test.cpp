@@ -7,6 +7,9 @@
 
 #include "io/numpy_random.h"
 #include "temp_files.h"
+#include "vernier/error.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "temp_files.h"
+#include "vernier/error.h"
 
 namespace vernier {
 namespace {

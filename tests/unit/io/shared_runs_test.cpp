@@ -6,6 +6,7 @@
 
 #include "temp_files.h"
 #include "vernier/runs.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -5,7 +5,9 @@
 #include <iterator>
 
 #include "temp_files.h"
+#include "vernier/error.h"
 #include "vernier/runs.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -6,6 +6,9 @@
 #include <limits>
 
 #include "model_text.h"
+#include "vernier/format.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier::testing {
 namespace {

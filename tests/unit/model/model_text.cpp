@@ -4,6 +4,8 @@
 #include <onnx/defs/parser.h>
 #include <unistd.h>
 
+#include "vernier/tensor.h"
+
 namespace vernier::testing {
 
 onnx::ModelProto parse(const std::string& text) {

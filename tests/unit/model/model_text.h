@@ -6,6 +6,7 @@
 
 #include "model/layers.h"
 #include "model/prepare.h"
+#include "vernier/error.h"
 
 namespace vernier::testing {
 
@@ -43,8 +44,6 @@ class TempFolder {
 };
 
 }  // namespace vernier::testing
-
-#include "vernier/error.h"
 
 template <class Action>
 std::string vernier::testing::error_of(const Action& action) {

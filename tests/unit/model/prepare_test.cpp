@@ -5,6 +5,10 @@
 #include <cmath>
 
 #include "model_text.h"
+#include "vernier/error.h"
+#include "vernier/format.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier::testing {
 namespace {

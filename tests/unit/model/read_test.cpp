@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "model_text.h"
+#include "vernier/tensor.h"
 
 namespace vernier::testing {
 namespace {

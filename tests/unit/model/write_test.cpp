@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "model_text.h"
+#include "vernier/tensor.h"
 
 namespace vernier::testing {
 namespace {

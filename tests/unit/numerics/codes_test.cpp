@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "oracle.h"
+#include "vernier/format.h"
 
 namespace vernier::test {
 namespace {

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <limits>
 
+#include "vernier/format.h"
+
 namespace vernier::test {
 namespace {
 

@@ -12,6 +12,7 @@
 
 #include "numerics/metrics.h"
 #include "numerics/round.h"
+#include "vernier/format.h"
 
 namespace vernier::test {
 

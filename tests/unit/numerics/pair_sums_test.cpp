@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "vernier/format.h"
+
 namespace vernier {
 namespace {
 

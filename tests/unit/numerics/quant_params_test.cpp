@@ -5,6 +5,7 @@
 
 #include "oracle.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
 
 namespace vernier::test {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "oracle.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
 
 namespace vernier::test {
 namespace {

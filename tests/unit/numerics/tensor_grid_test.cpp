@@ -7,6 +7,8 @@
 #include <random>
 
 #include "vernier/error.h"
+#include "vernier/format.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

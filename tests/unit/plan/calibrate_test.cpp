@@ -6,6 +6,8 @@
 #include "plan/scheme.h"
 #include "tiny_graph.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
+#include "vernier/precision.h"
 
 namespace vernier {
 namespace {

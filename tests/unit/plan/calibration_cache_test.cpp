@@ -8,6 +8,7 @@
 
 #include "numerics/round.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
 
 namespace vernier {
 namespace {

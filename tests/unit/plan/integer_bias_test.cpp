@@ -6,6 +6,8 @@
 #include <limits>
 
 #include "tiny_graph.h"
+#include "vernier/format.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

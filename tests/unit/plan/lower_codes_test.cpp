@@ -8,6 +8,8 @@
 #include "plan/simulate_typed.h"
 #include "simulated_graph.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -6,6 +6,8 @@
 #include "plan/lower_typed.h"
 #include "tiny_graph.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -5,6 +5,8 @@
 #include "plan/weight_axis.h"
 #include "tiny_graph.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

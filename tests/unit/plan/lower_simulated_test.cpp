@@ -9,6 +9,7 @@
 #include "plan/simulate_typed.h"
 #include "simulated_graph.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
 
 namespace vernier {
 namespace {

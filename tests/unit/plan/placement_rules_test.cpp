@@ -4,6 +4,7 @@
 #include "plan/rules/rules.h"
 #include "plan/simulate_typed.h"
 #include "tiny_graph.h"
+#include "vernier/report/check_placement.h"
 
 namespace vernier {
 namespace {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tiny_graph.h"
+#include "vernier/format.h"
 
 namespace vernier {
 namespace {

@@ -3,6 +3,7 @@
 #include "plan/plan.h"
 #include "plan/round_node.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
 
 namespace vernier {
 namespace {

@@ -7,6 +7,9 @@
 
 #include "simulated_graph.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
+#include "vernier/precision.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

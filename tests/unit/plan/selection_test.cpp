@@ -4,6 +4,7 @@
 
 #include "tiny_graph.h"
 #include "vernier/error.h"
+#include "vernier/quantization.h"
 
 namespace vernier {
 namespace {

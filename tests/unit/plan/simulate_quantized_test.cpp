@@ -4,6 +4,8 @@
 #include "plan/round_node.h"
 #include "plan/simulate_typed.h"
 #include "simulated_graph.h"
+#include "vernier/format.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "plan/round_node.h"
 #include "simulated_graph.h"
+#include "vernier/format.h"
 
 namespace vernier {
 namespace {

@@ -8,6 +8,8 @@
 #include "plan/lower_simulated.h"
 #include "plan/typed_weights.h"
 #include "tiny_graph.h"
+#include "vernier/format.h"
+#include "vernier/tensor.h"
 
 namespace vernier::testing {
 

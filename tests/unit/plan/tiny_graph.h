@@ -11,6 +11,7 @@
 
 #include "model/model.h"
 #include "plan/plan.h"
+#include "vernier/format.h"
 
 namespace vernier::testing {
 

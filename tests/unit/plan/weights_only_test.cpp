@@ -7,6 +7,9 @@
 #include "plan/scheme.h"
 #include "plan/simulate_typed.h"
 #include "tiny_graph.h"
+#include "vernier/format.h"
+#include "vernier/precision.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -11,6 +11,8 @@
 #include "numerics/lattice.h"
 #include "numerics/tensor_grid.h"
 #include "repairs/repair.h"
+#include "vernier/format.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -8,6 +8,12 @@
 #include <limits>
 #include <sstream>
 
+#include "vernier/format.h"
+#include "vernier/report/figures.h"
+#include "vernier/report/kept_set.h"
+#include "vernier/report/typed.h"
+#include "vernier/requirement.h"
+
 namespace vernier {
 namespace {
 

@@ -3,7 +3,8 @@
 
 #include <string>
 
-#include "vernier/report.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/report/verify.h"
 
 namespace vernier {
 

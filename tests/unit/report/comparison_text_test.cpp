@@ -4,7 +4,11 @@
 #include <limits>
 
 #include "report/text/values_text.h"
+#include "vernier/accuracy_record.h"
 #include "vernier/comparison.h"
+#include "vernier/report/comparison.h"
+#include "vernier/runs.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

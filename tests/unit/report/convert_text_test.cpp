@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "vernier/jobs.h"
+#include "vernier/report/convert.h"
 
 namespace vernier {
 namespace {

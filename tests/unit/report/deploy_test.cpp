@@ -1,7 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "cases.h"
-#include "vernier/report.h"
+#include "vernier/format.h"
+#include "vernier/report/diagnose.h"
 
 namespace vernier {
 namespace {

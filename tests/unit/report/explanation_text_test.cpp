@@ -5,6 +5,9 @@
 #include <tuple>
 
 #include "cases.h"
+#include "vernier/report/causes.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/report/text.h"
 
 namespace vernier {
 namespace {

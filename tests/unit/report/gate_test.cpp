@@ -1,10 +1,16 @@
+#include "vernier/report/gate.h"
+
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "cases.h"
 #include "vernier/error.h"
-#include "vernier/report_page.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/report/diff.h"
+#include "vernier/report/figures.h"
+#include "vernier/report/verify.h"
+#include "vernier/requirement.h"
 
 namespace vernier {
 namespace {

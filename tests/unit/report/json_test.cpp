@@ -6,6 +6,8 @@
 
 #include "cases.h"
 #include "vernier/error.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/requirement.h"
 
 namespace vernier {
 namespace {

@@ -4,6 +4,9 @@
 
 #include <limits>
 
+#include "vernier/format.h"
+#include "vernier/requirement.h"
+
 namespace vernier {
 namespace {
 

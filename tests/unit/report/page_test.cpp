@@ -7,7 +7,10 @@
 #include "cases.h"
 #include "report/html/drawing.h"
 #include "report/html/parts.h"
-#include "vernier/report_page.h"
+#include "vernier/format.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/report/figures.h"
+#include "vernier/report/pictures.h"
 
 namespace vernier {
 namespace {

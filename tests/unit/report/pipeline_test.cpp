@@ -1,5 +1,6 @@
 // The report of a pipeline: through JSON and back, as a page, and as a gate.
-#include "vernier/pipeline.h"
+
+#include "vernier/report/pipeline.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "vernier/error.h"
-#include "vernier/report_page.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/report/gate.h"
+#include "vernier/report/kind.h"
 
 namespace vernier {
 namespace {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "vernier/comparison.h"
+
 namespace vernier {
 namespace {
 

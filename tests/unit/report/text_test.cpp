@@ -1,9 +1,14 @@
+#include "vernier/report/text.h"
+
 #include <gtest/gtest.h>
 
 #include <sstream>
 
 #include "base/layout.h"
 #include "cases.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/report/figures.h"
+#include "vernier/report/verify.h"
 
 namespace vernier {
 namespace {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "toy_oracles.h"
+#include "vernier/runs.h"
 
 namespace vernier {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "toy_oracles.h"
 #include "vernier/error.h"
+#include "vernier/runs.h"
 
 namespace vernier {
 namespace {

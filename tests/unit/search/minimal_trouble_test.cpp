@@ -5,6 +5,7 @@
 #include <map>
 
 #include "toy_oracles.h"
+#include "vernier/runs.h"
 
 namespace vernier {
 namespace {

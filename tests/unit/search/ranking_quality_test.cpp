@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "toy_oracles.h"
+#include "vernier/runs.h"
 
 namespace vernier {
 namespace {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "vernier/runs.h"
+
 namespace vernier::toys {
 namespace {
 

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "tiny_networks.h"
+#include "vernier/requirement.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "vernier/report/diagnose.h"
+
 namespace vernier {
 namespace {
 

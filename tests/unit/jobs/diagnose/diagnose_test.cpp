@@ -1,9 +1,22 @@
 // The main job on networks of a few layers.
+#include "vernier/diagnose.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include "job_files.h"
 #include "plan/plan.h"
+#include "vernier/error.h"
+#include "vernier/format.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/report/figures.h"
+#include "vernier/report/kept_set.h"
+#include "vernier/report/verify.h"
+#include "vernier/requirement.h"
+#include "vernier/samples.h"
+#include "vernier/sinks.h"
+#include "vernier/tensor.h"
+#include "vernier/verify.h"
 
 namespace vernier::testing {
 namespace {

@@ -2,7 +2,12 @@
 #include <algorithm>
 
 #include "job_files.h"
-#include "vernier/causes.h"
+#include "vernier/diagnose.h"
+#include "vernier/format.h"
+#include "vernier/report/causes.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier::testing {
 namespace {

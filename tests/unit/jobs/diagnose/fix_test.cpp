@@ -1,4 +1,5 @@
 // Repairs in the network: what is accepted, and what is taken back.
+
 #include "vernier/fix.h"
 
 #include <cmath>
@@ -6,6 +7,12 @@
 
 #include "job_files.h"
 #include "jobs/diagnose/repair_ladder.h"
+#include "vernier/format.h"
+#include "vernier/report/causes.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
+#include "vernier/verify.h"
 
 namespace vernier::testing {
 namespace {

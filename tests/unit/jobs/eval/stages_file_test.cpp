@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "vernier/error.h"
+#include "vernier/pipeline.h"
 
 namespace vernier {
 namespace {

@@ -1,7 +1,17 @@
+#include "vernier/convert.h"
+
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
 #include "job_files.h"
 #include "plan/plan.h"
+#include "vernier/diagnose.h"
+#include "vernier/error.h"
+#include "vernier/format.h"
+#include "vernier/report/convert.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/requirement.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier::testing {
 namespace {

@@ -8,6 +8,8 @@
 #include "jobs/reduce/shrink.h"
 #include "model/type_protos.h"
 #include "tiny_networks.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
 
 namespace vernier::testing {
 namespace {

@@ -1,9 +1,16 @@
+
 #include "vernier/run.h"
 
 #include "job_files.h"
 #include "jobs/run/live_run.h"
 #include "jobs/run/marked_outputs.h"
 #include "vernier/debug_accuracy.h"
+#include "vernier/error.h"
+#include "vernier/format.h"
+#include "vernier/report/debug_accuracy.h"
+#include "vernier/runs.h"
+#include "vernier/sinks.h"
+#include "vernier/tensor.h"
 
 namespace vernier::testing {
 namespace {

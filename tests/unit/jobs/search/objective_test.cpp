@@ -8,7 +8,11 @@
 #include <limits>
 
 #include "tiny_networks.h"
+#include "vernier/comparison.h"
 #include "vernier/error.h"
+#include "vernier/samples.h"
+#include "vernier/search_options.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

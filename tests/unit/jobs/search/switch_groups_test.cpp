@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "tiny_networks.h"
+#include "vernier/format.h"
+#include "vernier/report/kept_set.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {

@@ -2,6 +2,10 @@
 
 #include "job_files.h"
 #include "jobs/common/setup.h"
+#include "vernier/format.h"
+#include "vernier/report/figures.h"
+#include "vernier/requirement.h"
+#include "vernier/verify.h"
 
 namespace vernier::testing {
 namespace {

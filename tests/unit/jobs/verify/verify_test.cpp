@@ -1,3 +1,5 @@
+#include "vernier/report/verify.h"
+
 #include <fmt/format.h>
 
 #include <cmath>
@@ -8,6 +10,13 @@
 #include "job_files.h"
 #include "numerics/round.h"
 #include "plan/simulate_typed.h"
+#include "vernier/error.h"
+#include "vernier/format.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/report/figures.h"
+#include "vernier/requirement.h"
+#include "vernier/tensor.h"
+#include "vernier/verify.h"
 
 namespace vernier::testing {
 namespace {

@@ -8,8 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "vernier/format.h"
-
 namespace vernier {
 
 /// A layer of the main graph, those that only move data included. Nodes come in graph order.

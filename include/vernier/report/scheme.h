@@ -1,14 +1,15 @@
-// What a typed model or a plan makes of a network: layers, work and weights by format, what was left out and why, and
-// the Q/DQ pairs and casts that it took. Behind `vernier inspect model --show formats` and `vernier inspect plan`.
+// Which layer runs in which format, by a typed file or by a plan.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "vernier/report.h"
+#include "vernier/export.h"
+#include "vernier/format.h"
+#include "vernier/report/text.h"
 
 namespace vernier {
 
@@ -37,10 +38,6 @@ struct SchemeReport {
   bool open_dimensions = false;
   std::vector<std::string> notes;
 };
-
-VERNIER_API SchemeReport inspect_formats(const std::filesystem::path& model);
-/// `model` empty: what the plan says alone. Errors: Input when the plan belongs to another model.
-VERNIER_API SchemeReport inspect_plan(const std::filesystem::path& plan, const std::filesystem::path& model);
 
 VERNIER_API std::string report_to_text(const SchemeReport& report, const TextOptions& options);
 VERNIER_API std::string report_to_json(const SchemeReport& report);

@@ -1,0 +1,27 @@
+// A typed model from a float one.
+#pragma once
+
+#include <filesystem>
+
+#include "vernier/export.h"
+#include "vernier/external_data.h"
+#include "vernier/measure.h"
+#include "vernier/precision.h"
+#include "vernier/report/convert.h"
+#include "vernier/sinks.h"
+
+namespace vernier {
+
+struct ConvertOptions {
+  std::filesystem::path model;
+  std::filesystem::path output;
+  std::filesystem::path plan;  // --plan; else made from `precision`
+  PrecisionOptions precision;
+  MeasureOptions measure;                  // calibration samples for int8 and fp8
+  std::filesystem::path tensor_overrides;  // JSON: scales or ranges of single tensors, instead of calibrated ones
+  ExternalDataOptions external_data;
+};
+
+VERNIER_API ConvertResult convert(const ConvertOptions& options, const JobSinks& sinks = {});
+
+}  // namespace vernier

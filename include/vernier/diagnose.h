@@ -1,0 +1,36 @@
+// The main job: which layers break in low precision, and which must be kept so that a requirement is met.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "vernier/export.h"
+#include "vernier/external_data.h"
+#include "vernier/measure.h"
+#include "vernier/precision.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/search_options.h"
+#include "vernier/sinks.h"
+
+namespace vernier {
+
+struct DiagnoseOptions {
+  std::filesystem::path model;
+  std::filesystem::path output;  // folder; empty: nothing is written
+  MeasureOptions measure;
+  PrecisionOptions precision;
+  std::string command;  // for the record
+  bool latency = true;
+  SearchOptions search;
+  ExternalDataOptions external_data;  // of the typed model
+};
+
+/// The whole flow: reference, calibration, own errors, all-low, sensitivities, search, typed model, verify of that
+/// file. Steps that a search mode other than Minimal has no use for are left out. Errors: Input, Backend, Usage; a
+/// missed requirement is a value (final_figures->passed == false or kept->end).
+VERNIER_API DiagnoseReport diagnose(const DiagnoseOptions& options, const JobSinks& sinks = {});
+
+/// The flow of diagnose() without its causes: for a search alone.
+VERNIER_API DiagnoseReport search_precision(const DiagnoseOptions& options, const JobSinks& sinks = {});
+
+}  // namespace vernier

@@ -1,0 +1,29 @@
+// What all jobs that measure are asked with.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "vernier/requirement.h"
+#include "vernier/samples.h"
+
+namespace vernier {
+
+/// What all jobs that measure share (CONTRACT 1, 2, 4, 5).
+struct MeasureOptions {
+  SourceOptions data;
+  std::optional<SourceOptions> calibration_data;  // absent: the samples given
+  /// --calibration-cache: when it is there, and belongs to the model, ranges are read from it and no samples are needed
+  /// for them; else it is written with those that were learned.
+  std::filesystem::path calibration_cache;
+  std::vector<std::string> outputs;  // judged outputs; empty: every float output that carries no state
+  std::vector<std::pair<std::string, std::string>> carries;  // --carry OUT:IN
+  std::optional<Requirement> requirement;
+  std::size_t threads = 0;  // 0: all usable cores
+};
+
+}  // namespace vernier

@@ -1,0 +1,37 @@
+// What convert() wrote.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "vernier/export.h"
+#include "vernier/report/text.h"
+#include "vernier/report/typed.h"
+
+namespace vernier {
+
+/// Layers that do not run in the lowest format asked for, by the one reason they share.
+struct SkippedLayers {
+  std::string reason;
+  std::string runs_in;  // a format, or the type that the file has: "float32", "float64"
+  bool chosen = false;  // by the user: a selection or an exception
+  std::vector<std::string> op_types;
+  std::vector<std::string> layers;  // parallel
+};
+
+struct ConvertResult {
+  std::string scheme;
+  TypedReport typed;
+  std::vector<std::string> notes;
+  std::vector<std::string> warnings;  // exceptions not honoured, random data: told to the sink as well
+  std::map<std::string, std::size_t> layers_by_format;
+  std::vector<SkippedLayers> skipped;  // in the order of their first layers
+};
+
+/// What was written, for people; without the warnings. As JSON: every field, skipped layers by name.
+VERNIER_API std::string result_to_text(const ConvertResult& result, const TextOptions& options);
+VERNIER_API std::string result_to_json(const ConvertResult& result);
+
+}  // namespace vernier

@@ -1,0 +1,91 @@
+// What diagnose() and fix() found, as values. The JSON file is written from these, and text and HTML from the same
+// values, so that an old run can be rendered again. A value that was not measured is absent, never zero.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vernier/export.h"
+#include "vernier/format.h"
+#include "vernier/report/causes.h"
+#include "vernier/report/figures.h"
+#include "vernier/report/kept_set.h"
+#include "vernier/report/pictures.h"
+#include "vernier/report/text.h"
+#include "vernier/report/typed.h"
+#include "vernier/requirement.h"
+
+namespace vernier {
+
+struct LatencyReport {
+  std::optional<double> float_ms, low_ms, repaired_ms;  // median of one sample on ONNX Runtime's own kernels
+  int threads = 1;
+  std::string note;  // why a figure is absent, what the kernels were
+};
+
+struct CurvePoint {  // quality against the number of kept layers, predicted from sensitivities
+  std::size_t kept = 0;
+  double predicted_sqnr_db = 0;
+  std::optional<double> measured_sqnr_db;
+};
+
+struct DiagnoseReport {
+  int version = 1;
+  std::string command;  // as typed
+  std::string vernier_version, onnxruntime_version, onnx_version;
+  std::string machine;  // CPU model and cores
+  std::string model_file, model_sha256;
+  std::string data;         // description of the source
+  std::string data_sha256;  // of the samples that were read
+  std::size_t samples = 0;
+  bool calibrated_on_evaluation_samples = true;
+  bool interrupted = false;  // what was not measured by then is absent
+  bool random_data = false;
+  std::string scheme;  // one line
+  std::string runner;  // "trt-sim", ...: what the figures rest on
+  std::string target;
+  std::vector<Format> low;
+  Format high = Format::Float32;
+  std::optional<Requirement> requirement;
+
+  RunFigures reference;                // prepared float model against the original file
+  std::optional<RunFigures> all_high;  // all that may be raised in the high format, when that is not the float model
+  RunFigures all_low;
+  std::optional<RunFigures> repaired;  // `vernier fix`: all low, with every accepted repair and nothing kept
+  std::vector<LayerRow> layers;        // ranked: most damaging first
+  std::optional<Explanation> explanation;
+  std::vector<CurvePoint> curve;
+  std::vector<NetworkNode> network;    // in graph order; empty in reports of earlier versions
+  std::vector<LayerPicture> pictures;  // of the worst layers, when a report is written
+  std::optional<KeptSetReport> kept;
+  std::optional<RunFigures> final_figures;  // `verify` of the written file: the claim
+  std::optional<TypedReport> typed;
+  std::optional<LatencyReport> latency;
+  std::vector<PhaseTime> phases;
+  std::vector<std::string> warnings;
+  std::vector<std::string> notes;            // preparation, layers inside bodies, ...
+  std::map<std::string, std::string> files;  // "model", "plan", "report", "page", "deploy" -> path
+};
+
+VERNIER_API std::string report_to_json(const DiagnoseReport& report);
+VERNIER_API DiagnoseReport diagnose_report_from_json(const std::string& text, const std::string& where);
+VERNIER_API std::string report_to_text(const DiagnoseReport& report, const TextOptions& options);
+
+/// One HTML file that needs nothing else: no network, no fonts, no other file; light and dark. Names from models are
+/// data in it, never markup. Size: about 40 kB, 0.5 kB a layer, and 4 kB for each picture.
+/// Cost: linear in the report.
+VERNIER_API std::string report_to_html(const DiagnoseReport& report);
+
+/// deploy.md: the exact commands and flags to deploy the result with trtexec 10 and 11, Polygraphy, ONNX Runtime and
+/// OpenVINO; exclusion lists for ModelOpt and ONNX Runtime's quantizers; versions and hashes. Commands that were never
+/// run here are labelled "documented, not run".
+VERNIER_API std::string deploy_markdown(const DiagnoseReport& report);
+
+/// The answer, each iteration with what it would have passed with and the layers that ran high, the words to paste, and
+/// what the minimal search needs instead. A function of the report alone; `report.kept` must be there.
+VERNIER_API std::string debug_precision_to_text(const DiagnoseReport& report, const TextOptions& options);
+
+}  // namespace vernier

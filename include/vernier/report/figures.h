@@ -1,0 +1,57 @@
+// Figures that several reports hold: outputs and layers against the reference. All SQNR in dB. A value that was not
+// measured is absent, never zero.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vernier/format.h"
+
+namespace vernier {
+
+/// One judged output of one run, against the reference.
+struct OutputFigure {
+  std::string name;
+  double sqnr_db = 0;  // pooled over samples; +inf when equal, -inf when not finite where the reference is
+  double worst_sqnr_db = 0;
+  std::size_t worst_sample = 0;
+  double max_abs_error = 0;
+  double mse = 0;
+  double cosine = 0;
+  std::optional<double> top1_agreement;  // share of rows whose largest element is at the same place
+  std::int64_t nonfinite = 0;            // elements not finite where the reference is
+  std::int64_t reference_nonfinite = 0;
+};
+
+/// One run: all high, all low, repaired, final.
+struct RunFigures {
+  std::vector<OutputFigure> outputs;
+  std::optional<bool> passed;    // absent without a requirement
+  std::optional<double> damage;  // share of the allowance used; 1 is exactly the limit
+};
+
+struct LayerRow {
+  std::string name;
+  std::string op_type;
+  std::string graph;                         // "" for the main graph
+  Format format = Format::Float32;           // in the all-low plan
+  std::optional<double> own_sqnr_db;         // its own error, on reference inputs
+  std::optional<double> propagated_sqnr_db;  // with everything before it low too
+  std::optional<double> inherited_sqnr_db;   // of what arrives with its inputs: propagated less own noise power
+  std::optional<double> sensitivity_db;      // SQNR of the worst judged output with only this layer low
+  std::optional<double> share;               // of the summed damage of all layers, 0..1
+  std::int64_t values = 0;                   // rounded values looked at for the counts below
+  std::int64_t overflowed = 0, saturated = 0, subnormal = 0, flushed = 0, nan = 0;
+  std::int64_t macs = 0;  // multiply-accumulates of one sample
+  bool kept = false;
+};
+
+struct PhaseTime {
+  std::string phase;
+  double seconds = 0;
+};
+
+}  // namespace vernier

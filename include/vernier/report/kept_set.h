@@ -1,0 +1,94 @@
+// What a search for the layers to keep found, and what it rests on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vernier/export.h"
+
+namespace vernier {
+
+struct CertificateRow {
+  std::string layer;
+  double metric = 0;         // of the kept set without this layer
+  double damage = 0;         // > 1: fails
+  bool lower_bound = false;  // stopped as soon as the failure was certain
+  std::size_t samples = 0;   // that decided; 0: not counted
+  double confidence = 1;     // of the failure; 1: certain
+};
+
+struct TestRow {                    // one trial of a search
+  std::vector<std::string> layers;  // that ran in the high format
+  std::string verdict;              // good, bad, invalid, timed-out, unstable
+  double metric = 0;
+  double damage = 0;
+  bool lower_bound = false;  // stopped as soon as the failure was certain
+  std::string needs;         // what it would pass with, in words; empty: not known
+  std::size_t samples = 0;   // that decided; 0: not counted (an outside check)
+  double confidence = 1;     // of the verdict; 1: certain
+};
+
+struct LayerGroup {                 // layers that should switch together
+  std::vector<std::string> layers;  // in graph order
+  std::string why;                  // "they read one quantized tensor, 'x'"
+  std::size_t kept = 0;             // of them in the answer
+};
+
+struct RankingReport {                     // predictions against what was measured
+  std::optional<double> ratio;             // measured / predicted damage at the last guided trial
+  std::optional<double> rank_correlation;  // Spearman's, of predicted damages and those measured near the limit
+  std::size_t compared = 0;                // layers it rests on
+  bool mended = false;                     // replaced on the way by better ones
+};
+
+struct ParetoPoint {  // one set that was tried
+  std::vector<std::string> layers;
+  double cost = 0;  // borders included, in the unit of the search
+  double metric = 0;
+  double damage = 0;
+  bool front = false;  // none that costs less has less damage
+};
+
+struct MinimalInstead {  // what the minimal search keeps where another one was asked for
+  std::vector<std::string> layers;
+  bool certified = false;
+  std::size_t evaluations = 0;  // beyond those of the other search
+};
+
+struct KeptSetReport {
+  std::vector<std::string> layers;
+  std::string mode = "minimal";       // bisect, linear, worst-first
+  std::string direction = "forward";  // reverse: the last layers
+  std::string end;                    // certified, found, nothing-needed, impossible, stopped, unstable
+  std::string objective;              // what decided, when it was no requirement: "simple, against golden.json"
+  std::vector<TestRow> tests;         // every trial, in order
+  std::optional<MinimalInstead> minimal;
+  std::optional<TestRow> file_test;  // the written file, by that objective
+  std::string cost_unit = "layers";
+  double cost = 0;  // of the set, borders included
+  std::optional<double> cost_of_all;
+  std::optional<double> lower_bound;  // no set that passes costs less, if the network is monotone
+  std::vector<ParetoPoint> pareto;    // cheapest first
+  std::vector<LayerGroup> groups;     // those that hold a kept layer
+  std::optional<RankingReport> ranking;
+  std::size_t sample_inferences = 0;  // one sample through the network once: everything from the reference run on
+  std::vector<std::string> assumed;   // what the answer rests on without a test
+  std::vector<std::string> proven;    // what was tested
+  std::size_t recalled = 0;           // evaluations that came from the journal
+  bool certified = false;
+  std::vector<CertificateRow> certificate;
+  std::optional<double> metric;  // of the kept set, as the search simulated it; the claim is final_figures
+  std::size_t evaluations = 0;   // of the full sample set, the two ends included
+  std::int64_t kept_macs = 0, total_macs = 0;
+  std::vector<std::string> notes;
+};
+
+/// The sets that were tried, cheapest first: cost, damage, metric, number of layers, on the front or not, names.
+VERNIER_API std::string pareto_to_csv(const KeptSetReport& kept);
+/// The same as a drawing: cost across, damage upwards on a logarithmic scale, the front joined, the limit as a line.
+VERNIER_API std::string pareto_to_svg(const KeptSetReport& kept);
+
+}  // namespace vernier

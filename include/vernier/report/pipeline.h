@@ -1,0 +1,51 @@
+// At which stage of a pipeline accuracy is lost.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vernier/export.h"
+#include "vernier/report/eval.h"
+#include "vernier/report/text.h"
+
+namespace vernier {
+
+struct StageReport {
+  std::string name, file;
+  std::string kind;                // "saved outputs", "float32", "float16", "int8", "int8 and float16" ...
+  std::optional<double> step_db;   // worst output against the stage before
+  std::optional<double> total_db;  // worst output against the first stage
+  std::optional<double> max_abs;   // against the first stage
+  std::string worst_output;        // against the stage before
+  std::vector<TaskFigure> figures;
+  std::vector<std::string> not_compared;
+};
+
+struct PipelineReport {
+  int version = 1;
+  std::string command;
+  std::string vernier_version, onnxruntime_version, onnx_version;
+  std::string machine;
+  std::string data;
+  std::size_t samples = 0;
+  double min_sqnr_db = 30;
+  std::optional<std::string> lost_at;  // the first stage whose step is below the limit, by its name
+  std::string answer;                  // one sentence
+  std::optional<double> seconds;       // absent in reports of earlier versions
+  std::vector<StageReport> stages;
+  std::vector<std::string> next;  // commands
+  std::vector<std::string> warnings;
+  std::map<std::string, std::string> files;  // "report", "page" -> path
+};
+
+VERNIER_API std::string report_to_text(const PipelineReport& report, const TextOptions& options);
+VERNIER_API std::string report_to_json(const PipelineReport& report);
+VERNIER_API PipelineReport pipeline_report_from_json(const std::string& text, const std::string& where);
+/// One HTML file, as that of a diagnosis (report_page.h): the stages as table and chart, where accuracy is lost, and
+/// how to make it again.
+VERNIER_API std::string report_to_html(const PipelineReport& report);
+
+}  // namespace vernier

@@ -1,0 +1,35 @@
+// What is left of a network that was cut down to what still fails.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vernier/export.h"
+#include "vernier/report/text.h"
+
+namespace vernier {
+
+struct ReduceReport {
+  int version = 1;
+  std::string command, model_file, output, min_good, mode, check;
+  bool reproduced = false;  // the whole model is bad; else nothing was written
+  bool minimal = false;     // without any one of its nodes, each tried, it is bad no more
+  std::size_t nodes_before = 0, nodes_after = 0, nodes_good = 0;
+  std::vector<std::string> nodes;  // "NAME (Operator)"
+  std::vector<std::string> inputs, outputs, frozen;
+  std::string inputs_file, outputs_file;  // the values there on `samples`, beside `output`; empty: not written
+  std::size_t samples = 0;
+  std::vector<std::string> shrunk;  // "input x: 1x3x416x416 -> 1x3x8x8"
+  std::size_t checks = 0;           // programs run, or measurements made
+  std::size_t iterations = 0, invalid = 0, timed_out = 0;
+  std::optional<double> sqnr_db;  // simulated check: of the worst output of the result
+  double seconds = 0;
+  std::vector<std::string> warnings;
+};
+
+VERNIER_API std::string report_to_text(const ReduceReport& report, const TextOptions& options);
+VERNIER_API std::string report_to_json(const ReduceReport& report);
+
+}  // namespace vernier

@@ -1,0 +1,15 @@
+// How reports are told as text.
+#pragma once
+
+#include <cstddef>
+
+namespace vernier {
+
+struct TextOptions {
+  std::size_t width = 100;  // columns that text is wrapped at
+  std::size_t top = 15;     // rows of the ranked table; 0: all
+  bool color = false;
+  bool whole_names = false;  // tables as wide as their names, for files and logs
+};
+
+}  // namespace vernier

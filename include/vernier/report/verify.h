@@ -1,0 +1,43 @@
+// What verify() found.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vernier/export.h"
+#include "vernier/report/figures.h"
+#include "vernier/report/kept_set.h"
+#include "vernier/report/text.h"
+#include "vernier/requirement.h"
+
+namespace vernier {
+
+struct VerifyReport {
+  int version = 1;
+  std::string command;
+  std::string vernier_version, onnxruntime_version, onnx_version;
+  std::string machine;
+  std::string float_file, float_sha256;
+  std::string typed_file, typed_sha256;
+  std::string data;
+  std::size_t samples = 0;
+  bool random_data = false;
+  RunFigures figures;
+  std::vector<LayerRow> layers;           // graph order; formats are what the file says
+  std::size_t compared = 0;               // layers compared
+  std::vector<std::string> not_compared;  // names, with reasons
+  std::string objective;                  // labels or a script that decide, in words; empty: none
+  std::optional<TestRow> test;            // of the typed file, by that
+  std::optional<Requirement> requirement;
+  std::string doubt;  // near the limit, when kernels that sum in another order give another verdict; also a warning
+  std::vector<PhaseTime> phases;
+  std::vector<std::string> warnings;
+  std::vector<std::string> notes;
+};
+
+VERNIER_API std::string report_to_json(const VerifyReport& report);
+VERNIER_API std::string report_to_text(const VerifyReport& report, const TextOptions& options);
+
+}  // namespace vernier
