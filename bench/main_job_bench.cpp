@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <fstream>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
 
@@ -22,6 +21,7 @@
 #include "base/parallel.h"
 #include "engines/onnxruntime/runtime.h"
 #include "jobs/common/setup.h"
+#include "json/json.h"
 #include "live_set.h"
 #include "plan/calibrate.h"
 #include "plan/scheme.h"
@@ -37,7 +37,6 @@ namespace vernier {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using nlohmann::json;
 
 constexpr int kPlainThreads = 2;
 
@@ -140,9 +139,9 @@ Session plain_session(const Job& job, int threads) {
       job.loaded.subject.runtime, job.loaded.original, {.optimize = true, .threads = threads, .integer_kernels = true}};
 }
 
-json summary(std::vector<double> values) {
+Json summary(std::vector<double> values) {
   std::sort(values.begin(), values.end());
-  return {{"median", values[values.size() / 2]}, {"min", values.front()}, {"max", values.back()}};
+  return Json::Object{{"median", values[values.size() / 2]}, {"min", values.front()}, {"max", values.back()}};
 }
 
 /// Milliseconds a sample of each pass, one entry a round.
@@ -178,13 +177,13 @@ void time_pass(const TimedSamples& samples, const std::function<void()>& pass, s
 
 /// One trial of "only layer i low": its wall time against that of a plain inference, and the share of the network that
 /// it ran. Trials of segments go on side by side, and the segments' sessions are built within the time.
-json time_effects(const Job& job, const Subject& subject, double plain_ms) {
+Json time_effects(const Job& job, const Subject& subject, double plain_ms) {
   std::vector<std::string> single;
   const std::set<std::string> candidates(job.candidates.begin(), job.candidates.end());
   for (const Layer& layer : subject.layers) {
     if (layer.graph.empty() && candidates.contains(layer.name)) single.push_back(layer.name);
   }
-  if (single.empty() || !subject.carries.empty()) return nullptr;  // with a state, whole sequences are run instead
+  if (single.empty() || !subject.carries.empty()) return {};  // with a state, whole sequences are run instead
   SensitivityOptions options;
   const double all_ms = plain_ms * static_cast<double>(single.size());
   const std::size_t affordable = all_ms > 20000 ? 1 : all_ms > 5000 ? 2 : 4;
@@ -196,14 +195,14 @@ json time_effects(const Job& job, const Subject& subject, double plain_ms) {
   const Sensitivities effects = measure_sensitivities(part, job.plan, single, job.reference, weights, options);
   const double ms = 1000 * seconds_since(start);
   const double trials = static_cast<double>(effects.layers.size() * options.samples.size());
-  return {{"layers", effects.layers.size()},
-          {"samples", options.samples.size()},
-          {"seconds", ms / 1000},
-          {"trial_plain", ms / trials / plain_ms},
-          {"work_share", effects.mean_suffix_share}};
+  return Json::Object{{"layers", effects.layers.size()},
+                      {"samples", options.samples.size()},
+                      {"seconds", ms / 1000},
+                      {"trial_plain", ms / trials / plain_ms},
+                      {"work_share", effects.mean_suffix_share}};
 }
 
-json time_passes(const Options& options) {
+Json time_passes(const Options& options) {
   const Job job(options);
   const Session plain = plain_session(job, kPlainThreads);
   const Session single = plain_session(job, 1);
@@ -228,24 +227,24 @@ json time_passes(const Options& options) {
     time_pass(
         samples, [&] { run_lockstep(job, subject); }, series.lock, series.lock_build);
   }
-  const json plain_ms = summary(series.plain);
-  return {{"rounds", options.rounds},
-          {"samples_a_round", samples.size()},
-          {"candidates", job.candidates.size()},
-          {"layers", subject.layers.size()},
-          {"plain_ms", plain_ms},
-          {"plain_side_by_side_ms", summary(series.plain_side_by_side)},
-          {"own_error_ms", summary(series.own)},
-          {"own_error_build_ms", summary(series.own_build)},
-          {"own_error_plain", summary(ratios(series.own, series.plain))},
-          {"own_error_plain_side_by_side", summary(ratios(series.own, series.plain_side_by_side))},
-          {"lockstep_ms", summary(series.lock)},
-          {"lockstep_build_ms", summary(series.lock_build)},
-          {"lockstep_plain", summary(ratios(series.lock, series.plain))},
-          {"lockstep_plain_side_by_side", summary(ratios(series.lock, series.plain_side_by_side))},
-          {"effects", time_effects(job, subject, plain_ms["median"])},
-          {"largest_live_set_bytes", bench::largest_live_set(job.loaded.subject)},
-          {"weight_bytes", bench::weight_bytes(job.loaded.subject.model)}};
+  const Json plain_ms = summary(series.plain);
+  return Json::Object{{"rounds", options.rounds},
+                      {"samples_a_round", samples.size()},
+                      {"candidates", job.candidates.size()},
+                      {"layers", subject.layers.size()},
+                      {"plain_ms", plain_ms},
+                      {"plain_side_by_side_ms", summary(series.plain_side_by_side)},
+                      {"own_error_ms", summary(series.own)},
+                      {"own_error_build_ms", summary(series.own_build)},
+                      {"own_error_plain", summary(ratios(series.own, series.plain))},
+                      {"own_error_plain_side_by_side", summary(ratios(series.own, series.plain_side_by_side))},
+                      {"lockstep_ms", summary(series.lock)},
+                      {"lockstep_build_ms", summary(series.lock_build)},
+                      {"lockstep_plain", summary(ratios(series.lock, series.plain))},
+                      {"lockstep_plain_side_by_side", summary(ratios(series.lock, series.plain_side_by_side))},
+                      {"effects", time_effects(job, subject, plain_ms.at("median").number())},
+                      {"largest_live_set_bytes", bench::largest_live_set(job.loaded.subject)},
+                      {"weight_bytes", bench::weight_bytes(job.loaded.subject.model)}};
 }
 
 /// Most memory this process ever held, in bytes. Of this program alone, unlike getrusage(), which starts from the
@@ -259,7 +258,7 @@ std::int64_t peak_bytes() {
   throw Error(ErrorKind::Internal, "the system does not tell the peak memory of a process");
 }
 
-json peak_of(const Options& options) {
+Json peak_of(const Options& options) {
   if (options.pass == "plain") {
     const Model model = read_model(options.model);
     const MeasureOptions measure = measure_options(options);
@@ -268,7 +267,7 @@ json peak_of(const Options& options) {
     const Session session(Runtime::load(), model,
                           {.optimize = true, .threads = kPlainThreads, .integer_kernels = true});
     for (std::size_t i = 0; i < samples->size(); ++i) session.run(samples->at(i));
-    return {{"samples", samples->size()}, {"peak_bytes", peak_bytes()}};
+    return Json::Object{{"samples", samples->size()}, {"peak_bytes", peak_bytes()}};
   }
   const Job job(options);
   const RepeatedSamples samples(*job.loaded.samples,
@@ -277,7 +276,7 @@ json peak_of(const Options& options) {
   subject.samples = &samples;
   if (options.pass == "own-error") run_own_error(job, subject);
   if (options.pass == "lock-step") run_lockstep(job, subject);
-  return {{"samples", samples.size()}, {"peak_bytes", peak_bytes()}};
+  return Json::Object{{"samples", samples.size()}, {"peak_bytes", peak_bytes()}};
 }
 
 int run(int argc, char** argv) {
@@ -298,8 +297,8 @@ int run(int argc, char** argv) {
   }
   time->add_option("--rounds", options.rounds)->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);
-  const json result = time->parsed() ? time_passes(options) : peak_of(options);
-  std::printf("%s\n", result.dump(1).c_str());
+  const Json result = time->parsed() ? time_passes(options) : peak_of(options);
+  std::printf("%s\n", json_text(result, kPrettyJson).c_str());
   return 0;
 }
 

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "vernier/export.h"
+#include "vernier/words.h"
 
 namespace vernier {
 
@@ -13,6 +15,7 @@ enum class Format { Float32, Float16, BFloat16, Float8E4M3FN, Float8E5M2, Int8, 
 
 /// The canonical name: float32 float16 bfloat16 float8e4m3fn float8e5m2 int8 uint8 int4.
 VERNIER_API std::string_view format_name(Format format);
+VERNIER_API std::span<const std::string_view> words_of(Format which);
 
 /// Reads a canonical name or a short form (fp32 fp16 bf16 fp8 half float); nullopt when it is none.
 VERNIER_API std::optional<Format> parse_format(std::string_view name);

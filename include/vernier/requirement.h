@@ -2,11 +2,13 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "vernier/export.h"
+#include "vernier/words.h"
 
 namespace vernier {
 
@@ -27,6 +29,8 @@ struct Requirement {
 
 /// "--min-sqnr", "dB" ... for messages and reports.
 VERNIER_API std::string_view metric_option(Metric metric);
+/// "min-sqnr": the option without its dashes.
+VERNIER_API std::span<const std::string_view> words_of(Metric which);
 VERNIER_API std::string_view metric_unit(Metric metric);
 /// All metrics, for command lines.
 VERNIER_API const std::vector<Metric>& all_metrics();

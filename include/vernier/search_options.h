@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "vernier/check.h"
 #include "vernier/comparison.h"
+#include "vernier/words.h"
 
 namespace vernier {
 
@@ -20,7 +22,12 @@ enum class SearchMode {
   WorstFirst,  // the layers whose error rises most over their inputs', `step` more at a time
 };
 /// "minimal", "bisect", "linear", "worst-first".
-VERNIER_API std::string_view search_mode_name(SearchMode mode);
+VERNIER_API std::span<const std::string_view> words_of(SearchMode which);
+
+/// Of Bisect and Linear: the first N layers, or the last.
+enum class SearchDirection { Forward, Reverse };
+/// "forward", "reverse".
+VERNIER_API std::span<const std::string_view> words_of(SearchDirection which);
 
 /// What keeping a layer costs; the borders of what is kept count too, everywhere.
 ///   layers  1 a layer; among sets of as many layers the one with fewer conversions
@@ -29,7 +36,7 @@ VERNIER_API std::string_view search_mode_name(SearchMode mode);
 ///   time    microseconds on ONNX Runtime's own kernels, beyond those in the low format; INT8 only
 enum class CostUnit { Layers, Macs, Bytes, Time };
 /// "layers", "macs", "bytes", "time".
-VERNIER_API std::string_view cost_unit_name(CostUnit unit);
+VERNIER_API std::span<const std::string_view> words_of(CostUnit which);
 
 /// How many samples a classifier gets right, by labels of the user's.
 struct LabelRequirement {
@@ -53,7 +60,7 @@ struct TaskRequirement {
 
 struct SearchOptions {
   SearchMode mode = SearchMode::Minimal;
-  bool reverse = false;              // Bisect and Linear: the last N layers
+  SearchDirection direction = SearchDirection::Forward;
   std::size_t step = 5;              // WorstFirst: layers added at a time
   CostUnit cost = CostUnit::Layers;  // Minimal
   /// Below 1, above 0.5: a trial may fail as soon as that is this certain (of SQNR, mean squared error and top-1

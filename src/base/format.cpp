@@ -49,6 +49,15 @@ const FormatRow& row_of(Format format) {
 
 std::string_view format_name(Format format) { return row_of(format).name; }
 
+std::span<const std::string_view> words_of(Format /*which*/) {
+  static constexpr auto kNames = [] {
+    std::array<std::string_view, kFormats.size()> names;
+    for (const FormatRow& row : kFormats) names[static_cast<std::size_t>(row.format)] = row.name;
+    return names;
+  }();
+  return kNames;
+}
+
 std::optional<Format> parse_format(std::string_view name) {
   for (const FormatRow& row : kFormats) {
     if (row.name == name) return row.format;

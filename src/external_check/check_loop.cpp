@@ -76,7 +76,7 @@ void CheckLoop::show(const CheckAnswer& answer) const {
   if (!text.empty()) say(text);
 }
 
-CheckAnswer CheckLoop::ask(const std::string& key, const nlohmann::ordered_json& state,
+CheckAnswer CheckLoop::ask(const std::string& key, const Json& state,
                            const std::function<void(const fs::path&)>& write) {
   if (write) {
     wrote_ = true;
@@ -90,7 +90,7 @@ CheckAnswer CheckLoop::ask(const std::string& key, const nlohmann::ordered_json&
     }
   }
   if (!options_.iteration_info.empty()) {
-    replace_file(options_.iteration_info, python_json({{"iteration", iterations_}}));
+    replace_file(options_.iteration_info, python_json(Json::Object{{"iteration", iterations_}}));
   }
   if (!options_.save_replay.empty()) {
     Replay failed = replay_;
@@ -106,7 +106,7 @@ CheckAnswer CheckLoop::ask(const std::string& key, const nlohmann::ordered_json&
   return answer;
 }
 
-CheckLoop::Result CheckLoop::check(const nlohmann::ordered_json& state, const std::string& label,
+CheckLoop::Result CheckLoop::check(const Json& state, const std::string& label,
                                    const std::function<void(const fs::path&)>& write) {
   if (sinks_.interrupted && sinks_.interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
   const std::string suffix = fmt::format("N{}{}{}", iterations_, label.empty() ? "" : "_", label);

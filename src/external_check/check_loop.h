@@ -37,7 +37,7 @@ class CheckLoop {
   /// the names of artifacts ("outputs"); may be empty. `write` puts the candidate at the path given; when it throws
   /// Error{Input} or Error{Backend} the candidate is invalid, and no check is run. Empty `write`: there is no
   /// candidate. Errors: Backend when the check cannot be started; Interrupted; Input when a file cannot be written.
-  Result check(const nlohmann::ordered_json& state, const std::string& label,
+  Result check(const Json& state, const std::string& label,
                const std::function<void(const std::filesystem::path&)>& write);
 
   std::size_t iterations() const { return iterations_; }
@@ -48,7 +48,7 @@ class CheckLoop {
   std::string summary() const;
 
  private:
-  CheckAnswer ask(const std::string& key, const nlohmann::ordered_json& state,
+  CheckAnswer ask(const std::string& key, const Json& state,
                   const std::function<void(const std::filesystem::path&)>& write);
   void show(const CheckAnswer& answer) const;
   void say(const std::string& text) const;

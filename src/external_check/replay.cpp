@@ -12,7 +12,6 @@ namespace vernier {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kIdentity = "vernier";
 constexpr std::size_t kMostBytes = std::size_t{256} << 20U;
@@ -28,15 +27,15 @@ Json parse(const std::string& text, const fs::path& path) {
 }
 
 std::string text_of(const Json& object, const char* key) {
-  const auto entry = object.find(key);
-  return entry != object.end() && entry->is_string() ? entry->get<std::string>() : std::string();
+  const Json* const entry = object.find(key);
+  return entry != nullptr && entry->is_text() ? entry->text() : std::string();
 }
 
 Verdict verdict_of(const Json& entry) {
   for (const Verdict verdict : {Verdict::Good, Verdict::Bad, Verdict::Invalid, Verdict::TimedOut}) {
     if (text_of(entry, "verdict") == verdict_text(verdict)) return verdict;
   }
-  return entry.at("success").get<bool>() ? Verdict::Good : Verdict::Bad;
+  return entry.at("success").boolean() ? Verdict::Good : Verdict::Bad;
 }
 
 bool is_entry(const Json& entry) {
@@ -47,13 +46,13 @@ std::string short_hash(const std::string& sha256) { return sha256.substr(0, 12);
 
 }  // namespace
 
-Replay::Replay(const CheckIdentity& identity) : identity_(identity), entries_(Json::object()) {
-  to_save_[kIdentity] = {{"version", 1},
-                         {"command", identity.command},
-                         {"model", identity.model},
-                         {"sha256", identity.model_sha256},
-                         {"options", identity.options},
-                         {"check", identity.check}};
+Replay::Replay(const CheckIdentity& identity) : identity_(identity) {
+  to_save_[kIdentity] = Json::Object{{"version", 1},
+                                     {"command", identity.command},
+                                     {"model", identity.model},
+                                     {"sha256", identity.model_sha256},
+                                     {"options", identity.options},
+                                     {"check", identity.check}};
 }
 
 void Replay::load(const fs::path& path, const std::function<void(const std::string&)>& warn) {
@@ -63,7 +62,7 @@ void Replay::load(const fs::path& path, const std::function<void(const std::stri
 void Replay::take(const std::string& text, const fs::path& path, const std::function<void(const std::string&)>& warn) {
   const Json json = parse(text, path);
   loaded_ = path;
-  if (const auto said = json.find(kIdentity); said != json.end() && said->is_object()) {
+  if (const Json* const said = json.find(kIdentity); said != nullptr && said->is_object()) {
     if (text_of(*said, "command") != identity_.command) {
       refuse(path, fmt::format("a replay of 'vernier {}', not of 'vernier {}'", printable(text_of(*said, "command")),
                                identity_.command));
@@ -88,7 +87,7 @@ void Replay::take(const std::string& text, const fs::path& path, const std::func
   } else {
     warn(fmt::format("{}: does not say which model and options it belongs to: it is believed", path.string()));
   }
-  for (const auto& [key, entry] : json.items()) {
+  for (const auto& [key, entry] : json.members()) {
     if (key == kIdentity) continue;
     if (!is_entry(entry)) refuse(path, fmt::format("no debug replay: '{}' has no verdict", printable(key)));
     entries_[key] = entry;
@@ -98,24 +97,24 @@ void Replay::take(const std::string& text, const fs::path& path, const std::func
 std::optional<Verdict> Replay::find(const std::string& key, const Json& state) const {
   const auto entry = entries_.find(key);
   if (entry == entries_.end()) return std::nullopt;
-  const Json& then = entry->at("state");
-  for (const auto& [name, value] : state.items()) {
+  const Json& then = entry->second.at("state");
+  for (const auto& [name, value] : state.members()) {
     if (then.contains(name) && then.at(name) != value) {
       refuse(loaded_,
              fmt::format("'{}' was recorded for another candidate: {} {}, now {}", key, name,
-                         printable(then.at(name).dump()), printable(value.dump())),
+                         printable(json_text(then.at(name))), printable(json_text(value))),
              "leave out --load-debug-replay");
     }
   }
-  return verdict_of(*entry);
+  return verdict_of(entry->second);
 }
 
 void Replay::record(const std::string& key, std::size_t iteration, Verdict verdict, const Json& state) {
-  to_save_[key] = {{"state", state},
-                   {"iteration_info", {{"iteration", iteration}}},
-                   {"success", verdict == Verdict::Good},
-                   {"verdict", verdict_text(verdict)},
-                   {"polygraphy_class", "IterationContext"}};
+  to_save_[key] = Json::Object{{"state", state},
+                               {"iteration_info", Json::Object{{"iteration", iteration}}},
+                               {"success", verdict == Verdict::Good},
+                               {"verdict", verdict_text(verdict)},
+                               {"polygraphy_class", "IterationContext"}};
 }
 
 void Replay::save(const fs::path& path) const { replace_file(path, python_json(to_save_)); }
@@ -129,9 +128,9 @@ void keep_foreign_replay(const fs::path& path, const CheckIdentity& identity) {
   } catch (const Error&) {
     refuse(path, "would be overwritten, and is no debug replay", hint);
   }
-  const auto said = json.find(kIdentity);
-  if (said == json.end() || !said->is_object()) {
-    if (json.empty() || is_entry(json.begin().value())) return;
+  const Json* const said = json.find(kIdentity);
+  if (said == nullptr || !said->is_object()) {
+    if (json.empty() || is_entry(json.members().front().value)) return;
     refuse(path, "would be overwritten, and is no debug replay", hint);
   }
   if (text_of(*said, "sha256") == identity.model_sha256 && text_of(*said, "command") == identity.command) return;

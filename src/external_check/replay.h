@@ -4,11 +4,12 @@
 
 #include <filesystem>
 #include <functional>
-#include <nlohmann/json.hpp>
+#include <map>
 #include <optional>
 #include <string>
 
-#include "search/oracle.h"
+#include "json/json.h"
+#include "vernier/verdict.h"
 
 namespace vernier {
 
@@ -24,7 +25,7 @@ struct CheckIdentity {
 
 struct ReplayedVerdict {
   Verdict verdict;
-  nlohmann::ordered_json state;
+  Json state;
 };
 
 class Replay {
@@ -41,9 +42,9 @@ class Replay {
 
   /// The recorded verdict of that iteration. Errors: Input when it was recorded for another candidate: a member of
   /// `state` that the file has too has another value there.
-  std::optional<Verdict> find(const std::string& key, const nlohmann::ordered_json& state) const;
+  std::optional<Verdict> find(const std::string& key, const Json& state) const;
 
-  void record(const std::string& key, std::size_t iteration, Verdict verdict, const nlohmann::ordered_json& state);
+  void record(const std::string& key, std::size_t iteration, Verdict verdict, const Json& state);
 
   /// Errors: Input when the disk refuses.
   void save(const std::filesystem::path& path) const;
@@ -51,7 +52,8 @@ class Replay {
  private:
   CheckIdentity identity_;
   std::filesystem::path loaded_;
-  nlohmann::ordered_json entries_, to_save_;
+  std::map<std::string, Json> entries_;
+  Json to_save_;
 };
 
 /// Refuses to write over a replay of another command or model, or over a file that is none.

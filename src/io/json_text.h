@@ -1,5 +1,6 @@
 // The text of saved inputs and results, byte for byte as Polygraphy 0.53 writes it: Python's json.dumps(indent=4),
-// names in ASCII, the class of an object last. In pieces, so that an array's text is never whole in memory.
+// names in ASCII, null where no time was taken, the class of an object last. In pieces, so that an array's text is
+// never whole in memory.
 #pragma once
 
 #include <functional>
@@ -13,12 +14,6 @@
 namespace vernier {
 
 using TextSink = std::function<void(std::string_view)>;
-
-/// In quotes; everything outside printable ASCII becomes \uXXXX. Bytes that are no UTF-8 become U+FFFD.
-std::string json_quoted(std::string_view text);
-
-/// As Python prints a float: the shortest digits that give the same value, 1e-05 but 0.0001; NaN, Infinity.
-std::string json_number(double value);
 
 /// Where an iteration's object stands in a results file.
 inline constexpr std::size_t kIterationIndent = 16;

@@ -8,6 +8,7 @@
 #include "io/iteration_folder.h"
 #include "io/npz_writer.h"
 #include "io/spool.h"
+#include "json/json.h"
 #include "vernier/error.h"
 #include "vernier/runs.h"
 
@@ -18,7 +19,8 @@ constexpr const char* kFileStart = "{\n    \"lst\": ";
 constexpr const char* kFileEnd = ",\n    \"polygraphy_class\": \"RunResults\"\n}";
 
 std::string run_start(bool first, const std::string& name) {
-  return fmt::format("{}\n        [\n            {},\n            ", first ? "[" : ",", json_quoted(name));
+  return fmt::format("{}\n        [\n            {},\n            ", first ? "[" : ",",
+                     json_quoted(name, /*ascii=*/true));
 }
 // `count`: iterations of the run.
 std::string iteration_start(std::size_t count) {

@@ -4,7 +4,6 @@
 #include <simdjson.h>
 
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -12,6 +11,7 @@
 #include "base/base64.h"
 #include "base/text.h"
 #include "io/npy.h"
+#include "json/json.h"
 #include "json/json_fault.h"
 #include "vernier/error.h"
 
@@ -375,8 +375,8 @@ std::string_view text_of(const MappedFile& file) {
 
 // The text without JSON's escapes. Python writes none into Base64; other writers may escape slashes.
 std::string unescaped(std::string_view text) {
-  const nlohmann::json value = nlohmann::json::parse(fmt::format("\"{}\"", text), nullptr, /*allow_exceptions=*/false);
-  return value.is_string() ? value.get<std::string>() : std::string();
+  const std::optional<Json> value = try_parse_json(fmt::format("\"{}\"", text));
+  return value && value->is_text() ? value->text() : std::string();
 }
 
 // The oldest versions wrote an array's bytes as one character each, U+0000 to U+00FF. Empty when it is not that.

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/mapped_file.h"
 #include "base/scratch_file.h"
@@ -12,6 +11,7 @@
 #include "io/array_reader.h"
 #include "io/fit.h"
 #include "io/npy.h"
+#include "json/json.h"
 #include "scripts/programs.h"
 #include "scripts/script_location.h"
 #include "scripts/script_process.h"
@@ -21,8 +21,6 @@
 
 namespace vernier {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr const char* kMustYield = "it must yield, for each sample, a dict {input name: numpy array}";
 
@@ -45,24 +43,24 @@ class Announcements {
   Announcements(const OpenRequest& request, std::string where) : request_(request), where_(std::move(where)) {}
 
   void take(const Json& said) {
-    if (said.contains("sample")) add(said["sample"]);
+    if (const Json* const arrays = said.find("sample")) add(arrays->items());
   }
   std::vector<KeptSample>& samples() { return samples_; }
   std::string here() const { return fmt::format("{}: sample {}", where_, samples_.size()); }
 
  private:
-  void add(const Json& arrays) {
+  void add(const Json::Array& arrays) {
     KeptSample sample;
     std::vector<std::string> names;
-    for (const Json& array : arrays) names.push_back(array.at(0).get<std::string>());
+    for (const Json& array : arrays) names.push_back(array.at(0).text());
     check_names(request_.inputs, request_.options.carried, names, here());
     for (const Json& array : arrays) {
-      KeptArray kept{array.at(0), Dtype::BFloat16, array.at(2), array.at(3)};
+      KeptArray kept{array.at(0).text(), Dtype::BFloat16, {}, array.at(3).integer<std::uint64_t>()};
+      for (const Json& dim : array.at(2).items()) kept.shape.push_back(dim.integer<std::int64_t>());
       const auto input = std::find_if(request_.inputs.begin(), request_.inputs.end(),
                                       [&](const InputInfo& info) { return info.name == kept.input; });
-      if (array.at(1) != "bfloat16") {
-        kept.dtype =
-            npy_dtype(array.at(1).get<std::string>(), fmt::format("{}, input '{}'", here(), printable(kept.input)));
+      if (array.at(1).text() != "bfloat16") {
+        kept.dtype = npy_dtype(array.at(1).text(), fmt::format("{}, input '{}'", here(), printable(kept.input)));
       }
       check_shape(*input, kept.shape, samples_.size(), where_);
       check_type(*input, kept.dtype, here());

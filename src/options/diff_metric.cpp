@@ -30,7 +30,15 @@ const DiffMetricRow& row_of(DiffMetric metric) {
 
 }  // namespace
 
-std::string_view diff_metric_name(DiffMetric metric) { return row_of(metric).name; }
+std::span<const std::string_view> words_of(DiffMetric /*which*/) {
+  static constexpr auto kWords = [] {
+    std::array<std::string_view, kDiffMetrics.size()> words;
+    for (const DiffMetricRow& row : kDiffMetrics) words[static_cast<std::size_t>(row.metric)] = row.name;
+    return words;
+  }();
+  return kWords;
+}
+
 bool larger_is_better(DiffMetric metric) { return row_of(metric).larger_is_better; }
 double DiffRow::value(DiffMetric metric) const { return this->*(row_of(metric).value); }
 

@@ -52,6 +52,15 @@ const std::vector<Metric>& all_metrics() {
 std::string_view metric_option(Metric metric) { return row_of(metric).option; }
 std::string_view metric_unit(Metric metric) { return row_of(metric).unit; }
 
+std::span<const std::string_view> words_of(Metric /*which*/) {
+  static constexpr auto kWords = [] {
+    std::array<std::string_view, kMetrics.size()> words;
+    for (const MetricRow& row : kMetrics) words[static_cast<std::size_t>(row.metric)] = row.option.substr(2);
+    return words;
+  }();
+  return kWords;
+}
+
 Limit parse_limit(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   Limit limit;

@@ -4,14 +4,19 @@
 
 namespace vernier {
 
-std::string_view search_mode_name(SearchMode mode) {
-  constexpr std::array<std::string_view, 4> kNames{"minimal", "bisect", "linear", "worst-first"};
-  return kNames.at(static_cast<std::size_t>(mode));
+std::span<const std::string_view> words_of(SearchMode /*which*/) {
+  static constexpr std::array<std::string_view, 4> kWords{"minimal", "bisect", "linear", "worst-first"};
+  return kWords;
 }
 
-std::string_view cost_unit_name(CostUnit unit) {
-  constexpr std::array<std::string_view, 4> kNames{"layers", "macs", "bytes", "time"};
-  return kNames.at(static_cast<std::size_t>(unit));
+std::span<const std::string_view> words_of(SearchDirection /*which*/) {
+  static constexpr std::array<std::string_view, 2> kWords{"forward", "reverse"};
+  return kWords;
+}
+
+std::span<const std::string_view> words_of(CostUnit /*which*/) {
+  static constexpr std::array<std::string_view, 4> kWords{"layers", "macs", "bytes", "time"};
+  return kWords;
 }
 
 }  // namespace vernier

@@ -7,10 +7,13 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
-#include <nlohmann/json.hpp>
+#include <limits>
+#include <tuple>
 #include <vector>
 
 #include "base/text.h"
+#include "base/utf8.h"
+#include "json/json.h"
 #include "numerics/round.h"
 #include "vernier/calibration.h"
 #include "vernier/error.h"
@@ -18,8 +21,6 @@
 
 namespace vernier {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr float kCodes = 127;
 
@@ -43,16 +44,6 @@ void add(CachedRanges& cache, const std::string& name, float low, float high, co
   const auto [known, fresh] = cache.ranges.emplace(name, range);
   if (fresh || known->second == range) return;
   throw Error(ErrorKind::Input, fmt::format("{}: tensor '{}' has a second range", place, printable(name)));
-}
-
-/// As the names of ONNX are, and all JSON.
-bool is_utf8(const std::string& text) {
-  try {
-    static_cast<void>(Json(text).dump());
-    return true;
-  } catch (const Json::type_error&) {
-    return false;
-  }
 }
 
 CachedRanges read_tensorrt(const std::string& text, const std::string& where) {
@@ -80,6 +71,7 @@ CachedRanges read_tensorrt(const std::string& text, const std::string& where) {
       throw Error(ErrorKind::Input, fmt::format("{}: '{}' is not NAME: HEX, a step as the hex digits of a float32",
                                                 place, printable(line.substr(0, 80))));
     }
+    // The names of ONNX are, and all JSON.
     if (!is_utf8(line)) {
       throw Error(ErrorKind::Input, fmt::format("{}: the name '{}' is not UTF-8: no tensor of ONNX has it", place,
                                                 printable(line.substr(0, std::min<std::size_t>(colon, 80)))));
@@ -102,25 +94,25 @@ CachedRanges read_tensorrt(const std::string& text, const std::string& where) {
 /// A number as NumPy arrays are written, {"data": 1.5}, {"data": [1.5]}, or bare.
 float number_of(const Json& written, const std::string& place) {
   const Json* value = &written;
-  if (value->is_object() && value->contains("data")) value = &(*value)["data"];
-  while (value->is_array() && value->size() == 1) value = &value->front();
+  if (const Json* const data = value->find("data")) value = data;
+  while (value->is_array() && value->size() == 1) value = &value->at(0);
   if (value->is_array()) {
     throw Error(ErrorKind::Input,
                 fmt::format("{}: {} ranges, one a channel: activations have one a tensor", place, value->size()));
   }
   if (!value->is_number()) {
-    throw Error(ErrorKind::Input, fmt::format("{}: expected a number, found {}", place, value->type_name()));
+    throw Error(ErrorKind::Input, fmt::format("{}: expected a number, found {}", place, value->kind_text()));
   }
-  return value->get<float>();
+  return static_cast<float>(value->number());
 }
 
 void add_from_json(CachedRanges& cache, const Json& tensors, const std::string& where) {
   if (!tensors.is_object()) {
     throw Error(ErrorKind::Input,
-                fmt::format("{}: ranges by tensor name were expected, found {}", where, tensors.type_name()));
+                fmt::format("{}: ranges by tensor name were expected, found {}", where, tensors.kind_text()));
   }
   constexpr std::array<std::pair<const char*, const char*>, 2> kEnds{{{"lowest", "highest"}, {"min", "max"}}};
-  for (const auto& [name, value] : tensors.items()) {
+  for (const auto& [name, value] : tensors.members()) {
     const std::string place = fmt::format("{}: tensor '{}'", where, printable(name));
     const auto add_ends = [&, &name = name](const Json& first, const Json& second) {
       float low = number_of(first, place);
@@ -130,53 +122,45 @@ void add_from_json(CachedRanges& cache, const Json& tensors, const std::string& 
       add(cache, name, low, high, place);
     };
     if (value.is_array() && value.size() == 2) {
-      add_ends(value[0], value[1]);
+      add_ends(value.at(0), value.at(1));
       continue;
     }
     const auto ends = std::ranges::find_if(kEnds, [&value = value](const auto& pair) {
-      return value.is_object() && value.contains(pair.first) && value.contains(pair.second);
+      return value.contains(pair.first) && value.contains(pair.second);
     });
     if (ends == kEnds.end()) {
       throw Error(ErrorKind::Input, fmt::format("{}: neither [lowest, highest] nor fields of these names", place),
                   "ranges are read from TensorRT's caches, ONNX Runtime's JSON, and what vernier calibrate writes");
     }
-    add_ends(value[ends->first], value[ends->second]);
+    add_ends(value.at(ends->first), value.at(ends->second));
   }
 }
 
-CachedRanges read_json(const std::string& text, const std::string& where) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded()) throw Error(ErrorKind::Input, fmt::format("{}: not valid JSON", where));
-  if (!json.is_object()) {
-    throw Error(ErrorKind::Input, fmt::format("{}: an object was expected, found {}", where, json.type_name()));
-  }
+CachedRanges read_ranges(const std::string& text, const std::string& where) {
+  const Json json = parse_json(text, where);
   CachedRanges cache;
-  if (json.contains("vernier_ranges")) {
-    if (json["vernier_ranges"] != 1) {
+  if (const Json* const version = json.find("vernier_ranges")) {
+    if (*version != Json(1)) {
       throw Error(ErrorKind::Input,
-                  fmt::format("{}: version {} of ranges, this program reads 1", where, json["vernier_ranges"].dump()));
+                  fmt::format("{}: version {} of ranges, this program reads 1", where, json_text(*version)));
     }
     cache.kind = "ranges of vernier calibrate";
-    const auto sha = json.find("model_sha256");
-    if (sha != json.end() && sha->is_string()) cache.model_sha256 = sha->get<std::string>();
+    if (const Json* const sha = json.find("model_sha256"); sha != nullptr && sha->is_text()) {
+      cache.model_sha256 = sha->text();
+    }
     if (!json.contains("tensors")) throw Error(ErrorKind::Input, where + ": field 'tensors' is missing");
-    add_from_json(cache, json["tensors"], where);
+    add_from_json(cache, json.at("tensors"), where);
     return cache;
   }
   cache.kind = "ONNX Runtime's ranges";
   const bool whole = json.contains("data") && json.contains("calibration_method");
-  if (whole && json.contains("smooth_quant") && json["smooth_quant"] == true) {
+  if (whole && json.contains("smooth_quant") && json.at("smooth_quant") == Json(true)) {
     throw Error(ErrorKind::Input, where + ": these ranges belong to a model that SmoothQuant changed",
                 "calibrate this model: vernier calibrate MODEL --data SOURCE");
   }
-  add_from_json(cache, whole ? json["data"] : json, where);
+  add_from_json(cache, whole ? json.at("data") : json, where);
   return cache;
 }
-
-std::string quoted(const std::string& text) { return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace); }
-
-/// A float32 as JSON readers, which hold doubles, give it back.
-std::string number_text(float value) { return Json(static_cast<double>(value)).dump(); }
 
 }  // namespace
 
@@ -186,7 +170,7 @@ CachedRanges calibration_cache_from_text(const std::string& text, const std::str
   if (text.starts_with("TRT-")) {
     cache = read_tensorrt(text, where);
   } else if (first != std::string::npos && text[first] == '{') {
-    cache = read_json(text, where);
+    cache = read_ranges(text, where);
   } else {
     throw Error(ErrorKind::Input, where + ": neither a TensorRT cache (first line TRT-...) nor JSON with ranges",
                 "vernier calibrate MODEL --data SOURCE -o ranges.json makes one");
@@ -251,34 +235,36 @@ std::string to_tensorrt_cache(const Ranges& ranges) {
   return text;
 }
 
+// Both hold float32 values as the doubles that readers of JSON make of them.
+
 std::string to_ranges_json(const Ranges& ranges, std::string_view method, const std::string& model_file,
                            const std::string& model_sha256) {
-  std::string text = fmt::format(
-      "{{\n  \"vernier_ranges\": 1,\n  \"model_file\": {},\n  \"model_sha256\": {},\n  \"method\": {},\n"
-      "  \"tensors\": {{\n",
-      quoted(model_file), quoted(model_sha256), quoted(std::string(method)));
-  std::size_t left = ranges.size();
+  Json tensors = Json::object();
   for (const auto& [name, range] : ranges) {
-    text += fmt::format("    {}: {{\"min\": {}, \"max\": {}}}{}\n", quoted(name), number_text(range.min),
-                        number_text(range.max), --left == 0 ? "" : ",");
+    tensors.add(name, Json::Object{{"min", double{range.min}}, {"max", double{range.max}}});
   }
-  return text + "  }\n}\n";
+  const Json file = Json::Object{{"vernier_ranges", 1},
+                                 {"model_file", model_file},
+                                 {"model_sha256", model_sha256},
+                                 {"method", method},
+                                 {"tensors", std::move(tensors)}};
+  return json_text(file, {.indent = 2, .levels = 2}) + "\n";
 }
 
 std::string to_onnxruntime_json(const Ranges& ranges, std::string_view method) {
-  const auto array = [](float value) {
-    return fmt::format(R"({{"data": {}, "dtype": "float32", "CLS": "numpy.array"}})", number_text(value));
+  const auto array = [](float value) -> Json {
+    return Json::Object{{"data", double{value}}, {"dtype", "float32"}, {"CLS", "numpy.array"}};
   };
-  std::string text = R"({"CLS": "TensorsData", "data": {)";
-  std::size_t left = ranges.size();
+  Json tensors = Json::object();
   for (const auto& [name, range] : ranges) {
-    text += fmt::format(R"({}: {{"lowest": {}, "highest": {}, "CLS": "TensorData"}}{})", quoted(name), array(range.min),
-                        array(range.max), --left == 0 ? "" : ", ");
+    tensors.add(name, Json::Object{{"lowest", array(range.min)}, {"highest", array(range.max)}, {"CLS", "TensorData"}});
   }
-  return text +
-         fmt::format(R"(}}, "calibration_method": {{"CLS": "CalibrationMethod", "value": "CalibrationMethod.{}"}}, )"
-                     R"("smooth_quant": false}})",
-                     method);
+  const std::string by = fmt::format("CalibrationMethod.{}", method);
+  const Json file = Json::Object{{"CLS", "TensorsData"},
+                                 {"data", std::move(tensors)},
+                                 {"calibration_method", Json::Object{{"CLS", "CalibrationMethod"}, {"value", by}}},
+                                 {"smooth_quant", false}};
+  return json_text(file, kOneLineJson);
 }
 
 }  // namespace vernier

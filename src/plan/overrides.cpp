@@ -4,16 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "json/json.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
 
 namespace vernier {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 [[noreturn]] void fail(const std::string& place, const std::string& why, const std::string& hint = {}) {
   throw Error(ErrorKind::Input, fmt::format("{}: {}", place, why), hint);
@@ -21,10 +19,10 @@ using Json = nlohmann::ordered_json;
 
 double number(const Json& entry, const char* key, const std::string& place) {
   const Json& value = entry.at(key);
-  if (!value.is_number() || !std::isfinite(value.get<double>())) {
-    fail(place, fmt::format("'{}' is {}, which is no finite number", key, value.dump()));
+  if (!value.is_number() || !std::isfinite(value.number())) {
+    fail(place, fmt::format("'{}' is {}, which is no finite number", key, json_text(value)));
   }
-  return value.get<double>();
+  return value.number();
 }
 
 struct Entry {
@@ -46,8 +44,8 @@ Entry from_range(const Json& entry, Format format, bool symmetric, const std::st
 }
 
 Entry read_entry(const Json& entry, Format format, const std::string& place) {
-  if (!entry.is_object()) fail(place, fmt::format("expected an object, found {}", entry.type_name()));
-  for (const auto& [key, value] : entry.items()) {
+  if (!entry.is_object()) fail(place, fmt::format("expected an object, found {}", entry.kind_text()));
+  for (const auto& [key, value] : entry.members()) {
     const bool known = key == "scale" || key == "zero_point" || key == "rmin" || key == "rmax" || key == "symmetric";
     if (!known) {
       fail(place, fmt::format("'{}' cannot be overridden", printable(key)),
@@ -76,7 +74,7 @@ void apply(QuantParams& params, const Json& value, const std::string& place) {
   if (!value.is_array()) {
     entries.assign(params.scale.size(), read_entry(value, params.format, place));
   } else {
-    for (const Json& entry : value) {
+    for (const Json& entry : value.items()) {
       entries.push_back(read_entry(entry, params.format, fmt::format("{}[{}]", place, entries.size())));
     }
     if (entries.size() == 1) entries.assign(params.scale.size(), entries.front());
@@ -96,14 +94,9 @@ void apply(QuantParams& params, const Json& value, const std::string& place) {
 }  // namespace
 
 void override_tensors(Plan& plan, const std::string& text, const std::string& where) {
-  Json file;
-  try {
-    file = Json::parse(text);
-  } catch (const Json::parse_error& failure) {
-    fail(where, fmt::format("not JSON, at byte {}", failure.byte));
-  }
-  if (!file.is_object()) fail(where, fmt::format("expected an object, found {}", file.type_name()));
-  for (const auto& [name, value] : file.items()) {
+  const Json file = parse_json(text, where);
+  if (!file.is_object()) fail(where, fmt::format("expected an object, found {}", file.kind_text()));
+  for (const auto& [name, value] : file.members()) {
     const std::string place = fmt::format("{}: {}", where, printable(name));
     const auto tensor = plan.tensors.find(name);
     if (tensor == plan.tensors.end()) {

@@ -1,17 +1,18 @@
-// The plan's file. Written line by line (one line a layer, one line a tensor), because people read it with diff.
+// The plan's file. One line a layer and one line a tensor, because people read it with diff.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdlib>
-#include <nlohmann/json.hpp>
+#include <cstdint>
+#include <map>
+#include <optional>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "base/text.h"
+#include "json/fields.h"
 #include "numerics/tensor_grid.h"
 #include "plan/plan.h"
 #include "vernier/error.h"
@@ -21,29 +22,79 @@
 namespace vernier {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr int kVersion = 1;
 constexpr std::string_view kHexDigits = "0123456789abcdef";
 
-/// JSON text of a string; invalid UTF-8, which names in a file may hold, is replaced.
-std::string quoted(const std::string& text) { return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace); }
+/// A repaired constant as it stands in the file: codes on the plan's grid of the same name, or values.
+struct ConstantEntry {
+  std::string layer;
+  Shape shape;
+  std::optional<std::string> codes;
+  std::optional<std::vector<float>> values;
+};
 
-/// The shortest decimal that reads back as the same float through a double, which is what JSON readers hold.
-std::string number_text(float value) {
-  std::string text = fmt::format("{}", value);
-  const bool same = static_cast<float>(std::strtod(text.c_str(), nullptr)) == value;
-  return same ? text : fmt::format("{}", static_cast<double>(value));
-}
+struct PlanFile {
+  int version = kVersion;
+  std::string model_file, model_sha256, scheme, target;
+  Format high = Format::Float32;
+  std::optional<QuantizationRules> rules;  // absent: the usual ones
+  std::vector<PlannedLayer> layers;
+  std::map<std::string, QuantParams> tensors;
+  std::map<std::string, ConstantEntry> constants;
+};
 
-std::string tensor_line(const QuantParams& params) {
-  std::vector<std::string> scales;
-  for (const float scale : params.scale) scales.push_back(number_text(scale));
-  return fmt::format(R"({{"format": "{}", "scale": [{}], "zero_point": [{}], "axis": {}, "lowest_code": {}{}}})",
-                     format_name(params.format), fmt::join(scales, ", "), fmt::join(params.zero_point, ", "),
-                     params.axis, params.lowest_code,
-                     params.block > 0 ? fmt::format(", \"block\": {}", params.block) : "");
-}
+}  // namespace
+
+template <>
+struct Fields<PlannedLayer> {
+  using R = PlannedLayer;
+  static constexpr auto list = std::tuple{Field{"name", &R::name}, Field{"format", &R::format}};
+};
+
+template <>
+struct Fields<QuantParams> {
+  using R = QuantParams;
+  static constexpr bool (*blocked)(const R&) = [](const R& params) { return params.block > 0; };
+  static constexpr auto list = std::tuple{Field{"format", &R::format},           Field{"scale", &R::scale},
+                                          Field{"zero_point", &R::zero_point},   Field{"axis", &R::axis},
+                                          Field{"lowest_code", &R::lowest_code}, Field{"block", &R::block, blocked}};
+};
+
+template <>
+struct Fields<QuantizationRules> {
+  using R = QuantizationRules;
+  static constexpr auto list = std::tuple{Field{"weights_only", &R::weights_only},
+                                          Field{"block_size", &R::block_size},
+                                          Field{"weights_per_channel", &R::weights_per_channel},
+                                          Field{"paired_weights", &R::paired_weights},
+                                          Field{"symmetric_activations", &R::symmetric_activations},
+                                          Field{"integer_bias", &R::integer_bias}};
+};
+
+template <>
+struct Fields<ConstantEntry> {
+  using R = ConstantEntry;
+  static constexpr auto list = std::tuple{Field{"layer", &R::layer}, Field{"shape", &R::shape},
+                                          Field{"codes", &R::codes}, Field{"values", &R::values}};
+};
+
+template <>
+struct Fields<PlanFile> {
+  using R = PlanFile;
+  static constexpr bool (*repaired)(const R&) = [](const R& file) { return !file.constants.empty(); };
+  static constexpr auto list = std::tuple{Field{"version", &R::version},
+                                          Field{"model_file", &R::model_file},
+                                          Field{"model_sha256", &R::model_sha256},
+                                          Field{"scheme", &R::scheme},
+                                          Field{"target", &R::target},
+                                          Field{"high", &R::high},
+                                          Field{"rules", &R::rules},
+                                          Field{"layers", &R::layers},
+                                          Field{"tensors", &R::tensors},
+                                          Field{"constants", &R::constants, repaired}};
+};
+
+namespace {
 
 /// Two hexadecimal digits a code; empty when the values are not all on the grid. A tenth of what the values would take.
 std::string codes_text(const RepairedConstant& constant, const QuantParams& grid) {
@@ -59,101 +110,19 @@ std::string codes_text(const RepairedConstant& constant, const QuantParams& grid
 }
 
 /// `grid`: the plan's of the same name; null: none.
-std::string constant_line(const RepairedConstant& constant, const QuantParams* grid) {
-  const std::string codes = grid == nullptr ? std::string() : codes_text(constant, *grid);
-  if (!codes.empty()) {
-    return fmt::format(R"({{"layer": {}, "shape": [{}], "codes": "{}"}})", quoted(constant.layer),
-                       fmt::join(constant.shape, ", "), codes);
-  }
-  std::vector<std::string> values;
-  for (const float value : constant.values) values.push_back(number_text(value));
-  return fmt::format(R"({{"layer": {}, "shape": [{}], "values": [{}]}})", quoted(constant.layer),
-                     fmt::join(constant.shape, ", "), fmt::join(values, ", "));
+ConstantEntry entry_of(const RepairedConstant& constant, const QuantParams* grid) {
+  ConstantEntry entry{constant.layer, constant.shape, {}, {}};
+  if (grid != nullptr) entry.codes = codes_text(constant, *grid);
+  if (entry.codes && !entry.codes->empty()) return entry;
+  entry.codes.reset();
+  entry.values = constant.values;
+  return entry;
 }
 
-/// The field of the rules, empty when they are the usual ones.
-std::string rules_line(const QuantizationRules& rules) {
-  if (rules == QuantizationRules{}) return {};
-  Json fields = {{"weights_only", rules.weights_only},
-                 {"block_size", rules.block_size},
-                 {"weights_per_channel", rules.weights_per_channel},
-                 {"paired_weights", rules.paired_weights}};
-  if (rules.symmetric_activations) fields["symmetric_activations"] = *rules.symmetric_activations;
-  if (rules.integer_bias) fields["integer_bias"] = *rules.integer_bias;
-  return fmt::format("  \"rules\": {},\n", fields.dump());
+const QuantParams* grid_of(const std::map<std::string, QuantParams>& tensors, const std::string& name) {
+  const auto grid = tensors.find(name);
+  return grid == tensors.end() ? nullptr : &grid->second;
 }
-
-/// One object of the file, its place for messages ("plan.json: tensors.x"), and the check that nothing is left unread.
-class Fields {
- public:
-  Fields(const Json& object, std::string place, std::set<std::string> known)
-      : object_(object), place_(std::move(place)) {
-    if (!object_.is_object()) fail(fmt::format("expected an object, found {}", object_.type_name()));
-    const std::vector<std::string> names(known.begin(), known.end());
-    for (const auto& [key, value] : object_.items()) {
-      if (known.contains(key)) continue;
-      const std::vector<std::string> near = nearest_names(key, names);
-      throw Error(ErrorKind::Input, fmt::format("{}: unknown field '{}'", place_, printable(key)),
-                  near.empty() ? fmt::format("fields are {}", list_some(names, names.size()))
-                               : fmt::format("did you mean '{}'?", near.front()));
-    }
-  }
-
-  [[noreturn]] void fail(const std::string& why) const {
-    throw Error(ErrorKind::Input, fmt::format("{}: {}", place_, why));
-  }
-
-  const Json& at(const std::string& key) const {
-    const auto found = object_.find(key);
-    if (found == object_.end()) fail(fmt::format("field '{}' is missing", key));
-    return *found;
-  }
-
-  std::string text(const std::string& key) const {
-    const Json& value = at(key);
-    if (!value.is_string()) fail(fmt::format("field '{}' must be a string, found {}", key, value.type_name()));
-    return value.get<std::string>();
-  }
-
-  std::int64_t integer(const std::string& key, std::int64_t low, std::int64_t high) const {
-    return checked_integer(at(key), key, low, high);
-  }
-
-  std::int64_t checked_integer(const Json& value, const std::string& key, std::int64_t low, std::int64_t high) const {
-    if (!value.is_number_integer()) fail(fmt::format("field '{}' must be an integer, found {}", key, value.dump()));
-    const bool huge = value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(high);
-    const std::int64_t number = huge ? high : value.get<std::int64_t>();
-    if (huge || number < low || number > high) {
-      fail(fmt::format("field '{}' is {}, allowed are {} to {}", key, value.dump(), low, high));
-    }
-    return number;
-  }
-
-  Format format(const std::string& key) const {
-    const std::string name = text(key);
-    const std::optional<Format> format = parse_format(name);
-    if (!format) fail(fmt::format("field '{}' is '{}', which is no format", key, printable(name)));
-    return *format;
-  }
-
-  bool has(const std::string& key) const { return object_.contains(key); }
-
-  bool flag(const std::string& key) const {
-    const Json& value = at(key);
-    if (!value.is_boolean()) fail(fmt::format("field '{}' must be true or false, found {}", key, value.dump()));
-    return value.get<bool>();
-  }
-
-  const Json& array(const std::string& key) const {
-    const Json& value = at(key);
-    if (!value.is_array()) fail(fmt::format("field '{}' must be a list, found {}", key, value.type_name()));
-    return value;
-  }
-
- private:
-  const Json& object_;
-  std::string place_;
-};
 
 struct Codes {
   std::int64_t low = 0;
@@ -173,192 +142,133 @@ Codes codes_of(Format format) {
   }
 }
 
-QuantParams read_tensor(const Json& object, const std::string& place) {
-  const Fields fields(object, place, {"format", "scale", "zero_point", "axis", "lowest_code", "block"});
-  QuantParams params;
-  params.format = fields.format("format");
+void require_within(std::int64_t value, std::int64_t low, std::int64_t high, const Place& place) {
+  if (value < low || value > high) place.refuse(fmt::format("is {}, allowed are {} to {}", value, low, high));
+}
+
+constexpr std::int64_t kLargestBlock = std::int64_t{1} << 30;
+
+void require_tensor(const QuantParams& params, const Place& place) {
   if (!needs_scale(params.format)) {
-    fields.fail(fmt::format("field 'format' is {}, which takes no scale", format_name(params.format)));
+    place.at("format").refuse(fmt::format("is {}, which takes no scale", format_name(params.format)));
   }
-  for (const Json& value : fields.array("scale")) {
-    const float scale = value.is_number() ? static_cast<float>(value.get<double>()) : 0.0F;
-    if (!(scale > 0.0F) || !std::isfinite(scale)) {
-      fields.fail(fmt::format("field 'scale' holds {}, which is no positive finite number", value.dump()));
-    }
-    params.scale.push_back(scale);
+  for (const float scale : params.scale) {
+    if (scale > 0.0F && std::isfinite(scale)) continue;
+    place.at("scale").refuse(fmt::format("holds {}, which is no positive finite number", scale));
   }
-  if (params.scale.empty()) fields.fail("field 'scale' is empty");
+  if (params.scale.empty()) place.at("scale").refuse("is empty");
   const Codes codes = codes_of(params.format);
-  for (const Json& value : fields.array("zero_point")) {
-    params.zero_point.push_back(
-        static_cast<std::int32_t>(fields.checked_integer(value, "zero_point", codes.low, codes.high)));
-  }
+  for (const std::int32_t zero : params.zero_point) require_within(zero, codes.low, codes.high, place.at("zero_point"));
   if (!params.zero_point.empty() && params.zero_point.size() != params.scale.size()) {
-    fields.fail(
-        fmt::format("field 'zero_point' has {} values, 'scale' has {}", params.zero_point.size(), params.scale.size()));
+    place.at("zero_point")
+        .refuse(fmt::format("has {} values, 'scale' has {}", params.zero_point.size(), params.scale.size()));
   }
-  params.axis = static_cast<int>(fields.integer("axis", -1, 63));
+  require_within(params.axis, -1, 63, place.at("axis"));
   if (params.scale.size() > 1 && params.axis < 0) {
-    fields.fail(fmt::format("field 'axis' is -1, but there are {} scales", params.scale.size()));
+    place.at("axis").refuse(fmt::format("is -1, but there are {} scales", params.scale.size()));
   }
-  params.lowest_code = static_cast<std::int32_t>(fields.integer("lowest_code", codes.low, codes.high));
-  if (fields.has("block")) params.block = static_cast<int>(fields.integer("block", 1, std::int64_t{1} << 30));
-  if (params.block > 0 && params.axis < 0) fields.fail("field 'axis' is -1, but there are blocks along it");
-  return params;
+  require_within(params.lowest_code, codes.low, codes.high, place.at("lowest_code"));
+  require_within(params.block, 0, kLargestBlock, place.at("block"));
+  if (params.block > 0 && params.axis < 0) place.at("axis").refuse("is -1, but there are blocks along it");
 }
 
-QuantizationRules read_rules(const Json& object, const std::string& place) {
-  const Fields fields(
-      object, place,
-      {"weights_only", "block_size", "weights_per_channel", "paired_weights", "symmetric_activations", "integer_bias"});
-  QuantizationRules rules;
-  rules.weights_only = fields.flag("weights_only");
-  rules.block_size = static_cast<int>(fields.integer("block_size", 1, std::int64_t{1} << 30));
-  rules.weights_per_channel = fields.flag("weights_per_channel");
-  rules.paired_weights = fields.flag("paired_weights");
-  if (fields.has("symmetric_activations")) rules.symmetric_activations = fields.flag("symmetric_activations");
-  if (fields.has("integer_bias")) rules.integer_bias = fields.flag("integer_bias");
-  return rules;
-}
-
-void read_values(const Fields& fields, RepairedConstant& constant) {
-  for (const Json& value : fields.array("values")) {
-    const float number = value.is_number() ? static_cast<float>(value.get<double>()) : std::nanf("");
-    if (!std::isfinite(number)) fields.fail(fmt::format("field 'values' holds {}, which is no number", value.dump()));
-    constant.values.push_back(number);
-  }
-}
-
-std::vector<std::byte> read_codes(const Fields& fields) {
-  const std::string text = fields.text("codes");
+std::vector<std::byte> read_codes(const std::string& text, const Place& place) {
   std::vector<std::byte> codes(text.size() / 2);
   for (std::size_t i = 0; i < text.size(); ++i) {
     const std::size_t digit = kHexDigits.find(text[i]);
-    if (digit == std::string_view::npos) fields.fail("field 'codes' is no list of bytes in hexadecimal digits");
+    if (digit == std::string_view::npos) place.refuse("is no list of bytes in hexadecimal digits");
     if (i / 2 < codes.size()) codes[i / 2] = codes[i / 2] << 4U | static_cast<std::byte>(digit);
   }
-  if (text.size() % 2 != 0) fields.fail("field 'codes' ends within a byte");
+  if (text.size() % 2 != 0) place.refuse("ends within a byte");
   return codes;
 }
 
 /// `grid`: the plan's of the same name, which codes are meant on; null: none.
-RepairedConstant read_constant(const Json& object, const std::string& place, const QuantParams* grid) {
-  const Fields fields(object, place, {"layer", "shape", "values", "codes"});
-  const bool coded = fields.has("codes");
-  if (coded && fields.has("values")) fields.fail("has both 'values' and 'codes'");
-  RepairedConstant constant;
-  constant.layer = fields.text("layer");
-  for (const Json& value : fields.array("shape")) {
-    constant.shape.push_back(fields.checked_integer(value, "shape", 0, std::int64_t{1} << 40));
-  }
-  if (!coded) read_values(fields, constant);
+RepairedConstant constant_of(ConstantEntry entry, const Place& place, const QuantParams* grid) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  if (entry.codes && entry.values) place.refuse("has both 'values' and 'codes'");
+  if (!entry.codes && !entry.values) place.at("values").refuse("is missing");
   std::int64_t count = 1;
-  for (const std::int64_t dim : constant.shape) {
-    if (dim > 0 && count > (std::int64_t{1} << 40) / dim) fields.fail("field 'shape' is too large");
+  for (const std::int64_t dim : entry.shape) {
+    require_within(dim, 0, kMost, place.at("shape"));
+    if (dim > 0 && count > kMost / dim) place.at("shape").refuse("is too large");
     count *= dim;
   }
-  const std::vector<std::byte> codes = coded ? read_codes(fields) : std::vector<std::byte>();
-  const std::size_t found = coded ? codes.size() : constant.values.size();
-  if (!std::cmp_equal(count, found)) {
-    fields.fail(fmt::format("field '{}' has {} values, 'shape' asks for {}", coded ? "codes" : "values", found, count));
+  const Place from = place.at(entry.codes ? "codes" : "values");
+  RepairedConstant constant;
+  constant.layer = std::move(entry.layer);
+  constant.shape = std::move(entry.shape);
+  if (entry.values) constant.values = std::move(*entry.values);
+  const std::vector<std::byte> codes = entry.codes ? read_codes(*entry.codes, from) : std::vector<std::byte>();
+  const std::size_t found = entry.codes ? codes.size() : constant.values.size();
+  if (!std::cmp_equal(count, found)) from.refuse(fmt::format("has {} values, 'shape' asks for {}", found, count));
+  if (entry.codes) {
+    if (grid == nullptr || !scales_fit(*grid, constant.shape)) {
+      from.refuse("has no grid under 'tensors' that fits its shape");
+    }
+    constant.values = decode_tensor(*grid, constant.shape, codes);
   }
-  if (!coded) return constant;
-  if (grid == nullptr || !scales_fit(*grid, constant.shape)) {
-    fields.fail("field 'codes' has no grid under 'tensors' that fits its shape");
-  }
-  constant.values = decode_tensor(*grid, constant.shape, codes);
   const bool finite = std::ranges::all_of(constant.values, [](float value) { return std::isfinite(value); });
-  if (!finite || encode_tensor(*grid, constant.shape, constant.values) != codes) {
-    fields.fail("field 'codes' holds codes that the grid does not have");
+  if (!entry.codes && !finite) from.refuse("holds a value that is not finite");
+  if (entry.codes && (!finite || encode_tensor(*grid, constant.shape, constant.values) != codes)) {
+    from.refuse("holds codes that the grid does not have");
   }
   return constant;
-}
-
-PlannedLayer read_layer(const Json& object, const std::string& place) {
-  const Fields fields(object, place, {"name", "format"});
-  return {fields.text("name"), fields.format("format")};
-}
-
-Json parse(const std::string& text, const std::string& where) {
-  try {
-    return Json::parse(text);
-  } catch (const Json::parse_error& failure) {
-    throw Error(ErrorKind::Input, fmt::format("{}: not JSON, at byte {}", where, failure.byte));
-  }
 }
 
 }  // namespace
 
 std::string plan_to_json(const Plan& plan) {
-  std::string text = fmt::format(
-      "{{\n  \"version\": {},\n  \"model_file\": {},\n  \"model_sha256\": {},\n  \"scheme\": {},\n  \"target\": {},\n"
-      "  \"high\": \"{}\",\n{}  \"layers\": [",
-      kVersion, quoted(plan.model_file), quoted(plan.model_sha256), quoted(plan.scheme), quoted(plan.target),
-      format_name(plan.high), rules_line(plan.rules));
-  std::string separator = "\n";
-  for (const PlannedLayer& layer : plan.layers) {
-    text += fmt::format("{}    {{\"name\": {}, \"format\": \"{}\"}}", separator, quoted(layer.name),
-                        format_name(layer.format));
-    separator = ",\n";
+  PlanFile file;
+  file.model_file = plan.model_file;
+  file.model_sha256 = plan.model_sha256;
+  file.scheme = plan.scheme;
+  file.target = plan.target;
+  file.high = plan.high;
+  file.layers = plan.layers;
+  file.tensors = plan.tensors;
+  for (const auto& [name, constant] : plan.constants) {
+    file.constants.emplace(name, entry_of(constant, grid_of(plan.tensors, name)));
   }
-  text += plan.layers.empty() ? "],\n  \"tensors\": {" : "\n  ],\n  \"tensors\": {";
-  separator = "\n";
-  for (const auto& [name, params] : plan.tensors) {
-    text += fmt::format("{}    {}: {}", separator, quoted(name), tensor_line(params));
-    separator = ",\n";
+  std::string text = json_text(json_of(file), {.indent = 2, .levels = 2}) + "\n";
+  if (plan.rules != QuantizationRules{}) {
+    // On one line: journals know a search by the hash of its plan.
+    const std::string line = fmt::format("\n  \"rules\": {},", json_text(json_of(plan.rules)));
+    text.insert(text.find("\n  \"layers\": "), line);
   }
-  text += plan.tensors.empty() ? "}" : "\n  }";
-  if (!plan.constants.empty()) {
-    text += ",\n  \"constants\": {";
-    separator = "\n";
-    for (const auto& [name, constant] : plan.constants) {
-      const auto grid = plan.tensors.find(name);
-      text += fmt::format("{}    {}: {}", separator, quoted(name),
-                          constant_line(constant, grid == plan.tensors.end() ? nullptr : &grid->second));
-      separator = ",\n";
-    }
-    text += "\n  }";
-  }
-  text += "\n}\n";
   return text;
 }
 
 Plan plan_from_json(const std::string& text, const std::string& where) {
-  const Json file = parse(text, where);
-  const Fields fields(
-      file, where,
-      {"version", "model_file", "model_sha256", "scheme", "target", "high", "rules", "layers", "tensors", "constants"});
-  fields.integer("version", kVersion, kVersion);
+  const Json json = parse_json(text, where);
+  const Place top(where);
+  if (const Json* const version = json.find("version"); version != nullptr && *version != Json(kVersion)) {
+    top.at("version").refuse(fmt::format("is {}, this program reads {}", json_text(*version), kVersion));
+  }
+  PlanFile file;
+  read_json(json, top, file);
+  std::set<std::string_view> names;
+  for (const PlannedLayer& layer : file.layers) {
+    if (!names.insert(layer.name).second) {
+      top.at("layers").refuse(fmt::format("lists '{}' twice", printable(layer.name)));
+    }
+  }
+  const Place tensors = top.at("tensors");
+  for (const auto& [name, params] : file.tensors) require_tensor(params, tensors.at(name));
+  if (file.rules) require_within(file.rules->block_size, 1, kLargestBlock, top.at("rules"));
   Plan plan;
-  plan.model_file = fields.text("model_file");
-  plan.model_sha256 = fields.text("model_sha256");
-  plan.scheme = fields.text("scheme");
-  plan.target = fields.text("target");
-  plan.high = fields.format("high");
-  if (fields.has("rules")) plan.rules = read_rules(fields.at("rules"), where + ": rules");
-  std::set<std::string> names;
-  for (const Json& layer : fields.array("layers")) {
-    plan.layers.push_back(read_layer(layer, fmt::format("{}: layers[{}]", where, plan.layers.size())));
-    if (!names.insert(plan.layers.back().name).second) {
-      fields.fail(fmt::format("layer '{}' is listed twice", printable(plan.layers.back().name)));
-    }
+  const Place constants = top.at("constants");
+  for (auto& [name, entry] : file.constants) {
+    plan.constants.emplace(name, constant_of(std::move(entry), constants.at(name), grid_of(file.tensors, name)));
   }
-  const Json& tensors = fields.at("tensors");
-  if (!tensors.is_object())
-    fields.fail(fmt::format("field 'tensors' must be an object, found {}", tensors.type_name()));
-  for (const auto& [name, params] : tensors.items()) {
-    plan.tensors.emplace(name, read_tensor(params, fmt::format("{}: tensors.{}", where, printable(name))));
-  }
-  if (fields.has("constants")) {
-    const Json& constants = fields.at("constants");
-    if (!constants.is_object()) fields.fail("field 'constants' must be an object");
-    for (const auto& [name, constant] : constants.items()) {
-      const auto grid = plan.tensors.find(name);
-      const std::string place = fmt::format("{}: constants.{}", where, printable(name));
-      plan.constants.emplace(name,
-                             read_constant(constant, place, grid == plan.tensors.end() ? nullptr : &grid->second));
-    }
-  }
+  plan.model_file = std::move(file.model_file);
+  plan.model_sha256 = std::move(file.model_sha256);
+  plan.scheme = std::move(file.scheme);
+  plan.target = std::move(file.target);
+  plan.high = file.high;
+  if (file.rules) plan.rules = *file.rules;
+  plan.layers = std::move(file.layers);
+  plan.tensors = std::move(file.tensors);
   return plan;
 }
 

@@ -7,7 +7,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "base/process.h"
 #include "base/text.h"
@@ -15,8 +14,6 @@
 
 namespace vernier {
 namespace {
-
-using Json = nlohmann::json;
 
 // The program is itself at the start of descriptor 3.
 constexpr const char* kStart = "import os; exec(compile(os.pread(3, 1 << 20, 0), '<vernier>', 'exec'))";
@@ -49,15 +46,16 @@ ScriptProcess::ScriptProcess(ScriptLocation script, const SourceOptions& options
 
 void ScriptProcess::read_line(const std::string& line) {
   try {
-    const Json json = Json::parse(line);
+    const std::optional<Json> json = try_parse_json(line);
+    if (!json) throw JsonError("is not JSON");
     // Thrown when the script has ended, so that it can close what it has open.
-    if (json.contains("error")) {
-      if (failure_.empty()) failure_ = line;
+    if (json->contains("error")) {
+      if (!failure_) failure_ = json;
       return;
     }
-    if (said) said(json);
-    if (json.contains("end")) ended_ = true;
-  } catch (const Json::exception&) {
+    if (said) said(*json);
+    if (json->contains("end")) ended_ = true;
+  } catch (const JsonError&) {
     throw Error(ErrorKind::Input,
                 fmt::format("{}: something else wrote where {} are announced: {}", where_, announces,
                             printable(line.substr(0, 80))),
@@ -66,9 +64,11 @@ void ScriptProcess::read_line(const std::string& line) {
 }
 
 void ScriptProcess::fail(const Json& failure) const {
-  const std::string at = failure.at("at");
-  std::string hint = failure.at("hint");
-  if (const auto names = failure.at("names").get<std::vector<std::string>>(); !names.empty()) {
+  const std::string at = failure.at("at").text();
+  std::string hint = failure.at("hint").text();
+  std::vector<std::string> names;
+  for (const Json& name : failure.at("names").items()) names.push_back(name.text());
+  if (!names.empty()) {
     const std::vector<std::string> near = nearest_names(script_.function, names);
     hint = near.empty() ? fmt::format("it has {}", list_some(names)) : fmt::format("nearest: {}", list_some(near));
   } else if (hint.empty() && at == "script") {
@@ -76,7 +76,7 @@ void ScriptProcess::fail(const Json& failure) const {
   }
   throw Error(ErrorKind::Input,
               fmt::format("{}: {}", at == "script" ? file_ : (at == "sample" && place ? place() : where_),
-                          printable(failure.at("error").get<std::string>())),
+                          printable(failure.at("error").text())),
               printable(hint));
 }
 
@@ -107,7 +107,7 @@ void ScriptProcess::run(const ScratchFile& scratch) {
     throw Error(ErrorKind::Backend, error.what(), fmt::format("{} need Python 3: --python PROGRAM names it", kind));
   }
   if (end.interrupted) throw Error(ErrorKind::Interrupted, "interrupted");
-  if (!failure_.empty()) fail(Json::parse(failure_));
+  if (failure_) fail(*failure_);
   // What happens behind the end, in an exit handler, harms nobody.
   if (ended_) return;
   const std::string done = so_far ? so_far() : "";

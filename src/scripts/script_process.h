@@ -3,11 +3,12 @@
 #pragma once
 
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/scratch_file.h"
+#include "json/json.h"
 #include "scripts/script_location.h"
 #include "vernier/samples.h"
 
@@ -24,7 +25,7 @@ class ScriptProcess {
   std::string kind;                    // "data loader scripts"
   std::string announces;               // "samples": what the program writes
   /// Each line but errors. What it throws ends the script.
-  std::function<void(const nlohmann::json&)> said;
+  std::function<void(const Json&)> said;
   std::function<std::string()> place;   // where in the samples an error happened
   std::function<std::string()> so_far;  // "3 samples": what was done before it ended; may be empty
   std::vector<int> inherited;           // descriptors 5, 6, ... of the program
@@ -38,12 +39,12 @@ class ScriptProcess {
 
  private:
   void read_line(const std::string& line);
-  [[noreturn]] void fail(const nlohmann::json& failure) const;
+  [[noreturn]] void fail(const Json& failure) const;
 
   ScriptLocation script_;
   SourceOptions options_;
   std::string file_, where_;
-  std::string failure_;  // the line that says it
+  std::optional<Json> failure_;
   bool ended_ = false;
 };
 

@@ -10,8 +10,6 @@
 namespace vernier {
 namespace {
 
-using Json = nlohmann::json;
-
 SourceOptions without_time(SourceOptions how) {
   how.script_seconds = 0;  // it is alive for as long as the job; each call is timed instead
   return how;
@@ -93,7 +91,7 @@ void ScriptSession::take(const Json& said) {
   if (!work_.empty()) work = std::move(work_.back());
   work_.clear();
   called_ = std::chrono::steady_clock::now();
-  reply_.send(scratch_, work.dump(-1, ' ', false, Json::error_handler_t::replace));
+  reply_.send(scratch_, json_text(work));
 }
 
 bool ScriptSession::too_late() {

@@ -6,11 +6,11 @@
 #include <exception>
 #include <functional>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "json/json.h"
 #include "scripts/script_process.h"
 #include "scripts/script_reply.h"
 #include "vernier/samples.h"
@@ -36,10 +36,10 @@ class ScriptSession {
 
   /// One piece of work, and what the program says to it. `place`: for messages, "iteration 3"; may be empty.
   /// Errors: Input, naming script and place; Interrupted. Not to be called from several threads.
-  nlohmann::json call(const std::string& place, nlohmann::json work);
+  Json call(const std::string& place, Json work);
 
  private:
-  void take(const nlohmann::json& said);
+  void take(const Json& said);
   bool too_late();
   std::string where() const;
 
@@ -51,7 +51,7 @@ class ScriptSession {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<nlohmann::json> work_, answers_;  // at most one each
+  std::vector<Json> work_, answers_;  // at most one each
   std::chrono::steady_clock::time_point called_;
   bool asking_ = false, closed_ = false, ended_ = false, late_ = false;
   std::exception_ptr failure_;

@@ -6,75 +6,81 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <cstring>
 #include <fstream>
-#include <limits>
-#include <nlohmann/json.hpp>
+#include <map>
+#include <tuple>
 #include <utility>
 
 #include "base/file.h"
 #include "base/text.h"
-#include "json/number.h"
+#include "json/fields.h"
 #include "vernier/error.h"
 
 namespace vernier {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr const char* kMark = "vernier_search_journal";
 constexpr int kVersion = 1;
 constexpr const char* kModel = "model_sha256";
-constexpr std::array<std::pair<Verdict, const char*>, 5> kVerdicts{{{Verdict::Good, "good"},
-                                                                    {Verdict::Bad, "bad"},
-                                                                    {Verdict::Invalid, "invalid"},
-                                                                    {Verdict::TimedOut, "timed-out"},
-                                                                    {Verdict::Unstable, "unstable"}}};
 
-double checked_number(const Json& json) {
-  const std::optional<double> value = number_of_json(json);
-  if (!value) throw std::invalid_argument("'" + json.dump() + "' is no number");
-  return *value;
-}
+/// The first line.
+struct JournalHeader {
+  int version = kVersion;
+  std::map<std::string, std::string> search;  // what the trials belong to
+  std::vector<std::string> items;
+};
 
-Json json_of(const Trial& trial, const std::vector<std::string>& kept, double seconds) {
-  Json json;
-  json["kept"] = kept;
-  for (const auto& [verdict, name] : kVerdicts) {
-    if (verdict == trial.verdict) json["verdict"] = name;
-  }
-  json["metric"] = json_of_number(trial.metric);
-  json["damage"] = json_of_number(trial.damage);
-  json["stopped_early"] = trial.stopped_early;
-  if (trial.samples > 0) json["samples"] = trial.samples;
-  if (trial.confidence < 1) json["confidence"] = trial.confidence;
-  if (!trial.why.empty()) json["why"] = trial.why;
-  json["seconds"] = std::round(seconds * 1e4) / 1e4;
-  return json;
-}
+struct TrialLine : Trial {
+  std::vector<std::string> kept;
+  double seconds = 0;
+};
 
-Trial trial_of(const Json& json) {
-  Trial trial;
-  const std::string wanted = json.at("verdict").get<std::string>();
-  bool found = false;
-  for (const auto& [verdict, name] : kVerdicts) {
-    if (wanted != name) continue;
-    trial.verdict = verdict;
-    found = true;
-  }
-  if (!found) throw std::invalid_argument("'" + wanted + "' is no verdict");
-  trial.metric = checked_number(json.at("metric"));
-  trial.damage = checked_number(json.at("damage"));
-  trial.stopped_early = json.at("stopped_early").get<bool>();
-  trial.samples = json.value("samples", std::size_t{0});
-  trial.confidence = json.value("confidence", 1.0);
-  trial.why = json.value("why", "");
-  return trial;
-}
+struct EstimateLine {
+  std::vector<std::string> kept;
+  double damage = 0;
+};
+
+}  // namespace
+
+template <>
+struct Fields<JournalHeader> {
+  using R = JournalHeader;
+  static constexpr bool open = true;
+  static constexpr auto list =
+      std::tuple{Field{kMark, &R::version}, Field{"search", &R::search}, Field{"items", &R::items, optional_field<R>}};
+};
+
+// Lines of earlier versions have no samples, confidence and seconds.
+template <>
+struct Fields<TrialLine> {
+  using R = TrialLine;
+  static constexpr bool open = true;
+  static constexpr bool (*counted)(const Trial&) = [](const Trial& trial) { return trial.samples > 0; };
+  static constexpr bool (*uncertain)(const Trial&) = [](const Trial& trial) { return trial.confidence < 1; };
+  static constexpr bool (*explained)(const Trial&) = [](const Trial& trial) { return !trial.why.empty(); };
+  static constexpr auto list = std::tuple{Field{"kept", &R::kept},
+                                          Field{"verdict", &Trial::verdict},
+                                          Field{"metric", &Trial::metric},
+                                          Field{"damage", &Trial::damage},
+                                          Field{"stopped_early", &Trial::stopped_early},
+                                          Field{"samples", &Trial::samples, counted},
+                                          Field{"confidence", &Trial::confidence, uncertain},
+                                          Field{"why", &Trial::why, explained},
+                                          Field{"seconds", &R::seconds, optional_field<R>}};
+};
+
+template <>
+struct Fields<EstimateLine> {
+  using R = EstimateLine;
+  static constexpr bool open = true;
+  static constexpr auto list = std::tuple{Field{"estimate", &R::kept}, Field{"damage", &R::damage}};
+};
+
+namespace {
 
 /// False with errno set.
 bool write_all(int descriptor, const std::string& text) {
@@ -89,10 +95,19 @@ bool write_all(int descriptor, const std::string& text) {
 }
 
 /// "model" of "model_sha256".
-std::string words_of(const std::string& key) { return key.substr(0, key.find("_sha256")); }
+std::string name_of(const std::string& key) { return key.substr(0, key.find("_sha256")); }
 
-// A name from a file may hold bytes that are no UTF-8: they must not end a search of hours.
-std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+template <class Line>
+std::string text_of(const Line& line) {
+  return json_text(json_of(line)) + "\n";
+}
+
+/// The first line of a journal; nullopt when that is none.
+std::optional<Json> header_of(const std::string& line) {
+  std::optional<Json> header = try_parse_json(line);
+  const Json* const search = header && header->contains(kMark) ? header->find("search") : nullptr;
+  return search != nullptr && search->is_object() ? header : std::nullopt;
+}
 
 }  // namespace
 
@@ -101,9 +116,9 @@ std::filesystem::path journal_of_model(const std::filesystem::path& path, const 
   std::ifstream file(path);
   std::string first;
   if (path.has_parent_path() || !name.ends_with(kDefaultJournal) || !std::getline(file, first)) return path;
-  const Json header = Json::parse(first, nullptr, /*allow_exceptions=*/false);
-  if (!header.is_object() || !header.contains("search") || !header["search"].is_object()) return path;
-  if (header["search"].value(kModel, model_sha256) == model_sha256) return path;
+  const std::optional<Json> header = header_of(first);
+  const Json* const theirs = header ? header->at("search").find(kModel) : nullptr;
+  if (theirs == nullptr || *theirs == Json(model_sha256)) return path;
   return fmt::format("{}-{}{}", name.substr(0, name.size() - kDefaultJournal.size()), model_sha256.substr(0, 8),
                      kDefaultJournal);
 }
@@ -146,11 +161,7 @@ void Journal::refuse(const std::string& what, const std::string& hint) const {
 void Journal::begin(const Identity& identity) {
   if (descriptor_ < 0) return;  // a reader's: another process begins it
   if (::ftruncate(descriptor_, 0) != 0) refuse(std::strerror(errno));
-  Json header;
-  header[kMark] = kVersion;
-  header["search"] = identity;
-  header["items"] = items_;
-  append(line_of(header));
+  append(text_of(JournalHeader{.search = identity, .items = items_}));
 }
 
 void Journal::put_aside(const std::string& text) {
@@ -180,15 +191,18 @@ void Journal::read(const Identity& identity, bool resume) {
   if (text.empty()) return begin(identity);
   const char* const other = "give another file: --journal FILE";
   const std::size_t first = text.find('\n');
-  const Json header = Json::parse(text.substr(0, first), nullptr, /*allow_exceptions=*/false);
-  if (!header.is_object() || !header.contains(kMark) || !header.contains("search") || !header["search"].is_object()) {
-    refuse("is no journal of a search, and is not overwritten", other);
+  const std::optional<Json> json = header_of(text.substr(0, first));
+  if (!json) refuse("is no journal of a search, and is not overwritten", other);
+  if (json->at(kMark) != Json(kVersion)) {
+    refuse(fmt::format("version {} is not known", json_text(json->at(kMark))), other);
   }
-  if (header[kMark] != kVersion) refuse(fmt::format("version {} is not known", header[kMark].dump()), other);
+  const std::string where = printable(path_.string());
+  JournalHeader header;
+  read_json(*json, Place(where), header);
   for (const auto& [key, value] : identity) {
-    const std::string theirs = header["search"].value(key, "");
+    const std::string theirs = header.search[key];
     if (theirs == value || (!resume && key != kModel)) continue;
-    refuse(fmt::format("belongs to a search of another {}: {} there, {} here", words_of(key),
+    refuse(fmt::format("belongs to a search of another {}: {} there, {} here", name_of(key),
                        printable(theirs.empty() ? "nothing" : theirs), printable(value)),
            resume ? "the same command without --resume, with another --journal FILE, begins anew" : other);
   }
@@ -196,7 +210,7 @@ void Journal::read(const Identity& identity, bool resume) {
     put_aside(text);
     return begin(identity);
   }
-  if (header.value("items", Json::array()) != Json(items_)) refuse("lists other layers than this search has", other);
+  if (header.items != items_) refuse("lists other layers than this search has", other);
 
   std::size_t number = 2;
   std::size_t start = first == std::string::npos ? text.size() : first + 1;
@@ -213,21 +227,22 @@ void Journal::read(const Identity& identity, bool resume) {
 }
 
 void Journal::take(const std::string& line, std::size_t number) {
+  const std::string where = fmt::format("{}: line {}", printable(path_.string()), number);
   try {
-    const Json json = Json::parse(line);
+    const Json json = parse_json(line, where);
     if (json.contains("estimate")) {
-      const KeptSet set = indices(json.at("estimate").get<std::vector<std::string>>(), number);
-      estimates_[set] = checked_number(json.at("damage"));
+      EstimateLine estimate;
+      read_json(json, Place(where), estimate);
+      estimates_[indices(estimate.kept, number)] = estimate.damage;
       return;
     }
-    const KeptSet kept = indices(json.at("kept").get<std::vector<std::string>>(), number);
+    TrialLine trial;
+    read_json(json, Place(where), trial);
+    const KeptSet kept = indices(trial.kept, number);
     known_[kept].push_back(trials_.size());
-    trials_.push_back({kept, trial_of(json)});
-  } catch (const Error&) {
-    throw;
-  } catch (const std::exception& error) {
-    refuse(fmt::format("line {} is no trial: {}", number, printable(error.what())),
-           "delete that line, or begin anew with another --journal FILE");
+    trials_.push_back({kept, trial});
+  } catch (const Error& error) {
+    throw Error(error.kind(), error.what(), "delete that line, or begin anew with another --journal FILE");
   }
 }
 
@@ -262,7 +277,7 @@ Oracle Journal::recorded(const Oracle& oracle) {
     const auto start = std::chrono::steady_clock::now();
     const Trial trial = oracle(kept);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    append(line_of(json_of(trial, names(kept), took.count())));
+    append(text_of(TrialLine{trial, names(kept), std::round(took.count() * 1e4) / 1e4}));
     trials_.push_back({kept, trial});
     return trial;
   };
@@ -274,10 +289,7 @@ std::function<double(const KeptSet&)> Journal::recorded_estimate(std::function<d
     const double damage = inner(kept);
     // An estimate that was interrupted comes back infinite: on file it would mislead the search that resumes.
     if (std::isfinite(damage)) {
-      Json json;
-      json["estimate"] = names(kept);
-      json["damage"] = damage;
-      append(line_of(json));
+      append(text_of(EstimateLine{names(kept), damage}));
       estimates_[kept] = damage;
     }
     return damage;

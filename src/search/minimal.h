@@ -9,6 +9,7 @@
 
 #include "search/cost.h"
 #include "search/oracle.h"
+#include "vernier/verdict.h"
 
 namespace vernier {
 
@@ -46,15 +47,6 @@ struct Certificate {
   /// Kept items whose drop would not make the set cheaper, because of its borders: they need no test.
   std::vector<std::size_t> not_cheaper = {};
   bool complete = false;  // every kept item is in one of the two, and the kept set has its passing test
-};
-
-enum class SearchEnd {
-  Certified,      // a passing set with a complete certificate
-  Found,          // passes, and no smaller set of the form that was searched does (contiguous.h)
-  NothingNeeded,  // all low passes
-  Impossible,     // all high fails: the metric, the data or the reference is the problem
-  Stopped,        // budget or Ctrl-C: `kept` passes but is not proven minimal
-  Unstable,       // the oracle contradicted itself
 };
 
 struct MinimalResult {

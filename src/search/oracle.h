@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-namespace vernier {
+#include "vernier/verdict.h"
 
-/// One attempt of a search. A bad set, a timeout, or a model that a back end refuses is an answer, not an exception.
-enum class Verdict { Good, Bad, Invalid, TimedOut, Unstable };
+namespace vernier {
 
 /// Items kept in high precision, ascending.
 using KeptSet = std::vector<std::size_t>;
 
+/// One attempt of a search.
 struct Trial {
   Verdict verdict = Verdict::Invalid;
   /// The metric in its own unit, for people.

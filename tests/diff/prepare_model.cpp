@@ -5,8 +5,7 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
+#include "json/fields.h"
 #include "model/layers.h"
 #include "model/prepare.h"
 #include "python_evaluator.h"
@@ -16,23 +15,24 @@
 
 namespace {
 
-nlohmann::ordered_json describe(const vernier::Model& model) {
-  nlohmann::ordered_json json;
+vernier::Json describe(const vernier::Model& model) {
+  vernier::Json json;
   json["opset"] = vernier::default_opset(model.proto);
-  json["nodes"] = nlohmann::json::array();
+  json["nodes"] = vernier::Json::array();
   vernier::for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
-    for (const onnx::NodeProto& node : graph.node()) json["nodes"].push_back({node.name(), node.op_type()});
+    for (const onnx::NodeProto& node : graph.node())
+      json.at("nodes").add(vernier::Json::Array{node.name(), node.op_type()});
   });
-  json["layers"] = nlohmann::json::array();
+  json["layers"] = vernier::Json::array();
   for (const vernier::Layer& layer : vernier::find_layers(model)) {
-    json["layers"].push_back({{"name", layer.name},
-                              {"op", layer.op_type},
-                              {"graph", layer.graph},
-                              {"inputs", layer.inputs},
-                              {"weights", layer.weights},
-                              {"outputs", layer.outputs},
-                              {"follows", layer.follows},
-                              {"weighted", layer.weighted}});
+    json.at("layers").add(vernier::Json::Object{{"name", layer.name},
+                                                {"op", layer.op_type},
+                                                {"graph", layer.graph},
+                                                {"inputs", vernier::json_of(layer.inputs)},
+                                                {"weights", vernier::json_of(layer.weights)},
+                                                {"outputs", vernier::json_of(layer.outputs)},
+                                                {"follows", layer.follows},
+                                                {"weighted", layer.weighted}});
   }
   return json;
 }
@@ -68,13 +68,13 @@ int main(int argc, char** argv) {
       vernier::check_written_model(prepared.model);
     }
     vernier::write_model(prepared.model, argv[2]);
-    nlohmann::ordered_json json;
+    vernier::Json json;
     json["unchanged"] = prepared.unchanged;
-    json["notes"] = nlohmann::json::array();
-    for (const vernier::PrepareNote& note : prepared.notes) json["notes"].push_back(note.step + ": " + note.text);
+    json["notes"] = vernier::Json::array();
+    for (const vernier::PrepareNote& note : prepared.notes) json.at("notes").add(note.step + ": " + note.text);
     json["before"] = describe(model);
     json["after"] = describe(prepared.model);
-    fmt::print("{}\n", json.dump());
+    fmt::print("{}\n", vernier::json_text(json));
     return 0;
   } catch (const vernier::Error& error) {
     fmt::print(stderr, "error: {}\n", error.what());

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "json/json.h"
 #include "numerics/range_methods.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
@@ -15,16 +15,15 @@
 namespace {
 
 using namespace vernier;
-using Json = nlohmann::ordered_json;
 
 Json ranges_of(const Distribution& values) {
   Json json;
   for (const Format format : {Format::Int8, Format::UInt8, Format::Int4, Format::Float8E4M3FN}) {
     for (const char* method : {"minmax", "percentile:99.9", "percentile:99.999", "entropy", "mse", "aciq"}) {
-      Json& answer = json[std::string(format_name(format))][method];
+      Json& answer = json[format_name(format)][method];
       try {
         const ValueRange range = range_by(*parse_calibration_method(method), values, format);
-        answer = Json{range.low, range.high, rounding_noise(values, activation_params(format, range))};
+        answer = Json::Array{range.low, range.high, rounding_noise(values, activation_params(format, range))};
       } catch (const Error& error) {
         answer = error.what();
       }
@@ -34,9 +33,9 @@ Json ranges_of(const Distribution& values) {
 }
 
 Json answer(const Json& about) {
-  std::vector<float> values(about["count"].get<std::size_t>());
+  std::vector<float> values(about.at("count").integer<std::size_t>());
   std::cin.read(reinterpret_cast<char*>(values.data()), static_cast<std::streamsize>(values.size() * sizeof(float)));
-  const std::size_t parts = about["parts"].get<std::size_t>();
+  const std::size_t parts = about.at("parts").integer<std::size_t>();
   ValueHistogram histogram;
   for (std::size_t part = parts; part-- > 0;) {  // backwards: the order must not matter
     const std::size_t first = values.size() * part / parts;
@@ -46,11 +45,11 @@ Json answer(const Json& about) {
     histogram += one;
   }
   Json bins = Json::array();
-  for (const Bin& bin : histogram.bins()) bins.push_back({bin.low, bin.high, bin.count});
+  for (const Bin& bin : histogram.bins()) bins.add(Json::Array{bin.low, bin.high, bin.count});
   Distribution distribution = distribution_of(histogram);
-  Json json{{"bins", bins}, {"nonfinite", histogram.range().nonfinite}};
-  if (const auto mask = take_mask(distribution)) json["mask"] = {mask->low, mask->high, mask->count};
-  json["ends"] = {distribution.min, distribution.max, distribution.count};
+  Json json = Json::Object{{"bins", bins}, {"nonfinite", histogram.range().nonfinite}};
+  if (const auto mask = take_mask(distribution)) json["mask"] = Json::Array{mask->low, mask->high, mask->count};
+  json["ends"] = Json::Array{distribution.min, distribution.max, distribution.count};
   json["ranges"] = ranges_of(distribution);
   return json;
 }
@@ -58,5 +57,6 @@ Json answer(const Json& about) {
 }  // namespace
 
 int main() {
-  for (std::string line; std::getline(std::cin, line);) std::cout << answer(Json::parse(line)).dump() << std::endl;
+  for (std::string line; std::getline(std::cin, line);)
+    std::cout << json_text(answer(parse_json(line, "the question"))) << std::endl;
 }

@@ -6,19 +6,17 @@
 // the file itself.
 #include <fstream>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
+#include "json/fields.h"
 #include "plan/simulate_typed.h"
 #include "vernier/error.h"
 #include "vernier/samples.h"
 #include "vernier/tensor.h"
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 vernier::Sample read_tensors(const std::string& path) {
   onnx::GraphProto graph;
@@ -52,12 +50,12 @@ int main(int argc, char** argv) try {
   }
   const vernier::Session session(vernier::Runtime::load(), simulated.model, {.optimize = false});
   write_tensors(argv[3], session.output_names(), session.run(read_tensors(argv[2])));
-  Json layers = Json::object();
+  vernier::Json layers = vernier::Json::object();
   for (const vernier::PlannedLayer& layer : simulated.layers) {
-    layers[layer.name] = std::string(vernier::format_name(layer.format));
+    layers.add(layer.name, vernier::format_name(layer.format));
   }
-  std::cout << Json{{"layers", layers}, {"notes", simulated.notes}}.dump(1, ' ', false, Json::error_handler_t::replace)
-            << '\n';
+  const vernier::Json said = vernier::Json::Object{{"layers", layers}, {"notes", vernier::json_of(simulated.notes)}};
+  std::cout << vernier::json_text(said) << '\n';
   return 0;
 } catch (const vernier::Error& failure) {
   std::cerr << "error: " << failure.what() << '\n';

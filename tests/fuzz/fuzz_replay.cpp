@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     vernier::Replay replay(kIdentity);
     replay.take(std::string(reinterpret_cast<const char*>(data), size), "fuzz.json", [](const std::string&) {});
-    replay.find("_N0_outputs", {{"num_nodes", 3}});
+    replay.find("_N0_outputs", vernier::Json::Object{{"num_nodes", 3}});
   } catch (const vernier::Error& error) {
     if (error.kind() == vernier::ErrorKind::Input) return 0;
     std::fprintf(stderr, "an error that is not the file's: %s\n", error.what());

@@ -13,7 +13,7 @@ TEST(PlantedFloat16, TheGoodTwinNeedsNothing) {
   const TempFolder folder;
   const DiagnoseReport report =
       diagnose_net(folder, network(kDeepNet, deep_net_weights()), kConvNetInput, Format::Float16, kSensibleFloat16Db);
-  EXPECT_EQ(report.kept.value().end, "nothing-needed");
+  EXPECT_EQ(report.kept.value().end, SearchEnd::NothingNeeded);
   EXPECT_TRUE(report.final_figures.value().passed.value());
 }
 
@@ -35,7 +35,7 @@ TEST(PlantedFloat16, OverflowOfAWeightNamesItsLayer) {
     const std::string planted = "conv" + std::to_string(bad);
     EXPECT_EQ(report.layers.front().name, planted);
     EXPECT_EQ(kept_layers(report), Names{planted});
-    EXPECT_EQ(report.kept->end, "certified");
+    EXPECT_EQ(report.kept->end, SearchEnd::Certified);
     EXPECT_TRUE(report.final_figures.value().passed.value());
   }
 }
@@ -80,7 +80,7 @@ TEST(PlantedFloat16, NormalizationWithAnOrdinaryEpsilonNeedsNothing) {
   const TempFolder folder;
   const DiagnoseReport report =
       diagnose_net(folder, network(kNormNet, norm_net_weights(1e-5F)), {1, 4, 16}, Format::Float16, kSensibleFloat16Db);
-  EXPECT_EQ(report.kept.value().end, "nothing-needed");
+  EXPECT_EQ(report.kept.value().end, SearchEnd::NothingNeeded);
 }
 
 TEST(PlantedFloat16, TinyEpsilonNamesTheAdditionAndTheRootThatReadsIt) {
@@ -90,7 +90,7 @@ TEST(PlantedFloat16, TinyEpsilonNamesTheAdditionAndTheRootThatReadsIt) {
   const DiagnoseReport report = diagnose_net(folder, network(kNormNet, norm_net_weights(1e-12F)), {1, 4, 16},
                                              Format::Float16, kSensibleFloat16Db);
   EXPECT_EQ(kept_layers(report), (Names{"add_epsilon", "root"}));
-  EXPECT_EQ(report.kept->end, "certified");
+  EXPECT_EQ(report.kept->end, SearchEnd::Certified);
   EXPECT_TRUE(report.final_figures.value().passed.value());
   const std::set<std::string> top{report.layers[0].name, report.layers[1].name};
   EXPECT_EQ(top, (std::set<std::string>{"add_epsilon", "root"}));

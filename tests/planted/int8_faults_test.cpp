@@ -12,7 +12,7 @@ TEST(PlantedInt8, TheGoodTwinNeedsNothing) {
   const TempFolder folder;
   const DiagnoseReport report =
       diagnose_net(folder, network(kDeepNet, deep_net_weights()), kConvNetInput, Format::Int8, kSensibleDb);
-  EXPECT_EQ(report.kept.value().end, "nothing-needed");
+  EXPECT_EQ(report.kept.value().end, SearchEnd::NothingNeeded);
   EXPECT_TRUE(report.kept->layers.empty());
   EXPECT_TRUE(report.final_figures.value().passed.value());
 }
@@ -27,7 +27,7 @@ TEST(PlantedInt8, OutlierChannelNamesTheLayerThatReadsIt) {
     const std::string planted = "conv" + std::to_string(bad);
     EXPECT_EQ(report.layers.front().name, planted);
     EXPECT_EQ(kept_layers(report), Names{planted});
-    EXPECT_EQ(report.kept->end, "certified");
+    EXPECT_EQ(report.kept->end, SearchEnd::Certified);
     EXPECT_FALSE(report.all_low.passed.value());
     EXPECT_TRUE(report.final_figures.value().passed.value());
     EXPECT_TRUE(report.layers.front().kept);
@@ -43,7 +43,7 @@ TEST(PlantedInt8, OutlierInOneWeightOfAChannelNamesItsLayer) {
       diagnose_net(folder, network(kDeepNet, weights), kConvNetInput, Format::Int8, kSensibleDb);
   EXPECT_EQ(report.layers.front().name, "conv3");
   EXPECT_EQ(kept_layers(report), Names{"conv3"});
-  EXPECT_EQ(report.kept->end, "certified");
+  EXPECT_EQ(report.kept->end, SearchEnd::Certified);
 }
 
 }  // namespace

@@ -38,12 +38,7 @@ DiffOptions options_of(const DiffLine& line) {
   options.tested = files[1];
   options.reference_run = line.reference_run;
   options.tested_run = line.tested_run;
-  std::vector<std::string> names;
-  for (const DiffMetric metric : all_diff_metrics()) names.emplace_back(diff_metric_name(metric));
-  const std::string& name = parse_choice("--metric", line.metric, names);
-  for (const DiffMetric metric : all_diff_metrics()) {
-    if (diff_metric_name(metric) == name) options.metric = metric;
-  }
+  options.metric = parse_choice<DiffMetric>("--metric", line.metric);
   if (!line.threshold.empty()) options.threshold = parse_number("--threshold", line.threshold);
   return options;
 }

@@ -18,6 +18,7 @@
 #include "vernier/error.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/kept_set.h"
+#include "vernier/report/outcome.h"
 #include "vernier/report/text.h"
 #include "vernier/search_options.h"
 #include "vernier/sinks.h"
@@ -87,11 +88,10 @@ DiagnoseOptions options_of(const PrecisionLine& line, const std::string& command
   return options;
 }
 
+/// Who asks for a set wants the search's answer: one that was cut short is none, whatever the file says.
 int search_exit_code(const DiagnoseReport& report) {
-  const KeptSetReport& kept = report.kept.value();
-  if (kept.end == "impossible" || kept.end == "stopped" || kept.end == "unstable") return 1;
-  if (kept.file_test && kept.file_test->verdict != "good") return 1;
-  return report.final_figures && report.final_figures->passed == false ? 1 : 0;
+  const Outcome outcome = outcome_of(report);
+  return outcome == Outcome::Stopped || outcome == Outcome::Unstable ? 1 : exit_code_of(report);
 }
 
 int run_search(const PrecisionLine& line, const std::string& command, Console& console) {
@@ -151,14 +151,14 @@ Command add_older(CLI::App& root, const std::string& command, SearchMode mode, c
   auto line = std::make_shared<PrecisionLine>();
   CLI::App& app =
       add_command(command_group(root, "precision", "The older form of debug precision: --mode is the direction"),
-                  std::string(search_mode_name(mode)), description);
+                  std::string(word_of(mode)), description);
   line->search.add_direction_as_mode(app, mode, mode == SearchMode::WorstFirst);
   line->search.add(app);
   add_common(app, line);
   return finish(app, line, command,
                 fmt::format("vernier precision {} model.onnx --golden=golden.json --data samples.npz{} --int8 "
                             "--precision=float32",
-                            search_mode_name(mode), mode == SearchMode::WorstFirst ? "" : " --mode=forward"));
+                            word_of(mode), mode == SearchMode::WorstFirst ? "" : " --mode=forward"));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "options/gate_group.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/gate.h"
+#include "vernier/report/outcome.h"
 #include "vernier/report/text.h"
 #include "vernier/sinks.h"
 

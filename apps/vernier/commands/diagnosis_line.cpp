@@ -60,16 +60,4 @@ void DiagnosisLine::add_per_tensor(CLI::App& app) {
       .group("Precision");
 }
 
-int exit_code_of(const DiagnoseReport& report) {
-  if (report.kept && !report.kept->objective.empty()) {
-    const KeptSetReport& kept = *report.kept;
-    const bool met = kept.end == "certified" || kept.end == "nothing-needed";
-    return met && (!kept.file_test || kept.file_test->verdict == "good") ? 0 : 1;
-  }
-  if (!report.requirement) return 0;
-  if (report.final_figures && report.final_figures->passed) return *report.final_figures->passed ? 0 : 1;
-  if (report.kept) return report.kept->end == "certified" || report.kept->end == "nothing-needed" ? 0 : 1;
-  return report.all_low.passed.value_or(false) ? 0 : 1;
-}
-
 }  // namespace vernier::cli

@@ -49,7 +49,4 @@ struct DiagnosisLine {
   void add_per_tensor(CLI::App& app);
 };
 
-/// 0 without a requirement or when it is met, 1 when it is missed.
-int exit_code_of(const DiagnoseReport& report);
-
 }  // namespace vernier::cli

@@ -12,6 +12,7 @@
 #include "vernier/error.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/gate.h"
+#include "vernier/report/outcome.h"
 #include "vernier/sinks.h"
 
 namespace vernier::cli {

@@ -83,7 +83,7 @@ int render(const Report& report, const ReportLine& line, Console& console) {
 /// The report says itself which command wrote it.
 int render(const ReportLine& line, Console& console) {
   const std::string text = read_text(line.report), where = printable(line.report);
-  if (report_kind(text, where) == "vernier pipeline") {
+  if (report_kind(text, where) == ReportKind::Pipeline) {
     return render(pipeline_report_from_json(text, where), line, console);
   }
   return render(diagnose_report_from_json(text, where), line, console);

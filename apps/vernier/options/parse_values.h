@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,7 @@
 
 #include "vernier/format.h"
 #include "vernier/tensor.h"
+#include "vernier/words.h"
 
 namespace vernier::cli {
 
@@ -26,6 +28,13 @@ Format parse_format_name(std::string_view option, const std::string& text);
 /// One of `choices`; the nearest are offered.
 const std::string& parse_choice(std::string_view option, const std::string& text,
                                 const std::vector<std::string>& choices);
+
+/// The same for an enum that has words.
+template <Worded Enum>
+Enum parse_choice(std::string_view option, const std::string& text) {
+  const std::span<const std::string_view> words = words_of(Enum{});
+  return *parse_word<Enum>(parse_choice(option, text, std::vector<std::string>(words.begin(), words.end())));
+}
 
 /// "conv:1:fp16" -> {"conv:1", "fp16"}: the last colon separates, because names may contain colons. Both parts are
 /// wanted. `form` is what the option expects, for the message: "NAME:FORMAT".

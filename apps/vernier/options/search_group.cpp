@@ -33,24 +33,6 @@ Budget parse_budget(const std::string& text) {
   return {parse_count("--budget", text, 1, 1'000'000'000), 0};
 }
 
-SearchMode parse_mode(const std::string& text) {
-  const std::vector<std::string> names{"minimal", "bisect", "linear", "worst-first"};
-  const std::string& name = parse_choice("--mode", text, names);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i] == name) return static_cast<SearchMode>(i);
-  }
-  return SearchMode::Minimal;
-}
-
-CostUnit parse_cost(const std::string& text) {
-  const std::vector<std::string> names{"layers", "macs", "bytes", "time"};
-  const std::string& name = parse_choice("--cost", text, names);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i] == name) return static_cast<CostUnit>(i);
-  }
-  return CostUnit::Layers;
-}
-
 }  // namespace
 
 void SearchGroup::add(CLI::App& app) {
@@ -120,17 +102,17 @@ void SearchGroup::add_golden(CLI::App& app) {
 
 SearchOptions SearchGroup::values(const std::string& default_journal) const {
   SearchOptions options;
-  options.mode = mode_.empty() ? fixed_mode_ : parse_mode(mode_);
-  options.reverse = parse_choice("--direction", direction_, {"forward", "reverse"}) == "reverse";
+  options.mode = mode_.empty() ? fixed_mode_ : parse_choice<SearchMode>("--mode", mode_);
+  options.direction = parse_choice<SearchDirection>("--direction", direction_);
   const bool list = options.mode == SearchMode::Bisect || options.mode == SearchMode::Linear;
-  if (options.reverse && !list) {
+  if (options.direction == SearchDirection::Reverse && !list) {
     throw Error(ErrorKind::Usage,
                 fmt::format("--direction reverse has no meaning with --mode {}: its layers have no order of their own",
-                            search_mode_name(options.mode)),
+                            word_of(options.mode)),
                 "--mode bisect or --mode linear");
   }
   options.step = parse_count("--top", top_, 1, 1'000'000);
-  options.cost = parse_cost(cost_);
+  options.cost = parse_choice<CostUnit>("--cost", cost_);
   options.confidence = parse_number("--confidence", confidence_);
   if (!(options.confidence > 0.5 && options.confidence <= 1)) {
     throw Error(ErrorKind::Usage, fmt::format("--confidence: {} is not above 0.5 and at most 1", confidence_), "0.99");

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,13 +12,14 @@
 #include "vernier/export.h"
 #include "vernier/report/text.h"
 #include "vernier/tensor.h"
+#include "vernier/words.h"
 
 namespace vernier {
 
 enum class DiffMetric { Sqnr, MaxAbs, MeanAbs, MaxRel, Cosine, Mse };
 
 /// "sqnr", "max_abs", "mean_abs", "max_rel", "cosine", "mse".
-VERNIER_API std::string_view diff_metric_name(DiffMetric metric);
+VERNIER_API std::span<const std::string_view> words_of(DiffMetric which);
 VERNIER_API const std::vector<DiffMetric>& all_diff_metrics();
 /// True where larger is better: sqnr and cosine.
 VERNIER_API bool larger_is_better(DiffMetric metric);
@@ -49,7 +51,7 @@ struct DiffReport {
   std::string command;
   std::string reference_file, reference_run, tested_file, tested_run;
   std::size_t iterations = 0;
-  std::string metric;
+  DiffMetric metric = DiffMetric::Sqnr;
   std::optional<double> threshold;
   std::vector<DiffRow> rows;              // worst first
   std::vector<std::string> not_compared;  // with the reason

@@ -3,12 +3,14 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "vernier/export.h"
 #include "vernier/report/text.h"
+#include "vernier/words.h"
 
 namespace vernier {
 
@@ -18,7 +20,8 @@ enum class ErrorRole {
   Adds,      // below it, as what arrives is, and at least 3 dB below the worst of that
   Inherits,  // below it, and no worse than what arrives
 };
-VERNIER_API std::string_view error_role_name(ErrorRole role);
+/// "within", "first", "adds", "inherits".
+VERNIER_API std::span<const std::string_view> words_of(ErrorRole which);
 
 struct AccuracyRow {
   std::string layer, op_type, tensor;  // one row for each output compared, in graph order

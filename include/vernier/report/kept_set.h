@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "vernier/export.h"
+#include "vernier/search_options.h"
+#include "vernier/verdict.h"
 
 namespace vernier {
 
@@ -22,7 +24,7 @@ struct CertificateRow {
 
 struct TestRow {                    // one trial of a search
   std::vector<std::string> layers;  // that ran in the high format
-  std::string verdict;              // good, bad, invalid, timed-out, unstable
+  Verdict verdict = Verdict::Invalid;
   double metric = 0;
   double damage = 0;
   bool lower_bound = false;  // stopped as soon as the failure was certain
@@ -60,14 +62,14 @@ struct MinimalInstead {  // what the minimal search keeps where another one was 
 
 struct KeptSetReport {
   std::vector<std::string> layers;
-  std::string mode = "minimal";       // bisect, linear, worst-first
-  std::string direction = "forward";  // reverse: the last layers
-  std::string end;                    // certified, found, nothing-needed, impossible, stopped, unstable
-  std::string objective;              // what decided, when it was no requirement: "simple, against golden.json"
-  std::vector<TestRow> tests;         // every trial, in order
+  SearchMode mode = SearchMode::Minimal;
+  SearchDirection direction = SearchDirection::Forward;
+  SearchEnd end = SearchEnd::Stopped;
+  std::string objective;       // what decided, when it was no requirement: "simple, against golden.json"
+  std::vector<TestRow> tests;  // every trial, in order
   std::optional<MinimalInstead> minimal;
   std::optional<TestRow> file_test;  // the written file, by that objective
-  std::string cost_unit = "layers";
+  CostUnit cost_unit = CostUnit::Layers;
   double cost = 0;  // of the set, borders included
   std::optional<double> cost_of_all;
   std::optional<double> lower_bound;  // no set that passes costs less, if the network is monotone

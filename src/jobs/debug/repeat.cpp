@@ -35,7 +35,7 @@ RepeatReport debug_repeat(const RepeatOptions& options, const JobSinks& sinks, c
   for (const std::string& word : options.check.command) identity.check += (identity.check.empty() ? "" : " ") + word;
   CheckLoop loop(options.check, identity, sinks, check_sinks);
   while (goes_on(options.until, loop) && loop.iterations() < kMostIterations) {
-    loop.check(nlohmann::ordered_json::object(), "", options.write);
+    loop.check(Json::object(), "", options.write);
   }
   RepeatReport report;
   report.iterations = loop.iterations();

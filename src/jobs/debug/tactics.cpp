@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/file.h"
@@ -16,22 +15,21 @@ namespace vernier {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostBytes = std::size_t{256} << 20U;
 constexpr std::size_t kMostFiles = 100000;
 
 std::string field(const Json& object, const char* key) {
-  const auto value = object.find(key);
-  if (value == object.end()) return "?";
-  return value->is_string() ? printable(value->get<std::string>()) : value->dump();
+  const Json* const value = object.find(key);
+  if (value == nullptr) return "?";
+  return value->is_text() ? printable(value->text()) : json_text(*value);
 }
 
 std::string tensors_text(const Json& algorithm, const char* key) {
   std::vector<std::string> texts;
-  const auto list = algorithm.find(key);
-  if (list == algorithm.end() || !list->is_array()) return "()";
-  for (const Json& tensor : *list) {
+  const Json* const list = algorithm.find(key);
+  if (list == nullptr || !list->is_array()) return "()";
+  for (const Json& tensor : list->items()) {
     texts.push_back(fmt::format("TensorInfo({}, strides={}, vectorized dim={}, components={})", field(tensor, "dtype"),
                                 field(tensor, "strides"), field(tensor, "vectorized_dim"),
                                 field(tensor, "components_per_element")));
@@ -47,12 +45,12 @@ std::string algorithm_text(const Json& algorithm) {
 
 std::vector<std::pair<std::string, std::string>> read_replay(const fs::path& path) {
   const Json json = parse_python_json(read_text(path, kMostBytes), path.string());
-  const auto replay = json.is_object() ? json.find("replay") : json.end();
-  if (!json.is_object() || replay == json.end() || !replay->is_object()) {
+  const Json* const replay = json.find("replay");
+  if (replay == nullptr || !replay->is_object()) {
     throw Error(ErrorKind::Input, fmt::format("{}: no tactic replay: it has no \"replay\"", path.string()));
   }
   std::vector<std::pair<std::string, std::string>> choices;
-  for (const auto& [layer, algorithm] : replay->items()) {
+  for (const auto& [layer, algorithm] : replay->members()) {
     if (!algorithm.is_object()) {
       throw Error(ErrorKind::Input, fmt::format("{}: layer '{}' has no algorithm", path.string(), printable(layer)));
     }

@@ -397,8 +397,9 @@ class Diagnosis {
 
   /// An outside program looks at the typed model with these layers kept.
   Trial trial_of_check(CheckLoop& loop, const std::vector<std::string>& kept) {
+    const Json state = Json::Object{{"kept", Json::Array(kept.begin(), kept.end())}};
     const CheckLoop::Result result =
-        loop.check({{"kept", kept}}, "", [&](const std::filesystem::path& path) { typed_->write_trial(kept, path); });
+        loop.check(state, "", [&](const std::filesystem::path& path) { typed_->write_trial(kept, path); });
     Trial trial;
     trial.verdict = result.verdict;
     trial.why = result.why;
@@ -409,8 +410,8 @@ class Diagnosis {
   TestRow test_of_file(const KeptSetReport& found) {
     Judge judge(*experiment_, objective_.get(), /*early_stop=*/false);
     const Trial trial = judge.of_model(simulate_typed(typed_->model()).model, /*early_stop=*/false);
-    return {found.layers, trial.verdict == Verdict::Good ? "good" : "bad", trial.metric, trial.damage, false,
-            trial.why};
+    const Verdict verdict = trial.verdict == Verdict::Good ? Verdict::Good : Verdict::Bad;
+    return {found.layers, verdict, trial.metric, trial.damage, false, trial.why};
   }
 
   void curve() { report_.curve = quality_curve(*experiment_, evidence_, report_.layers); }
@@ -421,7 +422,7 @@ class Diagnosis {
     report_.final_figures.reset();
     step("typed model", [&] { report_.typed = typed_->write(final_plan(), report_.files); });
     // Nothing to claim without a file: all low, or all high, was measured already.
-    if (options_.output.empty() && (!report_.kept || report_.kept->end == "impossible")) return;
+    if (options_.output.empty() && (!report_.kept || report_.kept->end == SearchEnd::Impossible)) return;
     if (stopped()) return;
     step("verify", [&] {
       const VerifyReport verified = typed_->verify();

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "base/file.h"
@@ -11,6 +10,7 @@
 #include "distributed/wire.h"
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
+#include "json/fields.h"
 #include "vernier/error.h"
 #include "vernier/samples.h"
 
@@ -39,10 +39,39 @@ class ProfileFolder {
   std::filesystem::path path_;
 };
 
+/// One line of ONNX Runtime's profile.
+struct ProfileEvent {
+  std::string category, name;
+  double microseconds = 0;
+  struct Arguments {
+    std::string op_type;
+  } arguments;
+};
+
 struct Profile {
   std::map<std::string, double> nodes;  // median microseconds
   std::map<std::string, double> by_operator;
 };
+
+}  // namespace
+
+template <>
+struct Fields<ProfileEvent::Arguments> {
+  using R = ProfileEvent::Arguments;
+  static constexpr bool open = true;
+  static constexpr auto list = std::tuple{Field{"op_name", &R::op_type, optional_field<R>}};
+};
+
+template <>
+struct Fields<ProfileEvent> {
+  using R = ProfileEvent;
+  static constexpr bool open = true;
+  static constexpr auto list =
+      std::tuple{Field{"cat", &R::category, optional_field<R>}, Field{"name", &R::name, optional_field<R>},
+                 Field{"dur", &R::microseconds, optional_field<R>}, Field{"args", &R::arguments, optional_field<R>}};
+};
+
+namespace {
 
 Profile profile_of(const std::shared_ptr<const Runtime>& runtime, const Model& model, const Sample& sample) {
   const ProfileFolder folder;
@@ -58,14 +87,12 @@ Profile profile_of(const std::shared_ptr<const Runtime>& runtime, const Model& m
   }
   std::map<std::string, std::vector<double>> times;
   std::map<std::string, std::string> operators;
-  const nlohmann::json events = nlohmann::json::parse(read_text(files->path()), nullptr, /*allow_exceptions=*/false);
   constexpr std::string_view kEnd = "_kernel_time";
-  for (const nlohmann::json& event : events) {
-    const std::string name = event.value("name", "");
-    if (event.value("cat", "") != "Node" || !name.ends_with(kEnd)) continue;
-    const std::string node = name.substr(0, name.size() - kEnd.size());
-    times[node].push_back(event.value("dur", 0.0));
-    operators[node] = event["args"].value("op_name", "");
+  for (const ProfileEvent& event : parse_as<std::vector<ProfileEvent>>(read_text(files->path()), "the profile")) {
+    if (event.category != "Node" || !event.name.ends_with(kEnd)) continue;
+    const std::string node = event.name.substr(0, event.name.size() - kEnd.size());
+    times[node].push_back(event.microseconds);
+    operators[node] = event.arguments.op_type;
   }
   Profile profile;
   for (const auto& [node, durations] : times) {

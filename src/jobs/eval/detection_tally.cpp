@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "base/file.h"
 #include "base/text.h"
 #include "jobs/eval/task_tally.h"
+#include "json/json.h"
 #include "tasks/coco.h"
 #include "vernier/error.h"
 #include "vernier/eval.h"
@@ -17,8 +17,6 @@
 
 namespace vernier {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::size_t kMostBoxes = 300;  // of an image, before the reference takes 100 of each category
 
@@ -32,8 +30,7 @@ struct Annotations {
 class AnnotationReader {
  public:
   explicit AnnotationReader(const std::filesystem::path& file) : where_(printable(file.string())) {
-    json_ = Json::parse(read_text(file), nullptr, /*allow_exceptions=*/false);
-    if (json_.is_discarded()) throw Error(ErrorKind::Input, where_ + ": is not JSON");
+    json_ = parse_json(read_text(file), where_);
   }
 
   Annotations read() {
@@ -50,9 +47,9 @@ class AnnotationReader {
       const auto image = image_of.find(integer(annotation, "image_id"));
       const auto category = category_of.find(integer(annotation, "category_id"));
       if (image == image_of.end())
-        refuse(fmt::format("annotation of image {}, which is not listed", annotation["image_id"].dump()));
+        refuse(fmt::format("annotation of image {}, which is not listed", json_text(annotation.at("image_id"))));
       if (category == category_of.end())
-        refuse(fmt::format("annotation of category {}, which is not listed", annotation["category_id"].dump()));
+        refuse(fmt::format("annotation of category {}, which is not listed", json_text(annotation.at("category_id"))));
       all.images[image->second].truth.push_back(box(annotation, category->second));
     }
     return all;
@@ -63,33 +60,34 @@ class AnnotationReader {
     throw Error(ErrorKind::Input, fmt::format("{}: {}", where_, printable(why)),
                 "COCO's annotations: {\"images\": [..], \"annotations\": [..], \"categories\": [..]}");
   }
-  const Json& list(const Json& json, const char* key) const {
-    if (!json.is_object() || !json.contains(key) || !json[key].is_array())
-      refuse(fmt::format("has no list \"{}\"", key));
-    return json[key];
+  const Json::Array& list(const Json& json, const char* key) const {
+    const Json* const value = json.find(key);
+    if (value == nullptr || !value->is_array()) refuse(fmt::format("has no list \"{}\"", key));
+    return value->items();
   }
   std::int64_t integer(const Json& json, const char* key) const {
-    if (!json.is_object() || !json.contains(key) || !json[key].is_number_integer())
-      refuse(fmt::format("\"{}\" is missing, or no whole number", key));
-    return json[key].get<std::int64_t>();
+    const Json* const value = json.find(key);
+    const std::optional<std::int64_t> number =
+        value != nullptr && value->is_integer() ? value->integer_within<std::int64_t>() : std::nullopt;
+    if (!number) refuse(fmt::format("\"{}\" is missing, or no whole number", key));
+    return *number;
   }
   double number(const Json& json, const char* key) const {
-    if (!json.is_object() || !json.contains(key) || !json[key].is_number())
-      refuse(fmt::format("\"{}\" is missing, or no number", key));
-    return json[key].get<double>();
+    const Json* const value = json.find(key);
+    if (value == nullptr || !value->is_number()) refuse(fmt::format("\"{}\" is missing, or no number", key));
+    return value->number();
   }
   TrueBox box(const Json& annotation, std::size_t category) const {
-    const Json& corners = list(annotation, "bbox");
-    if (corners.size() != 4 ||
-        !std::all_of(corners.begin(), corners.end(), [](const Json& v) { return v.is_number(); })) {
+    const Json::Array& corners = list(annotation, "bbox");
+    if (corners.size() != 4 || !std::ranges::all_of(corners, &Json::is_number)) {
       refuse("\"bbox\" is not [x, y, width, height]");
     }
-    const double x = corners[0], y = corners[1], w = corners[2], h = corners[3];
+    const double x = corners[0].number(), y = corners[1].number(), w = corners[2].number(), h = corners[3].number();
     TrueBox truth;
     truth.box = {x, y, x + w, y + h};
     truth.area = annotation.contains("area") ? number(annotation, "area") : w * h;
     truth.category = category;
-    truth.crowd = annotation.contains("iscrowd") && annotation["iscrowd"] == 1;
+    truth.crowd = annotation.contains("iscrowd") && annotation.at("iscrowd") == Json(1);
     return truth;
   }
 

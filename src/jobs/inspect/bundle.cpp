@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/file.h"
 #include "base/quote.h"
@@ -14,6 +13,7 @@
 #include "engines/onnxruntime/runtime.h"
 #include "io/zip_files.h"
 #include "jobs/common/setup.h"
+#include "json/json.h"
 #include "model/layers.h"
 #include "model/model.h"
 #include "model/prepare.h"
@@ -170,10 +170,10 @@ std::string readme(const DiagnoseReport& report, const LayerRow& row, const std:
   return text;
 }
 
-nlohmann::ordered_json versions(const DiagnoseReport& report) {
-  return {{"vernier", report.vernier_version},   {"onnxruntime", report.onnxruntime_version},
-          {"onnx", report.onnx_version},         {"machine", report.machine},
-          {"model_sha256", report.model_sha256}, {"data_sha256", report.data_sha256}};
+Json versions(const DiagnoseReport& report) {
+  return Json::Object{{"vernier", report.vernier_version},   {"onnxruntime", report.onnxruntime_version},
+                      {"onnx", report.onnx_version},         {"machine", report.machine},
+                      {"model_sha256", report.model_sha256}, {"data_sha256", report.data_sha256}};
 }
 
 }  // namespace
@@ -210,8 +210,7 @@ BundleResult bundle_layer(const BundleOptions& options, const JobSinks& sinks) {
   }
   const DiagnoseReport one = of_one(report, row);
   replace_file(folder / "report.json", report_to_json(one));
-  replace_file(folder / "versions.json",
-               versions(report).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  replace_file(folder / "versions.json", json_text(versions(report), kPrettyJson) + "\n");
   replace_file(folder / "README.md", readme(one, row, result.command, !ranges.empty()));
   std::vector<ZippedFile> files;
   for (const char* name : {"README.md", "layer.onnx", "layer_inputs.json", "layer_outputs.json", "ranges.json",

@@ -3,12 +3,13 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "base/text.h"
 #include "comparator/statistics.h"
 #include "io/array_text.h"
 #include "io/saved_data.h"
+#include "json/fields.h"
 #include "report/text/stats_text.h"
 #include "vernier/comparison.h"
 #include "vernier/data_files.h"
@@ -58,36 +59,76 @@ std::string run_lines(const Run& run, const InspectDataOptions& options) {
   return text;
 }
 
-using Json = nlohmann::ordered_json;
+struct ArrayContents : ValueStats {
+  std::string name;
+  Dtype dtype;
+  Shape shape;
+};
 
-Json array_json(const NamedTensor& array) {
-  const Tensor& tensor = array.tensor;
-  const ValueStats stats = stats_of(tensor);
-  return {{"name", array.name},      {"dtype", dtype_name(tensor.dtype())},
-          {"shape", tensor.shape()}, {"values", stats.count},
-          {"nan", stats.nan},        {"infinite", stats.positive_infinite + stats.negative_infinite},
-          {"min", stats.min},        {"max", stats.max},
-          {"mean", stats.mean},      {"standard_deviation", stats.standard_deviation},
-          {"median", stats.median}};
-}
+struct RunContents {
+  std::string name;
+  std::size_t iterations = 0;
+  std::vector<std::vector<ArrayContents>> shown;
+};
+
+struct FileContents {
+  int version = 1;
+  std::string file, kind;
+  std::vector<RunContents> runs;
+};
+
+}  // namespace
+
+template <>
+struct Fields<ArrayContents> {
+  using R = ArrayContents;
+  static constexpr auto infinite = [](const R& array) { return array.positive_infinite + array.negative_infinite; };
+  static constexpr auto list = std::tuple{Field{"name", &R::name},
+                                          Field{"dtype", &R::dtype},
+                                          Field{"shape", &R::shape},
+                                          Field{"values", &ValueStats::count},
+                                          Field{"nan", &ValueStats::nan},
+                                          Derived{"infinite", infinite},
+                                          Field{"min", &ValueStats::min},
+                                          Field{"max", &ValueStats::max},
+                                          Field{"mean", &ValueStats::mean},
+                                          Field{"standard_deviation", &ValueStats::standard_deviation},
+                                          Field{"median", &ValueStats::median}};
+};
+
+template <>
+struct Fields<RunContents> {
+  using R = RunContents;
+  static constexpr auto list =
+      std::tuple{Field{"name", &R::name}, Field{"iterations", &R::iterations}, Field{"shown", &R::shown}};
+};
+
+template <>
+struct Fields<FileContents> {
+  using R = FileContents;
+  static constexpr auto list = std::tuple{Field{"version", &R::version}, Field{"file", &R::file},
+                                          Field{"kind", &R::kind}, Field{"runs", &R::runs}};
+};
+
+namespace {
 
 std::string to_json(const SavedData& data, const InspectDataOptions& options) {
   constexpr std::array kKinds{"results", "inputs", "arrays", "arrays"};
-  Json runs = Json::array();
+  FileContents contents;
+  contents.file = options.path.string();
+  contents.kind = kKinds.at(static_cast<std::size_t>(data.kind));
   for (const auto& run : data.runs) {
-    Json iterations = Json::array();
+    RunContents& shown = contents.runs.emplace_back();
+    shown.name = run->name();
+    shown.iterations = run->size();
     for (std::size_t i = 0; i < (options.all ? run->size() : std::min<std::size_t>(run->size(), 1)); ++i) {
-      Json arrays = Json::array();
-      for (const NamedTensor& array : run->at(i).outputs) arrays.push_back(array_json(array));
-      iterations.push_back(std::move(arrays));
+      std::vector<ArrayContents>& arrays = shown.shown.emplace_back();
+      for (const NamedTensor& array : run->at(i).outputs) {
+        arrays.push_back({stats_of(array.tensor), array.name, array.tensor.dtype(), array.tensor.shape()});
+      }
     }
-    runs.push_back({{"name", run->name()}, {"iterations", run->size()}, {"shown", std::move(iterations)}});
   }
-  const Json root{{"version", 1},
-                  {"file", options.path.string()},
-                  {"kind", kKinds.at(static_cast<std::size_t>(data.kind))},
-                  {"runs", std::move(runs)}};
-  return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(json_of(contents), kPrettyJson) + "\n";
 }
 
 }  // namespace

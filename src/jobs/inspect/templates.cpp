@@ -5,9 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/text.h"
+#include "json/json.h"
 #include "model/model.h"
 #include "vernier/error.h"
 #include "vernier/samples.h"
@@ -15,11 +14,6 @@
 
 namespace vernier {
 namespace {
-
-/// A Python literal; what is no UTF-8 is replaced, as it is in names that Python gets.
-std::string literal(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
 
 std::string array_text(const InputInfo& input, const std::string& where) {
   std::vector<std::string> dims;
@@ -56,7 +50,7 @@ std::string data_loader_template(const std::filesystem::path& path) {
   std::string arrays;
   for (const InputInfo& input : model_inputs(model)) {
     const bool open = std::any_of(input.shape.begin(), input.shape.end(), [](std::int64_t dim) { return dim < 0; });
-    arrays += fmt::format("            {}: {},{}\n", literal(input.name), array_text(input, path.string()),
+    arrays += fmt::format("            {}: {},{}\n", json_quoted(input.name), array_text(input, path.string()),
                           open ? "  # open dimensions are 1 here: put in sizes that the network takes" : "");
   }
   return fmt::format(
@@ -93,7 +87,7 @@ std::string postprocess_script_template(const std::filesystem::path& path) {
   const Model model = read_model(path);
   std::string outputs;
   for (const InputInfo& output : model_outputs(model)) {
-    outputs += fmt::format("        {0}: outputs[{0}],\n", literal(output.name));
+    outputs += fmt::format("        {0}: outputs[{0}],\n", json_quoted(output.name));
   }
   return fmt::format(
       "# What is compared in the place of the outputs of a runner:\n"

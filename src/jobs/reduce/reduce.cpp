@@ -20,6 +20,7 @@
 #include "jobs/reduce/reducer.h"
 #include "jobs/reduce/shrink.h"
 #include "jobs/reduce/sim_check.h"
+#include "json/json.h"
 #include "model/passes/pass.h"
 #include "model/subgraph.h"
 #include "model/type_protos.h"
@@ -209,8 +210,7 @@ class Job {
   }
 
   Verdict ask(const Model& model, const std::string& label) {
-    const nlohmann::ordered_json state = {{"num_nodes", model.proto.graph().node_size()},
-                                          {"graph", structure_hash(model)}};
+    const Json state = Json::Object{{"num_nodes", model.proto.graph().node_size()}, {"graph", structure_hash(model)}};
     return loop_
         ->check(state, label,
                 [&](const std::filesystem::path& path) {

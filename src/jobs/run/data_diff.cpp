@@ -52,7 +52,7 @@ DiffReport data_diff(const DiffOptions& options, const JobSinks& sinks) {
   report.command = options.command;
   report.reference_file = options.reference.string();
   report.tested_file = options.tested.string();
-  report.metric = diff_metric_name(options.metric);
+  report.metric = options.metric;
   report.threshold = options.threshold;
   const std::unique_ptr<Run> reference =
       chosen_run(options.reference, options.reference_run, "--reference-run", report.warnings);

@@ -13,7 +13,6 @@
 namespace vernier {
 namespace {
 
-using Json = nlohmann::json;
 using Kind = IterationScript::Kind;
 
 const char* option_of(Kind kind) {
@@ -53,7 +52,8 @@ Iteration IterationScript::postprocess(std::size_t index, const std::string& run
   const std::filesystem::path given = folder_ / "given.npz";
   const std::filesystem::path changed = folder_ / "changed.npz";
   save(iteration, given);
-  call(index, {{"runs", Json::array({Json::array({run, given.string()})})}, {"out", changed.string()}});
+  const Json::Array runs{Json::Array{run, given.string()}};
+  call(index, Json::Object{{"runs", runs}, {"out", changed.string()}});
   Iteration result = open_runs(changed).front()->at(0);
   result.seconds = iteration.seconds;
   return result;
@@ -65,18 +65,16 @@ void IterationScript::judge(IterationComparison& comparison, const std::string& 
   const std::filesystem::path ref_file = folder_ / "ref.npz";
   save(got, got_file);
   save(ref, ref_file);
-  const Json said =
-      call(comparison.iteration,
-           {{"runs", Json::array({Json::array({run, got_file.string()}), Json::array({reference, ref_file.string()})})},
-            {"out", ""}});
+  const Json::Array runs{Json::Array{run, got_file.string()}, Json::Array{reference, ref_file.string()}};
+  const Json said = call(comparison.iteration, Json::Object{{"runs", runs}, {"out", ""}});
   std::vector<OutputComparison> judged;
-  for (const Json& verdict : said.at("verdicts")) {
+  for (const Json& verdict : said.at("verdicts").items()) {
     FunctionResult result;
     result.function = CompareFunction::Script;
     result.compared = false;  // no figures that could be held against another threshold
-    result.passed = verdict.at(1);
-    result.reason = verdict.at(2);
-    const std::string name = verdict.at(0);
+    result.passed = verdict.at(1).boolean();
+    result.reason = verdict.at(2).text();
+    const std::string name = verdict.at(0).text();
     const auto known = std::find_if(comparison.outputs.begin(), comparison.outputs.end(),
                                     [&](const OutputComparison& output) { return output.output == name; });
     OutputComparison output;

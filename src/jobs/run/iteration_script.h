@@ -2,10 +2,10 @@
 // loaded once and stays for the whole job; it sees iterations one after the other.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "base/scratch_folder.h"
+#include "json/json.h"
 #include "scripts/script_session.h"
 #include "vernier/comparison.h"
 #include "vernier/runs.h"
@@ -32,7 +32,7 @@ class IterationScript {
              const Iteration& got, const Iteration& ref);
 
  private:
-  nlohmann::json call(std::size_t index, nlohmann::json work);
+  Json call(std::size_t index, Json work);
 
   ScratchFolder folder_;
   ScriptSession session_;

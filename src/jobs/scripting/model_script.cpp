@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "base/file.h"
@@ -11,6 +10,7 @@
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
 #include "jobs/common/setup.h"
+#include "json/json.h"
 #include "scripts/programs.h"
 #include "scripts/script_process.h"
 #include "scripts/script_reply.h"
@@ -18,8 +18,6 @@
 
 namespace vernier {
 namespace {
-
-using Json = nlohmann::json;
 
 class Conversation {
  public:
@@ -37,7 +35,7 @@ class Conversation {
     ScriptedModel model;
     model.path = path_of(answer_.at("model"));
     if (const Json& set = answer_.at("set"); !set.empty()) {
-      model.settings = settings_of(set, networks_.at(answer_.at("model").dump()), warn);
+      model.settings = settings_of(set, networks_.at(json_text(answer_.at("model"))), warn);
     }
     model.keep = std::move(folder_);
     return model;
@@ -47,32 +45,34 @@ class Conversation {
   void take(const Json& said) {
     if (said.contains("end")) answer_ = said;
     if (!said.contains("describe")) return;
-    const Json& source = said["describe"];
+    const Json& source = said.at("describe");
     Json told;
     try {
       PrepareOptions options;
       options.formats = formats_;
       const Prepared prepared = prepare(read_model(path_of(source)), options, evaluator(Runtime::load()));
       told = network_json(prepared.model, find_layers(prepared.model), {});
-      networks_[source.dump()] = told;
+      networks_[json_text(source)] = told;
     } catch (const Error& error) {
-      told = {{"error", error.what()}, {"hint", error.hint()}};
+      told = Json::Object{{"error", error.what()}, {"hint", error.hint()}};
     }
-    reply_.send(scratch_, told.dump(-1, ' ', false, Json::error_handler_t::replace));
+    reply_.send(scratch_, json_text(told));
   }
 
   /// Of the file that the program names, or of a new one with the bytes that it wrote.
   std::filesystem::path path_of(const Json& source) {
-    if (source.contains("path")) return source["path"].get<std::string>();
-    const auto place = source.at("bytes").get<std::pair<std::size_t, std::size_t>>();
+    if (const Json* const path = source.find("path")) return path->text();
+    const Json& place = source.at("bytes");
+    const auto first = place.at(0).integer<std::size_t>();
+    const auto count = place.at(1).integer<std::size_t>();
     if (!folder_) folder_ = std::make_unique<ScratchFolder>();
     const std::filesystem::path path = *folder_ / (file_name_ + ".onnx");
     const auto file = MappedFile::of(scratch_.descriptor(), process_.where());
-    if (place.first + place.second > file->bytes().size()) {
+    if (first + count > file->bytes().size()) {
       throw Error(ErrorKind::Input,
-                  fmt::format("{}: announced a model of {} bytes and gave less", process_.where(), place.second));
+                  fmt::format("{}: announced a model of {} bytes and gave less", process_.where(), count));
     }
-    const auto bytes = file->bytes().subspan(place.first, place.second);
+    const auto bytes = file->bytes().subspan(first, count);
     replace_file(path, [&](std::ostream& out) {
       out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
     });

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
 #include "jobs/common/setup.h"
+#include "json/fields.h"
 #include "plan/scheme.h"
 #include "scripts/programs.h"
 #include "scripts/script_process.h"
@@ -18,8 +18,6 @@
 
 namespace vernier {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr const char* kDefaultFunction = "postprocess";
 
@@ -42,17 +40,18 @@ Json nodes_json(const onnx::GraphProto& graph, const std::map<std::string, const
       const std::vector<Format>& outputs = set->second->output_types;
       for (std::size_t i = 0; i < outputs.size(); ++i) types[std::to_string(i)] = format_name(outputs[i]);
     }
-    nodes.push_back({{"name", node.name()},
-                     {"op", node.op_type()},
-                     {"inputs", std::vector<std::string>(node.input().begin(), node.input().end())},
-                     {"outputs", std::vector<std::string>(node.output().begin(), node.output().end())},
-                     {"path", layer != layers.end()},
-                     {"moves", layer != layers.end() && layer->second->follows},
-                     {"precision", std::move(precision)},
-                     {"types", std::move(types)}});
+    nodes.add(Json::Object{{"name", node.name()},
+                           {"op", node.op_type()},
+                           {"inputs", Json::Array(node.input().begin(), node.input().end())},
+                           {"outputs", Json::Array(node.output().begin(), node.output().end())},
+                           {"path", layer != layers.end()},
+                           {"moves", layer != layers.end() && layer->second->follows},
+                           {"precision", std::move(precision)},
+                           {"types", std::move(types)}});
     for (const onnx::AttributeProto& attribute : node.attribute()) {
       if (!attribute.has_g()) continue;
-      for (Json& inside : nodes_json(attribute.g(), layers, settings)) nodes.push_back(std::move(inside));
+      Json inside = nodes_json(attribute.g(), layers, settings);
+      for (Json& node_inside : inside.items()) nodes.add(std::move(node_inside));
     }
   }
   return nodes;
@@ -71,7 +70,7 @@ void run_script(const ScriptLocation& script, const Json& network, const SourceO
   process.kind = "network scripts";
   process.announces = "settings";
   // Names from a file may be anything; what is no text comes back by its index.
-  const std::string text = network.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string text = json_text(network);
   process.arguments = {std::to_string(process.program.size()), std::to_string(text.size())};
   process.program += text;
   process.said = [&](const Json& said) { set = said.at("set"); };
@@ -80,36 +79,39 @@ void run_script(const ScriptLocation& script, const Json& network, const SourceO
 
 }  // namespace
 
-nlohmann::json network_json(const Model& prepared, const std::vector<Layer>& layers,
-                            const std::vector<LayerSetting>& settings) {
+Json network_json(const Model& prepared, const std::vector<Layer>& layers, const std::vector<LayerSetting>& settings) {
   std::map<std::string, const Layer*> by_name;
   for (const Layer& layer : layers) by_name[layer.name] = &layer;
   std::map<std::string, const LayerSetting*> set;
   for (const LayerSetting& setting : settings) set[setting.layer] = &setting;
   Json tensors = Json::object();
   for (const auto& [name, type] : infer_types(prepared)) {
-    tensors[name] = {dtype_name(type.dtype), type.rank_known ? Json(type.shape) : Json()};
+    Json shape;  // null where not even the rank is known, as the program in Python wants it
+    if (type.rank_known) shape = Json::Array(type.shape.begin(), type.shape.end());
+    tensors.add(name, Json::Array{dtype_name(type.dtype), std::move(shape)});
   }
-  return {{"name", prepared.proto.graph().name()},
-          {"inputs", names_of(model_inputs(prepared))},
-          {"outputs", names_of(model_outputs(prepared))},
-          {"tensors", std::move(tensors)},
-          {"layers", nodes_json(prepared.proto.graph(), by_name, set)}};
+  return Json::Object{{"name", prepared.proto.graph().name()},
+                      {"inputs", json_of(names_of(model_inputs(prepared)))},
+                      {"outputs", json_of(names_of(model_outputs(prepared)))},
+                      {"tensors", std::move(tensors)},
+                      {"layers", nodes_json(prepared.proto.graph(), by_name, set)}};
 }
 
 std::vector<LayerSetting> settings_of(const Json& set, const Json& network, const Warn& warn) {
   std::vector<LayerSetting> settings;
   std::vector<std::string> moving;
-  for (const Json& one : set) {
-    const Json& layer = network.at("layers").at(one.at(0).get<std::size_t>());
-    const std::string name = layer.at("name");
-    if (layer.at("moves").get<bool>()) moving.push_back(printable(name));
+  for (const Json& one : set.items()) {
+    const Json& layer = network.at("layers").at(one.at(0).integer<std::size_t>());
+    const std::string& name = layer.at("name").text();
+    if (layer.at("moves").boolean()) moving.push_back(printable(name));
     // What computes shapes and indices has no precision to set, and scripts often set that of all there is.
-    if (!layer.at("path").get<bool>() || layer.at("moves").get<bool>()) continue;
+    if (!layer.at("path").boolean() || layer.at("moves").boolean()) continue;
     LayerSetting setting{name, {}, {}};
-    if (!one.at(1).is_null()) setting.precision = parse_format(one.at(1).get<std::string>());
-    for (const Json& type : one.at(2)) {
-      if (const auto format = parse_format(type.get<std::string>())) setting.output_types.push_back(*format);
+    if (!one.at(1).is_null()) setting.precision = parse_format(one.at(1).text());
+    std::map<std::string_view, std::string_view> types;  // by the number of the output
+    for (const Json::Member& type : one.at(2).members()) types[type.key] = type.value.text();
+    for (const auto& [output, type] : types) {
+      if (const auto format = parse_format(type)) setting.output_types.push_back(*format);
     }
     settings.push_back(std::move(setting));
   }

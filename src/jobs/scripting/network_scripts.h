@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 
+#include "json/json.h"
 #include "model/layers.h"
 #include "vernier/precision.h"
 #include "vernier/samples.h"
@@ -18,8 +18,7 @@ using Warn = std::function<void(const std::string&)>;
 
 /// The network as scripts/network.py reads it: every node in graph order, bodies behind their node, with what is set
 /// already.
-nlohmann::json network_json(const Model& prepared, const std::vector<Layer>& layers,
-                            const std::vector<LayerSetting>& settings);
+Json network_json(const Model& prepared, const std::vector<Layer>& layers, const std::vector<LayerSetting>& settings);
 
 /// Runs `precision.network_scripts` on the model as these options prepare it. Returns the options with what they set in
 /// layer_settings, and without scripts. Settings that cannot mean anything here are dropped, and said to `warn`.
@@ -29,7 +28,7 @@ PrecisionOptions run_network_scripts(const std::filesystem::path& model, Precisi
 
 /// The settings that a program of scripts/ says, {"set": [[layer, format, {output: format}], ...]}, of the network that
 /// it was given.
-std::vector<LayerSetting> settings_of(const nlohmann::json& set, const nlohmann::json& network, const Warn& warn);
+std::vector<LayerSetting> settings_of(const Json& set, const Json& network, const Warn& warn);
 
 /// The files that are run, so that nothing is written over them.
 std::vector<std::filesystem::path> script_files(const PrecisionOptions& precision);

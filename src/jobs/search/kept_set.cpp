@@ -178,7 +178,7 @@ class KeptSetSearch {
       text += fmt::format(", {:.2f} {}{}", trial.metric, metric_unit(experiment_.requirement()->metric),
                           trial.stopped_early ? " or worse" : "");
     }
-    say(fmt::format("{}, damage {:.3f}: {}", text, trial.damage, verdict_word(trial.verdict)));
+    say(fmt::format("{}, damage {:.3f}: {}", text, trial.damage, word_of(trial.verdict)));
     if (trial.verdict != Verdict::Good || !journal_) return;
     const double cost = context_.cost(set);
     if (best_cost_ && *best_cost_ <= cost) return;
@@ -199,7 +199,7 @@ class KeptSetSearch {
     std::vector<std::size_t> order(units_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     if (wanted.mode == SearchMode::WorstFirst) order = units_in(worst_first(experiment_, evidence_));
-    if (wanted.reverse) std::reverse(order.begin(), order.end());
+    if (wanted.direction == SearchDirection::Reverse) std::reverse(order.begin(), order.end());
     MinimalResult result =
         wanted.mode == SearchMode::Bisect
             ? search_bisect(order, oracle, options)

@@ -12,24 +12,6 @@
 namespace vernier {
 namespace {
 
-const char* end_text(SearchEnd end) {
-  switch (end) {
-    case SearchEnd::Certified:
-      return "certified";
-    case SearchEnd::Found:
-      return "found";
-    case SearchEnd::NothingNeeded:
-      return "nothing-needed";
-    case SearchEnd::Impossible:
-      return "impossible";
-    case SearchEnd::Stopped:
-      return "stopped";
-    case SearchEnd::Unstable:
-      break;
-  }
-  return "unstable";
-}
-
 void say_what_is_proven(const MinimalResult& result, const SearchContext& context, KeptSetReport& kept) {
   const bool whole = context.request.options.whole_groups;
   const char* unit = whole ? "kept layer or group" : "kept layer";
@@ -52,10 +34,11 @@ void say_what_is_proven(const MinimalResult& result, const SearchContext& contex
   }
   if (!result.lower_bound) return;
   const double gap = result.cost - *result.lower_bound;
-  kept.proven.push_back(gap <= 1e-9 * result.cost
-                            ? fmt::format("no set that passes costs less than {:.4g} {}", result.cost, kept.cost_unit)
-                            : fmt::format("no set that passes costs less than {:.4g} of its {:.4g} {}",
-                                          *result.lower_bound, result.cost, kept.cost_unit));
+  kept.proven.push_back(
+      gap <= 1e-9 * result.cost
+          ? fmt::format("no set that passes costs less than {:.4g} {}", result.cost, word_of(kept.cost_unit))
+          : fmt::format("no set that passes costs less than {:.4g} of its {:.4g} {}", *result.lower_bound, result.cost,
+                        word_of(kept.cost_unit)));
 }
 
 void say_what_is_assumed(const MinimalResult& result, const SearchContext& context, KeptSetReport& kept) {
@@ -116,26 +99,10 @@ KeptSet SearchContext::set_of(const std::vector<std::string>& wanted) const {
   return set;
 }
 
-const char* verdict_word(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::Good:
-      return "good";
-    case Verdict::Bad:
-      return "bad";
-    case Verdict::Invalid:
-      return "invalid";
-    case Verdict::TimedOut:
-      return "timed-out";
-    case Verdict::Unstable:
-      break;
-  }
-  return "unstable";
-}
-
 TestRow row_of(const std::vector<std::string>& layers, const Trial& trial) {
   TestRow row;
   row.layers = layers;
-  row.verdict = verdict_word(trial.verdict);
+  row.verdict = trial.verdict;
   row.metric = trial.metric;
   row.damage = trial.damage;
   row.lower_bound = trial.stopped_early;
@@ -147,7 +114,7 @@ TestRow row_of(const std::vector<std::string>& layers, const Trial& trial) {
 
 Trial trial_of(const TestRow& row) {
   Trial trial;
-  trial.verdict = row.verdict == "good" ? Verdict::Good : Verdict::Bad;
+  trial.verdict = row.verdict == Verdict::Good ? Verdict::Good : Verdict::Bad;
   trial.metric = row.metric;
   trial.damage = row.damage;
   trial.stopped_early = row.lower_bound;
@@ -161,9 +128,9 @@ KeptSetReport report_of(const MinimalResult& result, const SearchContext& contex
   const SearchRequest& request = context.request;
   KeptSetReport kept;
   kept.layers = context.layers(result.kept);
-  kept.mode = search_mode_name(request.options.mode);
-  if (request.options.reverse) kept.direction = "reverse";
-  kept.end = end_text(result.end);
+  kept.mode = request.options.mode;
+  kept.direction = request.options.direction;
+  kept.end = result.end;
   kept.objective = request.objective == nullptr && !request.external ? "" : request.objective_text;
   kept.certified = result.certificate.complete || result.end == SearchEnd::NothingNeeded;
   for (const Certificate::Needed& needed : result.certificate.needed) {
@@ -180,7 +147,7 @@ KeptSetReport report_of(const MinimalResult& result, const SearchContext& contex
   for (const std::size_t candidate : context.units.candidates(result.kept)) {
     kept.kept_macs += macs_of(context.experiment, *context.experiment.candidates()[candidate]);
   }
-  kept.cost_unit = cost_unit_name(request.options.cost);
+  kept.cost_unit = request.options.cost;
   kept.cost = result.cost;
   for (const SearchItem& item : context.items) kept.cost_of_all = kept.cost_of_all.value_or(0) + item.cost;
   kept.lower_bound = result.lower_bound;

@@ -29,7 +29,6 @@ struct SearchContext {
   double cost(const KeptSet& set) const { return cost_of(items, borders, set); }
 };
 
-const char* verdict_word(Verdict verdict);
 TestRow row_of(const std::vector<std::string>& layers, const Trial& trial);
 /// What a search needs of a row that was measured before.
 Trial trial_of(const TestRow& row);

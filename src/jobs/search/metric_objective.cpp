@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <span>
 
 #include "base/file.h"
@@ -12,6 +11,7 @@
 #include "base/scratch_folder.h"
 #include "base/text.h"
 #include "jobs/search/objective.h"
+#include "json/json.h"
 #include "scripts/programs.h"
 #include "scripts/script_session.h"
 #include "vernier/error.h"
@@ -54,14 +54,14 @@ class MetricTally : public Tally {
   Trial trial() const override {
     const ScratchFolder folder;
     save(folder / "outputs.npz", outputs_, got_);
-    nlohmann::json files{{"outputs", (folder / "outputs.npz").string()}};
+    Json files = Json::Object{{"outputs", (folder / "outputs.npz").string()}};
     if (std::ranges::none_of(ref_, [](const auto& sample) { return sample.second.empty(); })) {
       save(folder / "references.npz", outputs_, ref_);
-      files["references"] = (folder / "references.npz").string();
+      files.add("references", (folder / "references.npz").string());
     }
     Trial trial;
-    const nlohmann::json said = script_.call("", files);
-    trial.metric = said.at("value").get<double>();
+    const Json said = script_.call("", files);
+    trial.metric = said.at("value").number();
     const bool low = wanted_.min && trial.metric < *wanted_.min;
     const bool high = wanted_.max && trial.metric > *wanted_.max;
     trial.verdict = low || high || std::isnan(trial.metric) ? Verdict::Bad : Verdict::Good;

@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/file.h"
 #include "base/process.h"
 #include "base/scratch_folder.h"
 #include "base/text.h"
+#include "json/json.h"
 #include "model/layers.h"
 #include "plan/simulate_typed.h"
 #include "vernier/error.h"
@@ -60,16 +60,16 @@ std::map<std::string, std::string> colours(const Model& model, const DrawOptions
     for (const PlannedLayer& layer : simulate_typed(model).layers) colour[layer.name] = colour_of_format(layer.format);
     return colour;
   }
-  const nlohmann::json json = nlohmann::json::parse(read_text(options.report), nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("layers") || !json["layers"].is_array()) {
+  const std::optional<Json> json = try_parse_json(read_text(options.report));
+  const Json* const layers = json ? json->find("layers") : nullptr;
+  if (layers == nullptr || !layers->is_array()) {
     throw Error(ErrorKind::Input, fmt::format("{}: no report of diagnose or verify", options.report.string()));
   }
-  for (const auto& layer : json["layers"]) {
-    if (!layer.is_object() || !layer.contains("name") || !layer["name"].is_string()) continue;
-    const auto own = layer.find("own_sqnr_db");
-    if (own != layer.end() && own->is_number()) {
-      colour[layer["name"].get<std::string>()] = colour_of_sqnr(own->get<double>());
-    }
+  for (const Json& layer : layers->items()) {
+    const Json* const name = layer.find("name");
+    const Json* const own = layer.find("own_sqnr_db");
+    if (name == nullptr || !name->is_text() || own == nullptr || !own->is_number()) continue;
+    colour[name->text()] = colour_of_sqnr(own->number());
   }
   return colour;
 }

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <random>
 
 #include "base/file.h"
 #include "base/text.h"
 #include "jobs/common/setup.h"
+#include "json/json.h"
 #include "model/checker.h"
 #include "model/graph_edit.h"
 #include "model/passes/pass.h"
@@ -32,19 +32,25 @@ constexpr std::size_t kStripBytes = 256;
 constexpr std::int64_t kMostElements = std::int64_t{1} << 30U;
 
 void set_parsed_attribute(onnx::NodeProto& node, const std::string& name, const std::string& text) {
-  const nlohmann::json value = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (value.is_number_integer()) return set_attribute(node, name, value.get<std::int64_t>());
-  if (value.is_number()) return set_attribute(node, name, value.get<float>());
+  const Json value = try_parse_json(text).value_or(Json(text));
+  if (value.is_integer()) return set_attribute(node, name, value.integer<std::int64_t>());
+  if (value.is_number()) return set_attribute(node, name, static_cast<float>(value.number()));
   if (value.is_array()) {
-    const bool whole =
-        std::all_of(value.begin(), value.end(), [](const auto& item) { return item.is_number_integer(); });
-    const bool numbers = std::all_of(value.begin(), value.end(), [](const auto& item) { return item.is_number(); });
-    if (whole) return set_attribute(node, name, value.get<std::vector<std::int64_t>>());
-    if (numbers) return set_attribute(node, name, value.get<std::vector<float>>());
+    const Json::Array& items = value.items();
+    if (std::ranges::all_of(items, &Json::is_integer)) {
+      std::vector<std::int64_t> numbers;
+      for (const Json& item : items) numbers.push_back(item.integer<std::int64_t>());
+      return set_attribute(node, name, numbers);
+    }
+    if (std::ranges::all_of(items, &Json::is_number)) {
+      std::vector<float> numbers;
+      for (const Json& item : items) numbers.push_back(static_cast<float>(item.number()));
+      return set_attribute(node, name, numbers);
+    }
     throw Error(ErrorKind::Usage,
                 fmt::format("--attrs {}: '{}' is no list of numbers", printable(name), printable(text)));
   }
-  set_attribute(node, name, value.is_string() ? value.get<std::string>() : text);
+  set_attribute(node, name, value.is_text() ? value.text() : text);
 }
 
 /// FNV-1a.

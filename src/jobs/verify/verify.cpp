@@ -66,7 +66,7 @@ TestRow test_by(const Objective& objective, const Subject& subject, const Model&
   });
   const Trial trial = tally->trial();
   TestRow row;
-  row.verdict = trial.verdict == Verdict::Good ? "good" : "bad";
+  row.verdict = trial.verdict == Verdict::Good ? Verdict::Good : Verdict::Bad;
   row.metric = trial.metric;
   row.damage = trial.damage;
   row.needs = trial.why;

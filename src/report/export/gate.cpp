@@ -15,6 +15,7 @@
 #include "vernier/report/diagnose.h"
 #include "vernier/report/diff.h"
 #include "vernier/report/figures.h"
+#include "vernier/report/outcome.h"
 #include "vernier/report/pipeline.h"
 #include "vernier/report/verify.h"
 #include "vernier/requirement.h"
@@ -104,14 +105,17 @@ Gate gate_of(const DiagnoseReport& report) {
   gate.seconds = seconds_of(report.phases);
   gate.warnings = report.warnings;
   const std::string objective = report.kept ? report.kept->objective : std::string();
-  gate.cases = cases_of(report.final_figures.value_or(report.all_low), report.requirement, objective);
-  if (!objective.empty()) {
-    const bool met = report.kept->end == "certified" || report.kept->end == "nothing-needed";
-    const bool file_met = !report.kept->file_test || report.kept->file_test->verdict == "good";
-    gate.cases.push_back(case_of(objective, met && file_met, gate.answer));
+  const Outcome outcome = outcome_of(report);
+  if (outcome == Outcome::Met && !report.final_figures && objective.empty()) {
+    // Without a file there are no figures of the kept set, and those of everything low are not the answer.
+    gate.cases = {case_of(requirement_text(*report.requirement), /*met=*/true, gate.answer)};
+    return gate;
   }
-  const bool unmet = report.requirement && report.kept && report.kept->end == "impossible";
-  if (unmet) gate.cases.push_back({"kept set", GateCase::State::Failed, gate.answer});
+  gate.cases = cases_of(report.final_figures.value_or(report.all_low), report.requirement, objective);
+  if (!objective.empty()) gate.cases.push_back(case_of(objective, met(report), gate.answer));
+  if (outcome == Outcome::Impossible && report.requirement) {
+    gate.cases.push_back({"kept set", GateCase::State::Failed, gate.answer});
+  }
   return gate;
 }
 
@@ -123,7 +127,7 @@ Gate gate_of(const VerifyReport& report) {
   gate.warnings = report.warnings;
   gate.cases = cases_of(report.figures, report.requirement, report.objective);
   if (report.test) {
-    const bool met = report.test->verdict == "good";
+    const bool met = report.test->verdict == Verdict::Good;
     gate.answer = fmt::format("{}: {} is {} ({:.6g})", shown(report.typed_file), shown(report.objective),
                               met ? "met" : "missed", report.test->metric);
     gate.cases.push_back(case_of(report.objective, met, gate.answer));

@@ -7,6 +7,7 @@
 
 #include "base/layout.h"
 #include "base/text.h"
+#include "report/export/csv.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
 #include "vernier/report/kept_set.h"
@@ -17,13 +18,6 @@ namespace {
 
 /// Damage on a scale of decades, where nothing and everything have a place too.
 double decades(double damage) { return std::log10(std::clamp(damage, 1e-6, 1e9)); }
-
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n; ") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
 
 struct Frame {
   double left = 70, top = 30, width = 560, height = 320;
@@ -41,13 +35,15 @@ std::string label(double x, double y, const char* anchor, const std::string& tex
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor, text);
 }
 
-std::string unit_text(const KeptSetReport& kept) { return kept.cost_unit == "time" ? "microseconds" : kept.cost_unit; }
+std::string_view unit_text(const KeptSetReport& kept) {
+  return kept.cost_unit == CostUnit::Time ? "microseconds" : word_of(kept.cost_unit);
+}
 
 }  // namespace
 
 std::string cost_text(const KeptSetReport& kept) {
   // In layers borders only break ties.
-  if (kept.cost_unit == "layers") return plural(kept.layers.size(), "layer");
+  if (kept.cost_unit == CostUnit::Layers) return plural(kept.layers.size(), "layer");
   std::string text = fmt::format("{:.6g} {}, borders included", kept.cost, unit_text(kept));
   if (kept.cost_of_all && *kept.cost_of_all > 0) {
     text += fmt::format("; keeping everything: {:.6g}", *kept.cost_of_all);
@@ -75,13 +71,12 @@ std::string pareto_table(const KeptSetReport& kept, const TextOptions& options) 
 }
 
 std::string pareto_to_csv(const KeptSetReport& kept) {
-  std::string text = fmt::format("cost_{},damage,metric,kept,front,layers\n", kept.cost_unit);
+  std::string text =
+      csv_line({fmt::format("cost_{}", word_of(kept.cost_unit)), "damage", "metric", "kept", "front", "layers"});
   for (const ParetoPoint& point : kept.pareto) {
     std::string names;
     for (const std::string& layer : point.layers) names += (names.empty() ? "" : ";") + layer;
-    text += fmt::format("{:.9g},{:.9g},{},{},{},{}\n", point.cost, point.damage,
-                        std::isfinite(point.metric) ? fmt::format("{:.9g}", point.metric) : "inf", point.layers.size(),
-                        point.front ? "yes" : "no", csv_field(names));
+    text += csv_line({point.cost, point.damage, point.metric, point.layers.size(), point.front ? "yes" : "no", names});
   }
   return text;
 }
@@ -125,7 +120,7 @@ std::string pareto_to_svg(const KeptSetReport& kept) {
         x, y, point.front ? "#06c" : "#aaa", point.layers.size(), point.cost, point.damage);
   }
   svg += fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"#06c\"/>\n", path);
-  svg += label(frame.left + frame.width / 2, 400, "middle", "cost: " + kept.cost_unit);
+  svg += label(frame.left + frame.width / 2, 400, "middle", fmt::format("cost: {}", word_of(kept.cost_unit)));
   svg += label(frame.left - 60, 18, "start", "damage (share of the allowance)");
   return svg + "</svg>\n";
 }

@@ -5,63 +5,54 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 
 #include "base/layout.h"
 #include "report/export/pareto.h"
 #include "report/html/drawing.h"
 #include "report/html/parts.h"
+#include "report/json/document.h"
 #include "report/text/diagnose_answer.h"
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
 #include "vernier/report/diagnose.h"
+#include "vernier/report/outcome.h"
 #include "vernier/report/text.h"
 
 namespace vernier {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::size_t kMostPoints = 500;  // of a list that grows with the search
 
 /// Six digits are more than a screen shows.
 void shorten_numbers(Json& json) {
-  if (json.is_number_float()) {
-    const double value = json.get<double>();
-    json = value == 0 || !std::isfinite(value) ? value : std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr);
-  } else if (json.is_structured()) {
-    for (Json& item : json) shorten_numbers(item);
+  if (json.is_array()) {
+    for (Json& item : json.items()) shorten_numbers(item);
+  } else if (json.is_object()) {
+    for (Json::Member& member : json.members()) shorten_numbers(member.value);
+  } else if (json.kind() == Json::Kind::Number && std::isfinite(json.number()) && json.number() != 0) {
+    json = std::strtod(fmt::format("{:.6g}", json.number()).c_str(), nullptr);
   }
 }
 
 /// What no page shows and grows with the network: which layers each trial kept.
 void leave_out_bulk(Json& report) {
-  if (!report.contains("kept")) return;
-  Json& kept = report["kept"];
-  kept.erase("tests");
-  kept.erase("minimal");
-  kept.erase("proven");
-  if (kept.contains("file_test")) kept["file_test"].erase("layers");
-  if (!kept.contains("pareto")) return;
-  Json points = Json::array();
-  for (Json& point : kept["pareto"]) {
-    point["layers"] = point["layers"].size();
-    if (point["front"] == true || points.size() < kMostPoints) points.push_back(std::move(point));
+  Json* const kept = report.find("kept");
+  if (kept == nullptr) return;
+  for (const char* const list : {"tests", "minimal", "proven"}) kept->erase(list);
+  if (Json* const test = kept->find("file_test")) test->erase("layers");
+  Json* const pareto = kept->find("pareto");
+  if (pareto == nullptr) return;
+  Json::Array points;
+  for (Json& point : pareto->items()) {
+    point["layers"] = point.at("layers").size();
+    if (point.at("front").boolean() || points.size() < kMostPoints) points.push_back(std::move(point));
   }
-  kept["pareto"] = std::move(points);
-}
-
-Json drawing_json(const Drawing& drawing) {
-  Json json = {{"width", drawing.width},           {"height", drawing.height}, {"box_width", drawing.box_width},
-               {"box_height", drawing.box_height}, {"boxes", Json::array()},   {"edges", Json::array()}};
-  for (const DrawnBox& box : drawing.boxes) json["boxes"].push_back({{"x", box.x}, {"y", box.y}, {"nodes", box.nodes}});
-  for (const auto& [from, to] : drawing.edges) json["edges"].push_back({from, to});
-  return json;
+  *pareto = std::move(points);
 }
 
 /// What the text says too, in the same words.
-Json words_of(const DiagnoseReport& report) {
+Json page_words(const DiagnoseReport& report) {
   Json words;
   words["low"] = low_text(report);
   words["lowered"] = lowered_layers(report);
@@ -80,11 +71,28 @@ Json words_of(const DiagnoseReport& report) {
   return words;
 }
 
-const char* outcome_class(Outcome outcome) {
-  return outcome == Outcome::Met ? "met" : outcome == Outcome::Missed ? "missed" : "open";
+/// What the page is coloured by.
+const char* outcome_class(const DiagnoseReport& report) {
+  const Outcome outcome = outcome_of(report);
+  const bool missed = outcome == Outcome::FileMisses || outcome == Outcome::Impossible;
+  return met(report) ? "met" : missed ? "missed" : "open";
 }
 
 }  // namespace
+
+template <>
+struct Fields<DrawnBox> {
+  static constexpr auto list =
+      std::tuple{Field{"x", &DrawnBox::x}, Field{"y", &DrawnBox::y}, Field{"nodes", &DrawnBox::nodes}};
+};
+
+template <>
+struct Fields<Drawing> {
+  static constexpr auto list =
+      std::tuple{Field{"width", &Drawing::width},         Field{"height", &Drawing::height},
+                 Field{"box_width", &Drawing::box_width}, Field{"box_height", &Drawing::box_height},
+                 Field{"boxes", &Drawing::boxes},         Field{"edges", &Drawing::edges}};
+};
 
 std::string html_text(std::string_view text) {
   std::string safe;
@@ -128,8 +136,8 @@ std::string filled_page(const std::vector<std::pair<std::string_view, std::strin
   return text;
 }
 
-std::string json_in_html(const nlohmann::ordered_json& json) {
-  const std::string text = json.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
+std::string json_in_html(const Json& json) {
+  const std::string text = json_text(json, {.spaces = false, .ascii = true});
   std::string safe;
   safe.reserve(text.size());
   for (const char c : text) {
@@ -145,12 +153,12 @@ std::string json_in_html(const nlohmann::ordered_json& json) {
 std::string report_to_html(const DiagnoseReport& report) {
   const Answer answer = answer_of(report);
   Json data;
-  data["report"] = Json::parse(report_to_json(report));
+  data["report"] = document_of(report);
   leave_out_bulk(data["report"]);
   shorten_numbers(data["report"]);
-  data["answer"] = {{"advice", answer.advice}, {"commands", answer.commands}};
-  data["words"] = words_of(report);
-  data["drawing"] = drawing_json(draw_network(report));
+  data["answer"] = Json::Object{{"advice", json_of(answer.advice)}, {"commands", json_of(answer.commands)}};
+  data["words"] = page_words(report);
+  data["drawing"] = json_of(draw_network(report));
   const std::string file = shown(std::filesystem::path(report.model_file).filename().string());
   TextOptions plain;
   plain.whole_names = true;
@@ -159,7 +167,7 @@ std::string report_to_html(const DiagnoseReport& report) {
                       {"title", html_text(fmt::format("{} in {}", file, low_text(report)))},
                       {"model", html_text(fmt::format("{} in {}, {} samples", shown(report.model_file),
                                                       low_text(report), report.samples))},
-                      {"outcome", outcome_class(answer.outcome)},
+                      {"outcome", outcome_class(report)},
                       {"answer", html_text(answer.sentence)},
                       {"text", html_text(report_to_text(report, plain))},
                       {"style", std::string(page_style())},

@@ -1,12 +1,11 @@
 // The page of `vernier pipeline`.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/layout.h"
 #include "base/text.h"
 #include "report/html/page.h"
 #include "report/html/parts.h"
+#include "report/json/document.h"
 #include "report/text/numbers.h"
 #include "vernier/report/pipeline.h"
 #include "vernier/report/text.h"
@@ -14,8 +13,7 @@
 namespace vernier {
 
 std::string report_to_html(const PipelineReport& report) {
-  nlohmann::ordered_json data;
-  data["report"] = nlohmann::ordered_json::parse(report_to_json(report));
+  const Json data = Json::Object{{"report", document_of(report)}};
   TextOptions plain;
   plain.whole_names = true;
   std::string way;

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/text.h"
@@ -16,8 +15,6 @@
 namespace vernier {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 using accuracy_json::kClass;
 using accuracy_json::kOurs;
 
@@ -26,32 +23,32 @@ class AccuracyPlace {
  public:
   AccuracyPlace(const std::string& name, std::string where) : name_(name), where_(std::move(where)) {}
   AccuracyPlace in(const std::string& what) const { return {name_, where_.empty() ? what : where_ + ", " + what}; }
+  std::string words() const { return printable(name_) + (where_.empty() ? "" : ": " + where_); }
   [[noreturn]] void fail(const std::string& what) const {
-    throw Error(ErrorKind::Input, fmt::format("{}: {}{}{}", printable(name_), where_, where_.empty() ? "" : ": ", what),
+    throw Error(ErrorKind::Input, fmt::format("{}: {}", words(), what),
                 "accuracy results are written by --save-accuracy-results");
   }
 
-  const Json& member(const Json& object, const char* key) const {
-    if (!object.is_object() || !object.contains(key)) fail(fmt::format("no '{}'", key));
-    return object[key];
-  }
-  const Json& list(const Json& object, const char* key) const {
-    const Json& value = member(object, key);
-    if (!value.is_array()) fail(fmt::format("'{}' is no list", key));
-    return value;
-  }
-  std::string text(const Json& value, const char* what) const {
-    if (!value.is_string()) fail(fmt::format("{} is no text", what));
-    return value.get<std::string>();
-  }
-  double number(const Json& object, const char* key) const {
-    const std::optional<double> value = python_number(member(object, key));
-    if (!value) fail(fmt::format("'{}' is no number", key));
+  const Json& member(const Json& object, std::string_view key) const {
+    const Json* const value = object.find(key);
+    if (value == nullptr) fail(fmt::format("no '{}'", key));
     return *value;
   }
-  std::optional<double> number_or_null(const Json& object, const char* key) const {
-    if (member(object, key).is_null()) return std::nullopt;
-    return number(object, key);
+  const Json::Array& list(const Json& object, const char* key) const {
+    const Json& value = member(object, key);
+    if (!value.is_array()) fail(fmt::format("'{}' is no list", key));
+    return value.items();
+  }
+  std::string text(const Json& value, const char* what) const {
+    if (!value.is_text()) fail(fmt::format("{} is no text", what));
+    return value.text();
+  }
+  template <class T>
+  T read(const Json& json) const {
+    const std::string where = words();
+    T value;
+    read_json(json, Place(where), value);
+    return value;
   }
 
  private:
@@ -59,28 +56,25 @@ class AccuracyPlace {
   std::string where_;
 };
 
-FunctionResult read_simple(const Json& entry, const AccuracyPlace& place) {
+FunctionResult read_simple(const Json& json, const AccuracyPlace& place) {
+  const auto entry = place.read<accuracy_json::SimpleEntry>(json);
   FunctionResult result;
-  result.absolute_figures = {place.number(entry, "max_absdiff"), place.number(entry, "mean_absdiff"),
-                             place.number(entry, "median_absdiff"), place.number_or_null(entry, "quantile_absdiff")};
-  result.relative_figures = {place.number(entry, "max_reldiff"), place.number(entry, "mean_reldiff"),
-                             place.number(entry, "median_reldiff"), place.number_or_null(entry, "quantile_reldiff")};
-  const Json& thresholds = place.member(entry, "thresholds");
+  result.absolute_figures = {entry.max_absolute, entry.mean_absolute, entry.median_absolute, entry.quantile_absolute};
+  result.relative_figures = {entry.max_relative, entry.mean_relative, entry.median_relative, entry.quantile_relative};
   try {
-    result.stat = parse_error_stat(place.text(place.member(thresholds, "check_error_stat"), "check_error_stat"));
+    result.stat = parse_error_stat(entry.thresholds.check_error_stat);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::Usage) throw;
     place.fail(error.what());
   }
-  result.atol = place.number(thresholds, "atol");
-  result.rtol = place.number(thresholds, "rtol");
+  result.atol = entry.thresholds.atol;
+  result.rtol = entry.thresholds.rtol;
   if (result.stat != ErrorStat::Elemwise) {
     judge(result);
     return result;
   }
-  const Json& passed = place.member(entry, "passed");
-  if (!passed.is_boolean()) place.fail("an elemwise result without its verdict");
-  result.passed = passed.get<bool>();
+  if (!entry.passed) place.fail("an elemwise result without its verdict");
+  result.passed = *entry.passed;
   if (!result.passed) {
     result.reason =
         fmt::format("recorded as failed: errors up to {:.5g}, atol {}, and relatively up to {:.5g}, rtol {}",
@@ -92,14 +86,14 @@ FunctionResult read_simple(const Json& entry, const AccuracyPlace& place) {
 FunctionResult read_figure(const CompareFunctionInfo& info, const Json& entry, const AccuracyPlace& place) {
   FunctionResult result;
   result.function = info.function;
-  result.threshold = place.number(place.member(entry, "thresholds"), "threshold");
-  const std::optional<double> value = place.number_or_null(entry, info.peer_key.data());
-  if (!value) {
+  result.threshold = place.read<accuracy_json::FigureThreshold>(place.member(entry, "thresholds")).threshold;
+  const Json& figure = place.member(entry, info.peer_key);
+  if (figure.is_null()) {
     result.compared = false;
     result.reason = "there was no figure";
     return result;
   }
-  result.value = *value;
+  result.value = place.read<double>(figure);
   judge(result);
   return result;
 }
@@ -114,28 +108,21 @@ FunctionResult read_verdict(CompareFunction function, bool passed) {
 }
 
 FunctionResult read_peer(CompareFunction function, const Json& entry, const AccuracyPlace& place) {
-  if (entry.is_boolean()) return read_verdict(function, entry.get<bool>());
+  if (entry.is_boolean()) return read_verdict(function, entry.boolean());
   if (function == CompareFunction::Simple) return read_simple(entry, place);
   return read_figure(compare_function_info(function), entry, place);
 }
 
-void read_ours(const Json& entry, FunctionResult& result) {
-  if (!entry.is_object()) return;
-  const auto text = [&entry](const char* key) {
-    return entry.contains(key) && entry[key].is_string() ? entry[key].get<std::string>() : std::string();
-  };
-  result.reason = result.passed ? "" : text("reason");
-  result.left_out = text("left_out");
-  if (entry.contains("not_finite") && entry["not_finite"].is_number_integer()) {
-    result.not_finite = entry["not_finite"].get<std::int64_t>();
-  }
+void read_ours(const Json& json, const AccuracyPlace& place, FunctionResult& result) {
+  if (!json.is_object()) return;
+  const auto entry = place.read<accuracy_json::OurEntry>(json);
+  result.reason = result.passed ? "" : entry.reason.value_or("");
+  result.left_out = entry.left_out.value_or("");
+  result.not_finite = entry.not_finite.value_or(result.not_finite);
   if (result.function == CompareFunction::Simple) return;
-  if (entry.contains("compared") && entry["compared"].is_boolean()) result.compared = entry["compared"].get<bool>();
-  const auto number = [&entry](const char* key) {
-    return entry.contains(key) ? python_number(entry[key]) : std::nullopt;
-  };
-  result.value = number("value").value_or(result.value);
-  result.threshold = number("threshold").value_or(result.threshold);
+  result.compared = entry.compared;
+  result.value = entry.value.value_or(result.value);
+  result.threshold = entry.threshold.value_or(result.threshold);
 }
 
 std::optional<CompareFunction> function_of_class(const std::string& name) {
@@ -148,19 +135,20 @@ std::optional<CompareFunction> function_of_class(const std::string& name) {
 
 /// Errors: Input unless it is [[run, reference], [{output: entry, ...}, ...]].
 void require_pair(const Json& pair, const AccuracyPlace& place) {
-  if (!pair.is_array() || pair.size() != 2 || !pair[1].is_array()) place.fail("a pair of runs without its iterations");
-  if (!pair[0].is_array() || pair[0].size() != 2) place.fail("a pair of runs without two names");
-  for (const Json& iteration : pair[1]) {
+  const auto is_pair = [](const Json& json) { return json.is_array() && json.size() == 2; };
+  if (!is_pair(pair) || !pair.at(1).is_array()) place.fail("a pair of runs without its iterations");
+  if (!is_pair(pair.at(0))) place.fail("a pair of runs without two names");
+  for (const Json& iteration : pair.at(1).items()) {
     if (!iteration.is_object()) place.fail("an iteration without outputs");
   }
 }
 
 /// The function behind one AccuracyResult: from its entries; where they are all bare verdicts, from our own key; else
 /// indices, the one that the peer writes so.
-CompareFunction function_of(const Json& pairs, const Json* ours, std::size_t index, const AccuracyPlace& place) {
+CompareFunction function_of(const Json::Array& pairs, const Json* ours, std::size_t index, const AccuracyPlace& place) {
   for (const Json& pair : pairs) {
-    for (const Json& iteration : pair[1]) {
-      for (const Json& entry : iteration) {
+    for (const Json& iteration : pair.at(1).items()) {
+      for (const auto& [output, entry] : iteration.members()) {
         if (entry.is_boolean()) continue;
         const std::string name = place.text(place.member(entry, kClass), kClass);
         if (const std::optional<CompareFunction> function = function_of_class(name)) return *function;
@@ -168,10 +156,10 @@ CompareFunction function_of(const Json& pairs, const Json* ours, std::size_t ind
       }
     }
   }
-  if (ours != nullptr && ours->contains("functions") && (*ours)["functions"].is_array() &&
-      index < (*ours)["functions"].size() && (*ours)["functions"][index].is_string()) {
+  const Json* const functions = ours == nullptr ? nullptr : ours->find("functions");
+  if (functions != nullptr && functions->is_array() && index < functions->size() && functions->at(index).is_text()) {
     try {
-      const std::string name = (*ours)["functions"][index];
+      const std::string& name = functions->at(index).text();
       if (name == compare_function_name(CompareFunction::Script)) return CompareFunction::Script;
       return parse_compare_function(name).front();
     } catch (const Error& error) {
@@ -184,13 +172,14 @@ CompareFunction function_of(const Json& pairs, const Json* ours, std::size_t ind
 /// ours["results"][function][row][iteration][output]; null where there is none.
 Json our_result(const Json* ours, std::size_t function, std::size_t row, std::size_t iteration,
                 const std::string& output) {
-  if (ours == nullptr || !ours->contains("results")) return {};
-  const Json* at = &(*ours)["results"];
+  const Json* at = ours == nullptr ? nullptr : ours->find("results");
+  if (at == nullptr) return {};
   for (const std::size_t index : {function, row, iteration}) {
     if (!at->is_array() || index >= at->size()) return {};
-    at = &(*at)[index];
+    at = &at->at(index);
   }
-  return at->is_object() && at->contains(output) ? (*at)[output] : Json();
+  const Json* const found = at->find(output);
+  return found == nullptr ? Json() : *found;
 }
 
 /// Found at `hint` in files where every function has the same outputs.
@@ -210,27 +199,26 @@ OutputComparison& output_named(IterationComparison& iteration, const std::string
 AccuracyRecord AccuracyRecord::from_json(const std::string& text, const std::string& name) {
   const AccuracyPlace top(name, "");
   const Json root = parse_python_json(text, name);
-  if (!root.is_object() || !root.contains(kClass) || root[kClass] != "AccuracyResults") {
-    top.fail("no accuracy results");
-  }
-  const Json* ours = root.contains(kOurs) && root[kOurs].is_object() ? &root[kOurs] : nullptr;
+  const Json* const written = root.find(kClass);
+  if (written == nullptr || *written != "AccuracyResults") top.fail("no accuracy results");
+  const Json* const ours = root.find(kOurs);
   AccuracyRecord record;
-  const Json& results = top.list(root, "lst");
+  const Json::Array& results = top.list(root, "lst");
   for (std::size_t f = 0; f < results.size(); ++f) {
     const AccuracyPlace in_function = top.in(fmt::format("comparison {}", f));
-    const Json& pairs = in_function.list(results[f], "lst");
+    const Json::Array& pairs = in_function.list(results[f], "lst");
     for (const Json& pair : pairs) require_pair(pair, in_function);
     const CompareFunction function = function_of(pairs, ours, f, in_function);
-    record.check_average_ =
-        record.check_average_ || (results[f].contains("aggregation") && results[f]["aggregation"] == "average");
+    const Json* const aggregation = results[f].find("aggregation");
+    record.check_average_ = record.check_average_ || (aggregation != nullptr && *aggregation == "average");
     for (std::size_t r = 0; r < pairs.size(); ++r) {
-      const Json& runs = pairs[r][0];
-      const std::string run = in_function.text(runs[0], "the name of a run");
-      const std::string reference = in_function.text(runs[1], "the name of a run");
+      const Json& runs = pairs[r].at(0);
+      const std::string run = in_function.text(runs.at(0), "the name of a run");
+      const std::string reference = in_function.text(runs.at(1), "the name of a run");
       const auto same = [&](const Row& row) { return row.run == run && row.reference == reference; };
       auto row = std::find_if(record.rows_.begin(), record.rows_.end(), same);
       if (row == record.rows_.end()) row = record.rows_.insert(record.rows_.end(), Row{run, reference, {}});
-      const Json& iterations = pairs[r][1];
+      const Json::Array& iterations = pairs[r].at(1).items();
       for (std::size_t i = 0; i < iterations.size(); ++i) {
         if (i == row->iterations.size()) {
           row->iterations.emplace_back().iteration = i;
@@ -238,11 +226,11 @@ AccuracyRecord AccuracyRecord::from_json(const std::string& text, const std::str
         }
         IterationComparison& iteration = row->iterations[i];
         std::size_t hint = 0;
-        for (const auto& [output_name, entry] : iterations[i].items()) {
+        for (const auto& [output_name, entry] : iterations[i].members()) {
           const AccuracyPlace place =
               in_function.in(fmt::format("iteration {}, output '{}'", i, printable(output_name)));
           FunctionResult result = read_peer(function, entry, place);
-          read_ours(our_result(ours, f, r, i, output_name), result);
+          read_ours(our_result(ours, f, r, i, output_name), place, result);
           OutputComparison& output = output_named(iteration, output_name, hint++);
           output.passed = output.passed && result.passed;
           iteration.passed = iteration.passed && result.passed;

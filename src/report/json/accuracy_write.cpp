@@ -1,10 +1,8 @@
-// Accuracy results in the peer's form, so that its own `check accuracy` reads them. Infinity and NaN stand in them as
-// bare words, which strict JSON does not know.
+// Accuracy results in the peer's form, so that its own `check accuracy` reads them.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "json/python_json.h"
@@ -16,8 +14,6 @@
 namespace vernier {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 using accuracy_json::kClass;
 using accuracy_json::kOurs;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -25,22 +21,20 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 Json simple_entry(const FunctionResult& result) {
   const ErrorFigures& absolute = result.absolute_figures;
   const ErrorFigures& relative = result.relative_figures;
-  const auto or_null = [](std::optional<double> value) { return value ? Json(*value) : Json(); };
-  Json entry{{"max_absdiff", absolute.max},
-             {"max_reldiff", relative.max},
-             {"mean_absdiff", absolute.mean},
-             {"mean_reldiff", relative.mean},
-             {"median_absdiff", absolute.median},
-             {"median_reldiff", relative.median},
-             {"quantile_absdiff", or_null(absolute.quantile)},
-             {"quantile_reldiff", or_null(relative.quantile)}};
-  entry["thresholds"] = Json{{"check_error_stat", error_stat_name(result.stat)},
-                             {"atol", result.atol},
-                             {"rtol", result.rtol},
-                             {kClass, "SimpleThreshold"}};
-  entry["passed"] = result.stat == ErrorStat::Elemwise ? Json(result.passed) : Json();
-  entry[kClass] = "OutputCompareResult";
-  return entry;
+  accuracy_json::SimpleEntry entry;
+  entry.max_absolute = absolute.max;
+  entry.max_relative = relative.max;
+  entry.mean_absolute = absolute.mean;
+  entry.mean_relative = relative.mean;
+  entry.median_absolute = absolute.median;
+  entry.median_relative = relative.median;
+  entry.quantile_absolute = absolute.quantile;
+  entry.quantile_relative = relative.quantile;
+  entry.thresholds.check_error_stat = error_stat_name(result.stat);
+  entry.thresholds.atol = result.atol;
+  entry.thresholds.rtol = result.rtol;
+  if (result.stat == ErrorStat::Elemwise) entry.passed = result.passed;
+  return json_of(entry);
 }
 
 /// What the peer knows of a result; a bare verdict where it knows nothing.
@@ -49,28 +43,30 @@ Json peer_entry(const FunctionResult& result) {
   if (result.function == CompareFunction::Simple) return simple_entry(result);
   const CompareFunctionInfo& info = compare_function_info(result.function);
   if (info.peer_class.empty()) return result.passed;
+  const accuracy_json::FigureThreshold threshold{result.threshold, fmt::format("{}Threshold", info.peer_class)};
   // Its verdict follows from its figure: one that left something out has to be none.
-  return Json{
-      {std::string(info.peer_key), result.not_finite > 0 ? kNan : result.value},
-      {"thresholds", Json{{"threshold", result.threshold}, {kClass, fmt::format("{}Threshold", info.peer_class)}}},
-      {kClass, fmt::format("{}Result", info.peer_class)}};
+  return Json::Object{{std::string(info.peer_key), result.not_finite > 0 ? kNan : result.value},
+                      {"thresholds", json_of(threshold)},
+                      {kClass, fmt::format("{}Result", info.peer_class)}};
 }
 
 Json our_entry(const FunctionResult& result) {
-  Json entry{{"passed", result.passed}, {"compared", result.compared}};
+  accuracy_json::OurEntry entry;
+  entry.passed = result.passed;
+  entry.compared = result.compared;
   if (result.function != CompareFunction::Simple) {
-    entry["value"] = result.value;
-    entry["threshold"] = result.threshold;
+    entry.value = result.value;
+    entry.threshold = result.threshold;
   }
-  if (result.not_finite > 0) entry["not_finite"] = result.not_finite;
-  if (!result.left_out.empty()) entry["left_out"] = result.left_out;
-  if (!result.reason.empty()) entry["reason"] = result.reason;
-  return entry;
+  if (result.not_finite > 0) entry.not_finite = result.not_finite;
+  if (!result.left_out.empty()) entry.left_out = result.left_out;
+  if (!result.reason.empty()) entry.reason = result.reason;
+  return json_of(entry);
 }
 
 template <class Entry>
 Json iterations_json(const AccuracyRecord::Row& row, CompareFunction function, const Entry& entry) {
-  Json iterations = Json::array();
+  Json::Array iterations;
   for (const IterationComparison& iteration : row.iterations) {
     Json outputs = Json::object();
     for (const OutputComparison& output : iteration.outputs) {
@@ -121,26 +117,22 @@ std::string AccuracyRecord::to_json(const CompareOptions& options) const {
   std::vector<CompareFunction> functions = functions_of(rows_);
   if (functions.empty()) functions = options.functions;
   const bool average = options.check_average || check_average_;
-  Json results = Json::array();
-  Json names = Json::array();
-  Json ours = Json::array();
+  Json::Array results;
+  accuracy_json::OurResults ours;
+  ours.results = Json::array();
   for (const CompareFunction function : functions) {
-    Json pairs = Json::array();
-    Json our_pairs = Json::array();
+    Json::Array pairs;
+    Json::Array our_pairs;
     for (const Row& row : rows_) {
-      pairs.push_back(Json::array({Json::array({row.run, row.reference}), iterations_json(row, function, peer_entry)}));
+      pairs.push_back(Json::Array{Json::Array{row.run, row.reference}, iterations_json(row, function, peer_entry)});
       our_pairs.push_back(iterations_json(row, function, our_entry));
     }
-    results.push_back(Json{
+    results.push_back(Json::Object{
         {"lst", std::move(pairs)}, {"aggregation", average ? "average" : "per_sample"}, {kClass, "AccuracyResult"}});
-    names.push_back(compare_function_name(function));
-    ours.push_back(std::move(our_pairs));
+    ours.functions.emplace_back(compare_function_name(function));
+    ours.results.add(std::move(our_pairs));
   }
-  Json root{{"lst", std::move(results)}};
-  root[kOurs] =
-      Json{{"version", accuracy_json::kVersion}, {"functions", std::move(names)}, {"results", std::move(ours)}};
-  root[kClass] = "AccuracyResults";
-  return python_json(root);
+  return python_json(Json::Object{{"lst", std::move(results)}, {kOurs, json_of(ours)}, {kClass, "AccuracyResults"}});
 }
 
 }  // namespace vernier

@@ -1,9 +1,9 @@
-// Keys of what a search found and tested (field.h).
+// Keys of what a search found and tested (json/field.h).
 #pragma once
 
 #include <tuple>
 
-#include "report/json/field.h"
+#include "json/fields.h"
 #include "vernier/report/kept_set.h"
 
 namespace vernier {
@@ -70,32 +70,31 @@ template <>
 struct Fields<KeptSetReport> {
   using R = KeptSetReport;
   // Reports of earlier versions have none of these.
-  static constexpr bool (*always)(const R&) = [](const R&) { return true; };
   static constexpr bool (*grouped)(const R&) = [](const R& kept) { return !kept.groups.empty(); };
   static constexpr bool (*counted)(const R&) = [](const R& kept) { return kept.sample_inferences > 0; };
   static constexpr bool (*traded)(const R&) = [](const R& kept) { return !kept.pareto.empty(); };
   static constexpr auto list = std::tuple{Field{"layers", &R::layers},
-                                          Field{"mode", &R::mode, always},
-                                          Field{"direction", &R::direction, always},
+                                          Field{"mode", &R::mode, optional_field<R>},
+                                          Field{"direction", &R::direction, optional_field<R>},
                                           Field{"end", &R::end},
-                                          Field{"objective", &R::objective, always},
+                                          Field{"objective", &R::objective, optional_field<R>},
                                           Field{"certified", &R::certified},
                                           Field{"certificate", &R::certificate},
                                           Field{"metric", &R::metric},
                                           Field{"evaluations", &R::evaluations},
-                                          Field{"recalled", &R::recalled, always},
+                                          Field{"recalled", &R::recalled, optional_field<R>},
                                           Field{"kept_macs", &R::kept_macs},
                                           Field{"total_macs", &R::total_macs},
-                                          Field{"cost_unit", &R::cost_unit, always},
-                                          Field{"cost", &R::cost, always},
+                                          Field{"cost_unit", &R::cost_unit, optional_field<R>},
+                                          Field{"cost", &R::cost, optional_field<R>},
                                           Field{"cost_of_all", &R::cost_of_all},
                                           Field{"lower_bound", &R::lower_bound},
                                           Field{"groups", &R::groups, grouped},
                                           Field{"ranking", &R::ranking},
                                           Field{"sample_inferences", &R::sample_inferences, counted},
-                                          Field{"assumed", &R::assumed, always},
-                                          Field{"proven", &R::proven, always},
-                                          Field{"tests", &R::tests, always},
+                                          Field{"assumed", &R::assumed, optional_field<R>},
+                                          Field{"proven", &R::proven, optional_field<R>},
+                                          Field{"tests", &R::tests, optional_field<R>},
                                           Field{"minimal", &R::minimal},
                                           Field{"file_test", &R::file_test},
                                           Field{"pareto", &R::pareto, traded},

@@ -1,7 +1,5 @@
-// `vernier inspect capability` as text and JSON.
+// `vernier inspect capability` as text.
 #include <fmt/format.h>
-
-#include <nlohmann/json.hpp>
 
 #include "base/layout.h"
 #include "base/text.h"
@@ -55,36 +53,6 @@ std::string report_to_text(const CapabilityReport& report, const TextOptions& op
     text += fmt::format("  and {} more (--json lists all)\n", report.parts.size() - kMostParts);
   }
   return text;
-}
-
-std::string report_to_json(const CapabilityReport& report) {
-  using Json = nlohmann::ordered_json;
-  const auto groups = [](const std::vector<CapabilityGroup>& list) {
-    Json json = Json::array();
-    for (const CapabilityGroup& group : list) {
-      json.push_back({{"operator", group.op_type}, {"why", group.why}, {"nodes", group.nodes}});
-    }
-    return json;
-  };
-  Json parts = Json::array();
-  for (const CapabilityPart& part : report.parts) {
-    parts.push_back({{"taken", part.taken}, {"nodes", part.nodes}});
-    if (!part.file.empty()) parts.back()["file"] = part.file;
-  }
-  const Json json = {{"version", report.version},
-                     {"file", report.file},
-                     {"target", report.target},
-                     {"engine", report.engine},
-                     {"evidence", report.evidence},
-                     {"source", report.source},
-                     {"nodes", report.nodes},
-                     {"inner_nodes", report.inner_nodes},
-                     {"taken", report.taken},
-                     {"not_taken", groups(report.refused)},
-                     {"conditions", groups(report.conditions)},
-                     {"parts", parts},
-                     {"notes", report.notes}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace vernier

@@ -1,12 +1,10 @@
-// What `vernier check data` found, as text and as JSON.
+// What `vernier check data` found, as text.
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "base/layout.h"
 #include "base/text.h"
-#include "json/number.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
 #include "vernier/report/check_data.h"
@@ -15,19 +13,11 @@
 namespace vernier {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 std::string list_numbers(const std::vector<double>& values) {
   std::string text;
   for (std::size_t i = 0; i < std::min<std::size_t>(values.size(), 4); ++i)
     text += (i > 0 ? ", " : "") + fmt::format("{:.4g}", values[i]);
   return values.size() > 4 ? text + ", .." : text;
-}
-
-Json numbers(const std::vector<double>& values) {
-  Json list = Json::array();
-  for (const double value : values) list.push_back(json_of_number(value));
-  return list;
 }
 
 }  // namespace
@@ -96,45 +86,6 @@ std::string report_to_text(const CheckDataReport& report, const TextOptions& opt
     }
   }
   return text + remarks(report.warnings, {}, options);
-}
-
-std::string report_to_json(const CheckDataReport& report) {
-  Json json = {{"kind", "vernier check data"},
-               {"version", report.version},
-               {"answer", report.answer},
-               {"file", report.file},
-               {"data", report.data},
-               {"samples", report.samples},
-               {"decided_by", report.decided_by}};
-  json["better"] = report.better ? Json(*report.better) : Json();
-  json["perhaps"] = report.perhaps ? Json(*report.perhaps) : Json();
-  json["unlike_training"] = report.unlike_training;
-  json["inputs"] = Json::array();
-  for (const SeenInput& input : report.inputs) {
-    json["inputs"].push_back({{"name", input.name},
-                              {"shape", input.shape},
-                              {"min", json_of_number(input.min)},
-                              {"max", json_of_number(input.max)},
-                              {"mean", numbers(input.mean)},
-                              {"deviation", numbers(input.deviation)}});
-  }
-  json["readings"] = Json::array();
-  for (const InputReading& reading : report.readings) {
-    Json one = {{"change", reading.change}};
-    if (reading.accuracy) one["accuracy"] = json_of_number(*reading.accuracy);
-    if (reading.misfit) one["misfit"] = json_of_number(*reading.misfit);
-    if (reading.confidence) one["confidence"] = json_of_number(*reading.confidence);
-    json["readings"].push_back(std::move(one));
-  }
-  json["norms"] = Json::array();
-  for (const SeenNorm& norm : report.norms) {
-    json["norms"].push_back({{"node", norm.node},
-                             {"shift", json_of_number(norm.shift)},
-                             {"ratio", json_of_number(norm.ratio)},
-                             {"misfit", json_of_number(norm.misfit)}});
-  }
-  json["warnings"] = report.warnings;
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace vernier

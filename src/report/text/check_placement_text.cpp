@@ -1,8 +1,7 @@
-// `vernier check placement` as text and JSON.
+// `vernier check placement` as text.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
@@ -68,29 +67,6 @@ std::string report_to_text(const CheckPlacementReport& report, const TextOptions
     text += wrap(shown(finding->change), options.width, "  change: ");
   }
   return text;
-}
-
-std::string report_to_json(const CheckPlacementReport& report) {
-  using Json = nlohmann::ordered_json;
-  Json findings = Json::array();
-  for (const PlacementFinding& finding : report.findings) {
-    findings.push_back(
-        {{"rule", finding.rule}, {"node", finding.node}, {"why", finding.why}, {"change", finding.change}});
-  }
-  Json json = {{"version", report.version},
-               {"file", report.file},
-               {"target", report.target},
-               {"evidence", report.ran ? "optimized graph" : "documented, not run"},
-               {"quantizers", report.quantizers},
-               {"dequantizers", report.dequantizers},
-               {"stored_constants", report.stored_constants},
-               {"findings", findings}};
-  if (report.ran) {
-    json["left"] = {{"quantizers", report.quantizers_left},
-                    {"dequantizers", report.dequantizers_left},
-                    {"integer_kernels", report.integer_kernels}};
-  }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace vernier

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "base/layout.h"
 #include "base/text.h"
@@ -14,8 +13,6 @@
 
 namespace vernier {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// "4 Conv run in float32: ...: a, b, ..." where weights or a choice are concerned; else operators alone, since nobody
 /// asked for them.
@@ -59,30 +56,6 @@ std::string result_to_text(const ConvertResult& result, const TextOptions& optio
     for (const std::string& note : *notes) text += wrap(shown(note), options.width, "note: ");
   }
   return text;
-}
-
-std::string result_to_json(const ConvertResult& result) {
-  Json skipped = Json::array();
-  for (const SkippedLayers& group : result.skipped) {
-    skipped.push_back({{"reason", group.reason},
-                       {"runs_in", group.runs_in},
-                       {"chosen", group.chosen},
-                       {"layers", group.layers},
-                       {"operators", group.op_types}});
-  }
-  const Json json = {{"version", 1},
-                     {"file", result.typed.file},
-                     {"scheme", result.scheme},
-                     {"layers_by_format", result.layers_by_format},
-                     {"casts", result.typed.casts},
-                     {"quantize_pairs", result.typed.quantize_pairs},
-                     {"weight_bytes", result.typed.weight_bytes},
-                     {"original_weight_bytes", result.typed.original_weight_bytes},
-                     {"skipped", skipped},
-                     {"notes", result.notes},
-                     {"typed_notes", result.typed.notes},
-                     {"warnings", result.warnings}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace vernier

@@ -1,4 +1,4 @@
-// `vernier data diff` as a table and as CSV; the JSON is in json.cpp, like that of the other reports.
+// `vernier data diff` as a table.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,13 +14,6 @@
 namespace vernier {
 namespace {
 
-DiffMetric metric_of(const DiffReport& report) {
-  for (const DiffMetric metric : all_diff_metrics()) {
-    if (diff_metric_name(metric) == report.metric) return metric;
-  }
-  return DiffMetric::Sqnr;
-}
-
 std::string value_text(DiffMetric metric, double value) {
   if (metric == DiffMetric::Sqnr) return db_text(value);
   if (metric == DiffMetric::Cosine) return cosine_text(value);
@@ -28,12 +21,12 @@ std::string value_text(DiffMetric metric, double value) {
 }
 
 std::string answer(const DiffReport& report, const TextOptions& options) {
-  const DiffMetric metric = metric_of(report);
+  const DiffMetric metric = report.metric;
   const DiffRow& worst = report.rows.front();
   const bool in_db = metric == DiffMetric::Sqnr && std::isfinite(worst.sqnr_db);
   const std::string unit = in_db ? " dB" : "";
   std::string text = fmt::format("Worst of {}: {}, {} {}{}", plural(report.rows.size(), "output"), shown(worst.name),
-                                 report.metric, value_text(metric, worst.value(metric)), unit);
+                                 word_of(metric), value_text(metric, worst.value(metric)), unit);
   Paint paint = Paint::Bold;
   if (report.threshold) {
     const auto beyond =
@@ -48,17 +41,10 @@ std::string answer(const DiffReport& report, const TextOptions& options) {
   return painted(wrap(text + ".", options.width), paint, options.color) + "\n";
 }
 
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
-
 }  // namespace
 
 std::string report_to_text(const DiffReport& report, const TextOptions& options) {
-  const DiffMetric metric = metric_of(report);
+  const DiffMetric metric = report.metric;
   std::string text = answer(report, options);
   text += labelled("Reference", fmt::format("{}  ({})", shown(report.reference_file), shown(report.reference_run)),
                    options.width);
@@ -78,7 +64,7 @@ std::string report_to_text(const DiffReport& report, const TextOptions& options)
   table.flexible_column("shape");
   table.column(report.threshold ? "beyond" : "", Align::Left);
   for (const DiffMetric column : all_diff_metrics()) {
-    const std::string name(diff_metric_name(column));
+    const std::string name(word_of(column));
     table.column(column == metric ? name + " *" : name, Align::Right);
   }
   table.column("not finite", Align::Right);
@@ -111,20 +97,6 @@ std::string report_to_text(const DiffReport& report, const TextOptions& options)
     }
   }
   return text + remarks(report.warnings, {}, options);
-}
-
-std::string report_to_csv(const DiffReport& report) {
-  std::string text = "rank,output,dtype,shape,values";
-  for (const DiffMetric metric : all_diff_metrics()) text += fmt::format(",{}", diff_metric_name(metric));
-  text += ",near_zero,nonfinite,worst_iteration,beyond\r\n";
-  std::size_t rank = 0;
-  for (const DiffRow& row : report.rows) {
-    text += fmt::format("{},{},{},{},{}", ++rank, csv_field(row.name), dtype_name(row.dtype), shape_text(row.shape),
-                        row.values);
-    for (const DiffMetric metric : all_diff_metrics()) text += fmt::format(",{}", row.value(metric));
-    text += fmt::format(",{},{},{},{}\r\n", row.near_zero, row.nonfinite, row.worst_iteration, row.beyond ? 1 : 0);
-  }
-  return text;
 }
 
 }  // namespace vernier

@@ -44,7 +44,7 @@ std::string answer(const DebugAccuracyReport& report, const TextOptions& options
 
 }  // namespace
 
-std::string_view error_role_name(ErrorRole role) { return kRoles.at(static_cast<std::size_t>(role)); }
+std::span<const std::string_view> words_of(ErrorRole /*which*/) { return kRoles; }
 
 std::string report_to_text(const DebugAccuracyReport& report, const TextOptions& options) {
   std::string text = answer(report, options);
@@ -65,7 +65,7 @@ std::string report_to_text(const DebugAccuracyReport& report, const TextOptions&
     if (options.top != 0 && (!leads || beyond >= options.top)) continue;
     beyond += leads ? 1 : 0;
     table.row({shown(row.layer), shorten_middle(shown(row.op_type), 18), db_text(row.sqnr_db), db_text(row.arriving_db),
-               std::string(error_role_name(row.role))});
+               std::string(word_of(row.role))});
   }
   if (!table.empty()) {
     text += heading(options.top == 0 ? "Layers, in the order of the graph"

@@ -1,16 +1,14 @@
-// `vernier debug loss` as text, CSV and JSON.
+// `vernier debug loss` as text.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
 #include "base/layout.h"
 #include "base/text.h"
-#include "json/number.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
 #include "vernier/report/debug_loss.h"
@@ -20,8 +18,6 @@
 namespace vernier {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 std::string scales_text(const QuantizerLoss& row) {
   if (row.scales == 1) return fmt::format("{:.4g}", row.smallest_scale);
   return fmt::format("{:.3g}..{:.3g}", row.smallest_scale, row.largest_scale);
@@ -30,75 +26,6 @@ std::string scales_text(const QuantizerLoss& row) {
 std::string layout_text(const QuantizerLoss& row) {
   if (row.block > 0) return fmt::format("blocks of {}", row.block);
   return row.scales == 1 ? "tensor" : fmt::format("axis {}", row.axis);
-}
-
-/// null where it was not measured.
-Json number_or_null(const std::optional<double>& value) { return value ? json_of_number(*value) : Json(); }
-
-Json json_of(const TensorLoss& row) {
-  return {{"layer", row.layer},
-          {"operator", row.op_type},
-          {"tensor", row.tensor},
-          {"quantized_tensor", row.quantized_tensor},
-          {"format", format_name(row.format)},
-          {"sqnr_db", number_or_null(row.sqnr_db)},
-          {"own_sqnr_db", number_or_null(row.own_sqnr_db)},
-          {"inherited_sqnr_db", number_or_null(row.inherited_sqnr_db)}};
-}
-
-Json json_of(const QuantizerLoss& row) {
-  return {{"tensor", row.tensor},
-          {"quantizer", row.quantizer},
-          {"dequantizer", row.dequantizer},
-          {"weight", row.weight},
-          {"format", format_name(row.format)},
-          {"scales", row.scales},
-          {"smallest_scale", row.smallest_scale},
-          {"largest_scale", row.largest_scale},
-          {"zero_point", row.zero_point},
-          {"axis", row.axis},
-          {"block", row.block},
-          {"sqnr_db", number_or_null(row.sqnr_db)},
-          {"not_measured", row.not_measured.empty() ? Json() : Json(row.not_measured)},
-          {"clip_share", number_or_null(row.clip_share)},
-          {"coverage", number_or_null(row.coverage)},
-          {"used_codes", number_or_null(row.used_codes)},
-          {"values", row.values}};
-}
-
-/// A cell: quoted where it must be, control characters escaped.
-std::string cell(const Json& value) {
-  if (value.is_null()) return {};
-  std::string text = value.is_string() ? shown(value.get<std::string>()) : value.dump();
-  // What a spreadsheet would take for a formula is text here.
-  if (value.is_string() && !text.empty() && std::string_view("=+-@").find(text.front()) != std::string_view::npos &&
-      text != "-inf") {
-    text.insert(0, 1, '\'');
-  }
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
-
-template <class Row>
-std::string csv_of(const std::vector<Row>& rows) {
-  std::string text;
-  const Json names = json_of(Row{});
-  for (const auto& [name, value] : names.items()) text += (text.empty() ? "" : ",") + name;
-  text += "\n";
-  for (const Row& row : rows) {
-    std::string line;
-    const Json fields = json_of(row);
-    bool first = true;
-    for (const auto& [name, value] : fields.items()) {
-      if (!first) line += ",";
-      line += cell(value);
-      first = false;
-    }
-    text += line + "\n";
-  }
-  return text;
 }
 
 std::string figures_line(const DebugLossReport& report) {
@@ -220,40 +147,6 @@ std::string report_to_text(const DebugLossReport& report, const TextOptions& opt
     text += fmt::format("\n{} not compared (all of them with --json)\n", plural(report.not_compared.size(), "layer"));
   }
   return text + remarks(report.warnings, report.notes, options);
-}
-
-std::string report_to_csv(const DebugLossReport& report) {
-  return csv_of(report.tensors) + "\n" + csv_of(report.quantizers);
-}
-
-std::string report_to_json(const DebugLossReport& report) {
-  Json outputs = Json::array();
-  for (const OutputFigure& output : report.figures.outputs) {
-    outputs.push_back({{"name", output.name}, {"sqnr_db", number_or_null(output.sqnr_db)}});
-  }
-  Json tensors = Json::array();
-  for (const TensorLoss& row : report.tensors) tensors.push_back(json_of(row));
-  Json quantizers = Json::array();
-  for (const QuantizerLoss& row : report.quantizers) quantizers.push_back(json_of(row));
-  Json defects = Json::array();
-  for (const FoundDefect& defect : report.defects) {
-    defects.push_back({{"kind", defect.kind}, {"node", defect.node}, {"text", defect.text}});
-  }
-  const Json json = {{"version", report.version},
-                     {"command", report.command},
-                     {"float_file", report.float_file},
-                     {"quantized_file", report.quantized_file},
-                     {"data", report.data},
-                     {"samples", report.samples},
-                     {"outputs", outputs},
-                     {"defects", defects},
-                     {"tensors", tensors},
-                     {"quantizers", quantizers},
-                     {"matched_by_structure", report.matched_by_structure},
-                     {"not_compared", report.not_compared},
-                     {"warnings", report.warnings},
-                     {"notes", report.notes}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace vernier

@@ -20,11 +20,11 @@
 namespace vernier {
 namespace {
 
-bool is_list(const KeptSetReport& kept) { return kept.mode == "bisect" || kept.mode == "linear"; }
+bool is_list(const KeptSetReport& kept) { return kept.mode == SearchMode::Bisect || kept.mode == SearchMode::Linear; }
 
 /// "the first 5 layers", "these 3 layers".
 std::string layers_text(const KeptSetReport& kept, std::size_t count) {
-  const char* which = !is_list(kept) ? "these" : kept.direction == "reverse" ? "the last" : "the first";
+  const char* which = !is_list(kept) ? "these" : kept.direction == SearchDirection::Reverse ? "the last" : "the first";
   return fmt::format("{} {}", count == 1 && !is_list(kept) ? "this" : which, plural(count, "layer"));
 }
 
@@ -46,19 +46,19 @@ std::string answer(const DiagnoseReport& report, const TextOptions& options) {
   const std::string high(format_name(report.high));
   Paint paint = Paint::Good;
   std::string text;
-  if (kept.end == "impossible") {
+  if (kept.end == SearchEnd::Impossible) {
     paint = Paint::Bad;
     text = fmt::format(
         "Could not find a configuration that satisfied accuracy requirements: it is missed with every layer in {} too.",
         high);
-  } else if (kept.end == "nothing-needed") {
+  } else if (kept.end == SearchEnd::NothingNeeded) {
     text = fmt::format("Every layer can run in {}: the accuracy is acceptable as it is.", formats_text(report.low));
   } else {
     text = fmt::format("To achieve acceptable accuracy, try running {} in {} precision",
                        layers_text(kept, kept.layers.size()), high);
-    if (kept.end == "stopped") text += " (stopped early: fewer may do)";
-    if (kept.end == "unstable") text += " (the same test gave different answers: not proven)";
-    if (kept.end == "stopped" || kept.end == "unstable") paint = Paint::Bold;
+    if (kept.end == SearchEnd::Stopped) text += " (stopped early: fewer may do)";
+    if (kept.end == SearchEnd::Unstable) text += " (the same test gave different answers: not proven)";
+    if (kept.end == SearchEnd::Stopped || kept.end == SearchEnd::Unstable) paint = Paint::Bold;
   }
   return painted(wrap(text, options.width), paint, options.color) + "\n";
 }
@@ -68,7 +68,7 @@ std::string way_out(const DiagnoseReport& report, const TextOptions& options) {
   const KeptSetReport& kept = *report.kept;
   const std::string high(format_name(report.high));
   std::string text;
-  if (kept.end == "impossible" && !kept.tests.empty()) {
+  if (kept.end == SearchEnd::Impossible && !kept.tests.empty()) {
     const TestRow& all = kept.tests.front();
     const std::string says = all.needs.empty()        ? "no tolerance would do"
                              : by_outside_check(kept) ? "the check " + shown(all.needs)
@@ -83,7 +83,7 @@ std::string way_out(const DiagnoseReport& report, const TextOptions& options) {
     const std::size_t raised = kept.layers.size();
     const std::size_t fixed = lowered_layers(report) - std::min(raised, lowered_layers(report));
     text += wrap(
-        all.verdict != "bad"
+        all.verdict != Verdict::Bad
             ? "The way out: the check could not judge the model, so nothing is known of precision. Run it by hand."
         : raised > 0 && fixed > 0
             ? fmt::format(
@@ -102,9 +102,9 @@ std::string way_out(const DiagnoseReport& report, const TextOptions& options) {
             : "The way out: precision is not the cause. Is the tolerance meant for this output and metric, and are "
               "the inputs prepared as in training?",
         options.width);
-  } else if (kept.layers.size() == searched_layers(kept) && !kept.layers.empty() && kept.end != "stopped") {
+  } else if (kept.layers.size() == searched_layers(kept) && !kept.layers.empty() && kept.end != SearchEnd::Stopped) {
     text +=
-        wrap(kept.mode != "minimal"
+        wrap(kept.mode != SearchMode::Minimal
                  ? fmt::format("The list ends with every layer in {}, so nothing is left in {}: --mode minimal looks "
                                "for sets that are no such list.",
                                high, formats_text(report.low))
@@ -128,7 +128,7 @@ std::string way_out(const DiagnoseReport& report, const TextOptions& options) {
 
 std::string names_section(const DiagnoseReport& report, const TextOptions& options) {
   const KeptSetReport& kept = *report.kept;
-  if (kept.layers.empty() || kept.end == "impossible") return {};
+  if (kept.layers.empty() || kept.end == SearchEnd::Impossible) return {};
   const std::string high(format_name(report.high));
   std::string text = heading(fmt::format("Layers to run in {}", high), options.color);
   for (const std::string& layer : kept.layers) text += "  " + shown(layer) + "\n";
@@ -174,9 +174,9 @@ std::string iterations_section(const DiagnoseReport& report, const TextOptions& 
     std::vector<std::string> names;
     for (const std::string& layer : test.layers) names.push_back(shown(layer));
     std::vector<std::string> cells{std::to_string(i + 1), std::to_string(test.layers.size()),
-                                   test.verdict == "good"  ? "PASSED"
-                                   : test.verdict == "bad" ? "FAILED"
-                                                           : test.verdict};
+                                   test.verdict == Verdict::Good  ? "PASSED"
+                                   : test.verdict == Verdict::Bad ? "FAILED"
+                                                                  : std::string(word_of(test.verdict))};
     if (counted) {
       const std::string sure = test.confidence < 1 ? fmt::format(" ({:g} %)", 100 * test.confidence) : "";
       cells.push_back(test.samples == 0 ? "" : fmt::format("{}{}", test.samples, sure));
@@ -194,8 +194,8 @@ std::string iterations_section(const DiagnoseReport& report, const TextOptions& 
         options.width, "  ");
   }
   if (first > 0) text += fmt::format("  ... and {} before (--rows 0, or --json)\n", plural(first, "iteration"));
-  const auto passed =
-      std::count_if(kept.tests.begin(), kept.tests.end(), [](const TestRow& test) { return test.verdict == "good"; });
+  const auto passed = std::count_if(kept.tests.begin(), kept.tests.end(),
+                                    [](const TestRow& test) { return test.verdict == Verdict::Good; });
   text += fmt::format("  Finished {} iteration(s) | Passed: {}/{} | Pass Rate: {:.1f}%\n", kept.tests.size(), passed,
                       kept.tests.size(), 100.0 * static_cast<double>(passed) / static_cast<double>(kept.tests.size()));
   if (kept.recalled > 0) text += fmt::format("  {} of them came from the journal\n", kept.recalled);
@@ -222,7 +222,7 @@ std::string group_text(const LayerGroup& group) {
 
 std::string grounds_section(const KeptSetReport& kept, const TextOptions& options) {
   std::string text;
-  if (kept.end != "impossible" && !kept.layers.empty()) {
+  if (kept.end != SearchEnd::Impossible && !kept.layers.empty()) {
     text += labelled("Cost", cost_text(kept), options.width);
   }
   if (kept.ranking) text += labelled("Ranking", ranking_text(*kept.ranking), options.width);
@@ -247,12 +247,12 @@ std::string grounds_section(const KeptSetReport& kept, const TextOptions& option
 std::string debug_precision_to_text(const DiagnoseReport& report, const TextOptions& options) {
   const KeptSetReport& kept = *report.kept;
   std::string more = way_out(report, options);
-  if (kept.file_test && kept.file_test->verdict != "good") {
+  if (kept.file_test && kept.file_test->verdict != Verdict::Good) {
     more += wrap(fmt::format("The written model misses it by a hair: it would pass with {}. Allow a little less in the "
                              "search, so that the file has room.",
                              shown(kept.file_test->needs)),
                  options.width);
-  } else if (report.final_figures && report.final_figures->passed == false && kept.end != "impossible") {
+  } else if (report.final_figures && report.final_figures->passed == false && kept.end != SearchEnd::Impossible) {
     more += wrap("The written model misses it by a hair: ask for a little more than is needed.", options.width);
   }
   std::string text = answer(report, options) + more + (more.empty() ? "" : "\n");
@@ -261,10 +261,11 @@ std::string debug_precision_to_text(const DiagnoseReport& report, const TextOpti
   text += labelled("Wanted", shown(wanted_text(report)), options.width);
   text += labelled("Scheme", report.scheme, options.width);
   text += labelled("Runner", runner_text(report.runner), options.width);
-  text += labelled("Search",
-                   fmt::format("{}{}: {}", kept.mode, kept.direction == "reverse" ? ", reverse" : "",
-                               plural(kept.evaluations, "evaluation")),
-                   options.width);
+  text += labelled(
+      "Search",
+      fmt::format("{}{}: {}", word_of(kept.mode), kept.direction == SearchDirection::Reverse ? ", reverse" : "",
+                  plural(kept.evaluations, "evaluation")),
+      options.width);
   text += labelled("Time", time_text(report.phases), options.width);
   for (const auto& [what, file] : report.files) text += labelled(what, shown(file), options.width);
   text += iterations_section(report, options);

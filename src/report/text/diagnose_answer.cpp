@@ -14,6 +14,7 @@
 #include "vernier/format.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/kept_set.h"
+#include "vernier/report/outcome.h"
 
 namespace vernier {
 namespace {
@@ -99,7 +100,6 @@ Answer without_requirement(const DiagnoseReport& report) {
 
 Answer impossible(const DiagnoseReport& report) {
   Answer answer;
-  answer.outcome = Outcome::Missed;
   const RunFigures& best = report.all_high ? *report.all_high : report.reference;
   // The end of such a search keeps all that it may: what is low beside that was asked for by name.
   const std::size_t raised = report.kept->layers.size();
@@ -133,14 +133,14 @@ Answer by_task(const DiagnoseReport& report) {
     if (kept.file_test) return fmt::format(" ({:.6g}, of the typed model)", kept.file_test->metric);
     return kept.metric ? fmt::format(" ({:.6g})", *kept.metric) : "";
   };
-  if (kept.end == "impossible" || (kept.file_test && kept.file_test->verdict != "good")) {
-    answer.outcome = Outcome::Missed;
-    answer.sentence = kept.end == "impossible"
-                          ? fmt::format("No choice of layers helps: with every layer in {} {} is missed.",
-                                        format_name(report.high), objective)
-                          : fmt::format("{} kept passes in the search, and the written file misses {}{}.",
-                                        kept_text(report), objective, value());
-    if (kept.end == "impossible" && !kept.tests.empty() && !kept.tests.front().needs.empty()) {
+  const Outcome outcome = outcome_of(report);
+  const bool hopeless = outcome == Outcome::Impossible;
+  if (hopeless || outcome == Outcome::FileMisses) {
+    answer.sentence = hopeless ? fmt::format("No choice of layers helps: with every layer in {} {} is missed.",
+                                             format_name(report.high), objective)
+                               : fmt::format("{} kept passes in the search, and the written file misses {}{}.",
+                                             kept_text(report), objective, value());
+    if (hopeless && !kept.tests.empty() && !kept.tests.front().needs.empty()) {
       answer.advice.push_back(
           fmt::format("It would pass with {}: is the limit meant for this data, are labels and inputs those of "
                       "training?",
@@ -148,12 +148,11 @@ Answer by_task(const DiagnoseReport& report) {
     }
     return answer;
   }
-  answer.outcome = Outcome::Met;
   answer.sentence =
-      kept.end == "nothing-needed"
+      outcome == Outcome::NothingNeeded
           ? fmt::format("Keep nothing: everything in {}, {} is met{}.", low_text(report), objective, value())
-          : fmt::format("{}eep {}: {} is met{}.", kept.end == "stopped" ? "Stopped early: k" : "K", kept_text(report),
-                        objective, value());
+          : fmt::format("{}eep {}: {} is met{}.", outcome == Outcome::Stopped ? "Stopped early: k" : "K",
+                        kept_text(report), objective, value());
   say_how_to_deploy(report, answer);
   return answer;
 }
@@ -162,8 +161,8 @@ Answer searched(const DiagnoseReport& report) {
   Answer answer;
   const KeptSetReport& kept = *report.kept;
   const bool everything = kept.layers.size() == lowered_layers(report) && !kept.layers.empty();
-  if (report.final_figures && report.final_figures->passed != true) {
-    answer.outcome = Outcome::Missed;
+  const Outcome outcome = outcome_of(report);
+  if (outcome == Outcome::FileMisses) {
     answer.sentence = fmt::format("The requirement is missed: {} kept gives {}, and {} is not reached.",
                                   kept_text(report), figure_text(*report.final_figures, report.requirement),
                                   required_text(*report.final_figures, *report.requirement));
@@ -172,8 +171,7 @@ Answer searched(const DiagnoseReport& report) {
         "dB, say), so that the file has room, and read the notes for layers that could not take their format.");
     return answer;
   }
-  answer.outcome = Outcome::Met;
-  const bool nothing = kept.end == "nothing-needed";
+  const bool nothing = outcome == Outcome::NothingNeeded;
   // Without a written file the kept set's own figure is not in the report; all-low's is.
   const RunFigures& figures = report.final_figures ? *report.final_figures : report.all_low;
   const std::string met = report.final_figures || nothing
@@ -185,20 +183,20 @@ Answer searched(const DiagnoseReport& report) {
     answer.sentence =
         fmt::format("Keep nothing: with {} in {}, {}.",
                     layers == 1 ? "the one layer" : fmt::format("all {} layers", layers), low_text(report), met);
-  } else if (kept.end == "stopped") {
+  } else if (outcome == Outcome::Stopped) {
     answer.sentence = fmt::format("Stopped early, so fewer may do: keep {}: {}.", kept_text(report), met);
     answer.advice.emplace_back("Run the same command without its limit to get a certified set.");
   } else {
     answer.sentence = fmt::format("Keep {}: {}.", kept_text(report), met);
   }
-  if (kept.end == "unstable") {
+  if (outcome == Outcome::Unstable) {
     answer.advice.emplace_back(
         "The same test gave different answers, so the set is not proven. Repeat with --threads 1; if it persists, "
         "leave room between the requirement and the figure.");
   }
   if (everything) {
     answer.sentence += fmt::format(" Nothing is left in {}.", low_text(report));
-    if (kept.end == "stopped") return answer;
+    if (outcome == Outcome::Stopped) return answer;
     answer.advice.push_back(fmt::format(
         "Every layer is needed in high precision, so there is nothing to gain: ask for less (everything in {}{} gives "
         "{}), or try another format.",
@@ -238,7 +236,7 @@ Answer answer_of(const DiagnoseReport& report) {
     answer.advice.emplace_back("Run the same command again.");
     return answer;
   }
-  if (report.kept->end == "impossible") return impossible(report);
+  if (outcome_of(report) == Outcome::Impossible) return impossible(report);
   return searched(report);
 }
 

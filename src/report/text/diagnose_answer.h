@@ -9,10 +9,7 @@
 
 namespace vernier {
 
-enum class Outcome { Met, Missed, Open };
-
 struct Answer {
-  Outcome outcome = Outcome::Open;
   std::string sentence;
   std::vector<std::string> advice;    // what to do, one sentence each
   std::vector<std::string> commands;  // to paste

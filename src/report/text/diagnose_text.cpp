@@ -14,6 +14,7 @@
 #include "vernier/report/diagnose.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/kept_set.h"
+#include "vernier/report/outcome.h"
 #include "vernier/report/text.h"
 #include "vernier/report/typed.h"
 #include "vernier/requirement.h"
@@ -21,10 +22,10 @@
 namespace vernier {
 namespace {
 
-std::string answer_section(const Answer& answer, const TextOptions& options) {
-  const Paint paint = answer.outcome == Outcome::Met      ? Paint::Good
-                      : answer.outcome == Outcome::Missed ? Paint::Bad
-                                                          : Paint::Bold;
+std::string answer_section(const DiagnoseReport& report, const Answer& answer, const TextOptions& options) {
+  const Outcome outcome = outcome_of(report);
+  const bool missed = outcome == Outcome::FileMisses || outcome == Outcome::Impossible;
+  const Paint paint = met(report) ? Paint::Good : missed ? Paint::Bad : Paint::Bold;
   return painted(wrap(answer.sentence, options.width), paint, options.color) + "\n";
 }
 
@@ -303,7 +304,7 @@ std::string closing_section(const DiagnoseReport& report, const Answer& answer, 
 
 std::string report_to_text(const DiagnoseReport& report, const TextOptions& options) {
   const Answer answer = answer_of(report);
-  std::string text = answer_section(answer, options);
+  std::string text = answer_section(report, answer, options);
   text += header_section(report, options);
   text += figures_section(report, options);
   text += ranking_section(report, options);

@@ -1,20 +1,16 @@
-// The figures of `vernier eval`, as text and as JSON.
+// The figures of `vernier eval` as text.
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "base/layout.h"
 #include "base/text.h"
-#include "json/number.h"
 #include "report/text/sections.h"
 #include "vernier/report/eval.h"
 #include "vernier/report/text.h"
 
 namespace vernier {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// Shares with two digits behind the point, cut off: 99.996 % is not 100 %.
 std::string figure_text(const TaskFigure& figure) {
@@ -83,23 +79,6 @@ std::string report_to_text(const EvalReport& report, const TextOptions& options)
              options.width, "  ");
   }
   return text + remarks(report.warnings, {}, options);
-}
-
-std::string report_to_json(const EvalReport& report) {
-  Json json = {{"kind", "vernier eval"},    {"version", report.version}, {"command", report.command},
-               {"task", report.task},       {"data", report.data},       {"labels", report.labels},
-               {"samples", report.samples}, {"models", Json::array()}};
-  for (const EvalModel& model : report.models) {
-    Json figures = Json::object();
-    for (const TaskFigure& figure : model.figures) figures[figure.name] = json_of_number(figure.value);
-    json["models"].push_back({{"file", model.file}, {"runner", model.runner}, {"figures", figures}});
-  }
-  if (report.max_abs_error) json["max_abs_error"] = json_of_number(*report.max_abs_error);
-  if (report.preset) json["max_abs_error_people_start_from"] = *report.preset;
-  json["passed"] = report.missed.empty();
-  json["missed"] = report.missed;
-  json["warnings"] = report.warnings;
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace vernier

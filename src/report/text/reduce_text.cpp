@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/layout.h"
 #include "base/text.h"
 #include "vernier/report/reduce.h"
@@ -45,37 +43,6 @@ std::string report_to_text(const ReduceReport& report, const TextOptions& option
   text += fmt::format("{} in {:.1f} s: {}\n", plural(report.checks, "check"), report.seconds, report.check);
   if (!report.minimal) text += "It may still hold more than is needed: --mode ddmin drops nodes until each is.\n";
   return text;
-}
-
-std::string report_to_json(const ReduceReport& report) {
-  nlohmann::ordered_json json = {{"version", report.version},
-                                 {"command", report.command},
-                                 {"model", report.model_file},
-                                 {"mode", report.mode},
-                                 {"check", report.check},
-                                 {"reproduced", report.reproduced},
-                                 {"minimal", report.minimal},
-                                 {"output", report.output},
-                                 {"min_good", report.min_good},
-                                 {"nodes_before", report.nodes_before},
-                                 {"nodes_after", report.nodes_after},
-                                 {"nodes_good", report.nodes_good},
-                                 {"nodes", report.nodes},
-                                 {"inputs", report.inputs},
-                                 {"outputs", report.outputs},
-                                 {"inputs_file", report.inputs_file},
-                                 {"outputs_file", report.outputs_file},
-                                 {"samples", report.samples},
-                                 {"frozen", report.frozen},
-                                 {"shrunk", report.shrunk},
-                                 {"checks", report.checks},
-                                 {"iterations", report.iterations},
-                                 {"invalid", report.invalid},
-                                 {"timed_out", report.timed_out}};
-  if (report.sqnr_db) json["sqnr_db"] = *report.sqnr_db;
-  json["seconds"] = report.seconds;
-  json["warnings"] = report.warnings;
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace vernier

@@ -16,6 +16,7 @@
 #include "vernier/report/diagnose.h"
 #include "vernier/report/diff.h"
 #include "vernier/report/figures.h"
+#include "vernier/report/outcome.h"
 #include "vernier/report/text.h"
 
 namespace vernier {
@@ -23,12 +24,6 @@ namespace {
 
 void note_setting(ReportDiff& diff, const char* what, const std::string& before, const std::string& after) {
   if (before != after) diff.settings.push_back(fmt::format("{}: {} -> {}", what, shown(before), shown(after)));
-}
-
-bool met(const DiagnoseReport& report) {
-  if (report.final_figures && report.final_figures->passed) return *report.final_figures->passed;
-  if (report.kept) return report.kept->end == "certified" || report.kept->end == "nothing-needed";
-  return report.all_low.passed.value_or(false);
 }
 
 void compare_figures(const std::string& run, const RunFigures& before, const RunFigures& after, ReportDiff& diff) {
@@ -133,7 +128,7 @@ ReportDiff diff_reports(const DiagnoseReport& before, const DiagnoseReport& afte
   note_setting(diff, "runner", before.runner, after.runner);
   note_setting(diff, "vernier", before.vernier_version, after.vernier_version);
   note_setting(diff, "ONNX Runtime", before.onnxruntime_version, after.onnxruntime_version);
-  if (before.requirement && after.requirement && met(before) && !met(after)) {
+  if (met(before) && exit_code_of(after) != 0) {
     diff.worse.emplace_back("the requirement was met, and is missed");
   }
   compare_figures("all low", before.all_low, after.all_low, diff);

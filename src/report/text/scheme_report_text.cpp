@@ -1,9 +1,8 @@
-// `vernier inspect model --show formats` and `vernier inspect plan` as text, JSON and CSV.
+// `vernier inspect model --show formats` and `vernier inspect plan` as text.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "base/layout.h"
 #include "base/text.h"
@@ -28,14 +27,6 @@ std::string skipped_text(const SchemeReport& report, const TextOptions& options)
                  options.width, "  ");
   }
   return text.empty() ? text : heading("Not in the lowest format", options.color) + text;
-}
-
-std::string csv_cell(const std::string& text) {
-  std::string cell = shown(text);
-  if (cell.find_first_of(",\"\n") == std::string::npos) return cell;
-  std::string quoted = "\"";
-  for (const char c : cell) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
 }
 
 }  // namespace
@@ -85,44 +76,6 @@ std::string report_to_text(const SchemeReport& report, const TextOptions& option
     }
   }
   return text + remarks({}, report.notes, options);
-}
-
-std::string report_to_json(const SchemeReport& report) {
-  using Json = nlohmann::ordered_json;
-  Json formats = Json::array();
-  for (const FormatRow& row : report.formats) {
-    formats.push_back({{"format", format_name(row.format)},
-                       {"layers", row.layers},
-                       {"multiply_accumulates", row.macs},
-                       {"weight_bytes", row.weight_bytes}});
-  }
-  Json layers = Json::array();
-  for (const SchemeLayer& layer : report.layers) {
-    layers.push_back({{"name", layer.name},
-                      {"operator", layer.op_type},
-                      {"format", format_name(layer.format)},
-                      {"multiply_accumulates", layer.macs},
-                      {"why_not_lower", layer.why_not}});
-  }
-  Json json = {{"version", report.version}, {"file", report.file}, {"scheme", report.scheme},
-               {"formats", formats},        {"layers", layers},    {"open_dimensions", report.open_dimensions},
-               {"notes", report.notes}};
-  if (report.casts) {
-    json["fused_pairs"] = *report.fused_pairs;
-    json["standalone_pairs"] = *report.standalone_pairs;
-    json["stored_constants"] = *report.stored_constants;
-    json["casts"] = *report.casts;
-  }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-std::string report_to_csv(const SchemeReport& report) {
-  std::string text = "layer,operator,format,multiply_accumulates,why_not_lower\n";
-  for (const SchemeLayer& layer : report.layers) {
-    text += fmt::format("{},{},{},{},{}\n", csv_cell(layer.name), csv_cell(layer.op_type), format_name(layer.format),
-                        layer.macs, csv_cell(layer.why_not));
-  }
-  return text;
 }
 
 }  // namespace vernier

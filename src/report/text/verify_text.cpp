@@ -22,7 +22,7 @@ std::string answer_section(const VerifyReport& report, const TextOptions& option
   std::string text;
   Paint paint = Paint::Bold;
   if (report.test) {
-    const bool met = report.test->verdict == "good";
+    const bool met = report.test->verdict == Verdict::Good;
     text = fmt::format("{}: {} is {} ({:.6g}); {}.", shown(report.typed_file), shown(report.objective),
                        met ? "met" : "missed", report.test->metric, figure);
     paint = met ? Paint::Good : Paint::Bad;

@@ -151,9 +151,9 @@ DiagnoseReport diagnose(const DiagnoseOptions& options, const JobSinks& sinks) {
     report.final_figures = RunFigures{};
     report.final_figures->passed = name == "met";
   }
-  if (name == "impossible" || name == "stopped" || name == "nothing-needed") {
+  if (const std::optional<SearchEnd> end = parse_word<SearchEnd>(name)) {
     report.kept = KeptSetReport{};
-    report.kept->end = name;
+    report.kept->end = *end;
   }
   return report;
 }

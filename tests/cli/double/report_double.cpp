@@ -16,7 +16,7 @@
 
 namespace vernier {
 
-std::string report_kind(const std::string&, const std::string&) { return "vernier diagnose"; }
+ReportKind report_kind(const std::string&, const std::string&) { return ReportKind::Diagnose; }
 DiagnoseReport diagnose_report_from_json(const std::string& text, const std::string&) {
   DiagnoseReport report;
   report.model_file = text;

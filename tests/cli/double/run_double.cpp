@@ -59,7 +59,7 @@ DiffReport data_diff(const DiffOptions& options, const JobSinks& sinks) {
   DiffReport report;
   report.reference_file = options.reference.string();
   report.tested_file = options.tested.string();
-  report.metric = diff_metric_name(options.metric);
+  report.metric = options.metric;
   report.threshold = options.threshold;
   if (options.threshold) report.passed = options.reference.stem() != "missed";
   return report;
@@ -67,7 +67,7 @@ DiffReport data_diff(const DiffOptions& options, const JobSinks& sinks) {
 
 std::string report_to_text(const DiffReport& report, const TextOptions& options) {
   return fmt::format("reference={} tested={} metric={} threshold={} top={}\n", report.reference_file,
-                     report.tested_file, report.metric, report.threshold.value_or(-1), options.top);
+                     report.tested_file, word_of(report.metric), report.threshold.value_or(-1), options.top);
 }
 std::string report_to_json(const DiffReport&) { return "{\"kind\": \"diff\"}"; }
 std::string report_to_csv(const DiffReport&) { return "rank\r\n"; }

@@ -12,7 +12,6 @@ namespace vernier {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 const CheckIdentity kIdentity{"debug reduce", "net.onnx", "abc", "mode=bisect", "sh"};
 
@@ -40,9 +39,9 @@ class Loops : public ::testing::Test {
 
 TEST_F(Loops, JudgesCandidateByCandidate) {
   CheckLoop loop(options_, kIdentity, sinks_, console_);
-  EXPECT_EQ(loop.check({{"n", 1}}, "outputs", writes("good")).verdict, Verdict::Good);
+  EXPECT_EQ(loop.check(Json::Object{{"n", 1}}, "outputs", writes("good")).verdict, Verdict::Good);
   EXPECT_FALSE(fs::exists(options_.candidate));
-  EXPECT_EQ(loop.check({{"n", 2}}, "outputs", writes("evil")).verdict, Verdict::Bad);
+  EXPECT_EQ(loop.check(Json::Object{{"n", 2}}, "outputs", writes("evil")).verdict, Verdict::Bad);
   EXPECT_EQ(loop.iterations(), 2U);
   EXPECT_EQ(loop.checks_run(), 2U);
   EXPECT_EQ(loop.summary(), "Finished 2 iteration(s) | Passed: 1/2 | Pass Rate: 50.0%");
@@ -62,12 +61,12 @@ TEST_F(Loops, ACandidateThatCannotBeMadeIsInvalidAndNotChecked) {
 TEST_F(Loops, AReplaySavesTheChecks) {
   {
     CheckLoop loop(options_, kIdentity, sinks_, console_);
-    loop.check({{"n", 1}}, "outputs", writes("evil"));
+    loop.check(Json::Object{{"n", 1}}, "outputs", writes("evil"));
   }
   options_.load_replay = options_.save_replay;
   options_.command = {"./never-started"};
   CheckLoop loop(options_, kIdentity, sinks_, console_);
-  const CheckLoop::Result result = loop.check({{"n", 1}}, "outputs", writes("good"));
+  const CheckLoop::Result result = loop.check(Json::Object{{"n", 1}}, "outputs", writes("good"));
   EXPECT_EQ(result.verdict, Verdict::Bad);
   EXPECT_TRUE(result.replayed);
   EXPECT_EQ(loop.checks_run(), 0U);
@@ -132,7 +131,7 @@ TEST_F(Loops, AnInterruptedLoopKeepsItsReplay) {
     interrupted = true;
     EXPECT_THROW(loop.check({}, "", writes("good")), Error);
   }
-  EXPECT_TRUE(Json::parse(read_text(options_.save_replay)).contains("_N0"));
+  EXPECT_TRUE(parse_json(read_text(options_.save_replay), "replay").contains("_N0"));
   EXPECT_FALSE(fs::exists(options_.candidate));
 }
 

@@ -9,8 +9,6 @@
 namespace vernier {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 const CheckIdentity kReplayIdentity{"debug reduce", "net.onnx", "abc", "mode=bisect", "python check.py"};
 
 std::string error_of(const std::function<void()>& action) {
@@ -27,8 +25,8 @@ class ReplayFiles : public ::testing::Test {
  protected:
   std::filesystem::path saved(const CheckIdentity& identity = kReplayIdentity) {
     Replay replay(identity);
-    replay.record("_N0_outputs", 0, Verdict::Bad, {{"num_nodes", 3}});
-    replay.record("_N1_outputs", 1, Verdict::Invalid, {{"num_nodes", 2}});
+    replay.record("_N0_outputs", 0, Verdict::Bad, Json::Object{{"num_nodes", 3}});
+    replay.record("_N1_outputs", 1, Verdict::Invalid, Json::Object{{"num_nodes", 2}});
     replay.save(folder_ / "replay.json");
     return folder_ / "replay.json";
   }
@@ -43,17 +41,17 @@ class ReplayFiles : public ::testing::Test {
 TEST_F(ReplayFiles, VerdictsComeBack) {
   Replay replay(kReplayIdentity);
   replay.load(saved(), {});
-  EXPECT_EQ(replay.find("_N0_outputs", {{"num_nodes", 3}}), Verdict::Bad);
-  EXPECT_EQ(replay.find("_N1_outputs", {{"num_nodes", 2}, {"new_member", 1}}), Verdict::Invalid);
+  EXPECT_EQ(replay.find("_N0_outputs", Json::Object{{"num_nodes", 3}}), Verdict::Bad);
+  EXPECT_EQ(replay.find("_N1_outputs", Json::Object{{"num_nodes", 2}, {"new_member", 1}}), Verdict::Invalid);
   EXPECT_EQ(replay.find("_N2_outputs", {}), std::nullopt);
 }
 
 TEST_F(ReplayFiles, HoldThePeersMembers) {
-  const Json json = Json::parse(read_text(saved()));
+  const Json json = parse_json(read_text(saved()), "replay");
   const Json& entry = json.at("_N0_outputs");
   EXPECT_EQ(entry.at("success"), false);
-  EXPECT_EQ(entry.at("state"), Json({{"num_nodes", 3}}));
-  EXPECT_EQ(entry.at("iteration_info"), Json({{"iteration", 0}}));
+  EXPECT_EQ(entry.at("state"), Json(Json::Object{{"num_nodes", 3}}));
+  EXPECT_EQ(entry.at("iteration_info"), Json(Json::Object{{"iteration", 0}}));
   EXPECT_EQ(entry.at("polygraphy_class"), "IterationContext");
 }
 
@@ -82,7 +80,7 @@ TEST_F(ReplayFiles, AnotherCandidateIsRefused) {
   Replay replay(kReplayIdentity);
   replay.load(saved(), {});
   EXPECT_NE(error_of([&] {
-              replay.find("_N0_outputs", {{"num_nodes", 5}});
+              replay.find("_N0_outputs", Json::Object{{"num_nodes", 5}});
             }).find("num_nodes 3, now 5"),
             std::string::npos);
 }
@@ -93,7 +91,7 @@ TEST_F(ReplayFiles, ThePeersFileIsBelievedWithAWarning) {
                  "polygraphy_class": "IterationContext"}})");
   Replay replay(kReplayIdentity);
   replay.load(folder_ / "replay.json", [&](const std::string& text) { warned_ = text; });
-  EXPECT_EQ(replay.find("_N0_outputs", {{"num_nodes", 3}}), Verdict::Good);
+  EXPECT_EQ(replay.find("_N0_outputs", Json::Object{{"num_nodes", 3}}), Verdict::Good);
   EXPECT_NE(warned_.find("does not say which model"), std::string::npos);
 }
 

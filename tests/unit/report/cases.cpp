@@ -96,7 +96,7 @@ DiagnoseReport base() {
 DiagnoseReport requirement_met() {
   DiagnoseReport report = base();
   KeptSetReport kept;
-  kept.end = "certified";
+  kept.end = SearchEnd::Certified;
   kept.certified = true;
   kept.evaluations = 9;
   kept.kept_macs = 22'100'000;
@@ -161,7 +161,7 @@ DiagnoseReport impossible() {
   report.data = "random, [0,1], seed 1, 1 sample";
   report.all_high = RunFigures{{figure("scores", 23.97, 23.97, 0.9979, 1)}, false, 1.007};
   report.kept = KeptSetReport{};
-  report.kept->end = "impossible";
+  report.kept->end = SearchEnd::Impossible;
   report.kept->evaluations = 2;
   report.warnings = {"the inputs are random: use --data to measure what matters"};
   return report;
@@ -173,7 +173,7 @@ DiagnoseReport nothing_needed() {
   report.calibrated_on_evaluation_samples = false;
   for (LayerRow& row : report.layers) row.kept = false;
   report.kept = KeptSetReport{};
-  report.kept->end = "nothing-needed";
+  report.kept->end = SearchEnd::NothingNeeded;
   report.kept->certified = true;
   report.kept->evaluations = 2;
   report.kept->total_macs = 300'774'272;

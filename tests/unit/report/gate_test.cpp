@@ -2,9 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "cases.h"
+#include "json/json.h"
 #include "vernier/error.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/diff.h"
@@ -98,7 +97,7 @@ TEST(ReportDiff, NamesWhatGotWorse) {
   EXPECT_FALSE(gate_of(diff).passed());
   const std::string text = diff_to_text(diff, {});
   EXPECT_NE(text.find("The later build is worse"), std::string::npos);
-  EXPECT_TRUE(nlohmann::json::parse(report_to_json(diff))["worse"].is_array());
+  EXPECT_TRUE(parse_json(report_to_json(diff), "diff").at("worse").is_array());
 }
 
 TEST(ReportDiff, NamesTheUnitsOfLayersThatMoved) {

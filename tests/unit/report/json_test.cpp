@@ -1,8 +1,9 @@
+#include "json/json.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "cases.h"
 #include "vernier/error.h"
@@ -28,7 +29,8 @@ std::string refusal(const std::string& text) {
   return {};
 }
 
-nlohmann::ordered_json met_json() { return nlohmann::ordered_json::parse(report_to_json(requirement_met())); }
+Json parsed(const std::string& text) { return parse_json(text, "report.json"); }
+Json met_json() { return parsed(report_to_json(requirement_met())); }
 
 TEST(ReportJson, ReadsBackEqual) {
   for (const DiagnoseReport& report :
@@ -61,10 +63,10 @@ TEST(ReportJson, KeepsEveryValue) {
 TEST(ReportJson, WritesInfinitiesAndNanAsStrings) {
   DiagnoseReport report = without_requirement();
   report.all_low.outputs[0].cosine = std::numeric_limits<double>::quiet_NaN();
-  const auto json = nlohmann::json::parse(report_to_json(report));
-  EXPECT_EQ(json["reference"]["outputs"][0]["sqnr_db"], "inf");
-  EXPECT_EQ(json["all_low"]["outputs"][0]["sqnr_db"], "-inf");
-  EXPECT_EQ(json["all_low"]["outputs"][0]["cosine"], "nan");
+  const Json json = parsed(report_to_json(report));
+  EXPECT_EQ(json.at("reference").at("outputs").at(0).at("sqnr_db"), "inf");
+  EXPECT_EQ(json.at("all_low").at("outputs").at(0).at("sqnr_db"), "-inf");
+  EXPECT_EQ(json.at("all_low").at("outputs").at(0).at("cosine"), "nan");
   const DiagnoseReport copy = again(report);
   EXPECT_EQ(copy.reference.outputs[0].sqnr_db, std::numeric_limits<double>::infinity());
   EXPECT_EQ(copy.all_low.outputs[0].sqnr_db, -std::numeric_limits<double>::infinity());
@@ -72,14 +74,14 @@ TEST(ReportJson, WritesInfinitiesAndNanAsStrings) {
 }
 
 TEST(ReportJson, LeavesOutWhatWasNotMeasured) {
-  const auto json = nlohmann::json::parse(report_to_json(without_requirement()));
+  const Json json = parsed(report_to_json(without_requirement()));
   for (const char* key : {"requirement", "kept", "final_figures", "typed", "latency", "all_high"}) {
     EXPECT_FALSE(json.contains(key)) << key;
   }
-  EXPECT_FALSE(json["all_low"].contains("passed"));
-  EXPECT_FALSE(json["layers"][5].contains("share"));
-  EXPECT_FALSE(json["layers"][5].contains("overflowed")) << "not looked at is not zero";
-  EXPECT_EQ(json["layers"][4]["overflowed"], 0);
+  EXPECT_FALSE(json.at("all_low").contains("passed"));
+  EXPECT_FALSE(json.at("layers").at(5).contains("share"));
+  EXPECT_FALSE(json.at("layers").at(5).contains("overflowed")) << "not looked at is not zero";
+  EXPECT_EQ(json.at("layers").at(4).at("overflowed"), 0);
   EXPECT_EQ(again(without_requirement()).layers[5].share, std::nullopt);
 }
 
@@ -99,40 +101,44 @@ TEST(ReportJson, RefusesWhatIsNoReport) {
 }
 
 TEST(ReportJson, RefusesOtherVersions) {
-  auto json = met_json();
-  json["version"] = 2;
-  EXPECT_EQ(refusal(json.dump()), "report.json: version is 2, this program reads version 1");
+  Json json = met_json();
+  json.at("version") = 2;
+  EXPECT_EQ(refusal(json_text(json)), "report.json: version is 2, this program reads version 1");
 }
 
 TEST(ReportJson, NamesTheFieldThatIsWrong) {
-  auto json = met_json();
-  json["layers"][3]["share"] = "a lot";
-  EXPECT_EQ(refusal(json.dump()),
+  Json json = met_json();
+  json.at("layers").at(3).at("share") = "a lot";
+  EXPECT_EQ(refusal(json_text(json)),
             "report.json: layers[3].share is a string, a number, \"inf\", \"-inf\" or \"nan\" is wanted");
   json = met_json();
-  json["layers"][3].erase("name");
-  EXPECT_EQ(refusal(json.dump()), "report.json: layers[3].name is missing");
+  json.at("layers").at(3).erase("name");
+  EXPECT_EQ(refusal(json_text(json)), "report.json: layers[3].name is missing");
   json = met_json();
-  json["samples"] = -1;
-  EXPECT_EQ(refusal(json.dump()), "report.json: samples is -1, which is out of range");
-  json["samples"] = 1.5;
-  EXPECT_EQ(refusal(json.dump()), "report.json: samples is a number, an integer is wanted");
+  json.at("samples") = -1;
+  EXPECT_EQ(refusal(json_text(json)), "report.json: samples is -1, which is out of range");
+  json.at("samples") = 1.5;
+  EXPECT_EQ(refusal(json_text(json)), "report.json: samples is a number, an integer is wanted");
   json = met_json();
-  json["low"][0] = "int9";
-  EXPECT_EQ(refusal(json.dump()), "report.json: low[0] is 'int9', which is no format");
+  json.at("low").at(0) = "int9";
+  EXPECT_EQ(refusal(json_text(json)),
+            "report.json: low[0] is 'int9', one of float32, float16, bfloat16, float8e4m3fn, float8e5m2, int8, uint8, "
+            "int4 is wanted");
   json = met_json();
-  json["requirement"]["metric"] = "luck";
-  EXPECT_EQ(refusal(json.dump()), "report.json: requirement.metric is 'luck', which is no metric");
+  json.at("requirement").at("metric") = "luck";
+  EXPECT_EQ(refusal(json_text(json)),
+            "report.json: requirement.metric is 'luck', one of min-sqnr, max-abs-error, max-mse, min-cosine, "
+            "min-top1-agreement is wanted");
   json = met_json();
-  json["files"]["model"] = nullptr;
-  EXPECT_EQ(refusal(json.dump()), "report.json: files.model is a null, a string is wanted");
+  json.at("files").at("model") = Json();
+  EXPECT_EQ(refusal(json_text(json)), "report.json: files.model is null, a string is wanted");
 }
 
 TEST(ReportJson, RefusesUnknownFieldsAndOffersTheNearest) {
-  auto json = met_json();
-  json["kept"]["layer"] = 3;
+  Json json = met_json();
+  json.at("kept")["layer"] = 3;
   try {
-    diagnose_report_from_json(json.dump(), "report.json");
+    diagnose_report_from_json(json_text(json), "report.json");
     FAIL();
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "report.json: kept.layer is unknown");
@@ -141,12 +147,12 @@ TEST(ReportJson, RefusesUnknownFieldsAndOffersTheNearest) {
 }
 
 TEST(ReportJson, OfVerifyHoldsFiguresAndLayers) {
-  const auto json = nlohmann::json::parse(report_to_json(verified()));
-  EXPECT_EQ(json["kind"], "vernier verify");
-  EXPECT_EQ(json["version"], 1);
-  EXPECT_EQ(json["figures"]["passed"], false);
-  EXPECT_EQ(json["layers"].size(), 12U);
-  EXPECT_EQ(json["not_compared"].size(), 2U);
+  const Json json = parsed(report_to_json(verified()));
+  EXPECT_EQ(json.at("kind"), "vernier verify");
+  EXPECT_EQ(json.at("version"), 1);
+  EXPECT_EQ(json.at("figures").at("passed"), false);
+  EXPECT_EQ(json.at("layers").size(), 12U);
+  EXPECT_EQ(json.at("not_compared").size(), 2U);
 }
 
 }  // namespace

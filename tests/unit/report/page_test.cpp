@@ -2,9 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "cases.h"
+#include "json/json.h"
 #include "report/html/drawing.h"
 #include "report/html/parts.h"
 #include "vernier/format.h"
@@ -20,8 +19,8 @@ std::string between(const std::string& text, const std::string& open, const std:
   return text.substr(start, text.find(close, start) - start);
 }
 
-nlohmann::json data_of(const std::string& page) {
-  return nlohmann::json::parse(between(page, "<script type=\"application/json\" id=\"data\">", "</script>"));
+Json data_of(const std::string& page) {
+  return parse_json(between(page, "<script type=\"application/json\" id=\"data\">", "</script>"), "the page");
 }
 
 /// The page without its style and its scripts, which every page shares.
@@ -80,7 +79,8 @@ DiagnoseReport large(std::size_t layers) {
   }
   for (std::size_t i = 0; i < 20; ++i) report.pictures.push_back(picture(report.layers[i].name));
   for (int i = 0; i < 2000; ++i) {  // a long search, whose every trial names hundreds of layers
-    report.kept->tests.push_back({std::vector<std::string>(300, report.layers[0].name), "bad", 12.5, 2.5, true, ""});
+    report.kept->tests.push_back(
+        {std::vector<std::string>(300, report.layers[0].name), Verdict::Bad, 12.5, 2.5, true, ""});
   }
   return report;
 }
@@ -104,12 +104,12 @@ TEST(Page, NeedsNothingFromOutside) {
 
 TEST(Page, HoldsTheWholeReport) {
   const DiagnoseReport report = requirement_met();
-  const nlohmann::json data = data_of(report_to_html(report));
-  EXPECT_EQ(data["report"]["layers"].size(), report.layers.size());
-  EXPECT_EQ(data["report"]["kept"]["certificate"].size(), 3U);
-  EXPECT_DOUBLE_EQ(data["report"]["latency"]["float_ms"], 12.34);
-  EXPECT_EQ(data["words"]["lowered"], 12);
-  EXPECT_EQ(data["words"]["final"], "24.3 dB");
+  const Json data = data_of(report_to_html(report));
+  EXPECT_EQ(data.at("report").at("layers").size(), report.layers.size());
+  EXPECT_EQ(data.at("report").at("kept").at("certificate").size(), 3U);
+  EXPECT_DOUBLE_EQ(data.at("report").at("latency").at("float_ms").number(), 12.34);
+  EXPECT_EQ(data.at("words").at("lowered"), 12);
+  EXPECT_EQ(data.at("words").at("final"), "24.3 dB");
 }
 
 TEST(Page, HostileNamesStayData) {
@@ -126,7 +126,7 @@ TEST(Page, HostileNamesStayData) {
   std::size_t ends = 0;
   for (std::size_t at = 0; (at = page.find("</script>", at)) != std::string::npos; ++at) ++ends;
   EXPECT_EQ(ends, 2U);
-  EXPECT_EQ(data_of(page)["report"]["layers"][0]["name"],
+  EXPECT_EQ(data_of(page).at("report").at("layers").at(0).at("name"),
             "</script><script>alert(1)</script>\xE2\x80\xA8'\"&{{script}}\xEF\xBF\xBD");
 }
 

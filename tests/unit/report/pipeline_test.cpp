@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <limits>
-#include <nlohmann/json.hpp>
 
+#include "json/json.h"
 #include "vernier/error.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/gate.h"
@@ -40,10 +40,10 @@ PipelineReport three_stages() {
   return report;
 }
 
-nlohmann::json page_data_of(const std::string& page) {
+Json page_data_of(const std::string& page) {
   const std::string open = "<script type=\"application/json\" id=\"data\">";
   const std::size_t start = page.find(open) + open.size();
-  return nlohmann::json::parse(page.substr(start, page.find("</script>", start) - start));
+  return parse_json(page.substr(start, page.find("</script>", start) - start), "the page");
 }
 
 TEST(PipelineReport, ReadsBackEqual) {
@@ -60,7 +60,7 @@ TEST(PipelineReport, ReadsBackEqual) {
 
 TEST(PipelineReport, SaysWhatWroteIt) {
   const std::string text = report_to_json(three_stages());
-  EXPECT_EQ(report_kind(text, "report.json"), "vernier pipeline");
+  EXPECT_EQ(report_kind(text, "report.json"), ReportKind::Pipeline);
   EXPECT_THROW(diagnose_report_from_json(text, "report.json"), Error);
   EXPECT_THROW(report_kind("[]", "report.json"), Error);
   EXPECT_THROW(report_kind("{}", "report.json"), Error);
@@ -71,9 +71,9 @@ TEST(PipelineReport, PageHasTheStagesAndTheAnswer) {
   EXPECT_NE(page.find("<h1 class=\"answer missed\">Accuracy is lost at stage"), std::string::npos);
   EXPECT_NE(page.find("vernier pipeline</p>"), std::string::npos);
   EXPECT_EQ(page.find("{{"), std::string::npos);
-  const nlohmann::json data = page_data_of(page);
-  EXPECT_EQ(data["report"]["stages"].size(), 3U);
-  EXPECT_EQ(data["report"]["lost_at"], "low");
+  const Json data = page_data_of(page);
+  EXPECT_EQ(data.at("report").at("stages").size(), 3U);
+  EXPECT_EQ(data.at("report").at("lost_at"), "low");
 }
 
 TEST(PipelineReport, HostileNamesStayData) {

@@ -154,7 +154,7 @@ TEST(DiagnoseText, SaysWhenTheWrittenFileMissesWhatTheSearchPassed) {
 
 TEST(DiagnoseText, DoesNotCallAStoppedSearchMinimal) {
   DiagnoseReport report = requirement_met();
-  report.kept->end = "stopped";
+  report.kept->end = SearchEnd::Stopped;
   report.kept->certified = false;
   report.kept->certificate.clear();
   const std::string text = unwrapped(report_to_text(report, {}));
@@ -182,7 +182,7 @@ TEST(DiagnoseText, WritesHugeFactorsOfTheAllowanceShort) {
 
 TEST(DiagnoseText, SaysThatAnUnstableSetIsNotProven) {
   DiagnoseReport report = requirement_met();
-  report.kept->end = "unstable";
+  report.kept->end = SearchEnd::Unstable;
   report.kept->certified = false;
   report.kept->certificate.pop_back();
   const std::string text = unwrapped(report_to_text(report, {}));

@@ -50,7 +50,7 @@ TEST(Diagnose, NeedsNothingWhenAllLowMeetsTheRequirement) {
   DiagnoseOptions options = files.diagnose_options({Format::Int8});
   options.measure.requirement = at_least_db(10);
   const DiagnoseReport report = diagnose(options);
-  EXPECT_EQ(report.kept.value().end, "nothing-needed");
+  EXPECT_EQ(report.kept.value().end, SearchEnd::NothingNeeded);
   EXPECT_TRUE(report.kept->layers.empty());
   EXPECT_TRUE(report.kept->certified);
   EXPECT_EQ(report.kept->evaluations, 2U) << "the two ends";
@@ -65,7 +65,7 @@ TEST(Diagnose, MeetsARequirementWithACertifiedKeptSet) {
   options.measure.requirement = at_least_db(all_low + 3);
   const DiagnoseReport report = diagnose(options);
   EXPECT_FALSE(report.all_low.passed.value());
-  EXPECT_EQ(report.kept.value().end, "certified");
+  EXPECT_EQ(report.kept.value().end, SearchEnd::Certified);
   EXPECT_TRUE(report.kept->certified);
   ASSERT_FALSE(report.kept->layers.empty());
   EXPECT_LT(report.kept->layers.size(), 4U);
@@ -126,7 +126,7 @@ TEST(Diagnose, SaysThatFixedLayersAreWhyNothingHelps) {
   options.precision.layer_precisions = {{"conv1", Format::Int8}};
   options.measure.requirement = at_least_db(200);
   const DiagnoseReport report = diagnose(options);
-  ASSERT_EQ(report.kept.value().end, "impossible");
+  ASSERT_EQ(report.kept.value().end, SearchEnd::Impossible);
   EXPECT_LT(report.all_high.value().outputs.front().sqnr_db, 200) << "measured, with conv1 in int8";
   const std::string text = report_to_text(report, {});
   EXPECT_NE(text.find("1 layer is fixed in a low format by --layer-precisions"), std::string::npos) << text;
@@ -216,7 +216,7 @@ TEST(Diagnose, SaysWhenEvenAllHighMissesTheRequirement) {
   options.precision.high = Format::Float16;
   options.measure.requirement = at_least_db(120);  // float16 keeps some 11 bits, 66 dB
   const DiagnoseReport report = diagnose(options);
-  EXPECT_EQ(report.kept.value().end, "impossible");
+  EXPECT_EQ(report.kept.value().end, SearchEnd::Impossible);
   EXPECT_FALSE(report.kept->certified);
   EXPECT_FALSE(report.all_high.value().passed.value());
   EXPECT_FALSE(report.final_figures.value().passed.value());
@@ -232,7 +232,7 @@ TEST(Diagnose, FallsBackToFloat16WhereThatIsTheHighSide) {
   options.precision.high = Format::Float16;
   options.measure.requirement = at_least_db(all_low + 3);
   const DiagnoseReport report = diagnose(options);
-  ASSERT_EQ(report.kept.value().end, "certified");
+  ASSERT_EQ(report.kept.value().end, SearchEnd::Certified);
   const Plan plan = plan_from_json(bytes_of(files / "out" / "plan.json"), "plan.json");
   EXPECT_EQ(plan.high, Format::Float16);
   for (const PlannedLayer& layer : plan.layers) {
@@ -281,7 +281,7 @@ TEST(Diagnose, InterruptedSearchStillWritesAModelThatPasses) {
     DiagnoseOptions options = files.diagnose_options({Format::Int8});
     options.measure.requirement = at_least_db(all_low + 3);
     const DiagnoseReport report = diagnose(options, sinks);
-    EXPECT_EQ(report.kept.value().end, "stopped") << phase;
+    EXPECT_EQ(report.kept.value().end, SearchEnd::Stopped) << phase;
     EXPECT_FALSE(report.kept->certified) << "an interrupted test proves nothing";
     EXPECT_TRUE(std::filesystem::exists(files / "out" / "model.onnx"));
     EXPECT_TRUE(std::filesystem::exists(files / "out" / "report.json"));

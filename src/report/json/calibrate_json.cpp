@@ -1,9 +1,7 @@
-// Keys of learned ranges (field.h).
-#pragma once
-
+// The report of `vernier calibrate` as JSON.
 #include <tuple>
 
-#include "report/json/field.h"
+#include "report/json/document.h"
 #include "vernier/report/calibrate.h"
 
 namespace vernier {
@@ -67,5 +65,7 @@ struct Fields<CalibrateReport> {
                                           Field{"notes", &R::notes},
                                           Field{"tensors", &R::tensors}};
 };
+
+std::string report_to_json(const CalibrateReport& report) { return to_document(ReportKind::Calibrate, report); }
 
 }  // namespace vernier

@@ -1,10 +1,7 @@
-// Keys of the report of `vernier pipeline` (field.h).
-#pragma once
-
+// The report of `vernier pipeline` as JSON, and read again.
 #include <tuple>
 
-#include "report/json/field.h"
-#include "vernier/report/eval.h"
+#include "report/json/document.h"
 #include "vernier/report/pipeline.h"
 
 namespace vernier {
@@ -50,5 +47,13 @@ struct Fields<PipelineReport> {
                                           Field{"warnings", &R::warnings},
                                           Field{"files", &R::files}};
 };
+
+Json document_of(const PipelineReport& report) { return document_of(ReportKind::Pipeline, json_of(report)); }
+
+std::string report_to_json(const PipelineReport& report) { return to_document(ReportKind::Pipeline, report); }
+
+PipelineReport pipeline_report_from_json(const std::string& text, const std::string& where) {
+  return from_document<PipelineReport>(ReportKind::Pipeline, text, where);
+}
 
 }  // namespace vernier

@@ -1,13 +1,40 @@
-// Keys of causes, repairs and pictures (field.h).
-#pragma once
-
+// The report of `vernier diagnose` and `vernier fix` as JSON, and read again.
 #include <tuple>
 
-#include "report/json/field.h"
+#include "report/json/document.h"
+#include "report/json/fields_figures.h"
+#include "report/json/fields_kept_set.h"
 #include "vernier/report/causes.h"
+#include "vernier/report/diagnose.h"
 #include "vernier/report/pictures.h"
+#include "vernier/report/typed.h"
 
 namespace vernier {
+
+template <>
+struct Fields<TypedReport> {
+  static constexpr auto list = std::tuple{Field{"file", &TypedReport::file},
+                                          Field{"casts", &TypedReport::casts},
+                                          Field{"quantize_pairs", &TypedReport::quantize_pairs},
+                                          Field{"weight_bytes", &TypedReport::weight_bytes},
+                                          Field{"original_weight_bytes", &TypedReport::original_weight_bytes},
+                                          Field{"notes", &TypedReport::notes}};
+};
+
+template <>
+struct Fields<LatencyReport> {
+  static constexpr auto list =
+      std::tuple{Field{"float_ms", &LatencyReport::float_ms}, Field{"low_ms", &LatencyReport::low_ms},
+                 Field{"repaired_ms", &LatencyReport::repaired_ms}, Field{"threads", &LatencyReport::threads},
+                 Field{"note", &LatencyReport::note}};
+};
+
+template <>
+struct Fields<CurvePoint> {
+  static constexpr auto list =
+      std::tuple{Field{"kept", &CurvePoint::kept}, Field{"predicted_sqnr_db", &CurvePoint::predicted_sqnr_db},
+                 Field{"measured_sqnr_db", &CurvePoint::measured_sqnr_db}};
+};
 
 template <>
 struct Fields<NetworkNode> {
@@ -94,5 +121,60 @@ struct Fields<Explanation> {
       std::tuple{Field{"examined", &R::examined}, Field{"causes", &R::causes},       Field{"blame", &R::blame},
                  Field{"repairs", &R::repairs},   Field{"proposals", &R::proposals}, Field{"samples", &R::samples}};
 };
+
+template <>
+struct Fields<DiagnoseReport> {
+  using R = DiagnoseReport;
+  // Reports of earlier versions, and those that were not written, have none of these.
+  static constexpr bool (*drawn)(const R&) = [](const R& report) { return !report.network.empty(); };
+  static constexpr bool (*pictured)(const R&) = [](const R& report) { return !report.pictures.empty(); };
+  static constexpr auto list = std::tuple{
+      Field{"version", &R::version},
+      Field{"command", &R::command},
+      Field{"vernier_version", &R::vernier_version},
+      Field{"onnxruntime_version", &R::onnxruntime_version},
+      Field{"onnx_version", &R::onnx_version},
+      Field{"machine", &R::machine},
+      Field{"model_file", &R::model_file},
+      Field{"model_sha256", &R::model_sha256},
+      Field{"data", &R::data},
+      Field{"data_sha256", &R::data_sha256},
+      Field{"samples", &R::samples},
+      Field{"calibrated_on_evaluation_samples", &R::calibrated_on_evaluation_samples},
+      Field{"random_data", &R::random_data},
+      Field{"interrupted", &R::interrupted},
+      Field{"scheme", &R::scheme},
+      Field{"runner", &R::runner},
+      Field{"target", &R::target},
+      Field{"low", &R::low},
+      Field{"high", &R::high},
+      Field{"requirement", &R::requirement},
+      Field{"reference", &R::reference},
+      Field{"all_high", &R::all_high},
+      Field{"all_low", &R::all_low},
+      Field{"repaired", &R::repaired},
+      Field{"kept", &R::kept},
+      Field{"final_figures", &R::final_figures},
+      Field{"typed", &R::typed},
+      Field{"latency", &R::latency},
+      Field{"phases", &R::phases},
+      Field{"warnings", &R::warnings},
+      Field{"notes", &R::notes},
+      Field{"files", &R::files},
+      Field{"curve", &R::curve},
+      Field{"layers", &R::layers},
+      Field{"explanation", &R::explanation},
+      Field{"network", &R::network, drawn},
+      Field{"pictures", &R::pictures, pictured},
+  };
+};
+
+Json document_of(const DiagnoseReport& report) { return document_of(ReportKind::Diagnose, json_of(report)); }
+
+std::string report_to_json(const DiagnoseReport& report) { return to_document(ReportKind::Diagnose, report); }
+
+DiagnoseReport diagnose_report_from_json(const std::string& text, const std::string& where) {
+  return from_document<DiagnoseReport>(ReportKind::Diagnose, text, where);
+}
 
 }  // namespace vernier

@@ -1,0 +1,29 @@
+// Whether a diagnosis met what was asked for: one answer for exit codes, gates, pages, texts and comparisons of builds.
+#pragma once
+
+#include "vernier/export.h"
+
+namespace vernier {
+
+struct DiagnoseReport;
+
+enum class Outcome {
+  NoRequirement,  // nothing was asked for: no requirement, and no labels, script or check that decide
+  NotSearched,    // interrupted before the search, and everything low misses the requirement
+  NothingNeeded,  // everything low meets it
+  Met,            // the kept set meets it
+  Stopped,        // the kept set meets it, and fewer layers may do: the search was cut short
+  Unstable,       // the same test gave different answers, so the kept set is not proven
+  FileMisses,     // the kept set meets it in simulation, and the written file does not
+  Impossible,     // no choice of layers meets it
+};
+
+VERNIER_API Outcome outcome_of(const DiagnoseReport& report);
+
+/// Where the search did not end by itself (Stopped, Unstable) the written file has to say so.
+VERNIER_API bool met(const DiagnoseReport& report);
+
+/// 0: nothing was asked for, or it is met. 1: it is not.
+VERNIER_API int exit_code_of(const DiagnoseReport& report);
+
+}  // namespace vernier

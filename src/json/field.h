@@ -1,0 +1,63 @@
+// What the parts of a struct are called in JSON: one list per type, read and written by the same code (fields.h), so
+// that both directions cannot drift apart. A new field is one line in the list of its struct.
+//
+//   template <>
+//   struct Fields<CurvePoint> {
+//     static constexpr auto list = std::tuple{Field{"kept", &CurvePoint::kept}, ...};
+//   };
+//
+// An optional that holds nothing is no member of the object: what was not measured is absent, in all documents of ours,
+// and never null. Files of other programs that want null have Nullable fields.
+#pragma once
+
+#include <cstddef>
+
+namespace vernier {
+
+/// `present` decides whether a field is written; where it is set, the reader takes the field as optional too.
+template <class Owner, class Value>
+struct Field {
+  const char* key;
+  Value Owner::*member;
+  bool (*present)(const Owner&) = nullptr;
+  const char* former = nullptr;  // what files of earlier versions call it
+};
+
+// Compilers before Clang 17 do not find these by themselves.
+template <class Owner, class Value>
+Field(const char*, Value Owner::*) -> Field<Owner, Value>;
+template <class Owner, class Value>
+Field(const char*, Value Owner::*, bool (*)(const Owner&)) -> Field<Owner, Value>;
+template <class Owner, class Value>
+Field(const char*, Value Owner::*, std::nullptr_t, const char*) -> Field<Owner, Value>;
+
+/// For Field::present: written always, and yet not wanted where it is read.
+template <class Owner>
+constexpr bool optional_field(const Owner& /*owner*/) {
+  return true;
+}
+
+/// An optional in the file of another program, whose readers want null where there is nothing.
+template <class Owner, class Value>
+struct Nullable {
+  const char* key;
+  Value Owner::*member;
+};
+template <class Owner, class Value>
+Nullable(const char*, Value Owner::*) -> Nullable<Owner, Value>;
+
+/// A field that follows from others, value(owner): written, and passed over when it is read.
+template <class Function>
+struct Derived {
+  const char* key;
+  Function value;
+};
+template <class Function>
+Derived(const char*, Function) -> Derived<Function>;
+
+/// The fields of a type, in file order. With a member `static constexpr bool open = true` others may stand in a file
+/// beside them; else they are refused.
+template <class T>
+struct Fields;
+
+}  // namespace vernier

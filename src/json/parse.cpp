@@ -1,0 +1,165 @@
+// Texts become values: nlohmann reads, and tells what it finds piece by piece.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/refuse.h"
+#include "base/text.h"
+#include "json/json.h"
+#include "json/json_fault.h"
+
+namespace vernier {
+namespace {
+
+// No document has a reason to be nested like that, and everything that walks through one calls itself for each level.
+constexpr std::size_t kDeepest = 500;
+
+using Sax = nlohmann::json_sax<nlohmann::json>;
+
+/// "parse error at line 1, column 2: ...": what stands behind nlohmann's own number for it.
+std::string text_of(const std::exception& error) {
+  const std::string what = error.what();
+  const std::size_t bracket = what.find("] ");
+  return printable(bracket == std::string::npos ? what : what.substr(bracket + 2));
+}
+
+/// Of a key that comes twice the last value stands, in the place of the first.
+void drop_repeated(Json::Object& members) {
+  std::map<std::string_view, std::size_t> first;
+  std::vector<std::size_t> repeated;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const auto [known, fresh] = first.emplace(members[i].key, i);
+    if (fresh) continue;
+    members[known->second].value = std::move(members[i].value);
+    repeated.push_back(i);
+  }
+  for (; !repeated.empty(); repeated.pop_back()) {
+    members.erase(members.begin() + static_cast<std::ptrdiff_t>(repeated.back()));
+  }
+}
+
+class Builder final : public Sax {
+ public:
+  Json take() { return std::move(root_); }
+  const std::string& fault() const { return fault_; }
+
+  bool null() override { return put({}); }
+  bool boolean(bool value) override { return put(value); }
+  bool number_integer(number_integer_t value) override { return put(value); }
+  bool number_unsigned(number_unsigned_t value) override { return put(value); }
+  bool number_float(number_float_t value, const string_t&) override { return put(value); }
+  bool string(string_t& value) override { return put(std::move(value)); }
+  bool binary(binary_t&) override { return false; }
+  bool start_object(std::size_t) override { return open(Json::object()); }
+  bool start_array(std::size_t) override { return open(Json::array()); }
+  bool key(string_t& value) override {
+    key_ = std::move(value);
+    return true;
+  }
+  bool end_object() override {
+    drop_repeated(open_.back()->members());
+    open_.pop_back();
+    return true;
+  }
+  bool end_array() override {
+    open_.pop_back();
+    return true;
+  }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& error) override {
+    fault_ = text_of(error);
+    return false;
+  }
+
+ private:
+  bool put(Json value) {
+    add(std::move(value));
+    return true;
+  }
+  bool open(Json value) {
+    if (open_.size() == kDeepest) {
+      fault_ = fmt::format("it is nested deeper than {} levels", kDeepest);
+      return false;
+    }
+    open_.push_back(&add(std::move(value)));
+    return true;
+  }
+  Json& add(Json value) {
+    if (open_.empty()) return root_ = std::move(value);
+    // What is open is the last item of what it is in: it does not move before it is closed.
+    Json& last = *open_.back();
+    return last.is_array() ? last.add(std::move(value)) : last.add(std::move(key_), std::move(value));
+  }
+
+  Json root_;
+  std::vector<Json*> open_;
+  std::string key_;
+  std::string fault_;
+};
+
+// Accepts everything, keeps the first error.
+class FaultFinder final : public Sax {
+ public:
+  explicit FaultFinder(std::string_view text) : text_(text) {}
+  std::optional<JsonFault> fault() const { return fault_; }
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool start_object(std::size_t) override { return true; }
+  bool key(string_t&) override { return true; }
+  bool end_object() override { return true; }
+  bool start_array(std::size_t) override { return true; }
+  bool end_array() override { return true; }
+
+  // `position` counts what was read, the byte that was one too many included.
+  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& error) override {
+    const std::size_t at = position == 0 ? 0 : position - 1;
+    if (at >= text_.size()) {
+      fault_ = {text_.size(), "it ends in the middle"};
+      return false;
+    }
+    for (const std::string_view word : {"NaN", "Infinity", "-Infinity"}) {
+      const std::size_t start = text_.rfind(word, at);
+      if (start != std::string_view::npos && start + word.size() > at) return false;
+    }
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: <what> - <why>; last read: '<token>'"
+    std::string why = error.what();
+    if (const std::size_t from = why.find(" - "); from != std::string::npos) why.erase(0, from + 3);
+    if (const std::size_t end = why.find("; last read"); end != std::string::npos) why.erase(end);
+    fault_ = {at, printable(why)};
+    return false;
+  }
+
+ private:
+  std::string_view text_;
+  std::optional<JsonFault> fault_;
+};
+
+}  // namespace
+
+Json parse_json(std::string_view text, const std::string& where) {
+  Builder builder;
+  if (!nlohmann::json::sax_parse(text.begin(), text.end(), &builder)) {
+    refuse(where, fmt::format("is not JSON: {}", builder.fault()));
+  }
+  return builder.take();
+}
+
+std::optional<Json> try_parse_json(std::string_view text) {
+  Builder builder;
+  if (!nlohmann::json::sax_parse(text.begin(), text.end(), &builder)) return std::nullopt;
+  return builder.take();
+}
+
+std::optional<JsonFault> find_json_fault(std::string_view text) {
+  FaultFinder finder(text);
+  nlohmann::json::sax_parse(text.begin(), text.end(), &finder);
+  return finder.fault();
+}
+
+}  // namespace vernier

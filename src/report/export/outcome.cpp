@@ -1,0 +1,54 @@
+#include "vernier/report/outcome.h"
+
+#include <optional>
+
+#include "vernier/report/diagnose.h"
+
+namespace vernier {
+namespace {
+
+/// What the written file says, by that which decided the search; nullopt: there is none, or it was not measured.
+std::optional<bool> file_meets(const DiagnoseReport& report) {
+  const bool by_task = !report.kept->objective.empty();
+  if (by_task && report.kept->file_test) return report.kept->file_test->verdict == Verdict::Good;
+  if (!by_task && report.final_figures) return report.final_figures->passed == true;
+  return std::nullopt;
+}
+
+}  // namespace
+
+Outcome outcome_of(const DiagnoseReport& report) {
+  const bool by_task = report.kept && !report.kept->objective.empty();
+  if (!report.requirement && !by_task) return Outcome::NoRequirement;
+  if (!report.kept) {
+    if (report.final_figures) return report.final_figures->passed == true ? Outcome::Met : Outcome::FileMisses;
+    return report.all_low.passed == true ? Outcome::NothingNeeded : Outcome::NotSearched;
+  }
+  if (report.kept->end == SearchEnd::Impossible) return Outcome::Impossible;
+  if (file_meets(report) == false) return Outcome::FileMisses;
+  switch (report.kept->end) {
+    case SearchEnd::NothingNeeded:
+      return Outcome::NothingNeeded;
+    case SearchEnd::Stopped:
+      return Outcome::Stopped;
+    case SearchEnd::Unstable:
+      return Outcome::Unstable;
+    case SearchEnd::Certified:
+    case SearchEnd::Found:
+    case SearchEnd::Impossible:
+      break;
+  }
+  return Outcome::Met;
+}
+
+bool met(const DiagnoseReport& report) {
+  const Outcome outcome = outcome_of(report);
+  if (outcome == Outcome::Stopped || outcome == Outcome::Unstable) return file_meets(report) == true;
+  return outcome == Outcome::Met || outcome == Outcome::NothingNeeded;
+}
+
+int exit_code_of(const DiagnoseReport& report) {
+  return outcome_of(report) == Outcome::NoRequirement || met(report) ? 0 : 1;
+}
+
+}  // namespace vernier

@@ -1,0 +1,37 @@
+// What `vernier convert` and `vernier quantize` wrote, as JSON.
+#include <tuple>
+
+#include "report/json/document.h"
+#include "vernier/report/convert.h"
+
+namespace vernier {
+
+template <>
+struct Fields<SkippedLayers> {
+  using R = SkippedLayers;
+  static constexpr auto list =
+      std::tuple{Field{"reason", &R::reason}, Field{"runs_in", &R::runs_in}, Field{"chosen", &R::chosen},
+                 Field{"layers", &R::layers}, Field{"operators", &R::op_types}};
+};
+
+template <>
+struct Fields<ConvertResult> {
+  using R = ConvertResult;
+  static constexpr auto list =
+      std::tuple{Derived{"version", [](const R&) { return 1; }},
+                 Derived{"file", [](const R& result) { return result.typed.file; }},
+                 Field{"scheme", &R::scheme},
+                 Field{"layers_by_format", &R::layers_by_format},
+                 Derived{"casts", [](const R& result) { return result.typed.casts; }},
+                 Derived{"quantize_pairs", [](const R& result) { return result.typed.quantize_pairs; }},
+                 Derived{"weight_bytes", [](const R& result) { return result.typed.weight_bytes; }},
+                 Derived{"original_weight_bytes", [](const R& result) { return result.typed.original_weight_bytes; }},
+                 Field{"skipped", &R::skipped},
+                 Field{"notes", &R::notes},
+                 Derived{"typed_notes", [](const R& result) { return result.typed.notes; }},
+                 Field{"warnings", &R::warnings}};
+};
+
+std::string result_to_json(const ConvertResult& result) { return to_document(ReportKind::Convert, result); }
+
+}  // namespace vernier

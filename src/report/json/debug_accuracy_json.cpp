@@ -1,0 +1,31 @@
+// The report of `vernier debug accuracy` as JSON.
+#include <tuple>
+
+#include "report/json/document.h"
+#include "vernier/report/debug_accuracy.h"
+
+namespace vernier {
+
+template <>
+struct Fields<AccuracyRow> {
+  using R = AccuracyRow;
+  static constexpr auto list =
+      std::tuple{Field{"layer", &R::layer},     Field{"op_type", &R::op_type},         Field{"tensor", &R::tensor},
+                 Field{"sqnr_db", &R::sqnr_db}, Field{"arriving_db", &R::arriving_db}, Field{"error", &R::role}};
+};
+
+template <>
+struct Fields<DebugAccuracyReport> {
+  using R = DebugAccuracyReport;
+  static constexpr auto list =
+      std::tuple{Field{"version", &R::version},       Field{"command", &R::command},
+                 Field{"model_file", &R::model_file}, Field{"reference_run", &R::reference_run},
+                 Field{"tested_run", &R::tested_run}, Field{"data", &R::data},
+                 Field{"iterations", &R::iterations}, Field{"min_sqnr_db", &R::min_sqnr_db},
+                 Field{"passed", &R::passed},         Field{"not_compared", &R::not_compared},
+                 Field{"warnings", &R::warnings},     Field{"layers", &R::layers}};
+};
+
+std::string report_to_json(const DebugAccuracyReport& report) { return to_document(ReportKind::DebugAccuracy, report); }
+
+}  // namespace vernier

@@ -1,0 +1,70 @@
+// Keys of the figures that several reports hold (json/field.h).
+#pragma once
+
+#include <tuple>
+
+#include "json/fields.h"
+#include "vernier/report/figures.h"
+#include "vernier/requirement.h"
+
+namespace vernier {
+
+template <>
+struct Fields<OutputFigure> {
+  static constexpr auto list = std::tuple{Field{"name", &OutputFigure::name},
+                                          Field{"sqnr_db", &OutputFigure::sqnr_db},
+                                          Field{"worst_sqnr_db", &OutputFigure::worst_sqnr_db},
+                                          Field{"worst_sample", &OutputFigure::worst_sample},
+                                          Field{"max_abs_error", &OutputFigure::max_abs_error},
+                                          Field{"mse", &OutputFigure::mse},
+                                          Field{"cosine", &OutputFigure::cosine},
+                                          Field{"top1_agreement", &OutputFigure::top1_agreement},
+                                          Field{"nonfinite", &OutputFigure::nonfinite},
+                                          Field{"reference_nonfinite", &OutputFigure::reference_nonfinite}};
+};
+
+template <>
+struct Fields<RunFigures> {
+  static constexpr auto list = std::tuple{Field{"outputs", &RunFigures::outputs}, Field{"passed", &RunFigures::passed},
+                                          Field{"damage", &RunFigures::damage}};
+};
+
+template <>
+struct Fields<LayerRow> {
+  // Counts of a layer that was not looked at are not zero: they are absent.
+  static constexpr bool (*counted)(const LayerRow&) = [](const LayerRow& row) { return row.values > 0; };
+  static constexpr auto list = std::tuple{Field{"name", &LayerRow::name},
+                                          Field{"op_type", &LayerRow::op_type},
+                                          Field{"graph", &LayerRow::graph},
+                                          Field{"format", &LayerRow::format},
+                                          Field{"own_sqnr_db", &LayerRow::own_sqnr_db},
+                                          Field{"propagated_sqnr_db", &LayerRow::propagated_sqnr_db},
+                                          Field{"inherited_sqnr_db", &LayerRow::inherited_sqnr_db},
+                                          Field{"sensitivity_db", &LayerRow::sensitivity_db, nullptr, "effect_db"},
+                                          Field{"share", &LayerRow::share},
+                                          Field{"values", &LayerRow::values, counted},
+                                          Field{"overflowed", &LayerRow::overflowed, counted},
+                                          Field{"saturated", &LayerRow::saturated, counted},
+                                          Field{"subnormal", &LayerRow::subnormal, counted},
+                                          Field{"flushed", &LayerRow::flushed, counted},
+                                          Field{"nan", &LayerRow::nan, counted},
+                                          Field{"macs", &LayerRow::macs},
+                                          Field{"kept", &LayerRow::kept}};
+};
+
+template <>
+struct Fields<PhaseTime> {
+  static constexpr auto list = std::tuple{Field{"phase", &PhaseTime::phase}, Field{"seconds", &PhaseTime::seconds}};
+};
+
+template <>
+struct Fields<Limit> {
+  static constexpr auto list = std::tuple{Field{"value", &Limit::value}, Field{"output", &Limit::output}};
+};
+
+template <>
+struct Fields<Requirement> {
+  static constexpr auto list = std::tuple{Field{"metric", &Requirement::metric}, Field{"limits", &Requirement::limits}};
+};
+
+}  // namespace vernier

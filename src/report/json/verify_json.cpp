@@ -1,0 +1,46 @@
+// The report of `vernier verify` as JSON.
+#include <tuple>
+
+#include "report/json/document.h"
+#include "report/json/fields_figures.h"
+#include "report/json/fields_kept_set.h"
+#include "vernier/report/verify.h"
+
+namespace vernier {
+
+template <>
+struct Fields<VerifyReport> {
+  using R = VerifyReport;
+  static constexpr bool (*by_task)(const R&) = [](const R& report) { return !report.objective.empty(); };
+  static constexpr bool (*in_doubt)(const R&) = [](const R& report) { return !report.doubt.empty(); };
+  static constexpr auto list = std::tuple{
+      Field{"version", &R::version},
+      Field{"command", &R::command},
+      Field{"vernier_version", &R::vernier_version},
+      Field{"onnxruntime_version", &R::onnxruntime_version},
+      Field{"onnx_version", &R::onnx_version},
+      Field{"machine", &R::machine},
+      Field{"float_file", &R::float_file},
+      Field{"float_sha256", &R::float_sha256},
+      Field{"typed_file", &R::typed_file},
+      Field{"typed_sha256", &R::typed_sha256},
+      Field{"data", &R::data},
+      Field{"samples", &R::samples},
+      Field{"random_data", &R::random_data},
+      Field{"requirement", &R::requirement},
+      Field{"figures", &R::figures},
+      Field{"objective", &R::objective, by_task},
+      Field{"test", &R::test},
+      Field{"doubt", &R::doubt, in_doubt},
+      Field{"compared", &R::compared},
+      Field{"not_compared", &R::not_compared},
+      Field{"phases", &R::phases},
+      Field{"warnings", &R::warnings},
+      Field{"notes", &R::notes},
+      Field{"layers", &R::layers},
+  };
+};
+
+std::string report_to_json(const VerifyReport& report) { return to_document(ReportKind::Verify, report); }
+
+}  // namespace vernier

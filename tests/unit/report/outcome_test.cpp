@@ -1,0 +1,128 @@
+#include "vernier/report/outcome.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cases.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/report/diff.h"
+#include "vernier/report/gate.h"
+
+namespace vernier {
+namespace {
+
+/// What a search by a requirement ended with; `file`: what the written file says, nothing where there is none.
+DiagnoseReport ended(SearchEnd end, std::optional<bool> file) {
+  DiagnoseReport report = end == SearchEnd::NothingNeeded ? nothing_needed()
+                          : end == SearchEnd::Impossible  ? impossible()
+                                                          : requirement_met();
+  report.kept->end = end;
+  if (!file) {
+    report.final_figures.reset();
+    return report;
+  }
+  if (!report.final_figures) report.final_figures = report.all_low;
+  report.final_figures->passed = file;
+  if (!*file) report.final_figures->outputs[0].sqnr_db = report.final_figures->outputs[0].top1_agreement.emplace(0.1);
+  return report;
+}
+
+/// The same, where labels decided.
+DiagnoseReport ended_by_task(SearchEnd end, std::optional<bool> file) {
+  DiagnoseReport report = ended(end, std::nullopt);
+  report.requirement.reset();
+  report.kept->objective = "--min-top1 0.9, by labels.npy";
+  if (file) {
+    report.kept->file_test.emplace();
+    report.kept->file_test->verdict = *file ? Verdict::Good : Verdict::Bad;
+  }
+  return report;
+}
+
+bool page_is(const DiagnoseReport& report, const std::string& word) {
+  return report_to_html(report).find("class=\"answer " + word) != std::string::npos;
+}
+
+/// What everybody who asks must agree on.
+void expect(const DiagnoseReport& report, Outcome outcome, bool is_met) {
+  EXPECT_EQ(outcome_of(report), outcome);
+  EXPECT_EQ(met(report), is_met);
+  EXPECT_EQ(exit_code_of(report), is_met ? 0 : 1);
+  EXPECT_EQ(gate_of(report).passed(), is_met) << gate_to_junit(gate_of(report));
+  EXPECT_EQ(page_is(report, "met"), is_met);
+  const std::vector<std::string> worse = diff_reports(requirement_met(), report, 1e9).worse;
+  const bool fell = !worse.empty() && worse.front() == "the requirement was met, and is missed";
+  EXPECT_EQ(fell, !is_met);
+}
+
+struct Case {
+  SearchEnd end;
+  std::optional<bool> file;
+  Outcome outcome;
+  bool is_met;
+};
+
+const std::vector<Case> kCases{{SearchEnd::Certified, {}, Outcome::Met, true},
+                               {SearchEnd::Certified, true, Outcome::Met, true},
+                               {SearchEnd::Certified, false, Outcome::FileMisses, false},
+                               {SearchEnd::Found, {}, Outcome::Met, true},
+                               {SearchEnd::Found, true, Outcome::Met, true},
+                               {SearchEnd::Found, false, Outcome::FileMisses, false},
+                               {SearchEnd::NothingNeeded, {}, Outcome::NothingNeeded, true},
+                               {SearchEnd::NothingNeeded, true, Outcome::NothingNeeded, true},
+                               {SearchEnd::NothingNeeded, false, Outcome::FileMisses, false},
+                               {SearchEnd::Impossible, {}, Outcome::Impossible, false},
+                               {SearchEnd::Impossible, false, Outcome::Impossible, false},
+                               {SearchEnd::Stopped, {}, Outcome::Stopped, false},
+                               {SearchEnd::Stopped, true, Outcome::Stopped, true},
+                               {SearchEnd::Stopped, false, Outcome::FileMisses, false},
+                               {SearchEnd::Unstable, {}, Outcome::Unstable, false},
+                               {SearchEnd::Unstable, true, Outcome::Unstable, true},
+                               {SearchEnd::Unstable, false, Outcome::FileMisses, false}};
+
+std::string name_of(const Case& one) {
+  return std::string(word_of(one.end)) + (!one.file   ? ", no file"
+                                          : *one.file ? ", the file meets"
+                                                      : ", the file misses");
+}
+
+TEST(Outcome, IsOneForAllWhoAskAboutARequirement) {
+  for (const Case& one : kCases) {
+    SCOPED_TRACE(name_of(one));
+    expect(ended(one.end, one.file), one.outcome, one.is_met);
+  }
+}
+
+TEST(Outcome, IsOneForAllWhoAskAboutATask) {
+  for (const Case& one : kCases) {
+    SCOPED_TRACE(name_of(one));
+    expect(ended_by_task(one.end, one.file), one.outcome, one.is_met);
+  }
+}
+
+TEST(Outcome, WithoutARequirementThereIsNothingToMiss) {
+  const DiagnoseReport report = without_requirement();
+  EXPECT_EQ(outcome_of(report), Outcome::NoRequirement);
+  EXPECT_FALSE(met(report));
+  EXPECT_EQ(exit_code_of(report), 0);
+  EXPECT_TRUE(gate_of(report).passed());
+  EXPECT_TRUE(page_is(report, "open"));
+}
+
+TEST(Outcome, AnInterruptedRunSaysWhatItMeasured) {
+  DiagnoseReport report = requirement_met();
+  report.kept.reset();
+  report.final_figures.reset();
+  report.all_low.passed = false;
+  expect(report, Outcome::NotSearched, false);
+  report = nothing_needed();
+  report.kept.reset();
+  report.final_figures.reset();
+  expect(report, Outcome::NothingNeeded, true);
+}
+
+}  // namespace
+}  // namespace vernier
