@@ -14,6 +14,7 @@
 #include "jobs/common/figures.h"
 #include "jobs/common/setup.h"
 #include "model/prepare.h"
+#include "numerics/metrics.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
 

@@ -14,6 +14,7 @@
 #include "engines/onnxruntime/runtime.h"
 #include "io/zip_files.h"
 #include "jobs/common/setup.h"
+#include "model/graph_edit.h"
 #include "model/layers.h"
 #include "model/model.h"
 #include "model/prepare.h"
@@ -49,9 +50,7 @@ const LayerRow& chosen_row(const DiagnoseReport& report, const BundleOptions& op
 }
 
 const onnx::NodeProto& node_of(const Model& model, const std::string& layer) {
-  for (const onnx::NodeProto& node : model.proto.graph().node()) {
-    if (node.name() == layer) return node;
-  }
+  if (const onnx::NodeProto* node = find_node(model.proto.graph(), layer); node != nullptr) return *node;
   throw Error(ErrorKind::Input, fmt::format("{}: has no node '{}'", printable(model.path.string()), printable(layer)),
               "the report must be of this very model");
 }
