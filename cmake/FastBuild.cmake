@@ -40,8 +40,10 @@ function(vernier_fast_build target)
   set_target_properties(${target} PROPERTIES VERNIER_PRECOMPILED_KIND ${kind})
   if(VERNIER_FAST_BUILD)
     target_precompile_headers(${target} REUSE_FROM vernier_precompiled_${kind})
-    # GCC looks through all precompiled headers whenever it collects its garbage.
-    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=600000>)
+    # GCC looks through all precompiled headers whenever it collects its garbage. It takes them for code of the same kind
+    # alone: libraries are -fPIC, so programs are, too. And it takes a source among others for a header.
+    target_compile_options(${target} PRIVATE
+      "$<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=600000;-fPIC;-Wno-subobject-linkage>")
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
   endif()
 endfunction()
