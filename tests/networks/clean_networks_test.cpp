@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "jobs/common/setup.h"
+#include "jobs/common/load.h"
 #include "jobs/diagnose/explain.h"
 #include "shared_networks.h"
 #include "vernier/format.h"

@@ -88,4 +88,11 @@ std::shared_ptr<const SampleSource> Sources::open(const SourceOptions& source, c
   return opened.back().source;
 }
 
+std::shared_ptr<const SampleSource> samples_for(const Model& model, const SourceOptions& source,
+                                                const JobSinks& sinks) {
+  MeasureOptions measure;
+  measure.data = source;
+  return Sources(measure, sinks).samples(model);
+}
+
 }  // namespace vernier

@@ -40,4 +40,7 @@ class Sources {
   std::vector<Opened> samples_, calibration_;
 };
 
+/// The samples of `source` for `model`, for a job that opens them once by itself. Errors: Input, as open_samples().
+std::shared_ptr<const SampleSource> samples_for(const Model& model, const SourceOptions& source, const JobSinks& sinks);
+
 }  // namespace vernier

@@ -5,9 +5,10 @@
 #include <string>
 
 #include "engines/onnxruntime/runtime.h"
-#include "jobs/common/setup.h"
+#include "engines/onnxruntime/session.h"
 #include "model/graph_edit.h"
 #include "model/passes/pass.h"
+#include "model/prepare.h"
 #include "plan/simulate_typed.h"
 
 namespace vernier {

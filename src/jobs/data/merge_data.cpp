@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "io/saved_data.h"
-#include "jobs/common/setup.h"
+#include "jobs/common/output_files.h"
 #include "vernier/data_files.h"
 #include "vernier/error.h"
 #include "vernier/runs.h"

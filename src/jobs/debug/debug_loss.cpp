@@ -11,16 +11,17 @@
 #include <map>
 #include <set>
 
+#include "analysis/figures.h"
 #include "analysis/isolated.h"
 #include "analysis/lockstep.h"
+#include "analysis/match_layers.h"
 #include "analysis/quantizer_loss.h"
 #include "base/text.h"
-#include "jobs/common/figures.h"
-#include "jobs/common/match_layers.h"
-#include "jobs/common/setup.h"
+#include "jobs/common/load.h"
 #include "jobs/common/typed_file.h"
 #include "jobs/verify/verify.h"
 #include "model/passes/pass.h"
+#include "model/prepare.h"
 #include "numerics/tensor_grid.h"
 #include "plan/constant_codes.h"
 #include "plan/qdq_defects.h"

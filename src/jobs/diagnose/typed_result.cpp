@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "distributed/ranks.h"
 #include "jobs/verify/verify.h"
+#include "model/contents.h"
 
 namespace vernier {
 

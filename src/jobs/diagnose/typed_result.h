@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
-#include "jobs/common/experiment.h"
-#include "jobs/common/setup.h"
+#include "jobs/common/load.h"
+#include "jobs/search/experiment.h"
 #include "plan/lower_typed.h"
 #include "vernier/diagnose.h"
 #include "vernier/external_data.h"

@@ -10,7 +10,7 @@
 
 #include "base/parallel.h"
 #include "base/text.h"
-#include "jobs/common/setup.h"
+#include "jobs/common/sources.h"
 #include "jobs/eval/task_tally.h"
 #include "jobs/run/live_run.h"
 #include "vernier/error.h"

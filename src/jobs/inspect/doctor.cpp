@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "base/machine.h"
 #include "base/parallel.h"
 #include "base/version.h"
 #include "engines/onnxruntime/runtime.h"
-#include "jobs/common/setup.h"
 #include "numerics/round.h"
 #include "vernier/error.h"
 

@@ -19,6 +19,7 @@
 #include "base/version.h"
 #include "engines/onnxruntime/runtime.h"
 #include "jobs/common/calibrated_plan.h"
+#include "jobs/common/output_files.h"
 #include "jobs/common/stopwatch.h"
 #include "jobs/quantize/sufficiency.h"
 #include "numerics/range_methods.h"

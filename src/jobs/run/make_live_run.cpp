@@ -5,14 +5,15 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/marked_outputs.h"
 #include "analysis/surgery.h"
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
 #include "jobs/common/calibrated_plan.h"
-#include "jobs/common/setup.h"
+#include "jobs/common/load.h"
+#include "jobs/common/sources.h"
 #include "jobs/common/typed_file.h"
 #include "jobs/run/live_run.h"
-#include "jobs/run/marked_outputs.h"
 #include "jobs/run/program_run.h"
 #include "jobs/scripting/network_scripts.h"
 #include "plan/lower_simulated.h"

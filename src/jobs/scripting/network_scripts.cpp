@@ -9,7 +9,8 @@
 
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
-#include "jobs/common/setup.h"
+#include "engines/onnxruntime/session.h"
+#include "model/prepare.h"
 #include "plan/scheme.h"
 #include "scripts/programs.h"
 #include "scripts/script_process.h"

@@ -10,7 +10,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "jobs/common/setup.h"
+#include "jobs/common/output_files.h"
 #include "model/checker.h"
 #include "model/graph_edit.h"
 #include "model/passes/pass.h"

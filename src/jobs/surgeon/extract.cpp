@@ -4,11 +4,12 @@
 
 #include <algorithm>
 
+#include "analysis/tensor_values.h"
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
-#include "jobs/common/setup.h"
-#include "jobs/common/tensor_values.h"
-#include "jobs/reduce/part_data.h"
+#include "jobs/common/output_files.h"
+#include "jobs/common/part_data.h"
+#include "jobs/common/sources.h"
 #include "model/subgraph.h"
 #include "model/type_protos.h"
 #include "vernier/error.h"

@@ -5,16 +5,18 @@
 #include <algorithm>
 #include <cstring>
 
+#include "analysis/marked_outputs.h"
 #include "analysis/requirement.h"
 #include "analysis/surgery.h"
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
-#include "jobs/common/setup.h"
-#include "jobs/common/tensor_values.h"
-#include "jobs/run/marked_outputs.h"
+#include "engines/onnxruntime/session.h"
+#include "jobs/common/output_files.h"
+#include "jobs/common/sources.h"
 #include "model/data_dependent.h"
 #include "model/graph_edit.h"
 #include "model/passes/pass.h"
+#include "model/prepare.h"
 #include "model/type_protos.h"
 #include "vernier/error.h"
 #include "vernier/requirement.h"

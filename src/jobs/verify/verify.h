@@ -1,7 +1,7 @@
 // Measuring a typed model that is in memory already. The public verify() reads a file first.
 #pragma once
 
-#include "jobs/common/setup.h"
+#include "jobs/common/load.h"
 #include "model/model.h"
 #include "plan/simulate_typed.h"
 #include "vernier/report/verify.h"

@@ -3,11 +3,8 @@
 
 #include "job_files.h"
 #include "jobs/run/live_run.h"
-#include "jobs/run/marked_outputs.h"
-#include "vernier/debug_accuracy.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
-#include "vernier/report/debug_accuracy.h"
 #include "vernier/runs.h"
 #include "vernier/sinks.h"
 #include "vernier/tensor.h"
@@ -34,43 +31,6 @@ std::map<std::string, Tensor> tensors_at(const Run& run, std::size_t index) {
   std::map<std::string, Tensor> tensors;
   for (const NamedTensor& output : run.at(index).outputs) tensors[output.name] = output.tensor;
   return tensors;
-}
-
-std::vector<std::string> chosen(const Model& model, const OutputChoice& choice) {
-  std::vector<std::string> left_out, names;
-  for (const auto& [name, dtype] : choose_outputs(model, choice, left_out)) names.push_back(name);
-  EXPECT_TRUE(left_out.empty());
-  return names;
-}
-
-Model two_steps() {
-  return model_of(R"(g (float[1,4] x) => (float[1,4] y) {
-    [one] a = Relu (x)
-    [two] b = Abs (a)
-    [three] y = Relu (b)
-  })");
-}
-
-TEST(MarkedOutputs, WithoutAChoiceAreTheModels) { EXPECT_EQ(chosen(two_steps(), {}), (std::vector<std::string>{"y"})); }
-
-TEST(MarkedOutputs, AllComeInGraphOrder) {
-  const std::vector<std::string> all{"a", "b", "y"};
-  EXPECT_EQ(chosen(two_steps(), {{"*"}, {}, {}}), all);
-  EXPECT_EQ(chosen(two_steps(), {{"mark", "all"}, {}, {}}), all);
-}
-
-TEST(MarkedOutputs, NamesReplaceAndExcludesAndTypesCombine) {
-  EXPECT_EQ(chosen(two_steps(), {{"b"}, {}, {}}), (std::vector<std::string>{"b"}));
-  EXPECT_EQ(chosen(two_steps(), {{"[ab]"}, {}, {}}), (std::vector<std::string>{"a", "b"}));
-  EXPECT_EQ(chosen(two_steps(), {{}, {}, {"relu"}}), (std::vector<std::string>{"a", "y"}));
-  EXPECT_EQ(chosen(two_steps(), {{"*"}, {"b"}, {}}), (std::vector<std::string>{"a", "y"}));
-}
-
-TEST(MarkedOutputs, WhatMatchesNothingIsAnError) {
-  std::vector<std::string> left_out;
-  EXPECT_THROW(choose_outputs(two_steps(), {{"yy"}, {}, {}}, left_out), Error);
-  EXPECT_THROW(choose_outputs(two_steps(), {{}, {}, {"Relo"}}, left_out), Error);
-  EXPECT_THROW(choose_outputs(two_steps(), {{"a"}, {"a"}, {}}, left_out), Error);
 }
 
 TEST(Run, OfOneModelTwiceAgrees) {
@@ -174,28 +134,6 @@ TEST(Run, ValidateSeesWhatRoundingMakesInfinite) {
   run(options, {}, [&](const std::string& part) { text += part; });
   EXPECT_NE(text.find("tensor 'b'"), std::string::npos) << text;
   EXPECT_NE(text.find("layer 'grow' (Exp)"), std::string::npos) << text;
-}
-
-TEST(DebugAccuracy, NamesTheLayerWhereTheErrorStarts) {
-  // The second product cancels what the first one rounds: float16 has 11 bits.
-  const NetFiles files(network(R"(g (float[1,4] x) => (float[1,4] y) <float big = {4096.0}> {
-    [fine] a = Mul (x, x)
-    [absorb] b = Add (a, big)
-    [cancel] c = Sub (b, big)
-    [after] y = Abs (c)
-  })"),
-                       {1, 4});
-  DebugAccuracyOptions options;
-  options.run = run_of(files, {runner(RunnerKind::Simulated, files, {Format::Float16})});
-  options.min_sqnr_db = 30;
-  const DebugAccuracyReport report = debug_accuracy(options);
-  EXPECT_FALSE(report.passed);
-  std::map<std::string, ErrorRole> roles;
-  for (const AccuracyRow& row : report.layers) roles[row.layer] = row.role;
-  EXPECT_EQ(roles.at("fine"), ErrorRole::Within);
-  EXPECT_EQ(roles.at("absorb"), ErrorRole::Within);
-  EXPECT_EQ(roles.at("cancel"), ErrorRole::First);
-  EXPECT_EQ(roles.at("after"), ErrorRole::Inherits);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include "jobs/verify/near_limit.h"
 
 #include "job_files.h"
-#include "jobs/common/setup.h"
+#include "jobs/common/load.h"
 #include "vernier/format.h"
 #include "vernier/report/figures.h"
 #include "vernier/requirement.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "analysis/own_error.h"
-#include "jobs/common/experiment.h"
+#include "jobs/search/experiment.h"
 #include "vernier/report/figures.h"
 #include "vernier/requirement.h"
 

@@ -1,5 +1,5 @@
 // Which outputs look like class scores: small graphs of every kind.
-#include "jobs/common/class_scores.h"
+#include "analysis/class_scores.h"
 
 #include <gtest/gtest.h>
 

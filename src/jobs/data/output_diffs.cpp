@@ -1,4 +1,4 @@
-#include "jobs/run/output_diffs.h"
+#include "jobs/data/output_diffs.h"
 
 #include <fmt/format.h>
 

@@ -1,21 +1,12 @@
-#include "jobs/common/tensor_values.h"
+#include "analysis/tensor_values.h"
 
 #include <algorithm>
 
 #include "engines/onnxruntime/session.h"
-#include "jobs/common/sources.h"
 #include "model/graph_edit.h"
 #include "vernier/error.h"
-#include "vernier/measure.h"
 
 namespace vernier {
-
-std::shared_ptr<const SampleSource> samples_for(const Model& model, const SourceOptions& source,
-                                                const JobSinks& sinks) {
-  MeasureOptions measure;
-  measure.data = source;
-  return Sources(measure, sinks).samples(model);
-}
 
 std::vector<Sample> TensorValues::of(const std::vector<std::string>& names, std::size_t count) {
   std::set<std::string> graph_inputs;

@@ -1,4 +1,4 @@
-#include "jobs/common/experiment.h"
+#include "jobs/search/experiment.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "jobs/common/network_nodes.h"
+#include "jobs/diagnose/network_nodes.h"
 
 #include <algorithm>
 #include <set>

@@ -1,4 +1,4 @@
-#include "jobs/common/labels.h"
+#include "io/labels.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "jobs/common/match_layers.h"
+#include "analysis/match_layers.h"
 
 #include <fmt/format.h>
 

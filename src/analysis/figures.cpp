@@ -1,11 +1,11 @@
-#include "jobs/common/figures.h"
+#include "analysis/figures.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
 
-#include "jobs/common/class_scores.h"
+#include "analysis/class_scores.h"
 
 namespace vernier {
 

@@ -1,4 +1,4 @@
-#include "jobs/common/class_scores.h"
+#include "analysis/class_scores.h"
 
 #include <algorithm>
 

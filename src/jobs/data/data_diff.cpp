@@ -9,7 +9,7 @@
 
 #include "base/parallel.h"
 #include "base/text.h"
-#include "jobs/run/output_diffs.h"
+#include "jobs/data/output_diffs.h"
 #include "vernier/error.h"
 #include "vernier/report/data_diff.h"
 #include "vernier/runs.h"

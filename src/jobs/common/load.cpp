@@ -1,17 +1,17 @@
-#include "jobs/common/setup.h"
+#include "jobs/common/load.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <optional>
 
+#include "analysis/figures.h"
 #include "base/parallel.h"
 #include "base/text.h"
 #include "distributed/ranks.h"
 #include "engines/onnxruntime/runtime.h"
-#include "jobs/common/figures.h"
-#include "scripts/script_location.h"
+#include "engines/onnxruntime/session.h"
+#include "model/contents.h"
 #include "vernier/error.h"
 #include "vernier/requirement.h"
 #include "vernier/tensor.h"
@@ -102,10 +102,6 @@ void check_requirement(const Subject& subject, const std::optional<Requirement>&
 
 }  // namespace
 
-Evaluator evaluator(const std::shared_ptr<const Runtime>& runtime) {
-  return [runtime](const Model& model, const Sample& inputs) { return evaluate_exactly(runtime, model, inputs); };
-}
-
 Progress progress_of(const JobSinks& sinks) {
   return [sinks](const std::string& phase, std::size_t done, std::size_t total) {
     if (sinks.interrupted && sinks.interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
@@ -171,89 +167,6 @@ Loaded load(const std::filesystem::path& path, const std::set<Format>& formats, 
   }
   if (loaded.samples->size() == 0) throw Error(ErrorKind::Input, "zero samples: nothing can be measured");
   return loaded;
-}
-
-RunFigures prove_prepared(const Loaded& loaded) {
-  const Subject& subject = loaded.subject;
-  const Sample sample = loaded.samples->at(0);
-  std::map<std::string, OutputStats> stats;
-  const auto outputs_of = [&](const Model& model) {
-    std::map<std::string, Tensor> outputs;
-    const std::vector<Tensor> values = evaluate_exactly(subject.runtime, model, sample);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      outputs[model.proto.graph().output(static_cast<int>(i)).name()] = values[i];
-    }
-    return outputs;
-  };
-  const auto before = outputs_of(loaded.original);
-  const auto after = outputs_of(subject.model);
-  for (const std::string& name : subject.judged) stats[name].add_sample(0, before.at(name), after.at(name));
-  return figures_of(subject, stats, nullptr);
-}
-
-std::size_t count_quantizers(const Model& model) {
-  std::size_t nodes = 0;
-  for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
-    for (const onnx::NodeProto& node : graph.node()) {
-      if (node.op_type() == "QuantizeLinear" || node.op_type() == "DynamicQuantizeLinear") ++nodes;
-    }
-  });
-  return nodes;
-}
-
-std::int64_t weight_bytes(const Model& model) {
-  std::int64_t bytes = 0;
-  for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
-    const auto add = [&](const onnx::TensorProto& tensor) {
-      const Shape shape(tensor.dims().begin(), tensor.dims().end());
-      bytes += element_count(shape) * dtype_bits(static_cast<Dtype>(tensor.data_type())) / 8;
-    };
-    for (const onnx::TensorProto& tensor : graph.initializer()) add(tensor);
-    for (const onnx::NodeProto& node : graph.node()) {
-      if (node.op_type() != "Constant") continue;
-      for (const onnx::AttributeProto& attribute : node.attribute()) {
-        if (attribute.has_t()) add(attribute.t());
-      }
-    }
-  });
-  return bytes;
-}
-
-void refuse_to_overwrite(const std::filesystem::path& output, const std::vector<std::filesystem::path>& inputs) {
-  for (const std::filesystem::path& input : inputs) {
-    std::error_code absent;  // what does not exist cannot be overwritten
-    if (!std::filesystem::equivalent(output, input, absent)) continue;
-    throw Error(ErrorKind::Usage, fmt::format("{} would be overwritten, and this job reads it", input.string()),
-                "choose another place with -o");
-  }
-}
-
-std::vector<std::filesystem::path> source_files(const MeasureOptions& options) {
-  std::vector<std::filesystem::path> files;
-  const auto add = [&files](const SourceOptions& source) {
-    std::vector<std::string> locations = source.further;
-    locations.push_back(source.location);
-    for (const std::string& location : locations) {
-      const auto script = script_location(location);
-      files.emplace_back(script ? script->file : location);
-    }
-  };
-  add(options.data);
-  if (options.calibration_data) add(*options.calibration_data);
-  return files;
-}
-
-std::string machine_text() {
-  std::ifstream info("/proc/cpuinfo");
-  std::string line;
-  std::string model = "unknown CPU";
-  while (std::getline(info, line)) {
-    if (line.starts_with("model name")) {
-      model = line.substr(line.find(':') + 2);
-      break;
-    }
-  }
-  return fmt::format("{}, {} usable cores", model, usable_cores());
 }
 
 }  // namespace vernier

@@ -1,7 +1,5 @@
 // `vernier inspect model`: what is in the file, for people.
 
-#include "vernier/inspect.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include "model/raw_proto.h"
 #include "model/type_protos.h"
 #include "vernier/error.h"
+#include "vernier/inspect.h"
 #include "vernier/samples.h"
 #include "vernier/tensor.h"
 

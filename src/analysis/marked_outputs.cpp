@@ -1,4 +1,4 @@
-#include "jobs/run/marked_outputs.h"
+#include "analysis/marked_outputs.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "jobs/reduce/part_data.h"
+#include "jobs/common/part_data.h"
 
 #include "vernier/runs.h"
 #include "vernier/tensor.h"

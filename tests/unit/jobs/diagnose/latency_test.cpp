@@ -1,4 +1,4 @@
-#include "jobs/common/latency.h"
+#include "jobs/diagnose/latency.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "jobs/common/evidence.h"
+#include "jobs/search/evidence.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
-#include "jobs/common/figures.h"
+#include "analysis/figures.h"
 #include "vernier/format.h"
 
 namespace vernier {

@@ -1,4 +1,4 @@
-// What tensors inside a model hold on real samples, and samples kept in memory.
+// What tensors inside a model hold on real samples.
 #pragma once
 
 #include <map>
@@ -9,27 +9,9 @@
 #include "engines/onnxruntime/runtime.h"
 #include "model/model.h"
 #include "vernier/samples.h"
-#include "vernier/sinks.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
-
-/// Samples that are there already.
-class HeldSamples final : public SampleSource {
- public:
-  HeldSamples(std::vector<Sample> samples, std::string description)
-      : samples_(std::move(samples)), description_(std::move(description)) {}
-  std::size_t size() const override { return samples_.size(); }
-  Sample at(std::size_t index) const override { return samples_.at(index); }
-  std::string description() const override { return description_; }
-
- private:
-  std::vector<Sample> samples_;
-  std::string description_;
-};
-
-/// The samples of `source` for `model`. Errors: as open_samples().
-std::shared_ptr<const SampleSource> samples_for(const Model& model, const SourceOptions& source, const JobSinks& sinks);
 
 class TensorValues {
  public:
