@@ -40,10 +40,17 @@ function(vernier_fast_build target)
   set_target_properties(${target} PROPERTIES VERNIER_PRECOMPILED_KIND ${kind})
   if(VERNIER_FAST_BUILD)
     target_precompile_headers(${target} REUSE_FROM vernier_precompiled_${kind})
-    # GCC looks through all precompiled headers whenever it collects its garbage. It takes them for code of the same kind
-    # alone: libraries are -fPIC, so programs are, too. And it takes a source among others for a header.
+    # CMake compiles programs with -fPIE, which the precompiled headers are not.
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL "EXECUTABLE")
+      set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+      target_compile_options(${target} PRIVATE -fPIC)
+    endif()
+    # GCC looks through all precompiled headers whenever it collects its garbage. And it takes a source that another one
+    # includes for a header, whose classes may not hold those of anonymous namespaces.
     target_compile_options(${target} PRIVATE
-      "$<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=600000;-fPIC;-Wno-subobject-linkage>")
+                           $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=600000>
+                           $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
   endif()
 endfunction()

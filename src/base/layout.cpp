@@ -8,53 +8,11 @@
 #include <numeric>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "vernier/error.h"
 
 namespace vernier {
 namespace {
-
-struct CodePoint {
-  std::uint32_t value = 0;
-  std::size_t bytes = 1;
-};
-
-/// The code point at `at` of text that is UTF-8; a stray byte counts as itself.
-CodePoint code_point(std::string_view text, std::size_t at) {
-  const auto byte = static_cast<unsigned char>(text[at]);
-  const std::size_t length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1;
-  if (length == 1 || at + length > text.size()) return {byte, 1};
-  std::uint32_t value = byte & (0xFFU >> (length + 1));
-  for (std::size_t i = 1; i < length; ++i) value = (value << 6U) | (static_cast<unsigned char>(text[at + i]) & 0x3FU);
-  return {value, length};
-}
-
-struct Range {
-  std::uint32_t first, last;
-};
-
-template <std::size_t N>
-bool in(const std::array<Range, N>& ranges, std::uint32_t value) {
-  return std::any_of(ranges.begin(), ranges.end(),
-                     [value](const Range& range) { return range.first <= value && value <= range.last; });
-}
-
-// Unicode's East Asian Width, W and F, in the blocks that occur in names; and the common combining marks.
-constexpr std::array<Range, 10> kWide{{{0x1100, 0x115F},
-                                       {0x2E80, 0xA4CF},
-                                       {0xAC00, 0xD7A3},
-                                       {0xF900, 0xFAFF},
-                                       {0xFE30, 0xFE6F},
-                                       {0xFF00, 0xFF60},
-                                       {0xFFE0, 0xFFE6},
-                                       {0x1F300, 0x1F64F},
-                                       {0x1F680, 0x1FAFF},
-                                       {0x20000, 0x3FFFD}}};
-constexpr std::array<Range, 4> kCombining{{{0x0300, 0x036F}, {0x1AB0, 0x1AFF}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}}};
-// Zero width and bidirectional controls, soft hyphen, byte order mark, line and paragraph separators.
-constexpr std::array<Range, 6> kTreacherous{
-    {{0x00AD, 0x00AD}, {0x061C, 0x061C}, {0x200B, 0x200F}, {0x2028, 0x202E}, {0x2060, 0x206F}, {0xFEFF, 0xFEFF}}};
-
-std::size_t columns_of(std::uint32_t value) { return in(kCombining, value) ? 0 : in(kWide, value) ? 2 : 1; }
 
 /// Bytes of the longest prefix of at most `width` columns.
 std::size_t prefix(std::string_view text, std::size_t width) {
@@ -62,7 +20,7 @@ std::size_t prefix(std::string_view text, std::size_t width) {
   std::size_t at = 0;
   while (at < text.size()) {
     const CodePoint point = code_point(text, at);
-    used += columns_of(point.value);
+    used += columns_of(point);
     if (used > width) break;
     at += point.bytes;
   }
@@ -81,26 +39,13 @@ std::size_t display_width(std::string_view text) {
   std::size_t width = 0;
   for (std::size_t at = 0; at < text.size();) {
     const CodePoint point = code_point(text, at);
-    width += columns_of(point.value);
+    width += columns_of(point);
     at += point.bytes;
   }
   return width;
 }
 
-std::string shown(std::string_view name) {
-  const std::string safe = printable(name);
-  std::string text;
-  for (std::size_t at = 0; at < safe.size();) {
-    const CodePoint point = code_point(safe, at);
-    if (in(kTreacherous, point.value)) {
-      text += fmt::format("\\u{{{:04X}}}", point.value);
-    } else {
-      text.append(safe, at, point.bytes);
-    }
-    at += point.bytes;
-  }
-  return text;
-}
+std::string shown(std::string_view name) { return printable(name); }
 
 std::string shorten_middle(std::string_view text, std::size_t width) {
   const std::size_t total = display_width(text);
@@ -112,7 +57,7 @@ std::string shorten_middle(std::string_view text, std::size_t width) {
   std::size_t start = 0;
   for (std::size_t left = total; left > tail;) {
     const CodePoint point = code_point(text, start);
-    left -= columns_of(point.value);
+    left -= columns_of(point);
     start += point.bytes;
   }
   return std::string(text.substr(0, prefix(text, head))) + ".." + std::string(text.substr(start));

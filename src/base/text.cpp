@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/utf8.h"
+
 namespace vernier {
 namespace {
 
@@ -101,45 +103,20 @@ bool wildcard_match(std::string_view pattern, std::string_view text) {
   return p == pattern.size();
 }
 
-namespace {
-
-/// U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069: what stands behind them is shown in another order.
-bool turns_text(std::string_view letter) {
-  if (letter.size() != 3 || letter[0] != '\xE2') return false;
-  const auto second = static_cast<unsigned char>(letter[1]);
-  const auto third = static_cast<unsigned char>(letter[2]);
-  return (second == 0x80 && (third == 0x8E || third == 0x8F || (third >= 0xAA && third <= 0xAE))) ||
-         (second == 0x81 && third >= 0xA6 && third <= 0xA9);
-}
-
-}  // namespace
-
 std::string printable(std::string_view name) {
   std::string text;
-  for (std::size_t i = 0; i < name.size();) {
-    const auto byte = static_cast<unsigned char>(name[i]);
-    std::size_t length = byte < 0x80    ? 1
-                         : byte >= 0xF5 ? 0
-                         : byte >= 0xF0 ? 4
-                         : byte >= 0xE0 ? 3
-                         : byte >= 0xC2 ? 2
-                                        : 0;
-    bool valid = length != 0 && i + length <= name.size() && byte >= 0x20 && byte != 0x7F;
-    for (std::size_t k = 1; valid && k < length; ++k) {
-      valid = (static_cast<unsigned char>(name[i + k]) & 0xC0) == 0x80;
-    }
-    // U+0080..U+009F are control characters too.
-    if (valid && byte == 0xC2 && static_cast<unsigned char>(name[i + 1]) < 0xA0) valid = false;
-    if (valid && turns_text(name.substr(i, length))) {
-      text += fmt::format("\\u{{{:04X}}}", 0x2000 + (name[i + 1] & 0x3F) * 64 + (name[i + 2] & 0x3F));
-      i += length;
-    } else if (valid) {
-      text.append(name.substr(i, length));
-      i += length;
+  for (std::size_t at = 0; at < name.size();) {
+    const CodePoint point = code_point(name, at);
+    if (treacherous(point) && point.value >= 0xA0) {
+      text += fmt::format("\\u{{{:04X}}}", point.value);
+    } else if (point.value < 0 || treacherous(point)) {
+      for (std::size_t k = 0; k < point.bytes; ++k) {
+        text += fmt::format("\\x{:02x}", static_cast<unsigned char>(name[at + k]));
+      }
     } else {
-      text += fmt::format("\\x{:02x}", byte);
-      ++i;
+      text.append(name.substr(at, point.bytes));
     }
+    at += point.bytes;
   }
   return text;
 }

@@ -19,7 +19,8 @@ std::vector<std::string> nearest_names(std::string_view wanted, std::span<const 
 /// Shell wildcard match: * (any run), ? (any character), [abc] and [!abc] (sets and ranges). The whole text must match.
 bool wildcard_match(std::string_view pattern, std::string_view text);
 
-/// `name` for a terminal: control characters and invalid bytes become \xNN, so a hostile name cannot move the cursor.
+/// `name` for a terminal: bytes that are no UTF-8 and control characters become \xNN, letters that cannot be seen or
+/// turn the direction of text \u{XXXX}, so that a hostile name can neither move the cursor nor look like another.
 std::string printable(std::string_view name);
 
 /// What stands before the first line break.

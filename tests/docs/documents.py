@@ -27,7 +27,7 @@ PROGRAM = pathlib.Path(os.environ.get("VERNIER_PROGRAM", ROOT / "build/release/a
 SECONDS = 300  # for one block
 TOLERANCE = 0.2  # dB, and per cent: ONNX Runtime's kernels differ in the last bits between machines
 RELATIVE = 0.02  # of counts and of errors, for the same reason
-DOCUMENTS = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md")), *sorted(ROOT.glob("examples/*/README.md"))]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md")), *sorted(ROOT.glob("examples/*/README.md"))]
 RUNNABLE = ("console", "sh", "python")
 
 MARK = "\x1e"  # ends the output of one command; no document holds it
