@@ -109,17 +109,8 @@ Progress progress_of(const JobSinks& sinks) {
   };
 }
 
-void show_samples(const Loaded& loaded, PrepareOptions& options) {
-  const std::size_t own = loaded.samples->size();
-  options.samples = own + (loaded.calibration ? loaded.calibration->size() : 0);
-  options.sample_at = [&loaded, own](std::size_t index) {
-    return index < own ? loaded.samples->at(index) : loaded.calibration->at(index - own);
-  };
-}
-
-Loaded load(const std::filesystem::path& path, const std::set<Format>& formats, const MeasureOptions& options,
-            const JobSinks& sinks, int min_opset) {
-  Sources sources(options, sinks);
+Loaded load_judged(const std::filesystem::path& path, const std::set<Format>& formats, Sources& sources,
+                   int min_opset) {
   Loaded loaded = load(path, formats, sources, min_opset);
   if (loaded.subject.judged.empty()) {
     throw Error(ErrorKind::Input,
@@ -131,25 +122,25 @@ Loaded load(const std::filesystem::path& path, const std::set<Format>& formats, 
 Loaded load(const std::filesystem::path& path, const std::set<Format>& formats, Sources& sources, int min_opset) {
   const MeasureOptions& options = sources.options();
   Loaded loaded;
-  loaded.original = read_model(path);
-  check_carries(loaded.original, options.carries);
+  loaded.original = sources.model(path);
+  const Model& original = *loaded.original;
+  check_carries(original, options.carries);
   loaded.subject.runtime = Runtime::load();
-  loaded.samples = sources.samples(loaded.original);
-  loaded.calibration = sources.calibration(loaded.original);
+  loaded.samples = sources.samples(original);
+  loaded.calibration = sources.calibration(original);
 
   PrepareOptions prepare_options;
   prepare_options.formats = formats;
   prepare_options.inline_ifs = true;
   prepare_options.min_opset = min_opset;
-  show_samples(loaded, prepare_options);
-  Prepared prepared = prepare(loaded.original, prepare_options, evaluator(loaded.subject.runtime));
-  for (const PrepareNote& note : prepared.notes) {
+  const std::shared_ptr<const Prepared> prepared = sources.prepared(path, prepare_options);
+  for (const PrepareNote& note : prepared->notes) {
     loaded.notes.push_back(note.text);
     if (note.step == "inline_ifs") loaded.inlined_ifs = true;
   }
 
   Subject& subject = loaded.subject;
-  subject.model = std::move(prepared.model);
+  subject.model = prepared->model;
   subject.layers = find_layers(subject.model);
   subject.samples = loaded.samples.get();
   for (const auto& [output, input] : options.carries) subject.carries.push_back({output, input});
@@ -158,8 +149,8 @@ Loaded load(const std::filesystem::path& path, const std::set<Format>& formats, 
   subject.progress = progress_of(sources.sinks());
   subject.ranks = &job_ranks();
   check_requirement(subject, options.requirement);
-  if (const auto text = already_quantized(loaded.original)) loaded.warnings.push_back(*text);
-  if (const auto text = batch_as_one_sample(loaded.original, *loaded.samples, options.data)) {
+  if (const auto text = already_quantized(original)) loaded.warnings.push_back(*text);
+  if (const auto text = batch_as_one_sample(original, *loaded.samples, options.data)) {
     loaded.warnings.push_back(*text);
   }
   if (loaded.samples->is_random()) {

@@ -1,4 +1,4 @@
-// The beginning that all jobs share: read, prepare, open the samples, and decide what is judged.
+// The beginning that jobs share which measure: read, prepare, open the samples, and decide what is judged.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,9 @@
 
 namespace vernier {
 
+/// A network that is ready to be measured.
 struct Loaded {
-  Model original;
+  std::shared_ptr<const Model> original;  // as the file has it; shared with the sources
   std::shared_ptr<const SampleSource> samples;
   std::shared_ptr<const SampleSource> calibration;  // null: the ranges are learned on `samples`
   Subject subject;                                  // its samples point to the ones here
@@ -26,17 +27,13 @@ struct Loaded {
   std::vector<std::string> notes;
 };
 
-/// Reads and prepares `path` for the formats given, and opens the samples.
-/// What is judged may be nothing: outputs of a run may all be integers.
-/// Errors: whatever reading, preparing or opening refuses.
+/// The model in `path`, prepared for the formats given, and its samples. What is judged may be nothing: outputs of a
+/// run may all be integers. Errors: whatever reading, preparing or opening refuses.
 Loaded load(const std::filesystem::path& path, const std::set<Format>& formats, Sources& sources, int min_opset = 0);
 
-/// The same, with sources of its own, to be judged. Errors: Input when no output is float.
-Loaded load(const std::filesystem::path& path, const std::set<Format>& formats, const MeasureOptions& options,
-            const JobSinks& sinks, int min_opset = 0);
-
-/// Shows inline_ifs every sample that will be run, calibration included. `loaded` must outlive the options.
-void show_samples(const Loaded& loaded, PrepareOptions& options);
+/// The same, to be judged. Errors: Input when no output is float.
+Loaded load_judged(const std::filesystem::path& path, const std::set<Format>& formats, Sources& sources,
+                   int min_opset = 0);
 
 /// Turns a job's sinks into the progress of a subject: throws Error{Interrupted} when the user asked to stop.
 Progress progress_of(const JobSinks& sinks);

@@ -31,7 +31,6 @@
 #include "vernier/report/debug_loss.h"
 #include "vernier/sinks.h"
 #include "vernier/tensor.h"
-#include "vernier/verify.h"
 
 namespace vernier {
 namespace {
@@ -256,10 +255,8 @@ std::optional<FoundDefect> absurd_scale(const QuantizerLoss& row) {
 /// The figures, and the defects that only these show.
 void measure_loss(const Model& typed, const DebugLossOptions& options, const JobSinks& sinks, DebugLossReport& report) {
   SimulatedFile simulated = simulate_typed(typed);
-  VerifyOptions as_verify;
-  as_verify.float_model = options.float_model;
-  as_verify.measure = options.measure;
-  const Loaded loaded = load_beside(typed, simulated, as_verify, sinks);
+  Sources sources(options.measure, sinks);
+  const Loaded loaded = load_beside(typed, simulated, options.float_model, sources);
   const Subject& subject = loaded.subject;
   report.data = loaded.samples->description();
   report.samples = loaded.samples->size();

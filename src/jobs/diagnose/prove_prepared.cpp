@@ -23,7 +23,7 @@ RunFigures prove_prepared(const Loaded& loaded) {
     }
     return outputs;
   };
-  const auto before = outputs_of(loaded.original);
+  const auto before = outputs_of(*loaded.original);
   const auto after = outputs_of(subject.model);
   for (const std::string& name : subject.judged) stats[name].add_sample(0, before.at(name), after.at(name));
   return figures_of(subject, stats, nullptr);

@@ -157,7 +157,7 @@ class Pipeline {
       report_.warnings.push_back(text);
       if (sinks_.warning) sinks_.warning(text);
     };
-    sources_.emplace(run_.measure, sinks_);
+    Sources sources(run_.measure, sinks_);
     for (const Stage& stage : options_.stages) {
       if (is_engine(stage.file)) {
         throw Error(
@@ -177,8 +177,10 @@ class Pipeline {
       runner.kind = RunnerKind::Simulated;
       runner.model = stage.file;
       run_.runners.push_back(runner);
-      report_.stages.back().kind = kind_of(read_model(stage.file));
-      auto live = make_live_run(run_, run_.runners.size() - 1, stage.name, *sources_, warn);
+      const std::shared_ptr<const Model> model = sources.model(stage.file);
+      report_.stages.back().kind = kind_of(*model);
+      if (inputs_.empty()) inputs_ = model_inputs(*model);
+      auto live = make_live_run(run_, run_.runners.size() - 1, stage.name, sources, warn);
       report_.data = live->samples().description();
       sequence_ = sequence_ || live->is_sequence();
       if (live_ == nullptr) live_ = live.get();
@@ -196,11 +198,9 @@ class Pipeline {
     if (live_ == nullptr) {
       throw Error(ErrorKind::Usage, "--task needs a stage that is a model: it says what the inputs are");
     }
-    const fs::path model = run_.runners.front().model;
+    const SampleCount samples = count_samples(options_.measure.data, inputs_, report_.samples);
     for (std::size_t i = 0; i < runs_.size(); ++i) {
-      const std::vector<InputInfo> inputs = model_inputs(read_model(model));
-      const std::unique_ptr<TaskTally> tally =
-          make_tally(*options_.task, inputs, count_samples(options_.measure.data, inputs, report_.samples));
+      const std::unique_ptr<TaskTally> tally = make_tally(*options_.task, inputs_, samples);
       for (std::size_t sample = 0; sample < report_.samples; ++sample) {
         std::vector<NamedTensor> outputs = runs_[i]->at(sample).outputs;
         const std::vector<std::string>& wanted = options_.measure.outputs;
@@ -252,8 +252,8 @@ class Pipeline {
   const PipelineOptions& options_;
   const JobSinks& sinks_;
   RunOptions run_;
-  std::optional<Sources> sources_;
   std::vector<std::unique_ptr<Run>> runs_;
+  std::vector<InputInfo> inputs_;  // of the first stage that is a model
   const LiveRun* live_ = nullptr;
   bool sequence_ = false;
   PipelineReport report_;

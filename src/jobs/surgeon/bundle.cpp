@@ -15,6 +15,7 @@
 #include "engines/onnxruntime/session.h"
 #include "io/zip_files.h"
 #include "jobs/common/output_files.h"
+#include "jobs/surgeon/extract.h"
 #include "model/layers.h"
 #include "model/model.h"
 #include "model/prepare.h"
@@ -194,13 +195,12 @@ BundleResult bundle_layer(const BundleOptions& options, const JobSinks& sinks) {
   const onnx::NodeProto& node = node_of(model, row.name);
   const ScratchFolder folder;
   ExtractOptions extract;
-  extract.model = options.model;
   extract.output = folder / "layer.onnx";
   extract.inputs = inputs_of(model, node);
   extract.outputs = outputs_of(node);
   extract.with_data = options.measure;
   BundleResult result;
-  result.warnings = extract_model(extract, sinks).warnings;
+  result.warnings = extract_part(model, extract, sinks).warnings;
   result.output = options.output;
   result.layer = row.name;
   result.command = "vernier diagnose layer.onnx --data layer_inputs.json" + low_flags(report) + scheme_flags(report);

@@ -1,5 +1,7 @@
 // `vernier surgeon extract`: the part of a graph between tensors, with the values it has on real samples.
 
+#include "jobs/surgeon/extract.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -101,7 +103,10 @@ void write_data(const Model& whole, const Model& part, const ExtractOptions& opt
 
 SurgeonResult extract_model(const ExtractOptions& options, const JobSinks& sinks) {
   refuse_to_overwrite(options.output, {options.model});
-  const Model model = read_model(options.model);
+  return extract_part(read_model(options.model), options, sinks);
+}
+
+SurgeonResult extract_part(const Model& model, const ExtractOptions& options, const JobSinks& sinks) {
   refuse_unknown(model, options.inputs, "--inputs");
   refuse_unknown(model, options.outputs, "--outputs");
   std::map<std::string, onnx::TypeProto> types = infer_type_protos(model);
