@@ -3,7 +3,6 @@
 #include "vernier/check_accuracy.h"
 
 #include "base/file.h"
-#include "report/text/accuracy_text.h"
 #include "vernier/accuracy_record.h"
 #include "vernier/comparison.h"
 #include "vernier/error.h"
@@ -36,31 +35,23 @@ CompareOptions tally_options(const AccuracyRecord& record, bool average) {
 }  // namespace
 
 CheckAccuracyResult check_accuracy(const CheckAccuracyOptions& options) {
-  AccuracyRecord record = AccuracyRecord::from_json(read_text(options.path), options.path.string());
-  record.judge_again(options.again);
-  const bool average = options.check_average || record.check_average();
-  const CompareOptions compare = tally_options(record, average);
   CheckAccuracyResult result;
+  AccuracyRecord& record = result.record;
+  record = AccuracyRecord::from_json(read_text(options.path), options.path.string());
+  record.judge_again(options.again);
+  result.compare = tally_options(record, options.check_average || record.check_average());
   result.passed = !record.rows().empty();
   for (const AccuracyRecord::Row& row : record.rows()) {
-    PairTally tally(row.run, row.reference, compare);
+    PairTally tally(row.run, row.reference, result.compare);
     for (const IterationComparison& iteration : row.iterations) tally.add(iteration);
-    const PairSummary summary = tally.summary();
-    result.passed = result.passed && summary.passed;
-    if (!average) result.text += failures_to_text(row, options.text);
-    result.text += summary_to_text(summary, options.text);
+    result.pairs.push_back(tally.summary());
+    result.passed = result.passed && result.pairs.back().passed;
   }
-  const bool again = !options.again.functions.empty() || options.again.atol.general ||
-                     !options.again.atol.own.empty() || options.again.rtol.general || !options.again.rtol.own.empty() ||
-                     options.again.error_stat.general || !options.again.error_stat.own.empty() ||
-                     !options.again.thresholds.empty();
-  const std::string which = again ? "the given thresholds" : "the thresholds that were recorded";
-  result.text += verdict_to_text(result.passed,
-                                 record.rows().empty() ? "Nothing was compared: the file holds no pair of runs"
-                                                       : "Accuracy results, held against " + which,
-                                 options.text);
-  if (!options.save.empty()) replace_file(options.save, record.to_json(compare));
-  if (options.json) result.text = record.to_json(compare);
+  const AccuracyRecord::Again& again = options.again;
+  result.given_thresholds = !again.functions.empty() || again.atol.general || !again.atol.own.empty() ||
+                            again.rtol.general || !again.rtol.own.empty() || again.error_stat.general ||
+                            !again.error_stat.own.empty() || !again.thresholds.empty();
+  if (!options.save.empty()) replace_file(options.save, record.to_json(result.compare));
   return result;
 }
 

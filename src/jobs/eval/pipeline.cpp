@@ -12,7 +12,6 @@
 #include "base/file.h"
 #include "base/machine.h"
 #include "base/parallel.h"
-#include "base/quote.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "engines/onnxruntime/runtime.h"
@@ -23,6 +22,7 @@
 #include "jobs/eval/task_tally.h"
 #include "jobs/run/live_run.h"
 #include "plan/simulate_typed.h"
+#include "report/text/pipeline_answer.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
 #include "vernier/report/data_diff.h"
@@ -61,12 +61,6 @@ std::string kind_of(const Model& model) {
   std::string text;
   for (const Format format : formats) text += (text.empty() ? "" : " and ") + std::string(format_name(format));
   return text.empty() ? "float32" : text;
-}
-
-std::string low_option(const std::string& kind) {
-  if (kind.find("int8") != std::string::npos) return "--int8";
-  if (kind.find("float8") != std::string::npos) return "--fp8";
-  return kind.find("bfloat16") != std::string::npos ? "--bf16" : "--fp16";
 }
 
 class Pipeline {
@@ -111,7 +105,8 @@ class Pipeline {
       if (!report_.lost_at && *stage.step_db < options_.min_sqnr_db) report_.lost_at = stage.name;
     }
     if (options_.task) figures();
-    say();
+    report_.answer = pipeline_answer(report_);
+    report_.next = pipeline_commands(report_, options_.data_words);
     watch.stop();
     report_.seconds = phases_.front().seconds;
     write();
@@ -210,42 +205,6 @@ class Pipeline {
         tally->add(sample, live_->samples().at(sample), outputs, runs_.front()->at(sample).outputs);
       }
       report_.stages[i].figures = tally->figures();
-    }
-  }
-
-  std::string data_option() const { return options_.data_words.empty() ? "" : " " + options_.data_words; }
-
-  void say() {
-    if (!report_.lost_at) {
-      report_.answer = fmt::format("No stage falls below {:g} dB against the one before.", options_.min_sqnr_db);
-      return;
-    }
-    const auto at = std::find_if(report_.stages.begin(), report_.stages.end(),
-                                 [&](const StageReport& stage) { return stage.name == report_.lost_at; });
-    const StageReport& lost = *at;
-    const StageReport& before = *(at - 1);
-    report_.answer = fmt::format(
-        "Accuracy is lost at stage '{}': {} against '{}'.", printable(lost.name),
-        std::isfinite(*lost.step_db) ? fmt::format("{:.1f} dB", *lost.step_db) : "values that are not finite",
-        printable(before.name));
-    const bool from_model = before.kind != "saved outputs", to_model = lost.kind != "saved outputs";
-    if (from_model && to_model && before.kind == "float32" && lost.kind != "float32") {
-      report_.next.push_back(
-          fmt::format("vernier verify {} {}{}", shell_quote(before.file), shell_quote(lost.file), data_option()));
-      report_.next.push_back(fmt::format("vernier diagnose {}{} {} --min-sqnr {:g} -o out", shell_quote(before.file),
-                                         data_option(), low_option(lost.kind), options_.min_sqnr_db));
-    } else if (from_model && to_model) {
-      report_.next.push_back(fmt::format("vernier run {} {} --sim{} --onnx-outputs mark all --save-outputs stages.json",
-                                         shell_quote(before.file), shell_quote(lost.file), data_option()));
-    } else if (to_model && lost.kind == "float32") {
-      // The framework gave something else than its own export: the inputs come first, then the graph.
-      report_.next.push_back(fmt::format("vernier check data {}{}", shell_quote(lost.file), data_option()));
-      report_.next.push_back(fmt::format("vernier check lint {}", shell_quote(lost.file)));
-    } else if (from_model) {
-      report_.next.push_back(fmt::format("vernier run {} --sim{} --onnx-outputs mark all --save-outputs expected.json",
-                                         shell_quote(before.file), data_option()));
-    } else {
-      report_.next.push_back(fmt::format("vernier data diff {} {}", shell_quote(before.file), shell_quote(lost.file)));
     }
   }
 

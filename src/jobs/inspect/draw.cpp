@@ -127,7 +127,7 @@ std::string lay_out(const std::string& dot, const JobSinks& sinks) {
 
 }  // namespace
 
-std::string draw_model(const DrawOptions& options, const JobSinks& sinks) {
+DrawnModel draw_model(const DrawOptions& options, const JobSinks& sinks) {
   const std::string extension = options.output.extension().string();
   if (extension != ".svg" && extension != ".html" && extension != ".dot") {
     throw Error(ErrorKind::Usage, fmt::format("--visual {}: not .svg, .html or .dot", options.output.string()));
@@ -148,10 +148,7 @@ std::string draw_model(const DrawOptions& options, const JobSinks& sinks) {
     const std::size_t start = std::min(svg.find("<svg"), svg.size());
     replace_file(options.output, extension == ".svg" ? svg : head + svg.substr(start) + "</body></html>\n");
   }
-  return fmt::format("{}: {}, colour: {}\n", options.output.string(),
-                     plural(static_cast<std::size_t>(model.proto.graph().node_size()), "node"),
-                     options.report.empty() ? "green int8 and fp8, blue 16 bits, white float32"
-                                            : "own error, green from 40 dB, yellow from 25, orange from 15, red below");
+  return {options.output, static_cast<std::size_t>(model.proto.graph().node_size()), !options.report.empty()};
 }
 
 }  // namespace vernier

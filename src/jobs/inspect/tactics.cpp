@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -24,41 +25,36 @@ constexpr std::size_t kMostFiles = 100000;
 std::string field(const Json& object, const char* key) {
   const auto value = object.find(key);
   if (value == object.end()) return "?";
-  return value->is_string() ? printable(value->get<std::string>()) : value->dump();
+  return value->is_string() ? value->get<std::string>() : value->dump();
 }
 
-std::string tensors_text(const Json& algorithm, const char* key) {
-  std::vector<std::string> texts;
+std::vector<TacticTensor> tensors_of(const Json& algorithm, const char* key) {
+  std::vector<TacticTensor> tensors;
   const auto list = algorithm.find(key);
-  if (list == algorithm.end() || !list->is_array()) return "()";
+  if (list == algorithm.end() || !list->is_array()) return tensors;
   for (const Json& tensor : *list) {
-    texts.push_back(fmt::format("TensorInfo({}, strides={}, vectorized dim={}, components={})", field(tensor, "dtype"),
-                                field(tensor, "strides"), field(tensor, "vectorized_dim"),
-                                field(tensor, "components_per_element")));
+    tensors.push_back({field(tensor, "dtype"), field(tensor, "strides"), field(tensor, "vectorized_dim"),
+                       field(tensor, "components_per_element")});
   }
-  return fmt::format("({})", fmt::join(texts, ", "));
+  return tensors;
 }
 
-/// One line that says everything about a choice: equal lines are equal choices.
-std::string algorithm_text(const Json& algorithm) {
-  return fmt::format("(Implementation: {}, Tactic: {}) | Inputs: {} | Outputs: {}", field(algorithm, "implementation"),
-                     field(algorithm, "tactic"), tensors_text(algorithm, "inputs"), tensors_text(algorithm, "outputs"));
-}
-
-std::vector<std::pair<std::string, std::string>> read_replay(const fs::path& path) {
+TacticReplay read_replay(const fs::path& path) {
   const Json json = parse_python_json(read_text(path, kMostBytes), path.string());
   const auto replay = json.is_object() ? json.find("replay") : json.end();
   if (!json.is_object() || replay == json.end() || !replay->is_object()) {
     throw Error(ErrorKind::Input, fmt::format("{}: no tactic replay: it has no \"replay\"", path.string()));
   }
-  std::vector<std::pair<std::string, std::string>> choices;
+  TacticReplay read;
+  read.file = path.string();
   for (const auto& [layer, algorithm] : replay->items()) {
     if (!algorithm.is_object()) {
       throw Error(ErrorKind::Input, fmt::format("{}: layer '{}' has no algorithm", path.string(), printable(layer)));
     }
-    choices.emplace_back(layer, algorithm_text(algorithm));
+    read.layers.emplace_back(layer, Tactic{field(algorithm, "implementation"), field(algorithm, "tactic"),
+                                           tensors_of(algorithm, "inputs"), tensors_of(algorithm, "outputs")});
   }
-  return choices;
+  return read;
 }
 
 /// Files of a side: a file, or all .json below a folder.
@@ -76,45 +72,36 @@ std::vector<fs::path> files_of(const fs::path& place) {
 
 }  // namespace
 
-std::string inspect_tactics(const fs::path& replay) {
-  std::string text = fmt::format("Tactic replay: {}\n", replay.string());
-  for (const auto& [layer, choice] : read_replay(replay)) {
-    text += fmt::format("Layer: {}\n    Algorithm: {}\n", printable(layer), choice);
-  }
-  return text;
-}
+TacticReplay inspect_tactics(const fs::path& replay) { return read_replay(replay); }
 
-std::string diff_tactics(const DiffTacticsOptions& options) {
-  std::vector<fs::path> good = options.good.empty() ? files_of(options.folder / "good") : files_of(options.good);
-  std::vector<fs::path> bad = options.bad.empty() ? files_of(options.folder / "bad") : files_of(options.bad);
-  std::string text = fmt::format("Loaded {} and {}\n", plural(good.size(), "good tactic replay"),
-                                 plural(bad.size(), "bad tactic replay"));
+TacticsDiff diff_tactics(const DiffTacticsOptions& options) {
+  const std::vector<fs::path> good = options.good.empty() ? files_of(options.folder / "good") : files_of(options.good);
+  const std::vector<fs::path> bad = options.bad.empty() ? files_of(options.folder / "bad") : files_of(options.bad);
   if (good.empty() || bad.empty()) {
     throw Error(ErrorKind::Input, fmt::format("{}: nothing to compare: {} and {} are there", options.folder.string(),
                                               plural(good.size(), "good replay"), plural(bad.size(), "bad replay")));
   }
-  std::set<std::pair<std::string, std::string>> seen_good;
+  std::set<std::pair<std::string, Tactic>> seen_good;
   for (const fs::path& file : good) {
-    for (auto& choice : read_replay(file)) seen_good.insert(std::move(choice));
+    for (auto& choice : read_replay(file).layers) seen_good.insert(std::move(choice));
   }
-  std::map<std::string, std::map<std::string, std::size_t>> suspects;  // by layer: choice, in how many bad files
+  std::map<std::string, std::map<Tactic, std::size_t>> suspects;  // by layer: choice, in how many bad files
   std::vector<std::string> order;
   for (const fs::path& file : bad) {
-    for (const auto& choice : read_replay(file)) {
+    for (const auto& choice : read_replay(file).layers) {
       if (seen_good.contains(choice)) continue;
       if (!suspects.contains(choice.first)) order.push_back(choice.first);
       ++suspects[choice.first][choice.second];
     }
   }
-  if (order.empty()) return text + "No tactic of the bad replays is absent from the good ones.\n";
-  text += fmt::format("Found potentially bad tactics: in bad replays and in no good one\n");
+  TacticsDiff diff;
+  diff.good = good.size();
+  diff.bad = bad.size();
   for (const std::string& layer : order) {
-    text += fmt::format("Layer: {}\n", printable(layer));
-    for (const auto& [choice, files] : suspects.at(layer)) {
-      text += fmt::format("    Algorithm: {} | in {} of {} bad\n", choice, files, bad.size());
-    }
+    auto& [name, choices] = diff.layers.emplace_back(layer, std::vector<TacticsDiff::Suspect>());
+    for (const auto& [tactic, replays] : suspects.at(layer)) choices.push_back({tactic, replays});
   }
-  return text;
+  return diff;
 }
 
 }  // namespace vernier

@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "base/quote.h"
 #include "base/scratch_folder.h"
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
@@ -23,6 +22,7 @@
 #include "plan/calibration_cache.h"
 #include "plan/scheme.h"
 #include "report/export/other_tools.h"
+#include "report/text/bundle_text.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
 #include "vernier/precision.h"
@@ -78,20 +78,6 @@ std::vector<TensorChoice> outputs_of(const onnx::NodeProto& node) {
     if (!name.empty()) outputs.push_back({name, {}, {}});
   }
   return outputs;
-}
-
-std::string low_flags(const DiagnoseReport& report) {
-  std::string flags;
-  for (const Format format : report.low) flags += fmt::format(" --low {}", format_name(format));
-  return flags;
-}
-
-/// What makes the layer's figures what they are beside its formats: the target's scheme, and one scale for a weight.
-std::string scheme_flags(const DiagnoseReport& report) {
-  std::string flags;
-  if (!report.target.empty() && report.target != "tensorrt") flags += " --target " + shell_quote(report.target);
-  if (weights_per_tensor(report)) flags += " --per-tensor";
-  return flags;
 }
 
 /// The ends of the layer's grids as the report shows them, as a file of ranges for the layer by itself: what they were
@@ -152,26 +138,6 @@ DiagnoseReport of_one(DiagnoseReport report, const LayerRow& row) {
   return report;
 }
 
-std::string readme(const DiagnoseReport& report, const LayerRow& row, const std::string& command, bool ranges) {
-  std::string text = fmt::format("# {} of {}\n\n", inline_code(row.name), inline_code(report.model_file));
-  text += fmt::format(
-      "One layer ({}) that loses accuracy in {}, cut out of its network, with the inputs it sees there.\n\n",
-      inline_code(row.op_type), format_name(row.format));
-  text += "| file | is |\n|---|---|\n";
-  text += "| layer.onnx | the layer, float32 |\n| layer_inputs.json | what it reads on each sample |\n";
-  text += "| layer_outputs.json | what it gives in float32 |\n| report.json | the report's row of it |\n";
-  if (ranges) text += "| ranges.json | the ranges of its grids, as the diagnosis learned them |\n";
-  text += "| versions.json | what everything was made with |\n\n";
-  text += "Show its error again, in the folder of these files:\n\n" + code_block("sh", command);
-  if (!ranges && needs_scale(row.format)) {
-    text +=
-        "\nRanges are learned from these inputs: the error is another one where the diagnosis learned them from other "
-        "samples.\n";
-  }
-  if (!report.command.empty()) text += "\nThe diagnosis that it comes from:\n\n" + code_block("sh", report.command);
-  return text;
-}
-
 nlohmann::ordered_json versions(const DiagnoseReport& report) {
   return {{"vernier", report.vernier_version},   {"onnxruntime", report.onnxruntime_version},
           {"onnx", report.onnx_version},         {"machine", report.machine},
@@ -203,17 +169,14 @@ BundleResult bundle_layer(const BundleOptions& options, const JobSinks& sinks) {
   result.warnings = extract_part(model, extract, sinks).warnings;
   result.output = options.output;
   result.layer = row.name;
-  result.command = "vernier diagnose layer.onnx --data layer_inputs.json" + low_flags(report) + scheme_flags(report);
   const std::string ranges = ranges_of(report, row, extract.output);
-  if (!ranges.empty()) {
-    replace_file(folder / "ranges.json", ranges);
-    result.command += " --calibration-cache ranges.json";
-  }
+  if (!ranges.empty()) replace_file(folder / "ranges.json", ranges);
+  result.command = bundle_command(report, !ranges.empty());
   const DiagnoseReport one = of_one(report, row);
   replace_file(folder / "report.json", report_to_json(one));
   replace_file(folder / "versions.json",
                versions(report).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
-  replace_file(folder / "README.md", readme(one, row, result.command, !ranges.empty()));
+  replace_file(folder / "README.md", bundle_readme(one, !ranges.empty()));
   std::vector<ZippedFile> files;
   for (const char* name : {"README.md", "layer.onnx", "layer_inputs.json", "layer_outputs.json", "ranges.json",
                            "report.json", "versions.json"}) {
