@@ -54,6 +54,10 @@ struct Prepared {
 /// Errors: Input when a construct cannot be raised to the opset that a format needs, naming node, operator and opsets.
 Prepared prepare(const Model& model, const PrepareOptions& options, const Evaluator& evaluate);
 
+/// True when prepare() surely makes the same of the model for both, where both would be shown the same samples.
+/// Cost: as opset_needed().
+bool prepares_alike(const Model& model, const PrepareOptions& one, const PrepareOptions& other);
+
 /// The lowest default opset, the model's own or above, in which `format` can be written: 13 for int8 and uint8 (a scale
 /// for each channel), 19 for float8, 21 for int4. bfloat16: 13, or the opset (at most 22) from which all the model's
 /// layers that ever take bfloat16 do; convolutions need 22. float16: 7; operators took it from the start, and the few

@@ -210,7 +210,7 @@ std::vector<std::string> calibrate_on_samples(Plan& plan, const Model& model, co
   std::map<std::string, Format> tensors = formats_to_calibrate(model, layers, plan);
   if (tensors.empty()) return calibrate_plan(plan, model, layers, {});
   std::vector<std::string> warnings;
-  if (calibrate_from_cache(plan, model, layers, loaded.original, precision, cache_file, warnings)) return warnings;
+  if (calibrate_from_cache(plan, model, layers, *loaded.original, precision, cache_file, warnings)) return warnings;
   const CalibrationChoice& choice = precision.calibration;
   check_method(choice, tensors);
   Subject subject = loaded.subject;
@@ -220,7 +220,7 @@ std::vector<std::string> calibrate_on_samples(Plan& plan, const Model& model, co
   std::set<std::string> observed = tensors_to_observe(subject);
   observed.merge(names_of(tensors));
   Reference seen = run_reference(subject, observed, to_count(choice, tensors));
-  return fill_scales(plan, model, layers, subject, tensors, choice, seen, loaded.original, cache_file).warnings;
+  return fill_scales(plan, model, layers, subject, tensors, choice, seen, *loaded.original, cache_file).warnings;
 }
 
 }  // namespace vernier

@@ -8,10 +8,11 @@
 #include <unordered_map>
 
 #include "analysis/channel_stats.h"
+#include "analysis/figures.h"
 #include "analysis/own_error.h"
 #include "analysis/reference.h"
+#include "analysis/some_samples.h"
 #include "causes/cause.h"
-#include "jobs/common/figures.h"
 #include "jobs/diagnose/decision_facts.h"
 #include "model/graph_edit.h"
 #include "model/graph_walk.h"
@@ -29,23 +30,6 @@
 
 namespace vernier {
 namespace {
-
-/// A few samples of a source, spread evenly; the beginning of a sequence.
-class FewSamples : public SampleSource {
- public:
-  FewSamples(const Subject& subject, std::size_t wanted) : all_(*subject.samples) {
-    const std::size_t count = std::min(all_.size(), wanted);
-    for (std::size_t k = 0; k < count; ++k) index_.push_back(subject.carries.empty() ? k * all_.size() / count : k);
-  }
-  std::size_t size() const override { return index_.size(); }
-  Sample at(std::size_t index) const override { return all_.at(index_.at(index)); }
-  std::string description() const override { return all_.description(); }
-  bool is_random() const override { return all_.is_random(); }
-
- private:
-  const SampleSource& all_;
-  std::vector<std::size_t> index_;
-};
 
 class FactFinder {
  public:

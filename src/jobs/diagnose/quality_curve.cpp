@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "jobs/common/figures.h"
+#include "analysis/figures.h"
 #include "jobs/search/kept_set.h"
 #include "numerics/metrics.h"
 #include "vernier/report/diagnose.h"

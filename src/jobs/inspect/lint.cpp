@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
-#include "jobs/common/setup.h"
+#include "model/contents.h"
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"
 #include "model/raw_proto.h"
