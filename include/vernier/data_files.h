@@ -4,26 +4,26 @@
 #include <cstddef>
 #include <filesystem>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "vernier/export.h"
+#include "vernier/report/data_files.h"
 #include "vernier/sinks.h"
 
 namespace vernier {
 
-/// `vernier inspect data`: saved inputs or results in any form, a .npz or a .npy, as text for people or as JSON.
+/// `vernier inspect data`: saved inputs or results in any form, a .npz or a .npy.
 struct InspectDataOptions {
   std::filesystem::path path;
   bool all = false;          // all iterations, not only the first
   bool show_values = false;  // as NumPy prints them
   bool histogram = false;
-  bool json = false;                           // the same as JSON, without values and histograms
   std::optional<std::size_t> edge_items = 3;   // values at each end of a dimension; absent: all
   std::optional<std::size_t> line_width = 75;  // absent: lines end where rows do
 };
+/// Memory: one iteration, and what is told of all that were asked for.
 /// Errors: Input: nothing that is saved data, and at which byte a JSON file is broken.
-VERNIER_API std::string inspect_data(const InspectDataOptions& options);
+VERNIER_API DataInspection inspect_data(const InspectDataOptions& options);
 
 struct SavedFilesOptions {
   std::vector<std::filesystem::path> paths;  // at least one
@@ -31,11 +31,11 @@ struct SavedFilesOptions {
 };
 
 /// `vernier data merge`: sample i of the output holds the arrays of iteration i of every file, outputs of results
-/// become inputs. Returns what was written, in words. Memory: one iteration of every file.
-VERNIER_API std::string merge_data(const SavedFilesOptions& options, const JobSinks& sinks = {});
+/// become inputs. Memory: one iteration of every file.
+VERNIER_API JoinedData merge_data(const SavedFilesOptions& options, const JobSinks& sinks = {});
 
 /// `vernier data concat`: the iterations of the files one after the other, run by run. Runs go by their names; the time
 /// at the end of a runner's name is not looked at. All files must hold inputs, or all results. Memory: one iteration.
-VERNIER_API std::string concat_data(const SavedFilesOptions& options, const JobSinks& sinks = {});
+VERNIER_API JoinedData concat_data(const SavedFilesOptions& options, const JobSinks& sinks = {});
 
 }  // namespace vernier

@@ -1,17 +1,12 @@
 // What was found on this machine, and what was tried.
 #pragma once
 
-#include <string>
-
 #include "vernier/export.h"
+#include "vernier/report/doctor.h"
 
 namespace vernier {
 
-/// `vernier doctor`: what was found and tried; `healthy` is false when something needed is missing.
-struct DoctorResult {
-  std::string text;
-  bool healthy = true;
-};
-VERNIER_API DoctorResult doctor();
+/// Looks for what jobs need. What is missing is a finding, no error.
+VERNIER_API DoctorReport doctor();
 
 }  // namespace vernier

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,7 +12,7 @@
 #include "vernier/export.h"
 #include "vernier/measure.h"
 #include "vernier/precision.h"
-#include "vernier/report/comparison.h"
+#include "vernier/report/run.h"
 #include "vernier/sinks.h"
 
 namespace vernier {
@@ -59,8 +58,8 @@ struct RunOptions {
   PerOutput<TopK> postprocess;     // applied to all runs before they are compared, not to what is saved
   bool validate = false;           // a value that is not finite fails the job
   bool fail_fast = false;          // ends at the first mismatch
-  ComparisonTextOptions text;      // for the parts of the result as they come
-  bool brief = false;              // only the summaries of them
+  bool each_iteration = true;      // events of single comparisons, with statistics of the values
+  bool detail = false;             // histograms also of what passed
 };
 
 struct RunResult {
@@ -72,10 +71,9 @@ struct RunResult {
   bool passed = true;  // no pair failed, and nothing that was validated
 };
 
-/// Memory: one iteration a thread, whatever the number of samples. `print` gets the comparison in the peer's form, part
-/// by part while the job goes on.
+/// Memory: one iteration a thread, whatever the number of samples. `events` gets what happens while the job goes on;
+/// without it the comparisons of all iterations are kept in the result's `accuracy`.
 /// Errors: Usage when there is nothing to run or to compare; Input, Backend.
-VERNIER_API RunResult run(const RunOptions& options, const JobSinks& sinks = {},
-                          const std::function<void(const std::string&)>& print = {});
+VERNIER_API RunResult run(const RunOptions& options, const JobSinks& sinks = {}, const RunEvents& events = {});
 
 }  // namespace vernier

@@ -1,7 +1,7 @@
-// The jobs behind `vernier surgeon`: each reads a model, edits its graph, and writes it.
+// The jobs behind `vernier surgeon`: each reads a model, edits its graph, writes it, and says what was done
+// (report/surgeon.h).
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -13,20 +13,12 @@
 #include "vernier/export.h"
 #include "vernier/external_data.h"
 #include "vernier/measure.h"
+#include "vernier/report/surgeon.h"
 #include "vernier/run.h"
 #include "vernier/sinks.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
-
-/// What was done, in lines for people.
-struct SurgeonResult {
-  std::filesystem::path output;
-  std::size_t nodes_before = 0, nodes_after = 0;
-  std::vector<std::string> notes;
-  std::vector<std::string> warnings;  // told to the sink as well
-};
-VERNIER_API std::string result_to_text(const SurgeonResult& result);
 
 /// A tensor of the model, and what is said of it; absent: as inferred.
 struct TensorChoice {

@@ -5,7 +5,9 @@
 #include <limits>
 #include <unordered_map>
 
+#include "analysis/channel_stats.h"
 #include "analysis/surgery.h"
+#include "model/operator_traits.h"
 #include "numerics/grid.h"
 #include "numerics/histogram.h"
 #include "plan/weight_axis.h"
@@ -23,13 +25,6 @@ struct Gathered {
   ValueHistogram reference, low;
   ChannelRanges channels;
 };
-
-/// The dimension whose indices are channels: behind the batch for images, the last for what transformers pass on.
-std::size_t channel_axis(const Layer& layer, std::size_t rank) {
-  const bool rows = layer.op_type == "MatMul" || layer.op_type == "Gemm" || rank < 3;
-  const bool image = rank >= 4 || layer.op_type == "Conv" || layer.op_type == "ConvTranspose";
-  return !rows && image ? 1 : rank - 1;
-}
 
 void fold_channels(const Tensor& tensor, std::size_t axis, ChannelRanges& ranges) {
   if (tensor.shape().empty() || tensor.count() == 0) return;

@@ -58,7 +58,7 @@ void join_histograms(Ranks& ranks, std::map<std::string, HalvedHistogram>& histo
       packer.put(half.counts());
     }
   }
-  const std::vector<Bytes> all = ranks.share(packer.take());
+  const std::vector<Message> all = ranks.share(packer.take());
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     if (rank == ranks.rank()) continue;
     Unpacker unpacker(all[rank]);

@@ -64,7 +64,7 @@ std::vector<std::vector<Boundary>> reference_boundaries(const Subject& subject, 
   return boundaries;
 }
 
-void pack(const std::vector<LayerSensitivity>& sensitivities, Packer& packer) {
+void pack_layers(const std::vector<LayerSensitivity>& sensitivities, Packer& packer) {
   packer.put(sensitivities.size());
   for (const LayerSensitivity& sensitivity : sensitivities) {
     packer.put(sensitivity.layer);
@@ -76,7 +76,7 @@ void pack(const std::vector<LayerSensitivity>& sensitivities, Packer& packer) {
   }
 }
 
-std::vector<LayerSensitivity> unpack(Unpacker& unpacker) {
+std::vector<LayerSensitivity> unpack_layers(Unpacker& unpacker) {
   std::vector<LayerSensitivity> sensitivities(unpacker.get<std::size_t>());
   for (LayerSensitivity& sensitivity : sensitivities) {
     sensitivity.layer = unpacker.get_text();
@@ -306,8 +306,8 @@ Sensitivities measure_sensitivities(const Subject& subject, const Plan& plan, co
     return true;
   };
   Ranks alone;
-  spread_ordered(subject.ranks == nullptr ? alone : *subject.ranks, starts.size(), subject.threads, measure, take, pack,
-                 unpack);
+  spread_ordered(subject.ranks == nullptr ? alone : *subject.ranks, starts.size(), subject.threads, measure, take,
+                 pack_layers, unpack_layers);
   if (!sensitivities.layers.empty())
     sensitivities.mean_suffix_share = share / static_cast<double>(sensitivities.layers.size());
   return sensitivities;

@@ -15,7 +15,7 @@ constexpr char kData = 'd';
 constexpr char kDone = 'e';
 constexpr char kFailed = 'f';
 
-Bytes bytes_of(const Error& error) {
+Message bytes_of(const Error& error) {
   Packer packer;
   packer.put(error.kind());
   packer.put(std::string(error.what()));
@@ -35,17 +35,17 @@ Error error_of(std::size_t rank, std::span<const std::byte> bytes) {
 Ranks::Ranks(std::unique_ptr<Transport> transport)
     : transport_(std::move(transport)), rank_(transport_->rank()), size_(transport_->size()) {}
 
-std::vector<Bytes> Ranks::exchange(char kind, const Bytes& mine) {
-  Bytes message(1 + mine.size());
+std::vector<Message> Ranks::exchange(char kind, const Message& mine) {
+  Message message(1 + mine.size());
   message[0] = static_cast<std::byte>(kind);
   std::copy(mine.begin(), mine.end(), message.begin() + 1);
   return transport_->all_gather(message);
 }
 
-std::vector<Bytes> Ranks::share(Bytes mine) {
+std::vector<Message> Ranks::share(Message mine) {
   if (alone()) return {std::move(mine)};
   if (ended_) throw Error(ErrorKind::Internal, "a rank that ended still talks");
-  std::vector<Bytes> all = exchange(kData, mine);
+  std::vector<Message> all = exchange(kData, mine);
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     const auto kind = static_cast<char>(all[rank].at(0));
     if (kind == kData) continue;
@@ -53,7 +53,7 @@ std::vector<Bytes> Ranks::share(Bytes mine) {
     if (kind == kFailed) throw error_of(rank, std::span(all[rank]).subspan(1));
     throw Error(ErrorKind::Internal, fmt::format("rank {} ended, and rank {} did not", rank, rank_));
   }
-  for (Bytes& bytes : all) bytes.erase(bytes.begin());
+  for (Message& bytes : all) bytes.erase(bytes.begin());
   return all;
 }
 
@@ -70,7 +70,7 @@ void Ranks::require_same(const std::string& what, const std::string& text) {
   if (alone()) return;
   Packer packer;
   packer.put(text);
-  const std::vector<Bytes> all = share(packer.take());
+  const std::vector<Message> all = share(packer.take());
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     if (all[rank] == all[0]) continue;
     throw Error(ErrorKind::Input, fmt::format("rank {} has {} unlike that of rank 0", rank, what),
@@ -84,8 +84,8 @@ std::optional<Error> Ranks::end(const Error* failure) {
     return std::nullopt;
   }
   ended_ = true;
-  const std::vector<Bytes> all =
-      exchange(failure == nullptr ? kDone : kFailed, failure == nullptr ? Bytes() : bytes_of(*failure));
+  const std::vector<Message> all =
+      exchange(failure == nullptr ? kDone : kFailed, failure == nullptr ? Message() : bytes_of(*failure));
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     const auto kind = static_cast<char>(all[rank].at(0));
     if (rank == rank_ || kind == kDone) continue;

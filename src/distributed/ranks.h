@@ -15,7 +15,7 @@
 
 namespace vernier {
 
-using Bytes = std::vector<std::byte>;
+using Message = std::vector<std::byte>;
 
 /// How ranks reach each other. A failure of the network is an Error{Backend}.
 class Transport {
@@ -24,7 +24,7 @@ class Transport {
   virtual std::size_t rank() const = 0;
   virtual std::size_t size() const = 0;
   /// Each rank's bytes, by rank, on every rank. All ranks must call it as often.
-  virtual std::vector<Bytes> all_gather(const Bytes& mine) = 0;
+  virtual std::vector<Message> all_gather(const Message& mine) = 0;
   /// All ranks are done, and this was the last call.
   virtual void finish() = 0;
 };
@@ -43,7 +43,7 @@ class Ranks {
 
   /// Each rank's bytes, by rank, on every rank: the only way in which ranks talk. Errors: that of another rank which
   /// could not go on, with its number; Internal when ranks went different ways.
-  std::vector<Bytes> share(Bytes mine);
+  std::vector<Message> share(Message mine);
 
   /// The first rank's number, on every rank: for what ranks would each answer a little differently, such as clocks.
   double of_first(double mine);
@@ -60,7 +60,7 @@ class Ranks {
   void finish() noexcept;
 
  private:
-  std::vector<Bytes> exchange(char kind, const Bytes& mine);
+  std::vector<Message> exchange(char kind, const Message& mine);
 
   std::unique_ptr<Transport> transport_;
   std::size_t rank_ = 0;

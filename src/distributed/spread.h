@@ -56,7 +56,7 @@ void spread_ordered(Ranks& ranks, std::size_t count, std::size_t threads, const 
     } else {
       for (const std::optional<Result>& result : own) pack(*result, packer);
     }
-    const std::vector<Bytes> all = ranks.share(packer.take());
+    const std::vector<Message> all = ranks.share(packer.take());
     double longest = 0;
     std::vector<Unpacker> parts;
     for (std::size_t rank = 0; rank < all.size(); ++rank) {

@@ -30,11 +30,11 @@ class Packer {
     put(tensor.shape());
     put_bytes(tensor.bytes());
   }
-  Bytes take() { return std::move(bytes_); }
+  Message take() { return std::move(bytes_); }
 
  private:
   void put_bytes(std::span<const std::byte> bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
-  Bytes bytes_;
+  Message bytes_;
 };
 
 /// In the order of the Packer. Errors: Internal when the bytes end too early.

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "model/graph_edit.h"
 #include "model/layers.h"
+#include "model/operator_traits.h"
 #include "vernier/error.h"
 #include "vernier/tensor.h"
 
@@ -9,12 +11,7 @@ namespace vernier {
 namespace {
 
 const onnx::NodeProto& node_of(const Model& model, const Layer& layer) {
-  const onnx::NodeProto* found = nullptr;
-  for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
-    for (const onnx::NodeProto& node : graph.node()) {
-      if (node.name() == layer.name) found = &node;
-    }
-  });
+  const onnx::NodeProto* found = find_node(model.proto.graph(), layer.name);
   if (found == nullptr) {
     throw Error(ErrorKind::Internal, fmt::format("the model has no node '{}'", printable(layer.name)));
   }
@@ -39,7 +36,7 @@ std::int64_t multiply_accumulates(const Layer& layer, const onnx::NodeProto& nod
   if (!layer.weighted) return 0;
   const Shape left = shape_of(node.input(0));
   const Shape right = shape_of(node.input(1));
-  if (layer.op_type == "Conv" || layer.op_type == "ConvTranspose") {
+  if (layer.traits.any(Trait::Convolves)) {
     // Weights [out, in / groups, kernel] and [in, out / groups, kernel]: each output (each input) element meets one
     // slice.
     const Shape slice(right.begin() + std::min<std::ptrdiff_t>(1, std::ssize(right)), right.end());

@@ -38,7 +38,34 @@ bool lowers(const PrepareOptions& options) {
                      [](Format format) { return format != Format::Float32; });
 }
 
+/// The opset that the formats need whatever the layers are. bfloat16 is not among them: it is asked for on its own.
+int opset_for(const Model& model, const PrepareOptions& options) {
+  int opset = std::max(default_opset(model.proto), options.min_opset);
+  for (const Format format : options.formats) {
+    if (format != Format::BFloat16) opset = std::max(opset, opset_needed(model, format));
+  }
+  return opset;
+}
+
+bool has_ifs(const onnx::ModelProto& proto) {
+  const auto is_if = [](const onnx::NodeProto& node) { return node.op_type() == "If"; };
+  bool found = std::ranges::any_of(proto.functions(), [&](const onnx::FunctionProto& function) {
+    return std::ranges::any_of(function.node(), is_if);
+  });
+  for_each_graph(proto.graph(),
+                 [&](const onnx::GraphProto& graph) { found = found || std::ranges::any_of(graph.node(), is_if); });
+  return found;
+}
+
 }  // namespace
+
+bool prepares_alike(const Model& model, const PrepareOptions& one, const PrepareOptions& other) {
+  const auto folds = [](const PrepareOptions& options) { return lowers(options) && options.fold_batch_norm; };
+  return lowers(one) == lowers(other) && folds(one) == folds(other) &&
+         one.formats.contains(Format::BFloat16) == other.formats.contains(Format::BFloat16) &&
+         opset_for(model, one) == opset_for(model, other) &&
+         (one.inline_ifs == other.inline_ifs || !has_ifs(model.proto));
+}
 
 Prepared prepare(const Model& model, const PrepareOptions& options, const Evaluator& evaluate) {
   try {

@@ -1,10 +1,14 @@
 // Brings a model into the form that everything behind works on, with names fixed before. Each step is one function from
 // model to model and one line of the table in prepare.cpp:
 //
-//   inline functions -> replace removed operators -> refuse unknown ones -> constants become initializers -> fold
-//   constants
-//   -> inline Ifs whose condition is constant -> fold BatchNormalization into Conv/ConvTranspose/Gemm -> raise the
-//   opset
+//   1. inline functions
+//   2. replace removed operators
+//   3. refuse unknown ones
+//   4. constants become initializers
+//   5. fold constants
+//   6. inline Ifs whose condition is constant
+//   7. fold BatchNormalization into Conv, ConvTranspose and Gemm
+//   8. raise the opset
 //
 // Which steps run depends on the formats that the plan uses: with float32 alone nothing that changes a bit is done.
 #pragma once
@@ -49,6 +53,10 @@ struct Prepared {
 
 /// Errors: Input when a construct cannot be raised to the opset that a format needs, naming node, operator and opsets.
 Prepared prepare(const Model& model, const PrepareOptions& options, const Evaluator& evaluate);
+
+/// True when prepare() surely makes the same of the model for both, where both would be shown the same samples.
+/// Cost: as opset_needed().
+bool prepares_alike(const Model& model, const PrepareOptions& one, const PrepareOptions& other);
 
 /// The lowest default opset, the model's own or above, in which `format` can be written: 13 for int8 and uint8 (a scale
 /// for each channel), 19 for float8, 21 for int4. bfloat16: 13, or the opset (at most 22) from which all the model's

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "model/graph_edit.h"
 #include "repairs/repair.h"
 
 namespace vernier {
@@ -45,39 +46,42 @@ constexpr Repair kRepairs[] = {
      .rewrites = true,
      .propose = scale_attentions},
     {.id = "weight-grid",
-     .text = "weights that lie on a grid already are quantized to that grid",
+     .text = "the grid of quantization-aware training: weights that lie on a grid already are quantized to it",
      .propose = recover_weight_grid},
     {.id = "weight-zero-point",
-     .text = "weights that reach farther on one side of zero get a zero point, where the target takes one",
+     .text = "asymmetric quantization of weights that reach farther on one side of zero, where the target takes it",
      .propose = move_weight_zeros},
     {.id = "per-channel",
-     .text = "one scale for each output channel of a weight, where --per-tensor asked for one; only with --allow",
+     .text = "per-channel quantization: a scale for each output channel of a weight, where --per-tensor asked for one; "
+             "only with --allow",
      .when_asked = true,
      .propose = scales_per_channel},
     {.id = "equalize",
-     .text = "channels of two layers in a row are scaled against each other until their weights have like ranges",
+     .text = "cross-layer equalization: channels of two layers in a row are scaled against each other until their "
+             "weights have like ranges",
      .rewrites = true,
-     .propose = equalize_weights},
+     .propose = cross_layer_equalization},
     {.id = "smooth",
-     .text = "large channels of an activation are scaled down, and the weights that read them up",
+     .text = "SmoothQuant: large channels of an activation are scaled down, and the weights that read them up",
      .rewrites = true,
      .rounds = 2,
-     .propose = smooth_activations},
+     .propose = smooth_quant},
     {.id = "split-channels",
-     .text = "channels that set the step for all others are made once more, and each copy carries a part",
+     .text = "outlier channel splitting: channels that set the step for all others are made once more, and each copy "
+             "carries a part",
      .rewrites = true,
      .rounds = 2,
-     .propose = split_channels},
+     .propose = outlier_channel_splitting},
     {.id = "range",
-     .text = "ranges that clip a few large values and resolve the others better",
+     .text = "ranges by least squared error or percentile: a few large values are clipped, the others resolved better",
      .rounds = 3,
      .propose = swap_ranges},
     {.id = "round-weights",
-     .text = "weights are rounded one after the other, each making up for the error of those before (GPTQ)",
+     .text = "GPTQ: weights are rounded one after the other, each making up for the error of those before",
      .needs_weight_share = true,
-     .propose = round_weights},
+     .propose = gptq_rounding},
     {.id = "bias-correction",
-     .text = "the mean error of each output channel is taken out of the bias",
+     .text = "bias correction: the mean error of each output channel is taken out of the bias",
      .needs_bias_error = true,
      .rounds = 2,
      .propose = correct_biases},
@@ -92,11 +96,6 @@ const Repair* find_repair(std::string_view id) {
   return found == std::end(kRepairs) ? nullptr : found;
 }
 
-const onnx::NodeProto* Network::node(const std::string& layer) const {
-  for (const onnx::NodeProto& node : model.proto.graph().node()) {
-    if (node.name() == layer) return &node;
-  }
-  return nullptr;
-}
+const onnx::NodeProto* Network::node(const std::string& layer) const { return find_node(model.proto.graph(), layer); }
 
 }  // namespace vernier

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "jobs/common/setup.h"
+#include "jobs/common/load.h"
+#include "jobs/common/sources.h"
 #include "jobs/diagnose/explain.h"
 #include "shared_networks.h"
 #include "vernier/format.h"
@@ -23,7 +24,9 @@ TEST_P(Clean, Float32HasNoCause) {
   options.data.shapes = small_shapes(GetParam());
   options.data.random_samples = 2;
   options.threads = 1;
-  const Loaded loaded = load(GetParam(), {Format::Float32}, options, {});
+  const JobSinks sinks;
+  Sources sources(options, sinks);
+  const Loaded loaded = load_judged(GetParam(), {Format::Float32}, sources);
   Plan plan;
   std::vector<LayerRow> rows;
   for (const Layer& layer : loaded.subject.layers) {

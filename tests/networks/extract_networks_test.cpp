@@ -5,9 +5,9 @@
 #include <cmath>
 #include <random>
 
+#include "analysis/tensor_values.h"
 #include "engines/onnxruntime/runtime.h"
-#include "jobs/common/setup.h"
-#include "jobs/common/tensor_values.h"
+#include "jobs/common/sources.h"
 #include "model/subgraph.h"
 #include "model/type_protos.h"
 #include "shared_networks.h"

@@ -43,10 +43,10 @@ Command add_check(CLI::App& root) {
             options.check_average = line->comparison.check_average;
             options.save = line->comparison.save_accuracy;
             if (!options.save.empty()) require_writable_file(options.save);
-            options.json = line->json;
-            options.text.color = wants_color(STDOUT_FILENO);
+            ComparisonTextOptions text;
+            text.color = wants_color(STDOUT_FILENO);
             const CheckAccuracyResult result = check_accuracy(options);
-            print_result(console, result.text);
+            print_result(console, line->json ? result.record.to_json(result.compare) : result_to_text(result, text));
             return result.passed ? 0 : 1;
           }};
 }

@@ -16,9 +16,9 @@ Command add_doctor(CLI::App& root) {
   add_footer(app, "Exit code: 0 all that is needed was found; 4 something is missing");
 
   return {&app, messages.get(), [messages](Console& console) {
-            const DoctorResult result = doctor();
-            print_result(console, result.text);
-            return result.healthy ? 0 : static_cast<int>(ErrorKind::Backend);
+            const DoctorReport report = doctor();
+            print_result(console, report_to_text(report));
+            return report.healthy() ? 0 : static_cast<int>(ErrorKind::Backend);
           }};
 }
 

@@ -1,8 +1,8 @@
 
 #include "vernier/inspect.h"
 
-#include <algorithm>
 #include <memory>
+#include <set>
 
 #include "commands/commands.h"
 #include "console/console.h"
@@ -53,35 +53,37 @@ Command add_inspect(CLI::App& root) {
 
   return {&app, &line->messages, [line](Console& console) {
             if (line->unbounded) {
-              print_result(console, list_unbounded_sizes(line->model));
+              print_result(console, report_to_text(list_unbounded_sizes(line->model)));
               return 0;
             }
-            InspectOptions options;
-            options.model = line->model;
+            std::set<std::string> shows;
             for (const std::string& what : line->show) {
-              options.show.push_back(parse_choice("--show", what, {"layers", "attrs", "weights", "formats"}));
+              shows.insert(parse_choice("--show", what, {"layers", "attrs", "weights", "formats"}));
             }
             if (line->visual.empty() && !line->report.empty()) {
               throw Error(ErrorKind::Usage, "--report: colours a picture, and none is asked for", "--visual FILE.svg");
             }
             if (!line->visual.empty()) require_writable_file(line->visual);
-            const auto formats = std::find(options.show.begin(), options.show.end(), "formats");
-            const bool shows_formats = formats != options.show.end();
-            if (shows_formats) options.show.erase(formats);
+            const bool shows_formats = shows.contains("formats");
             if (line->csv || line->result.json) {
-              if (!shows_formats || !options.show.empty() || line->csv == line->result.json) {
+              if (!shows_formats || line->show.size() > 1 || line->csv == line->result.json) {
                 throw Error(ErrorKind::Usage, "--json and --csv: of inspect model they print formats alone",
                             "--show formats with one of them, and nothing else to show");
               }
-              const SchemeReport report = inspect_formats(options.model);
+              const SchemeReport report = inspect_formats(line->model);
               print_result(console, line->csv ? report_to_csv(report) : report_to_json(report));
               return 0;
             }
             const TextOptions text = line->result.values();
-            std::string printed = inspect_model(options);
+            InspectOptions options;
+            options.model = line->model;
+            options.nodes = shows.contains("layers");
+            options.attributes = shows.contains("attrs");
+            options.weights = shows.contains("weights");
+            std::string printed = report_to_text(inspect_model(options));
             if (shows_formats) printed += "\nformats\n" + report_to_text(inspect_formats(options.model), text);
             if (!line->visual.empty()) {
-              printed += draw_model({line->model, line->visual, line->report}, console.sinks());
+              printed += result_to_text(draw_model({line->model, line->visual, line->report}, console.sinks()));
             }
             print_result(console, printed);
             return 0;

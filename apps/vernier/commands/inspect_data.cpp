@@ -52,10 +52,10 @@ Command add_inspect_data(CLI::App& root) {
             options.all = line->all;
             options.show_values = line->show_values;
             options.histogram = line->histogram;
-            options.json = line->json;
             options.edge_items = parse_limit("--num-items", line->num_items);
             options.line_width = parse_limit("--line-width", line->line_width);
-            print_result(console, inspect_data(options));
+            const DataInspection report = inspect_data(options);
+            print_result(console, line->json ? report_to_json(report) : report_to_text(report));
             return 0;
           }};
 }

@@ -20,16 +20,15 @@ struct DiffLine {
   MessageGroup messages;
 };
 
-using Job = std::string (*)(const std::filesystem::path&);
-
+template <class Report>
 Command one_file(CLI::App& root, const std::string& name, const std::string& description, const std::string& argument,
-                 const std::string& help, Job job) {
+                 const std::string& help, Report (*job)(const std::filesystem::path&)) {
   auto line = std::make_shared<OneFile>();
   CLI::App& app = add_command(command_group(root, "inspect", "Print what is in a file"), name, description);
   add_argument(app, argument, line->path, help);
   add_message_options(app, line->messages);
   return {&app, &line->messages, [line, job](Console& console) {
-            print_result(console, job(line->path));
+            print_result(console, report_to_text(job(line->path)));
             return 0;
           }};
 }
@@ -52,7 +51,7 @@ Command add_diff(CLI::App& group) {
             options.folder = line->folder;
             options.good = line->good;
             options.bad = line->bad;
-            print_result(console, diff_tactics(options));
+            print_result(console, report_to_text(diff_tactics(options)));
             return 0;
           }};
 }

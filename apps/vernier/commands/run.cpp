@@ -46,9 +46,8 @@ RunOptions options_of(const RunLine& line) {
   options.compare_script = line.comparison.compare_script;
   options.validate = line.comparison.validate;
   options.fail_fast = line.comparison.fail_fast;
-  options.text.color = text_options().color;
-  options.text.detail = line.messages.verbose > 0;
-  options.brief = line.messages.quiet > 0;
+  options.detail = line.messages.verbose > 0;
+  options.each_iteration = line.messages.quiet == 0;
   return options;
 }
 
@@ -110,11 +109,17 @@ Command add_run(CLI::App& root, const std::string& command) {
               if (path.has_extension()) require_writable_file(path);
             }
             const auto start = std::chrono::steady_clock::now();
-            std::function<void(const std::string&)> print;
             const bool silent = line->messages.quiet > 1;
-            if (silent && !line->json) print = [](const std::string&) {};
-            if (!silent && !line->json) print = [&](const std::string& text) { print_result(console, text); };
-            const RunResult result = run(options, console.sinks(), print);
+            RunEvents events;
+            if (silent && !line->json) events = [](const RunEvent&) {};
+            if (!silent && !line->json) {
+              ComparisonTextOptions text;
+              text.color = text_options().color;
+              text.detail = options.detail;
+              events = RunText(text, /*brief=*/!options.each_iteration,
+                               [&](const std::string& part) { print_result(console, part); });
+            }
+            const RunResult result = run(options, console.sinks(), events);
             const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
             if (silent && !line->json) return result.passed ? 0 : 1;
             print_result(console, line->json ? result.accuracy.to_json(options.compare)

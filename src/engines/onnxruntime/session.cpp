@@ -262,4 +262,8 @@ std::vector<Tensor> evaluate_exactly(const std::shared_ptr<const Runtime>& runti
   return session.run(inputs);
 }
 
+Evaluator evaluator(const std::shared_ptr<const Runtime>& runtime) {
+  return [runtime](const Model& model, const Sample& inputs) { return evaluate_exactly(runtime, model, inputs); };
+}
+
 }  // namespace vernier

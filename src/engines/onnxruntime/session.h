@@ -9,6 +9,7 @@
 
 #include "engines/onnxruntime/recorder.h"
 #include "model/model.h"
+#include "model/prepare.h"
 #include "vernier/samples.h"
 #include "vernier/tensor.h"
 
@@ -56,5 +57,8 @@ class Session {
 /// Runs `model` once with optimizations off: what prepare() asks for.
 std::vector<Tensor> evaluate_exactly(const std::shared_ptr<const Runtime>& runtime, const Model& model,
                                      const Sample& inputs);
+
+/// The same as a function, for prepare() and its steps.
+Evaluator evaluator(const std::shared_ptr<const Runtime>& runtime);
 
 }  // namespace vernier

@@ -10,6 +10,7 @@
 #include "analysis/reference.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "model/operator_traits.h"
 #include "plan/calibrate.h"
 #include "plan/scheme.h"
 #include "vernier/calibration.h"
@@ -57,7 +58,7 @@ void add_made_tensors(Ranges& ranges, const std::vector<Layer>& layers, const st
   for (const Layer& layer : layers) {
     for (const std::string& output : layer.outputs) {
       if (known.contains(output) || ranges.contains(output)) continue;
-      if (layer.op_type == "Softmax" || layer.op_type == "Sigmoid") ranges[output] = {.min = 0, .max = 1};
+      if (layer.traits.any(Trait::UnitRange)) ranges[output] = {.min = 0, .max = 1};
       if (!layer.follows || layer.inputs.size() != 1) continue;
       if (const auto source = ranges.find(layer.inputs.front()); source != ranges.end()) {
         const RangeStats moved = source->second;
@@ -209,7 +210,7 @@ std::vector<std::string> calibrate_on_samples(Plan& plan, const Model& model, co
   std::map<std::string, Format> tensors = formats_to_calibrate(model, layers, plan);
   if (tensors.empty()) return calibrate_plan(plan, model, layers, {});
   std::vector<std::string> warnings;
-  if (calibrate_from_cache(plan, model, layers, loaded.original, precision, cache_file, warnings)) return warnings;
+  if (calibrate_from_cache(plan, model, layers, *loaded.original, precision, cache_file, warnings)) return warnings;
   const CalibrationChoice& choice = precision.calibration;
   check_method(choice, tensors);
   Subject subject = loaded.subject;
@@ -219,7 +220,7 @@ std::vector<std::string> calibrate_on_samples(Plan& plan, const Model& model, co
   std::set<std::string> observed = tensors_to_observe(subject);
   observed.merge(names_of(tensors));
   Reference seen = run_reference(subject, observed, to_count(choice, tensors));
-  return fill_scales(plan, model, layers, subject, tensors, choice, seen, loaded.original, cache_file).warnings;
+  return fill_scales(plan, model, layers, subject, tensors, choice, seen, *loaded.original, cache_file).warnings;
 }
 
 }  // namespace vernier

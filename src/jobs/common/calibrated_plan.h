@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "analysis/chosen_ranges.h"
-#include "jobs/common/setup.h"
+#include "jobs/common/load.h"
 #include "plan/calibration_cache.h"
 #include "plan/plan.h"
 #include "vernier/calibration.h"

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
+#include "engines/onnxruntime/runtime.h"
+#include "engines/onnxruntime/session.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -56,13 +59,43 @@ void find_index_limits(const Model& model, std::vector<InputInfo>& inputs) {
   }
 }
 
-bool same_input(const InputInfo& a, const InputInfo& b) {
-  return a.name == b.name && a.dtype == b.dtype && a.shape == b.shape && a.index_limit == b.index_limit;
+/// Index limits say something to random data alone.
+bool same_input(const InputInfo& a, const InputInfo& b, bool random) {
+  return a.name == b.name && a.dtype == b.dtype && a.shape == b.shape && (!random || a.index_limit == b.index_limit);
 }
 
 }  // namespace
 
 Sources::Sources(const MeasureOptions& options, const JobSinks& sinks) : options_(options), sinks_(sinks) {}
+
+std::shared_ptr<const Model> Sources::model(const std::filesystem::path& file) {
+  std::shared_ptr<const Model>& known = models_[file];
+  if (!known) known = std::make_shared<const Model>(read_model(file));
+  return known;
+}
+
+std::shared_ptr<const Prepared> Sources::prepared(const std::filesystem::path& file, PrepareOptions options) {
+  const std::shared_ptr<const Model> original = model(file);
+  if (prepared_ && prepared_->file == file && prepares_alike(*original, prepared_->options, options)) {
+    return prepared_->prepared;
+  }
+  prepared_.reset();  // two at once may be more than there is memory
+  std::shared_ptr<const SampleSource> shown, learned;
+  if (options.inline_ifs) {
+    shown = samples(*original);
+    learned = calibration(*original);
+    show_samples(*shown, learned.get(), options);
+  }
+  auto made = std::make_shared<const Prepared>(prepare(*original, options, evaluator(Runtime::load())));
+  options.sample_at = {};
+  prepared_ = Kept{file, std::move(options), made};
+  return made;
+}
+
+void Sources::forget_models() {
+  models_.clear();
+  prepared_.reset();
+}
 
 std::shared_ptr<const SampleSource> Sources::samples(const Model& model) {
   return open(options_.data, model, samples_);
@@ -76,16 +109,31 @@ std::shared_ptr<const SampleSource> Sources::open(const SourceOptions& source, c
                                                   std::vector<Opened>& opened) {
   std::vector<InputInfo> inputs = model_inputs(model);
   find_index_limits(model, inputs);
+  const bool random = source.location.empty();
+  const auto same = [random](const InputInfo& a, const InputInfo& b) { return same_input(a, b, random); };
   for (const Opened& known : opened) {
-    if (std::equal(known.inputs.begin(), known.inputs.end(), inputs.begin(), inputs.end(), same_input)) {
-      return known.source;
-    }
+    if (std::equal(known.inputs.begin(), known.inputs.end(), inputs.begin(), inputs.end(), same)) return known.source;
   }
   SourceOptions options = source;
   options.interrupted = sinks_.interrupted;
   for (const auto& [output, input] : options_.carries) options.carried.push_back(input);
   opened.push_back({inputs, std::make_shared<RememberingSource>(open_samples(options, inputs))});
   return opened.back().source;
+}
+
+void show_samples(const SampleSource& samples, const SampleSource* calibration, PrepareOptions& options) {
+  const std::size_t own = samples.size();
+  options.samples = own + (calibration == nullptr ? 0 : calibration->size());
+  options.sample_at = [&samples, calibration, own](std::size_t index) {
+    return index < own ? samples.at(index) : calibration->at(index - own);
+  };
+}
+
+std::shared_ptr<const SampleSource> samples_for(const Model& model, const SourceOptions& source,
+                                                const JobSinks& sinks) {
+  MeasureOptions measure;
+  measure.data = source;
+  return Sources(measure, sinks).samples(model);
 }
 
 }  // namespace vernier

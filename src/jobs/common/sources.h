@@ -1,22 +1,38 @@
-// Where the samples of a job come from: opened once for all models that take the same inputs, and read once for all
-// that look at the same sample.
+// What a job reads: model files and samples. Each is read once, however many of its steps ask for it: a job prepares a
+// network for its scripts, measures it, and verifies what it wrote, all of one reading, and a script of samples runs
+// once.
 #pragma once
 
+#include <filesystem>
+#include <map>
 #include <memory>
-#include <utility>
+#include <optional>
 #include <vector>
 
 #include "model/model.h"
+#include "model/prepare.h"
 #include "vernier/measure.h"
 #include "vernier/samples.h"
 #include "vernier/sinks.h"
 
 namespace vernier {
 
-/// Of one job: both arguments must outlive it.
+/// Of one job, on one thread. A file that changes while the job runs is not looked at again.
 class Sources {
  public:
+  /// Both must outlive it.
   Sources(const MeasureOptions& options, const JobSinks& sinks);
+
+  /// The model in `file`. Errors: Input, as read_model().
+  std::shared_ptr<const Model> model(const std::filesystem::path& file);
+
+  /// The model in `file`, prepared. What was prepared last is kept for who asks for the same next. With
+  /// `options.inline_ifs` all samples of the job are shown, whatever the options say of them. Errors: as prepare().
+  std::shared_ptr<const Prepared> prepared(const std::filesystem::path& file, PrepareOptions options);
+
+  /// Whoever holds a model or a prepared one keeps it; a step that asks again reads again.
+  void forget_models();
+  void forget_prepared() { prepared_.reset(); }
 
   /// The samples for `model`. Models with equal inputs share one source: a script runs once, and yields the same to
   /// all. Errors: Input, as open_samples().
@@ -32,12 +48,25 @@ class Sources {
     std::vector<InputInfo> inputs;
     std::shared_ptr<const SampleSource> source;
   };
+  struct Kept {
+    std::filesystem::path file;
+    PrepareOptions options;
+    std::shared_ptr<const Prepared> prepared;
+  };
   std::shared_ptr<const SampleSource> open(const SourceOptions& source, const Model& model,
                                            std::vector<Opened>& opened);
 
   const MeasureOptions& options_;
   const JobSinks& sinks_;
+  std::map<std::filesystem::path, std::shared_ptr<const Model>> models_;
+  std::optional<Kept> prepared_;
   std::vector<Opened> samples_, calibration_;
 };
+
+/// Shows inline_ifs every sample that will be run, calibration included. Both sources must outlive the options.
+void show_samples(const SampleSource& samples, const SampleSource* calibration, PrepareOptions& options);
+
+/// The samples of `source` for `model`, for a job that opens them once by itself. Errors: Input, as open_samples().
+std::shared_ptr<const SampleSource> samples_for(const Model& model, const SourceOptions& source, const JobSinks& sinks);
 
 }  // namespace vernier

@@ -5,9 +5,10 @@
 #include <string>
 
 #include "engines/onnxruntime/runtime.h"
-#include "jobs/common/setup.h"
+#include "engines/onnxruntime/session.h"
 #include "model/graph_edit.h"
 #include "model/passes/pass.h"
+#include "model/prepare.h"
 #include "plan/simulate_typed.h"
 
 namespace vernier {
@@ -34,14 +35,15 @@ bool computes_grids(const Model& file) {
 
 }  // namespace
 
-Model read_typed_file(const std::filesystem::path& path) {
-  Model typed = read_model(path);
-  Model file = normalized_file(typed);
-  if (!computes_grids(file)) return typed;
+Model as_typed_file(const Model& file) {
+  Model folded = normalized_file(file);
+  if (!computes_grids(folded)) return file;
   const PrepareOptions options;
   const Evaluator evaluate = evaluator(Runtime::load());
-  passes::fold_constants(file, {options, evaluate, 0, {.shapes = false}});
-  return file;
+  passes::fold_constants(folded, {options, evaluate, 0, {.shapes = false}});
+  return folded;
 }
+
+Model read_typed_file(const std::filesystem::path& path) { return as_typed_file(read_model(path)); }
 
 }  // namespace vernier

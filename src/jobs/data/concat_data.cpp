@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 #include "base/text.h"
 #include "io/saved_data.h"
@@ -149,16 +150,15 @@ std::size_t for_each_iteration(const std::vector<Joined>& joined, const JobSinks
 
 }  // namespace
 
-std::string concat_data(const SavedFilesOptions& options, const JobSinks& sinks) {
+JoinedData concat_data(const SavedFilesOptions& options, const JobSinks& sinks) {
   const std::vector<OpenFile> files = open_files(options.paths);
   const std::vector<Joined> joined = join_runs(files, sinks);
-  const std::string output = printable(options.output.string());
   if (files.front().data.kind == SavedData::Kind::Inputs) {
     InputWriter writer(options.output);
     const std::size_t count = for_each_iteration(
         joined, sinks, [&](std::size_t, const Iteration& iteration) { writer.add(iteration.outputs); });
     writer.finish();
-    return fmt::format("{}: {} of inputs\n", output, plural(count, "sample"));
+    return {options.output, count, {}};
   }
   std::vector<std::string> names;
   for (const Joined& each : joined) names.push_back(each.name);
@@ -166,8 +166,7 @@ std::string concat_data(const SavedFilesOptions& options, const JobSinks& sinks)
   const std::size_t count = for_each_iteration(
       joined, sinks, [&](std::size_t run, const Iteration& iteration) { writer.add(run, iteration); });
   writer.finish();
-  return fmt::format("{}: {} of {}: {}\n", output, plural(count, "iteration"), plural(names.size(), "run"),
-                     list_some(names, 8));
+  return {options.output, count, std::move(names)};
 }
 
 }  // namespace vernier

@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "base/text.h"
 #include "io/saved_data.h"
-#include "jobs/common/setup.h"
+#include "jobs/common/output_files.h"
 #include "vernier/data_files.h"
 #include "vernier/error.h"
 #include "vernier/runs.h"
@@ -87,7 +88,7 @@ class Merger {
 
 }  // namespace
 
-std::string merge_data(const SavedFilesOptions& options, const JobSinks& sinks) {
+JoinedData merge_data(const SavedFilesOptions& options, const JobSinks& sinks) {
   refuse_to_overwrite(options.output, options.paths);
   Merger merger(open_sources(options.paths), sinks);
   InputWriter writer(options.output);
@@ -104,8 +105,7 @@ std::string merge_data(const SavedFilesOptions& options, const JobSinks& sinks) 
     if (sinks.progress) sinks.progress("writing", i + 1, merger.samples());
   }
   writer.finish();
-  return fmt::format("{}: {}{}\n", printable(options.output.string()), plural(merger.samples(), "sample"),
-                     names.empty() ? "" : " of " + list_some(names, 8));
+  return {options.output, merger.samples(), std::move(names)};
 }
 
 }  // namespace vernier

@@ -10,11 +10,13 @@
 #include "base/parallel.h"
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
-#include "jobs/common/setup.h"
+#include "engines/onnxruntime/session.h"
+#include "jobs/common/sources.h"
+#include "jobs/data/output_diffs.h"
 #include "jobs/run/live_run.h"
-#include "jobs/run/output_diffs.h"
 #include "jobs/scripting/network_scripts.h"
 #include "model/layers.h"
+#include "model/prepare.h"
 #include "plan/scheme.h"
 #include "vernier/error.h"
 #include "vernier/report/data_diff.h"
@@ -29,10 +31,10 @@ namespace {
 constexpr double kOwnDb = 3;  // a layer that doubles the noise power adds as much as arrives
 
 /// The layers under the names that a runner of these formats gives their tensors.
-std::vector<Layer> layers_of(const RunnerOptions& runner) {
+std::vector<Layer> layers_of(const RunnerOptions& runner, Sources& sources) {
   PrepareOptions options;
   options.formats = formats_named(runner.precision);
-  return find_layers(prepare(read_model(runner.model), options, evaluator(Runtime::load())).model);
+  return find_layers(sources.prepared(runner.model, options)->model);
 }
 
 ErrorRole role_of(double sqnr_db, const std::optional<double>& arriving_db, double limit) {
@@ -60,7 +62,8 @@ DebugAccuracyReport debug_accuracy(const DebugAccuracyOptions& options, const Jo
 
   RunOptions run = options.run;
   RunnerOptions& runner = run.runners.front();
-  runner.precision = run_network_scripts(runner.model, runner.precision, run.measure.data, sinks, warn);
+  Sources sources(run.measure, sinks);
+  runner.precision = run_network_scripts(runner.model, runner.precision, run.measure.data, sources, warn);
   run.onnx_outputs.names = run.trt_outputs.names = {"*"};
   const bool file = options.golden != "onnxrt" && options.golden != "sim";
   if (!file) {
@@ -68,7 +71,6 @@ DebugAccuracyReport debug_accuracy(const DebugAccuracyOptions& options, const Jo
     run.runners.push_back({kind, std::filesystem::path(runner.model), {}, {}});
   }
   const std::time_t now = std::time(nullptr);
-  Sources sources(run.measure, sinks);
   const auto live = [&](std::size_t index) {
     return make_live_run(run, index, runner_name(run.runners[index].kind, index, now), sources, warn);
   };
@@ -80,6 +82,8 @@ DebugAccuracyReport debug_accuracy(const DebugAccuracyOptions& options, const Jo
   } else {
     reference = live(1);
   }
+  const std::vector<Layer> layers = layers_of(run.runners.front(), sources);
+  sources.forget_models();  // the runs hold what they need
   report.model_file = run.runners.front().model.string();
   report.tested_run = tested->name();
   report.reference_run = file ? fmt::format("{} ({})", options.golden, reference->name()) : reference->name();
@@ -93,7 +97,7 @@ DebugAccuracyReport debug_accuracy(const DebugAccuracyOptions& options, const Jo
 
   std::map<std::string, double> sqnr;
   for (const DiffRow& row : diffs.rows) sqnr[row.name] = row.sqnr_db;
-  for (const Layer& layer : layers_of(run.runners.front())) {
+  for (const Layer& layer : layers) {
     std::optional<double> arriving;
     for (const std::string& input : layer.inputs) {
       const auto known = sqnr.find(input);

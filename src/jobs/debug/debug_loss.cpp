@@ -11,16 +11,18 @@
 #include <map>
 #include <set>
 
+#include "analysis/figures.h"
 #include "analysis/isolated.h"
 #include "analysis/lockstep.h"
+#include "analysis/match_layers.h"
 #include "analysis/quantizer_loss.h"
 #include "base/text.h"
-#include "jobs/common/figures.h"
-#include "jobs/common/match_layers.h"
-#include "jobs/common/setup.h"
+#include "jobs/common/load.h"
 #include "jobs/common/typed_file.h"
 #include "jobs/verify/verify.h"
+#include "model/operator_traits.h"
 #include "model/passes/pass.h"
+#include "model/prepare.h"
 #include "numerics/tensor_grid.h"
 #include "plan/constant_codes.h"
 #include "plan/qdq_defects.h"
@@ -30,7 +32,6 @@
 #include "vernier/report/debug_loss.h"
 #include "vernier/sinks.h"
 #include "vernier/tensor.h"
-#include "vernier/verify.h"
 
 namespace vernier {
 namespace {
@@ -40,10 +41,7 @@ void refuse_quantized_operators(const Model& file) {
   std::set<std::string> found;
   for_each_graph(file.proto.graph(), [&](const onnx::GraphProto& graph) {
     for (const onnx::NodeProto& node : graph.node()) {
-      if (node.op_type().starts_with("QLinear") || node.op_type() == "MatMulInteger" ||
-          node.op_type() == "ConvInteger") {
-        found.insert(printable(node.op_type()));
-      }
+      if (has(node, Trait::ComputesOnCodes)) found.insert(printable(node.op_type()));
     }
   });
   if (found.empty()) return;
@@ -170,7 +168,7 @@ FloatWeights float_weights(const Subject& subject, const Model& simulated, const
     const onnx::NodeProto* ref = found == ref_made.end() ? nullptr : found->second;
     const auto merged = [&] { return ref != nullptr && low != nullptr && ref->op_type() != low->op_type(); };
     const Model* model = &subject.model;
-    if (merged() && (ref->op_type() == "Relu" || ref->op_type() == "Clip")) ref = computed_by(ref_made, ref->input(0));
+    if (merged() && has(*ref, Trait::Clips)) ref = computed_by(ref_made, ref->input(0));
     if (merged() && ref->op_type() == "BatchNormalization") {
       ref = computed_by(folded_made, ref->output(0));
       model = &folded;
@@ -255,10 +253,8 @@ std::optional<FoundDefect> absurd_scale(const QuantizerLoss& row) {
 /// The figures, and the defects that only these show.
 void measure_loss(const Model& typed, const DebugLossOptions& options, const JobSinks& sinks, DebugLossReport& report) {
   SimulatedFile simulated = simulate_typed(typed);
-  VerifyOptions as_verify;
-  as_verify.float_model = options.float_model;
-  as_verify.measure = options.measure;
-  const Loaded loaded = load_beside(typed, simulated, as_verify, sinks);
+  Sources sources(options.measure, sinks);
+  const Loaded loaded = load_beside(typed, simulated, options.float_model, sources);
   const Subject& subject = loaded.subject;
   report.data = loaded.samples->description();
   report.samples = loaded.samples->size();

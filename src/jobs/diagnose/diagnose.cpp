@@ -10,31 +10,34 @@
 #include <memory>
 #include <optional>
 
+#include "analysis/figures.h"
 #include "analysis/own_error.h"
 #include "analysis/pictures.h"
+#include "analysis/some_samples.h"
+#include "base/machine.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "distributed/ranks.h"
 #include "engines/onnxruntime/runtime.h"
 #include "external_check/check_loop.h"
 #include "jobs/common/calibrated_plan.h"
-#include "jobs/common/evidence.h"
-#include "jobs/common/experiment.h"
-#include "jobs/common/figures.h"
-#include "jobs/common/latency.h"
-#include "jobs/common/network_nodes.h"
-#include "jobs/common/setup.h"
+#include "jobs/common/load.h"
+#include "jobs/common/output_files.h"
 #include "jobs/common/stopwatch.h"
-#include "jobs/common/tensor_values.h"
 #include "jobs/diagnose/diagnosis_files.h"
 #include "jobs/diagnose/diagnosis_notes.h"
 #include "jobs/diagnose/explain.h"
+#include "jobs/diagnose/latency.h"
 #include "jobs/diagnose/layer_times.h"
+#include "jobs/diagnose/network_nodes.h"
+#include "jobs/diagnose/prove_prepared.h"
 #include "jobs/diagnose/repair_network.h"
 #include "jobs/diagnose/single_sensitivities.h"
 #include "jobs/diagnose/typed_result.h"
 #include "jobs/scripting/network_scripts.h"
 #include "jobs/search/chosen_objective.h"
+#include "jobs/search/evidence.h"
+#include "jobs/search/experiment.h"
 #include "jobs/search/golden.h"
 #include "jobs/search/judge.h"
 #include "jobs/search/kept_set.h"
@@ -65,7 +68,12 @@ class Diagnosis {
  public:
   /// `repairs` null: none is tried.
   Diagnosis(const DiagnoseOptions& options, const JobSinks& sinks, bool explains, const RepairOptions* repairs)
-      : options_(options), explains_(explains), repairs_(repairs), sinks_(sinks), watch_(report_.phases) {}
+      : options_(options),
+        explains_(explains),
+        repairs_(repairs),
+        sinks_(sinks),
+        watch_(report_.phases),
+        sources_(options.measure, sinks) {}
 
   DiagnoseReport run() {
     describe();
@@ -173,12 +181,13 @@ class Diagnosis {
   }
 
   void load_model() {
-    precision_ = run_network_scripts(options_.model, options_.precision, options_.measure.data, sinks_,
+    precision_ = run_network_scripts(options_.model, options_.precision, options_.measure.data, sources_,
                                      [&](const std::string& text) { warn(text); });
-    loaded_ = load(options_.model, formats_named(precision_), options_.measure, sinks_);
+    loaded_ = load_judged(options_.model, formats_named(precision_), sources_);
+    sources_.forget_prepared();  // repairs change it: the old weights are not to stay
     report_.onnxruntime_version = subject().runtime->version();
     report_.model_file = options_.model.string();
-    report_.model_sha256 = loaded_.original.sha256;
+    report_.model_sha256 = loaded_.original->sha256;
     report_.data = loaded_.samples->description();
     report_.samples = loaded_.samples->size();
     report_.random_data = loaded_.samples->is_random();
@@ -190,10 +199,10 @@ class Diagnosis {
       throw Error(ErrorKind::Input, fmt::format("{}: no layer can run in the formats asked", options_.model.string()),
                   "list the layers with: vernier inspect model MODEL --show layers");
     }
-    objective_ = chosen_objective(options_, model_inputs(loaded_.original), subject().samples->size(), sinks_);
+    objective_ = chosen_objective(options_, model_inputs(*loaded_.original), subject().samples->size(), sinks_);
     experiment_.emplace(subject(), requirement(), std::move(assigned.plan), std::move(assigned.candidates));
     sensitivities_.emplace(*experiment_, evidence_);
-    typed_.emplace(options_, loaded_, *experiment_, sinks_);
+    typed_.emplace(options_, sources_, loaded_, *experiment_);
     report_.reference = prove_prepared(loaded_);
     note(notes_of_unmeasured(subject().layers, all_low_plan()));
   }
@@ -202,7 +211,7 @@ class Diagnosis {
     std::set<std::string> observed = tensors_to_observe(subject());
     observed.merge(tensors_to_calibrate(subject().model, subject().layers, all_low_plan()));
     const std::map<std::string, Format> tensors = quantized();
-    cached_ = read_calibration_cache(options_.measure.calibration_cache, loaded_.original, subject().layers, tensors,
+    cached_ = read_calibration_cache(options_.measure.calibration_cache, *loaded_.original, subject().layers, tensors,
                                      options_.precision.calibration);
     if (cached_) {
       report_.calibrated_on_evaluation_samples = false;
@@ -244,7 +253,7 @@ class Diagnosis {
       other = run_reference(own, observed, to_count(choice, tensors));
     }
     Reference& seen = loaded_.calibration ? other : experiment_->reference;
-    take(fill_scales(plan, own.model, own.layers, own, tensors, choice, seen, loaded_.original,
+    take(fill_scales(plan, own.model, own.layers, own, tensors, choice, seen, *loaded_.original,
                      options_.measure.calibration_cache));
     experiment_->reference.histograms.clear();
   }
@@ -380,7 +389,7 @@ class Diagnosis {
     if (options_.search.cost == CostUnit::Time) {
       const TypedModel low = typed_->lowered(all_low_plan());
       times = times_of_first(job_ranks(), [&] {
-        return measure_layer_times(subject().runtime, loaded_.original, low.model, subject().samples->at(0));
+        return measure_layer_times(subject().runtime, *loaded_.original, low.model, subject().samples->at(0));
       });
       request.times = &times;
     }
@@ -433,7 +442,7 @@ class Diagnosis {
 
   void latency() {
     LatencyModels models;
-    models.original = &loaded_.original;
+    models.original = loaded_.original.get();
     TypedModel low;
     if (has_integer_kernels(options_.precision.low)) {
       low = typed_->lowered(all_low_plan());
@@ -464,6 +473,7 @@ class Diagnosis {
   DiagnoseReport report_;
   Stopwatch watch_;
   PrecisionOptions precision_;  // with what network scripts set
+  Sources sources_;
   Loaded loaded_;
   std::optional<CachedCalibration> cached_;
   std::optional<Experiment> experiment_;  // from load_model() on

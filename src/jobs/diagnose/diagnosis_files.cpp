@@ -1,16 +1,12 @@
 #include "jobs/diagnose/diagnosis_files.h"
 
-#include <fmt/format.h>
-
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "base/file.h"
-#include "jobs/common/setup.h"
+#include "jobs/common/output_files.h"
 #include "jobs/scripting/network_scripts.h"
 #include "vernier/diagnose.h"
-#include "vernier/error.h"
 #include "vernier/report/diagnose.h"
 
 namespace vernier {
@@ -25,13 +21,6 @@ void keep_inputs_safe(const DiagnoseOptions& options) {
                            "report.html", "deploy.md"}) {
     refuse_to_overwrite(options.output / file, inputs);
   }
-}
-
-void make_output_folder(const std::filesystem::path& folder) {
-  if (folder.empty()) return;
-  std::error_code failure;
-  std::filesystem::create_directories(folder, failure);
-  if (failure) throw Error(ErrorKind::Input, fmt::format("{}: cannot write: {}", folder.string(), failure.message()));
 }
 
 void write_record(DiagnoseReport& report, const std::filesystem::path& folder) {

@@ -11,10 +11,6 @@ namespace vernier {
 /// Errors: Usage when a file that diagnose writes is one that it reads.
 void keep_inputs_safe(const DiagnoseOptions& options);
 
-/// Before anything is measured: minutes of work must not end at a folder that cannot be made. Empty: nothing is made.
-/// Errors: Input, with the system's reason.
-void make_output_folder(const std::filesystem::path& folder);
-
 /// report.json, report.html and, where a typed model was written, deploy.md; named in report.files. Empty: none.
 void write_record(DiagnoseReport& report, const std::filesystem::path& folder);
 

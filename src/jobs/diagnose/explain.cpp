@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/figures.h"
 #include "causes/causes.h"
-#include "jobs/common/figures.h"
 #include "jobs/diagnose/layer_facts.h"
 #include "vernier/format.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "jobs/common/evidence.h"
-#include "jobs/common/experiment.h"
+#include "jobs/search/evidence.h"
+#include "jobs/search/experiment.h"
 #include "vernier/report/causes.h"
 #include "vernier/report/figures.h"
 

@@ -8,13 +8,15 @@
 #include <unordered_map>
 
 #include "analysis/channel_stats.h"
+#include "analysis/figures.h"
 #include "analysis/own_error.h"
 #include "analysis/reference.h"
+#include "analysis/some_samples.h"
 #include "causes/cause.h"
-#include "jobs/common/figures.h"
 #include "jobs/diagnose/decision_facts.h"
 #include "model/graph_edit.h"
 #include "model/graph_walk.h"
+#include "model/operator_traits.h"
 #include "numerics/grid.h"
 #include "numerics/lattice.h"
 #include "numerics/pair_sums.h"
@@ -28,23 +30,6 @@
 
 namespace vernier {
 namespace {
-
-/// A few samples of a source, spread evenly; the beginning of a sequence.
-class FewSamples : public SampleSource {
- public:
-  FewSamples(const Subject& subject, std::size_t wanted) : all_(*subject.samples) {
-    const std::size_t count = std::min(all_.size(), wanted);
-    for (std::size_t k = 0; k < count; ++k) index_.push_back(subject.carries.empty() ? k * all_.size() / count : k);
-  }
-  std::size_t size() const override { return index_.size(); }
-  Sample at(std::size_t index) const override { return all_.at(index_.at(index)); }
-  std::string description() const override { return all_.description(); }
-  bool is_random() const override { return all_.is_random(); }
-
- private:
-  const SampleSource& all_;
-  std::vector<std::size_t> index_;
-};
 
 class FactFinder {
  public:
@@ -108,9 +93,9 @@ class FactFinder {
   /// What a Concat joined into `tensor`; empty: something else made it.
   std::set<std::string> branches_of(const std::string& tensor) const {
     const onnx::NodeProto* maker = walk_.maker(tensor);
-    while (maker != nullptr && GraphWalk::moves(*maker)) maker = walk_.maker(maker->input(0));
+    while (maker != nullptr && has(*maker, Trait::Moves)) maker = walk_.maker(maker->input(0));
     std::set<std::string> found;
-    if (maker == nullptr || maker->op_type() != "Concat") return found;
+    if (maker == nullptr || !has(*maker, Trait::Joins)) return found;
     for (const std::string& input : maker->input()) {
       if (!is_initializer(subject_.model, input)) found.insert(input);
     }
@@ -282,7 +267,7 @@ class FactFinder {
   }
 
   void add_surroundings(const Layer& layer, const onnx::NodeProto& node, LayerFacts& facts) {
-    for (const onnx::NodeProto* user : walk_.users(layer.outputs.front())) {
+    for (const auto& [user, tensor] : walk_.uses(layer.outputs.front())) {
       facts.read_by.push_back(user->op_type());
       if (user->op_type() != "Sigmoid" && user->op_type() != "HardSigmoid") continue;
       for (const onnx::NodeProto* behind : walk_.readers(user->output(0))) {
@@ -301,7 +286,7 @@ class FactFinder {
     if (const auto shape = reference_.shapes.find(layer.outputs.front()); shape != reference_.shapes.end()) {
       out = &shape->second;
     }
-    const bool convolution = layer.op_type == "Conv" || layer.op_type == "ConvTranspose";
+    const bool convolution = layer.traits.any(Trait::Convolves);
     if (out != nullptr && !out->empty()) {
       facts.channels = static_cast<std::size_t>(convolution && out->size() > 1 ? (*out)[1] : out->back());
     }

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "causes/facts.h"
-#include "jobs/common/evidence.h"
-#include "jobs/common/experiment.h"
+#include "jobs/search/evidence.h"
+#include "jobs/search/experiment.h"
 #include "vernier/report/figures.h"
 
 namespace vernier {

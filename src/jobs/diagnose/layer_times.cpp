@@ -149,7 +149,7 @@ LayerTimes times_of_first(Ranks& ranks, const std::function<LayerTimes()>& measu
     }
     packer.put(times.per_converted_element);
   }
-  const std::vector<Bytes> all = ranks.share(packer.take());
+  const std::vector<Message> all = ranks.share(packer.take());
   Unpacker unpacker(all.front());
   LayerTimes times;
   for (auto* layers : {&times.high, &times.low}) {

@@ -2,8 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "jobs/common/figures.h"
+#include "analysis/figures.h"
 #include "jobs/search/kept_set.h"
+#include "numerics/metrics.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/figures.h"
 

@@ -7,13 +7,14 @@
 #include <limits>
 
 #include "analysis/channel_stats.h"
+#include "analysis/figures.h"
 #include "analysis/input_products.h"
 #include "analysis/own_error.h"
 #include "analysis/paired_gain.h"
 #include "base/text.h"
-#include "jobs/common/figures.h"
-#include "jobs/common/setup.h"
+#include "engines/onnxruntime/session.h"
 #include "model/prepare.h"
+#include "numerics/metrics.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
 

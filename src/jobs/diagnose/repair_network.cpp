@@ -6,9 +6,10 @@
 #include <cmath>
 #include <limits>
 
+#include "analysis/figures.h"
 #include "base/text.h"
 #include "jobs/common/calibrated_plan.h"
-#include "jobs/common/figures.h"
+#include "numerics/metrics.h"
 #include "plan/calibrate.h"
 #include "plan/scheme.h"
 #include "vernier/fix.h"

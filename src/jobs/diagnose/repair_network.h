@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "jobs/common/experiment.h"
-#include "jobs/common/setup.h"
+#include "jobs/common/load.h"
 #include "jobs/diagnose/repair_ladder.h"
+#include "jobs/search/experiment.h"
 #include "vernier/fix.h"
 #include "vernier/precision.h"
 #include "vernier/report/causes.h"

@@ -1,8 +1,8 @@
 // The step of a diagnosis that measures each candidate's sensitivity alone.
 #pragma once
 
-#include "jobs/common/evidence.h"
-#include "jobs/common/experiment.h"
+#include "jobs/search/evidence.h"
+#include "jobs/search/experiment.h"
 
 namespace vernier {
 

@@ -5,7 +5,9 @@
 
 #include "base/file.h"
 #include "distributed/ranks.h"
+#include "jobs/common/typed_file.h"
 #include "jobs/verify/verify.h"
+#include "model/contents.h"
 
 namespace vernier {
 
@@ -16,7 +18,7 @@ const Model& TypedResult::exported() {
     PrepareOptions prepare_options;
     for (const PlannedLayer& layer : experiment_.all_low_plan().layers) prepare_options.formats.insert(layer.format);
     prepare_options.min_opset = default_opset(loaded_.subject.model.proto);
-    exported_ = prepare(loaded_.original, prepare_options, evaluator(loaded_.subject.runtime)).model;
+    exported_ = prepare(*loaded_.original, prepare_options, evaluator(loaded_.subject.runtime)).model;
   }
   return exported_;
 }
@@ -48,7 +50,7 @@ TypedReport TypedResult::write(const Plan& plan, std::map<std::string, std::stri
   info.casts = typed.casts;
   info.quantize_pairs = typed.quantize_pairs;
   info.weight_bytes = typed.weight_bytes;
-  info.original_weight_bytes = weight_bytes(loaded_.original);
+  info.original_weight_bytes = weight_bytes(*loaded_.original);
   info.notes = typed.notes;
   if (!options_.output.empty()) {
     const std::filesystem::path file = options_.output / "model.onnx";
@@ -67,10 +69,10 @@ VerifyReport TypedResult::verify() const {
   VerifyOptions verify_options;
   verify_options.float_model = options_.model;
   verify_options.measure = options_.measure;
-  const JobSinks quiet{sinks_.progress, {}, {}, sinks_.interrupted};
-  if (options_.output.empty() || !job_ranks().first()) return verify_model(typed_, verify_options, quiet);
+  const JobSinks quiet;  // what there is to say was said when the model was loaded
+  if (options_.output.empty() || !job_ranks().first()) return verify_model(typed_, verify_options, sources_, quiet);
   verify_options.typed_model = options_.output / "model.onnx";
-  return vernier::verify(verify_options, quiet);
+  return verify_model(read_typed_file(verify_options.typed_model), verify_options, sources_, quiet);
 }
 
 }  // namespace vernier

@@ -5,14 +5,14 @@
 #include <map>
 #include <string>
 
-#include "jobs/common/experiment.h"
-#include "jobs/common/setup.h"
+#include "jobs/common/load.h"
+#include "jobs/common/sources.h"
+#include "jobs/search/experiment.h"
 #include "plan/lower_typed.h"
 #include "vernier/diagnose.h"
 #include "vernier/external_data.h"
 #include "vernier/report/typed.h"
 #include "vernier/report/verify.h"
-#include "vernier/sinks.h"
 #include "vernier/verify.h"
 
 namespace vernier {
@@ -20,8 +20,8 @@ namespace vernier {
 /// All arguments must outlive it. They are read when asked, not before: a repair may change the subject in between.
 class TypedResult {
  public:
-  TypedResult(const DiagnoseOptions& options, const Loaded& loaded, const Experiment& experiment, const JobSinks& sinks)
-      : options_(options), loaded_(loaded), experiment_(experiment), sinks_(sinks) {}
+  TypedResult(const DiagnoseOptions& options, Sources& sources, const Loaded& loaded, const Experiment& experiment)
+      : options_(options), sources_(sources), loaded_(loaded), experiment_(experiment) {}
 
   /// The model that `plan` says, as a file would hold it.
   TypedModel lowered(const Plan& plan);
@@ -32,7 +32,8 @@ class TypedResult {
   void write_float(Plan& plan, std::map<std::string, std::string>& files) const;
   /// Lowers `plan` and, where there is a folder, writes it as model.onnx and plan.json; `files` gets their paths.
   TypedReport write(const Plan& plan, std::map<std::string, std::string>& files);
-  /// What was written last, measured, as a file where there is one: the claim.
+  /// What was written last, measured: the claim. Where there is a folder the file is read again, so that what is
+  /// claimed is true of it; the float model and the samples are those that the job has read.
   VerifyReport verify() const;
   /// What was written last.
   const Model& model() const { return typed_; }
@@ -43,9 +44,9 @@ class TypedResult {
   ExternalDataOptions external_data_of_others() const;
 
   const DiagnoseOptions& options_;
+  Sources& sources_;
   const Loaded& loaded_;
   const Experiment& experiment_;
-  const JobSinks& sinks_;
   Model typed_;
   Model exported_;
 };

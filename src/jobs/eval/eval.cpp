@@ -10,7 +10,7 @@
 
 #include "base/parallel.h"
 #include "base/text.h"
-#include "jobs/common/setup.h"
+#include "jobs/common/sources.h"
 #include "jobs/eval/task_tally.h"
 #include "jobs/run/live_run.h"
 #include "vernier/error.h"
@@ -121,10 +121,11 @@ class Evaluation {
     for (std::size_t i = 0; i < run_.runners.size(); ++i) {
       const std::string name = options_.onnxruntime ? "onnxrt" : "sim";
       runs.push_back(make_live_run(run_, i, name, sources, [&](const std::string& text) { warn(text); }));
-      const std::vector<InputInfo> inputs = model_inputs(read_model(run_.runners[i].model));
+      const std::vector<InputInfo> inputs = model_inputs(*sources.model(run_.runners[i].model));
       tallies.push_back(
           make_tally(options_, inputs, count_samples(options_.measure.data, inputs, runs.back()->size())));
     }
+    sources.forget_models();  // the runs hold what they need
     report_.task = task_name(options_.task);
     report_.command = options_.command;
     report_.data = runs.front()->samples().description();

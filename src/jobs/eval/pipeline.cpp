@@ -10,18 +10,19 @@
 #include <set>
 
 #include "base/file.h"
+#include "base/machine.h"
 #include "base/parallel.h"
-#include "base/quote.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "engines/onnxruntime/runtime.h"
-#include "jobs/common/setup.h"
+#include "jobs/common/output_files.h"
+#include "jobs/common/sources.h"
 #include "jobs/common/stopwatch.h"
-#include "jobs/diagnose/diagnosis_files.h"
+#include "jobs/data/output_diffs.h"
 #include "jobs/eval/task_tally.h"
 #include "jobs/run/live_run.h"
-#include "jobs/run/output_diffs.h"
 #include "plan/simulate_typed.h"
+#include "report/text/pipeline_answer.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
 #include "vernier/report/data_diff.h"
@@ -60,12 +61,6 @@ std::string kind_of(const Model& model) {
   std::string text;
   for (const Format format : formats) text += (text.empty() ? "" : " and ") + std::string(format_name(format));
   return text.empty() ? "float32" : text;
-}
-
-std::string low_option(const std::string& kind) {
-  if (kind.find("int8") != std::string::npos) return "--int8";
-  if (kind.find("float8") != std::string::npos) return "--fp8";
-  return kind.find("bfloat16") != std::string::npos ? "--bf16" : "--fp16";
 }
 
 class Pipeline {
@@ -110,7 +105,8 @@ class Pipeline {
       if (!report_.lost_at && *stage.step_db < options_.min_sqnr_db) report_.lost_at = stage.name;
     }
     if (options_.task) figures();
-    say();
+    report_.answer = pipeline_answer(report_);
+    report_.next = pipeline_commands(report_, options_.data_words);
     watch.stop();
     report_.seconds = phases_.front().seconds;
     write();
@@ -156,7 +152,7 @@ class Pipeline {
       report_.warnings.push_back(text);
       if (sinks_.warning) sinks_.warning(text);
     };
-    sources_.emplace(run_.measure, sinks_);
+    Sources sources(run_.measure, sinks_);
     for (const Stage& stage : options_.stages) {
       if (is_engine(stage.file)) {
         throw Error(
@@ -176,8 +172,10 @@ class Pipeline {
       runner.kind = RunnerKind::Simulated;
       runner.model = stage.file;
       run_.runners.push_back(runner);
-      report_.stages.back().kind = kind_of(read_model(stage.file));
-      auto live = make_live_run(run_, run_.runners.size() - 1, stage.name, *sources_, warn);
+      const std::shared_ptr<const Model> model = sources.model(stage.file);
+      report_.stages.back().kind = kind_of(*model);
+      if (inputs_.empty()) inputs_ = model_inputs(*model);
+      auto live = make_live_run(run_, run_.runners.size() - 1, stage.name, sources, warn);
       report_.data = live->samples().description();
       sequence_ = sequence_ || live->is_sequence();
       if (live_ == nullptr) live_ = live.get();
@@ -195,11 +193,9 @@ class Pipeline {
     if (live_ == nullptr) {
       throw Error(ErrorKind::Usage, "--task needs a stage that is a model: it says what the inputs are");
     }
-    const fs::path model = run_.runners.front().model;
+    const SampleCount samples = count_samples(options_.measure.data, inputs_, report_.samples);
     for (std::size_t i = 0; i < runs_.size(); ++i) {
-      const std::vector<InputInfo> inputs = model_inputs(read_model(model));
-      const std::unique_ptr<TaskTally> tally =
-          make_tally(*options_.task, inputs, count_samples(options_.measure.data, inputs, report_.samples));
+      const std::unique_ptr<TaskTally> tally = make_tally(*options_.task, inputs_, samples);
       for (std::size_t sample = 0; sample < report_.samples; ++sample) {
         std::vector<NamedTensor> outputs = runs_[i]->at(sample).outputs;
         const std::vector<std::string>& wanted = options_.measure.outputs;
@@ -212,47 +208,11 @@ class Pipeline {
     }
   }
 
-  std::string data_option() const { return options_.data_words.empty() ? "" : " " + options_.data_words; }
-
-  void say() {
-    if (!report_.lost_at) {
-      report_.answer = fmt::format("No stage falls below {:g} dB against the one before.", options_.min_sqnr_db);
-      return;
-    }
-    const auto at = std::find_if(report_.stages.begin(), report_.stages.end(),
-                                 [&](const StageReport& stage) { return stage.name == report_.lost_at; });
-    const StageReport& lost = *at;
-    const StageReport& before = *(at - 1);
-    report_.answer = fmt::format(
-        "Accuracy is lost at stage '{}': {} against '{}'.", printable(lost.name),
-        std::isfinite(*lost.step_db) ? fmt::format("{:.1f} dB", *lost.step_db) : "values that are not finite",
-        printable(before.name));
-    const bool from_model = before.kind != "saved outputs", to_model = lost.kind != "saved outputs";
-    if (from_model && to_model && before.kind == "float32" && lost.kind != "float32") {
-      report_.next.push_back(
-          fmt::format("vernier verify {} {}{}", shell_quote(before.file), shell_quote(lost.file), data_option()));
-      report_.next.push_back(fmt::format("vernier diagnose {}{} {} --min-sqnr {:g} -o out", shell_quote(before.file),
-                                         data_option(), low_option(lost.kind), options_.min_sqnr_db));
-    } else if (from_model && to_model) {
-      report_.next.push_back(fmt::format("vernier run {} {} --sim{} --onnx-outputs mark all --save-outputs stages.json",
-                                         shell_quote(before.file), shell_quote(lost.file), data_option()));
-    } else if (to_model && lost.kind == "float32") {
-      // The framework gave something else than its own export: the inputs come first, then the graph.
-      report_.next.push_back(fmt::format("vernier check data {}{}", shell_quote(lost.file), data_option()));
-      report_.next.push_back(fmt::format("vernier check lint {}", shell_quote(lost.file)));
-    } else if (from_model) {
-      report_.next.push_back(fmt::format("vernier run {} --sim{} --onnx-outputs mark all --save-outputs expected.json",
-                                         shell_quote(before.file), data_option()));
-    } else {
-      report_.next.push_back(fmt::format("vernier data diff {} {}", shell_quote(before.file), shell_quote(lost.file)));
-    }
-  }
-
   const PipelineOptions& options_;
   const JobSinks& sinks_;
   RunOptions run_;
-  std::optional<Sources> sources_;
   std::vector<std::unique_ptr<Run>> runs_;
+  std::vector<InputInfo> inputs_;  // of the first stage that is a model
   const LiveRun* live_ = nullptr;
   bool sequence_ = false;
   PipelineReport report_;

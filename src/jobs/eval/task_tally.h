@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "jobs/common/labels.h"
+#include "io/labels.h"
 #include "vernier/eval.h"
 #include "vernier/report/eval.h"
 #include "vernier/samples.h"

@@ -2,34 +2,31 @@
 
 #include "vernier/doctor.h"
 
-#include <fmt/format.h>
-
-#include "base/parallel.h"
+#include "base/machine.h"
 #include "base/version.h"
 #include "engines/onnxruntime/runtime.h"
-#include "jobs/common/setup.h"
 #include "numerics/round.h"
 #include "vernier/error.h"
 
 namespace vernier {
 
-DoctorResult doctor() {
-  DoctorResult result;
-  result.text = fmt::format("vernier {} | onnx {}\nmachine    {}\n", vernier_version(), onnx_version(), machine_text());
-  const std::vector<std::string_view> targets = dispatch_targets();
-  result.text += fmt::format("SIMD       {}\n", fmt::join(targets, ", "));
+DoctorReport doctor() {
+  DoctorReport report;
+  report.vernier_version = vernier_version();
+  report.onnx_version = onnx_version();
+  report.machine = machine_text();
+  for (const std::string_view target : dispatch_targets()) report.simd.emplace_back(target);
   try {
     const auto runtime = Runtime::load();
-    result.text += fmt::format("ONNX Runtime {}\n", runtime->version());
+    report.onnxruntime_version = runtime->version();
     for (const LoadAttempt& attempt : runtime->attempts()) {
-      result.text += fmt::format("  tried {}: {}\n", attempt.place, attempt.outcome);
+      report.attempts.emplace_back(attempt.place, attempt.outcome);
     }
   } catch (const Error& error) {
-    result.healthy = false;
-    result.text += fmt::format("ONNX Runtime: {}\n  hint: {}\n", error.what(), error.hint());
+    report.problem = error.what();
+    report.hint = error.hint();
   }
-  result.text += "TensorRT   not used: --target tensorrt is simulated (trt-sim)\n";
-  return result;
+  return report;
 }
 
 }  // namespace vernier

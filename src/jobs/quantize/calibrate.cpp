@@ -13,12 +13,16 @@
 #include <set>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "base/file.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "engines/onnxruntime/runtime.h"
 #include "jobs/common/calibrated_plan.h"
+#include "jobs/common/load.h"
+#include "jobs/common/output_files.h"
+#include "jobs/common/sources.h"
 #include "jobs/common/stopwatch.h"
 #include "jobs/quantize/sufficiency.h"
 #include "numerics/range_methods.h"
@@ -103,7 +107,7 @@ class Calibration {
                   fmt::format("{}: no layer takes a format with a scale: there is nothing to calibrate",
                               options_.model.string()));
     }
-    if (const auto cached = read_calibration_cache(options_.measure.calibration_cache, loaded_.original,
+    if (const auto cached = read_calibration_cache(options_.measure.calibration_cache, *loaded_.original,
                                                    subject().layers, quantized_, choice())) {
       from_cache(*cached);
     } else {
@@ -133,11 +137,9 @@ class Calibration {
 
   void load_model() {
     MeasureOptions measure = options_.measure;
-    if (measure.calibration_data) {
-      measure.data = *measure.calibration_data;
-      measure.calibration_data.reset();
-    }
-    loaded_ = load(options_.model, formats_named(options_.precision), measure, sinks_);
+    if (measure.calibration_data) measure.data = *std::exchange(measure.calibration_data, std::nullopt);
+    Sources sources(measure, sinks_);
+    loaded_ = load_judged(options_.model, formats_named(options_.precision), sources);
     report_.notes = loaded_.notes;
     AssignedFormats assigned = assign_formats(subject().model, subject().layers, options_.precision);
     for (const std::string& text : assigned.warnings) warn(text);
@@ -146,7 +148,7 @@ class Calibration {
     report_.vernier_version = vernier_version();
     report_.onnxruntime_version = subject().runtime->version();
     report_.model_file = options_.model.string();
-    report_.model_sha256 = loaded_.original.sha256;
+    report_.model_sha256 = loaded_.original->sha256;
     report_.data = loaded_.samples->description();
     report_.samples = loaded_.samples->size();
     report_.scheme = plan_.scheme;
@@ -198,7 +200,7 @@ class Calibration {
     warn_of_nonfinite();
     report_.sufficiency =
         sufficiency_of(report_.tensors, report_.samples, noted.distinct(), loaded_.samples->is_random());
-    for (const std::string& text : write_calibration_cache(cache, loaded_.original, quantized_, learned, choice(),
+    for (const std::string& text : write_calibration_cache(cache, *loaded_.original, quantized_, learned, choice(),
                                                            loaded_.samples->is_random())) {
       warn(text);
     }
@@ -244,7 +246,7 @@ class Calibration {
         warn(fmt::format("{}: TensorRT's cache holds symmetric steps only", options_.output.string()));
       }
     }
-    replace_file(options_.output, ranges_text(form_of(options_), ranges, choice(), loaded_.original));
+    replace_file(options_.output, ranges_text(form_of(options_), ranges, choice(), *loaded_.original));
     report_.files["ranges"] = options_.output.string();
   }
 

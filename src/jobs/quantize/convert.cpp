@@ -10,10 +10,15 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
+#include "engines/onnxruntime/session.h"
 #include "jobs/common/calibrated_plan.h"
-#include "jobs/common/setup.h"
+#include "jobs/common/load.h"
+#include "jobs/common/output_files.h"
+#include "jobs/common/sources.h"
 #include "jobs/scripting/model_script.h"
 #include "jobs/scripting/network_scripts.h"
+#include "model/contents.h"
+#include "model/prepare.h"
 #include "plan/calibrate.h"
 #include "plan/lower_typed.h"
 #include "plan/overrides.h"
@@ -29,9 +34,9 @@
 namespace vernier {
 namespace {
 
-Plan read_plan(const ConvertOptions& options) {
+Plan read_plan(const ConvertOptions& options, Sources& sources) {
   Plan plan = plan_from_json(read_text(options.plan), options.plan.string());
-  const Model model = read_model(options.model);
+  const Model& model = *sources.model(options.model);
   if (!plan.model_sha256.empty() && plan.model_sha256 != model.sha256) {
     throw Error(ErrorKind::Input,
                 fmt::format("{}: the plan was made for another model ({}, sha256 {}...), {} has {}...",
@@ -89,10 +94,11 @@ std::string nothing_low(std::size_t layers, Format high, const std::map<std::str
       std::min(other_types.size(), layers), plural(layers, "layer"), other_types.begin()->second);
 }
 
-/// The plan from options; formats with scales are calibrated on the samples given.
+/// The plan from options for `model`, which is prepared as `prepare_options` say; formats with scales are calibrated on
+/// the samples of `sources`.
 Plan make_plan(const ConvertOptions& options, const PrecisionOptions& precision, const Model& model,
-               const std::vector<Layer>& layers, const Model& original,
-               const std::map<std::string, std::string>& other_types, const JobSinks& sinks, ConvertResult& result) {
+               const std::vector<Layer>& layers, const PrepareOptions& prepare_options,
+               const std::map<std::string, std::string>& other_types, Sources& sources, ConvertResult& result) {
   AssignedFormats assigned = assign_formats(model, layers, precision);
   result.warnings.insert(result.warnings.end(), assigned.warnings.begin(), assigned.warnings.end());
   result.skipped = by_reason(assigned.skipped, other_types);
@@ -102,17 +108,16 @@ Plan make_plan(const ConvertOptions& options, const PrecisionOptions& precision,
     return plan;
   }
   const std::filesystem::path& cache = options.measure.calibration_cache;
-  if (calibrate_from_cache(plan, model, layers, original, precision, cache, result.warnings)) return plan;
+  if (calibrate_from_cache(plan, model, layers, *sources.model(options.model), precision, cache, result.warnings)) {
+    return plan;
+  }
   if (!cache.empty() && options.measure.data.location.empty() && !options.measure.calibration_data) {
     result.warnings.push_back(
         fmt::format("{}: it holds no ranges and no samples were given: those of random inputs were taken, which fit no "
                     "real data (--data SAMPLES)",
                     cache.string()));
   }
-  const std::set<Format> formats(precision.low.begin(), precision.low.end());
-  MeasureOptions measure = options.measure;
-  if (measure.calibration_data) measure.data = *std::exchange(measure.calibration_data, std::nullopt);
-  const Loaded loaded = load(options.model, formats, measure, sinks, default_opset(model.proto));
+  const Loaded loaded = load_judged(options.model, prepare_options.formats, sources, prepare_options.min_opset);
   result.warnings.insert(result.warnings.end(), loaded.warnings.begin(), loaded.warnings.end());
   for (std::string& text : calibrate_on_samples(plan, model, layers, loaded, precision, cache))
     result.warnings.push_back(std::move(text));
@@ -142,8 +147,11 @@ ConvertResult run_conversion(const ConvertOptions& given_options, const JobSinks
     inputs.push_back(options.measure.calibration_cache);
   }
   if (!options.output.empty()) refuse_to_overwrite(options.output, inputs);
+  MeasureOptions learning = options.measure;
+  if (learning.calibration_data) learning.data = *std::exchange(learning.calibration_data, std::nullopt);
+  Sources sources(learning, sinks);
   std::optional<Plan> given;
-  if (!options.plan.empty()) given = read_plan(options);
+  if (!options.plan.empty()) given = read_plan(options, sources);
   if (!given && options.precision.low.empty() && options.precision.layer_precisions.empty() &&
       options.precision.network_scripts.empty() && options.precision.layer_settings.empty() &&
       options.precision.high == Format::Float32) {
@@ -151,7 +159,7 @@ ConvertResult run_conversion(const ConvertOptions& given_options, const JobSinks
   }
   PrecisionOptions precision = options.precision;
   if (!given) {
-    precision = run_network_scripts(options.model, precision, options.measure.data, sinks, warn);
+    precision = run_network_scripts(options.model, precision, options.measure.data, sources, warn);
   }
   PrepareOptions prepare_options;
   prepare_options.formats = formats_named(precision);
@@ -165,8 +173,8 @@ ConvertResult run_conversion(const ConvertOptions& given_options, const JobSinks
     precision.high = given->high;
     prepare_options.min_opset = opset_of_rules(precision);
   }
-  const auto runtime = Runtime::load();
-  const Model original = read_model(options.model);
+  const std::shared_ptr<const Model> read = sources.model(options.model);
+  const Model& original = *read;
   result.typed.original_weight_bytes = weight_bytes(original);
   if (const std::size_t nodes = count_quantizers(original); nodes > 0) {
     result.warnings.push_back(fmt::format(
@@ -174,13 +182,14 @@ ConvertResult run_conversion(const ConvertOptions& given_options, const JobSinks
         "format, whatever format the layers get here",
         plural(nodes, "QuantizeLinear node")));
   }
-  const Prepared prepared = prepare(original, prepare_options, evaluator(runtime));
-  for (const PrepareNote& note : prepared.notes) result.notes.push_back(note.text);
-  const std::vector<Layer> layers = find_layers(prepared.model);
-  const std::map<std::string, std::string> other_types = layers_of_other_types(prepared.model, layers);
+  const std::shared_ptr<const Prepared> prepared = sources.prepared(options.model, prepare_options);
+  const Model& model = prepared->model;
+  for (const PrepareNote& note : prepared->notes) result.notes.push_back(note.text);
+  const std::vector<Layer> layers = find_layers(model);
+  const std::map<std::string, std::string> other_types = layers_of_other_types(model, layers);
   if (given) check_plan_names(*given, layers, options.plan.string());
   Plan plan =
-      given ? *given : make_plan(options, precision, prepared.model, layers, original, other_types, sinks, result);
+      given ? *given : make_plan(options, precision, model, layers, prepare_options, other_types, sources, result);
   if (!options.tensor_overrides.empty()) {
     override_tensors(plan, read_text(options.tensor_overrides), options.tensor_overrides.string());
   }
@@ -200,7 +209,7 @@ ConvertResult run_conversion(const ConvertOptions& given_options, const JobSinks
     *plan_json = plan_to_json(plan);
     return result;
   }
-  TypedModel typed = lower_typed(prepared.model, plan, options.precision.constraints == "obey");
+  TypedModel typed = lower_typed(model, plan, options.precision.constraints == "obey");
   write_model(typed.model, options.output, {options.external_data});
   result.typed.file = options.output.string();
   result.typed.casts = typed.casts;

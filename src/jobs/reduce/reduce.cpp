@@ -8,15 +8,18 @@
 #include <chrono>
 #include <cmath>
 
+#include "analysis/some_samples.h"
+#include "analysis/tensor_values.h"
 #include "base/hash.h"
 #include "base/parallel.h"
 #include "base/quote.h"
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
+#include "engines/onnxruntime/session.h"
 #include "external_check/check_loop.h"
-#include "jobs/common/setup.h"
-#include "jobs/common/tensor_values.h"
-#include "jobs/reduce/part_data.h"
+#include "jobs/common/output_files.h"
+#include "jobs/common/part_data.h"
+#include "jobs/common/sources.h"
 #include "jobs/reduce/reducer.h"
 #include "jobs/reduce/shrink.h"
 #include "jobs/reduce/sim_check.h"

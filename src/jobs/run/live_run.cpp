@@ -9,10 +9,10 @@
 #include <cmath>
 #include <map>
 
+#include "analysis/marked_outputs.h"
 #include "analysis/surgery.h"
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
-#include "jobs/run/marked_outputs.h"
 #include "plan/round_node.h"
 #include "vernier/error.h"
 

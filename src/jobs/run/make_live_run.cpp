@@ -5,14 +5,15 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/marked_outputs.h"
 #include "analysis/surgery.h"
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
 #include "jobs/common/calibrated_plan.h"
-#include "jobs/common/setup.h"
+#include "jobs/common/load.h"
+#include "jobs/common/sources.h"
 #include "jobs/common/typed_file.h"
 #include "jobs/run/live_run.h"
-#include "jobs/run/marked_outputs.h"
 #include "jobs/run/program_run.h"
 #include "jobs/scripting/network_scripts.h"
 #include "plan/lower_simulated.h"
@@ -88,9 +89,9 @@ class Maker {
 
   std::unique_ptr<LiveRun> make() {
     say("runs " + printable(runner_.model.string()));
-    if (runner_.kind == RunnerKind::Program) return as_program(read_model(runner_.model));
-    if (runner_.kind == RunnerKind::OnnxRuntime) return as_it_is(read_model(runner_.model));
-    Model model = read_typed_file(runner_.model);
+    if (runner_.kind == RunnerKind::Program) return as_program(*sources_.model(runner_.model));
+    if (runner_.kind == RunnerKind::OnnxRuntime) return as_it_is(*sources_.model(runner_.model));
+    Model model = as_typed_file(*sources_.model(runner_.model));
     SimulatedFile file = simulate_typed(model);
     const bool typed = std::any_of(file.layers.begin(), file.layers.end(),
                                    [](const PlannedLayer& layer) { return layer.format != Format::Float32; });
@@ -177,7 +178,7 @@ class Maker {
 
   std::unique_ptr<LiveRun> from_plan() {
     const PrecisionOptions precision =
-        run_network_scripts(runner_.model, runner_.precision, options_.measure.data, sinks_, warn_);
+        run_network_scripts(runner_.model, runner_.precision, options_.measure.data, sources_, warn_);
     Loaded loaded = load(runner_.model, formats_named(precision), sources_);
     for (const std::string& text : loaded.warnings) warn_(text);
     for (const std::string& text : loaded.notes) say(text);

@@ -13,7 +13,9 @@
 #include "base/file.h"
 #include "base/parallel.h"
 #include "base/text.h"
-#include "jobs/common/setup.h"
+#include "jobs/common/load.h"
+#include "jobs/common/output_files.h"
+#include "jobs/common/sources.h"
 #include "jobs/run/iteration_script.h"
 #include "jobs/run/live_run.h"
 #include "jobs/scripting/model_script.h"
@@ -23,7 +25,7 @@
 #include "vernier/comparison.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
-#include "vernier/report/comparison.h"
+#include "vernier/report/run.h"
 #include "vernier/runs.h"
 #include "vernier/sinks.h"
 #include "vernier/tensor.h"
@@ -35,15 +37,15 @@ namespace {
 struct Step {
   std::vector<Iteration> iterations;
   std::vector<NamedTensor> inputs;
+  std::vector<Iteration> compared;               // the iterations, postprocessed
   std::vector<IterationComparison> comparisons;  // run i against run i+1
-  std::vector<std::string> texts;                // of each comparison
-  std::vector<std::string> nonfinite;            // one line for each output with such values
+  std::vector<NonFiniteOutput> nonfinite;
 };
 
 class Job {
  public:
-  Job(const RunOptions& options, const JobSinks& sinks, const std::function<void(const std::string&)>& print)
-      : options_(options), sinks_(sinks), print_(print) {}
+  Job(const RunOptions& options, const JobSinks& sinks, const RunEvents& events)
+      : options_(options), sinks_(sinks), events_(events) {}
 
   RunResult run() {
     if (options_.runners.empty() && options_.load_outputs.empty()) {
@@ -58,8 +60,7 @@ class Job {
     for (std::size_t pair = 0; pair + 1 < runs_.size(); ++pair) {
       tallies_.emplace_back(runs_[pair]->name(), runs_[pair + 1]->name(), options_.compare);
     }
-    pair_texts_.resize(tallies_.size());
-    if (!tallies_.empty() && !options_.brief) say(header(0));
+    if (!tallies_.empty()) say(ComparisonBegins{runs_[0]->name(), runs_[1]->name()});
     parallel_ordered(
         runs_.front()->size(), threads(), [&](std::size_t index) { return step(index); },
         [&](std::size_t index, Step done) { return take(index, std::move(done)); });
@@ -68,8 +69,8 @@ class Job {
   }
 
  private:
-  void say(const std::string& text) const {
-    if (print_) print_(text);
+  void say(const RunEvent& event) const {
+    if (events_) events_(event);
   }
 
   void open_runs() {
@@ -153,10 +154,6 @@ class Job {
     return options_.measure.threads == 0 ? usable_cores() : options_.measure.threads;
   }
 
-  std::string header(std::size_t pair) const {
-    return pair_header_to_text(runs_[pair]->name(), runs_[pair + 1]->name(), options_.text);
-  }
-
   Step step(std::size_t index) {
     Step done;
     for (const auto& one : runs_) done.iterations.push_back(one->at(index));
@@ -164,16 +161,14 @@ class Job {
       for (const auto& [name, tensor] : live_.front()->samples().at(index)) done.inputs.push_back({name, tensor});
     }
     if (options_.validate) validate(index, done);
-    std::vector<Iteration> compared = done.iterations;
+    std::vector<Iteration>& compared = done.compared;
+    compared = done.iterations;
     for (std::size_t i = 0; i < compared.size() && compared.size() > 1; ++i) {
       if (postprocess_script_) compared[i] = postprocess_script_->postprocess(index, runs_[i]->name(), compared[i]);
       postprocess(compared[i], options_.postprocess);
     }
     for (std::size_t pair = 0; pair + 1 < compared.size(); ++pair) {
       done.comparisons.push_back(compared_pair(index, pair, compared));
-      if (options_.brief) continue;
-      done.texts.push_back(iteration_to_text(done.comparisons.back(), runs_[pair]->name(), runs_[pair + 1]->name(),
-                                             compared[pair], compared[pair + 1], options_.text));
     }
     return done;
   }
@@ -182,9 +177,9 @@ class Job {
     const Iteration& got = iterations[pair];
     const Iteration& ref = iterations[pair + 1];
     CompareOptions options = options_.compare;
-    options.statistics = !options_.brief && print_;
+    options.statistics = options_.each_iteration && events_;
     if (compare_script_) options.functions = {CompareFunction::Script};
-    IterationComparison comparison = compare_iterations(index, got, ref, options, options_.text.detail);
+    IterationComparison comparison = compare_iterations(index, got, ref, options, options_.detail);
     if (compare_script_) compare_script_->judge(comparison, runs_[pair]->name(), runs_[pair + 1]->name(), got, ref);
     return comparison;
   }
@@ -194,28 +189,20 @@ class Job {
       for (const NamedTensor& output : done.iterations[i].outputs) {
         NonFinite found;
         if (!find_nonfinite(output.tensor, found)) continue;
-        done.nonfinite.push_back(fmt::format("{}, iteration {}: output '{}': {} of {} values are NaN, {} infinite{}",
-                                             runs_[i]->name(), index, printable(output.name), found.nan, found.count,
-                                             found.infinite, origin(i, index)));
+        done.nonfinite.push_back(
+            {runs_[i]->name(), output.name, index, found.nan, found.infinite, found.count, origin(i, index)});
       }
     }
   }
 
   /// Where it began, for runners that can be asked. The search costs an inference with every tensor in sight: once.
-  std::string origin(std::size_t run, std::size_t index) const {
-    if (run >= live_.size() || live_[run]->is_sequence()) return "";
+  std::optional<NonFiniteOrigin> origin(std::size_t run, std::size_t index) const {
+    if (run >= live_.size() || live_[run]->is_sequence()) return std::nullopt;
     const std::lock_guard lock(origin_mutex_);
-    std::optional<std::string>& known = origins_[run];
-    if (!known) {
-      const std::optional<NonFinite> first = live_[run]->first_nonfinite(index);
-      known = !first ? "; with every tensor in sight all are finite: what a fusion computes is not"
-              : first->layer.empty()
-                  ? fmt::format("; the input '{}' is not finite", printable(first->tensor))
-                  : fmt::format("; it begins in tensor '{}' ({} NaN, {} infinite of {}), made by layer '{}' ({})",
-                                printable(first->tensor), first->nan, first->infinite, first->count,
-                                printable(first->layer), first->op_type);
-    }
-    return *known;
+    const auto known = origins_.find(run);
+    if (known != origins_.end()) return known->second;
+    const NonFinite first = live_[run]->first_nonfinite(index).value_or(NonFinite{});
+    return origins_[run] = {first.tensor, first.layer, first.op_type, first.nan, first.infinite, first.count};
   }
 
   bool take(std::size_t index, Step done) {
@@ -228,55 +215,39 @@ class Job {
     }
     if (inputs_) inputs_->add(done.inputs);
     bool passed = done.nonfinite.empty();
-    for (const std::string& line : done.nonfinite) say("[E] " + line + "\n");
+    for (const NonFiniteOutput& found : done.nonfinite) say(found);
     result_.nonfinite += done.nonfinite.size();
     for (std::size_t pair = 0; pair < done.comparisons.size(); ++pair) {
       tallies_[pair].add(done.comparisons[pair]);
-      if (!options_.save_accuracy.empty() || !print_) {
+      if (!options_.save_accuracy.empty() || !events_) {
         result_.accuracy.add(runs_[pair]->name(), runs_[pair + 1]->name(), done.comparisons[pair]);
       }
-      // The first pair is printed as it comes; the others wait, so that each pair reads as one.
       passed = passed && done.comparisons[pair].passed;
-      if (options_.brief) continue;
-      if (pair == 0) {
-        say(done.texts[pair]);
-      } else {
-        pair_texts_[pair] += done.texts[pair];
+      if (options_.each_iteration) {
+        say(IterationCompared{pair, runs_[pair]->name(), runs_[pair + 1]->name(), &done.comparisons[pair],
+                              &done.compared[pair], &done.compared[pair + 1]});
       }
     }
     return passed || !options_.fail_fast;
   }
 
   void finish() {
-    for (std::size_t i = 0; i < live_.size(); ++i) {
-      const double ms = 1000 * seconds_[i];
-      say(fmt::format("[I] {:35} | Completed {} iteration(s) in {:.4g} ms | Average inference time: {:.4g} ms.\n",
-                      printable(live_[i]->name()), result_.iterations, ms,
-                      ms / static_cast<double>(std::max<std::size_t>(result_.iterations, 1))));
-    }
+    for (std::size_t i = 0; i < live_.size(); ++i) say(RunnerDone{live_[i]->name(), result_.iterations, seconds_[i]});
     for (std::size_t pair = 0; pair < tallies_.size(); ++pair) {
-      if (pair > 0 && !options_.brief) say(header(pair) + pair_texts_[pair]);
       result_.pairs.push_back(tallies_[pair].summary());
-      say(summary_to_text(result_.pairs.back(), options_.text));
+      say(PairDone{pair, result_.pairs.back()});
       result_.passed = result_.passed && result_.pairs.back().passed;
     }
     result_.passed = result_.passed && result_.nonfinite == 0;
-    const auto saved = [&](const char* what, const std::filesystem::path& path) {
-      say(fmt::format("[I] Saved {} of {} to {}\n", what, plural(result_.iterations, "iteration"),
-                      printable(path.string())));
-    };
     if (outputs_) {
       outputs_->finish();
-      saved("outputs", options_.save_outputs);
+      say(RunSaved{/*inputs=*/false, result_.iterations, options_.save_outputs});
     }
     if (inputs_) {
       inputs_->finish();
-      saved("inputs", options_.save_inputs);
+      say(RunSaved{/*inputs=*/true, result_.iterations, options_.save_inputs});
     }
-    if (tallies_.empty()) {
-      say(fmt::format("[I] {} ran {}: nothing was compared\n", printable(result_.runs.front()),
-                      plural(result_.iterations, "iteration")));
-    }
+    if (tallies_.empty()) say(NothingCompared{result_.runs.front(), result_.iterations});
     if (!options_.save_accuracy.empty()) {
       replace_file(options_.save_accuracy, result_.accuracy.to_json(options_.compare));
     }
@@ -284,7 +255,7 @@ class Job {
 
   const RunOptions& options_;
   const JobSinks& sinks_;
-  const std::function<void(const std::string&)>& print_;
+  const RunEvents& events_;
   RunResult result_;
   std::vector<std::unique_ptr<Run>> runs_;
   std::vector<const LiveRun*> live_;  // the first of runs_
@@ -294,9 +265,8 @@ class Job {
   std::optional<InputWriter> inputs_;
   std::vector<double> seconds_;  // of the inferences of live_
   std::vector<PairTally> tallies_;
-  std::vector<std::string> pair_texts_;
   mutable std::mutex origin_mutex_;
-  mutable std::map<std::size_t, std::optional<std::string>> origins_;  // by run
+  mutable std::map<std::size_t, NonFiniteOrigin> origins_;  // by run
 };
 
 /// Replaces scripts by the models that they make. Each runs once, whatever the number of runners: these compare the
@@ -325,10 +295,10 @@ std::vector<ScriptedModel> run_model_scripts(RunOptions& options, const JobSinks
 
 }  // namespace
 
-RunResult run(const RunOptions& options, const JobSinks& sinks, const std::function<void(const std::string&)>& print) {
+RunResult run(const RunOptions& options, const JobSinks& sinks, const RunEvents& events) {
   RunOptions resolved = options;
   const std::vector<ScriptedModel> scripted = run_model_scripts(resolved, sinks);  // kept while they are read
-  return Job(resolved, sinks, print).run();
+  return Job(resolved, sinks, events).run();
 }
 
 }  // namespace vernier

@@ -8,8 +8,9 @@
 
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
-#include "jobs/common/setup.h"
+#include "engines/onnxruntime/session.h"
 #include "json/fields.h"
+#include "model/prepare.h"
 #include "plan/scheme.h"
 #include "scripts/programs.h"
 #include "scripts/script_process.h"
@@ -124,17 +125,18 @@ std::vector<LayerSetting> settings_of(const Json& set, const Json& network, cons
   return settings;
 }
 
-PrecisionOptions run_network_scripts(const std::filesystem::path& path, PrecisionOptions precision,
-                                     const SourceOptions& how, const JobSinks& sinks, const Warn& warn) {
+PrecisionOptions run_network_scripts(const std::filesystem::path& file, PrecisionOptions precision,
+                                     const SourceOptions& how, Sources& sources, const Warn& warn) {
   if (precision.network_scripts.empty()) return precision;
+  const JobSinks& sinks = sources.sinks();
   PrepareOptions options;
   options.formats = formats_named(precision);
-  const Prepared prepared = prepare(read_model(path), options, evaluator(Runtime::load()));
-  const std::vector<Layer> layers = find_layers(prepared.model);
+  const std::shared_ptr<const Prepared> prepared = sources.prepared(file, options);
+  const std::vector<Layer> layers = find_layers(prepared->model);
   SourceOptions running = how;
   running.interrupted = sinks.interrupted;
   for (const std::string& script : precision.network_scripts) {
-    const Json network = network_json(prepared.model, layers, precision.layer_settings);
+    const Json network = network_json(prepared->model, layers, precision.layer_settings);
     Json set = Json::array();
     run_script(location_of(script), network, running, set);
     precision.layer_settings = settings_of(set, network, warn);

@@ -4,7 +4,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "jobs/common/evidence.h"
+#include "jobs/search/evidence.h"
 #include "vernier/tensor.h"
 
 namespace vernier {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "jobs/common/experiment.h"
+#include "jobs/search/experiment.h"
 #include "search/cost.h"
 #include "vernier/search_options.h"
 

@@ -7,8 +7,8 @@
 #include <memory>
 #include <utility>
 
+#include "analysis/figures.h"
 #include "base/text.h"
-#include "jobs/common/figures.h"
 #include "vernier/error.h"
 #include "vernier/requirement.h"
 #include "vernier/tensor.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "jobs/common/experiment.h"
+#include "jobs/search/experiment.h"
 #include "jobs/search/objective.h"
 #include "search/oracle.h"
 #include "vernier/requirement.h"

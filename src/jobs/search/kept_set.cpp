@@ -11,10 +11,10 @@
 #include <span>
 #include <utility>
 
+#include "analysis/figures.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "jobs/common/figures.h"
 #include "jobs/search/judge.h"
 #include "jobs/search/kept_set_report.h"
 #include "jobs/search/shared_trials.h"

@@ -5,9 +5,9 @@
 #include <functional>
 #include <vector>
 
-#include "jobs/common/evidence.h"
-#include "jobs/common/experiment.h"
 #include "jobs/search/costs.h"
+#include "jobs/search/evidence.h"
+#include "jobs/search/experiment.h"
 #include "jobs/search/objective.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/figures.h"

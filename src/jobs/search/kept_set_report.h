@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "jobs/common/experiment.h"
 #include "jobs/search/costs.h"
+#include "jobs/search/experiment.h"
 #include "jobs/search/kept_set.h"
 #include "jobs/search/switch_groups.h"
 #include "search/journal.h"

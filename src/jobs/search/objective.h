@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "jobs/common/labels.h"
+#include "io/labels.h"
 #include "search/oracle.h"
 #include "vernier/samples.h"
 #include "vernier/search_options.h"

@@ -33,7 +33,7 @@ Oracle answer_of_first(Ranks& ranks, Oracle oracle, bool first_only) {
     if (ranks.first() || !first_only) trial = inner(set);
     Packer packer;
     if (ranks.first()) pack(trial, packer);
-    const std::vector<Bytes> all = ranks.share(packer.take());
+    const std::vector<Message> all = ranks.share(packer.take());
     Unpacker answer(all.front());
     return unpack_trial(answer);
   };

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "jobs/common/experiment.h"
+#include "jobs/search/experiment.h"
 #include "search/oracle.h"
 #include "vernier/report/kept_set.h"
 

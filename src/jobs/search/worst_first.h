@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "jobs/common/evidence.h"
-#include "jobs/common/experiment.h"
+#include "jobs/search/evidence.h"
+#include "jobs/search/experiment.h"
 
 namespace vernier {
 

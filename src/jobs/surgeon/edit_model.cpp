@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "jobs/common/setup.h"
+#include "jobs/common/output_files.h"
 #include "json/json.h"
 #include "model/checker.h"
 #include "model/graph_edit.h"
@@ -128,7 +128,7 @@ SurgeonResult insert_node(const InsertOptions& options, const JobSinks& sinks) {
   Model sorted = adopt_model(whole_proto(model));
   sorted.data_files = model.data_files;
   model = std::move(sorted);
-  result.notes.push_back(fmt::format("inserted {} ({})", printable(node.name()), printable(node.op_type())));
+  result.inserted = InsertedNode{node.name(), node.op_type()};
   // Said, not refused: engines have operators that ONNX does not know.
   if (const auto complaint = checker_complaint(model); complaint && !was_wrong) {
     result.warnings.push_back(
@@ -149,19 +149,17 @@ SurgeonResult prune_weights(const WeightEditOptions& options) {
   refuse_to_overwrite(options.output, {options.model});
   Model model = read_model(options.model);
   SurgeonResult result = started(model, options.output);
-  std::size_t pruned = 0;
+  EditedWeights& edited = result.weights.emplace();
   for (const SummedWeight& weight : summed_weights(model)) {
     const std::optional<Tensor> value = initializer(model, weight.name);
     if (const auto why = not_prunable(*value, weight.axis)) {
-      result.notes.push_back(
-          fmt::format("left as it is: {} of {}: {}", printable(weight.name), printable(weight.node), *why));
+      edited.left.push_back({weight.name, weight.node, *why});
       continue;
     }
     if (is_2_of_4_sparse(*value, weight.axis)) continue;
     set_initializer(model, *model.proto.mutable_graph(), weight.name, pruned_2_of_4(*value, weight.axis));
-    ++pruned;
+    ++edited.count;
   }
-  result.notes.insert(result.notes.begin(), fmt::format("{} pruned to 2:4 sparsity", plural(pruned, "weight")));
   write_model(model, options.output, {.external_data = options.external_data});
   return result;
 }
@@ -201,7 +199,7 @@ SurgeonResult strip_weights(const WeightEditOptions& options) {
     ++stripped;
     bytes += value->byte_size();
   }
-  result.notes.push_back(fmt::format("{} without values, {} bytes less", plural(stripped, "initializer"), bytes));
+  result.weights = EditedWeights{EditedWeights::Edit::Stripped, stripped, bytes, 0, {}};
   write_model(model, options.output, {.external_data = options.external_data});
   return result;
 }
@@ -256,8 +254,7 @@ SurgeonResult reconstruct_weights(const WeightEditOptions& options) {
     set_initializer(model, *model.proto.mutable_graph(), weight.name, pruned_2_of_4(*value, weight.axis));
   }
   SurgeonResult result = started(model, options.output);
-  result.notes.push_back(fmt::format("{} filled with made-up values, {} of them 2:4 sparse",
-                                     plural(filled, "initializer"), sparse.size()));
+  result.weights = EditedWeights{EditedWeights::Edit::Filled, filled, 0, sparse.size(), {}};
   write_model(model, options.output, {.external_data = options.external_data});
   return result;
 }

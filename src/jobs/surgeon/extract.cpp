@@ -1,14 +1,17 @@
 // `vernier surgeon extract`: the part of a graph between tensors, with the values it has on real samples.
 
+#include "jobs/surgeon/extract.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "analysis/tensor_values.h"
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
-#include "jobs/common/setup.h"
-#include "jobs/common/tensor_values.h"
-#include "jobs/reduce/part_data.h"
+#include "jobs/common/output_files.h"
+#include "jobs/common/part_data.h"
+#include "jobs/common/sources.h"
 #include "model/subgraph.h"
 #include "model/type_protos.h"
 #include "vernier/error.h"
@@ -78,29 +81,27 @@ void describe(std::map<std::string, onnx::TypeProto>& types, const std::vector<T
 }
 
 /// Inputs and outputs of the part on each sample, in files beside it.
-void write_data(const Model& whole, const Model& part, const ExtractOptions& options, const JobSinks& sinks,
+void write_data(const Model& whole, const Model& part, const ExtractOptions& options, const SampleSource& samples,
                 SurgeonResult& result) {
-  SourceOptions source = options.with_data->data;
-  const std::shared_ptr<const SampleSource> samples = samples_for(whole, source, sinks);
-  if (samples->is_random()) {
+  if (samples.is_random()) {
     result.warnings.push_back("the inputs are random numbers: figures say little about real data (give samples)");
   }
   std::vector<std::string> names = input_names(part);
   for (std::string& name : output_names(part)) names.push_back(std::move(name));
-  TensorValues values(Runtime::load(), whole, *samples);
-  const std::vector<Sample> all = values.of(names, samples->size());
+  TensorValues values(Runtime::load(), whole, samples);
+  const std::vector<Sample> all = values.of(names, samples.size());
   const PartData files = write_part_data(options.output, part, all, "whole-model");
-  result.notes.push_back(
-      fmt::format("{}: inputs of the part on {}", files.inputs.string(), plural(all.size(), "sample")));
-  result.notes.push_back(
-      fmt::format("{}: its outputs there, as the whole model computes them", files.outputs.string()));
+  result.samples = PartSamples{files.inputs, files.outputs, all.size()};
 }
 
 }  // namespace
 
 SurgeonResult extract_model(const ExtractOptions& options, const JobSinks& sinks) {
   refuse_to_overwrite(options.output, {options.model});
-  const Model model = read_model(options.model);
+  return extract_part(read_model(options.model), options, sinks);
+}
+
+SurgeonResult extract_part(const Model& model, const ExtractOptions& options, const JobSinks& sinks) {
   refuse_unknown(model, options.inputs, "--inputs");
   refuse_unknown(model, options.outputs, "--outputs");
   std::map<std::string, onnx::TypeProto> types = infer_type_protos(model);
@@ -120,12 +121,12 @@ SurgeonResult extract_model(const ExtractOptions& options, const JobSinks& sinks
                 fmt::format("--inputs: the outputs also need '{}', which is not among them", printable(name)),
                 fmt::format("add {}:auto:auto", printable(name)));
   }
+  const MeasureOptions measure = options.with_data.value_or(MeasureOptions());
+  Sources sources(measure, sinks);
   std::vector<std::string> ends = boundary(model, nodes);
   ends.insert(ends.end(), outputs.begin(), outputs.end());
   if (std::any_of(ends.begin(), ends.end(), [&](const std::string& name) { return !types.contains(name); })) {
-    SourceOptions source = options.with_data ? options.with_data->data : SourceOptions();
-    const std::shared_ptr<const SampleSource> samples = samples_for(model, source, sinks);
-    TensorValues(Runtime::load(), model, *samples).learn_types(ends, types);
+    TensorValues(Runtime::load(), model, *sources.samples(model)).learn_types(ends, types);
   }
   // What was given of an input of the model itself counts, too.
   Model described = model;
@@ -145,7 +146,7 @@ SurgeonResult extract_model(const ExtractOptions& options, const JobSinks& sinks
     }
   }
   write_model(part, options.output, {.external_data = options.external_data});
-  if (options.with_data) write_data(model, part, options, sinks, result);
+  if (options.with_data) write_data(model, part, options, *sources.samples(model), result);
   for (const std::string& text : result.warnings) {
     if (sinks.warning) sinks.warning(text);
   }

@@ -5,16 +5,18 @@
 #include <algorithm>
 #include <cstring>
 
+#include "analysis/marked_outputs.h"
 #include "analysis/requirement.h"
 #include "analysis/surgery.h"
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
-#include "jobs/common/setup.h"
-#include "jobs/common/tensor_values.h"
-#include "jobs/run/marked_outputs.h"
+#include "engines/onnxruntime/session.h"
+#include "jobs/common/output_files.h"
+#include "jobs/common/sources.h"
 #include "model/data_dependent.h"
 #include "model/graph_edit.h"
 #include "model/passes/pass.h"
+#include "model/prepare.h"
 #include "model/type_protos.h"
 #include "vernier/error.h"
 #include "vernier/requirement.h"
@@ -91,7 +93,7 @@ class Sanitizer {
       if (bound == options_.size_bounds.end()) bound = options_.size_bounds.find("");
       if (bound == options_.size_bounds.end()) continue;
       bound_size(model, tensor, bound->second);
-      result_.notes.push_back(fmt::format("size '{}' bounded by {}", printable(tensor), bound->second));
+      result_.bounded.emplace_back(tensor, bound->second);
     }
     if (found.empty()) result_.warnings.push_back("--set-unbounded-dds-upper-bound: no size comes from data");
   }
@@ -170,22 +172,20 @@ class Sanitizer {
       SourceOptions source = options_.measure.data;
       for (const auto& [name, shape] : options_.input_shapes) source.shapes.emplace(name, shape);
       const std::shared_ptr<const SampleSource> samples = samples_for(original, source, sinks_);
-      const std::string on = fmt::format("on {}", samples->description());
+      ModelsCompared compared;
+      compared.data = samples->description();
       const Differences off = run_both(original, model, *samples, false);
-      if (off.identical) {
-        result_.notes.push_back(fmt::format("outputs are bit-identical, the engine's optimizations off, {}", on));
-        return;
-      }
       // Without optimizations the engine packs weights that are constants and sums them in another order; with them the
       // original's weights are constants as well.
-      if (exact_ && run_both(original, model, *samples, true).identical) {
-        result_.notes.push_back(fmt::format("outputs are bit-identical as the engine runs models by default, {}", on));
-        return;
+      compared.optimized = !off.identical && exact_ && run_both(original, model, *samples, true).identical;
+      compared.identical = off.identical || compared.optimized;
+      if (!compared.identical) {
+        for (const auto& [name, stat] : off.stats) {
+          compared.differences.push_back({name, stat.pooled.max_abs_error, metric_value(Metric::MinSqnrDb, stat)});
+        }
       }
-      for (const auto& [name, stat] : off.stats) {
-        result_.notes.push_back(fmt::format("output {}: at most {:.3g} off, {:.1f} dB, {}", printable(name),
-                                            stat.pooled.max_abs_error, metric_value(Metric::MinSqnrDb, stat), on));
-      }
+      result_.compared = std::move(compared);
+      if (result_.compared->identical) return;
       for (const std::string& name : off.changed) {
         result_.warnings.push_back(fmt::format("output '{}' changed its values or its shape", printable(name)));
       }
@@ -215,15 +215,6 @@ class Sanitizer {
 SurgeonResult sanitize_model(const SanitizeOptions& options, const JobSinks& sinks) {
   refuse_to_overwrite(options.output, {options.model});
   return Sanitizer(options, sinks).run();
-}
-
-std::string result_to_text(const SurgeonResult& result) {
-  std::string text = fmt::format("{}: {} nodes", result.output.string(), result.nodes_after);
-  if (result.nodes_before > result.nodes_after) text += fmt::format(", of {}", result.nodes_before);
-  if (result.nodes_before < result.nodes_after) text += fmt::format(", before {}", result.nodes_before);
-  text += "\n";
-  for (const std::string& note : result.notes) text += fmt::format("  {}\n", note);
-  return text;
 }
 
 }  // namespace vernier

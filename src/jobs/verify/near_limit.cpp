@@ -5,8 +5,8 @@
 #include <map>
 #include <vector>
 
+#include "analysis/figures.h"
 #include "analysis/trials.h"
-#include "jobs/common/figures.h"
 #include "report/text/figures.h"
 #include "vernier/tensor.h"
 

@@ -8,18 +8,21 @@
 #include <algorithm>
 #include <memory>
 
+#include "analysis/figures.h"
 #include "analysis/lockstep.h"
+#include "analysis/match_layers.h"
 #include "analysis/trials.h"
+#include "base/machine.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "engines/onnxruntime/runtime.h"
-#include "jobs/common/figures.h"
-#include "jobs/common/match_layers.h"
-#include "jobs/common/setup.h"
+#include "engines/onnxruntime/session.h"
+#include "jobs/common/load.h"
 #include "jobs/common/stopwatch.h"
 #include "jobs/common/typed_file.h"
 #include "jobs/search/chosen_objective.h"
 #include "jobs/verify/near_limit.h"
+#include "model/prepare.h"
 #include "plan/simulate_typed.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
@@ -76,10 +79,11 @@ TestRow test_by(const Objective& objective, const Subject& subject, const Model&
 
 }  // namespace
 
-Loaded load_beside(const Model& typed, SimulatedFile& simulated, const VerifyOptions& options, const JobSinks& sinks) {
-  Loaded loaded = load(options.float_model, {Format::Float32}, options.measure, sinks, default_opset(typed.proto));
+Loaded load_beside(const Model& typed, SimulatedFile& simulated, const std::filesystem::path& float_model,
+                   Sources& sources) {
+  Loaded loaded = load_judged(float_model, {Format::Float32}, sources, default_opset(typed.proto));
   const Subject& subject = loaded.subject;
-  check_same_interface(loaded.original, typed);
+  check_same_interface(*loaded.original, typed);
   if (loaded.inlined_ifs || default_opset(subject.model.proto) > default_opset(typed.proto)) {
     // The file keeps its Ifs: inline the same ones, so that the bodies' layers meet their twins. Both halves of a
     // comparison share one opset: a file below the float model's is raised.
@@ -87,22 +91,23 @@ Loaded load_beside(const Model& typed, SimulatedFile& simulated, const VerifyOpt
     prepare_options.formats = {Format::Float32};
     prepare_options.inline_ifs = loaded.inlined_ifs;
     prepare_options.min_opset = default_opset(subject.model.proto);
-    show_samples(loaded, prepare_options);
+    show_samples(*loaded.samples, loaded.calibration.get(), prepare_options);
     simulated.model = prepare(simulated.model, prepare_options, evaluator(subject.runtime)).model;
   }
   return loaded;
 }
 
 VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
-  return verify_model(read_typed_file(options.typed_model), options, sinks);
+  Sources sources(options.measure, sinks);
+  return verify_model(read_typed_file(options.typed_model), options, sources, sinks);
 }
 
-VerifyReport verify_model(const Model& typed, const VerifyOptions& options, const JobSinks& sinks) {
+VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sources& sources, const JobSinks& sinks) {
   VerifyReport report;
   Stopwatch watch(report.phases);
   watch.phase("load");
   SimulatedFile simulated = simulate_typed(typed);
-  const Loaded loaded = load_beside(typed, simulated, options, sinks);
+  const Loaded loaded = load_beside(typed, simulated, options.float_model, sources);
   const Subject& subject = loaded.subject;
 
   report.command = options.command;
@@ -111,7 +116,7 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, cons
   report.onnxruntime_version = subject.runtime->version();
   report.machine = machine_text();
   report.float_file = options.float_model.string();
-  report.float_sha256 = loaded.original.sha256;
+  report.float_sha256 = loaded.original->sha256;
   report.typed_file = options.typed_model.string();
   report.typed_sha256 = typed.sha256;
   report.data = loaded.samples->description();
@@ -126,8 +131,8 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, cons
 
   watch.phase("lock-step comparison");
   // Before minutes of measuring: a script that cannot be loaded ends it here.
-  const std::unique_ptr<Objective> objective =
-      task_objective(options.task, options.measure.data, model_inputs(loaded.original), subject.samples->size(), sinks);
+  const std::unique_ptr<Objective> objective = task_objective(
+      options.task, options.measure.data, model_inputs(*loaded.original), subject.samples->size(), sinks);
   const LayerMatches matches = match_layers(subject, simulated.model);
   const Lockstep measured = lockstep(subject, simulated.model, matches.pairs);
   watch.stop();

@@ -1,7 +1,11 @@
-// Measuring a typed model that is in memory already. The public verify() reads a file first.
+// Measuring a typed model beside a float one whose file and samples a job has read already. The public verify() reads
+// both.
 #pragma once
 
-#include "jobs/common/setup.h"
+#include <filesystem>
+
+#include "jobs/common/load.h"
+#include "jobs/common/sources.h"
 #include "model/model.h"
 #include "plan/simulate_typed.h"
 #include "vernier/report/verify.h"
@@ -10,11 +14,14 @@
 
 namespace vernier {
 
-/// As verify() (include/vernier/jobs.h), with `typed` in the place of options.typed_model, which is only recorded.
-VerifyReport verify_model(const Model& typed, const VerifyOptions& options, const JobSinks& sinks);
+/// As verify() (vernier/verify.h), with `typed` in the place of options.typed_model, which is only recorded, and the
+/// float model and the samples of `sources`, which belong to options.measure. `sinks`: for warnings; progress goes to
+/// those of the sources.
+VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sources& sources, const JobSinks& sinks);
 
-/// The float model of `options`, ready to be measured beside `typed`; `simulated`, made of `typed`, is brought to the
-/// same opset and has the same Ifs inlined. Errors: Input when inputs or outputs differ.
-Loaded load_beside(const Model& typed, SimulatedFile& simulated, const VerifyOptions& options, const JobSinks& sinks);
+/// The float model in `float_model`, ready to be measured beside `typed`; `simulated`, made of `typed`, is brought to
+/// the same opset and has the same Ifs inlined. Errors: Input when inputs or outputs differ.
+Loaded load_beside(const Model& typed, SimulatedFile& simulated, const std::filesystem::path& float_model,
+                   Sources& sources);
 
 }  // namespace vernier

@@ -35,12 +35,17 @@ RepeatReport debug_repeat(const RepeatOptions& options, const JobSinks&, const C
   return report;
 }
 
-SurgeonResult extract_model(const ExtractOptions& options, const JobSinks&) { return {options.output, 0, 0, {}, {}}; }
-SurgeonResult sanitize_model(const SanitizeOptions& options, const JobSinks&) { return {options.output, 0, 0, {}, {}}; }
-SurgeonResult insert_node(const InsertOptions& options, const JobSinks&) { return {options.output, 0, 0, {}, {}}; }
-SurgeonResult prune_weights(const WeightEditOptions& options) { return {options.output, 0, 0, {}, {}}; }
-SurgeonResult strip_weights(const WeightEditOptions& options) { return {options.output, 0, 0, {}, {}}; }
-SurgeonResult reconstruct_weights(const WeightEditOptions& options) { return {options.output, 0, 0, {}, {}}; }
+SurgeonResult written(const std::filesystem::path& output) {
+  SurgeonResult result;
+  result.output = output;
+  return result;
+}
+SurgeonResult extract_model(const ExtractOptions& options, const JobSinks&) { return written(options.output); }
+SurgeonResult sanitize_model(const SanitizeOptions& options, const JobSinks&) { return written(options.output); }
+SurgeonResult insert_node(const InsertOptions& options, const JobSinks&) { return written(options.output); }
+SurgeonResult prune_weights(const WeightEditOptions& options) { return written(options.output); }
+SurgeonResult strip_weights(const WeightEditOptions& options) { return written(options.output); }
+SurgeonResult reconstruct_weights(const WeightEditOptions& options) { return written(options.output); }
 std::string result_to_text(const SurgeonResult& result) { return result.output.string(); }
 
 CapabilityReport inspect_capability(const CapabilityOptions& options, const JobSinks&) {
@@ -60,10 +65,15 @@ LintReport lint_model(const LintOptions&, const JobSinks&) { return {}; }
 std::string report_to_json(const LintReport&) { return "{}\n"; }
 std::string report_to_text(const LintReport&, const TextOptions&) { return "lint\n"; }
 
-std::string inspect_tactics(const std::filesystem::path& replay) { return replay.string(); }
-std::string diff_tactics(const DiffTacticsOptions& options) { return options.folder.string(); }
-std::string list_unbounded_sizes(const std::filesystem::path& model) { return model.string(); }
-std::string draw_model(const DrawOptions& options, const JobSinks&) { return options.output.string(); }
-std::string inspect_sparsity(const std::filesystem::path& model) { return model.string(); }
+TacticReplay inspect_tactics(const std::filesystem::path& replay) { return {replay.string(), {}}; }
+std::string report_to_text(const TacticReplay& report) { return report.file; }
+TacticsDiff diff_tactics(const DiffTacticsOptions& options) { return {0, 0, {{options.folder.string(), {}}}}; }
+std::string report_to_text(const TacticsDiff& report) { return report.layers.front().first; }
+UnboundedSizes list_unbounded_sizes(const std::filesystem::path& model) { return {model.string(), {}}; }
+std::string report_to_text(const UnboundedSizes& report) { return report.file; }
+DrawnModel draw_model(const DrawOptions& options, const JobSinks&) { return {options.output, 0, false}; }
+std::string result_to_text(const DrawnModel& result) { return result.file.string(); }
+SparsityReport inspect_sparsity(const std::filesystem::path& model) { return {model.string(), {}}; }
+std::string report_to_text(const SparsityReport& report) { return report.file; }
 
 }  // namespace vernier

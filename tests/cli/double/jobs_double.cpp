@@ -236,52 +236,69 @@ std::string report_to_csv(const SchemeReport&) { return "layer"; }
 
 std::string result_to_json(const ConvertResult&) { return "{}"; }
 
-std::string inspect_model(const InspectOptions& options) {
+ModelInspection inspect_model(const InspectOptions& options) {
   act(options.model, {});
-  return fmt::format("model={} show={}", options.model.string(), options.show);
+  std::vector<std::string> show;
+  if (options.nodes) show.emplace_back("layers");
+  if (options.attributes) show.emplace_back("attrs");
+  if (options.weights) show.emplace_back("weights");
+  ModelInspection report;
+  report.file = fmt::format("model={} show={}", options.model.string(), show);
+  return report;
 }
+std::string report_to_text(const ModelInspection& report) { return report.file; }
 
 CheckAccuracyResult check_accuracy(const CheckAccuracyOptions& options) {
   act(options.path, {});
   CheckAccuracyResult result;
   result.passed = options.path.stem() != "missed";
-  result.text =
+  std::string text =
       fmt::format("path={} save={} average={}\n", options.path.string(), options.save.string(), options.check_average);
   for (const CompareFunction function : options.again.functions) {
-    result.text += fmt::format("function {}\n", compare_function_name(function));
+    text += fmt::format("function {}\n", compare_function_name(function));
   }
-  if (options.again.atol.general) result.text += fmt::format("atol {}\n", *options.again.atol.general);
-  for (const auto& [output, value] : options.again.atol.own)
-    result.text += fmt::format("atol '{}' {}\n", output, value);
+  if (options.again.atol.general) text += fmt::format("atol {}\n", *options.again.atol.general);
+  for (const auto& [output, value] : options.again.atol.own) text += fmt::format("atol '{}' {}\n", output, value);
   for (const auto& [function, setting] : options.again.thresholds) {
-    result.text += fmt::format("{} {}\n", compare_function_name(function), setting.general.value_or(-1));
+    text += fmt::format("{} {}\n", compare_function_name(function), setting.general.value_or(-1));
   }
+  result.pairs.emplace_back().run = text;
   return result;
 }
-
-std::string inspect_data(const InspectDataOptions& options) {
-  act(options.path, {});
-  return fmt::format("path={} all={} values={} histogram={} items={} width={}", options.path.string(), options.all,
-                     options.show_values, options.histogram, options.edge_items.value_or(-1),
-                     options.line_width.value_or(-1));
+std::string result_to_text(const CheckAccuracyResult& result, const ComparisonTextOptions&) {
+  return result.pairs.front().run;
 }
 
-std::string describe(const char* job, const SavedFilesOptions& options, const JobSinks& sinks) {
+DataInspection inspect_data(const InspectDataOptions& options) {
+  act(options.path, {});
+  DataInspection report;
+  report.file = fmt::format("path={} all={} values={} histogram={} items={} width={}", options.path.string(),
+                            options.all, options.show_values, options.histogram, options.edge_items.value_or(-1),
+                            options.line_width.value_or(-1));
+  return report;
+}
+std::string report_to_text(const DataInspection& report) { return report.file; }
+std::string report_to_json(const DataInspection& report) { return report.file; }
+
+JoinedData describe(const char* job, const SavedFilesOptions& options, const JobSinks& sinks) {
   std::string text = job;
   for (const std::filesystem::path& path : options.paths) {
     act(path, sinks);
     text += " " + path.string();
   }
-  return text + " -> " + options.output.string();
+  return {text + " -> " + options.output.string(), 0, {}};
 }
-std::string merge_data(const SavedFilesOptions& options, const JobSinks& sinks) {
+JoinedData merge_data(const SavedFilesOptions& options, const JobSinks& sinks) {
   return describe("merge", options, sinks);
 }
-std::string concat_data(const SavedFilesOptions& options, const JobSinks& sinks) {
+JoinedData concat_data(const SavedFilesOptions& options, const JobSinks& sinks) {
   return describe("concat", options, sinks);
 }
+std::string merged_to_text(const JoinedData& result) { return result.file.string(); }
+std::string joined_to_text(const JoinedData& result) { return result.file.string(); }
 
-DoctorResult doctor() { return {"nothing is here\n", false}; }
+DoctorReport doctor() { return {}; }
+std::string report_to_text(const DoctorReport&) { return "nothing is here\n"; }
 
 std::string report_to_json(const DiagnoseReport& report) {
   return fmt::format("{{\"notes\": {}}}", report.notes.size());

@@ -38,15 +38,19 @@ std::vector<std::string> describe_run(const RunOptions& options) {
   lines.push_back(fmt::format("save inputs={} outputs={} accuracy={}", options.save_inputs.string(),
                               options.save_outputs.string(), options.save_accuracy.string()));
   lines.push_back(
-      fmt::format("validate={} fail_fast={} detail={}", options.validate, options.fail_fast, options.text.detail));
+      fmt::format("validate={} fail_fast={} detail={}", options.validate, options.fail_fast, options.detail));
   return lines;
 }
 
 }  // namespace
 
-RunResult run(const RunOptions& options, const JobSinks& sinks, const std::function<void(const std::string&)>& print) {
+RunText::RunText(const ComparisonTextOptions&, bool, std::function<void(const std::string&)> print)
+    : brief_(false), print_(std::move(print)) {}
+void RunText::operator()(const RunEvent& event) { print_(std::get<NothingCompared>(event).run); }
+
+RunResult run(const RunOptions& options, const JobSinks& sinks, const RunEvents& events) {
   if (!options.runners.empty()) act(options.runners.front().model, sinks);
-  if (print) print(fmt::format("{}", fmt::join(describe_run(options), "\n")));
+  if (events) events(NothingCompared{fmt::format("{}", fmt::join(describe_run(options), "\n")), 0});
   RunResult result;
   result.passed = options.runners.empty() || options.runners.front().model.stem() != "missed";
   return result;

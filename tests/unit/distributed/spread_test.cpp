@@ -136,7 +136,7 @@ TEST(Wire, WhatIsPutComesBackInOrder) {
   packer.put(Tensor::of({2, 2}, std::vector<float>{1, 2, 3, 4}));
   packer.put(Tensor(Dtype::Float32, {0, 3}));
   packer.put(std::vector<double>{});
-  const Bytes bytes = packer.take();
+  const Message bytes = packer.take();
   Unpacker unpacker(bytes);
   EXPECT_EQ(unpacker.get_text(), "name \"é\"");
   EXPECT_EQ(unpacker.get_tensor().floats()[3], 4);

@@ -16,7 +16,7 @@ namespace vernier {
 class Meeting {
  public:
   explicit Meeting(std::size_t size) : brought_(size) {}
-  std::vector<Bytes> all_gather(std::size_t rank, const Bytes& mine) {
+  std::vector<Message> all_gather(std::size_t rank, const Message& mine) {
     std::unique_lock lock(mutex_);
     arrived_.wait(lock, [&] { return !leaving_; });
     brought_[rank] = mine;
@@ -25,7 +25,7 @@ class Meeting {
       arrived_.notify_all();
     }
     arrived_.wait(lock, [&] { return leaving_; });
-    std::vector<Bytes> all = brought_;
+    std::vector<Message> all = brought_;
     if (--count_ == 0) {
       leaving_ = false;
       arrived_.notify_all();
@@ -37,7 +37,7 @@ class Meeting {
  private:
   std::mutex mutex_;
   std::condition_variable arrived_;
-  std::vector<Bytes> brought_;
+  std::vector<Message> brought_;
   std::size_t count_ = 0;
   bool leaving_ = false;
 };
@@ -47,7 +47,7 @@ class ThreadTransport : public Transport {
   ThreadTransport(Meeting& meeting, std::size_t rank) : meeting_(meeting), rank_(rank) {}
   std::size_t rank() const override { return rank_; }
   std::size_t size() const override { return meeting_.size(); }
-  std::vector<Bytes> all_gather(const Bytes& mine) override { return meeting_.all_gather(rank_, mine); }
+  std::vector<Message> all_gather(const Message& mine) override { return meeting_.all_gather(rank_, mine); }
   void finish() override { meeting_.all_gather(rank_, {}); }
 
  private:

@@ -1,13 +1,11 @@
 
-#include "vernier/run.h"
+#include "vernier/report/run.h"
 
 #include "job_files.h"
 #include "jobs/run/live_run.h"
-#include "jobs/run/marked_outputs.h"
-#include "vernier/debug_accuracy.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
-#include "vernier/report/debug_accuracy.h"
+#include "vernier/run.h"
 #include "vernier/runs.h"
 #include "vernier/sinks.h"
 #include "vernier/tensor.h"
@@ -36,43 +34,6 @@ std::map<std::string, Tensor> tensors_at(const Run& run, std::size_t index) {
   return tensors;
 }
 
-std::vector<std::string> chosen(const Model& model, const OutputChoice& choice) {
-  std::vector<std::string> left_out, names;
-  for (const auto& [name, dtype] : choose_outputs(model, choice, left_out)) names.push_back(name);
-  EXPECT_TRUE(left_out.empty());
-  return names;
-}
-
-Model two_steps() {
-  return model_of(R"(g (float[1,4] x) => (float[1,4] y) {
-    [one] a = Relu (x)
-    [two] b = Abs (a)
-    [three] y = Relu (b)
-  })");
-}
-
-TEST(MarkedOutputs, WithoutAChoiceAreTheModels) { EXPECT_EQ(chosen(two_steps(), {}), (std::vector<std::string>{"y"})); }
-
-TEST(MarkedOutputs, AllComeInGraphOrder) {
-  const std::vector<std::string> all{"a", "b", "y"};
-  EXPECT_EQ(chosen(two_steps(), {{"*"}, {}, {}}), all);
-  EXPECT_EQ(chosen(two_steps(), {{"mark", "all"}, {}, {}}), all);
-}
-
-TEST(MarkedOutputs, NamesReplaceAndExcludesAndTypesCombine) {
-  EXPECT_EQ(chosen(two_steps(), {{"b"}, {}, {}}), (std::vector<std::string>{"b"}));
-  EXPECT_EQ(chosen(two_steps(), {{"[ab]"}, {}, {}}), (std::vector<std::string>{"a", "b"}));
-  EXPECT_EQ(chosen(two_steps(), {{}, {}, {"relu"}}), (std::vector<std::string>{"a", "y"}));
-  EXPECT_EQ(chosen(two_steps(), {{"*"}, {"b"}, {}}), (std::vector<std::string>{"a", "y"}));
-}
-
-TEST(MarkedOutputs, WhatMatchesNothingIsAnError) {
-  std::vector<std::string> left_out;
-  EXPECT_THROW(choose_outputs(two_steps(), {{"yy"}, {}, {}}, left_out), Error);
-  EXPECT_THROW(choose_outputs(two_steps(), {{}, {}, {"Relo"}}, left_out), Error);
-  EXPECT_THROW(choose_outputs(two_steps(), {{"a"}, {"a"}, {}}, left_out), Error);
-}
-
 TEST(Run, OfOneModelTwiceAgrees) {
   const NetFiles files;
   const RunResult result =
@@ -88,7 +49,7 @@ TEST(Run, OfALowerPrecisionFailsAtTightTolerances) {
   std::string text;
   const RunResult result =
       run(run_of(files, {runner(RunnerKind::Simulated, files, {Format::Int8}), runner(RunnerKind::OnnxRuntime, files)}),
-          {}, [&](const std::string& part) { text += part; });
+          {}, RunText({}, /*brief=*/false, [&](const std::string& part) { text += part; }));
   EXPECT_FALSE(result.passed);
   EXPECT_NE(text.find("Accuracy Comparison"), std::string::npos);
   EXPECT_NE(text.find("FAILED"), std::string::npos);
@@ -142,6 +103,12 @@ TEST(Run, DifferentNumbersOfIterationsAreRefused) {
   EXPECT_THROW(run(second), Error);
 }
 
+RunEvents keep(std::vector<NonFiniteOutput>& found) {
+  return [&found](const RunEvent& event) {
+    if (const auto* output = std::get_if<NonFiniteOutput>(&event)) found.push_back(*output);
+  };
+}
+
 TEST(Run, ValidateNamesTheLayerThatMadeTheFirstNonFiniteValue) {
   const NetFiles files(network(R"(g (float[1,4] x) => (float[1,4] y) {
     [square] a = Mul (x, x)
@@ -152,11 +119,14 @@ TEST(Run, ValidateNamesTheLayerThatMadeTheFirstNonFiniteValue) {
                        {1, 4});
   RunOptions options = run_of(files, {runner(RunnerKind::OnnxRuntime, files)});
   options.validate = true;
-  std::string text;
-  const RunResult result = run(options, {}, [&](const std::string& part) { text += part; });
+  std::vector<NonFiniteOutput> found;
+  const RunResult result = run(options, {}, keep(found));
   EXPECT_FALSE(result.passed);
   EXPECT_EQ(result.nonfinite, 8U);
-  EXPECT_NE(text.find("layer 'gone' (Log)"), std::string::npos) << text;
+  ASSERT_EQ(found.size(), 8U);
+  ASSERT_TRUE(found.front().origin);
+  EXPECT_EQ(found.front().origin->layer, "gone");
+  EXPECT_EQ(found.front().origin->op_type, "Log");
 }
 
 TEST(Run, ValidateSeesWhatRoundingMakesInfinite) {
@@ -170,32 +140,12 @@ TEST(Run, ValidateSeesWhatRoundingMakesInfinite) {
   options.measure.data = {};
   options.measure.data.value_ranges["x"] = {4, 5};
   options.validate = true;
-  std::string text;
-  run(options, {}, [&](const std::string& part) { text += part; });
-  EXPECT_NE(text.find("tensor 'b'"), std::string::npos) << text;
-  EXPECT_NE(text.find("layer 'grow' (Exp)"), std::string::npos) << text;
-}
-
-TEST(DebugAccuracy, NamesTheLayerWhereTheErrorStarts) {
-  // The second product cancels what the first one rounds: float16 has 11 bits.
-  const NetFiles files(network(R"(g (float[1,4] x) => (float[1,4] y) <float big = {4096.0}> {
-    [fine] a = Mul (x, x)
-    [absorb] b = Add (a, big)
-    [cancel] c = Sub (b, big)
-    [after] y = Abs (c)
-  })"),
-                       {1, 4});
-  DebugAccuracyOptions options;
-  options.run = run_of(files, {runner(RunnerKind::Simulated, files, {Format::Float16})});
-  options.min_sqnr_db = 30;
-  const DebugAccuracyReport report = debug_accuracy(options);
-  EXPECT_FALSE(report.passed);
-  std::map<std::string, ErrorRole> roles;
-  for (const AccuracyRow& row : report.layers) roles[row.layer] = row.role;
-  EXPECT_EQ(roles.at("fine"), ErrorRole::Within);
-  EXPECT_EQ(roles.at("absorb"), ErrorRole::Within);
-  EXPECT_EQ(roles.at("cancel"), ErrorRole::First);
-  EXPECT_EQ(roles.at("after"), ErrorRole::Inherits);
+  std::vector<NonFiniteOutput> found;
+  run(options, {}, keep(found));
+  ASSERT_FALSE(found.empty());
+  ASSERT_TRUE(found.front().origin);
+  EXPECT_EQ(found.front().origin->tensor, "b");
+  EXPECT_EQ(found.front().origin->layer, "grow");
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 #include "jobs/verify/near_limit.h"
 
 #include "job_files.h"
-#include "jobs/common/setup.h"
+#include "jobs/common/load.h"
+#include "jobs/common/sources.h"
 #include "vernier/format.h"
 #include "vernier/report/figures.h"
 #include "vernier/requirement.h"
+#include "vernier/sinks.h"
 #include "vernier/verify.h"
 
 namespace vernier::testing {
@@ -14,7 +16,9 @@ TEST(NearLimit, SaysSoWhenAnotherOrderOfSumsGivesAnotherVerdict) {
   const NetFiles files;
   VerifyOptions options = files.verify_options(files.model_file());
   options.measure.requirement = Requirement{Metric::MinSqnrDb, {{20, ""}}};
-  const Loaded loaded = load(options.float_model, {Format::Float32}, options.measure, {});
+  const JobSinks sinks;
+  Sources sources(options.measure, sinks);
+  const Loaded loaded = load_judged(options.float_model, {Format::Float32}, sources);
   const auto doubt = [&](double damage, bool passed) {
     RunFigures figures;
     figures.damage = damage;

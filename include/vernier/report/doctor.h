@@ -1,0 +1,24 @@
+// What was found on this machine, and what was tried.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "vernier/export.h"
+
+namespace vernier {
+
+struct DoctorReport {
+  std::string vernier_version, onnx_version, machine;
+  std::vector<std::string> simd;                              // instruction sets that this program may take
+  std::optional<std::string> onnxruntime_version;             // absent: none that works
+  std::vector<std::pair<std::string, std::string>> attempts;  // places where it was looked for, and what came of each
+  std::string problem, hint;                                  // where there is none
+  /// False when something needed is missing.
+  bool healthy() const { return onnxruntime_version.has_value(); }
+};
+VERNIER_API std::string report_to_text(const DoctorReport& report);
+
+}  // namespace vernier

@@ -1,0 +1,58 @@
+#include "analysis/figures.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "analysis/class_scores.h"
+
+namespace vernier {
+
+RunFigures figures_of(const Subject& subject, const std::map<std::string, OutputStats>& stats,
+                      const Requirement* requirement) {
+  RunFigures figures;
+  const std::set<std::string> classes = class_scores(subject, stats, requirement);
+  for (const std::string& name : subject.judged) {
+    const OutputStats& s = stats.at(name);
+    OutputFigure figure;
+    figure.name = name;
+    figure.sqnr_db = sqnr_db(s.pooled);
+    figure.worst_sqnr_db = s.worst_sqnr_db;
+    figure.worst_sample = s.worst_sample;
+    figure.max_abs_error = max_abs_error(s.pooled);
+    figure.mse = mse(s.pooled);
+    figure.cosine = s.pooled.finite() && s.pooled.error_energy == 0 ? 1.0 : cosine(s.pooled);
+    if (classes.contains(name)) {
+      figure.top1_agreement = static_cast<double>(s.rows_agreed) / static_cast<double>(s.rows);
+    }
+    figure.nonfinite = s.pooled.got_nan + s.pooled.got_inf;
+    figure.reference_nonfinite = s.pooled.ref_nonfinite;
+    figures.outputs.push_back(figure);
+  }
+  if (requirement != nullptr) {
+    figures.damage = damage_of_all(stats, requirement);
+    figures.passed = *figures.damage <= 1;
+  }
+  return figures;
+}
+
+double noise_share(const std::map<std::string, OutputStats>& stats) {
+  double worst = 0;
+  for (const auto& [name, s] : stats) worst = std::max(worst, damage_of(Metric::MinSqnrDb, 0, s));
+  return worst;
+}
+
+double damage_of_all(const std::map<std::string, OutputStats>& stats, const Requirement* requirement) {
+  if (requirement == nullptr) return noise_share(stats);
+  double worst = 0;
+  for (const auto& [name, s] : stats) {
+    if (const auto limit = requirement->limit_for(name))
+      worst = std::max(worst, damage_of(requirement->metric, *limit, s));
+  }
+  return worst;
+}
+
+double noise_of_db(double db) { return std::pow(10.0, -db / 10); }
+
+}  // namespace vernier

@@ -1,0 +1,27 @@
+// From measured sums to the figures of a report.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "analysis/requirement.h"
+#include "analysis/subject.h"
+#include "vernier/report/figures.h"
+#include "vernier/requirement.h"
+
+namespace vernier {
+
+/// Of the subject's judged outputs, in their order. `requirement`: may be null.
+RunFigures figures_of(const Subject& subject, const std::map<std::string, OutputStats>& stats,
+                      const Requirement* requirement);
+
+/// Noise power over signal power, the largest of the outputs: what sensitivities are ranked by without a requirement.
+double noise_share(const std::map<std::string, OutputStats>& stats);
+
+/// Largest damage over the judged outputs that have a limit; noise_share when there is no requirement.
+double damage_of_all(const std::map<std::string, OutputStats>& stats, const Requirement* requirement);
+
+/// Noise over signal of so many dB.
+double noise_of_db(double db);
+
+}  // namespace vernier

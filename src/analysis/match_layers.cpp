@@ -1,0 +1,348 @@
+#include "analysis/match_layers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "model/operator_traits.h"
+#include "plan/round_node.h"
+#include "plan/simulate_typed.h"
+
+namespace vernier {
+namespace {
+
+/// The tensor of the file that a simulated node writes, behind the Round that simulate_typed put there.
+std::string rounded_name(const Model& simulated, const std::string& tensor) {
+  if (!tensor.ends_with("/unrounded")) return tensor;
+  for (const onnx::NodeProto& node : simulated.proto.graph().node()) {
+    if (node.domain() == kDomain && node.op_type() == "Round" && node.input(0) == tensor) return node.output(0);
+  }
+  return tensor;
+}
+
+/// The only node that reads `tensor`; null where several do, or where it is an output of the graph.
+const onnx::NodeProto* only_reader(const Model& simulated, const std::string& tensor) {
+  const onnx::NodeProto* only = nullptr;
+  for (const onnx::NodeProto& node : simulated.proto.graph().node()) {
+    if (std::find(node.input().begin(), node.input().end(), tensor) == node.input().end()) continue;
+    if (only != nullptr) return nullptr;
+    only = &node;
+  }
+  for (const onnx::ValueInfoProto& output : simulated.proto.graph().output()) {
+    if (output.name() == tensor) return nullptr;
+  }
+  return only;
+}
+
+/// What readers of `tensor` get in the file: behind the only Round or Q/DQ pair that reads it, if nothing else does,
+/// else the tensor. Pairs of types that Round does not know, such as uint16, are left as they are in the file.
+std::string as_read(const Model& simulated, const std::string& tensor) {
+  const onnx::NodeProto* reader = only_reader(simulated, tensor);
+  if (reader == nullptr) return tensor;
+  if (reader->domain() == kDomain && reader->op_type() == "Round") return reader->output(0);
+  if (!is_quantization(*reader, "QuantizeLinear")) return tensor;
+  const onnx::NodeProto* dequantizer = only_reader(simulated, reader->output(0));
+  if (dequantizer == nullptr || !is_quantization(*dequantizer, "DequantizeLinear")) return tensor;
+  return dequantizer->output(0);
+}
+
+/// Nodes that only round or rename, and a shield of ours.
+bool transparent(const onnx::NodeProto& node) {
+  return node.domain() == kDomain || is_onnx(node, "Identity") || has(node, Trait::ChangesType) ||
+         (is_onnx(node, "Sum") && node.input_size() == 1);
+}
+
+using Makers = std::map<std::string, const onnx::NodeProto*>;
+
+Makers makers_in(const Model& model) {
+  Makers made_by;
+  for (const onnx::NodeProto& node : model.proto.graph().node()) {
+    for (const std::string& output : node.output()) made_by[output] = &node;
+  }
+  return made_by;
+}
+
+std::string base_of(const Makers& made_by, std::string tensor) {
+  for (auto made = made_by.find(tensor); made != made_by.end() && transparent(*made->second);
+       made = made_by.find(tensor)) {
+    tensor = made->second->input(0);
+  }
+  return tensor;
+}
+
+/// Nodes of one name need not be twins: names that files leave out are made from places, which differ from file to
+/// file. Then the one of the low model reads something else than what it has under the names that the other reads.
+bool reads_the_same(const Makers& low_made, const onnx::NodeProto& ref, const onnx::NodeProto& low) {
+  for (int i = 0; i < ref.input_size() && i < low.input_size(); ++i) {
+    if (!low_made.contains(ref.input(i)) || is_quantization(*low_made.at(ref.input(i)), "DequantizeLinear")) continue;
+    if (base_of(low_made, ref.input(i)) != base_of(low_made, low.input(i))) return false;
+  }
+  return true;
+}
+
+/// A BatchNormalization that the file keeps behind `tensor` and the float model, whose exporter folded it, does not
+/// have: what it makes is what the float layer makes.
+std::string behind_kept_norm(const Subject& subject, const Model& simulated, const std::string& ref,
+                             const std::string& tensor) {
+  for (const onnx::NodeProto& node : subject.model.proto.graph().node()) {
+    if (node.op_type() == "BatchNormalization" && node.input(0) == ref) return tensor;
+  }
+  const onnx::NodeProto* only = nullptr;
+  for (const onnx::NodeProto& node : simulated.proto.graph().node()) {
+    if (std::find(node.input().begin(), node.input().end(), tensor) == node.input().end()) continue;
+    if (only != nullptr || node.op_type() != "BatchNormalization") return tensor;
+    only = &node;
+  }
+  return only == nullptr ? tensor : only->output(0);
+}
+
+void match_by_name(const Subject& subject, const Model& simulated, LayerMatches& matches) {
+  std::map<std::string, const onnx::NodeProto*> by_name;
+  std::map<std::string, std::string> produced;  // by which operator
+  for (const onnx::NodeProto& node : simulated.proto.graph().node()) {
+    by_name[node.name()] = &node;
+    for (const std::string& output : node.output()) produced[output] = node.op_type();
+  }
+  const Makers low_made = makers_in(simulated);
+  std::map<std::string, const onnx::NodeProto*> nodes;
+  for (const onnx::NodeProto& node : subject.model.proto.graph().node()) nodes[node.name()] = &node;
+  // Tensors of the same name first. A node of the same name may write another tensor in the file: our own lowering
+  // names low versions, and a Conv that absorbed its BatchNormalization writes the latter's output, which is matched
+  // already.
+  std::set<std::string> taken;
+  for (const auto& [name, node] : nodes) {
+    for (const std::string& output : node->output()) {
+      if (produced.contains(output)) taken.insert(output);
+    }
+  }
+  const auto add = [&](const Layer& layer, const std::string& ref, const std::string& low) {
+    matches.pairs.push_back({ref, behind_kept_norm(subject, simulated, ref, low)});
+    matches.layers.push_back(&layer);
+  };
+  for (const Layer& layer : subject.layers) {
+    if (layer.follows) continue;
+    const std::size_t before = matches.pairs.size();
+    bool absorbed = false;
+    const auto node = nodes.find(layer.name);
+    const auto twin = by_name.find(layer.name);
+    for (const std::string& output : layer.outputs) {
+      if (const auto made = produced.find(output); made != produced.end()) {
+        // Quantizers drop a Relu or Clip whose work the quantization behind it does as well: then the value is there.
+        const bool clips = layer.traits.any(Trait::Clips);
+        const bool dropped =
+            clips && made->second != layer.op_type && made->second != "Round" && made->second != "DequantizeLinear";
+        add(layer, output, dropped ? as_read(simulated, output) : output);
+        continue;
+      }
+      if (twin == by_name.end() || node == nodes.end()) continue;
+      if (!reads_the_same(low_made, *node->second, *twin->second)) continue;
+      for (int i = 0; i < node->second->output_size() && i < twin->second->output_size(); ++i) {
+        if (node->second->output(i) != output || twin->second->output(i).empty()) continue;
+        // A rounded output keeps the file's name behind the Round; the node itself writes the unrounded one.
+        const std::string low = rounded_name(simulated, twin->second->output(i));
+        if (taken.insert(low).second) {
+          add(layer, output, low);
+        } else {
+          absorbed = true;
+        }
+      }
+    }
+    if (matches.pairs.size() == before) {
+      const char* why = !layer.graph.empty()    ? "inside a body"
+                        : absorbed              ? "merged into the next layer, which is compared"
+                        : twin == by_name.end() ? "no node or tensor of this name in the typed file"
+                                                : "its node in the typed file has no such output";
+      matches.missing.push_back(fmt::format("{}: {}", layer.name, why));
+    }
+  }
+}
+
+/// Matches what names do not: operator by operator, from matched inputs on.
+class StructuralMatch {
+ public:
+  StructuralMatch(const Subject& subject, const Model& simulated, LayerMatches& matches)
+      : subject_(subject), simulated_(simulated), matches_(matches), made_by_(makers_in(simulated)) {
+    for (const onnx::NodeProto& node : subject.model.proto.graph().node()) {
+      for (const std::string& input : node.input()) readers_[input].push_back(&node);
+    }
+    for (const onnx::NodeProto& node : simulated.proto.graph().node()) {
+      if (transparent(node)) continue;
+      for (const std::string& input : node.input()) low_readers_[base_of(input)].push_back(&node);
+    }
+    for (const Layer& layer : subject.layers) layers_[layer.name] = &layer;
+    for (const onnx::ValueInfoProto& input : subject.model.proto.graph().input()) twin_[input.name()] = input.name();
+    for (const Match& match : matches.pairs) {
+      twin_[match.ref] = base_of(match.low);
+      if (const auto made = made_by_.find(base_of(match.low)); made != made_by_.end()) taken_.insert(made->second);
+    }
+    for (const onnx::NodeProto& node : simulated.proto.graph().node()) {
+      if (!transparent(node) && !taken_.contains(&node)) free_[key_of_low(node)].push_back(&node);
+    }
+  }
+
+  void run() {
+    for (const onnx::NodeProto& node : subject_.model.proto.graph().node()) {
+      if (node.output_size() == 0 || twin_.contains(node.output(0))) continue;
+      if (const onnx::NodeProto* low = holds_activation_behind(node)) {
+        twin_[node.output(0)] = low->output(0);
+        in_the_next(node.name());
+        continue;
+      }
+      const std::optional<std::string> key = key_of_ref(node);
+      if (!key) continue;
+      const auto found = free_.find(*key);
+      if (found != free_.end() && !found->second.empty()) {
+        const onnx::NodeProto& low = *found->second.front();
+        found->second.erase(found->second.begin());
+        for (int i = 0; i < node.output_size() && i < low.output_size(); ++i) pair(node, node.output(i), low.output(i));
+      } else {
+        merged(node);
+      }
+    }
+    std::erase_if(matches_.missing, [&](const std::string& text) {
+      return std::ranges::any_of(found_, [&](const std::string& name) { return text.starts_with(name + ": "); });
+    });
+    matches_.missing.insert(matches_.missing.end(), in_the_next_.begin(), in_the_next_.end());
+  }
+
+ private:
+  std::string base_of(const std::string& tensor) const { return vernier::base_of(made_by_, tensor); }
+
+  /// The node of the file that computes `node` and writes what the activation behind it makes: that activation was
+  /// dropped, because the quantizer behind does its work, and its tensor is matched already.
+  const onnx::NodeProto* holds_activation_behind(const onnx::NodeProto& node) const {
+    const auto readers = readers_.find(node.output(0));
+    if (readers == readers_.end() || readers->second.size() != 1) return nullptr;
+    const onnx::NodeProto& reader = *readers->second.front();
+    if (!has(reader, Trait::Clips)) return nullptr;
+    const auto twin = twin_.find(reader.output(0));
+    if (twin == twin_.end()) return nullptr;
+    const auto made = made_by_.find(twin->second);
+    return made != made_by_.end() && made->second->op_type() == node.op_type() ? made->second : nullptr;
+  }
+
+  /// Says that `layer` is not compared because the file computes it within the layer behind.
+  void in_the_next(const std::string& layer) {
+    const auto known = layers_.find(layer);
+    if (known == layers_.end() || known->second->follows) return;
+    found_.insert(layer);
+    in_the_next_.push_back(layer + ": merged into the next layer, which is compared");
+  }
+
+  std::string key_of_low(const onnx::NodeProto& node) const {
+    std::string key = node.op_type();
+    for (const std::string& input : node.input()) {
+      key += '\n' + (input.empty() || is_initializer(simulated_, base_of(input)) ? "#" : base_of(input));
+    }
+    return key;
+  }
+
+  std::optional<std::string> key_of_ref(const onnx::NodeProto& node) const {
+    std::string key = node.op_type();
+    for (const std::string& input : node.input()) {
+      if (input.empty() || is_initializer(subject_.model, input)) {
+        key += "\n#";
+        continue;
+      }
+      const auto twin = twin_.find(input);
+      if (twin == twin_.end()) return std::nullopt;
+      key += '\n' + twin->second;
+    }
+    return key;
+  }
+
+  void pair(const onnx::NodeProto& node, const std::string& ref, const std::string& low) {
+    twin_[ref] = low;
+    const auto layer = layers_.find(node.name());
+    if (layer == layers_.end() || layer->second->follows) return;
+    if (std::ranges::find(layer->second->outputs, ref) == layer->second->outputs.end()) return;
+    matches_.pairs.push_back({ref, rounded_name(simulated_, low)});
+    matches_.layers.push_back(layer->second);
+    matches_.by_structure += found_.insert(node.name()).second ? 1 : 0;
+  }
+
+  /// A node that the file merged into the one before it: a folded BatchNormalization moves the match of its Conv, a
+  /// dropped activation is where the Round behind it is.
+  void merged(const onnx::NodeProto& node) {
+    const bool clips = has(node, Trait::Clips);
+    if ((!clips && node.op_type() != "BatchNormalization") || readers_[node.input(0)].size() != 1) return;
+    const auto twin = twin_.find(node.input(0));
+    if (twin == twin_.end()) return;
+    const std::string low = twin->second;
+    // The file has one of its own behind, which was matched to something else.
+    const auto kept = low_readers_.find(low);
+    if (!clips && kept != low_readers_.end() && kept->second.front()->op_type() == node.op_type()) return;
+    if (!clips) {
+      for (std::size_t i = matches_.pairs.size(); i-- > 0;) {
+        if (matches_.pairs[i].ref != node.input(0)) continue;
+        found_.erase(matches_.layers[i]->name);
+        matches_.missing.push_back(matches_.layers[i]->name + ": merged into the next layer, which is compared");
+        matches_.pairs.erase(matches_.pairs.begin() + static_cast<std::ptrdiff_t>(i));
+        matches_.layers.erase(matches_.layers.begin() + static_cast<std::ptrdiff_t>(i));
+      }
+    }
+    pair(node, node.output(0), clips ? as_read(simulated_, low) : low);
+    twin_[node.output(0)] = low;
+  }
+
+  const Subject& subject_;
+  const Model& simulated_;
+  LayerMatches& matches_;
+  Makers made_by_;                                                          // of the file
+  std::map<std::string, std::vector<const onnx::NodeProto*>> readers_;      // of the float model
+  std::map<std::string, std::vector<const onnx::NodeProto*>> low_readers_;  // of the file, through transparent nodes
+  std::map<std::string, const Layer*> layers_;
+  std::map<std::string, std::string> twin_;  // float tensor -> what the file computes there
+  std::set<const onnx::NodeProto*> taken_;
+  std::map<std::string, std::vector<const onnx::NodeProto*>> free_;  // nodes of the file by operator and inputs
+  std::set<std::string> found_;
+  std::vector<std::string> in_the_next_;
+};
+
+/// Types of all tensors; shape inference knows nothing of Round, which changes no shape.
+std::map<std::string, ValueType> types_behind_rounds(const Model& simulated) {
+  Model plain = simulated;
+  for (onnx::NodeProto& node : *plain.proto.mutable_graph()->mutable_node()) {
+    if (node.domain() != kDomain || node.op_type() != "Round") continue;
+    const std::string input = node.input(0);
+    const std::string output = node.output(0);
+    node.Clear();
+    node.set_op_type("Identity");
+    node.add_input(input);
+    node.add_output(output);
+  }
+  return infer_types(plain);
+}
+
+/// A file may hold a layer with more channels than the float model has, and the same result behind it.
+void drop_other_shapes(const Subject& subject, const Model& simulated, LayerMatches& matches) {
+  const std::map<std::string, ValueType> ref = infer_types(subject.model);
+  const std::map<std::string, ValueType> low = types_behind_rounds(simulated);
+  for (std::size_t i = matches.pairs.size(); i-- > 0;) {
+    const auto a = ref.find(matches.pairs[i].ref);
+    const auto b = low.find(matches.pairs[i].low);
+    if (a == ref.end() || b == low.end() || !a->second.rank_known || !b->second.rank_known) continue;
+    const bool same = std::ranges::equal(a->second.shape, b->second.shape, [](std::int64_t one, std::int64_t other) {
+      return one == other || one < 0 || other < 0;
+    });
+    if (same) continue;
+    matches.missing.push_back(fmt::format("{}: of another shape in the typed file", matches.layers[i]->name));
+    matches.pairs.erase(matches.pairs.begin() + static_cast<std::ptrdiff_t>(i));
+    matches.layers.erase(matches.layers.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
+}  // namespace
+
+LayerMatches match_layers(const Subject& subject, const Model& simulated) {
+  LayerMatches matches;
+  match_by_name(subject, simulated, matches);
+  if (!matches.missing.empty()) StructuralMatch(subject, simulated, matches).run();
+  drop_other_shapes(subject, simulated, matches);
+  return matches;
+}
+
+}  // namespace vernier

@@ -1,0 +1,78 @@
+#include "io/labels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/elements.h"
+#include "base/file.h"
+#include "base/mapped_file.h"
+#include "base/text.h"
+#include "io/npy.h"
+#include "scripts/script_location.h"
+#include "vernier/error.h"
+
+namespace vernier {
+
+LabelArray read_label_array(const std::filesystem::path& file) {
+  const std::string where = printable(file.string());
+  const auto mapped = MappedFile::open(file);
+  const Tensor tensor = read_npy(mapped->bytes(), mapped, where);
+  if (is_float(tensor.dtype())) {
+    throw Error(ErrorKind::Input, fmt::format("{}: {} elements are no labels", where, dtype_name(tensor.dtype())),
+                "whole numbers: labels.astype('int64')");
+  }
+  std::vector<std::int64_t> room;
+  const auto values = read_block(tensor, 0, static_cast<std::size_t>(tensor.count()), room);
+  return {tensor.shape(), {values.begin(), values.end()}};
+}
+
+SampleCount count_samples(const SourceOptions& source, const std::vector<InputInfo>& inputs, std::size_t run) {
+  std::vector<std::string> locations = source.further;
+  locations.push_back(source.location);
+  const bool scripts =
+      std::ranges::any_of(locations, [](const auto& text) { return script_location(text).has_value(); });
+  if (source.limit == 0 || source.location.empty() || scripts) return run;
+  SourceOptions whole = source;
+  whole.limit = 0;
+  try {
+    return {run, open_samples(whole, inputs)->size()};
+  } catch (const Error&) {
+    return run;  // what is wrong behind the limit is nobody's concern
+  }
+}
+
+void require_labels_for(const std::filesystem::path& file, std::size_t labels, const SampleCount& samples) {
+  if (labels == samples.used || labels == samples.whole) return;
+  const bool cut = samples.whole > samples.used;
+  throw Error(ErrorKind::Input,
+              fmt::format("{}: {} for {}{}", printable(file.string()), plural(labels, "label"),
+                          plural(samples.used, "sample"), cut ? fmt::format(" of {}", samples.whole) : ""),
+              cut ? fmt::format("labels of the {} that run, or of all {}, of which the first ones are taken",
+                                samples.used, samples.whole)
+                  : "one label for each sample, in their order");
+}
+
+std::vector<std::int64_t> read_labels(const std::filesystem::path& file) {
+  const std::string where = printable(file.string());
+  if (file.extension() == ".npy") return read_label_array(file).values;
+  std::vector<std::int64_t> labels;
+  const std::string text = read_text(file);
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    std::string line = text.substr(start, end - start);
+    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
+    std::int64_t label = 0;
+    const auto [rest, failure] = std::from_chars(line.data(), line.data() + line.size(), label);
+    if (!line.empty() && (failure != std::errc() || rest != line.data() + line.size())) {
+      throw Error(ErrorKind::Input,
+                  fmt::format("{}: line {}: '{}' is no whole number", where, labels.size() + 1, printable(line)));
+    }
+    if (!line.empty()) labels.push_back(label);
+    start = end + 1;
+  }
+  return labels;
+}
+
+}  // namespace vernier

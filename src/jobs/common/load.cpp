@@ -1,0 +1,163 @@
+#include "jobs/common/load.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "analysis/figures.h"
+#include "base/parallel.h"
+#include "base/text.h"
+#include "distributed/ranks.h"
+#include "engines/onnxruntime/runtime.h"
+#include "engines/onnxruntime/session.h"
+#include "model/contents.h"
+#include "vernier/error.h"
+#include "vernier/requirement.h"
+#include "vernier/tensor.h"
+
+namespace vernier {
+namespace {
+
+/// A reference that rounds by itself hides the damage it already has.
+std::optional<std::string> already_quantized(const Model& model) {
+  const std::size_t nodes = count_quantizers(model);
+  if (nodes == 0) return std::nullopt;
+  return fmt::format(
+      "the float model already rounds: it quantizes ({}), and that error is part of the "
+      "reference and counts as no error here (to measure such a file, give it to 'vernier verify' "
+      "behind its float model)",
+      plural(nodes, "QuantizeLinear node"));
+}
+
+std::vector<std::string> judged_outputs(const Model& model, const MeasureOptions& options) {
+  std::vector<std::string> floats;
+  for (const InputInfo& output : model_outputs(model)) {
+    const bool state = std::any_of(options.carries.begin(), options.carries.end(),
+                                   [&](const auto& carry) { return carry.first == output.name; });
+    if (output.dtype == Dtype::Float32 && !state) floats.push_back(output.name);
+  }
+  if (floats.empty() || options.outputs.empty()) return floats;
+  std::vector<std::string> chosen;
+  for (const std::string& pattern : options.outputs) {
+    const std::size_t before = chosen.size();
+    for (const std::string& name : floats) {
+      if (name == pattern || wildcard_match(pattern, name)) chosen.push_back(name);
+    }
+    if (chosen.size() == before) {
+      throw Error(ErrorKind::Usage, fmt::format("--outputs: no float output is named '{}'", printable(pattern)),
+                  "the outputs are: " + list_some(floats));
+    }
+  }
+  std::vector<std::string> ordered;
+  for (const std::string& name : floats) {
+    if (std::find(chosen.begin(), chosen.end(), name) != chosen.end()) ordered.push_back(name);
+  }
+  return ordered;
+}
+
+void check_carries(const Model& model, const std::vector<std::pair<std::string, std::string>>& carries) {
+  const auto has = [](const std::vector<InputInfo>& infos, const std::string& name) {
+    return std::any_of(infos.begin(), infos.end(), [&](const InputInfo& info) { return info.name == name; });
+  };
+  for (const auto& [output, input] : carries) {
+    if (!has(model_outputs(model), output)) {
+      throw Error(ErrorKind::Usage, fmt::format("--carry: the model has no output '{}'", printable(output)));
+    }
+    if (!has(model_inputs(model), input)) {
+      throw Error(ErrorKind::Usage, fmt::format("--carry: the model has no input '{}'", printable(input)));
+    }
+  }
+}
+
+/// One array of the network's rank whose first dimension the network leaves open is one sample: right for a batch that
+/// belongs together, and a surprise to those who meant N samples.
+std::optional<std::string> batch_as_one_sample(const Model& model, const SampleSource& samples,
+                                               const SourceOptions& options) {
+  if (options.location.empty() || options.split_batch || samples.size() != 1) return std::nullopt;
+  const Sample sample = samples.at(0);
+  std::int64_t batch = 0;
+  for (const InputInfo& input : model_inputs(model)) {
+    const auto value = sample.find(input.name);
+    if (value == sample.end() || input.shape.empty() || input.shape[0] >= 0) return std::nullopt;
+    if (batch != 0 && value->second.shape()[0] != batch) return std::nullopt;
+    batch = value->second.shape()[0];
+  }
+  if (batch < 2) return std::nullopt;
+  return fmt::format("the data are one sample, a batch of {}: --split-batch makes them {} samples", batch, batch);
+}
+
+void check_requirement(const Subject& subject, const std::optional<Requirement>& requirement) {
+  if (!requirement) return;
+  for (const Limit& limit : requirement->limits) {
+    if (limit.output.empty()) continue;
+    if (std::find(subject.judged.begin(), subject.judged.end(), limit.output) == subject.judged.end()) {
+      throw Error(
+          ErrorKind::Usage,
+          fmt::format("{}: '{}' is not a judged output", metric_option(requirement->metric), printable(limit.output)),
+          "judged are: " + list_some(subject.judged));
+    }
+  }
+}
+
+}  // namespace
+
+Progress progress_of(const JobSinks& sinks) {
+  return [sinks](const std::string& phase, std::size_t done, std::size_t total) {
+    if (sinks.interrupted && sinks.interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
+    if (sinks.progress) sinks.progress(phase, done, total);
+  };
+}
+
+Loaded load_judged(const std::filesystem::path& path, const std::set<Format>& formats, Sources& sources,
+                   int min_opset) {
+  Loaded loaded = load(path, formats, sources, min_opset);
+  if (loaded.subject.judged.empty()) {
+    throw Error(ErrorKind::Input,
+                fmt::format("{}: the model has no float output that could be judged", printable(path.string())));
+  }
+  return loaded;
+}
+
+Loaded load(const std::filesystem::path& path, const std::set<Format>& formats, Sources& sources, int min_opset) {
+  const MeasureOptions& options = sources.options();
+  Loaded loaded;
+  loaded.original = sources.model(path);
+  const Model& original = *loaded.original;
+  check_carries(original, options.carries);
+  loaded.subject.runtime = Runtime::load();
+  loaded.samples = sources.samples(original);
+  loaded.calibration = sources.calibration(original);
+
+  PrepareOptions prepare_options;
+  prepare_options.formats = formats;
+  prepare_options.inline_ifs = true;
+  prepare_options.min_opset = min_opset;
+  const std::shared_ptr<const Prepared> prepared = sources.prepared(path, prepare_options);
+  for (const PrepareNote& note : prepared->notes) {
+    loaded.notes.push_back(note.text);
+    if (note.step == "inline_ifs") loaded.inlined_ifs = true;
+  }
+
+  Subject& subject = loaded.subject;
+  subject.model = prepared->model;
+  subject.layers = find_layers(subject.model);
+  subject.samples = loaded.samples.get();
+  for (const auto& [output, input] : options.carries) subject.carries.push_back({output, input});
+  subject.judged = judged_outputs(subject.model, options);
+  subject.threads = options.threads == 0 ? usable_cores() : options.threads;
+  subject.progress = progress_of(sources.sinks());
+  subject.ranks = &job_ranks();
+  check_requirement(subject, options.requirement);
+  if (const auto text = already_quantized(original)) loaded.warnings.push_back(*text);
+  if (const auto text = batch_as_one_sample(original, *loaded.samples, options.data)) {
+    loaded.warnings.push_back(*text);
+  }
+  if (loaded.samples->is_random()) {
+    loaded.warnings.push_back("the inputs are random numbers: figures say little about real data (give --data)");
+  }
+  if (loaded.samples->size() == 0) throw Error(ErrorKind::Input, "zero samples: nothing can be measured");
+  return loaded;
+}
+
+}  // namespace vernier

@@ -1,0 +1,41 @@
+// The beginning that jobs share which measure: read, prepare, open the samples, and decide what is judged.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "analysis/subject.h"
+#include "jobs/common/sources.h"
+#include "model/prepare.h"
+#include "vernier/format.h"
+#include "vernier/measure.h"
+#include "vernier/samples.h"
+#include "vernier/sinks.h"
+
+namespace vernier {
+
+/// A network that is ready to be measured.
+struct Loaded {
+  std::shared_ptr<const Model> original;  // as the file has it; shared with the sources
+  std::shared_ptr<const SampleSource> samples;
+  std::shared_ptr<const SampleSource> calibration;  // null: the ranges are learned on `samples`
+  Subject subject;                                  // its samples point to the ones here
+  bool inlined_ifs = false;
+  std::vector<std::string> warnings;
+  std::vector<std::string> notes;
+};
+
+/// The model in `path`, prepared for the formats given, and its samples. What is judged may be nothing: outputs of a
+/// run may all be integers. Errors: whatever reading, preparing or opening refuses.
+Loaded load(const std::filesystem::path& path, const std::set<Format>& formats, Sources& sources, int min_opset = 0);
+
+/// The same, to be judged. Errors: Input when no output is float.
+Loaded load_judged(const std::filesystem::path& path, const std::set<Format>& formats, Sources& sources,
+                   int min_opset = 0);
+
+/// Turns a job's sinks into the progress of a subject: throws Error{Interrupted} when the user asked to stop.
+Progress progress_of(const JobSinks& sinks);
+
+}  // namespace vernier

@@ -1,0 +1,44 @@
+#include "jobs/common/output_files.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <system_error>
+
+#include "scripts/script_location.h"
+#include "vernier/error.h"
+
+namespace vernier {
+
+void refuse_to_overwrite(const std::filesystem::path& output, const std::vector<std::filesystem::path>& inputs) {
+  for (const std::filesystem::path& input : inputs) {
+    std::error_code absent;  // what does not exist cannot be overwritten
+    if (!std::filesystem::equivalent(output, input, absent)) continue;
+    throw Error(ErrorKind::Usage, fmt::format("{} would be overwritten, and this job reads it", input.string()),
+                "choose another place with -o");
+  }
+}
+
+std::vector<std::filesystem::path> source_files(const MeasureOptions& options) {
+  std::vector<std::filesystem::path> files;
+  const auto add = [&files](const SourceOptions& source) {
+    std::vector<std::string> locations = source.further;
+    locations.push_back(source.location);
+    for (const std::string& location : locations) {
+      const auto script = script_location(location);
+      files.emplace_back(script ? script->file : location);
+    }
+  };
+  add(options.data);
+  if (options.calibration_data) add(*options.calibration_data);
+  return files;
+}
+
+void make_output_folder(const std::filesystem::path& folder) {
+  if (folder.empty()) return;
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  if (failure) throw Error(ErrorKind::Input, fmt::format("{}: cannot write: {}", folder.string(), failure.message()));
+}
+
+}  // namespace vernier

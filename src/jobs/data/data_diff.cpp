@@ -1,0 +1,88 @@
+
+#include "vernier/data_diff.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/parallel.h"
+#include "base/text.h"
+#include "jobs/data/output_diffs.h"
+#include "vernier/error.h"
+#include "vernier/report/data_diff.h"
+#include "vernier/runs.h"
+#include "vernier/sinks.h"
+
+namespace vernier {
+namespace {
+
+constexpr double kHopelessDb = 10;  // an output this bad holds little of its signal
+
+/// The run to compare, and a warning when nobody said which of several it is.
+std::unique_ptr<Run> chosen_run(const std::filesystem::path& path, const std::string& wanted, const char* option,
+                                std::vector<std::string>& warnings) {
+  std::vector<std::unique_ptr<Run>> runs = open_runs(path);
+  if (!wanted.empty()) {
+    std::vector<std::string> names;
+    std::vector<std::size_t> found;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      names.push_back(runs[i]->name());
+      if (names[i] == wanted || std::to_string(i) == wanted) return std::move(runs[i]);
+      if (names[i].find(wanted) != std::string::npos) found.push_back(i);
+    }
+    if (found.size() == 1) return std::move(runs[found.front()]);
+    throw Error(ErrorKind::Usage,
+                fmt::format("{}: {} of {} is called '{}'", option, found.empty() ? "no run" : "more than one run",
+                            printable(path.string()), printable(wanted)),
+                "it holds, from 0: " + list_some(names, names.size()));
+  }
+  if (runs.size() > 1) {
+    warnings.push_back(fmt::format("{} holds {}: the last one, {}, is compared ({} chooses)", printable(path.string()),
+                                   plural(runs.size(), "run"), printable(runs.back()->name()), option));
+  }
+  return std::move(runs.back());
+}
+
+}  // namespace
+
+DiffReport data_diff(const DiffOptions& options, const JobSinks& sinks) {
+  DiffReport report;
+  report.command = options.command;
+  report.reference_file = options.reference.string();
+  report.tested_file = options.tested.string();
+  report.metric = options.metric;
+  report.threshold = options.threshold;
+  const std::unique_ptr<Run> reference =
+      chosen_run(options.reference, options.reference_run, "--reference-run", report.warnings);
+  const std::unique_ptr<Run> tested = chosen_run(options.tested, options.tested_run, "--tested-run", report.warnings);
+  for (const std::string& text : report.warnings) {
+    if (sinks.warning) sinks.warning(text);
+  }
+  report.reference_run = reference->name();
+  report.tested_run = tested->name();
+  report.iterations = reference->size();
+  OutputDiffs diffs = diff_runs(*reference, *tested, printable(report.reference_file), printable(report.tested_file),
+                                usable_cores(), sinks);
+  report.rows = std::move(diffs.rows);
+  report.not_compared = std::move(diffs.not_compared);
+
+  const auto badness = [&](const DiffRow& row) {
+    const double value = row.value(options.metric);
+    if (row.broken > 0 || std::isnan(value)) return std::numeric_limits<double>::infinity();
+    return larger_is_better(options.metric) ? -value : value;
+  };
+  std::stable_sort(report.rows.begin(), report.rows.end(),
+                   [&](const DiffRow& a, const DiffRow& b) { return badness(a) > badness(b); });
+  if (options.threshold) {
+    const double limit = larger_is_better(options.metric) ? -*options.threshold : *options.threshold;
+    for (DiffRow& row : report.rows) row.beyond = badness(row) > limit;
+    report.passed = std::none_of(report.rows.begin(), report.rows.end(), [](const DiffRow& row) { return row.beyond; });
+  }
+  report.all_bad = report.rows.size() > 1 && std::all_of(report.rows.begin(), report.rows.end(),
+                                                         [](const DiffRow& row) { return row.sqnr_db < kHopelessDb; });
+  return report;
+}
+
+}  // namespace vernier

@@ -1,0 +1,76 @@
+#include "jobs/diagnose/latency.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "base/median.h"
+#include "engines/onnxruntime/session.h"
+
+namespace vernier {
+
+double median_latency_ms(const std::shared_ptr<const Runtime>& runtime, const Model& model, const Sample& sample,
+                         int threads) {
+  using Clock = std::chrono::steady_clock;
+  const Session session(runtime, model, {.optimize = true, .threads = threads, .integer_kernels = true});
+  session.run(sample);
+  std::vector<double> times;
+  double total = 0;
+  while (times.size() < 5 || (total < 250 && times.size() < 50)) {
+    const Clock::time_point start = Clock::now();
+    session.run(sample);
+    times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
+    total += times.back();
+    if (total > 4000) break;
+  }
+  return median(std::move(times));
+}
+
+bool has_integer_kernels(const std::vector<Format>& low) {
+  return std::any_of(low.begin(), low.end(),
+                     [](Format format) { return format == Format::Int8 || format == Format::UInt8; });
+}
+
+LatencyReport measure_latency(const Subject& subject, const LatencyModels& models, const std::string& target) {
+  LatencyReport latency;
+  latency.threads = static_cast<int>(subject.threads);
+  const Sample sample = subject.samples->at(0);
+  const auto milliseconds = [&](const Model& model) {
+    return median_latency_ms(subject.runtime, model, sample, latency.threads);
+  };
+  latency.float_ms = milliseconds(*models.original);
+  if (models.low == nullptr) {
+    latency.note =
+        "ONNX Runtime's CPU kernels compute these formats in float32, or not at all: their latency there says nothing";
+    return latency;
+  }
+  latency.low_ms = milliseconds(*models.low);
+  if (models.repaired != nullptr) latency.repaired_ms = milliseconds(*models.repaired);
+  latency.note =
+      target != "onnxruntime"
+          ? "the " + target +
+                " placement quantizes inputs only, which ONNX Runtime's CPU kernels do not fuse: there it is "
+                "slower than float; engines that fuse it are not"
+          : what_keeping_cost(latency);
+  return latency;
+}
+
+std::string what_keeping_cost(const LatencyReport& latency) {
+  if (!latency.float_ms || !latency.low_ms) return {};
+  const double gain = *latency.float_ms - *latency.low_ms;
+  if (gain <= 0) {
+    return "on this machine's kernels all layers low is no faster than float32: no choice of layers will be";
+  }
+  if (!latency.repaired_ms) return {};
+  const double lost = *latency.repaired_ms - *latency.low_ms;
+  if (lost < gain / 2) return {};
+  return fmt::format(
+      "the kept layers take back {:.2g} ms of the {:.2g} ms that low precision gains: fewer of them, and in groups, "
+      "cost less (--cost time, or a looser requirement)",
+      lost, gain);
+}
+
+}  // namespace vernier

@@ -1,0 +1,32 @@
+#include "jobs/diagnose/prove_prepared.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analysis/figures.h"
+#include "engines/onnxruntime/session.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
+
+namespace vernier {
+
+RunFigures prove_prepared(const Loaded& loaded) {
+  const Subject& subject = loaded.subject;
+  const Sample sample = loaded.samples->at(0);
+  std::map<std::string, OutputStats> stats;
+  const auto outputs_of = [&](const Model& model) {
+    std::map<std::string, Tensor> outputs;
+    const std::vector<Tensor> values = evaluate_exactly(subject.runtime, model, sample);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      outputs[model.proto.graph().output(static_cast<int>(i)).name()] = values[i];
+    }
+    return outputs;
+  };
+  const auto before = outputs_of(*loaded.original);
+  const auto after = outputs_of(subject.model);
+  for (const std::string& name : subject.judged) stats[name].add_sample(0, before.at(name), after.at(name));
+  return figures_of(subject, stats, nullptr);
+}
+
+}  // namespace vernier

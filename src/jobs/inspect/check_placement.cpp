@@ -1,0 +1,117 @@
+// Which Q/DQ pairs an engine cannot fuse: by rules; for ONNX Runtime beside what its optimizer really did.
+
+#include "vernier/check_placement.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include "base/scratch_folder.h"
+#include "base/text.h"
+#include "engines/onnxruntime/optimized_graph.h"
+#include "engines/onnxruntime/runtime.h"
+#include "jobs/common/typed_file.h"
+#include "model/operator_traits.h"
+#include "plan/rules/rules.h"
+#include "plan/simulate_typed.h"
+#include "vernier/error.h"
+#include "vernier/report/check_placement.h"
+
+namespace vernier {
+namespace {
+
+void count_pairs(const QdqGraph& graph, CheckPlacementReport& report) {
+  for (const onnx::NodeProto& node : graph.graph().node()) {
+    if (QdqGraph::quantizes(node) && !graph.constant(node.input(0))) ++report.quantizers;
+    if (!QdqGraph::dequantizes(node)) continue;
+    ++(graph.of_constant(node) ? report.stored_constants : report.dequantizers);
+  }
+}
+
+/// What is left in the optimized graph decides: a finding about a node that became a kernel on codes is dropped, and a
+/// node that still reads dequantized data without a finding gets one.
+void verify_by_running(const Model& file, const std::vector<QdqGraph>& graphs, CheckPlacementReport& report) {
+  const ScratchFolder scratch;
+  // Written again: optimized nodes are found by the names that reading gave them.
+  write_model(file, scratch / "file.onnx");
+  const onnx::ModelProto optimized =
+      optimized_graph(Runtime::load(), scratch / "file.onnx", scratch / "optimized.onnx");
+  report.ran = true;
+  std::map<std::string, const onnx::NodeProto*> made_by;
+  std::set<std::string> stored;
+  for_each_graph(optimized.graph(), [&](const onnx::GraphProto& graph) {
+    for (const onnx::NodeProto& node : graph.node()) {
+      for (const std::string& output : node.output()) made_by[output] = &node;
+    }
+    for (const onnx::TensorProto& tensor : graph.initializer()) stored.insert(tensor.name());
+  });
+  std::map<std::string, std::string> still_float;  // node -> operator, reading dequantized data
+  for_each_graph(optimized.graph(), [&](const onnx::GraphProto& graph) {
+    for (const onnx::NodeProto& node : graph.node()) {
+      if (QdqGraph::quantizes(node)) ++report.quantizers_left;
+      if (QdqGraph::dequantizes(node)) ++report.dequantizers_left;
+      if (has(node, Trait::ComputesOnCodes | Trait::StoresCodes)) ++report.integer_kernels;
+      if (QdqGraph::quantizes(node) || QdqGraph::dequantizes(node)) continue;
+      for (const std::string& input : node.input()) {
+        const auto made = made_by.find(input);
+        if (made == made_by.end() || !QdqGraph::dequantizes(*made->second) || stored.contains(made->second->input(0)))
+          continue;
+        still_float[node.name()] = node.op_type();
+      }
+    }
+  });
+  std::map<std::string, std::string> op_types;
+  for (const QdqGraph& graph : graphs) {
+    for (const onnx::NodeProto& node : graph.graph().node()) op_types[node.name()] = node.op_type();
+  }
+  std::erase_if(report.findings, [&](const PlacementFinding& finding) {
+    const std::string& op_type = op_types[finding.node];
+    return !op_type.ends_with("QuantizeLinear") && op_type != "DequantizeLinear" &&
+           !still_float.contains(finding.node) && finding.rule != "one-input-in-float";
+  });
+  std::set<std::string> found;
+  for (const PlacementFinding& finding : report.findings) found.insert(finding.node);
+  for (const QdqGraph& graph : graphs) {
+    for (const onnx::NodeProto& node : graph.graph().node()) {
+      const auto left = still_float.find(node.name());
+      if (left == still_float.end() || found.contains(node.name()) || left->second != node.op_type()) continue;
+      const bool on_purpose = std::ranges::none_of(node.output(), [&](const std::string& output) {
+        return std::ranges::any_of(graph.readers(output),
+                                   [](const auto* reader) { return QdqGraph::quantizes(*reader); });
+      });
+      // Float behind the last dequantizer is how a quantized network ends.
+      if (on_purpose && !has_weight(node)) continue;
+      report.findings.push_back({"left-in-float", node.name(),
+                                 fmt::format("{} still reads dequantized data in the optimized graph, and no rule here "
+                                             "says why",
+                                             printable(node.op_type())),
+                                 "compare its pairs with those of a layer that is fused"});
+    }
+  }
+}
+
+}  // namespace
+
+CheckPlacementReport check_placement(const CheckPlacementOptions& options) {
+  if (placement_rules(options.target).empty()) {
+    throw Error(ErrorKind::Usage, fmt::format("--target {}: no placement rules are known", printable(options.target)),
+                "one of: tensorrt, onnxruntime, openvino");
+  }
+  const Model read = read_typed_file(options.model);
+  const Model file = normalized_file(read);
+  const std::vector<QdqGraph> graphs = QdqGraph::all_of(file);
+  CheckPlacementReport report;
+  report.file = options.model.string();
+  report.target = options.target;
+  for (const QdqGraph& graph : graphs) {
+    count_pairs(graph, report);
+    std::ranges::move(apply_rules(graph, options.target), std::back_inserter(report.findings));
+  }
+  if (options.target == "onnxruntime") verify_by_running(read, graphs, report);
+  return report;
+}
+
+}  // namespace vernier

@@ -1,0 +1,116 @@
+#include "jobs/search/evidence.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "analysis/figures.h"
+#include "numerics/metrics.h"
+#include "vernier/format.h"
+
+namespace vernier {
+namespace {
+
+void fill_errors(const Evidence& evidence, const Layer& layer, LayerRow& row) {
+  const auto own = evidence.own.find(layer.name);
+  double own_noise = 0;
+  if (own != evidence.own.end() && own->second.error.count > 0) {
+    row.own_sqnr_db = sqnr_db(own->second.error);
+    own_noise = own->second.error.error_energy;
+    row.values = own->second.events.count;
+    row.overflowed = own->second.events.overflowed;
+    row.saturated = own->second.events.saturated;
+    row.subnormal = own->second.events.subnormal;
+    row.flushed = own->second.events.flushed;
+    row.nan = own->second.error.got_nan;
+  }
+  ErrorStats all;
+  for (const std::string& output : own == evidence.own.end() ? layer.outputs : own->second.tensors) {
+    if (const auto found = evidence.propagated.find(output); found != evidence.propagated.end()) all += found->second;
+  }
+  if (all.count == 0) return;
+  row.propagated_sqnr_db = sqnr_db(all);
+  if (own != evidence.own.end() && all.finite() && all.ref_energy > 0) {
+    row.inherited_sqnr_db = db_of(std::max(0.0, all.error_energy - own_noise) / all.ref_energy);
+  }
+}
+
+}  // namespace
+
+double predicted_damage(const Evidence& evidence, const std::string& layer, const Requirement* requirement) {
+  // Few samples rarely change their class: the noise says more of what all samples would do.
+  if (requirement != nullptr && requirement->metric == Metric::MinTop1Agreement) requirement = nullptr;
+  const auto alone = evidence.alone.find(layer);
+  if (alone != evidence.alone.end()) return damage_of_all(alone->second, requirement);
+  const auto own = evidence.own.find(layer);
+  if (own != evidence.own.end() && !own->second.error.finite()) return std::numeric_limits<double>::infinity();
+  return 1e-12;
+}
+
+std::vector<std::string> must_be_kept(const Experiment& experiment, const Evidence& evidence) {
+  std::vector<std::string> layers;
+  for (const Layer* layer : experiment.candidates()) {
+    const auto alone = evidence.alone.find(layer->name);
+    if (alone == evidence.alone.end()) continue;
+    const bool finite = std::all_of(alone->second.begin(), alone->second.end(),
+                                    [](const auto& output) { return output.second.pooled.finite(); });
+    if (!finite) layers.push_back(layer->name);
+  }
+  return layers;
+}
+
+std::int64_t macs_of(const Experiment& experiment, const Layer& layer) {
+  if (experiment.reference.shapes.empty()) return 0;
+  return multiply_accumulates(experiment.subject().model, layer, experiment.reference.shapes);
+}
+
+std::int64_t total_macs(const Experiment& experiment) {
+  std::int64_t total = 0;
+  for (const Layer& layer : experiment.subject().layers) total += macs_of(experiment, layer);
+  return total;
+}
+
+std::vector<LayerRow> ranked_rows(const Experiment& experiment, const Evidence& evidence) {
+  const Plan& plan = experiment.all_low_plan();
+  std::unordered_map<std::string, Format> formats;
+  for (const PlannedLayer& layer : plan.layers) formats[layer.name] = layer.format;
+
+  std::vector<LayerRow> rows;
+  std::vector<double> damages;
+  double sum = 0;
+  for (const Layer& layer : experiment.subject().layers) {
+    if (layer.follows) continue;
+    LayerRow row;
+    const auto format = formats.find(layer.name);
+    row.format = format == formats.end() ? Format::Float32 : format->second;
+    const bool candidate = experiment.is_candidate(layer.name);
+    if (!candidate && row.format == plan.high) continue;
+    row.name = layer.name;
+    row.op_type = layer.op_type;
+    row.graph = layer.graph;
+    row.macs = macs_of(experiment, layer);
+    fill_errors(evidence, layer, row);
+    const double damage = predicted_damage(evidence, layer.name, experiment.requirement());
+    const auto alone = evidence.alone.find(layer.name);
+    if (candidate && alone != evidence.alone.end()) {
+      row.sensitivity_db = db_of(noise_share(alone->second));
+      if (std::isfinite(damage)) row.share = damage;  // of the sum, once that is known
+    }
+    if (candidate && std::isfinite(damage)) sum += damage;
+    damages.push_back(damage);
+    rows.push_back(std::move(row));
+  }
+  for (LayerRow& row : rows) {
+    if (row.share) row.share = sum > 0 ? std::optional(*row.share / sum) : std::nullopt;
+  }
+
+  std::vector<std::size_t> order(rows.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return damages[a] > damages[b]; });
+  std::vector<LayerRow> ranked;
+  for (const std::size_t i : order) ranked.push_back(std::move(rows[i]));
+  return ranked;
+}
+
+}  // namespace vernier

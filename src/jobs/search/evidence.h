@@ -1,0 +1,41 @@
+// What was measured of single layers, joined by name: how much damage each is expected to do, and the ranked table.
+#pragma once
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "analysis/own_error.h"
+#include "jobs/search/experiment.h"
+#include "vernier/report/figures.h"
+#include "vernier/requirement.h"
+
+namespace vernier {
+
+struct Evidence {
+  std::unordered_map<std::string, LayerError> own;                            // on reference inputs
+  std::unordered_map<std::string, ErrorStats> propagated;                     // by tensor, everything low
+  std::unordered_map<std::string, std::map<std::string, OutputStats>> alone;  // judged outputs, only this layer low
+};
+
+/// Damage of running only `layer` low (analysis/requirement.h). What reaches the output decides: a mask of -1e9 becomes
+/// -inf in float16, and its Softmax gives the same zeros. Where no effect was measured, +inf when the layer's own
+/// result is not finite, else (it is inside a body) next to nothing, so that it comes last.
+double predicted_damage(const Evidence& evidence, const std::string& layer, const Requirement* requirement);
+
+/// Candidates that alone make an output not finite where the reference is: none of them can run low as it is, in any
+/// set. Known before the search, from the sensitivities.
+std::vector<std::string> must_be_kept(const Experiment& experiment, const Evidence& evidence);
+
+/// A row for each layer that does arithmetic and is not in the high format, or could be: most damaging first. `share`
+/// is of the summed finite damages.
+/// Cost: linear in layers, and one sort.
+std::vector<LayerRow> ranked_rows(const Experiment& experiment, const Evidence& evidence);
+
+/// Multiply-accumulates of one sample; 0 before a run was complete.
+std::int64_t macs_of(const Experiment& experiment, const Layer& layer);
+/// Of all layers of the network, low or not.
+std::int64_t total_macs(const Experiment& experiment);
+
+}  // namespace vernier

@@ -1,0 +1,94 @@
+#include "jobs/search/experiment.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <unordered_set>
+#include <utility>
+
+#include "plan/scheme.h"
+#include "vernier/format.h"
+
+namespace vernier {
+
+Experiment::Experiment(const Subject& subject, const Requirement* requirement, Plan all_low,
+                       std::vector<std::string> candidates)
+    : subject_(subject), requirement_(requirement), hardest_first_(all_samples(subject)) {
+  adopt(std::move(all_low), candidates);
+}
+
+void Experiment::adopt(Plan all_low, const std::vector<std::string>& candidates) {
+  all_low_plan_ = std::move(all_low);
+  candidates_.clear();
+  high_of_.clear();
+  weights.clear();
+  const std::unordered_set<std::string> wanted(candidates.begin(), candidates.end());
+  for (const Layer& layer : subject_.layers) {
+    if (!wanted.contains(layer.name)) continue;
+    candidates_.push_back(&layer);
+    const Format high = all_low_plan_.high;
+    high_of_[layer.name] = can_take(subject_.model, layer, high, all_low_plan_.target) ? high : Format::Float32;
+  }
+}
+
+bool Experiment::all_high_is_reference() const {
+  const auto low = std::count_if(all_low_plan_.layers.begin(), all_low_plan_.layers.end(),
+                                 [](const PlannedLayer& layer) { return layer.format != Format::Float32; });
+  return all_low_plan_.high == Format::Float32 && low == static_cast<std::ptrdiff_t>(candidates_.size());
+}
+
+Plan Experiment::plan_keeping(const std::vector<std::string>& layers) const {
+  const std::unordered_set<std::string> kept(layers.begin(), layers.end());
+  Plan plan = all_low_plan_;
+  for (PlannedLayer& layer : plan.layers) {
+    if (kept.contains(layer.name)) layer.format = high_of_.at(layer.name);
+  }
+  return plan;
+}
+
+std::vector<std::string> Experiment::candidate_names() const {
+  std::vector<std::string> names;
+  for (const Layer* layer : candidates_) names.push_back(layer->name);
+  return names;
+}
+
+std::vector<std::size_t> Experiment::few_hard_samples() const {
+  std::vector<std::size_t> few = hardest_first_;
+  few.resize(std::min(few.size(), std::max<std::size_t>(4, few.size() / 5)));
+  return few;
+}
+
+std::vector<std::size_t> Experiment::hard_then_drawn() const {
+  std::vector<std::size_t> order = hardest_first_;
+  std::mt19937_64 random(1);
+  // Not std::shuffle: its draws differ between standard libraries.
+  const std::size_t chosen = few_hard_samples().size();
+  for (std::size_t i = order.size(); i > chosen + 1; --i) {
+    std::swap(order[i - 1], order[chosen + random() % (i - chosen)]);
+  }
+  return order;
+}
+
+PairedSamples Experiment::paired_with_all_low(double confidence) const {
+  PairedSamples paired{{}, few_hard_samples().size(), confidence};
+  // Lock-step gives logarithms, summed over the judged outputs.
+  const double outputs = static_cast<double>(std::max<std::size_t>(subject_.judged.size(), 1));
+  for (const double noise : all_low_.sample_noise) paired.noise.push_back(std::exp(noise / outputs));
+  return paired;
+}
+
+void Experiment::run_all_low(const std::vector<Match>& matches) {
+  const Model low = lower_simulated(subject_.model, subject_.layers, all_low_plan_, weights);
+  all_low_ = lockstep(subject_, low, matches);
+  if (!subject_.carries.empty()) return;  // a sequence cannot be reordered
+  std::stable_sort(hardest_first_.begin(), hardest_first_.end(),
+                   [&](std::size_t a, std::size_t b) { return all_low_.sample_noise[a] > all_low_.sample_noise[b]; });
+}
+
+TrialResult Experiment::run_keeping(const std::vector<std::string>& layers, const Requirement* requirement,
+                                    const std::vector<std::size_t>& order, bool early_stop,
+                                    const PairedSamples* paired) {
+  return run_trial(subject_, plan_keeping(layers), judged_against(), weights, requirement, order, early_stop, paired);
+}
+
+}  // namespace vernier

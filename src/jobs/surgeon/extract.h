@@ -1,0 +1,13 @@
+// Cutting a part out of a model that a job has read already. The public extract_model() reads it.
+#pragma once
+
+#include "model/model.h"
+#include "vernier/sinks.h"
+#include "vernier/surgeon.h"
+
+namespace vernier {
+
+/// As extract_model(), of `model` in the place of options.model.
+SurgeonResult extract_part(const Model& model, const ExtractOptions& options, const JobSinks& sinks);
+
+}  // namespace vernier

@@ -1,0 +1,35 @@
+#include "model/contents.h"
+
+#include "vernier/tensor.h"
+
+namespace vernier {
+
+std::size_t count_quantizers(const Model& model) {
+  std::size_t nodes = 0;
+  for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
+    for (const onnx::NodeProto& node : graph.node()) {
+      if (node.op_type() == "QuantizeLinear" || node.op_type() == "DynamicQuantizeLinear") ++nodes;
+    }
+  });
+  return nodes;
+}
+
+std::int64_t weight_bytes(const Model& model) {
+  std::int64_t bytes = 0;
+  for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
+    const auto add = [&](const onnx::TensorProto& tensor) {
+      const Shape shape(tensor.dims().begin(), tensor.dims().end());
+      bytes += element_count(shape) * dtype_bits(static_cast<Dtype>(tensor.data_type())) / 8;
+    };
+    for (const onnx::TensorProto& tensor : graph.initializer()) add(tensor);
+    for (const onnx::NodeProto& node : graph.node()) {
+      if (node.op_type() != "Constant") continue;
+      for (const onnx::AttributeProto& attribute : node.attribute()) {
+        if (attribute.has_t()) add(attribute.t());
+      }
+    }
+  });
+  return bytes;
+}
+
+}  // namespace vernier

@@ -1,0 +1,119 @@
+// GPTQ: rounding each weight to the nearest is best for the weight, not for what its layer gives: errors of neighbours
+// that see the same inputs should cancel. Weights are rounded one after the other, each making up for those before.
+//   before: round(w / s)     after: codes near it for which |(W - Q) X|^2 is small     (numerics/gptq.h)
+// The grids stay, the codes change: the written model costs what it did.
+// Source: E. Frantar et al., "GPTQ", ICLR 2023.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/graph_edit.h"
+#include "numerics/tensor_grid.h"
+#include "repairs/repair.h"
+#include "repairs/weighted_layers.h"
+#include "vernier/tensor.h"
+
+namespace vernier {
+namespace {
+
+constexpr double kWeightShare = 0.2;  // of a layer's error power: with less there is nothing that would be accepted
+constexpr std::size_t kMostInputs = 6144;  // of one result: their products take 150 MB, and minutes of time
+constexpr std::size_t kAtOnce = std::size_t{64} << 20U;  // products measured in one run
+
+struct Candidate {
+  WeightedLayer layer;
+  WeightLayout layout;
+  std::size_t floats = 0;  // of its products
+};
+
+/// [results, K] as the operator reads its weight; why not where it does not.
+std::string layout_of(const onnx::NodeProto& node, const Shape& shape, Candidate& candidate) {
+  const bool conv = node.op_type() == "Conv" && shape.size() > 2;
+  const bool gemm = node.op_type() == "Gemm" && shape.size() == 2 && attribute_int(node, "transA", 0) == 0;
+  const bool matmul = node.op_type() == "MatMul" && shape.size() == 2;
+  if (!conv && !gemm && !matmul) {
+    return fmt::format("weights of Conv, Gemm and MatMul are rounded so, not those of this {}", node.op_type());
+  }
+  const bool results_first = conv || (gemm && attribute_int(node, "transB", 0) != 0);
+  candidate.layout.results = static_cast<std::size_t>(results_first ? shape[0] : shape[1]);
+  const std::size_t inputs = static_cast<std::size_t>(element_count(shape)) / candidate.layout.results;
+  candidate.layout.of_result = results_first ? inputs : 1;
+  candidate.layout.of_input = results_first ? 1 : candidate.layout.results;
+  const auto groups = conv ? static_cast<std::size_t>(std::max<std::int64_t>(1, attribute_int(node, "group", 1))) : 1;
+  candidate.floats = groups * inputs * inputs;
+  if (inputs > kMostInputs) {
+    return fmt::format("{} weights go into one result, and the most that are rounded together are {}", inputs,
+                       kMostInputs);
+  }
+  return {};
+}
+
+std::string why_not(const Network& network, const std::map<std::string, int>& readers, Candidate& candidate) {
+  const WeightedLayer& layer = candidate.layer;
+  const Tensor weight = *initializer(network.model, layer.weight);
+  if (weight.count() == 0) return "its weight is empty";
+  if (std::string reason = layout_of(*layer.node, weight.shape(), candidate); !reason.empty()) return reason;
+  if (readers.at(layer.weight) > 1) return "another layer reads the same weight";
+  const auto share = network.weight_share.find(layer.layer->name);
+  if (share == network.weight_share.end()) return "its own error is not known";
+  if (share->second >= kWeightShare) return {};
+  return fmt::format("its weights make {:.0f} percent of its error, and less than 20 cannot help",
+                     100 * std::max(0.0, share->second));
+}
+
+Proposal proposal_of(const Network& network, const Candidate& candidate, const InputProducts& products) {
+  Proposal proposal;
+  proposal.layers = {candidate.layer.layer->name};
+  const QuantParams& grid = network.plan.tensors.at(candidate.layer.weight);
+  const Tensor weight = *initializer(network.model, candidate.layer.weight);
+  auto rounded = gptq_round(weight, candidate.layout, grid, products, network.threads);
+  if (!rounded) {
+    proposal.why_not = "its inputs are all zero, or not finite";
+    return proposal;
+  }
+  std::vector<float> nearest(rounded->size());
+  round_tensor(grid, weight.shape(), weight.floats(), nearest);
+  std::size_t changed = 0;
+  for (std::size_t i = 0; i < nearest.size(); ++i) changed += nearest[i] != (*rounded)[i] ? 1 : 0;
+  proposal.what = fmt::format("{} of {} weights take another code than the nearest", changed, nearest.size());
+  proposal.constants[candidate.layer.weight] = {candidate.layer.layer->name, weight.shape(), std::move(*rounded)};
+  return proposal;
+}
+
+}  // namespace
+
+std::vector<Proposal> gptq_rounding(const Network& network, int) {
+  std::vector<Proposal> proposals;
+  const std::map<std::string, int> readers = count_readers(network.model);
+  std::vector<Candidate> batch;
+  std::size_t floats = 0;
+  const auto flush = [&] {
+    std::vector<std::string> names;
+    for (const Candidate& candidate : batch) names.push_back(candidate.layer.layer->name);
+    const std::map<std::string, InputProducts> products = network.products(names);
+    for (const Candidate& candidate : batch) {
+      const auto found = products.find(candidate.layer.layer->name);
+      if (found != products.end()) proposals.push_back(proposal_of(network, candidate, found->second));
+    }
+    batch.clear();
+    floats = 0;
+  };
+  for (const WeightedLayer& layer : weighted_layers(network)) {
+    Candidate candidate{layer, {}, 0};
+    if (std::string reason = why_not(network, readers, candidate); !reason.empty()) {
+      Proposal refused;
+      refused.layers = {layer.layer->name};
+      refused.why_not = std::move(reason);
+      proposals.push_back(std::move(refused));
+      continue;
+    }
+    if (!batch.empty() && floats + candidate.floats > kAtOnce) flush();
+    floats += candidate.floats;
+    batch.push_back(std::move(candidate));
+  }
+  if (!batch.empty()) flush();
+  return proposals;
+}
+
+}  // namespace vernier

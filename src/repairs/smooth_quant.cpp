@@ -1,0 +1,225 @@
+// SmoothQuant: where a few channels of an activation are far larger than the others, one step for all of them leaves
+// the others few levels. They are scaled towards each other, and the weights that read them the other way round.
+//   before: (norm(x) g + b) W     after: (norm(x) g/s + b/s) (S W)     and the same between two convolutions
+// What makes the activation takes the factors: a convolution in front (channel_scaling.h), or the constants of a norm.
+// Factors are powers of two, so that the float model keeps its bits.
+// Source: G. Xiao et al., "SmoothQuant", ICML 2023.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "model/graph_edit.h"
+#include "model/graph_walk.h"
+#include "model/operator_traits.h"
+#include "numerics/lattice.h"
+#include "repairs/channel_scaling.h"
+#include "vernier/tensor.h"
+
+namespace vernier {
+namespace {
+
+constexpr double kSmallest = 1.0 / 64;  // factor: dead channels would get any
+
+/// Constants that are divided by the factors, and the node in front of the readers that they belong to.
+struct NormScale {
+  std::vector<std::string> constants;  // [K] each, but for dimensions of 1
+  std::string why_not;
+};
+
+std::string constant_of_channels(const Network& network, const std::string& name, std::size_t channels) {
+  const std::optional<Tensor> value = initializer(network.model, name);
+  if (!value || value->dtype() != Dtype::Float32) return "is no constant of floats";
+  const bool fits = !value->shape().empty() && value->shape().back() == static_cast<std::int64_t>(channels) &&
+                    value->count() == static_cast<std::int64_t>(channels);
+  return fits ? std::string() : "has not one value for each channel";
+}
+
+/// Input of a Mul or Add that is a constant; -1 when none is, or both are.
+int constant_input(const Network& network, const onnx::NodeProto& node) {
+  if (node.input_size() != 2) return -1;
+  const bool first = is_initializer(network.model, node.input(0));
+  const bool second = is_initializer(network.model, node.input(1));
+  return first == second ? -1 : (first ? 0 : 1);
+}
+
+/// The transposed dimension 1 comes last.
+bool brings_channels_last(const onnx::NodeProto& node) {
+  const std::vector<std::int64_t> order = attribute_ints(node, "perm");
+  return node.op_type() == "Transpose" && !order.empty() && order.back() == 1;
+}
+
+/// What makes `tensor`, whose last dimension are the channels: a norm, or the Mul and the Add behind one. Empty
+/// constants without a reason: something else makes it.
+NormScale norm_scale_of(const Network& network, const GraphWalk& walk, const std::map<std::string, int>& readers,
+                        const std::string& tensor, std::size_t channels) {
+  NormScale found;
+  const onnx::NodeProto* maker = walk.maker(tensor);
+  if (maker == nullptr) return {};
+  const auto alone = [&](const std::string& name) { return readers.contains(name) && readers.at(name) == 1; };
+  if (brings_channels_last(*maker)) {
+    maker = walk.maker(maker->input(0));
+    if (maker == nullptr || maker->op_type() != "BatchNormalization" || !alone(maker->output(0))) return {};
+  } else if (maker->op_type() == "BatchNormalization") {
+    return {};  // its channels are not the last dimension
+  }
+  const std::string& op = maker->op_type();
+  if (op == "Add" || op == "Mul") {
+    const int constant = constant_input(network, *maker);
+    if (constant < 0) return {};
+    found.constants.push_back(maker->input(constant));
+    if (op == "Add") {
+      const std::string& scaled = maker->input(1 - constant);
+      const onnx::NodeProto* front = walk.maker(scaled);
+      const int scale = front == nullptr || front->op_type() != "Mul" ? -1 : constant_input(network, *front);
+      if (scale < 0 || !alone(scaled)) return {};
+      found.constants.push_back(front->input(scale));
+    }
+  } else if (op == "LayerNormalization" || op == "BatchNormalization" || op == "RMSNormalization" ||
+             op == "SimplifiedLayerNormalization") {
+    if (maker->output_size() > 1 && op == "BatchNormalization") return {};
+    found.constants.push_back(maker->input(1));
+    if (op != "RMSNormalization" && op != "SimplifiedLayerNormalization" && maker->input_size() > 2 &&
+        !maker->input(2).empty()) {
+      found.constants.push_back(maker->input(2));
+    }
+  } else {
+    return {};
+  }
+  for (const std::string& constant : found.constants) {
+    const std::string reason = constant_of_channels(network, constant, channels);
+    if (!reason.empty()) {
+      found.why_not = fmt::format("'{}' of {} '{}' {}", constant, op, maker->name(), reason);
+    } else if (!alone(constant)) {
+      found.why_not = fmt::format("something else reads '{}' too", constant);
+    }
+  }
+  return found;
+}
+
+/// Of a Gemm or MatMul weight of two dimensions: whether its rows are what it reads; absent for others.
+std::optional<bool> reads_rows(const onnx::NodeProto& node, const Tensor& weight) {
+  if (weight.shape().size() != 2) return std::nullopt;
+  if (node.op_type() == "MatMul") return true;
+  if (node.op_type() != "Gemm" || attribute_int(node, "transA", 0) != 0) return std::nullopt;
+  return attribute_int(node, "transB", 0) == 0;
+}
+
+void multiply(Model& model, const std::string& name, const std::function<float(std::size_t)>& factor) {
+  const Tensor old = initializer(model, name).value();
+  Tensor scaled(Dtype::Float32, old.shape());
+  for (std::size_t i = 0; i < old.floats().size(); ++i) scaled.mutable_floats()[i] = old.floats()[i] * factor(i);
+  set_initializer(model, *owner_of_initializer(model, name), name, scaled);
+}
+
+/// s[j] = max|X_j|^alpha / max|W_j|^(1 - alpha), the largest of them 1.
+std::vector<float> factors_of(const std::vector<float>& seen, const std::vector<float>& read, double alpha) {
+  std::vector<double> wanted(seen.size(), 0);
+  for (std::size_t j = 0; j < seen.size(); ++j) {
+    if (seen[j] <= 0 || read[j] <= 0) continue;
+    wanted[j] = std::pow(static_cast<double>(seen[j]), alpha) / std::pow(static_cast<double>(read[j]), 1 - alpha);
+  }
+  const double largest = std::ranges::max(wanted);
+  std::vector<float> factors(seen.size(), 1);
+  for (std::size_t j = 0; j < factors.size(); ++j) {
+    if (wanted[j] <= 0 || !std::isfinite(largest)) continue;
+    factors[j] = power_of_two(std::max(wanted[j] / largest, kSmallest));
+  }
+  return factors;
+}
+
+/// One activation behind a norm, and all weights that read it.
+std::optional<Proposal> smooth_norm(const Network& network, const GraphWalk& walk,
+                                    const std::map<std::string, int>& readers, const std::string& tensor,
+                                    const std::vector<WeightedLayer>& layers, double alpha) {
+  const auto seen = network.channel_absmax.find(tensor);
+  if (seen == network.channel_absmax.end() || seen->second.empty()) return std::nullopt;
+  const NormScale norm = norm_scale_of(network, walk, readers, tensor, seen->second.size());
+  if (norm.constants.empty()) return std::nullopt;
+  Proposal proposal;
+  std::vector<std::pair<std::string, bool>> weights;  // with whether they are read by rows
+  std::vector<float> read(seen->second.size());
+  for (const WeightedLayer& layer : layers) {
+    proposal.layers.push_back(layer.layer->name);
+    const Tensor weight = *initializer(network.model, layer.weight);
+    const std::optional<bool> rows = reads_rows(*layer.node, weight);
+    if (!rows) return std::nullopt;
+    const std::vector<float> largest = absmax_along(weight, *rows ? 0 : 1);
+    if (largest.size() != read.size()) return std::nullopt;
+    for (std::size_t j = 0; j < read.size(); ++j) read[j] = std::max(read[j], largest[j]);
+    weights.emplace_back(layer.weight, *rows);
+    if (readers.at(layer.weight) > 1) proposal.why_not = fmt::format("something else reads '{}' too", layer.weight);
+    if (lattice_of(weight.floats())) proposal.why_not = "its weights lie on a grid, which scaling would break";
+  }
+  if (!norm.why_not.empty()) proposal.why_not = norm.why_not;
+  const auto shapes = std::ranges::count_if(
+      walk.readers(tensor), [](const onnx::NodeProto* reader) { return has(*reader, Trait::ReadsShape); });
+  if (readers.at(tensor) != static_cast<int>(layers.size()) + static_cast<int>(shapes)) {
+    proposal.why_not = fmt::format("'{}' is read by others than the weights that could take the factors", tensor);
+  }
+  if (!proposal.why_not.empty()) return proposal;
+  const std::vector<float> factors = factors_of(seen->second, read, alpha);
+  const auto [low, high] = std::ranges::minmax(factors);
+  if (low == high) return std::nullopt;
+  proposal.what =
+      fmt::format("activation '{}': {} channels times {:g} to {:g}, in {} of the norm in front", tensor, factors.size(),
+                  1 / high, 1 / low, norm.constants.size() == 1 ? "the scale" : "scale and bias");
+  proposal.rewrite = [norm, weights, factors](Model& model) {
+    for (const std::string& constant : norm.constants) {
+      multiply(model, constant, [&](std::size_t i) { return 1 / factors[i]; });
+    }
+    for (const auto& [name, rows] : weights) {
+      const auto width = static_cast<std::size_t>(initializer(model, name).value().shape()[1]);
+      const bool by_rows = rows;
+      multiply(model, name, [&](std::size_t i) { return factors[by_rows ? i / width : i % width]; });
+    }
+  };
+  return proposal;
+}
+
+void smooth_convolutions(const Network& network, double alpha, std::vector<Proposal>& proposals) {
+  std::set<std::string> taken;
+  for (const ScalablePair& pair : scalable_pairs(network)) {
+    const auto seen = network.channel_absmax.find(pair.second.data);
+    if (seen == network.channel_absmax.end() || seen->second.size() != pair.read.size()) continue;
+    if (taken.contains(pair.first.layer->name) || taken.contains(pair.second.layer->name)) continue;
+    if (lattice_of(initializer(network.model, pair.first.weight)->floats()) ||
+        lattice_of(initializer(network.model, pair.second.weight)->floats())) {
+      continue;  // cross_layer_equalization says why
+    }
+    const float largest = std::ranges::max(seen->second);
+    std::vector<float> factors(pair.read.size(), 1);
+    std::size_t changed = 0;
+    for (std::size_t j = 0; j < factors.size(); ++j) {
+      if (seen->second[j] <= 0 || pair.read[j] <= 0) continue;
+      const double spread = static_cast<double>(seen->second[j]) / static_cast<double>(largest);
+      factors[j] = power_of_two(std::max(std::pow(spread, alpha), kSmallest));
+      changed += factors[j] != 1 ? 1 : 0;
+    }
+    if (changed == 0 || largest <= 0) continue;
+    taken.insert({pair.first.layer->name, pair.second.layer->name});
+    proposals.push_back(scaling_proposal(pair, factors, fmt::format("activation '{}'", pair.second.data)));
+  }
+}
+
+}  // namespace
+
+std::vector<Proposal> smooth_quant(const Network& network, int round) {
+  // How much of an activation's spread the weights take over.
+  const double alpha = round == 0 ? 0.5 : 0.75;
+  std::vector<Proposal> proposals;
+  smooth_convolutions(network, alpha, proposals);
+  const GraphWalk walk(network.model);
+  const std::map<std::string, int> readers = count_readers(network.model);
+  std::map<std::string, std::vector<WeightedLayer>> behind;
+  for (const WeightedLayer& layer : weighted_layers(network)) behind[layer.data].push_back(layer);
+  for (const auto& [tensor, layers] : behind) {
+    if (auto proposal = smooth_norm(network, walk, readers, tensor, layers, alpha)) {
+      proposals.push_back(std::move(*proposal));
+    }
+  }
+  return proposals;
+}
+
+}  // namespace vernier

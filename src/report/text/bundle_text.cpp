@@ -1,0 +1,41 @@
+#include "report/text/bundle_text.h"
+
+#include <fmt/format.h>
+
+#include "base/quote.h"
+#include "report/export/other_tools.h"
+#include "vernier/format.h"
+
+namespace vernier {
+
+std::string bundle_command(const DiagnoseReport& report, bool ranges) {
+  std::string command = "vernier diagnose layer.onnx --data layer_inputs.json";
+  for (const Format format : report.low) command += fmt::format(" --low {}", format_name(format));
+  // What makes the layer's figures what they are beside its formats: the target's scheme, and one scale for a weight.
+  if (!report.target.empty() && report.target != "tensorrt") command += " --target " + shell_quote(report.target);
+  if (weights_per_tensor(report)) command += " --per-tensor";
+  return ranges ? command + " --calibration-cache ranges.json" : command;
+}
+
+std::string bundle_readme(const DiagnoseReport& report, bool ranges) {
+  const LayerRow& row = report.layers.front();
+  std::string text = fmt::format("# {} of {}\n\n", inline_code(row.name), inline_code(report.model_file));
+  text += fmt::format(
+      "One layer ({}) that loses accuracy in {}, cut out of its network, with the inputs it sees there.\n\n",
+      inline_code(row.op_type), format_name(row.format));
+  text += "| file | is |\n|---|---|\n";
+  text += "| layer.onnx | the layer, float32 |\n| layer_inputs.json | what it reads on each sample |\n";
+  text += "| layer_outputs.json | what it gives in float32 |\n| report.json | the report's row of it |\n";
+  if (ranges) text += "| ranges.json | the ranges of its grids, as the diagnosis learned them |\n";
+  text += "| versions.json | what everything was made with |\n\n";
+  text += "Show its error again, in the folder of these files:\n\n" + code_block("sh", bundle_command(report, ranges));
+  if (!ranges && needs_scale(row.format)) {
+    text +=
+        "\nRanges are learned from these inputs: the error is another one where the diagnosis learned them from other "
+        "samples.\n";
+  }
+  if (!report.command.empty()) text += "\nThe diagnosis that it comes from:\n\n" + code_block("sh", report.command);
+  return text;
+}
+
+}  // namespace vernier

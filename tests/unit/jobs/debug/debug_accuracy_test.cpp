@@ -1,0 +1,45 @@
+// Where along the graph a run leaves its reference.
+#include "vernier/debug_accuracy.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "job_files.h"
+#include "vernier/format.h"
+#include "vernier/report/debug_accuracy.h"
+#include "vernier/run.h"
+
+namespace vernier::testing {
+namespace {
+
+TEST(DebugAccuracy, NamesTheLayerWhereTheErrorStarts) {
+  // The second product cancels what the first one rounds: float16 has 11 bits.
+  const NetFiles files(network(R"(g (float[1,4] x) => (float[1,4] y) <float big = {4096.0}> {
+    [fine] a = Mul (x, x)
+    [absorb] b = Add (a, big)
+    [cancel] c = Sub (b, big)
+    [after] y = Abs (c)
+  })"),
+                       {1, 4});
+  DebugAccuracyOptions options;
+  RunnerOptions runner;
+  runner.kind = RunnerKind::Simulated;
+  runner.model = files.model_file();
+  runner.precision.low = {Format::Float16};
+  options.run.runners = {runner};
+  options.run.measure = files.measure();
+  options.min_sqnr_db = 30;
+  const DebugAccuracyReport report = debug_accuracy(options);
+  EXPECT_FALSE(report.passed);
+  std::map<std::string, ErrorRole> roles;
+  for (const AccuracyRow& row : report.layers) roles[row.layer] = row.role;
+  EXPECT_EQ(roles.at("fine"), ErrorRole::Within);
+  EXPECT_EQ(roles.at("absorb"), ErrorRole::Within);
+  EXPECT_EQ(roles.at("cancel"), ErrorRole::First);
+  EXPECT_EQ(roles.at("after"), ErrorRole::Inherits);
+}
+
+}  // namespace
+}  // namespace vernier::testing
