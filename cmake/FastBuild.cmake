@@ -1,9 +1,10 @@
 # Two ways to compile the same sources in a third of the time: headers that nearly every source reads are compiled once,
-# and sources of one target are compiled together. Each source still stands alone: it includes what it uses, and
-# `scripts/test --full` compiles all of them one by one, without either.
-option(VERNIER_FAST_BUILD "Precompile headers, and compile the sources of a target together" ON)
+# and sources of one target are compiled together. Each source still stands alone: it includes what it uses
+# (scripts/lib/std_includes.py looks), and `scripts/test --full` compiles all of them one by one, warnings as errors.
+option(VERNIER_PRECOMPILE "Precompile the headers that nearly every source reads" ON)
+option(VERNIER_UNITY "Compile the sources of a target together" ON)
 
-if(VERNIER_FAST_BUILD)
+if(VERNIER_PRECOMPILE)
   file(WRITE ${PROJECT_BINARY_DIR}/precompiled.cpp "")
   # vernier_precompiled_headers(NAME PACKAGES ... HEADERS ...)
   function(vernier_precompiled_headers name)
@@ -38,7 +39,12 @@ function(vernier_fast_build target)
     endif()
   endforeach()
   set_target_properties(${target} PROPERTIES VERNIER_PRECOMPILED_KIND ${kind})
-  if(VERNIER_FAST_BUILD)
+  if(VERNIER_UNITY)
+    # GCC takes a source that another one includes for a header, whose classes may not hold those of anonymous namespaces.
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+  endif()
+  if(VERNIER_PRECOMPILE)
     target_precompile_headers(${target} REUSE_FROM vernier_precompiled_${kind})
     # CMake compiles programs with -fPIE, which the precompiled headers are not.
     get_target_property(type ${target} TYPE)
@@ -46,11 +52,7 @@ function(vernier_fast_build target)
       set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
       target_compile_options(${target} PRIVATE -fPIC)
     endif()
-    # GCC looks through all precompiled headers whenever it collects its garbage. And it takes a source that another one
-    # includes for a header, whose classes may not hold those of anonymous namespaces.
-    target_compile_options(${target} PRIVATE
-                           $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=600000>
-                           $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+    # GCC looks through all precompiled headers whenever it collects its garbage.
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=600000>)
   endif()
 endfunction()

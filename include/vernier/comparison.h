@@ -25,9 +25,9 @@ namespace vernier {
 ///   snr                10 log10(sum got^2 / sum (got - ref)^2), at least 20 dB
 ///   mse                mean (got - ref)^2, at most 1e-5
 ///   sqnr               10 log10(sum ref^2 / sum (ref - got)^2), at least 20 dB
-///   kl                 largest KL(ref || got) of the rows along the last axis, each scaled to sum 1; nats, at most
-///   0.01 ulp                largest distance in units in the last place of the coarser type, at most 4
-///   compare_func_script  a function of the user's (RunOptions::compare_script); never chosen by name
+///   kl                 largest KL(ref || got) of the rows along the last axis, each scaled to sum 1, at most 0.01 nats
+///   ulp                largest distance in units in the last place of the coarser type, at most 4
+///   script             a function of the user's (RunOptions::compare_script); never chosen by name
 enum class CompareFunction { Simple, Indices, L2, CosineSimilarity, Psnr, Snr, Mse, Sqnr, Kl, Ulp, Script };
 /// "simple", "cosine_similarity" ...; reads the peer's aliases too: distance_metrics is l2 and cosine_similarity,
 /// quality_metrics is psnr and snr. Errors: Usage with the nearest names.

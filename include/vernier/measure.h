@@ -13,7 +13,7 @@
 
 namespace vernier {
 
-/// What all jobs that measure share (CONTRACT 1, 2, 4, 5).
+/// What all jobs that measure share (docs/contract.md, 1, 2, 4, 5).
 struct MeasureOptions {
   SourceOptions data;
   std::optional<SourceOptions> calibration_data;  // absent: the samples given

@@ -1,4 +1,4 @@
-// Requirements (CONTRACT 4): what "accurate enough" means. Measured on every judged output.
+// Requirements (docs/contract.md, 4): what "accurate enough" means. Measured on every judged output.
 #pragma once
 
 #include <optional>

@@ -71,11 +71,11 @@ struct SourceOptions {
   std::function<bool()> interrupted;
 };
 
-/// Opens --data as CONTRACT 5 defines it: .npy, .npz, a folder of .npz, a folder of images, one image, saved inputs
-/// JSON, ONNX test data folders, a data loader script (file.py[:function], run here and now), or random data when there
-/// is no location. Several locations are one source; those behind the limit are not opened.
-/// Errors: Input, naming the file, the input, what was expected and what was found. Zero samples is an error. Backend
-/// when Python cannot be started; Interrupted.
+/// Opens --data as docs/contract.md, 5 defines it: .npy, .npz, a folder of .npz, a folder of images, one image, saved
+/// inputs JSON, ONNX test data folders, a data loader script (file.py[:function], run here and now), or random data
+/// when there is no location. Several locations are one source; those behind the limit are not opened. Errors: Input,
+/// naming the file, the input, what was expected and what was found. Zero samples is an error. Backend when Python
+/// cannot be started; Interrupted.
 VERNIER_API std::unique_ptr<SampleSource> open_samples(const SourceOptions& options,
                                                        const std::vector<InputInfo>& inputs);
 

@@ -6,6 +6,7 @@
 
 #include "analysis/own_error.h"
 #include "analysis/surgery.h"
+#include "model/operator_traits.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -15,7 +16,7 @@ constexpr const char* kChannel = "channel/";
 constexpr const char* kSample = "sample/";
 
 std::size_t channel_axis(const Layer& layer, std::size_t rank) {
-  return layer.op_type == "Conv" || layer.op_type == "ConvTranspose" ? 1 : rank - 1;
+  return layer.traits.any(Trait::Convolves) ? 1 : rank - 1;
 }
 
 void add_node(onnx::GraphProto& graph, const char* op_type, const std::vector<std::string>& inputs,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "model/operator_traits.h"
 #include "vernier/requirement.h"
 #include "vernier/samples.h"
 #include "vernier/tensor.h"
@@ -29,7 +30,9 @@ std::string made_by(std::string tensor, const MakingLayers& makers) {
     const Layer& layer = *found->second;
     const std::string& op = layer.op_type;
     const bool constant = op == "Add" || op == "Sub" || op == "Mul" || op == "Div" || op == "BatchNormalization";
-    if (!(layer.follows || constant) || layer.inputs.size() != 1) return op;
+    // The largest or the first few of the scores are no score a class.
+    const bool picks = layer.traits.any(Trait::Selects) && !layer.traits.any(Trait::ByChannel);
+    if (!((layer.follows && !picks) || constant) || layer.inputs.size() != 1) return op;
     tensor = layer.inputs.front();
   }
 }

@@ -12,13 +12,12 @@ namespace vernier {
 /// The first `chosen` samples count as they are; the rest must come in random order. Of those, with c_i what sample i
 /// contributes now and b_i what it is paired with:
 ///
-///   r = sum c_i / sum b_i of the n seen        ratio estimator
+///   r = sum c_i / sum b_i of the n seen (the ratio estimator)
 ///   sum of all ~ chosen part + r * sum b of the rest, with the standard error
-///   q * M * sqrt((1 - n/M) / n * sum (c_i - r b_i)^2 / (n - 1)),      M = size of the rest, q = mean b of the rest
-///   over
-///                                                                     that of the n seen
+///   q M sqrt((1 - n/M) / n * sum (c_i - r b_i)^2 / (n - 1))
+///   M: size of the rest, q: mean b of the rest over that of the n seen
 ///
-/// and it fails when the estimate less t standard errors is above 1, t the quantile of Student's distribution with n-1
+/// It fails when the estimate less t standard errors is above 1, t the quantile of Student's distribution with n-1
 /// degrees of freedom. Asked at n = 8, 16, 32 ...: the error allowed is shared by these looks (Bonferroni), so the
 /// confidence holds for the whole trial. It never says that a trial passes.
 /// Edges: pairs that are not finite or all zero: all count as equal. Fewer than 9 samples behind the chosen: never.

@@ -1,5 +1,5 @@
 // X^T X of what weighted layers multiply their weights with, summed over samples inside the graph: what rounding a
-// weight for its layer's output needs (numerics/sequential_rounding.h).
+// weight for its layer's output needs (numerics/gptq.h).
 #pragma once
 
 #include <map>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "analysis/subject.h"
-#include "numerics/sequential_rounding.h"
+#include "numerics/gptq.h"
 #include "vernier/tensor.h"
 
 namespace vernier {

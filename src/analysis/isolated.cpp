@@ -50,9 +50,7 @@ class Pieces {
     const auto made = made_by_.find(tensor);
     if (made == made_by_.end() || nodes_.size() >= kMostNodes) return {};
     onnx::NodeProto node = *made->second;
-    bool has_body = false;
-    for_each_body(node, [&](const onnx::GraphProto&) { has_body = true; });
-    if (has_body) return {};
+    if (has_body(node)) return {};
     for (std::string& input : *node.mutable_input()) {
       if (input.empty()) continue;
       input = copied(input);

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "model/graph_walk.h"
+#include "model/operator_traits.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -42,10 +43,13 @@ class MaskedRanges {
       if (high && chosen_.ranges.contains(node.input(0)) && left_out(node.input(0))) ask(node.input(0), *high - kReach);
       return;
     }
-    if (node.output_size() == 0) return;
-    const auto result = needs_.find(node.output(0));
-    if (result == needs_.end()) return;
-    const float low = result->second.low;
+    for (const std::string& output : node.output()) {
+      if (const auto result = needs_.find(output); result != needs_.end()) pass_on(node, result->second.low);
+    }
+  }
+
+  /// To what `node` reads: values down to `low` are needed of what it makes.
+  void pass_on(const onnx::NodeProto& node, float low) {
     const std::string& op = node.op_type();
     if (op == "Add") {
       for (const int addend : {0, 1}) {
@@ -53,9 +57,9 @@ class MaskedRanges {
       }
     } else if (op == "Where") {
       for (const int chosen : {1, 2}) ask(node.input(chosen), low);
-    } else if (op == "Concat") {
+    } else if (has(node, Trait::Joins)) {
       for (const std::string& part : node.input()) ask(part, low);
-    } else if (GraphWalk::moves(node) || op == "Trilu") {
+    } else if (has(node, Trait::Moves | Trait::Fills)) {
       ask(node.input(0), low);
     }
   }

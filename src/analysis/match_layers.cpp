@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "model/operator_traits.h"
 #include "plan/round_node.h"
 #include "plan/simulate_typed.h"
 
@@ -50,9 +51,8 @@ std::string as_read(const Model& simulated, const std::string& tensor) {
 
 /// Nodes that only round or rename, and a shield of ours.
 bool transparent(const onnx::NodeProto& node) {
-  return node.domain() == kDomain || node.op_type() == "Identity" || node.op_type() == "Cast" ||
-         node.op_type() == "QuantizeLinear" || node.op_type() == "DequantizeLinear" ||
-         (node.op_type() == "Sum" && node.input_size() == 1);
+  return node.domain() == kDomain || is_onnx(node, "Identity") || has(node, Trait::ChangesType) ||
+         (is_onnx(node, "Sum") && node.input_size() == 1);
 }
 
 using Makers = std::map<std::string, const onnx::NodeProto*>;
@@ -131,7 +131,7 @@ void match_by_name(const Subject& subject, const Model& simulated, LayerMatches&
     for (const std::string& output : layer.outputs) {
       if (const auto made = produced.find(output); made != produced.end()) {
         // Quantizers drop a Relu or Clip whose work the quantization behind it does as well: then the value is there.
-        const bool clips = layer.op_type == "Relu" || layer.op_type == "Clip";
+        const bool clips = layer.traits.any(Trait::Clips);
         const bool dropped =
             clips && made->second != layer.op_type && made->second != "Round" && made->second != "DequantizeLinear";
         add(layer, output, dropped ? as_read(simulated, output) : output);
@@ -217,7 +217,7 @@ class StructuralMatch {
     const auto readers = readers_.find(node.output(0));
     if (readers == readers_.end() || readers->second.size() != 1) return nullptr;
     const onnx::NodeProto& reader = *readers->second.front();
-    if (reader.op_type() != "Relu" && reader.op_type() != "Clip") return nullptr;
+    if (!has(reader, Trait::Clips)) return nullptr;
     const auto twin = twin_.find(reader.output(0));
     if (twin == twin_.end()) return nullptr;
     const auto made = made_by_.find(twin->second);
@@ -267,7 +267,7 @@ class StructuralMatch {
   /// A node that the file merged into the one before it: a folded BatchNormalization moves the match of its Conv, a
   /// dropped activation is where the Round behind it is.
   void merged(const onnx::NodeProto& node) {
-    const bool clips = node.op_type() == "Relu" || node.op_type() == "Clip";
+    const bool clips = has(node, Trait::Clips);
     if ((!clips && node.op_type() != "BatchNormalization") || readers_[node.input(0)].size() != 1) return;
     const auto twin = twin_.find(node.input(0));
     if (twin == twin_.end()) return;

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "analysis/surgery.h"
+#include "model/operator_traits.h"
 #include "numerics/grid.h"
 #include "numerics/histogram.h"
 #include "plan/weight_axis.h"
@@ -26,8 +27,9 @@ struct Gathered {
 
 /// The dimension whose indices are channels: behind the batch for images, the last for what transformers pass on.
 std::size_t channel_axis(const Layer& layer, std::size_t rank) {
-  const bool rows = layer.op_type == "MatMul" || layer.op_type == "Gemm" || rank < 3;
-  const bool image = rank >= 4 || layer.op_type == "Conv" || layer.op_type == "ConvTranspose";
+  const bool convolves = layer.traits.any(Trait::Convolves);
+  const bool rows = (layer.weighted && !convolves) || rank < 3;
+  const bool image = rank >= 4 || convolves;
   return !rows && image ? 1 : rank - 1;
 }
 

@@ -20,7 +20,8 @@ constexpr std::size_t kMostOutput = std::size_t{8} << 20U;
 // The standard library's expressions recurse with every character: lines are searched in pieces that fit any stack.
 constexpr std::size_t kPiece = 8192;
 constexpr std::size_t kOverlap = 1024;
-// CONTRACT 7: usage, input, backend, our own fault. A candidate that cannot be judged is no reproduction.
+// Exit codes (docs/contract.md, 7): usage, input, backend, our own fault. A candidate that cannot be judged is no
+// reproduction.
 constexpr std::array kOwnFailures{2, 3, 4, 70};
 
 std::regex compile(const std::string& expression) {

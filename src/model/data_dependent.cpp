@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "model/operator_traits.h"
 #include "vernier/error.h"
 #include "vernier/samples.h"
 #include "vernier/tensor.h"
@@ -29,7 +30,7 @@ const std::array kSizes = {SizeInputs{"Range", {0, 1, 2}}, SizeInputs{"ConstantO
 const SizeInputs* size_inputs(const onnx::NodeProto& node) {
   const auto found =
       std::find_if(kSizes.begin(), kSizes.end(), [&](const SizeInputs& row) { return node.op_type() == row.op_type; });
-  return found == kSizes.end() || !node.domain().empty() ? nullptr : found;
+  return found == kSizes.end() || !of_onnx(node) ? nullptr : found;
 }
 
 }  // namespace
@@ -49,9 +50,8 @@ std::vector<std::string> unbounded_sizes(const Model& model) {
         if (std::find(found.begin(), found.end(), node.input(index)) == found.end()) found.push_back(node.input(index));
       }
     }
-    const std::string& op = node.op_type();
-    if (op == "Shape" || op == "Size") continue;
-    const bool bounds = (op == "Min" || op == "Clip") && node.input_size() > 1 &&
+    if (has(node, Trait::ReadsShape)) continue;
+    const bool bounds = (is_onnx(node, "Min") || is_onnx(node, "Clip")) && node.input_size() > 1 &&
                         std::any_of(node.input().begin() + 1, node.input().end(), [&](const std::string& name) {
                           return !name.empty() && is_initializer(model, name);
                         });

@@ -55,6 +55,12 @@ void for_each_body(const onnx::NodeProto& node, const std::function<void(const o
   }
 }
 
+bool has_body(const onnx::NodeProto& node) {
+  return std::ranges::any_of(node.attribute(), [](const onnx::AttributeProto& attribute) {
+    return attribute.has_g() || attribute.graphs_size() > 0;
+  });
+}
+
 std::map<std::string, int> count_readers(const Model& model) {
   std::map<std::string, int> readers;
   for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {

@@ -46,5 +46,7 @@ void verify_structure(const Model& model, const std::string& step);
 
 /// Calls `visit` for the bodies directly inside `node`.
 void for_each_body(const onnx::NodeProto& node, const std::function<void(const onnx::GraphProto&)>& visit);
+/// True for If, Loop, Scan and whatever else holds a graph.
+bool has_body(const onnx::NodeProto& node);
 
 }  // namespace vernier

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/model.h"
+#include "model/operator_traits.h"
 
 namespace vernier {
 
@@ -30,25 +31,22 @@ class GraphWalk {
     return found == readers_.end() ? kNone : found->second;
   }
 
-  /// The node only moves or selects values of its first input.
-  static bool moves(const onnx::NodeProto& node) {
-    static const char* const kMoving[] = {"Slice",     "Reshape",  "Expand", "Unsqueeze", "Squeeze",
-                                          "Transpose", "Identity", "Gather", "Flatten",   "Tile"};
-    for (const char* op_type : kMoving) {
-      if (node.op_type() == op_type) return true;
-    }
-    return false;
-  }
-
+  /// A node that reads the values of a tensor, and the name under which it does.
+  struct Use {
+    const onnx::NodeProto* node = nullptr;
+    std::string tensor;
+  };
   /// Readers of a tensor, those of what only moves it in the place of the mover.
-  std::vector<const onnx::NodeProto*> users(const std::string& tensor) const {
-    std::vector<const onnx::NodeProto*> found;
+  std::vector<Use> uses(const std::string& tensor) const {
+    std::vector<Use> found;
     for (const onnx::NodeProto* reader : readers(tensor)) {
-      if (moves(*reader) && reader->input(0) == tensor) {
-        const auto behind = users(reader->output(0));
+      if (!has(*reader, Trait::Moves) || reader->input(0) != tensor) {
+        found.push_back({reader, tensor});
+        continue;
+      }
+      for (const std::string& moved : reader->output()) {
+        const std::vector<Use> behind = uses(moved);
         found.insert(found.end(), behind.begin(), behind.end());
-      } else {
-        found.push_back(reader);
       }
     }
     return found;

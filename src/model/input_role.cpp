@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "model/layers.h"
+#include "model/operator_traits.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -14,7 +15,7 @@ namespace {
 using Parameter = onnx::OpSchema::FormalParameter;
 
 const onnx::OpSchema* schema_of(const onnx::NodeProto& node, int opset) {
-  if (node.domain().empty() || node.domain() == "ai.onnx") {
+  if (of_onnx(node)) {
     return onnx::OpSchemaRegistry::Schema(node.op_type(), opset, "");
   }
   return onnx::OpSchemaRegistry::Schema(node.op_type(), node.domain());
@@ -44,18 +45,15 @@ bool is_type_variable(const Parameter& parameter) { return parameter.GetTypeStr(
 
 struct Exception {
   std::string_view op_type;
-  int index;  // -1: every input
+  int index;
   InputRole role;
 };
 
-// What types alone do not tell.
+// What types alone do not tell. No value of what reads a shape (Trait::ReadsShape) is data either.
 constexpr Exception kExceptions[] = {
-    {"Shape", -1, InputRole::Other},  // the shape, not the values
-    {"Size", -1, InputRole::Other},   //
-    {"Range", -1, InputRole::Other},  // counts: half precision ends at 2048
-    {"RandomNormalLike", -1, InputRole::Other},
-    {"RandomUniformLike", -1, InputRole::Other},
-    {"EyeLike", -1, InputRole::Other},
+    {"Range", 0, InputRole::Other},            // counts: half precision ends at 2048
+    {"Range", 1, InputRole::Other},            //
+    {"Range", 2, InputRole::Other},            //
     {"RoiAlign", 1, InputRole::Other},         // coordinates
     {"GridSample", 1, InputRole::Other},       //
     {"Resize", 1, InputRole::Other},           // region of interest
@@ -93,9 +91,9 @@ bool admits_dtype(const onnx::NodeProto& node, const Parameter* parameter, Dtype
 }  // namespace
 
 InputRole input_role(const onnx::NodeProto& node, int index, int opset) {
+  if (has(node, Trait::ReadsShape)) return InputRole::Other;
   for (const Exception& exception : kExceptions) {
-    const bool named = node.op_type() == exception.op_type && node.domain().empty();
-    if (named && (exception.index == -1 || exception.index == index)) return exception.role;
+    if (exception.index == index && is_onnx(node, exception.op_type)) return exception.role;
   }
   const onnx::OpSchema* schema = schema_of(node, opset);
   if (schema == nullptr) return InputRole::Data;

@@ -1,35 +1,17 @@
 #include "model/layers.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
-#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "model/graph_edit.h"
 #include "model/input_role.h"
+#include "model/operator_traits.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
 namespace {
-
-constexpr std::array kWeighted = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
-
-constexpr std::array kFollows = {
-    "Reshape", "Transpose",     "Squeeze",  "Unsqueeze",      "Flatten",         "Identity",
-    "Slice",   "Split",         "Gather",   "GatherElements", "GatherND",        "Expand",
-    "Tile",    "Concat",        "Pad",      "Dropout",        "DepthToSpace",    "SpaceToDepth",
-    "MaxPool", "GlobalMaxPool", "Compress", "CenterCropPad",  "ReverseSequence", "Crop"};
-
-// Their output type is an attribute or a consequence of a scale, not a choice; or they make a tensor from a shape.
-constexpr std::array kNeverLayers = {"Cast",  "CastLike",        "QuantizeLinear", "DequantizeLinear", "Range",
-                                     "Shape", "ConstantOfShape", "EyeLike",        "Constant"};
-
-template <class List>
-bool holds(const List& list, std::string_view op_type) {
-  return std::find(list.begin(), list.end(), op_type) != list.end();
-}
 
 bool is_float(Dtype dtype) {
   return dtype == Dtype::Float32 || dtype == Dtype::Float16 || dtype == Dtype::BFloat16 || dtype == Dtype::Float64;
@@ -88,9 +70,9 @@ class DataPath {
   /// constant.
   void mark_varying(const onnx::GraphProto& graph) {
     for (const onnx::NodeProto& node : graph.node()) {
-      const bool shape_only = node.op_type() == "Shape" || node.op_type() == "Size";
-      bool varies = !shape_only && std::any_of(node.input().begin(), node.input().end(),
-                                               [&](const std::string& input) { return varying_.contains(input); });
+      bool varies = !has(node, Trait::ReadsShape) &&
+                    std::any_of(node.input().begin(), node.input().end(),
+                                [&](const std::string& input) { return varying_.contains(input); });
       for_each_body(node, [&](const onnx::GraphProto& body) {
         for (const onnx::ValueInfoProto& input : body.input()) varying_.insert(input.name());
         mark_varying(body);
@@ -163,8 +145,9 @@ Layer layer_of(const onnx::NodeProto& node, const std::string& graph, const Data
   for (int i = 0; i < node.output_size(); ++i) {
     if (!node.output(i).empty() && path.float_output(node, i)) layer.outputs.push_back(node.output(i));
   }
-  layer.follows = holds(kFollows, layer.op_type);
-  layer.weighted = holds(kWeighted, layer.op_type);
+  layer.traits = traits_of(node);
+  layer.follows = layer.traits.any(kFollows);
+  layer.weighted = layer.traits.any(Trait::Weighted);
   return layer;
 }
 
@@ -176,7 +159,7 @@ void collect(const onnx::GraphProto& graph, const std::string& holder, const Dat
       has_body = true;
       collect(body, node.name(), path, layers);
     });
-    if (has_body || holds(kNeverLayers, node.op_type())) continue;
+    if (has_body || has(node, Trait::NeverLayer)) continue;
     const bool on_path = std::any_of(node.output().begin(), node.output().end(), [&](const std::string& output) {
       return path.wanted(output) && path.varies(output);
     });

@@ -1,8 +1,9 @@
-// Which nodes are layers (CONTRACT 3): nodes on the float data path. Works on a prepared model.
+// Which nodes are layers (docs/contract.md, 3): nodes on the float data path. Works on a prepared model.
 //
 // A layer has a float output from which data flows to a graph output, and its values depend on values of a graph input:
-// what is made of constants and shapes alone is none, nor is what ends in shapes, indices or coordinates. Cast,
-// QuantizeLinear, DequantizeLinear and nodes with bodies are none either; the path goes on behind them.
+// what is made of constants and shapes alone is none, nor is what ends in shapes, indices or coordinates. Nodes with
+// bodies and those that change the type alone (Cast, QuantizeLinear: Trait::NeverLayer) are none either; the path goes
+// on behind them.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "model/model.h"
+#include "model/operator_traits.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -23,10 +25,11 @@ struct Layer {
   std::vector<std::string> inputs;   // float tensors that carry data (not weights, shapes, indices)
   std::vector<std::string> weights;  // float initializers it reads
   std::vector<std::string> outputs;  // float outputs
-  /// Moves or selects values without arithmetic (Reshape, Concat, MaxPool ...): its format follows its inputs, so that
-  /// a tensor between two kept layers stays in high precision. Never a candidate of a search.
+  Traits traits;                     // of its operator
+  /// kFollows: moves or selects values without arithmetic (Reshape, Concat, MaxPool ...): its format follows its
+  /// inputs, so that a tensor between two kept layers stays in high precision. Never a candidate of a search.
   bool follows = false;
-  /// Conv, ConvTranspose, Gemm, MatMul: the operators of the default INT8 scheme.
+  /// Trait::Weighted: Conv, ConvTranspose, Gemm, MatMul, the operators of the default INT8 scheme.
   bool weighted = false;
 };
 

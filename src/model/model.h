@@ -1,8 +1,8 @@
 // An ONNX model in memory. The graph structure stays a protobuf message; large weights live beside it as shared
 // tensors, so that copying a model, which every candidate of a search does, costs no weights.
 //
-// Reading fixes the names (CONTRACT 3) before anything is rewritten, and checks what a file may not contain: a model is
-// untrusted input.
+// Reading fixes the names (docs/contract.md, 3) before anything is rewritten, and checks what a file may not contain: a
+// model is untrusted input.
 #pragma once
 
 #include <onnx/onnx_pb.h>

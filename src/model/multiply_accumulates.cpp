@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "model/layers.h"
+#include "model/operator_traits.h"
 #include "vernier/error.h"
 #include "vernier/tensor.h"
 
@@ -39,7 +40,7 @@ std::int64_t multiply_accumulates(const Layer& layer, const onnx::NodeProto& nod
   if (!layer.weighted) return 0;
   const Shape left = shape_of(node.input(0));
   const Shape right = shape_of(node.input(1));
-  if (layer.op_type == "Conv" || layer.op_type == "ConvTranspose") {
+  if (layer.traits.any(Trait::Convolves)) {
     // Weights [out, in / groups, kernel] and [in, out / groups, kernel]: each output (each input) element meets one
     // slice.
     const Shape slice(right.begin() + std::min<std::ptrdiff_t>(1, std::ssize(right)), right.end());

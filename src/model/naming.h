@@ -1,4 +1,4 @@
-// Stable unique names (CONTRACT 3), given once when a model is read.
+// Stable unique names (docs/contract.md, 3), given once when a model is read.
 #pragma once
 
 #include <onnx/onnx_pb.h>

@@ -1,10 +1,14 @@
 // Brings a model into the form that everything behind works on, with names fixed before. Each step is one function from
 // model to model and one line of the table in prepare.cpp:
 //
-//   inline functions -> replace removed operators -> refuse unknown ones -> constants become initializers -> fold
-//   constants
-//   -> inline Ifs whose condition is constant -> fold BatchNormalization into Conv/ConvTranspose/Gemm -> raise the
-//   opset
+//   1. inline functions
+//   2. replace removed operators
+//   3. refuse unknown ones
+//   4. constants become initializers
+//   5. fold constants
+//   6. inline Ifs whose condition is constant
+//   7. fold BatchNormalization into Conv, ConvTranspose and Gemm
+//   8. raise the opset
 //
 // Which steps run depends on the formats that the plan uses: with float32 alone nothing that changes a bit is done.
 #pragma once

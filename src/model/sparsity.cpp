@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 
+#include "model/operator_traits.h"
 #include "vernier/error.h"
 #include "vernier/tensor.h"
 
@@ -61,7 +62,7 @@ namespace {
 std::map<std::string, std::string> symmetric_codes(const Model& model) {
   std::map<std::string, std::string> codes;
   for (const onnx::NodeProto& node : model.proto.graph().node()) {
-    if (node.op_type() != "DequantizeLinear" || !node.domain().empty() || node.input_size() < 2) continue;
+    if (!is_onnx(node, "DequantizeLinear") || node.input_size() < 2) continue;
     if (!is_initializer(model, node.input(0))) continue;
     if (initializer(model, node.input(0))->dtype() != Dtype::Int8) continue;
     if (node.input_size() > 2 && !node.input(2).empty()) {
@@ -82,7 +83,7 @@ std::vector<SummedWeight> summed_weights(const Model& model) {
   std::set<std::string> seen;
   const std::map<std::string, std::string> codes = symmetric_codes(model);
   for (const onnx::NodeProto& node : model.proto.graph().node()) {
-    if (!node.domain().empty() || node.input_size() < 2) continue;
+    if (!of_onnx(node) || node.input_size() < 2) continue;
     const auto stored = codes.find(node.input(1));
     const std::string& name = stored == codes.end() ? node.input(1) : stored->second;
     if (seen.contains(name) || !is_initializer(model, name)) continue;

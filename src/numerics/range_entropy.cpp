@@ -30,14 +30,14 @@ class Windows {
 
   /// sum p log(p / q) of the window [first, last) in `levels` groups; infinite where q is 0 and p is not.
   double divergence(std::size_t first, std::size_t last, std::size_t levels) const {
-    constexpr double kNoMatch = std::numeric_limits<double>::infinity();
+    constexpr double kImpossible = std::numeric_limits<double>::infinity();
     const double all = sum_.back();
     const double inside = sum_[last] - sum_[first];
     const double tail_below = sum_[first];
     const double tail_above = all - sum_[last];
-    if (inside <= 0) return kNoMatch;
+    if (inside <= 0) return kImpossible;
     const std::size_t end = last - 1;
-    if ((tail_below > 0 && counts_[first] <= 0) || (tail_above > 0 && counts_[end] <= 0)) return kNoMatch;
+    if ((tail_below > 0 && counts_[first] <= 0) || (tail_above > 0 && counts_[end] <= 0)) return kImpossible;
     double p_log_p = entropy_[last] - entropy_[first];
     double p_log_q = 0;
     const std::size_t width = last - first;

@@ -24,8 +24,7 @@ struct QuantParams {
   /// Above 0: that many neighbours along `axis` share a scale, the last block may be shorter, and `scale` holds a value
   /// for each block in the order of a tensor of shape scale_shape(). Whole constants only: see tensor_grid.h.
   int block = 0;
-  /// Integer formats only: smallest code allowed, so that symmetric int8 weights use [-127,127]. 0 means the format's
-  /// own.
+  /// Integer formats only: smallest code allowed, so that symmetric int8 weights use [-127,127]. 0: the format's own.
   std::int32_t lowest_code = 0;
 
   bool operator==(const QuantParams&) const = default;
@@ -53,14 +52,12 @@ struct RoundEvents {
 ///                       ONNX QuantizeLinear (opset 13+) and DequantizeLinear compute it
 ///
 /// Shapes: values [n], out [n] (same span or disjoint). Per axis: the tensor is read as [outer, channels, inner].
-/// Edges:  NaN stays NaN in the float formats, as the quiet NaN of its sign without its payload; integer formats map
-/// NaN
-///         to the zero point's value 0 (ONNX leaves it open; ONNX Runtime on x86 makes it the lowest code). Infinities
-///         saturate in scaled formats and stay infinite in float16 and bfloat16. -0 keeps its sign in the float
-///         formats. float32: a copy.
+/// Edges:  NaN stays NaN in the float formats, as the quiet NaN of its sign without its payload. Integer formats map
+///         NaN to the zero point's value 0 (ONNX leaves it open; ONNX Runtime on x86 makes it the lowest code).
+///         Infinities saturate in scaled formats and stay infinite in float16 and bfloat16. -0 keeps its sign in the
+///         float formats. float32: a copy.
 /// Errors: Internal when sizes do not match, a scale is missing, not finite, not positive or not wanted, or a zero
-/// point
-///         or the lowest code is none of the format's codes.
+///         point or the lowest code is none of the format's codes.
 /// Cost:   one pass, no allocation.
 /// Source: IEEE 754-2019 section 5.4.2; OCP 8-bit Floating Point Specification 1.0; ONNX QuantizeLinear-21.
 void round_to(const QuantParams& params, std::span<const float> values, std::span<float> out);
@@ -72,13 +69,15 @@ void round_to_counting(const QuantParams& params, std::int64_t channels, std::in
                        std::span<const float> values, std::span<float> out, RoundEvents& events);
 
 /// Codes instead of values, for writing typed models: float16/bfloat16 bit patterns (2 bytes each, little endian),
-/// float8 bit patterns, integer codes (int8/uint8: one byte each; int4: one byte each here, packing is the writer's
-/// job).
+/// float8 bit patterns, integer codes of one byte each (int4 too: packing is the writer's job).
+///
+/// Shapes: values [n], read as [outer, channels, inner] per axis; the result has n codes.
+/// Errors: as round_to. Cost: one pass.
 std::vector<std::byte> encode(const QuantParams& params, std::int64_t channels, std::int64_t inner,
                               std::span<const float> values);
 
-/// Values of codes: the inverse of encode, exact. The infinities of float8e5m2, which encode never writes, are
-/// infinite.
+/// Values of codes: the inverse of encode, exact. Infinities of float8e5m2, which encode never writes, stay infinite.
+/// Errors: as round_to, and Internal when there are no whole codes. Cost: one pass.
 std::vector<float> decode(const QuantParams& params, std::int64_t channels, std::int64_t inner,
                           std::span<const std::byte> codes);
 

@@ -1,4 +1,4 @@
-// From the ranges that calibration saw to the grids of a plan (CONTRACT 2).
+// From the ranges that calibration saw to the grids of a plan (docs/contract.md, 2).
 #pragma once
 
 #include <map>

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "model/layers.h"
+#include "model/operator_traits.h"
 #include "numerics/tensor_grid.h"
 #include "plan/low_slots.h"
 #include "plan/placement.h"
@@ -27,11 +28,6 @@ struct Attempt {
 
   static Attempt refused(std::string why) { return {std::nullopt, std::move(why)}; }
 };
-
-bool has_body(const onnx::NodeProto& node) {
-  return std::ranges::any_of(node.attribute(),
-                             [](const onnx::AttributeProto& a) { return a.has_g() || a.graphs_size() > 0; });
-}
 
 int opset_of_params(const QuantParams& params) {
   if (params.format == Format::Int4 || params.block > 0) return 21;
@@ -178,7 +174,7 @@ class Chooser {
 
   Attempt attempt_format(const onnx::NodeProto& node, const Layer& layer, Format format) const {
     if (has_body(node)) return Attempt::refused("control flow computes in its bodies' formats");
-    if (node.op_type() == "QuantizeLinear" || node.op_type() == "DequantizeLinear") {
+    if (has(node, Trait::Quantizes)) {
       return Attempt::refused("it is a quantization operator of the file itself");
     }
     if (plan_.weights_alone(format)) return attempt_weights_only(node, layer);

@@ -1,14 +1,12 @@
 // First half of typed lowering: what each node of the model will compute in. Changes nothing.
 //
-//   a planned layer      takes its format if its ONNX schema lets the tensors on its data path be of it
-//   a layer in int8 under a target with integer kernels: its result is quantized too, where placement.h says so, and
-//   what
-//                        passes its codes on computes between pairs
-//   a layer whose weight alone is quantized computes in the high format, as far as its schema lets it
-//   a follower           takes the format that all its data inputs have, else float32; without data inputs (a Gather of
-//   an
-//                        embedding, a Cast of a mask) the format that all its readers take
-//   everything else      stays as it is
+// - A planned layer takes its format if its ONNX schema lets the tensors on its data path be of it.
+// - Of a layer in int8, under a target with integer kernels, the result is quantized too, where placement.h says so;
+//   what passes its codes on computes between pairs.
+// - A layer whose weight alone is quantized computes in the high format, as far as its schema lets it.
+// - A follower takes the format that all its data inputs have, else float32. Without data inputs (a Gather of an
+//   embedding, a Cast of a mask) it takes the format that all its readers take.
+// - Everything else stays as it is.
 #pragma once
 
 #include <map>

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/graph_edit.h"
+#include "model/operator_traits.h"
 #include "plan/skip_branch.h"
 #include "plan/typed_weights.h"
 #include "vernier/format.h"
@@ -55,8 +56,7 @@ bool Placement::bounds_are_constant(const onnx::NodeProto& clip) const {
 const onnx::NodeProto* Placement::activation_of(const onnx::NodeProto& node) const {
   if (node.output_size() == 0 || !read_once(node.output(0))) return nullptr;
   const onnx::NodeProto* reader = readers_.at(node.output(0)).front();
-  const bool clips = reader->op_type() == "Relu" || (reader->op_type() == "Clip" && bounds_are_constant(*reader));
-  if (!clips || !layers_.contains(reader->name())) return nullptr;
+  if (!has(*reader, Trait::Clips) || !bounds_are_constant(*reader) || !layers_.contains(reader->name())) return nullptr;
   const Format own = plan_.format_of(reader->name());
   return own == Format::Float32 || own == plan_.high ? reader : nullptr;
 }

@@ -1,11 +1,11 @@
 // Where the tensors of a graph are quantized under a scheme with integer kernels (target.h): behind the operator that
 // makes them, so that an engine fuses DequantizeLinear, operator and QuantizeLinear into one kernel.
 //
-//   result        of a low layer: its output, or that of the Relu or Clip behind it when nothing else reads the output.
-//                 A QuantizeLinear behind that clips to the calibrated range, which the activation cannot leave.
-//   carrier       a node that moves values (Reshape, MaxPool, Concat, nearest Resize ...): its outputs are quantized
-//   too
-//                 when all its data inputs are and a low layer reads one of them, directly or through other carriers.
+// - The result of a low layer: its output, or that of the Relu or Clip behind it when nothing else reads the output.
+//   A QuantizeLinear behind that clips to the calibrated range, which the activation cannot leave.
+// - The outputs of a carrier, a node that moves values (Reshape, MaxPool, Concat, nearest Resize ...), when all its
+// data
+//   inputs are quantized and a low layer reads one of the outputs, directly or through other carriers.
 //
 // Everything else reads and makes float; a low layer quantizes each input that is not quantized where it is made. The
 // one rule behind both lowerings, own errors and calibration. Works on one graph: what comes from outside is float.

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <optional>
 
 #include "base/text.h"
+#include "model/operator_traits.h"
 #include "plan/constant_codes.h"
 #include "plan/simulate_typed.h"
 #include "plan/weight_axis.h"
@@ -23,13 +23,6 @@ std::string scale_text(const QuantParams& params) {
   const int zero = params.zero_point.empty() ? 0 : params.zero_point.front();
   return fmt::format("{}, zero point {}", scales, zero);
 }
-
-/// A quantizer in front of these stands for one behind: they move the values of their first input.
-constexpr std::array kMovers = {"Reshape",      "Transpose",    "Squeeze", "Unsqueeze", "Flatten",
-                                "Identity",     "Slice",        "Split",   "Gather",    "Expand",
-                                "DepthToSpace", "SpaceToDepth", "Dropout", "MaxPool",   "Tile"};
-
-bool weighted(const onnx::NodeProto& node) { return weight_axis(node, 2) >= 0; }
 
 class Finder {
  public:
@@ -57,7 +50,7 @@ class Finder {
       zero_point(node);
     }
     if (dequantizes) same_parameters(node);
-    if (!weighted(node)) return;
+    if (!has(node, Trait::Weighted)) return;
     missing(node);
     axis(node);
     bias(node);
@@ -75,16 +68,16 @@ class Finder {
     return is_quantization(*made->second, "DequantizeLinear") ? made->second : nullptr;
   }
 
-  /// True when the values of `tensor` are dequantized ones, moved perhaps.
+  /// True when the values of `tensor` are dequantized ones, moved perhaps. What fills in others may leave their grid.
   bool quantized(const std::string& tensor) const {
     if (dequantizer_of(tensor) != nullptr) return true;
     const auto made = made_by_.find(tensor);
     if (made == made_by_.end()) return false;
     const onnx::NodeProto& node = *made->second;
-    if (node.op_type() == "Concat") {
+    if (has(node, Trait::Joins)) {
       return std::ranges::all_of(node.input(), [&](const std::string& input) { return quantized(input); });
     }
-    return std::ranges::find(kMovers, node.op_type()) != kMovers.end() && quantized(node.input(0));
+    return has(node, Trait::Moves | Trait::Selects) && quantized(node.input(0));
   }
 
   ValueType type_of(const std::string& tensor) const {

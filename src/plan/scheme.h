@@ -1,5 +1,5 @@
-// From what the user asked for (formats, target, exceptions) to the formats of a plan (CONTRACT 1, 2). Its grids come
-// from what calibration saw: calibrate.h.
+// From what the user asked for (formats, target, exceptions) to the formats of a plan (docs/contract.md, 1, 2). Its
+// grids come from what calibration saw: calibrate.h.
 #pragma once
 
 #include <set>

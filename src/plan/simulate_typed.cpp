@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <set>
 
 #include "base/text.h"
+#include "model/graph_edit.h"
+#include "model/operator_traits.h"
 #include "model/passes/pass.h"
 #include "plan/constant_codes.h"
 #include "plan/round_node.h"
@@ -18,37 +19,6 @@
 
 namespace vernier {
 namespace {
-
-// Selecting and moving values keeps them on the grid they are on.
-constexpr std::array kMovesValues = {"Reshape",
-                                     "Transpose",
-                                     "Squeeze",
-                                     "Unsqueeze",
-                                     "Flatten",
-                                     "Identity",
-                                     "Slice",
-                                     "Split",
-                                     "Gather",
-                                     "GatherElements",
-                                     "GatherND",
-                                     "Expand",
-                                     "Tile",
-                                     "Concat",
-                                     "Pad",
-                                     "Dropout",
-                                     "DepthToSpace",
-                                     "SpaceToDepth",
-                                     "MaxPool",
-                                     "GlobalMaxPool",
-                                     "Compress",
-                                     "CenterCropPad",
-                                     "ReverseSequence",
-                                     "Where",
-                                     "Relu",
-                                     "Neg",
-                                     "Abs",
-                                     "Max",
-                                     "Min"};
 
 std::optional<Format> low_float(Dtype dtype) {
   if (dtype == Dtype::Float16) return Format::Float16;
@@ -62,9 +32,8 @@ QuantParams grid_of(Format format) {
   return params;
 }
 
-bool moves_values(const onnx::NodeProto& node) {
-  return std::find(kMovesValues.begin(), kMovesValues.end(), node.op_type()) != kMovesValues.end();
-}
+/// What a node with such an operator makes of values on a float grid lies on it again.
+constexpr Traits kOnGrid = kFollows | Trait::StaysOnGrid;
 
 /// Rewrites one graph after the other; types are those of the file, before any change.
 class TypedSimulation {
@@ -153,18 +122,13 @@ class TypedSimulation {
     std::vector<onnx::NodeProto> rounds;
     for (std::string& output : *node.mutable_output()) {
       const auto format = output.empty() ? std::nullopt : low_float(type_of(output));
-      if (!format || moves_values(node) || node_has_body(node)) continue;
+      if (!format || has(node, kOnGrid) || has_body(node)) continue;
       const std::string name = output;
       output = name + "/unrounded";
       rounds.push_back(round_node(output, name, grid_of(*format)));
     }
     *graph.add_node() = std::move(node);
     for (onnx::NodeProto& round : rounds) *graph.add_node() = std::move(round);
-  }
-
-  static bool node_has_body(const onnx::NodeProto& node) {
-    return std::any_of(node.attribute().begin(), node.attribute().end(),
-                       [](const onnx::AttributeProto& attribute) { return attribute.has_g(); });
   }
 
   void rewrite_cast(onnx::GraphProto& graph, onnx::NodeProto node) {
@@ -297,7 +261,7 @@ class TypedSimulation {
     const bool reads_low = std::any_of(node.input().begin(), node.input().end(), [&](const std::string& input) {
       return low_float(type_of(source_name(input))).has_value();
     });
-    if (!reads_low || node.output_size() == 0 || types_.contains(node.output(0)) || node_has_body(node)) return;
+    if (!reads_low || node.output_size() == 0 || types_.contains(node.output(0)) || has_body(node)) return;
     result_.notes.push_back(fmt::format("the type of what {}{}{} '{}' makes is not known: it is not rounded",
                                         node.domain(), node.domain().empty() ? "" : ".", node.op_type(),
                                         printable(node.name())));
@@ -314,15 +278,10 @@ class TypedSimulation {
     }
   }
 
-  /// Quantized operators proper, QLinearConv or ConvInteger: codes in, codes or sums of codes out.
-  static bool computes_on_codes(const onnx::NodeProto& node) {
-    return node.op_type().starts_with("QLinear") || node.op_type().ends_with("Integer");
-  }
-
   /// What a node computes in: the grid of its quantized data input, else the type of its first float output.
   void note_layer(const onnx::NodeProto& node) {
-    if (node_has_body(node) || node.op_type() == "Constant" || node.output_size() == 0) return;
-    if (computes_on_codes(node)) {
+    if (has_body(node) || node.op_type() == "Constant" || node.output_size() == 0) return;
+    if (has(node, Trait::ComputesOnCodes)) {
       const bool is_signed = node.input_size() > 0 && type_of(node.input(0)) == Dtype::Int8;
       result_.layers.push_back({node.name(), is_signed ? Format::Int8 : Format::UInt8});
       return;
@@ -334,7 +293,7 @@ class TypedSimulation {
     if (type != Dtype::Float32 && !low) return;
     Format format = low.value_or(Format::Float32);
     const bool shield = node.op_type() == "Sum" && node.input_size() == 1;
-    if (node.input_size() > 0 && !moves_values(node) && !shield) {
+    if (node.input_size() > 0 && !has(node, kOnGrid) && !shield) {
       // A layer whose weight alone is quantized shows what its weight is stored in.
       auto grid = grids_.find(node.input(0));
       if (grid == grids_.end() && weight_axis(node, 2) >= 0) grid = grids_.find(node.input(1));
@@ -364,12 +323,11 @@ class TypedSimulation {
 }  // namespace
 
 bool is_quantization(const onnx::NodeProto& node, const char* op_type) {
-  return node.op_type() == op_type &&
-         (node.domain().empty() || node.domain() == "ai.onnx" || node.domain() == "com.microsoft");
+  return node.op_type() == op_type && has(node, Trait::Quantizes);
 }
 
 std::string recurrence_note(const std::string& op_type, const std::string& layer) {
-  if (op_type != "LSTM" && op_type != "GRU" && op_type != "RNN") return {};
+  if (!traits_of(op_type).any(Trait::Recurrent)) return {};
   return fmt::format("layer '{}' ({}) is rounded at its borders: what it computes between its steps is not simulated",
                      printable(layer), op_type);
 }

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "model/operator_traits.h"
+
 namespace vernier {
 namespace {
 
@@ -43,9 +45,8 @@ TypeSlot slot_of(const Parameters& formal, int index, const std::set<std::string
 
 NodeTypes node_types(const onnx::NodeProto& node, int opset) {
   NodeTypes types;
-  const std::string domain = node.domain() == "ai.onnx" ? "" : node.domain();
-  if (!domain.empty()) return types;
-  const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(node.op_type(), opset, domain);
+  if (!of_onnx(node)) return types;
+  const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(node.op_type(), opset, "");
   if (schema == nullptr) return types;
   types.has_schema = true;
   std::set<std::string> variables;

@@ -10,9 +10,8 @@ namespace vernier {
 /// Dimension of input 1 of a weighted operator that indexes output channels:
 ///   Conv 0, ConvTranspose 1, Gemm 1 (0 with transB), MatMul rank - 1
 ///
-/// Edges: -1 for other operators, and for a MatMul vector (rank 1): scales are per tensor there. With groups, dimension
-/// 1
-///        of a ConvTranspose weight holds the output channels of one group only.
+/// Edges: -1 for other operators, and for a MatMul vector (rank 1), which has one scale. With groups, dimension 1 of a
+///        ConvTranspose weight holds the output channels of one group only.
 int weight_axis(const onnx::NodeProto& node, int rank);
 
 /// Dimension of a weight of rank 2 that a Gemm or MatMul sums over, and that blocks lie along; -1 for others.

@@ -8,24 +8,15 @@
 #include "base/text.h"
 #include "model/graph_edit.h"
 #include "model/graph_walk.h"
+#include "model/operator_traits.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
 namespace {
 
-bool one_of(const std::string& op_type, std::initializer_list<const char*> list) {
-  return std::ranges::any_of(list, [&](const char* name) { return op_type == name; });
-}
-
 /// Each value of the result is made of the values of the same channel alone.
-bool keeps_channels_apart(const std::string& op_type, bool convolution) {
-  if (one_of(op_type,
-             {"Relu", "LeakyRelu", "PRelu", "Clip",     "Sigmoid",  "HardSigmoid", "HardSwish", "Tanh", "Gelu",
-              "Erf",  "Elu",       "Selu",  "Softplus", "Softsign", "Mish",        "Add",       "Sub",  "Mul",
-              "Div",  "Pow",       "Sqrt",  "Exp",      "Neg",      "Abs",         "Min",       "Max",  "Identity"})) {
-    return true;
-  }
-  return convolution && one_of(op_type, {"MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool"});
+bool keeps_channels_apart(const onnx::NodeProto& node, bool convolution) {
+  return has(node, Trait::Elementwise) || (convolution && has(node, Trait::ByChannel));
 }
 
 struct Way {
@@ -40,7 +31,8 @@ struct Way {
   std::string made;
 
   bool weighted(const onnx::NodeProto& node) const {
-    return one_of(node.op_type(), {"Conv", "Gemm", "MatMul"}) && node.input_size() > 1 &&
+    // Of a ConvTranspose channels are another dimension of the weight.
+    return has(node, Trait::Weighted) && node.op_type() != "ConvTranspose" && node.input_size() > 1 &&
            is_initializer(network.model, node.input(1));
   }
 
@@ -64,7 +56,7 @@ struct Way {
       return;
     }
     if (!seen.insert(maker).second) return;
-    if (!keeps_channels_apart(maker->op_type(), behind > 0) || maker->output_size() != 1) {
+    if (!keeps_channels_apart(*maker, behind > 0) || maker->output_size() != 1) {
       path.why_not = fmt::format("{} '{}' in front of it mixes channels, or makes them itself", maker->op_type(),
                                  printable(maker->name()));
       return;
@@ -80,10 +72,9 @@ struct Way {
   void look_at_constants(const onnx::NodeProto& node, ChannelPath& path) {
     const std::string& op = node.op_type();
     int data = 0;
-    bool scales = one_of(op, {"Relu", "LeakyRelu", "PRelu", "Identity", "MaxPool", "AveragePool", "GlobalAveragePool",
-                              "GlobalMaxPool", "Add", "Sub", "Mul", "Min", "Max"}) ||
-                  (op == "Div" && !is_initializer(network.model, node.input(0)));
-    const bool sums = one_of(op, {"Add", "Sub", "Min", "Max"});
+    const bool sums = has(node, Trait::Homogeneous);
+    bool scales = sums || (has(node, Trait::HomogeneousInFirst) &&
+                           (op == "Mul" || !is_initializer(network.model, node.input(0))));
     for (const std::string& input : node.input()) {
       if (input.empty()) continue;
       const std::optional<Tensor> value = initializer(network.model, input);
@@ -102,7 +93,8 @@ struct Way {
         scales = false;  // would have to become one value for each channel
       }
     }
-    if (op == "Mul" && data > 1) scales = false;
+    // With the factor at both, a product has it twice and a quotient not at all.
+    if (has(node, Trait::HomogeneousInFirst) && data > 1) scales = false;
     if (!scales && path.not_homogeneous.empty()) {
       path.not_homogeneous = fmt::format("{} '{}' in front of it lets no factor through", op, printable(node.name()));
     }

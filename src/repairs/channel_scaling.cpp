@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "model/graph_edit.h"
+#include "model/operator_traits.h"
 #include "vernier/error.h"
 #include "vernier/tensor.h"
 
@@ -37,8 +38,8 @@ std::vector<float> absmax_read(const Tensor& weight, std::size_t groups) {
 }
 
 bool lets_factors_through(const Network& network, const onnx::NodeProto& node) {
-  if (node.op_type() == "Relu" || node.op_type() == "LeakyRelu") return true;
-  if (node.op_type() != "Clip" || default_opset(network.model.proto) < 12) return false;
+  if (has(node, Trait::Elementwise) && has(node, Trait::Homogeneous)) return node.input_size() == 1;
+  if (!is_onnx(node, "Clip") || default_opset(network.model.proto) < 12) return false;
   if (node.input_size() != 3) return false;
   const auto low = initializer(network.model, node.input(1));
   const auto high = initializer(network.model, node.input(2));

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "model/graph_edit.h"
 #include "model/graph_walk.h"
+#include "model/operator_traits.h"
 #include "numerics/grid.h"
 #include "repairs/repair.h"
 #include "vernier/format.h"
@@ -47,14 +48,14 @@ class MaskPath {
     const bool first = node.input(0) == tensor;
     if (op == "Softmax") {
       softmax = node.name();
-    } else if (GraphWalk::moves(node) && first) {
-      follow(node.output(0));
+    } else if (first && has(node, Trait::Moves | Trait::Fills)) {
+      for (const std::string& moved : node.output()) follow(moved);
     } else if (op == "Add" || op == "Max" || op == "Mul" || op == "Sub" || (op == "Div" && first) ||
                (op == "Where" && !first)) {
       turns = turns || op == "Mul" || op == "Sub" || op == "Div";
       layers.push_back(node.name());
       follow(node.output(0));
-    } else if ((op == "Trilu" && first) || op == "Concat" || (op == "ScatterND" && node.input(1) != tensor)) {
+    } else if (has(node, Trait::Joins) || (op == "ScatterND" && node.input(1) != tensor)) {
       follow(node.output(0));
     } else if (op != "Equal") {  // which asks where a mask is 0
       layers.push_back(node.name());

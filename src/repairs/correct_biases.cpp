@@ -1,4 +1,5 @@
-// Rounding and clipping shift the mean of an output channel, and the layers behind see a shifted input in every pixel.
+// Bias correction: rounding and clipping shift the mean of an output channel, and the layers behind see a shifted input
+// in every pixel.
 //   before: y = conv(Q(x), Q(w)) + b     after: the same with b - E[low - float], channel by channel
 // The float model keeps its bias: only the low side reads the corrected one. Two rounds: what is left of the first.
 // Source: M. Nagel et al., "Data-Free Quantization Through Weight Equalization and Bias Correction", ICCV 2019.

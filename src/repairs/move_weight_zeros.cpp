@@ -1,6 +1,7 @@
-// One symmetric step for all weights of a layer wastes the codes that their shorter side does not reach: weights from
-// -1 to 2 use three quarters of them. With a zero point the codes lie where the weights do, and weights on a grid of up
-// to 255 steps, as training for quantization to uint8 leaves them, lose nothing.
+// Asymmetric quantization of weights: one symmetric step for all weights of a layer wastes the codes that their shorter
+// side does not reach: weights from -1 to 2 use three quarters of them. With a zero point the codes lie where the
+// weights do, and weights on a grid of up to 255 steps, as training for quantization to uint8 leaves them, lose
+// nothing.
 //   before: round(w / (absmax / 127))     after: round(w / s) + z in [-128, 127]
 //   s: the grid's step, else (max - min) / 255
 //   z: of those that reach both ends the one nearest to 0, since kernels may sum pairs of products in 16 bits

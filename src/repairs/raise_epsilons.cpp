@@ -25,12 +25,12 @@ enum class Protects { Nothing, Root, Divisor };
 /// What the sum of a constant and a tensor goes into.
 Protects protected_by(const GraphWalk& walk, const onnx::NodeProto& sum) {
   Protects found = Protects::Nothing;
-  for (const onnx::NodeProto* user : walk.users(sum.output(0))) {
+  for (const auto& [user, tensor] : walk.uses(sum.output(0))) {
     const std::string& op = user->op_type();
     if (op == "Sqrt") found = std::max(found, Protects::Root);
     if (op == "Reciprocal" || op == "Log") found = Protects::Divisor;
-    if (op == "Div" && user->input(1) == sum.output(0)) found = Protects::Divisor;
-    if (op == "Pow" && user->input(0) == sum.output(0)) found = std::max(found, Protects::Root);
+    if (op == "Div" && user->input(1) == tensor) found = Protects::Divisor;
+    if (op == "Pow" && user->input(0) == tensor) found = std::max(found, Protects::Root);
   }
   return found;
 }

@@ -1,6 +1,7 @@
-// Weights of a network that was trained for quantization, or converted from a quantized file, are whole multiples of a
-// step. Quantized to the usual step, absmax / 127, which is slightly another one, they are rounded a second time; in
-// channels of a few steps that is most of their value. The step they lie on loses nothing.
+// The grid of quantization-aware training: weights of a network that was trained for quantization, or converted from a
+// quantized file, are whole multiples of a step. Quantized to the usual step, absmax / 127, which is slightly another
+// one, they are rounded a second time; in channels of a few steps that is most of their value. The step they lie on
+// loses nothing.
 //   before: round(w / (absmax / 127))     after: round(w / s), where every w is k s; |k| > 127 is clipped
 #include <fmt/format.h>
 

@@ -13,8 +13,8 @@
 
 #include "model/layers.h"
 #include "model/model.h"
+#include "numerics/gptq.h"
 #include "numerics/histogram.h"
-#include "numerics/sequential_rounding.h"
 #include "plan/plan.h"
 
 namespace vernier {
@@ -76,11 +76,11 @@ const Repair* find_repair(std::string_view id);
 std::vector<Proposal> recover_weight_grid(const Network& network, int round);
 std::vector<Proposal> move_weight_zeros(const Network& network, int round);
 std::vector<Proposal> scales_per_channel(const Network& network, int round);
-std::vector<Proposal> equalize_weights(const Network& network, int round);
-std::vector<Proposal> smooth_activations(const Network& network, int round);
-std::vector<Proposal> split_channels(const Network& network, int round);
+std::vector<Proposal> cross_layer_equalization(const Network& network, int round);
+std::vector<Proposal> smooth_quant(const Network& network, int round);
+std::vector<Proposal> outlier_channel_splitting(const Network& network, int round);
 std::vector<Proposal> swap_ranges(const Network& network, int round);
-std::vector<Proposal> round_weights(const Network& network, int round);
+std::vector<Proposal> gptq_rounding(const Network& network, int round);
 std::vector<Proposal> correct_biases(const Network& network, int round);
 std::vector<Proposal> clamp_masks(const Network& network, int round);
 std::vector<Proposal> raise_epsilons(const Network& network, int round);

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "model/graph_edit.h"
 #include "model/graph_walk.h"
+#include "model/operator_traits.h"
 #include "numerics/grid.h"
 #include "repairs/repair.h"
 #include "vernier/format.h"
@@ -67,7 +68,8 @@ std::vector<std::string> constants_in_front(const Model& model, const GraphWalk&
     const auto& outputs = model.proto.graph().output();
     const bool is_output = std::ranges::any_of(outputs, [&](const auto& output) { return output.name() == tensor; });
     if (maker == nullptr || is_output || walk.readers(tensor).size() != 1) return {};
-    if (GraphWalk::moves(*maker)) {
+    if (has(*maker, Trait::Moves)) {
+      if (maker->output_size() != 1) return {};  // a Split: the factor would reach its other parts
       tensor = maker->input(0);
       continue;
     }

@@ -1,5 +1,6 @@
-// One scale for each output channel in the place of one for the whole weight: a channel of small weights no longer pays
-// for the largest weight of another. Costs nothing on engines that take such scales, which is nearly all.
+// Per-channel quantization of weights: one scale for each output channel in the place of one for the whole weight: a
+// channel of small weights no longer pays for the largest weight of another. Costs nothing on engines that take such
+// scales, which is nearly all.
 #include <algorithm>
 
 #include "numerics/tensor_grid.h"

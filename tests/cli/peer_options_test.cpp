@@ -1,5 +1,5 @@
-// Every option that the peers' reference lists is known to every command that measures or writes (CONTRACT 8): taken,
-// taken with a warning that it has no effect, or refused with a reason; never "unknown option".
+// Every option that the peers' reference lists is known to every command that measures or writes (docs/contract.md, 8):
+// taken, taken with a warning that it has no effect, or refused with a reason; never "unknown option".
 #include "options/peer_options.h"
 
 #include <gtest/gtest.h>

@@ -408,6 +408,51 @@ def test_rules_of_onnx_runtime_hold_in_its_optimized_graph(files, rule, tmp_path
     assert {"Conv", "Add"} & set(kernels(tmp_path / "spoiled.onnx", tmp_path)), "nothing is left in float"
 
 
+# Operators that move or pick values: attributes, and what they read besides data [1, 4, 4, 4].
+MOVERS = {
+    "Compress": ({"axis": 1}, [np.array([True, False, True, True])]),
+    "DepthToSpace": ({"blocksize": 2}, []),
+    "Flatten": ({}, []),
+    "Gather": ({"axis": 1}, [np.array([0, 2])]),
+    "GatherElements": ({"axis": 1}, [np.zeros((1, 2, 4, 4), np.int64)]),
+    "GatherND": ({}, [np.array([[0, 1]])]),
+    "GlobalMaxPool": ({}, []),
+    "MaxPool": ({"kernel_shape": [2, 2]}, []),
+    "ReduceMax": ({}, [np.array([1])]),
+    "ReduceMin": ({}, [np.array([1])]),
+    "Reshape": ({}, [np.array([1, -1])]),
+    "ReverseSequence": ({"batch_axis": 0, "time_axis": 1}, [np.array([3])]),
+    "Slice": ({}, [np.array([0]), np.array([2]), np.array([1])]),
+    "SpaceToDepth": ({"blocksize": 2}, []),
+    "Split": ({"axis": 1, "num_outputs": 1}, []),
+    "Squeeze": ({}, [np.array([0])]),
+    "Tile": ({}, [np.array([1, 2, 1, 1])]),
+    "TopK": ({"axis": 1}, [np.array([2])]),
+    "Transpose": ({"perm": [0, 2, 3, 1]}, []),
+    "Trilu": ({}, []),
+    "Unsqueeze": ({}, [np.array([0])]),
+}
+
+
+@pytest.mark.parametrize("op", MOVERS)
+def test_what_moves_codes_is_what_onnx_runtime_moves_them_through(op, tmp_path):
+    attributes, values = MOVERS[op]
+    constants = [numpy_helper.from_array(value, f"k{i}") for i, value in enumerate(values)]
+    moved = helper.make_node(op, ["x_dq", *(constant.name for constant in constants)], ["m", "places"] if op == "TopK" else ["m"],
+                             name="mover", **attributes)
+    nodes = [helper.make_node("Neg", ["i"], ["x"]), *pair("x", "x"), moved, *pair("m", "m"), helper.make_node("Neg", ["m_dq"], ["y"])]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("i", F, [1, 4, 4, 4])],
+                              [helper.make_tensor_value_info("y", F, None)], [*constants, *grid("x", 0.1, np.uint8(128)), *grid("m", 0.1, np.uint8(128))])
+    path = tmp_path / "mover.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8), path)
+    kernels(path, tmp_path)
+    optimized = onnx.load(tmp_path / "optimized.onnx").graph.node
+    in_float = any(node.op_type == "DequantizeLinear" and node.output[0] in other.input
+                   for node in optimized for other in optimized if other.op_type == op)
+    findings = placement(path, "onnxruntime", 1 if in_float else 0)["findings"]
+    assert [finding["rule"] for finding in findings] == (["no-kernel-on-codes"] if in_float else [])
+
+
 def test_sixteen_bits_are_left_in_float(files, tmp_path):
     quantization.quantize_static(files / "float.onnx", tmp_path / "wide.onnx", Reader(samples_of(files)), per_channel=True,
                                  activation_type=quantization.QuantType.QUInt16, weight_type=quantization.QuantType.QInt8)

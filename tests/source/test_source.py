@@ -20,6 +20,22 @@ def test_folders_include_what_they_name_and_nothing_else():
     run(sys.executable, "scripts/lib/folders.py")
 
 
+def test_public_headers_compile_in_any_order(tmp_path):
+    headers = sorted(str(path.relative_to(ROOT / "include")) for path in (ROOT / "include").rglob("*.h"))
+    assert headers
+    for name, order in ("forward.cpp", headers), ("backward.cpp", headers[::-1]):
+        (tmp_path / name).write_text("".join(f"#include <{header}>\n" for header in order), encoding="utf-8")
+        run("c++", "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-I", ROOT / "include", tmp_path / name)
+
+
+def test_the_architecture_has_a_line_for_each_folder():
+    text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    table = text.split("| folder | does |", 1)[1].split("\n\n", 1)[0]
+    named = set(re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE))
+    folders = {str(path.parent.relative_to(ROOT)) for path in (ROOT / "src").rglob("CMakeLists.txt")} - {"src"}
+    assert {name for name in named if name.startswith("src/")} == folders
+
+
 def test_public_headers_include_only_the_standard_library_and_each_other():
     for path in (ROOT / "include").rglob("*.h"):
         for included in re.findall(r"^#include [<\"]([^>\"]+)", path.read_text(encoding="utf-8"), re.MULTILINE):

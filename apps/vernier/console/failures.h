@@ -1,4 +1,4 @@
-// Exceptions to messages and exit codes (CONTRACT 7): the one place of the program that catches.
+// Exceptions to messages and exit codes (docs/contract.md, 7): the one place of the program that catches.
 #pragma once
 
 #include <functional>

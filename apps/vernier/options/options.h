@@ -1,6 +1,6 @@
-// The options that several subcommands share (CONTRACT 1, 4, 5): added to a CLI11 subcommand as groups, kept as the
-// text that was typed, then turned into the values of vernier/jobs.h by `values()`, which checks everything there is to
-// check without a model. All `values()` throw Error{Usage}.
+// The options that several subcommands share (docs/contract.md, 1, 4, 5): added to a CLI11 subcommand as groups, kept
+// as the text that was typed, then turned into the values of vernier/jobs.h by `values()`, which checks everything
+// there is to check without a model. All `values()` throw Error{Usage}.
 #pragma once
 
 #include <filesystem>

@@ -20,7 +20,7 @@ std::uint64_t parse_count(std::string_view option, const std::string& text, std:
 /// A finite number.
 double parse_number(std::string_view option, const std::string& text);
 
-/// A format's canonical name or short form (CONTRACT 1); the nearest are offered.
+/// A format's canonical name or short form (docs/contract.md, 1); the nearest are offered.
 Format parse_format_name(std::string_view option, const std::string& text);
 
 /// One of `choices`; the nearest are offered.

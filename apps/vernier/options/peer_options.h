@@ -1,5 +1,6 @@
 // Options that users bring from Polygraphy, trtexec and ModelOpt and that the subcommands here do not have themselves
-// (CONTRACT 8): each is either accepted, and said to have no effect, or refused with the reason and the replacement.
+// (docs/contract.md, 8): each is either accepted, and said to have no effect, or refused with the reason and the
+// replacement.
 #pragma once
 
 #include <memory>

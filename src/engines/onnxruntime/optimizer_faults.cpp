@@ -8,6 +8,7 @@
 
 #include "model/graph_edit.h"
 #include "model/model.h"
+#include "model/operator_traits.h"
 
 namespace vernier {
 namespace {
@@ -41,7 +42,7 @@ bool casts_transposed(const onnx::GraphProto& graph) {
     open.pop_back();
     for (const onnx::NodeProto* node : readers[tensor]) {
       // No transposition passes a shape.
-      if (node->op_type() == "Shape" || node->op_type() == "Size") continue;
+      if (has(*node, Trait::ReadsShape)) continue;
       if (node->op_type() == "Cast" && attribute_int(*node, "to", 0) == onnx::TensorProto::FLOAT) return true;
       for (const std::string& output : node->output()) {
         if (seen.insert(output).second) open.push_back(output);

@@ -10,6 +10,7 @@
 #include "analysis/reference.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "model/operator_traits.h"
 #include "plan/calibrate.h"
 #include "plan/scheme.h"
 #include "vernier/calibration.h"
@@ -57,7 +58,7 @@ void add_made_tensors(Ranges& ranges, const std::vector<Layer>& layers, const st
   for (const Layer& layer : layers) {
     for (const std::string& output : layer.outputs) {
       if (known.contains(output) || ranges.contains(output)) continue;
-      if (layer.op_type == "Softmax" || layer.op_type == "Sigmoid") ranges[output] = {.min = 0, .max = 1};
+      if (layer.traits.any(Trait::UnitRange)) ranges[output] = {.min = 0, .max = 1};
       if (!layer.follows || layer.inputs.size() != 1) continue;
       if (const auto source = ranges.find(layer.inputs.front()); source != ranges.end()) {
         const RangeStats moved = source->second;

@@ -20,6 +20,7 @@
 #include "jobs/common/load.h"
 #include "jobs/common/typed_file.h"
 #include "jobs/verify/verify.h"
+#include "model/operator_traits.h"
 #include "model/passes/pass.h"
 #include "model/prepare.h"
 #include "numerics/tensor_grid.h"
@@ -40,10 +41,7 @@ void refuse_quantized_operators(const Model& file) {
   std::set<std::string> found;
   for_each_graph(file.proto.graph(), [&](const onnx::GraphProto& graph) {
     for (const onnx::NodeProto& node : graph.node()) {
-      if (node.op_type().starts_with("QLinear") || node.op_type() == "MatMulInteger" ||
-          node.op_type() == "ConvInteger") {
-        found.insert(printable(node.op_type()));
-      }
+      if (has(node, Trait::ComputesOnCodes)) found.insert(printable(node.op_type()));
     }
   });
   if (found.empty()) return;
@@ -170,7 +168,7 @@ FloatWeights float_weights(const Subject& subject, const Model& simulated, const
     const onnx::NodeProto* ref = found == ref_made.end() ? nullptr : found->second;
     const auto merged = [&] { return ref != nullptr && low != nullptr && ref->op_type() != low->op_type(); };
     const Model* model = &subject.model;
-    if (merged() && (ref->op_type() == "Relu" || ref->op_type() == "Clip")) ref = computed_by(ref_made, ref->input(0));
+    if (merged() && has(*ref, Trait::Clips)) ref = computed_by(ref_made, ref->input(0));
     if (merged() && ref->op_type() == "BatchNormalization") {
       ref = computed_by(folded_made, ref->output(0));
       model = &folded;

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "analysis/run_tensors.h"
+#include "model/operator_traits.h"
 #include "numerics/metrics.h"
 #include "plan/lower_simulated.h"
 #include "vernier/tensor.h"
@@ -21,10 +22,10 @@ struct Pick {
 std::vector<Pick> picks_of(const Model& model) {
   std::vector<Pick> picks;
   for (const onnx::NodeProto& node : model.proto.graph().node()) {
-    const bool one = node.op_type() == "ArgMax" || node.op_type() == "ArgMin";
-    const bool several = node.op_type() == "TopK" && node.output_size() > 1 && !node.output(1).empty();
-    if (!one && !several) continue;
-    picks.push_back({node.name(), node.op_type(), node.output(one ? 0 : 1)});
+    if (!has(node, Trait::GivesPlaces)) continue;
+    const int places = has(node, Trait::Selects) ? 1 : 0;
+    if (places >= node.output_size() || node.output(places).empty()) continue;
+    picks.push_back({node.name(), node.op_type(), node.output(places)});
   }
   return picks;
 }

@@ -16,6 +16,7 @@
 #include "jobs/diagnose/decision_facts.h"
 #include "model/graph_edit.h"
 #include "model/graph_walk.h"
+#include "model/operator_traits.h"
 #include "numerics/grid.h"
 #include "numerics/lattice.h"
 #include "numerics/pair_sums.h"
@@ -92,9 +93,9 @@ class FactFinder {
   /// What a Concat joined into `tensor`; empty: something else made it.
   std::set<std::string> branches_of(const std::string& tensor) const {
     const onnx::NodeProto* maker = walk_.maker(tensor);
-    while (maker != nullptr && GraphWalk::moves(*maker)) maker = walk_.maker(maker->input(0));
+    while (maker != nullptr && has(*maker, Trait::Moves)) maker = walk_.maker(maker->input(0));
     std::set<std::string> found;
-    if (maker == nullptr || maker->op_type() != "Concat") return found;
+    if (maker == nullptr || !has(*maker, Trait::Joins)) return found;
     for (const std::string& input : maker->input()) {
       if (!is_initializer(subject_.model, input)) found.insert(input);
     }
@@ -266,7 +267,7 @@ class FactFinder {
   }
 
   void add_surroundings(const Layer& layer, const onnx::NodeProto& node, LayerFacts& facts) {
-    for (const onnx::NodeProto* user : walk_.users(layer.outputs.front())) {
+    for (const auto& [user, tensor] : walk_.uses(layer.outputs.front())) {
       facts.read_by.push_back(user->op_type());
       if (user->op_type() != "Sigmoid" && user->op_type() != "HardSigmoid") continue;
       for (const onnx::NodeProto* behind : walk_.readers(user->output(0))) {
@@ -285,7 +286,7 @@ class FactFinder {
     if (const auto shape = reference_.shapes.find(layer.outputs.front()); shape != reference_.shapes.end()) {
       out = &shape->second;
     }
-    const bool convolution = layer.op_type == "Conv" || layer.op_type == "ConvTranspose";
+    const bool convolution = layer.traits.any(Trait::Convolves);
     if (out != nullptr && !out->empty()) {
       facts.channels = static_cast<std::size_t>(convolution && out->size() > 1 ? (*out)[1] : out->back());
     }

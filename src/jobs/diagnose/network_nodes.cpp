@@ -1,19 +1,13 @@
 #include "jobs/diagnose/network_nodes.h"
 
-#include <algorithm>
 #include <set>
 #include <string>
 #include <unordered_map>
 
+#include "model/graph_edit.h"
+#include "model/operator_traits.h"
+
 namespace vernier {
-namespace {
-
-bool has_body(const onnx::NodeProto& node) {
-  return std::any_of(node.attribute().begin(), node.attribute().end(),
-                     [](const onnx::AttributeProto& attribute) { return attribute.has_g(); });
-}
-
-}  // namespace
 
 std::vector<NetworkNode> network_nodes(const Model& model, const std::vector<Layer>& layers) {
   std::unordered_map<std::string, const Layer*> by_name;
@@ -40,12 +34,10 @@ std::vector<NetworkNode> network_nodes(const Model& model, const std::vector<Lay
       for (const std::string& output : found->second->outputs) makers[output] = {own};
       continue;
     }
-    const std::string& type = node.op_type();
-    const bool passes = type == "Cast" || type == "QuantizeLinear" || type == "DequantizeLinear";
     std::set<std::size_t> from;
     if (has_body(node)) {
       from = makers_of(tensors_read(node));
-    } else if (passes && node.input_size() > 0) {
+    } else if (has(node, Trait::ChangesType) && node.input_size() > 0) {
       from = makers_of(std::set<std::string>{node.input(0)});
     }
     if (from.empty()) continue;

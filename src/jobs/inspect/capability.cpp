@@ -13,6 +13,7 @@
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
 #include "model/graph_edit.h"
+#include "model/operator_traits.h"
 #include "model/subgraph.h"
 #include "model/type_protos.h"
 #include "plan/operators/operators.h"
@@ -25,8 +26,7 @@ namespace vernier {
 namespace {
 
 std::string full_name(const onnx::NodeProto& node) {
-  const bool own = node.domain().empty() || node.domain() == "ai.onnx";
-  return own ? node.op_type() : node.domain() + "::" + node.op_type();
+  return of_onnx(node) ? node.op_type() : node.domain() + "::" + node.op_type();
 }
 
 class Judge {

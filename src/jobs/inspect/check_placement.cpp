@@ -14,6 +14,7 @@
 #include "engines/onnxruntime/optimized_graph.h"
 #include "engines/onnxruntime/runtime.h"
 #include "jobs/common/typed_file.h"
+#include "model/operator_traits.h"
 #include "plan/rules/rules.h"
 #include "plan/simulate_typed.h"
 #include "vernier/error.h"
@@ -28,12 +29,6 @@ void count_pairs(const QdqGraph& graph, CheckPlacementReport& report) {
     if (!QdqGraph::dequantizes(node)) continue;
     ++(graph.of_constant(node) ? report.stored_constants : report.dequantizers);
   }
-}
-
-bool runs_on_codes(const onnx::NodeProto& node) {
-  return node.op_type().starts_with("QLinear") || node.op_type().starts_with("QGemm") ||
-         node.op_type().starts_with("MatMulInteger") || node.op_type() == "MatMulNBits" ||
-         node.op_type() == "QAttention";
 }
 
 /// What is left in the optimized graph decides: a finding about a node that became a kernel on codes is dropped, and a
@@ -58,7 +53,7 @@ void verify_by_running(const Model& file, const std::vector<QdqGraph>& graphs, C
     for (const onnx::NodeProto& node : graph.node()) {
       if (QdqGraph::quantizes(node)) ++report.quantizers_left;
       if (QdqGraph::dequantizes(node)) ++report.dequantizers_left;
-      if (runs_on_codes(node)) ++report.integer_kernels;
+      if (has(node, Trait::ComputesOnCodes | Trait::StoresCodes)) ++report.integer_kernels;
       if (QdqGraph::quantizes(node) || QdqGraph::dequantizes(node)) continue;
       for (const std::string& input : node.input()) {
         const auto made = made_by.find(input);

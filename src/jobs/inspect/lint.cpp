@@ -15,6 +15,7 @@
 #include "engines/onnxruntime/session.h"
 #include "model/contents.h"
 #include "model/graph_edit.h"
+#include "model/operator_traits.h"
 #include "model/raw_proto.h"
 #include "plan/qdq_defects.h"
 #include "plan/simulate_typed.h"
@@ -192,9 +193,7 @@ class Linter {
     }
     if (!imports.contains("") && !imports.contains("ai.onnx")) return;  // said already
     context.set_opset_imports(imports);
-    bool has_body = false;
-    for_each_body(node, [&](const onnx::GraphProto&) { has_body = true; });
-    if (has_body) return;  // its body captures names that one node alone does not show
+    if (has_body(node)) return;  // its body captures names that one node alone does not show
     try {
       onnx::checker::check_node(node, context, onnx::checker::LexicalScopeContext());
     } catch (const std::exception& failure) {
@@ -241,7 +240,7 @@ class Linter {
     std::map<std::string, const onnx::TensorProto*> weights;
     for (const onnx::TensorProto& tensor : inferred.graph().initializer()) weights[tensor.name()] = &tensor;
     for (const onnx::NodeProto& node : inferred.graph().node()) {
-      if (node.op_type() != "Conv" || !node.domain().empty() || node.input_size() < 2) continue;
+      if (!is_onnx(node, "Conv") || node.input_size() < 2) continue;
       const auto input = shapes.find(node.input(0));
       const auto weight = weights.find(node.input(1));
       if (input == shapes.end() || weight == weights.end()) continue;

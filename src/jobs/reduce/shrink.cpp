@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "model/graph_edit.h"
+#include "model/operator_traits.h"
 #include "model/type_protos.h"
 #include "vernier/error.h"
 #include "vernier/tensor.h"
@@ -130,7 +131,7 @@ class Shrinker {
   bool read_once(const std::string& name) const { return count_readers(now_.model)[name] == 1; }
 
   void add_weighted(const onnx::NodeProto& node, int index, std::vector<DimensionHandle>& found) const {
-    if (node.input_size() < 2 || !node.domain().empty()) return;
+    if (node.input_size() < 2 || !of_onnx(node)) return;
     const std::optional<Tensor> weight = initializer(now_.model, node.input(1));
     if (!weight || !read_once(node.input(1))) return;
     const bool from_input = now_.crops.contains(node.input(0)) && read_once(node.input(0));

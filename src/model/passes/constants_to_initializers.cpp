@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "model/graph_edit.h"
+#include "model/operator_traits.h"
 #include "model/passes/pass.h"
 #include "vernier/tensor.h"
 
@@ -28,10 +29,6 @@ std::optional<Tensor> value_of(const onnx::NodeProto& node) {
   return std::nullopt;
 }
 
-bool is_default_op(const onnx::NodeProto& node, const char* op_type) {
-  return node.op_type() == op_type && (node.domain().empty() || node.domain() == "ai.onnx");
-}
-
 }  // namespace
 
 Outcome constants_to_initializers(Model& model, const Context&) {
@@ -40,7 +37,7 @@ Outcome constants_to_initializers(Model& model, const Context&) {
   for_each_graph(*model.proto.mutable_graph(), [&](onnx::GraphProto& graph) {
     std::set<std::string> moved;
     for (const onnx::NodeProto& node : graph.node()) {
-      if (!is_default_op(node, "Constant") || node.output_size() != 1 || outputs.contains(node.output(0))) continue;
+      if (!is_onnx(node, "Constant") || node.output_size() != 1 || outputs.contains(node.output(0))) continue;
       const std::optional<Tensor> value = value_of(node);
       if (!value) continue;
       set_initializer(model, graph, node.output(0), *value);
@@ -57,7 +54,7 @@ Outcome constants_to_initializers(Model& model, const Context&) {
     std::set<std::string> gone;
     for (int i = 0; i < graph.node_size(); ++i) {
       const onnx::NodeProto node = graph.node(i);
-      if (!is_default_op(node, "Identity") || node.input_size() != 1 || node.output_size() != 1) continue;
+      if (!is_onnx(node, "Identity") || node.input_size() != 1 || node.output_size() != 1) continue;
       if (!initializers.contains(node.input(0)) || outputs.contains(node.output(0))) continue;
       rename_reads(graph, node.output(0), node.input(0));
       gone.insert(node.name());

@@ -4,13 +4,12 @@
 
 #include "base/text.h"
 #include "model/graph_edit.h"
+#include "model/operator_traits.h"
 #include "model/passes/pass.h"
 #include "vernier/tensor.h"
 
 namespace vernier::passes {
 namespace {
-
-bool is_default_domain(const onnx::NodeProto& node) { return node.domain().empty() || node.domain() == "ai.onnx"; }
 
 std::string input_of(const onnx::NodeProto& node, int index) {
   return index < node.input_size() ? node.input(index) : std::string();
@@ -160,7 +159,7 @@ Outcome fold_batch_norm(Model& model, const Context&) {
     std::map<std::string, int> producer;
     for (int i = 0; i < graph.node_size(); ++i) {
       const onnx::NodeProto norm = graph.node(i);
-      const auto from = norm.op_type() == "BatchNormalization" ? producer.find(input_of(norm, 0)) : producer.end();
+      const auto from = is_onnx(norm, "BatchNormalization") ? producer.find(input_of(norm, 0)) : producer.end();
       if (from != producer.end()) {
         onnx::NodeProto& layer = *graph.mutable_node(from->second);
         // Counted anew each time: a fold may have given a weight its own copy.
@@ -172,7 +171,7 @@ Outcome fold_batch_norm(Model& model, const Context&) {
         }
       }
       const bool takes = norm.op_type() == "Conv" || norm.op_type() == "ConvTranspose" || norm.op_type() == "Gemm";
-      if (takes && is_default_domain(norm) && norm.output_size() == 1) producer[norm.output(0)] = i;
+      if (takes && of_onnx(norm) && norm.output_size() == 1) producer[norm.output(0)] = i;
     }
     count += static_cast<int>(gone.size());
     remove_nodes(graph, [&](const onnx::NodeProto& node) { return gone.contains(node.name()); });

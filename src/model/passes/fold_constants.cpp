@@ -2,10 +2,10 @@
 #include <onnx/defs/schema.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/text.h"
 #include "model/graph_edit.h"
+#include "model/operator_traits.h"
 #include "model/passes/pass.h"
 #include "vernier/error.h"
 #include "vernier/tensor.h"
@@ -54,20 +54,13 @@ bool small_enough(const onnx::NodeProto& node, const Types& types, std::int64_t 
 }
 
 bool may_fold(const onnx::NodeProto& node, int opset) {
-  if (!node.domain().empty() && node.domain() != "ai.onnx") return false;
-  constexpr std::array kLeftAlone = {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "Constant"};
-  if (std::find(kLeftAlone.begin(), kLeftAlone.end(), node.op_type()) != kLeftAlone.end()) return false;
-  if (node.op_type().starts_with("Random") || node.op_type() == "Multinomial" || node.op_type() == "Bernoulli") {
-    return false;
-  }
+  if (!of_onnx(node) || node.op_type() == "Constant" || has(node, Trait::Quantizes | Trait::Random)) return false;
   if (node.op_type() == "Dropout" && node.input_size() > 2 && !node.input(2).empty()) return false;  // training mode
   const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(node.op_type(), opset, "");
   if (schema == nullptr || schema->GetNodeDeterminism() == onnx::OpSchema::NodeDeterminism::NonDeterministic) {
     return false;
   }
-  bool has_body = false;
-  for_each_body(node, [&](const onnx::GraphProto&) { has_body = true; });
-  return !has_body && node.input_size() > 0;
+  return !has_body(node) && node.input_size() > 0;
 }
 
 /// Shape(x), x of known shape -> initializer. Main graph only: inside a Loop a shape may change from turn to turn. The
@@ -77,8 +70,7 @@ int fold_shapes(Model& model, const Types& types) {
   const std::set<std::string> outputs = all_graph_outputs(model);
   std::set<std::string> gone;
   for (const onnx::NodeProto& node : graph.node()) {
-    const bool is_shape = node.op_type() == "Shape" && node.domain().empty();
-    if (!is_shape || outputs.contains(node.input(0)) || outputs.contains(node.output(0))) continue;
+    if (!is_onnx(node, "Shape") || outputs.contains(node.input(0)) || outputs.contains(node.output(0))) continue;
     const auto type = types.find(node.input(0));
     if (type == types.end() || !known_shape(type->second)) continue;
     const auto rank = static_cast<std::int64_t>(type->second.shape.size());

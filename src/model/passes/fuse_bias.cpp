@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "model/graph_edit.h"
+#include "model/operator_traits.h"
 #include "model/passes/pass.h"
 #include "vernier/tensor.h"
 
@@ -29,7 +30,7 @@ Outcome fuse_bias(Model& model, const Context&) {
   NamePool names(model);
   for (onnx::NodeProto& node : *graph.mutable_node()) {
     for (const std::string& output : node.output()) maker[output] = &node;
-    if (node.op_type() != "Add" || !node.domain().empty() || node.input_size() != 2) continue;
+    if (!is_onnx(node, "Add") || node.input_size() != 2) continue;
     for (int side = 0; side < 2; ++side) {
       const auto found = maker.find(node.input(side));
       const std::optional<Tensor> constant = initializer(model, node.input(1 - side));
@@ -38,8 +39,8 @@ Outcome fuse_bias(Model& model, const Context&) {
       if (readers.at(node.input(side)) != 1 || outputs.contains(node.input(side)) || gone.contains(before.name())) {
         continue;
       }
-      const bool conv = before.op_type() == "Conv" && before.domain().empty() && before.input_size() == 2;
-      const bool product = before.op_type() == "MatMul" && before.domain().empty();
+      const bool conv = is_onnx(before, "Conv") && before.input_size() == 2;
+      const bool product = is_onnx(before, "MatMul");
       if (!conv && !product) continue;
       const std::optional<Tensor> weight = initializer(model, before.input(1));
       if (!weight || weight->dtype() != Dtype::Float32) continue;

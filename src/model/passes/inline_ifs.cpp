@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "model/graph_edit.h"
+#include "model/operator_traits.h"
 #include "model/passes/pass.h"
 #include "vernier/error.h"
 #include "vernier/tensor.h"
@@ -11,7 +12,7 @@
 namespace vernier::passes {
 namespace {
 
-bool is_if(const onnx::NodeProto& node) { return node.op_type() == "If" && node.domain().empty(); }
+bool is_if(const onnx::NodeProto& node) { return is_onnx(node, "If"); }
 
 /// Renames a tensor that `body` produces, and its readers.
 void rename_tensor(onnx::GraphProto& body, const std::string& from, const std::string& to) {
@@ -130,7 +131,7 @@ void make_range_constants_scalar(Model& model) {
   NamePool names(model);
   for_each_graph(*model.proto.mutable_graph(), [&](onnx::GraphProto& graph) {
     for (onnx::NodeProto& node : *graph.mutable_node()) {
-      if (node.op_type() != "Range" || !node.domain().empty()) continue;
+      if (!is_onnx(node, "Range")) continue;
       for (std::string& input : *node.mutable_input()) {
         const std::optional<Tensor> value = initializer(model, input);
         if (!value || value->shape().empty() || value->count() != 1) continue;

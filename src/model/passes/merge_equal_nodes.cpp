@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "model/graph_edit.h"
+#include "model/operator_traits.h"
 #include "model/passes/pass.h"
 #include "vernier/tensor.h"
 
@@ -12,11 +13,8 @@ namespace vernier::passes {
 namespace {
 
 bool may_differ(const onnx::NodeProto& node) {
-  bool has_body = false;
-  for_each_body(node, [&](const onnx::GraphProto&) { has_body = true; });
-  const std::string& op = node.op_type();
-  return has_body || op.starts_with("Random") || op == "Multinomial" || op == "Bernoulli" || op == "Dropout" ||
-         !node.domain().empty();
+  // A Dropout may be one that trains.
+  return has_body(node) || has(node, Trait::Random) || is_onnx(node, "Dropout") || !of_onnx(node);
 }
 
 /// Everything of a node but its names.

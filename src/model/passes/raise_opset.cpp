@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "model/graph_edit.h"
+#include "model/operator_traits.h"
 #include "model/passes/onnx_converter.h"
 #include "model/passes/pass.h"
 #include "vernier/error.h"
@@ -15,12 +16,6 @@ namespace vernier::passes {
 namespace {
 
 using Types = std::map<std::string, ValueType>;
-
-bool has_body(const onnx::NodeProto& node) {
-  bool found = false;
-  for_each_body(node, [&](const onnx::GraphProto&) { found = true; });
-  return found;
-}
 
 [[noreturn]] void cannot_raise(const onnx::NodeProto& node, int from, int to, const std::string& why) {
   throw Error(ErrorKind::Input, fmt::format("node '{}' ({}) cannot be raised from opset {} to {}: {}",
@@ -208,7 +203,7 @@ std::vector<onnx::NodeProto> adopt_nodes(Model& model, onnx::GraphProto& graph, 
 }
 
 bool means_the_same(const onnx::NodeProto& node, int from, int to) {
-  if (!node.domain().empty() && node.domain() != "ai.onnx") return true;
+  if (!of_onnx(node)) return true;
   const onnx::OpSchema* before = onnx::OpSchemaRegistry::Schema(node.op_type(), from, "");
   const onnx::OpSchema* after = onnx::OpSchemaRegistry::Schema(node.op_type(), to, "");
   return before != nullptr && after != nullptr && before->SinceVersion() == after->SinceVersion();

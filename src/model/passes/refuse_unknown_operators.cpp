@@ -2,6 +2,7 @@
 #include <onnx/defs/schema.h>
 
 #include "base/text.h"
+#include "model/operator_traits.h"
 #include "model/passes/pass.h"
 #include "vernier/error.h"
 
@@ -11,7 +12,7 @@ Outcome refuse_unknown_operators(Model& model, const Context& /*context*/) {
   const int opset = default_opset(model.proto);
   for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
     for (const onnx::NodeProto& node : graph.node()) {
-      if (!node.domain().empty() && node.domain() != "ai.onnx") continue;
+      if (!of_onnx(node)) continue;
       if (onnx::OpSchemaRegistry::Schema(node.op_type(), opset, "") != nullptr) continue;
       throw Error(ErrorKind::Input,
                   fmt::format("node '{}': ONNX has no operator '{}' in opset {}", printable(node.name()),

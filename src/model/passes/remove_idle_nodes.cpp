@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "model/graph_edit.h"
+#include "model/operator_traits.h"
 #include "model/passes/pass.h"
 #include "vernier/tensor.h"
 
@@ -37,7 +38,7 @@ bool is_ascending(const std::vector<std::int64_t>& order) {
 
 bool gives_its_input(const Model& model, const onnx::NodeProto& node, const Types& types, int opset,
                      const std::map<std::string, int>& readers) {
-  if (!node.domain().empty() || node.input_size() < 1 || node.output_size() < 1) return false;
+  if (!of_onnx(node) || node.input_size() < 1 || node.output_size() < 1) return false;
   const std::string& op = node.op_type();
   if (op == "Identity") return true;
   if (op == "Dropout") {
@@ -68,7 +69,7 @@ std::size_t join_transposes(onnx::GraphProto& graph) {
   std::size_t count = 0;
   std::map<std::string, const onnx::NodeProto*> made;
   for (onnx::NodeProto& node : *graph.mutable_node()) {
-    if (node.op_type() != "Transpose" || !node.domain().empty()) continue;
+    if (!is_onnx(node, "Transpose")) continue;
     const std::vector<std::int64_t> order = attribute_ints(node, "perm");
     const auto before = made.find(node.input(0));
     if (before != made.end()) {
@@ -99,7 +100,7 @@ std::size_t join_slices(Model& model, onnx::GraphProto& graph, NamePool& names) 
   constexpr int kInputs = 5;  // data, starts, ends, axes, steps
   std::map<std::string, const onnx::NodeProto*> made;
   for (onnx::NodeProto& node : *graph.mutable_node()) {
-    if (node.op_type() != "Slice" || !node.domain().empty() || node.input_size() != kInputs) continue;
+    if (!is_onnx(node, "Slice") || node.input_size() != kInputs) continue;
     const auto found = made.find(node.input(0));
     if (found != made.end()) {
       const onnx::NodeProto& before = *found->second;

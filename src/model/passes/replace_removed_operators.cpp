@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "model/graph_edit.h"
+#include "model/operator_traits.h"
 #include "model/passes/pass.h"
 #include "vernier/error.h"
 #include "vernier/tensor.h"
@@ -134,7 +135,7 @@ Outcome replace_removed_operators(Model& model, const Context&) {
       const onnx::NodeProto node = graph.node(i);
       const auto rule = std::find_if(std::begin(kRules), std::end(kRules),
                                      [&](const Rule& r) { return node.op_type() == r.op_type; });
-      if (rule == std::end(kRules) || !node.domain().empty()) continue;
+      if (rule == std::end(kRules) || !of_onnx(node)) continue;
       if (opset < 7 || opset > 9 || node.input_size() != 1 || node.output_size() != 1) {
         throw Error(ErrorKind::Input,
                     fmt::format("node '{}': operator {} of opset {} was removed from ONNX and cannot be replaced",

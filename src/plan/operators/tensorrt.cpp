@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "model/operator_traits.h"
 #include "plan/operators/operators.h"
 #include "vernier/tensor.h"
 
@@ -214,7 +215,7 @@ Why broken(const Around& around, const Node& node) {
   const std::string& op = node.op_type();
   if (op == "AveragePool" || op == "MaxPool" || op == "LpPool") return pooling(around, node);
   if (op == "QuantizeLinear" || op == "DequantizeLinear") return zero_point(around, node);
-  if (op == "LSTM" || op == "GRU" || op == "RNN") return recurrent(node);
+  if (has(node, Trait::Recurrent)) return recurrent(node);
   if (op == "Resize") return resize(around, node);
   if (op == "Attention") return attention(around, node);
   if (op == "CumSum") return built_in(around, node, {1}, "axis");
@@ -252,14 +253,14 @@ std::string condition_of(const std::string& op) {
   if (op == "DeformConv") return "1 or 2 spatial dimensions, with equal padding at both ends of each";
   if (op == "Hardmax") return "the dimension of axis must be known when the engine is built";
   if (op == "TensorScatter") return "past_cache and update with 4 dimensions, axis -2";
-  if (op.starts_with("Random")) return "the seed is ignored";
+  if (traits_of(op).any(Trait::Random)) return "the seed is ignored";
   return {};
 }
 
 }  // namespace
 
 OperatorVerdict tensorrt_verdict(const NodeSurroundings& around, const onnx::NodeProto& node) {
-  if (!node.domain().empty() && node.domain() != "ai.onnx") {
+  if (!of_onnx(node)) {
     return {false, fmt::format("an operator of domain {} needs a plugin", printable(node.domain())), ""};
   }
   const TypesRow* row = row_of(node.op_type());

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "model/operator_traits.h"
 #include "plan/rules/rules.h"
 #include "plan/target.h"
 #include "vernier/format.h"
@@ -36,8 +37,7 @@ bool meant_for_codes(const QdqGraph& graph, const Node& node) {
 /// A Relu or Clip behind, which a QuantizeLinear makes superfluous, belongs to the operator.
 const std::string& result_of(const QdqGraph& graph, const Node& node) {
   const auto& readers = graph.readers(node.output(0));
-  const bool clipped = readers.size() == 1 && !graph.is_output(node.output(0)) &&
-                       (readers.front()->op_type() == "Relu" || readers.front()->op_type() == "Clip");
+  const bool clipped = readers.size() == 1 && !graph.is_output(node.output(0)) && has(*readers.front(), Trait::Clips);
   return clipped ? readers.front()->output(0) : node.output(0);
 }
 
@@ -105,11 +105,19 @@ void along_an_axis(const QdqGraph& graph, const Node& node, Findings& findings) 
                       "one scale for each activation"});
 }
 
-constexpr std::array kMoves = {"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Slice",
-                               "MaxPool", "Tile",      "Expand",  "Gather",    "Resize"};
+// Movers of values that it moves as floats (checked: tests/diff/test_quantized_files.py).
+constexpr std::array<std::string_view, 6> kMovedInFloat = {"Compress",        "GatherND",     "GlobalMaxPool",
+                                                           "ReverseSequence", "SpaceToDepth", "TopK"};
+
+/// Codes go through it as they are. A Resize that interpolates does so on codes, too.
+bool moves_codes(const Node& node) {
+  if (is_onnx(node, "Resize")) return true;
+  return has(node, Trait::Moves | Trait::Selects) &&
+         std::ranges::find(kMovedInFloat, node.op_type()) == kMovedInFloat.end();
+}
 
 void moved_to_another_grid(const QdqGraph& graph, const Node& node, Findings& findings) {
-  if (std::ranges::find(kMoves, node.op_type()) == kMoves.end() || !meant_for_codes(graph, node)) return;
+  if (!moves_codes(node) || !meant_for_codes(graph, node)) return;
   const Node* quantizer = graph.only_quantizer(node.output(0));
   const auto before = graph.params(*graph.dequantizer(node.input(0)));
   const auto after = quantizer == nullptr ? std::nullopt : graph.params(*quantizer);
@@ -122,10 +130,10 @@ void moved_to_another_grid(const QdqGraph& graph, const Node& node, Findings& fi
 }
 
 void no_kernel(const QdqGraph& graph, const Node& node, Findings& findings) {
-  const bool moves = std::ranges::find(kMoves, node.op_type()) != kMoves.end() || node.op_type() == "Concat" ||
-                     node.op_type() == "Split" || node.op_type() == "Relu" || node.op_type() == "Clip" ||
-                     node.op_type() == "ArgMax";
-  if (in_table(node) || moves || !meant_for_codes(graph, node)) return;
+  // A Relu or Clip is part of what is in front of it or behind; the place of the largest code is that of the largest
+  // value.
+  const bool passes = moves_codes(node) || has(node, Trait::Joins | Trait::Clips) || is_onnx(node, "ArgMax");
+  if (in_table(node) || passes || !meant_for_codes(graph, node)) return;
   findings.push_back({{},
                       {},
                       fmt::format("{} has no kernel on codes: its data are dequantized and quantized again",

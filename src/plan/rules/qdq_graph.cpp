@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/operator_traits.h"
 #include "plan/constant_codes.h"
 #include "plan/simulate_typed.h"
 #include "plan/weight_axis.h"
@@ -94,6 +95,6 @@ QdqGraph::Inputs QdqGraph::inputs(const Node& node, int most) const {
   return inputs;
 }
 
-bool has_weight(const onnx::NodeProto& node) { return weight_axis(node, 2) >= 0; }
+bool has_weight(const onnx::NodeProto& node) { return has(node, Trait::Weighted); }
 
 }  // namespace vernier

@@ -42,6 +42,9 @@ TEST(ClassScores, AreNotMasksSignalsBoxesOrASingleNumber) {
   EXPECT_FALSE(looks_so("g (float[1,4,5] x) => (float[1,4,5] y) { y = Softmax <axis = 2> (x) }", {1, 4, 5}));
   EXPECT_FALSE(looks_so("g (float[1,8] x) => (float[1,1] y) { y = MatMul (x, w) }", {1, 1}, {{"w", bell({8, 1}, 1)}}));
   EXPECT_FALSE(looks_so("g (float[1,5] x) => (float[1,5] y) { y = Relu (x) }", {1, 5}));
+  // The five largest of all scores: none belongs to a class of its own.
+  EXPECT_FALSE(
+      looks_so("g (float[1,8] x, int64[1] k) => (float[1,5] y) { s = Softmax (x) y, i = TopK (s, k) }", {1, 5}));
 }
 
 TEST(ClassScores, AreWhatANameOrARequirementSays) {

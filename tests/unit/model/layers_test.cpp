@@ -93,6 +93,14 @@ TEST(FindLayers, MoversFollowAndWhereAndArithmeticDoNot) {
                          {"t", true}, {"p", true}, {"c", true}, {"d", true}, {"w", false}, {"v", false}}));
 }
 
+TEST(FindLayers, WhatPicksOrMasksValuesFollows) {
+  const Model model = model_of(R"(<ir_version: 8, opset_import: ["" : 14]>
+    g (float[4,4] x, int64[1] k) => (float[a,b] y, float[c,d] z) {
+      [mask] a = Trilu(x) [top] b, i = TopK(a, k) [most] y = ReduceMax <axes = [1]> (b) [sum] z = ReduceSum(b) })");
+  for (const char* name : {"mask", "top", "most"}) EXPECT_TRUE(layer_named(model, name).follows) << name;
+  EXPECT_FALSE(layer_named(model, "sum").follows);
+}
+
 TEST(FindLayers, NodesInBodiesAreLayersOfThatBody) {
   const Model model = model_of(R"(<ir_version: 8, opset_import: ["" : 13]>
     g (float[2] x, bool c) => (float[2] y) {

@@ -1,4 +1,4 @@
-// Rounding a weight one input after the other, so that later values take back what earlier ones got wrong at the
+// GPTQ: rounding a weight one input after the other, so that later values take back what earlier ones got wrong at the
 // output: the error of a sum matters, not that of its terms.
 //   rows of W round to Q so that  sum over x of |(W - Q) x|^2 = sum over rows of d H d^T  is small,
 //   d = w - q, H = X^T X + damping, H = L L^T;  d H d^T = |L^T d|^2, made small from its last component to its first:
@@ -36,8 +36,7 @@ struct WeightLayout {
 /// Shapes: weight any, read by `layout` as [results, K]; a group's results are neighbours.
 /// Errors: Internal when sizes do not match.
 /// Cost:   K^3 / 3 + results K^2 multiply-adds, K^2 floats. The same bits for any number of threads.
-std::optional<std::vector<float>> round_by_products(const Tensor& weight, const WeightLayout& layout,
-                                                    const QuantParams& grid, const InputProducts& products,
-                                                    std::size_t threads);
+std::optional<std::vector<float>> gptq_round(const Tensor& weight, const WeightLayout& layout, const QuantParams& grid,
+                                             const InputProducts& products, std::size_t threads);
 
 }  // namespace vernier

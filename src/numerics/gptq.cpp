@@ -1,4 +1,4 @@
-#include "numerics/sequential_rounding.h"
+#include "numerics/gptq.h"
 
 #include <algorithm>
 #include <array>
@@ -105,9 +105,8 @@ struct ValueGrids {
 
 }  // namespace
 
-std::optional<std::vector<float>> round_by_products(const Tensor& weight, const WeightLayout& layout,
-                                                    const QuantParams& grid, const InputProducts& products,
-                                                    std::size_t threads) {
+std::optional<std::vector<float>> gptq_round(const Tensor& weight, const WeightLayout& layout, const QuantParams& grid,
+                                             const InputProducts& products, std::size_t threads) {
   const std::size_t size = products.inputs;
   const auto count = static_cast<std::size_t>(weight.count());
   if (products.groups == 0 || layout.results % products.groups != 0 || layout.results * size != count ||

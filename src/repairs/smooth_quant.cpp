@@ -12,6 +12,7 @@
 
 #include "model/graph_edit.h"
 #include "model/graph_walk.h"
+#include "model/operator_traits.h"
 #include "numerics/lattice.h"
 #include "repairs/channel_scaling.h"
 #include "vernier/tensor.h"
@@ -152,8 +153,8 @@ std::optional<Proposal> smooth_norm(const Network& network, const GraphWalk& wal
     if (lattice_of(weight.floats())) proposal.why_not = "its weights lie on a grid, which scaling would break";
   }
   if (!norm.why_not.empty()) proposal.why_not = norm.why_not;
-  const auto shapes = std::ranges::count_if(walk.readers(tensor),
-                                            [](const onnx::NodeProto* reader) { return reader->op_type() == "Shape"; });
+  const auto shapes = std::ranges::count_if(
+      walk.readers(tensor), [](const onnx::NodeProto* reader) { return has(*reader, Trait::ReadsShape); });
   if (readers.at(tensor) != static_cast<int>(layers.size()) + static_cast<int>(shapes)) {
     proposal.why_not = fmt::format("'{}' is read by others than the weights that could take the factors", tensor);
   }
@@ -185,7 +186,7 @@ void smooth_convolutions(const Network& network, double alpha, std::vector<Propo
     if (taken.contains(pair.first.layer->name) || taken.contains(pair.second.layer->name)) continue;
     if (lattice_of(initializer(network.model, pair.first.weight)->floats()) ||
         lattice_of(initializer(network.model, pair.second.weight)->floats())) {
-      continue;  // equalize_weights says why
+      continue;  // cross_layer_equalization says why
     }
     const float largest = std::ranges::max(seen->second);
     std::vector<float> factors(pair.read.size(), 1);
@@ -204,7 +205,7 @@ void smooth_convolutions(const Network& network, double alpha, std::vector<Propo
 
 }  // namespace
 
-std::vector<Proposal> smooth_activations(const Network& network, int round) {
+std::vector<Proposal> smooth_quant(const Network& network, int round) {
   // How much of an activation's spread the weights take over.
   const double alpha = round == 0 ? 0.5 : 0.75;
   std::vector<Proposal> proposals;

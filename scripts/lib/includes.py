@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
-"""Does each source include the standard headers of what it uses?
+"""Does each source include the headers of what it uses?
 
-    std_includes.py         says what is missing and what is included for nothing; exit code 1 when there is any
-    std_includes.py --fix   mends it; scripts/format puts the lines in order
+    includes.py         says what is missing and what is included for nothing; exit code 1 when there is any
+    includes.py --fix   mends standard headers; scripts/format puts the lines in order
 
-Compilers differ in which standard header brings which other one, and precompiled headers hide it: a source that compiles
-here may not elsewhere. A source may rely on the header of its own name, and a program's private header on nothing else.
-Looked at are names behind `std::`, and macros and types of the C headers; comments and strings are not.
+Precompiled headers and sources that are compiled together hide what a source forgot, and compilers differ in which
+standard header brings which other one: what compiles here may not elsewhere.
+Standard headers: looked at are names behind `std::`, and macros of the C headers. A source may rely on the header of its
+own name. Own headers: looked at are types and functions that one header alone declares; it must be among those that the
+source includes, however deep. Comments and strings are not looked at.
 """
+import collections
+import functools
 import pathlib
 import re
 import sys
@@ -157,6 +161,59 @@ def mend(path, missing, superfluous):
     path.write_text(text, encoding="utf-8")
 
 
+BASES = [ROOT / "include", ROOT / "src", ROOT / "apps/vernier", ROOT / "tests/support", ROOT / "tests", ROOT]
+TYPE = re.compile(r"^(?:class|struct|enum class)(?: VERNIER_API| \[\[\w+\]\])? (\w+)\b(?!;)|^using (\w+) =", re.MULTILINE)
+FUNCTION = re.compile(r"^(?:\[\[nodiscard\]\] )?[\w:<>,\s&*]+?[\s&*]([a-z0-9]+(?:_[a-z0-9]+)+)\(", re.MULTILINE)
+
+
+@functools.cache
+def text_of(path):
+    return code_of(path.read_text(encoding="utf-8"))
+
+
+@functools.cache
+def own_includes(path):
+    """What it includes of ours."""
+    found = set()
+    for name in re.findall(r'^#include ["<]([^">]+)[">]', path.read_text(encoding="utf-8"), re.MULTILINE):
+        found |= {(base / name).resolve() for base in (path.parent, *BASES) if (base / name).is_file()}
+    return found
+
+
+def all_included(path):
+    reached, open_ones = {path}, [path]
+    while open_ones:
+        new = own_includes(open_ones.pop()) - reached
+        reached |= new
+        open_ones += new
+    return reached
+
+
+@functools.cache
+def header_of():
+    """name: the one header that declares it"""
+    places = collections.defaultdict(set)
+    for folder in ("include", "src", "apps", "tests"):
+        for path in (ROOT / folder).rglob("*.h"):
+            for match in TYPE.finditer(text_of(path)):
+                places[match[1] or match[2]].add(path)
+            for match in FUNCTION.finditer(text_of(path)):
+                places[match[1]].add(path)
+    return {name: next(iter(paths)) for name, paths in places.items() if len(paths) == 1}
+
+
+def forgotten(path):
+    """Headers of ours that it uses and does not reach: {header: name}"""
+    reached = all_included(path)
+    code = re.sub(r"\bstd::[\w:]+|^TEST\w*\(\w+, \w+\)", "", text_of(path), flags=re.MULTILINE)
+    used = set(re.findall(r"(?<![.>\w:])([A-Z]\w*[a-z]\w*)\b", code)) | set(re.findall(r"(?<![.>\w:])([a-z]\w*_\w+)\(", code))
+    for each in reached:  # what is declared there, indented too, is that
+        used -= set(re.findall(r"\b(?:class|struct|enum class|typename|using)(?: VERNIER_API)? (\w+)\b", text_of(each)))
+        used -= set(re.findall(r"[{,]\s*(\w+)(?=\s*(?:=[^,}]*)?[,}])", text_of(each)))  # enumerators
+    used -= {match[1] for match in FUNCTION.finditer(text_of(path))} | set(re.findall(r"\b(\w+)(?: = \[|[,)])", code))
+    return {header_of()[name]: name for name in sorted(used & header_of().keys()) if header_of()[name] not in reached}
+
+
 def main(arguments):
     found = 0
     for folder in FOLDERS:
@@ -164,6 +221,9 @@ def main(arguments):
             if path.suffix not in (".h", ".cpp"):
                 continue
             missing, superfluous = faults(path)
+            for header, name in forgotten(path).items():
+                found += 1
+                print(f"{path.relative_to(ROOT)}: does not include {header.relative_to(ROOT)}, of which it uses {name}")
             if not missing and not superfluous:
                 continue
             found += 1

@@ -15,7 +15,7 @@
 
 namespace vernier {
 
-std::vector<Proposal> equalize_weights(const Network& network, int) {
+std::vector<Proposal> cross_layer_equalization(const Network& network, int) {
   std::vector<Proposal> proposals;
   std::set<std::string> taken;  // each layer in one pair: a pair is judged by its layers' errors
   for (const ScalablePair& pair : scalable_pairs(network)) {

@@ -1,11 +1,11 @@
-// Outlier channel split: where a few channels are far larger than the others, one step for all of them leaves the
-// others few levels. Such a channel is made several times, and each copy carries a part of it; the layer is a little
-// wider, and its grid finer. Nothing changes in exact arithmetic.
+// Outlier channel splitting (OCS): where a few channels are far larger than the others, one step for all of them leaves
+// the others few levels. Such a channel is made several times, and each copy carries a part of it; the layer is a
+// little wider, and its grid finer. Nothing changes in exact arithmetic.
 //   activation:  y = W2 f(W1 x)  =  [W2  W2_j] f([W1; W1_j / 2] x), row j of W1 halved as well,  f homogeneous
 //   weight:      y = W2 f(W1 x)  =  [W2  W2_j - p] f([W1; W1_j] x), column j of W2 now p,        f element by element
-// The parts of a weight are not halves but w/2 - s/4 and w/2 + s/4, of which the codes sum to that of w: round(u/2 -
-// 1/4)
-// + round(u/2 + 1/4) = round(u). Rounds: activations, weights.
+// The parts of a weight are not halves but w/2 - s/4 and w/2 + s/4, of which the codes sum to that of w:
+//   round(u/2 - 1/4) + round(u/2 + 1/4) = round(u)
+// Rounds: activations, weights.
 // Source: R. Zhao et al., "Improving Neural Network Quantization without Retraining using Outlier Channel Splitting",
 // ICML 2019.
 #include <fmt/format.h>
@@ -163,7 +163,7 @@ Proposal proposal_for(const Network& network, const WeightedLayer& layer, const 
 
 }  // namespace
 
-std::vector<Proposal> split_channels(const Network& network, int round) {
+std::vector<Proposal> outlier_channel_splitting(const Network& network, int round) {
   const bool activation = round == 0;
   std::vector<Proposal> proposals;
   for (const WeightedLayer& layer : weighted_layers(network)) {

@@ -1,7 +1,8 @@
-// Rounding each weight to the nearest is best for the weight, not for what its layer gives: errors of neighbours that
-// see the same inputs should cancel. Weights are rounded one after the other, each making up for those before.
-//   before: round(w / s)     after: codes near it for which |(W - Q) X|^2 is small     (numerics/sequential_rounding.h)
+// GPTQ: rounding each weight to the nearest is best for the weight, not for what its layer gives: errors of neighbours
+// that see the same inputs should cancel. Weights are rounded one after the other, each making up for those before.
+//   before: round(w / s)     after: codes near it for which |(W - Q) X|^2 is small     (numerics/gptq.h)
 // The grids stay, the codes change: the written model costs what it did.
+// Source: E. Frantar et al., "GPTQ", ICLR 2023.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -66,7 +67,7 @@ Proposal proposal_of(const Network& network, const Candidate& candidate, const I
   proposal.layers = {candidate.layer.layer->name};
   const QuantParams& grid = network.plan.tensors.at(candidate.layer.weight);
   const Tensor weight = *initializer(network.model, candidate.layer.weight);
-  auto rounded = round_by_products(weight, candidate.layout, grid, products, network.threads);
+  auto rounded = gptq_round(weight, candidate.layout, grid, products, network.threads);
   if (!rounded) {
     proposal.why_not = "its inputs are all zero, or not finite";
     return proposal;
@@ -82,7 +83,7 @@ Proposal proposal_of(const Network& network, const Candidate& candidate, const I
 
 }  // namespace
 
-std::vector<Proposal> round_weights(const Network& network, int) {
+std::vector<Proposal> gptq_rounding(const Network& network, int) {
   std::vector<Proposal> proposals;
   const std::map<std::string, int> readers = count_readers(network.model);
   std::vector<Candidate> batch;

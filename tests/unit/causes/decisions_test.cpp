@@ -1,0 +1,40 @@
+#include <gtest/gtest.h>
+
+#include "made_up_facts.h"
+
+namespace vernier::testing {
+namespace {
+
+TEST(Decisions, ADecisionThatWasClose) {
+  NetworkFacts network;
+  network.needed = true;
+  network.output_noise = 1e-4;
+  network.top1_agreement = 0.98;
+  ASSERT_EQ(find_causes(network).size(), 1U);
+  EXPECT_EQ(find_causes(network).front().id, "decision-boundary");
+  network.top1_agreement = 1.0;
+  EXPECT_TRUE(find_causes(network).empty());
+  network.top1_agreement = 0.98;
+  network.output_noise = 1e-2;
+  EXPECT_TRUE(find_causes(network).empty()) << "the output is off";
+}
+
+TEST(Decisions, ADecisionInsideTheNetworkThatWasClose) {
+  NetworkFacts network;
+  network.needed = true;
+  network.output_noise = 0.1;
+  network.decisions = {{"some", "TopK", 0.01, 1e-4}, {"most", "ArgMax", 0.2, 1e-4}};
+  ASSERT_EQ(find_causes(network).size(), 2U);
+  EXPECT_EQ(find_causes(network).front().id, "close-decision");
+  EXPECT_EQ(find_causes(network).front().layer, "most");
+  network.decisions = {{"most", "ArgMax", 0, 1e-4}};
+  EXPECT_TRUE(find_causes(network).empty()) << "it picks what it did";
+  network.decisions = {{"most", "ArgMax", 0.2, 0.05}};
+  EXPECT_TRUE(find_causes(network).empty()) << "what it reads is poor already";
+  network.decisions = {{"most", "ArgMax", 0.2, 1e-3}};
+  network.output_noise = 2e-3;
+  EXPECT_TRUE(find_causes(network).empty()) << "what it picks makes nothing worse";
+}
+
+}  // namespace
+}  // namespace vernier::testing

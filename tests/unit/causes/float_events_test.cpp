@@ -1,0 +1,97 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "made_up_facts.h"
+
+namespace vernier::testing {
+namespace {
+
+TEST(FloatEvents, OverflowIsWhereTheValueIsMade) {
+  LayerFacts facts = layer("MatMul", Format::Float16);
+  facts.inputs = {tensor("x", ramp(100))};
+  facts.outputs = {tensor("y", ramp(70000))};
+  facts.overflowed = 3;
+  EXPECT_EQ(first_cause(facts), "overflow");
+  // What arrives too large is the fault of a layer before.
+  std::swap(facts.inputs, facts.outputs);
+  EXPECT_NE(first_cause(facts), "overflow");
+}
+
+TEST(FloatEvents, JustBelowTheLargestFloat16IsNoOverflow) {
+  LayerFacts facts = layer("MatMul", Format::Float16);
+  facts.inputs = {tensor("x", ramp(100))};
+  facts.outputs = {tensor("y", ramp(65000))};
+  EXPECT_EQ(first_cause(facts), "");
+}
+
+TEST(FloatEvents, ANormOverflowsInside) {
+  LayerFacts facts = layer("LayerNormalization", Format::Float16);
+  facts.inputs = {tensor("x", ramp(300))};
+  facts.outputs = {tensor("y", ramp(2))};
+  EXPECT_EQ(first_cause(facts), "overflow-inside");
+  facts.inputs = {tensor("x", ramp(200))};
+  EXPECT_EQ(first_cause(facts), "");
+}
+
+TEST(FloatEvents, SmallValuesBecomeZero) {
+  LayerFacts facts = layer("Mul", Format::Float16);
+  facts.inputs = {tensor("x", ramp(1e-7F))};
+  facts.rounded = 1000;
+  facts.flushed = 300;
+  facts.subnormal = 700;
+  EXPECT_EQ(first_cause(facts), "subnormal-loss");
+  facts.own_noise = 1e-7;  // they do not matter
+  EXPECT_EQ(first_cause(facts), "");
+}
+
+TEST(FloatEvents, WholeNumbersBeyond2048) {
+  LayerFacts facts = layer("Mul", Format::Float16);
+  std::vector<float> positions;
+  for (int i = 1; i <= 4000; ++i) positions.push_back(static_cast<float>(i));
+  facts.inputs = {tensor("positions", positions)};
+  EXPECT_EQ(first_cause(facts), "large-integers");
+  positions.resize(2000);
+  facts.inputs = {tensor("positions", positions)};
+  EXPECT_EQ(first_cause(facts), "");
+}
+
+TEST(FloatEvents, AnAngleOfManyTurns) {
+  for (const char* op_type : {"Sin", "Cos"}) {
+    LayerFacts facts = layer(op_type, Format::Float16);
+    facts.inputs = {tensor("phase", ramp(800))};
+    EXPECT_EQ(first_cause(facts), "large-phase");
+    facts.inputs = {tensor("phase", ramp(20))};
+    EXPECT_EQ(first_cause(facts), "");
+    facts.format = Format::BFloat16;
+    EXPECT_EQ(first_cause(facts), "large-phase") << "fewer digits";
+    facts.own_noise = 1e-6;
+    EXPECT_EQ(first_cause(facts), "") << "few values are as large";
+  }
+  LayerFacts facts = layer("Tanh", Format::Float16);
+  facts.inputs = {tensor("x", ramp(800))};
+  EXPECT_EQ(first_cause(facts), "") << "not periodic";
+}
+
+TEST(FloatEvents, AnOverflowOfSquaresHasRewrites) {
+  LayerFacts facts = layer("Pow", Format::Float16);
+  facts.inputs = {tensor("x", ramp(300))};
+  facts.outputs = {tensor("y", ramp(90000))};
+  facts.overflowed = 3;
+  facts.read_by = {"ReduceMean"};
+  EXPECT_EQ(causes_of(facts).front().repairs, (std::vector<std::string>{"fuse-norm", "scale-square", "keep-high"}));
+  facts.op_type = "MatMul";
+  EXPECT_EQ(causes_of(facts).front().repairs, std::vector<std::string>{"keep-high"}) << "no rewrite is known";
+  facts.read_by = {"Div"};
+  EXPECT_EQ(causes_of(facts).front().repairs, (std::vector<std::string>{"scale-attention", "keep-high"}));
+  facts.op_type = "Pow";
+  EXPECT_EQ(causes_of(facts).front().repairs, std::vector<std::string>{"keep-high"}) << "no cube";
+  facts.inputs.push_back(tensor("three", {3}));
+  EXPECT_EQ(causes_of(facts).front().repairs, (std::vector<std::string>{"fuse-gelu", "clip-cube", "keep-high"}));
+}
+
+}  // namespace
+}  // namespace vernier::testing

@@ -1,0 +1,64 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "made_up_facts.h"
+
+namespace vernier::testing {
+namespace {
+
+TEST(FloatSums, AbsorptionIsNotOverflow) {
+  LayerFacts facts = layer("Add", Format::Float16);
+  facts.inputs = {tensor("x", ramp(1)), tensor("c", std::vector<float>(10, 65000.0F))};
+  facts.outputs = {tensor("y", std::vector<float>(10, 65000.5F))};
+  facts.output_rms = 65000;
+  facts.own_noise = std::pow(0.5 / 65000, 2);
+  EXPECT_EQ(first_cause(facts), "absorption");
+  // Near 2 the same sum keeps nearly all of x.
+  facts.inputs[1] = tensor("c", std::vector<float>(10, 2.0F));
+  facts.output_rms = 2;
+  facts.own_noise = std::pow(5e-4 / 2, 2);
+  EXPECT_EQ(first_cause(facts), "");
+}
+
+TEST(FloatSums, CancellationIsWhereLargeOperandsNearlyAgree) {
+  LayerFacts facts = layer("Sub", Format::Float16);
+  facts.inputs = {tensor("a", std::vector<float>(10, 1000.0F)), tensor("b", std::vector<float>(10, 999.0F))};
+  facts.output_rms = 1;
+  facts.own_noise = 0.05;
+  EXPECT_EQ(first_cause(facts), "cancellation");
+  facts.inputs[1] = tensor("b", std::vector<float>(10, 900.0F));
+  facts.output_rms = 100;
+  facts.own_noise = 1e-6;
+  EXPECT_EQ(first_cause(facts), "");
+}
+
+TEST(FloatSums, SumsOfManyProductsInFloat16) {
+  LayerFacts facts = layer("MatMul", Format::Float16);
+  facts.terms = 4096;
+  ASSERT_EQ(first_cause(facts), "long-accumulation");
+  EXPECT_LT(causes_of(facts).front().confidence, 0.5) << "engines differ: what is seen comes first";
+  facts.terms = 4095;
+  EXPECT_EQ(first_cause(facts), "");
+  // Nearly equal operands lose digits in a sum of two.
+  facts = layer("Sub", Format::Float16);
+  facts.inputs = {tensor("a", std::vector<float>(10, 1000.0F)), tensor("b", std::vector<float>(10, 999.0F))};
+  facts.terms = 4096;
+  EXPECT_EQ(first_cause(facts), "cancellation");
+}
+
+TEST(FloatSums, SumsOfCodesBeyond32Bits) {
+  LayerFacts facts = layer("MatMul", Format::Int8);
+  facts.terms = 200000;
+  facts.largest_sum = 3e9;
+  EXPECT_EQ(first_cause(facts), "long-accumulation");
+  facts.largest_sum = 2e9;
+  EXPECT_EQ(first_cause(facts), "") << "as many products of smaller weights";
+  facts = layer("MatMul", Format::Float8E4M3FN);
+  facts.terms = 4096;
+  EXPECT_EQ(first_cause(facts), "") << "sums of float8 are float32";
+}
+
+}  // namespace
+}  // namespace vernier::testing

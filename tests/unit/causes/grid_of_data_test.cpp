@@ -1,0 +1,127 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "made_up_facts.h"
+
+namespace vernier::testing {
+namespace {
+
+TEST(GridOfData, ARangeThatIsTooNarrowClips) {
+  EXPECT_EQ(first_cause(conv(on_grid(tensor("x", ramp(1)), 0.5F))), "over-saturation");
+  EXPECT_EQ(first_cause(conv(on_grid(tensor("x", ramp(1)), 0.999F))), "");
+}
+
+TEST(GridOfData, ARangeThatIsTooWideLeavesStepsUnused) {
+  EXPECT_EQ(first_cause(conv(on_grid(tensor("x", ramp(1)), 40))), "unused-levels");
+  EXPECT_EQ(first_cause(conv(on_grid(tensor("x", ramp(1)), 2))), "");
+}
+
+TEST(GridOfData, AFewLargeValuesAreOutliersNotAWideRange) {
+  std::vector<float> values = ramp(1, 100000);
+  values[5] = 60;
+  EXPECT_EQ(first_cause(conv(on_grid(tensor("x", values), 60))), "activation-outliers");
+  values[5] = 2;
+  EXPECT_EQ(first_cause(conv(on_grid(tensor("x", values), 2))), "");
+}
+
+TEST(GridOfData, AFewLargeChannelsAreNotAFewLargeValues) {
+  TensorFacts data = tensor("x", ramp(1, 10000));
+  for (int i = 0; i < 100; ++i) data.values.bins.push_back({40, 41, 5});
+  data.values.max = 40;
+  data.values.count += 500;
+  data.channels.assign(64, 1.0F);
+  data.channels[7] = 40;
+  EXPECT_EQ(first_cause(conv(on_grid(data, 40))), "outlier-channels");
+  data.channels[7] = 5;
+  EXPECT_NE(first_cause(conv(on_grid(data, 40))), "outlier-channels");
+}
+
+/// What a convolution reads joins a branch up to 30 with one up to `small`.
+LayerFacts behind_concat(float small, std::vector<float> channels) {
+  std::vector<float> values = ramp(30, 500);
+  const std::vector<float> others = ramp(small, 500);
+  values.insert(values.end(), others.begin(), others.end());
+  LayerFacts facts = conv(on_grid(tensor("joined", values), 30));
+  facts.inputs[0].branches = {{"large", 30, 30 / std::sqrt(3.0)},
+                              {"small", static_cast<double>(small), static_cast<double>(small) / std::sqrt(3.0)}};
+  facts.inputs[0].channels = std::move(channels);
+  return facts;
+}
+
+TEST(GridOfData, BranchesOfVeryDifferentSizeShareOneRange) {
+  const std::vector<float> halves{30, 30, 30, 30, 0.5F, 0.5F, 0.5F, 0.5F};
+  const std::vector<Cause> causes = causes_of(behind_concat(0.5F, halves));
+  ASSERT_FALSE(causes.empty());
+  EXPECT_EQ(causes.front().id, "concat-scales");
+  EXPECT_NE(causes.front().sentence.find("'small'"), std::string::npos) << causes.front().sentence;
+  // Six times smaller keeps 20 dB and more.
+  EXPECT_EQ(first_cause(behind_concat(5, {30, 30, 30, 30, 5, 5, 5, 5})), "");
+  // A few large channels of one tensor look alike.
+  LayerFacts alike = behind_concat(0.5F, {30, 0.5F, 0.5F, 0.5F, 0.5F, 0.5F, 0.5F, 0.5F});
+  alike.inputs[0].branches.clear();
+  EXPECT_EQ(first_cause(alike), "outlier-channels");
+}
+
+TEST(GridOfData, SamplesThatCalibrationDidNotSee) {
+  TensorFacts data = on_grid(tensor("x", ramp(2)), 1);
+  data.first_half = 1;
+  data.second_half = 0.8F;
+  EXPECT_TRUE(names(conv(data), "calibration-unrepresentative"));
+  data.second_half = 0.95F;
+  EXPECT_FALSE(names(conv(data), "calibration-unrepresentative")) << "its halves agree: these samples are others";
+  // A range that a method chose narrower than what it saw clips too.
+  data.second_half = 0.8F;
+  data.grid = on_grid(tensor("x", ramp(2)), 1.8F).grid;
+  EXPECT_FALSE(names(conv(data), "calibration-unrepresentative"));
+}
+
+TEST(GridOfData, ARangeThatIsAnotherInEverySample) {
+  TensorFacts data = on_grid(tensor("x", ramp(1)), 1);
+  data.samples = {0.01F, 0.02F, 1, 0.01F, 0.02F};
+  EXPECT_EQ(first_cause(conv(data)), "range-per-sample");
+  data.samples = {0.5F, 0.6F, 1, 0.4F, 0.7F};
+  EXPECT_EQ(first_cause(conv(data)), "");
+  // A range that is too wide for all of them.
+  data.grid = on_grid(data, 40).grid;
+  EXPECT_EQ(first_cause(conv(data)), "unused-levels");
+}
+
+/// Values from `low` to 1, `share` of them between 0 and 1.
+std::vector<float> from(float low) {
+  std::vector<float> values;
+  for (int i = 0; i < 1000; ++i) values.push_back(low + (1 - low) * static_cast<float>(i) / 999);
+  return values;
+}
+
+TEST(GridOfData, DataOnOneSideOfZero) {
+  std::vector<float> values = from(0);
+  for (float& value : values) value = 0.1F * value * value;
+  values.push_back(1);  // its largest value leaves the others few steps
+  EXPECT_TRUE(names(conv(on_grid(tensor("x", values), 1.5F)), "one-sided-data"));
+  values.push_back(-0.2F);
+  EXPECT_FALSE(names(conv(on_grid(tensor("x", values), 1.5F)), "one-sided-data")) << "a fifth on the other side";
+  LayerFacts unsigned_codes = conv(on_grid(tensor("x", from(0)), 1.5F));
+  unsigned_codes.format = Format::UInt8;
+  EXPECT_FALSE(names(unsigned_codes, "one-sided-data")) << "a grid that begins at zero";
+}
+
+TEST(GridOfData, ATailOfSmallNegativeValues) {
+  std::vector<float> values(600, -0.02F);
+  values.resize(1000, 8);
+  values.push_back(-0.25F);
+  EXPECT_EQ(first_cause(conv(on_grid(tensor("x", values), 8))), "small-negative-tail");
+  EXPECT_EQ(first_cause(conv(on_grid(tensor("x", values), 8.0F / 4))), "over-saturation")
+      << "another range, another loss";
+  std::vector<float> coarse(600, -0.1F);
+  coarse.resize(1000, 8);
+  EXPECT_FALSE(names(conv(on_grid(tensor("x", coarse), 8)), "small-negative-tail")) << "more than half a step";
+  for (float& value : values) value = std::abs(value);
+  EXPECT_FALSE(names(conv(on_grid(tensor("x", values), 8)), "small-negative-tail")) << "small, and above zero";
+}
+
+}  // namespace
+}  // namespace vernier::testing

@@ -1,0 +1,96 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "made_up_facts.h"
+
+namespace vernier::testing {
+namespace {
+
+TEST(GridOfWeights, WeightsOnAnotherGrid) {
+  TensorFacts weight = tensor("w", ramp(1));
+  weight.lattice = 0.007;
+  EXPECT_EQ(first_cause(with_weight(weight, 1)), "weight-grid");
+  EXPECT_EQ(first_cause(with_weight(weight, 0.007F * 127)), "");
+}
+
+TEST(GridOfWeights, WeightsOnAnotherGridInSmallChannels) {
+  TensorFacts weight = tensor("w", ramp(1));
+  weight.lattice = 0.007;
+  weight.channels = {1, 0.5F, 0.02F};
+  weight.weight_noise = {1e-5, 1e-5, 0.05};
+  LayerFacts facts = with_weight(weight, 1);
+  facts.weights_noise = 5e-5;  // of all channels together
+  facts.activations_noise = 5e-5;
+  EXPECT_EQ(first_cause(facts), "weight-grid");
+  // As unlike each other, but on no grid of their own.
+  facts.inputs[0].lattice.reset();
+  EXPECT_EQ(first_cause(facts), "weight-channel-spread");
+  // On a grid, and no channel the worse for it.
+  facts.inputs[0].lattice = 0.007;
+  facts.inputs[0].channels = {1, 0.5F, 0.1F};
+  facts.inputs[0].weight_noise = {1e-5, 1e-5, 1e-4};
+  EXPECT_EQ(first_cause(facts), "");
+}
+
+TEST(GridOfWeights, ChannelsOfVeryDifferentWeights) {
+  TensorFacts weight = tensor("w", ramp(1));
+  weight.channels = {1, 0.5F, 0.005F};
+  EXPECT_EQ(first_cause(with_weight(weight, 1)), "weight-channel-spread");
+  weight.channels = {1, 0.5F, 0.1F};
+  EXPECT_EQ(first_cause(with_weight(weight, 1)), "");
+}
+
+TEST(GridOfWeights, TheSideThatDoesTheDamageIsBlamed) {
+  TensorFacts weight = tensor("w", ramp(1));
+  weight.channels = {1, 0.5F, 0.005F};
+  LayerFacts facts = with_weight(weight, 1);
+  std::swap(facts.weights_noise, facts.activations_noise);
+  EXPECT_EQ(first_cause(facts), "");
+  const Blame blame = blame_of(facts);
+  EXPECT_GT(blame.activations.value(), 0.9);
+}
+
+TEST(GridOfWeights, ABiasBeyondTheSumsOf32Bits) {
+  TensorFacts weight = tensor("w", ramp(1));
+  LayerFacts facts = with_weight(weight, 40);
+  facts.bias_steps = 4e10;
+  EXPECT_EQ(first_cause(facts), "bias-clip");
+  facts.inputs[0].lattice = 0.003;
+  EXPECT_EQ(first_cause(facts), "bias-clip") << "the bias asks for the step, not the grid";
+  facts.bias_steps = 1e9;
+  EXPECT_EQ(first_cause(facts), "weight-grid");
+  facts.inputs[0].lattice.reset();
+  EXPECT_EQ(first_cause(facts), "") << "it fits";
+  // Channels of very different weights look alike: one step is too wide there as well, and no bias made it so.
+  facts.inputs[0].channels = {1, 0.5F, 0.005F};
+  EXPECT_EQ(first_cause(facts), "weight-channel-spread");
+}
+
+TEST(GridOfWeights, AShiftedMean) {
+  LayerFacts facts = layer("Conv", Format::Int8);
+  facts.mean_error = std::vector<double>(10, 0.1);
+  EXPECT_EQ(first_cause(facts), "bias-shift");
+  facts.mean_error = std::vector<double>(10, 0.01);
+  EXPECT_EQ(first_cause(facts), "");
+}
+
+TEST(GridOfWeights, ChannelsThatOneLargeWeightSpoils) {
+  TensorFacts weight = tensor("w", ramp(1));
+  weight.weight_noise = {1e-2, 1e-5, 1e-5, 1e-5};
+  LayerFacts facts = with_weight(weight, 1);
+  facts.inputs[0].grid->scale = {0.01F, 0.01F, 0.01F, 0.01F};
+  EXPECT_EQ(first_cause(facts), "weight-outliers");
+  facts.inputs[0].weight_noise[0] = 1e-3;
+  EXPECT_EQ(first_cause(facts), "") << "30 dB are kept";
+  // One step for channels of very different size spoils the small ones as well.
+  facts.inputs[0].weight_noise[0] = 1e-2;
+  facts.inputs[0].grid->scale = {0.01F};
+  facts.inputs[0].channels = {0.005F, 1, 1, 1};
+  EXPECT_EQ(first_cause(facts), "weight-channel-spread");
+}
+
+}  // namespace
+}  // namespace vernier::testing

@@ -1,0 +1,59 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "bench.h"
+#include "repairs/repair.h"
+
+namespace vernier::testing {
+namespace {
+
+TEST(BiasCorrection, TakesTheMeanErrorOut) {
+  Model model = parsed("g (float[1,8] x) => (float[1,2] y) <float[2] b = {1, 2}> { [fc] y = Gemm(x, w, b) }",
+                       {{"w", zeros({8, 2})}});
+  Bench bench(std::move(model), Format::Int8);
+  bench.mean_error["fc"] = {0.25, -0.5};
+  const auto proposals = correct_biases(bench.network(), 0);
+  ASSERT_EQ(proposals.size(), 1U);
+  EXPECT_EQ(proposals[0].constants.at("b").values, (std::vector<float>{0.75F, 2.5F}));
+  EXPECT_EQ(proposals[0].constants.at("b").layer, "fc");
+}
+
+TEST(BiasCorrection, NeedsABias) {
+  Model model = parsed("g (float[1,8] x) => (float[1,2] y) { [mm] y = MatMul(x, w) }", {{"w", zeros({8, 2})}});
+  Bench bench(std::move(model), Format::Int8);
+  bench.mean_error["mm"] = {0.25, -0.5};
+  EXPECT_EQ(correct_biases(bench.network(), 0).at(0).why_not,
+            "the MatMul adds no constant bias, and no Add in float behind it does");
+}
+
+TEST(BiasCorrection, FindsTheBiasOfAnAddBehindAMatMul) {
+  const auto proposal = [](const std::string& graph, const std::vector<std::string>& low, int round = 0) {
+    Bench bench(parsed(graph, {{"w", zeros({8, 2})}}), Format::Int8);
+    for (PlannedLayer& layer : bench.plan.layers) {
+      if (std::ranges::find(low, layer.name) == low.end()) layer.format = Format::Float32;
+    }
+    bench.mean_error["mm"] = {0.25, -0.5};
+    const auto proposals = correct_biases(bench.network(), round);
+    return proposals.empty() ? Proposal{} : proposals.front();
+  };
+  const std::string added =
+      "g (float[1,8] x) => (float[1,2] y) <float[2] b = {1, 2}> { [mm] a = MatMul(x, w)\n [add] y = Add(b, a) }";
+  const Proposal found = proposal(added, {"mm"});
+  EXPECT_EQ(found.constants.at("b").values, (std::vector<float>{0.75F, 2.5F}));
+  EXPECT_EQ(found.constants.at("b").layer, "mm") << "kept in float32, it takes the bias as it was";
+  EXPECT_TRUE(found.by_output) << "the layer's own error ends before the Add";
+  EXPECT_TRUE(proposal(added, {"mm"}, 1).layers.empty()) << "nothing says what the first round left";
+  EXPECT_NE(proposal(added, {"mm", "add"}).why_not, "") << "an Add in INT8 rounds its bias to a grid of its own";
+  EXPECT_NE(proposal("g (float[1,8] x) => (float[1,2] y, float[1,2] z) <float[2] b = {1, 2}> { [mm] a = MatMul(x, w)\n"
+                     " [add] y = Add(b, a)\n [other] z = Relu(a) }",
+                     {"mm"})
+                .why_not,
+            "")
+      << "another node reads the result without the bias";
+}
+
+}  // namespace
+}  // namespace vernier::testing

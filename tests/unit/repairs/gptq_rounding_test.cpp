@@ -1,0 +1,104 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "bench.h"
+#include "numerics/tensor_grid.h"
+#include "repairs/repair.h"
+
+namespace vernier::testing {
+namespace {
+
+/// Four inputs that go together, so that what one weight gets wrong another can take back.
+InputProducts correlated(std::size_t inputs) {
+  InputProducts products{1, inputs, std::vector<float>(inputs * inputs)};
+  for (std::size_t i = 0; i < inputs; ++i) {
+    for (std::size_t j = 0; j < inputs; ++j) products.sums[i * inputs + j] = i == j ? 1.0F : 0.9F;
+  }
+  return products;
+}
+
+/// Sum over the columns of d^T H d, d: what the rounded weight [K, results] is off.
+double output_error(const Tensor& weight, const std::vector<float>& rounded, const InputProducts& products) {
+  const std::size_t inputs = products.inputs;
+  const std::size_t results = rounded.size() / inputs;
+  double energy = 0;
+  for (std::size_t m = 0; m < results; ++m) {
+    for (std::size_t i = 0; i < inputs; ++i) {
+      for (std::size_t j = 0; j < inputs; ++j) {
+        const auto off = [&](std::size_t k) {
+          return static_cast<double>(rounded[k * results + m]) - static_cast<double>(weight.floats()[k * results + m]);
+        };
+        energy += off(i) * static_cast<double>(products.sums[i * inputs + j]) * off(j);
+      }
+    }
+  }
+  return energy;
+}
+
+Model one_matmul(const Tensor& weight) {
+  Model model = parsed("g (float[1,16] x) => (float[1,8] y) { [mm] y = MatMul(x, w) }", {{"w", zeros({16, 8})}});
+  set_initializer(model, *model.proto.mutable_graph(), "w", weight);
+  return model;
+}
+
+Tensor waves() {
+  return filled({16, 8}, [](int i) { return std::sin(1.7F * static_cast<float>(i)); });
+}
+
+TEST(GptqRounding, IsBetterAtTheOutputThanTheNearestCodes) {
+  const Tensor weight = waves();
+  Bench bench(one_matmul(weight), Format::Int4);
+  bench.weight_share["mm"] = 0.9;
+  bench.measured["mm"] = correlated(16);
+  const auto proposals = gptq_rounding(bench.network(), 0);
+  ASSERT_EQ(proposals.size(), 1U);
+  ASSERT_EQ(proposals[0].why_not, "");
+  const std::vector<float>& rounded = proposals[0].constants.at("w").values;
+  std::vector<float> nearest(rounded.size());
+  std::vector<float> again(rounded.size());
+  const QuantParams& grid = bench.plan.tensors.at("w");
+  round_tensor(grid, weight.shape(), weight.floats(), nearest);
+  round_tensor(grid, weight.shape(), rounded, again);
+  EXPECT_EQ(again, rounded);  // on the grid
+  EXPECT_LT(output_error(weight, rounded, bench.measured["mm"]),
+            0.5 * output_error(weight, nearest, bench.measured["mm"]));
+}
+
+TEST(GptqRounding, InputsThatAreStrangersTakeTheNearestCodes) {
+  const Tensor weight = waves();
+  Bench bench(one_matmul(weight), Format::Int4);
+  bench.weight_share["mm"] = 0.9;
+  InputProducts products{1, 16, std::vector<float>(256)};
+  for (std::size_t i = 0; i < 16; ++i) products.sums[17 * i] = 1.0F + static_cast<float>(i);
+  bench.measured["mm"] = products;
+  const auto proposals = gptq_rounding(bench.network(), 0);
+  ASSERT_EQ(proposals.size(), 1U);
+  std::vector<float> nearest(128);
+  round_tensor(bench.plan.tensors.at("w"), weight.shape(), weight.floats(), nearest);
+  EXPECT_EQ(proposals[0].constants.at("w").values, nearest);
+}
+
+TEST(GptqRounding, RefusesWhatItCannotHelp) {
+  const auto reason = [](Bench& bench) { return gptq_rounding(bench.network(), 0).at(0).why_not; };
+  Bench exact(one_matmul(waves()), Format::Int8);
+  exact.weight_share["mm"] = 0.05;
+  EXPECT_EQ(reason(exact), "its weights make 5 percent of its error, and less than 20 cannot help");
+  Bench dead(one_matmul(waves()), Format::Int8);
+  dead.weight_share["mm"] = 0.5;
+  dead.measured["mm"] = {1, 16, std::vector<float>(256)};
+  EXPECT_EQ(reason(dead), "its inputs are all zero, or not finite");
+  Bench shared(parsed("g (float[1,8] x) => (float[1,8] y) { [one] a = MatMul(x, w)\n [two] y = MatMul(a, w) }",
+                      {{"w", zeros({8, 8})}}),
+               Format::Int8);
+  shared.weight_share["one"] = 0.5;
+  EXPECT_EQ(reason(shared), "another layer reads the same weight");
+  Bench turned(parsed("g (float[1,2,4,4] x) => (float[1,2,4,4] y) { [up] y = ConvTranspose(x, w) }",
+                      {{"w", zeros({2, 2, 1, 1})}}),
+               Format::Int8);
+  EXPECT_EQ(reason(turned), "weights of Conv, Gemm and MatMul are rounded so, not those of this ConvTranspose");
+}
+
+}  // namespace
+}  // namespace vernier::testing

@@ -1,0 +1,95 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "bench.h"
+#include "repairs/repair.h"
+
+namespace vernier::testing {
+namespace {
+
+/// norm(x) g + b, read by two weights; channel 1 of the activation is 16 times as large as the others.
+struct Norm {
+  Bench bench;
+  explicit Norm(const std::string& nodes, Format format = Format::Int8) : bench(made(nodes), format) {
+    bench.channels["n"] = {1, 16, 1, 1};
+  }
+  static Model made(const std::string& nodes) {
+    Model model = parsed("g (float[2,4] x) => (float[2,4] q, float[2,4] k) { " + nodes + " }",
+                         {{"g", zeros({4})}, {"b", zeros({4})}, {"wq", zeros({4, 4})}, {"wk", zeros({4, 4})}});
+    onnx::GraphProto& graph = *model.proto.mutable_graph();
+    set_initializer(model, graph, "g", filled({4}, [](int i) { return i == 1 ? 16.0F : 1.0F; }));
+    set_initializer(model, graph, "b", filled({4}, [](int i) { return 0.5F * static_cast<float>(i); }));
+    for (const char* name : {"wq", "wk"}) {
+      set_initializer(model, graph, name, filled({4, 4}, [](int i) { return std::sin(1.0F + static_cast<float>(i)); }));
+    }
+    return model;
+  }
+  std::vector<Proposal> proposals() { return smooth_quant(bench.network(), 0); }
+};
+
+constexpr const char* kTwoReaders = "[q] q = MatMul(n, wq)\n [k] k = Gemm<transB = 1>(n, wk)";
+
+TEST(SmoothQuant, TheScaleOfANormTakesTheFactors) {
+  for (const char* norm :
+       {"[norm] n = LayerNormalization(x, g, b)\n ", "[mul] m = Mul(g, x)\n [add] n = Add(m, b)\n "}) {
+    Norm net(std::string(norm) + kTwoReaders);
+    const auto proposals = net.proposals();
+    ASSERT_EQ(proposals.size(), 1U) << norm;
+    ASSERT_EQ(proposals[0].why_not, "") << norm;
+    EXPECT_EQ(proposals[0].layers, (std::vector<std::string>{"q", "k"}));
+    Model after = net.bench.model;
+    proposals[0].rewrite(after);
+    const Tensor g = *initializer(after, "g");
+    EXPECT_LT(g.floats()[1] / g.floats()[0], 8) << norm;  // the channels are nearer to each other
+    for (std::size_t j = 0; j < 4; ++j) {
+      // Exactly what it was: factors are powers of two.
+      const float factor = initializer(net.bench.model, "g")->floats()[j] / g.floats()[j];
+      EXPECT_EQ(initializer(after, "b")->floats()[j] * factor, initializer(net.bench.model, "b")->floats()[j]);
+      for (std::size_t m = 0; m < 4; ++m) {
+        const auto weight = [&](const Model& model, const char* name, std::size_t at) {
+          return initializer(model, name)->floats()[at];
+        };
+        EXPECT_EQ(weight(after, "wq", 4 * j + m), weight(net.bench.model, "wq", 4 * j + m) * factor);
+        EXPECT_EQ(weight(after, "wk", 4 * m + j), weight(net.bench.model, "wk", 4 * m + j) * factor);
+      }
+    }
+  }
+}
+
+TEST(SmoothQuant, WhoAsksForTheShapeDoesNotMind) {
+  Norm net("[norm] n = LayerNormalization(x, g, b)\n [s] s = Shape(n)\n " + std::string(kTwoReaders));
+  const auto proposals = net.proposals();
+  ASSERT_EQ(proposals.size(), 1U);
+  EXPECT_EQ(proposals[0].why_not, "");
+}
+
+TEST(SmoothQuant, ANormThatOthersReadIsRefusedWithAReason) {
+  Norm net("[norm] n = LayerNormalization(x, g, b)\n [q] q = MatMul(n, wq)\n [k] k = Relu(n)");
+  const auto proposals = net.proposals();
+  ASSERT_EQ(proposals.size(), 1U);
+  EXPECT_EQ(proposals[0].why_not, "'n' is read by others than the weights that could take the factors");
+}
+
+TEST(SmoothQuant, AScaleThatOthersReadIsRefusedWithAReason) {
+  Norm net("[s] s = Relu(x)\n [mul] n = Mul(x, s)\n " + std::string(kTwoReaders));
+  Norm one("[mul] n = Mul(x, b)\n [a] a = Mul(x, b)\n [q] q = MatMul(n, wq)\n [k] k = MatMul(n, wk)");
+  ASSERT_EQ(one.proposals().size(), 1U);
+  EXPECT_EQ(one.proposals()[0].why_not, "something else reads 'b' too");
+  EXPECT_TRUE(net.proposals().empty());  // no constant that could take them
+}
+
+TEST(SmoothQuant, ChannelsOfLikeSizeNeedNothing) {
+  Norm net("[norm] n = LayerNormalization(x, g, b)\n " + std::string(kTwoReaders));
+  net.bench.channels["n"] = {1, 1, 1, 1};
+  for (const char* name : {"wq", "wk"}) {
+    set_initializer(net.bench.model, *net.bench.model.proto.mutable_graph(), name,
+                    filled({4, 4}, [](int) { return 0.37F; }));
+  }
+  EXPECT_TRUE(net.proposals().empty());
+}
+
+}  // namespace
+}  // namespace vernier::testing
