@@ -15,10 +15,6 @@ namespace {
 constexpr const char* kChannel = "channel/";
 constexpr const char* kSample = "sample/";
 
-std::size_t channel_axis(const Layer& layer, std::size_t rank) {
-  return layer.traits.any(Trait::Convolves) ? 1 : rank - 1;
-}
-
 void add_node(onnx::GraphProto& graph, const char* op_type, const std::vector<std::string>& inputs,
               const std::string& output) {
   onnx::NodeProto& node = *graph.add_node();
@@ -63,6 +59,13 @@ void for_each_result(const Subject& subject, Model& model, std::vector<std::pair
 }
 
 }  // namespace
+
+std::size_t channel_axis(const Layer& layer, std::size_t rank) {
+  const bool convolves = layer.traits.any(Trait::Convolves);
+  const bool rows = (layer.weighted && !convolves) || rank < 3;
+  const bool image = rank >= 4 || convolves;
+  return !rows && image ? 1 : rank - 1;
+}
 
 std::map<std::string, std::vector<double>> mean_errors(const Subject& subject, const Plan& plan,
                                                        RoundedWeights& weights,

@@ -2,16 +2,22 @@
 // out.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "analysis/subject.h"
+#include "model/layers.h"
 #include "plan/lower_simulated.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
+
+/// The dimension of a tensor of `rank` dimensions, read or made by `layer`, whose indices are channels: behind the
+/// batch for images and what convolutions read, the last for what transformers pass on. `rank` >= 1.
+std::size_t channel_axis(const Layer& layer, std::size_t rank);
 
 /// Mean of low - float in each output channel of every weighted layer that `plan` runs in a format with a scale, on
 /// exact inputs, over the samples of `order`. `shapes`: of the tensors, as a reference run saw them (their ranks).

@@ -9,11 +9,6 @@
 
 namespace vernier {
 
-double db_of(double noise_ratio) {
-  if (noise_ratio <= 0) return std::numeric_limits<double>::infinity();
-  return -10.0 * std::log10(noise_ratio);
-}
-
 RunFigures figures_of(const Subject& subject, const std::map<std::string, OutputStats>& stats,
                       const Requirement* requirement) {
   RunFigures figures;

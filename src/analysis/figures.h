@@ -21,9 +21,6 @@ double noise_share(const std::map<std::string, OutputStats>& stats);
 /// Largest damage over the judged outputs that have a limit; noise_share when there is no requirement.
 double damage_of_all(const std::map<std::string, OutputStats>& stats, const Requirement* requirement);
 
-/// 10*log10(1/ratio) with the edges of sqnr_db.
-double db_of(double noise_ratio);
-
 /// Noise over signal of so many dB.
 double noise_of_db(double db);
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <unordered_map>
 
+#include "analysis/channel_stats.h"
 #include "analysis/surgery.h"
 #include "model/operator_traits.h"
 #include "numerics/grid.h"
@@ -24,14 +25,6 @@ struct Gathered {
   ValueHistogram reference, low;
   ChannelRanges channels;
 };
-
-/// The dimension whose indices are channels: behind the batch for images, the last for what transformers pass on.
-std::size_t channel_axis(const Layer& layer, std::size_t rank) {
-  const bool convolves = layer.traits.any(Trait::Convolves);
-  const bool rows = (layer.weighted && !convolves) || rank < 3;
-  const bool image = rank >= 4 || convolves;
-  return !rows && image ? 1 : rank - 1;
-}
 
 void fold_channels(const Tensor& tensor, std::size_t axis, ChannelRanges& ranges) {
   if (tensor.shape().empty() || tensor.count() == 0) return;

@@ -43,21 +43,8 @@ std::pair<Tensor, Tensor> end_tensors(const QuantizedTensor& quantized) {
 }  // namespace
 
 std::pair<float, float> ends_of(const QuantParams& params, std::size_t index) {
-  const float scale = params.scale.at(index);
-  const std::vector<std::int32_t>& zeros = params.zero_point;
-  const auto zero = static_cast<float>(zeros.empty() ? 0 : zeros.at(zeros.size() == 1 ? 0 : index));
-  switch (params.format) {
-    case Format::UInt8:
-      return {(0 - zero) * scale, (255 - zero) * scale};
-    case Format::Int8:
-      return {(-128 - zero) * scale, (127 - zero) * scale};
-    case Format::Int4:
-      return {(-8 - zero) * scale, (7 - zero) * scale};
-    case Format::Float8E4M3FN:
-      return {-448 * scale, 448 * scale};
-    default:
-      return {-57344 * scale, 57344 * scale};
-  }
+  const GridEnds ends = grid_ends(params, index);
+  return {static_cast<float>(ends.low), static_cast<float>(ends.high)};
 }
 
 GridLoss grid_loss(const QuantParams& params, std::span<const float> values, std::span<const float> rounded) {

@@ -33,7 +33,7 @@ using Bounds = std::pair<float, float>;
 std::vector<GridLoss> measure_grids(const Subject& subject, const SimulatedFile& file,
                                     const std::map<std::string, Bounds>& activations);
 
-/// Smallest and largest value of a grid, under its scale `index`.
+/// Smallest and largest value of a grid, under its scale `index`, as float32 has them.
 std::pair<float, float> ends_of(const QuantParams& params, std::size_t index = 0);
 
 }  // namespace vernier

@@ -2,46 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <bit>
-#include <cmath>
-#include <limits>
 #include <type_traits>
 
+#include "base/float_codes.h"
+#include "base/nibbles.h"
 #include "vernier/error.h"
 
 namespace vernier {
 
-float float16_value(std::uint16_t bits) {
-  // The exponents differ by 112; a product, unlike a sum of exponents, also gets subnormals right.
-  const std::uint32_t magnitude = static_cast<std::uint32_t>(bits & 0x7FFFU) << 13U;
-  std::uint32_t value = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) * 0x1p112F);
-  if (magnitude >= 0x0F800000U) value = 0x7F800000U | (magnitude & 0x007FFFFFU);
-  return std::bit_cast<float>(value | static_cast<std::uint32_t>(bits & 0x8000U) << 16U);
-}
-
 namespace {
-
-float bfloat16_to_float(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U); }
-
-float float8e4m3fn_to_float(std::uint8_t bits) {
-  static const std::array<float, 256> kTable = [] {
-    std::array<float, 256> table{};
-    for (unsigned code = 0; code < 256; ++code) {
-      const int exponent = static_cast<int>((code >> 3U) & 15U);
-      const int mantissa = static_cast<int>(code & 7U);
-      float value = exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -9)
-                                  : std::ldexp(static_cast<float>(8 + mantissa), exponent - 10);
-      if (exponent == 15 && mantissa == 7) value = std::numeric_limits<float>::quiet_NaN();  // it has no infinity
-      table[code] = code >= 128 ? -value : value;
-    }
-    return table;
-  }();
-  return kTable[bits];
-}
-
-// float8e5m2 is the upper half of a float16.
-float float8e5m2_to_float(std::uint8_t bits) { return float16_value(static_cast<std::uint16_t>(bits << 8U)); }
 
 template <class From, class To, class Convert>
 void convert(const Tensor& tensor, std::int64_t first, std::span<To> out, const Convert& one) {
@@ -52,9 +21,7 @@ void convert(const Tensor& tensor, std::int64_t first, std::span<To> out, const 
 template <class To>
 void nibbles(const Tensor& tensor, std::int64_t first, std::span<To> out, bool is_signed) {
   for (std::size_t i = 0; i < out.size(); ++i) {
-    const std::size_t at = static_cast<std::size_t>(first) + i;
-    const unsigned code = (std::to_integer<unsigned>(tensor.bytes()[at / 2]) >> (at % 2 * 4)) & 15U;
-    out[i] = static_cast<To>(is_signed && code >= 8 ? static_cast<int>(code) - 16 : static_cast<int>(code));
+    out[i] = static_cast<To>(nibble(tensor.bytes(), static_cast<std::size_t>(first) + i, is_signed));
   }
 }
 
@@ -109,13 +76,13 @@ bool read_small_floats(const Tensor& tensor, std::int64_t first, std::span<To> o
       convert<std::uint16_t>(tensor, first, out, float16_value);
       return true;
     case Dtype::BFloat16:
-      convert<std::uint16_t>(tensor, first, out, bfloat16_to_float);
+      convert<std::uint16_t>(tensor, first, out, bfloat16_value);
       return true;
     case Dtype::Float8E4M3FN:
-      convert<std::uint8_t>(tensor, first, out, float8e4m3fn_to_float);
+      convert<std::uint8_t>(tensor, first, out, float8e4m3fn_value);
       return true;
     case Dtype::Float8E5M2:
-      convert<std::uint8_t>(tensor, first, out, float8e5m2_to_float);
+      convert<std::uint8_t>(tensor, first, out, float8e5m2_value);
       return true;
     default:
       return false;

@@ -19,9 +19,6 @@ bool is_integer(Dtype dtype);  // int4 .. uint64; not bool
 /// Float formats that float32 holds exactly.
 bool fits_float32(Dtype dtype);
 
-/// The float32 that `bits` of IEEE binary16 stand for; exact, infinities and NaN included.
-float float16_value(std::uint16_t bits);
-
 /// Elements [first, first + n) of `tensor`; `room` is where converted ones are kept, the span may point into it.
 ///   T = float:        types of fits_float32, and bool
 ///   T = double:       every numeric type and bool (int64 and uint64 beyond 2^53 are rounded)

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "causes/causes.h"
+#include "numerics/metrics.h"
 #include "vernier/format.h"
 #include "vernier/report/causes.h"
 
@@ -23,9 +24,6 @@ inline Cause of(const LayerFacts& layer, std::string tensor, double confidence, 
   repairs.emplace_back("keep-high");
   return {{}, layer.name, std::move(tensor), confidence, std::move(figures), std::move(sentence), std::move(repairs)};
 }
-
-/// "-12.3 dB" of noise over signal, as SQNR.
-inline double sqnr_of(double noise) { return -10 * std::log10(noise); }
 
 /// 20 dB: noise over signal from which on a layer, or what one of its tensors does to it, is poor.
 inline constexpr double kPoorNoise = 1e-2;

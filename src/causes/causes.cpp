@@ -57,7 +57,7 @@ std::optional<Cause> of_network(const NetworkFacts& facts) {
         {},
         {},
         0.6,
-        {{"SQNR of the output", sqnr_of(facts.output_noise), "dB"},
+        {{"SQNR of the output", db_of(facts.output_noise), "dB"},
          {"same largest score", 100 * *facts.top1_agreement, "%"}},
         "the output is near the float32 one; where the class with the largest score changes, two were nearly equal",
         {"keep-high"}};
@@ -69,7 +69,7 @@ std::optional<Cause> of_network(const NetworkFacts& facts) {
                  0.6,
                  {{"layers", static_cast<double>(facts.depth), ""},
                   {"largest share of one layer", 100 * facts.largest_share, "%"},
-                  {"SQNR of the worst layer", sqnr_of(facts.worst_own_noise), "dB"}},
+                  {"SQNR of the worst layer", db_of(facts.worst_own_noise), "dB"}},
                  "no layer is bad by itself: small errors of many layers add up",
                  {"bias-correction", "range", "keep-high"}};
   }

@@ -18,11 +18,11 @@ std::vector<Cause> close_decisions(const NetworkFacts& facts) {
                      {},
                      0.8,
                      {{"picks that are others", 100 * decision.changed, "%"},
-                      {"SQNR of what it reads", sqnr_of(decision.noise), "dB"}},
+                      {"SQNR of what it reads", db_of(decision.noise), "dB"}},
                      fmt::format("{:.2g} percent of what this {} picks in the hardest samples are others than in "
                                  "float32, though what it reads is near ({:.1f} dB): the values that it compares lie "
                                  "closer together than that error",
-                                 100 * decision.changed, decision.op_type, sqnr_of(decision.noise)),
+                                 100 * decision.changed, decision.op_type, db_of(decision.noise)),
                      {"keep-high"}});
   }
   std::ranges::stable_sort(found, std::ranges::greater{},

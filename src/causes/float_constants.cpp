@@ -28,12 +28,12 @@ Finding mask_constant(const LayerFacts& layer) {
   for (const TensorFacts& input : layer.inputs) {
     if (!input.mask || layer.op_type == "Softmax") continue;
     const auto lowest = static_cast<double>(input.mask->low < 0 ? input.mask->low : input.mask->high);
-    if (std::abs(lowest) <= 65504) continue;
+    if (std::abs(lowest) <= largest_of(Format::Float16)) continue;
     const bool to_softmax = std::ranges::find(layer.read_by, "Softmax") != layer.read_by.end();
     if (!input.constant && input.infinite == 0 && !to_softmax) continue;
     return of(layer, input.name, to_softmax ? 0.92 : 0.97,
               {{"mask", lowest, ""},
-               {"lowest of float16", -65504, ""},
+               {"lowest of float16", -largest_of(Format::Float16), ""},
                {"values", static_cast<double>(input.mask->count), ""}},
               fmt::format("the mask {:g} in '{}' is beyond float16 and becomes {}inf{}", lowest, printable(input.name),
                           lowest < 0 ? "-" : "", what_follows(layer, to_softmax)),
@@ -45,7 +45,7 @@ Finding mask_constant(const LayerFacts& layer) {
 Finding all_masked_softmax(const LayerFacts& layer) {
   if (!is_narrow_float(layer) || layer.op_type != "Softmax" || std::isfinite(layer.own_noise)) return {};
   const TensorFacts* data = activation_of(layer);
-  if (data == nullptr || (!data->mask && data->values.absmax() < 65504)) return {};
+  if (data == nullptr || (!data->mask && data->values.absmax() < largest_of(Format::Float16))) return {};
   return of(layer, data->name, 0.9,
             {{"values that are masked", data->mask ? static_cast<double>(data->mask->count) : 0.0, ""}},
             "a row of its input is masked as a whole: in float16 all of it is -inf, and softmax gives NaN",

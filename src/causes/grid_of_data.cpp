@@ -96,7 +96,7 @@ Finding activation_outliers(const LayerFacts& layer) {
       layer, data->name, noise > kPoorNoise ? 0.88 : 0.7,
       {{"largest magnitude", most, ""},
        {"99.99 percent are below", typical, ""},
-       {"SQNR of ordinary values", sqnr_of(noise), "dB"}},
+       {"SQNR of ordinary values", db_of(noise), "dB"}},
       fmt::format("a few values of '{}' reach {:.4g}, 99.99 percent stay below {:.4g}: one range for all leaves the "
                   "others few steps",
                   printable(data->name), most, typical),
@@ -138,11 +138,11 @@ Finding concat_scales(const LayerFacts& layer) {
       {{"ratio of the branches", large.absmax / small.absmax, "x"},
        {"largest of the large one", large.absmax, ""},
        {"largest of the small one", small.absmax, ""},
-       {"SQNR of the small one", sqnr_of(noise), "dB"}},
+       {"SQNR of the small one", db_of(noise), "dB"}},
       fmt::format("'{}' joins '{}', which reaches {:.4g}, and '{}', which stays below {:.3g}: with one range for both, "
                   "{:.0f} dB of the small one are left",
                   printable(data->name), printable(large.name), large.absmax, printable(small.name), small.absmax,
-                  sqnr_of(noise)),
+                  db_of(noise)),
       {"range"});
 }
 

@@ -65,7 +65,7 @@ Finding weight_outliers(const LayerFacts& layer) {
   return of(
       layer, weight->name, weight->grid && weight->grid->scale.size() > 1 ? 0.85 : 0.55,
       {{"bad channels", 100 * share, "%"},
-       {"worst channel", sqnr_of(*std::ranges::max_element(weight->weight_noise)), "dB"}},
+       {"worst channel", db_of(*std::ranges::max_element(weight->weight_noise)), "dB"}},
       fmt::format("{:.0f} percent of its output channels keep less than 25 dB of their weights: a few large weights "
                   "set the step for many small ones",
                   100 * share),

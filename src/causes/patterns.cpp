@@ -71,7 +71,7 @@ Finding depthwise(const LayerFacts& layer) {
 
 Finding first_or_last_layer(const LayerFacts& layer) {
   if (!is_scaled(layer) || (!layer.first && !layer.last) || layer.own_noise < 1e-3) return {};
-  return of(layer, {}, 0.2, {{"SQNR of its result", sqnr_of(layer.own_noise), "dB"}},
+  return of(layer, {}, 0.2, {{"SQNR of its result", db_of(layer.own_noise), "dB"}},
             layer.last ? "the last layer: what it loses nothing behind averages away"
                        : "the first layer reads the network's input, whose range is what the samples make it",
             {});

@@ -11,8 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/elements.h"
-#include "io/convert.h"
+#include "base/float_codes.h"
 #include "vernier/error.h"
 
 namespace vernier {

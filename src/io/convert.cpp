@@ -2,13 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
-#include "base/elements.h"
+#include "base/float_codes.h"
 #include "vernier/error.h"
 
 namespace vernier {
@@ -32,29 +30,6 @@ Tensor map(const Tensor& found, Dtype to, Function function) {
 }
 
 }  // namespace
-
-std::uint16_t float16_bits(double value) {
-  const std::uint16_t sign = std::signbit(value) ? 0x8000 : 0;
-  const double magnitude = std::fabs(value);
-  if (std::isnan(value)) return static_cast<std::uint16_t>(sign | 0x7E00);
-  // 65520 lies halfway between the largest number, 65504, and the next power of two: it rounds to even, to infinity.
-  if (magnitude >= 65520.0) return static_cast<std::uint16_t>(sign | 0x7C00);
-  if (magnitude == 0) return sign;
-  int exponent = 0;
-  std::frexp(magnitude, &exponent);  // magnitude = f * 2^exponent, f in [0.5, 1)
-  // Ten bits behind the leading one; below 2^-14 the spacing stays 2^-24.
-  const int spacing = std::max(exponent - 11, -24);
-  const auto steps = static_cast<std::uint32_t>(std::nearbyint(std::ldexp(magnitude, -spacing)));
-  // In units of the spacing the code is linear; a carry out of the mantissa raises the exponent by itself.
-  const std::uint32_t code = spacing == -24 ? steps : steps + (static_cast<std::uint32_t>(spacing + 24) << 10);
-  return static_cast<std::uint16_t>(sign | code);
-}
-
-std::uint16_t bfloat16_bits(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  if (std::isnan(value)) return static_cast<std::uint16_t>(bits >> 16 | 0x40);
-  return static_cast<std::uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
-}
 
 bool convertible(Dtype from, Dtype to) {
   if (from == to) return true;

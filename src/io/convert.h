@@ -2,17 +2,11 @@
 // made, and float64 -> float32, because NumPy computes in float64 unless told otherwise.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "vernier/tensor.h"
 
 namespace vernier {
-
-/// IEEE binary16 bits of `value`, round to nearest even; overflow gives infinity, NaN stays NaN.
-std::uint16_t float16_bits(double value);
-/// bfloat16 bits of `value`, round to nearest even; overflow gives infinity, NaN stays NaN.
-std::uint16_t bfloat16_bits(float value);
 
 /// True for the same type, float64 | float16 | uint8 -> float32, and int32 <-> int64.
 bool convertible(Dtype from, Dtype to);

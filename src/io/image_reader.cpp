@@ -5,10 +5,10 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/float_codes.h"
 #include "base/mapped_file.h"
 #include "base/text.h"
 #include "io/array_reader.h"
-#include "io/convert.h"
 #include "io/decode_image.h"
 #include "io/image_geometry.h"
 #include "vernier/error.h"

@@ -10,9 +10,9 @@
 #include <limits>
 #include <optional>
 
+#include "base/float_codes.h"
 #include "base/text.h"
 #include "io/array_reader.h"
-#include "io/convert.h"
 #include "io/numpy_random.h"
 #include "vernier/error.h"
 #include "vernier/samples.h"

@@ -25,6 +25,11 @@ const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, std::str
   return nullptr;
 }
 
+float attribute_float(const onnx::NodeProto& node, std::string_view name, float fallback) {
+  const onnx::AttributeProto* attribute = find_attribute(node, name);
+  return attribute == nullptr ? fallback : attribute->f();
+}
+
 std::int64_t attribute_int(const onnx::NodeProto& node, std::string_view name, std::int64_t fallback) {
   const onnx::AttributeProto* attribute = find_attribute(node, name);
   return attribute == nullptr ? fallback : attribute->i();

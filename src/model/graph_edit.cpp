@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "vernier/error.h"
@@ -53,6 +54,20 @@ void for_each_body(const onnx::NodeProto& node, const std::function<void(const o
     if (attribute.has_g()) visit(attribute.g());
     for (const onnx::GraphProto& body : attribute.graphs()) visit(body);
   }
+}
+
+const onnx::NodeProto* find_node(const onnx::GraphProto& graph, const std::string& name) {
+  const onnx::NodeProto* found = nullptr;
+  for_each_graph(graph, [&](const onnx::GraphProto& part) {
+    for (const onnx::NodeProto& node : part.node()) {
+      if (node.name() == name) found = &node;
+    }
+  });
+  return found;
+}
+
+onnx::NodeProto* find_node(onnx::GraphProto& graph, const std::string& name) {
+  return const_cast<onnx::NodeProto*>(find_node(std::as_const(graph), name));
 }
 
 bool has_body(const onnx::NodeProto& node) {

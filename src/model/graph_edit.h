@@ -24,6 +24,10 @@ std::set<std::string> initializer_names(const Model& model);
 /// The graph whose initializer bears that name; null when there is none.
 onnx::GraphProto* owner_of_initializer(Model& model, const std::string& name);
 
+/// The node of that name in `graph` or its bodies; null when there is none. Node names are unique over all graphs.
+const onnx::NodeProto* find_node(const onnx::GraphProto& graph, const std::string& name);
+onnx::NodeProto* find_node(onnx::GraphProto& graph, const std::string& name);
+
 /// Lets all readers of `from` in `graph` and its bodies read `to`, body outputs included.
 void rename_reads(onnx::GraphProto& graph, const std::string& from, const std::string& to);
 

@@ -1,7 +1,6 @@
 #include "model/model.h"
 
 #include <fmt/format.h>
-#include <onnx/shape_inference/implementation.h>
 
 #include <algorithm>
 #include <type_traits>
@@ -10,7 +9,6 @@
 #include "base/text.h"
 #include "model/graph_edit.h"
 #include "model/raw_proto.h"
-#include "model/type_protos.h"
 #include "vernier/error.h"
 
 namespace vernier {
@@ -68,29 +66,6 @@ void collect_reads(const onnx::NodeProto& node, std::set<std::string>& reads) {
     for (const onnx::NodeProto& inner : body.node()) collect_reads(inner, reads);
     for (const onnx::ValueInfoProto& output : body.output()) reads.insert(output.name());
   });
-}
-
-/// Reshape to a computed shape of n values makes rank n, which ONNX's inference does not say. True when it told a new
-/// one: each is told once, so that inferring again ends.
-bool give_reshapes_a_rank(onnx::GraphProto& graph) {
-  std::map<std::string, onnx::ValueInfoProto*> values;
-  for (onnx::ValueInfoProto& value : *graph.mutable_value_info()) values[value.name()] = &value;
-  bool told = false;
-  for (const onnx::NodeProto& node : graph.node()) {
-    if (node.op_type() != "Reshape" || node.input_size() < 2) continue;
-    const auto shape = values.find(node.input(1));
-    const auto output = values.find(node.output(0));
-    if (shape == values.end() || output == values.end()) continue;
-    const auto& length = shape->second->type().tensor_type().shape();
-    auto& type = *output->second->mutable_type()->mutable_tensor_type();
-    if (type.has_shape() || length.dim_size() != 1 || !length.dim(0).has_dim_value()) continue;
-    // A file may declare any length; no tensor has more than a few dimensions.
-    if (length.dim(0).dim_value() < 0 || length.dim(0).dim_value() > 16) continue;
-    type.mutable_shape();
-    for (std::int64_t i = 0; i < length.dim(0).dim_value(); ++i) type.mutable_shape()->add_dim();
-    told = true;
-  }
-  return told;
 }
 
 }  // namespace
@@ -232,83 +207,6 @@ void set_opset(onnx::ModelProto& proto, const std::string& domain, int version) 
   onnx::OperatorSetIdProto& opset = *proto.add_opset_import();
   opset.set_domain(domain);
   opset.set_version(version);
-}
-
-namespace {
-
-/// Infers inside `proto`, which it spoils, and tells each tensor's type; what is told later is nearer the truth.
-void infer_inside(onnx::ModelProto& proto,
-                  const std::function<void(const std::string& name, const onnx::TypeProto& type)>& tell) {
-  // Old intermediate annotations may be wrong; only inputs, outputs and initializers are believed. Stubs keep type and
-  // dims, which is all that inference needs of large weights.
-  for_each_graph(*proto.mutable_graph(), [](onnx::GraphProto& graph) { graph.clear_value_info(); });
-  try {
-    const onnx::ShapeInferenceOptions options(/*check_type_val=*/false, /*strict_mode_val=*/0, /*data_prop_val=*/true);
-    do {
-      onnx::shape_inference::InferShapes(proto, onnx::OpSchemaRegistry::Instance(), options);
-    } while (give_reshapes_a_rank(*proto.mutable_graph()));
-  } catch (const std::exception&) {
-    // Inference is best effort: what it cannot type stays absent, and callers treat it as unknown.
-  }
-  for_each_graph(std::as_const(proto).graph(), [&](const onnx::GraphProto& graph) {
-    for (const onnx::TensorProto& tensor : graph.initializer()) {
-      onnx::TypeProto type;
-      type.mutable_tensor_type()->set_elem_type(tensor.data_type());
-      onnx::TensorShapeProto& shape = *type.mutable_tensor_type()->mutable_shape();
-      for (const std::int64_t dim : tensor.dims()) shape.add_dim()->set_dim_value(dim);
-      tell(tensor.name(), type);
-    }
-    for (const auto* values : {&graph.value_info(), &graph.output(), &graph.input()}) {
-      for (const onnx::ValueInfoProto& value : *values) {
-        if (value.has_type()) tell(value.name(), value.type());
-      }
-    }
-  });
-}
-
-std::map<std::string, ValueType> value_types(onnx::ModelProto& proto) {
-  std::map<std::string, ValueType> types;
-  infer_inside(proto, [&](const std::string& name, const onnx::TypeProto& type) {
-    if (!type.has_tensor_type()) {
-      types.erase(name);
-      return;
-    }
-    ValueType& known = types[name];
-    known.dtype = static_cast<Dtype>(type.tensor_type().elem_type());
-    known.rank_known = type.tensor_type().has_shape();
-    known.shape.clear();
-    for (const auto& dim : type.tensor_type().shape().dim()) {
-      known.shape.push_back(dim.has_dim_value() ? dim.dim_value() : -1);
-    }
-  });
-  return types;
-}
-
-}  // namespace
-
-std::map<std::string, onnx::TypeProto> infer_type_protos(const Model& model) {
-  onnx::ModelProto proto = model.proto;
-  std::map<std::string, onnx::TypeProto> types;
-  infer_inside(proto, [&](const std::string& name, const onnx::TypeProto& type) { types[name] = type; });
-  return types;
-}
-
-std::map<std::string, ValueType> infer_types(const Model& model) {
-  onnx::ModelProto proto = model.proto;
-  return value_types(proto);
-}
-
-std::map<std::string, ValueType> infer_types_in_place(Model& model) {
-  bool bodies = false;
-  for_each_graph(std::as_const(model.proto).graph(),
-                 [&](const onnx::GraphProto& graph) { bodies = bodies || &graph != &model.proto.graph(); });
-  if (bodies) return infer_types(model);  // inference writes into them, too
-  onnx::GraphProto& graph = *model.proto.mutable_graph();
-  const auto outputs = graph.output();
-  std::map<std::string, ValueType> types = value_types(model.proto);
-  *graph.mutable_output() = outputs;
-  google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>().Swap(graph.mutable_value_info());
-  return types;
 }
 
 NamePool::NamePool(const Model& model) {

@@ -119,6 +119,7 @@ onnx::TensorProto proto_of(const Tensor& tensor, const std::string& name);
 /// Attribute access. `find_attribute` returns null when absent.
 const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, std::string_view name);
 std::int64_t attribute_int(const onnx::NodeProto& node, std::string_view name, std::int64_t fallback);
+float attribute_float(const onnx::NodeProto& node, std::string_view name, float fallback);
 std::vector<std::int64_t> attribute_ints(const onnx::NodeProto& node, std::string_view name);
 void set_attribute(onnx::NodeProto& node, const std::string& name, std::int64_t value);
 void set_attribute(onnx::NodeProto& node, const std::string& name, float value);

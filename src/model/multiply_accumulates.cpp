@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "model/graph_edit.h"
 #include "model/layers.h"
 #include "model/operator_traits.h"
 #include "vernier/error.h"
@@ -10,12 +11,7 @@ namespace vernier {
 namespace {
 
 const onnx::NodeProto& node_of(const Model& model, const Layer& layer) {
-  const onnx::NodeProto* found = nullptr;
-  for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
-    for (const onnx::NodeProto& node : graph.node()) {
-      if (node.name() == layer.name) found = &node;
-    }
-  });
+  const onnx::NodeProto* found = find_node(model.proto.graph(), layer.name);
   if (found == nullptr) {
     throw Error(ErrorKind::Internal, fmt::format("the model has no node '{}'", printable(layer.name)));
   }

@@ -31,13 +31,21 @@ void narrow_into(const Field& field, std::span<std::byte> bytes) {
   }
 }
 
-std::size_t typed_count(const onnx::TensorProto& proto) {
-  std::size_t count = 0;
-  for (const int values : {proto.float_data_size(), proto.int32_data_size(), proto.int64_data_size(),
-                           proto.double_data_size(), proto.uint64_data_size()}) {
-    count += static_cast<std::size_t>(values);  // each fits an int, their sum need not
+/// Values in the field that onnx.proto gives this element type; what stands in others belongs to no element.
+std::size_t typed_count(const onnx::TensorProto& proto, Dtype dtype) {
+  switch (dtype) {
+    case Dtype::Float32:
+      return static_cast<std::size_t>(proto.float_data_size());
+    case Dtype::Float64:
+      return static_cast<std::size_t>(proto.double_data_size());
+    case Dtype::Int64:
+      return static_cast<std::size_t>(proto.int64_data_size());
+    case Dtype::UInt64:
+    case Dtype::UInt32:
+      return static_cast<std::size_t>(proto.uint64_data_size());
+    default:
+      return static_cast<std::size_t>(proto.int32_data_size());
   }
-  return count;
 }
 
 void fill_typed(const onnx::TensorProto& proto, Tensor& tensor) {
@@ -85,9 +93,9 @@ Tensor tensor_of(const onnx::TensorProto& proto) {
     return tensor;
   }
   const std::size_t expected = dtype_bits(dtype) == 4 ? byte_size : count;
-  if (typed_count(proto) != expected) {
+  if (typed_count(proto, dtype) != expected) {
     refuse(proto, fmt::format("shape {} of {} needs {} values, the file holds {}", shape_text(shape), dtype_name(dtype),
-                              expected, typed_count(proto)));
+                              expected, typed_count(proto, dtype)));
   }
   Tensor tensor(dtype, shape);
   fill_typed(proto, tensor);

@@ -17,18 +17,14 @@ struct FloatGrid {
   float max_finite;
   /// Finite values from here on (or strictly beyond, when `tie_stays` is set) round past max_finite.
   float limit;
-  bool tie_stays;     // the tie at `limit` goes down to max_finite because that one is even
-  bool saturates;     // clipped to max_finite instead of becoming infinite
-  std::uint32_t nan;  // code of the canonical quiet NaN, sign clear
-  bool has_infinity;  // the code above max_finite is infinity
-  int bits;
+  bool tie_stays;  // the tie at `limit` goes down to max_finite because that one is even
 };
 
-inline constexpr FloatGrid kFloat16{10, -14, 65504.0f, 65520.0f, false, false, 0x7E00, true, 16};
+inline constexpr FloatGrid kFloat16{10, -14, 65504.0f, 65520.0f, false};
 inline constexpr float kLargestFloat16 = kFloat16.max_finite;
-inline constexpr FloatGrid kBFloat16{7, -126, 0x1.FEp127f, 0x1.FFp127f, false, false, 0x7FC0, true, 16};
-inline constexpr FloatGrid kFloat8E4M3FN{3, -6, 448.0f, 464.0f, true, true, 0x7F, false, 8};
-inline constexpr FloatGrid kFloat8E5M2{2, -14, 57344.0f, 61440.0f, false, true, 0x7E, true, 8};
+inline constexpr FloatGrid kBFloat16{7, -126, 0x1.FEp127f, 0x1.FFp127f, false};
+inline constexpr FloatGrid kFloat8E4M3FN{3, -6, 448.0f, 464.0f, true};
+inline constexpr FloatGrid kFloat8E5M2{2, -14, 57344.0f, 61440.0f, false};
 
 /// The grid of a narrow float format; nullptr for float32 and the integers.
 const FloatGrid* float_grid(Format format);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "numerics/metrics_simd.h"
 #include "vernier/error.h"
@@ -88,6 +89,10 @@ void accumulate_error(std::span<const float> ref, std::span<const float> got, Er
     stats += sum_pairs(last_ref.data(), last_got.data(), kErrorLanes);
   }
   stats.count += static_cast<std::int64_t>(ref.size());
+}
+
+double db_of(double noise_ratio) {
+  return noise_ratio <= 0 ? std::numeric_limits<double>::infinity() : -10.0 * std::log10(noise_ratio);
 }
 
 double sqnr_db(const ErrorStats& stats) {

@@ -39,6 +39,8 @@ double sqnr_db(const ErrorStats& stats);
 /// sum (ref-got)^2 / sum ref^2, what sqnr_db() is the logarithm of. 0 when equal; +inf when got is not finite where ref
 /// is, or when ref is all zero and got is not.
 double noise_to_signal(const ErrorStats& stats);
+/// Noise over signal in dB of signal over noise: -10 log10(ratio); +inf for 0 and below.
+double db_of(double noise_ratio);
 /// dot / (|ref| |got|) in [-1,1]; 1 when both are zero, 0 when one is; -1 when got is not finite where ref is. NaN when
 /// no finite pair was seen, as for the two below.
 double cosine(const ErrorStats& stats);

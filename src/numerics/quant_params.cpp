@@ -44,17 +44,18 @@ QuantParams symmetric_params(Format format, std::span<const float> absmax, int a
   return params;
 }
 
-GridEnds grid_ends(const QuantParams& params) {
-  if (params.scale.size() != 1) {
-    throw Error(ErrorKind::Internal, fmt::format("ends of a grid with {} scales", params.scale.size()));
+GridEnds grid_ends(const QuantParams& params, std::size_t index) {
+  if (index >= params.scale.size()) {
+    throw Error(ErrorKind::Internal, fmt::format("ends of grid {} of {}", index, params.scale.size()));
   }
-  const auto scale = static_cast<double>(params.scale.front());
+  const auto scale = static_cast<double>(params.scale[index]);
   if (const FloatGrid* grid = float_grid(params.format); grid != nullptr) {
     const double most = scale * static_cast<double>(grid->max_finite);
     return {-most, most};
   }
   const CodeRange codes = code_range(params.format);
-  const double zero = params.zero_point.empty() ? 0 : params.zero_point.front();
+  const std::vector<std::int32_t>& zeros = params.zero_point;
+  const double zero = zeros.empty() ? 0 : zeros.at(zeros.size() == 1 ? 0 : index);
   return {scale * ((params.lowest_code != 0 ? params.lowest_code : codes.lowest) - zero),
           scale * (codes.highest - zero)};
 }

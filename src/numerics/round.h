@@ -93,13 +93,13 @@ QuantParams symmetric_params(Format format, std::span<const float> absmax, int a
 /// A range too small for a normal float32 scale gets s = 1 / 255. Errors: Internal when not finite or lo > hi.
 QuantParams asymmetric_params(float lo, float hi);
 
-/// Smallest and largest value on the grid of a scaled format with one scale: s * (lowest code - z) and
-/// s * (highest code - z), or s times the finite ends of float8. Errors: Internal without exactly one scale.
+/// Smallest and largest value on the grid of a scaled format under its scale `index`: s * (lowest code - z) and
+/// s * (highest code - z), or s times the finite ends of float8. Errors: Internal without such a scale.
 struct GridEnds {
   double low = 0;
   double high = 0;
 };
-GridEnds grid_ends(const QuantParams& params);
+GridEnds grid_ends(const QuantParams& params, std::size_t index = 0);
 
 /// Names of the instruction sets this machine can run ("AVX3", "AVX2", "SSE4", "EMU128"/scalar ...), best first, and a
 /// switch for tests: limits dispatch to one of them, or back to all with an empty name. Errors: Internal for other

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/nibbles.h"
 #include "vernier/format.h"
 #include "vernier/tensor.h"
 
@@ -53,13 +54,12 @@ std::vector<float> scales_of(const Tensor& scale) {
   return decode(half, 1, scale.count(), scale.bytes());
 }
 
-/// One byte a code: ONNX stores two 4-bit codes in one, the first in the low half.
+/// One byte a code.
 std::vector<std::byte> unpacked(const Tensor& codes) {
   if (codes.dtype() != Dtype::Int4) return {codes.bytes().begin(), codes.bytes().end()};
   std::vector<std::byte> bytes(static_cast<std::size_t>(codes.count()));
   for (std::size_t i = 0; i < bytes.size(); ++i) {
-    const int half = std::to_integer<int>(codes.bytes()[i / 2] >> (i % 2 == 0 ? 0 : 4)) & 0xF;
-    bytes[i] = static_cast<std::byte>(half >= 8 ? half - 16 : half);
+    bytes[i] = static_cast<std::byte>(nibble(codes.bytes(), i, /*is_signed=*/true));
   }
   return bytes;
 }

@@ -13,11 +13,6 @@ namespace {
 
 constexpr float kLargestCode = 1073741824.0F;  // 2^30
 
-float attribute_float(const onnx::NodeProto& node, const char* name, float fallback) {
-  const onnx::AttributeProto* attribute = find_attribute(node, name);
-  return attribute == nullptr ? fallback : attribute->f();
-}
-
 /// The constant bias vector of a Conv or Gemm whose sums are those of its codes.
 std::optional<Tensor> bias_vector(const Model& model, const onnx::NodeProto& node) {
   const bool gemm = node.op_type() == "Gemm";

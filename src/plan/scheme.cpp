@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "model/graph_edit.h"
 #include "plan/low_slots.h"
 #include "plan/placement.h"
 #include "plan/selection.h"
@@ -20,16 +21,6 @@
 namespace vernier {
 namespace {
 
-const onnx::NodeProto* find_node(const onnx::GraphProto& graph, const std::string& name) {
-  const onnx::NodeProto* found = nullptr;
-  for_each_graph(graph, [&](const onnx::GraphProto& part) {
-    for (const onnx::NodeProto& node : part.node()) {
-      if (node.name() == name) found = &node;
-    }
-  });
-  return found;
-}
-
 bool refuse(std::string* reason, std::string why) {
   if (reason != nullptr) *reason = std::move(why);
   return false;
@@ -38,11 +29,6 @@ bool refuse(std::string* reason, std::string why) {
 bool all_finite(const Tensor& constant) {
   return constant.dtype() != Dtype::Float32 ||
          std::ranges::all_of(constant.floats(), [](float value) { return std::isfinite(value); });
-}
-
-/// --op-types-to-quantize names it: under target tensorrt its skip branch then has a pair (skip_branch.h).
-bool names_add(const PrecisionOptions& precision) {
-  return std::ranges::find(precision.selection.op_types, "Add") != precision.selection.op_types.end();
 }
 
 std::vector<std::string> names_of(const std::vector<Layer>& layers) {
@@ -380,53 +366,6 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
     assigned.warnings.push_back(fmt::format("no layer runs in {}: the others are taken first", format_name(listed)));
   }
   return assigned;
-}
-
-namespace {
-
-std::string scaled_text(Format format, const PrecisionOptions& precision, const std::string& ranges_from) {
-  const QuantizationRules& rules = precision.rules;
-  const ScaledScheme& scheme = scaled_scheme(precision.target, format, rules.weights_only);
-  const char* along = rules.weights_per_channel ? "per output channel" : "per tensor";
-  if (scheme.weights_only) {
-    return fmt::format("{}: weights of {} alone, symmetric {}, computed in {}", format_name(format),
-                       operators_text(scheme),
-                       format == Format::Int4 ? fmt::format("in blocks of {} values", rules.block_size) : along,
-                       format_name(precision.high));
-  }
-  const bool codes_from_zero = format == Format::UInt8;
-  const bool asymmetric = codes_from_zero && !rules.symmetric_activations.value_or(false);
-  const bool integer_bias = rules.integer_bias.value_or(scheme.integer_kernels);
-  std::string text =
-      fmt::format("{}: {} of {}{}, {} per tensor ({}), weights {} symmetric {}, ", format_name(format),
-                  scheme.integer_kernels ? "inputs and outputs" : "inputs", operators_text(scheme),
-                  names_add(precision) && precision.target == "tensorrt" ? ", and skip branches of residual Adds" : "",
-                  asymmetric ? "asymmetric" : "symmetric",
-                  ranges_from.empty() ? method_text(precision.calibration, !asymmetric) : ranges_from,
-                  codes_from_zero ? "int8" : std::string(format_name(format)), along);
-  if (!scheme.integer_kernels)
-    return text + (integer_bias ? "bias int32, outputs in float" : "bias and outputs in float");
-  return text + fmt::format(
-                    "bias {}, Relu and Clip with the operator before them, data-moving operators on its codes; "
-                    "ConvTranspose has no integer kernel",
-                    integer_bias ? "int32" : "in float");
-}
-
-}  // namespace
-
-std::string scheme_text(const PrecisionOptions& precision, const std::string& ranges_from) {
-  std::string text;
-  for (const Format listed : precision.low) {
-    const Format format = under_target(listed, precision.target, precision.rules.weights_only);
-    if (!text.empty()) text += "; ";
-    text += needs_scale(format) ? scaled_text(format, precision, ranges_from)
-                                : fmt::format(
-                                      "{}: all layers that can take it, inputs, weights and outputs rounded, float32 "
-                                      "accumulation",
-                                      format_name(format));
-  }
-  return fmt::format("{}{} in {}; target {}", text, text.empty() ? "everything" : "; the rest",
-                     format_name(precision.high), precision.target);
 }
 
 }  // namespace vernier

@@ -64,6 +64,10 @@ bool is_residual(const onnx::NodeProto& node, Format format, const std::string& 
   return target == "tensorrt" && node.op_type() == "Add" && scaled;
 }
 
+bool names_add(const PrecisionOptions& precision) {
+  return std::ranges::find(precision.selection.op_types, "Add") != precision.selection.op_types.end();
+}
+
 std::optional<int> skip_branch(const Model& model, const onnx::NodeProto& add, std::string* reason) {
   const onnx::GraphProto* graph = graph_of(model.proto.graph(), add);
   if (graph == nullptr || add.op_type() != "Add" || add.input_size() != 2 || add.output_size() != 1) {

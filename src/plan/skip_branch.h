@@ -9,12 +9,16 @@
 
 #include "model/model.h"
 #include "vernier/format.h"
+#include "vernier/precision.h"
 
 namespace vernier {
 
 /// An Add in a format with a scale means its skip branch, where it has one, under target tensorrt; both inputs
 /// elsewhere.
 bool is_residual(const onnx::NodeProto& node, Format format, const std::string& target);
+
+/// --op-types-to-quantize names Add: under target tensorrt the skip branches of residual Adds then have pairs.
+bool names_add(const PrecisionOptions& precision);
 
 /// The input of `add` that is its skip branch. Where both come from weighted operators: that of the one which reads a
 /// tensor that others read too, as the shortcut of a block does, else the second. nullopt where there is none, where it

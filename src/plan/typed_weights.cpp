@@ -7,6 +7,7 @@
 #include <cstring>
 #include <set>
 
+#include "base/nibbles.h"
 #include "base/text.h"
 #include "numerics/tensor_grid.h"
 #include "plan/integer_bias.h"
@@ -25,18 +26,8 @@ Tensor tensor_of_bytes(Dtype dtype, const Shape& shape, std::span<const std::byt
   return tensor;
 }
 
-/// Two codes in one byte, the first in the low half, as ONNX stores 4-bit elements.
-std::vector<std::byte> packed(std::span<const std::byte> codes) {
-  std::vector<std::byte> bytes((codes.size() + 1) / 2);
-  for (std::size_t i = 0; i < codes.size(); ++i) {
-    const std::byte half = codes[i] & std::byte{0x0F};
-    bytes[i / 2] |= i % 2 == 0 ? half : half << 4;
-  }
-  return bytes;
-}
-
 Tensor stored(Format format, const Shape& shape, std::vector<std::byte> codes) {
-  if (format == Format::Int4) codes = packed(codes);
+  if (format == Format::Int4) codes = packed_nibbles(codes);
   return tensor_of_bytes(dtype_of_format(format), shape, codes);
 }
 

@@ -46,11 +46,10 @@ bool lets_factors_through(const Network& network, const onnx::NodeProto& node) {
   return low && high && low->count() == 1 && high->count() == 1 && low->floats()[0] == 0;
 }
 
-onnx::NodeProto& find_node(Model& model, const std::string& name) {
-  for (onnx::NodeProto& node : *model.proto.mutable_graph()->mutable_node()) {
-    if (node.name() == name) return node;
-  }
-  throw Error(ErrorKind::Internal, "a layer to be scaled is gone: " + name);
+onnx::NodeProto& layer_node(Model& model, const std::string& name) {
+  onnx::NodeProto* node = find_node(*model.proto.mutable_graph(), name);
+  if (node == nullptr) throw Error(ErrorKind::Internal, "a layer to be scaled is gone: " + name);
+  return *node;
 }
 
 template <class Factor>
@@ -132,7 +131,7 @@ void scale_channels(Model& model, const ScalablePair& pair, const std::vector<fl
   const Shape w1 = initializer(model, pair.first.weight).value().shape();
   const Shape w2 = initializer(model, pair.second.weight).value().shape();
   const auto of_first = static_cast<std::size_t>(element_count(w1) / w1[0]);
-  const std::size_t groups = groups_of(find_node(model, pair.second.layer->name));
+  const std::size_t groups = groups_of(layer_node(model, pair.second.layer->name));
   scale_constant(model, pair.first.weight, [&](std::size_t i) { return 1 / factors[i / of_first]; });
   if (!pair.first.bias.empty()) scale_constant(model, pair.first.bias, [&](std::size_t i) { return 1 / factors[i]; });
   scale_constant(model, pair.second.weight, [&](std::size_t i) { return factors[channel_read(i, w2, groups)]; });

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "base/text.h"
 #include "model/graph_edit.h"
@@ -117,16 +118,9 @@ std::string read_whole_norm(const Model& model, const GraphWalk& walk, const std
   return {};
 }
 
-const onnx::NodeProto* node_named(const Model& model, const std::string& name) {
-  for (const onnx::NodeProto& node : model.proto.graph().node()) {
-    if (node.name() == name) return &node;
-  }
-  return nullptr;
-}
-
 void fuse_norm(Model& model, const std::string& square) {
   Norm norm;
-  const onnx::NodeProto* node = node_named(model, square);
+  const onnx::NodeProto* node = find_node(std::as_const(model).proto.graph(), square);
   if (node == nullptr || !read_whole_norm(model, GraphWalk(model), infer_types(model), *node, norm).empty()) return;
   onnx::GraphProto& graph = *model.proto.mutable_graph();
   NamePool names(model);

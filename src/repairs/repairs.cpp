@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "model/graph_edit.h"
 #include "repairs/repair.h"
 
 namespace vernier {
@@ -95,11 +96,6 @@ const Repair* find_repair(std::string_view id) {
   return found == std::end(kRepairs) ? nullptr : found;
 }
 
-const onnx::NodeProto* Network::node(const std::string& layer) const {
-  for (const onnx::NodeProto& node : model.proto.graph().node()) {
-    if (node.name() == layer) return &node;
-  }
-  return nullptr;
-}
+const onnx::NodeProto* Network::node(const std::string& layer) const { return find_node(model.proto.graph(), layer); }
 
 }  // namespace vernier

@@ -4,6 +4,7 @@
 
 #include "analysis/figures.h"
 #include "jobs/search/kept_set.h"
+#include "numerics/metrics.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/figures.h"
 

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "engines/onnxruntime/session.h"
 #include "model/prepare.h"
+#include "numerics/metrics.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
 

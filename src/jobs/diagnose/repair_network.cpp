@@ -9,6 +9,7 @@
 #include "analysis/figures.h"
 #include "base/text.h"
 #include "jobs/common/calibrated_plan.h"
+#include "numerics/metrics.h"
 #include "plan/calibrate.h"
 #include "plan/scheme.h"
 #include "vernier/fix.h"

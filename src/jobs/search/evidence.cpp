@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "analysis/figures.h"
+#include "numerics/metrics.h"
 #include "vernier/format.h"
 
 namespace vernier {

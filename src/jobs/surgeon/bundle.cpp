@@ -15,6 +15,7 @@
 #include "io/zip_files.h"
 #include "jobs/common/output_files.h"
 #include "jobs/surgeon/extract.h"
+#include "model/graph_edit.h"
 #include "model/layers.h"
 #include "model/model.h"
 #include "model/prepare.h"
@@ -51,9 +52,7 @@ const LayerRow& chosen_row(const DiagnoseReport& report, const BundleOptions& op
 }
 
 const onnx::NodeProto& node_of(const Model& model, const std::string& layer) {
-  for (const onnx::NodeProto& node : model.proto.graph().node()) {
-    if (node.name() == layer) return node;
-  }
+  if (const onnx::NodeProto* node = find_node(model.proto.graph(), layer); node != nullptr) return *node;
   throw Error(ErrorKind::Input, fmt::format("{}: has no node '{}'", printable(model.path.string()), printable(layer)),
               "the report must be of this very model");
 }

@@ -13,11 +13,6 @@
 namespace vernier::passes {
 namespace {
 
-float attribute_float(const onnx::NodeProto& node, const char* name, float fallback) {
-  const onnx::AttributeProto* attribute = find_attribute(node, name);
-  return attribute == nullptr ? fallback : attribute->f();
-}
-
 /// A chain of elementwise nodes in the place of `node`: the last one keeps its name and output.
 class Chain {
  public:

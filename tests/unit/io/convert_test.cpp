@@ -7,42 +7,11 @@
 #include <cstring>
 #include <limits>
 
-#include "base/elements.h"
 #include "vernier/error.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
 namespace {
-
-TEST(Float16, EveryCodeSurvivesTheRoundTrip) {
-  for (std::uint32_t code = 0; code <= 0xFFFF; ++code) {
-    const auto bits = static_cast<std::uint16_t>(code);
-    const float value = float16_value(bits);
-    if (std::isnan(value)) {
-      EXPECT_TRUE(std::isnan(float16_value(float16_bits(static_cast<double>(value)))));
-    } else {
-      ASSERT_EQ(float16_bits(static_cast<double>(value)), bits);
-    }
-  }
-}
-
-TEST(Float16, RoundsTiesToEvenAndOverflowsToInfinity) {
-  EXPECT_EQ(float16_bits(2049.0), 0x6800);  // between 2048 and 2050: 2048 is even
-  EXPECT_EQ(float16_bits(2051.0), 0x6802);  // between 2050 and 2052: 2052 is even
-  EXPECT_EQ(float16_bits(65519.9), 0x7BFF);
-  EXPECT_EQ(float16_bits(65520.0), 0x7C00);
-  EXPECT_EQ(float16_bits(std::ldexp(1.0, -25)), 0x0000);
-  EXPECT_EQ(float16_bits(std::ldexp(1.0000001, -25)), 0x0001);
-  EXPECT_EQ(float16_bits(-0.0), 0x8000);
-}
-
-TEST(BFloat16, RoundsTiesToEven) {
-  EXPECT_EQ(bfloat16_bits(1.0F), 0x3F80);
-  EXPECT_EQ(bfloat16_bits(std::bit_cast<float>(0x3F808000U)), 0x3F80);
-  EXPECT_EQ(bfloat16_bits(std::bit_cast<float>(0x3F818000U)), 0x3F82);
-  EXPECT_EQ(bfloat16_bits(std::numeric_limits<float>::max()), 0x7F80);
-  EXPECT_EQ(bfloat16_bits(std::bit_cast<float>(0x7F800001U)) & 0x7FFF, 0x7FC0);
-}
 
 template <class T>
 Tensor tensor_of(Dtype dtype, std::initializer_list<T> values) {

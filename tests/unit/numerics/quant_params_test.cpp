@@ -99,7 +99,10 @@ TEST(GridEnds, AreWhatValuesFarBeyondAreRoundedTo) {
   EXPECT_EQ(grid_ends(all_codes).low, -65.5);
   EXPECT_EQ(grid_ends(all_codes).high, 62);
   all_codes.scale.push_back(1);
-  EXPECT_THROW(grid_ends(all_codes), Error);
+  EXPECT_EQ(grid_ends(all_codes, 1).high, 124) << "one zero point for both scales";
+  all_codes.zero_point = {3, -28};
+  EXPECT_EQ(grid_ends(all_codes, 1).low, -100);
+  EXPECT_THROW(grid_ends(all_codes, 2), Error);
 }
 
 }  // namespace
