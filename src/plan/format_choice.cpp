@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "model/graph_edit.h"
 #include "model/layers.h"
 #include "model/operator_traits.h"
 #include "numerics/tensor_grid.h"
