@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "numerics/round.h"
+#include "plan/quoted.h"
 #include "vernier/calibration.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
@@ -172,8 +173,6 @@ CachedRanges read_json(const std::string& text, const std::string& where) {
   add_from_json(cache, whole ? json["data"] : json, where);
   return cache;
 }
-
-std::string quoted(const std::string& text) { return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 /// A float32 as JSON readers, which hold doubles, give it back.
 std::string number_text(float value) { return Json(static_cast<double>(value)).dump(); }

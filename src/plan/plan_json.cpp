@@ -12,8 +12,10 @@
 #include <utility>
 
 #include "base/text.h"
+#include "numerics/grid.h"
 #include "numerics/tensor_grid.h"
 #include "plan/plan.h"
+#include "plan/quoted.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
 #include "vernier/quantization.h"
@@ -25,9 +27,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
 constexpr std::string_view kHexDigits = "0123456789abcdef";
-
-/// JSON text of a string; invalid UTF-8, which names in a file may hold, is replaced.
-std::string quoted(const std::string& text) { return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 /// The shortest decimal that reads back as the same float through a double, which is what JSON readers hold.
 std::string number_text(float value) {
@@ -155,24 +154,6 @@ class Fields {
   std::string place_;
 };
 
-struct Codes {
-  std::int64_t low = 0;
-  std::int64_t high = 0;
-};
-
-Codes codes_of(Format format) {
-  switch (format) {
-    case Format::Int8:
-      return {-128, 127};
-    case Format::UInt8:
-      return {0, 255};
-    case Format::Int4:
-      return {-8, 7};
-    default:
-      return {};  // float8 knows zero point 0 only
-  }
-}
-
 QuantParams read_tensor(const Json& object, const std::string& place) {
   const Fields fields(object, place, {"format", "scale", "zero_point", "axis", "lowest_code", "block"});
   QuantParams params;
@@ -188,10 +169,10 @@ QuantParams read_tensor(const Json& object, const std::string& place) {
     params.scale.push_back(scale);
   }
   if (params.scale.empty()) fields.fail("field 'scale' is empty");
-  const Codes codes = codes_of(params.format);
+  const CodeRange codes = code_range(params.format);  // of float8 {0, 0}, its only zero point
   for (const Json& value : fields.array("zero_point")) {
     params.zero_point.push_back(
-        static_cast<std::int32_t>(fields.checked_integer(value, "zero_point", codes.low, codes.high)));
+        static_cast<std::int32_t>(fields.checked_integer(value, "zero_point", codes.lowest, codes.highest)));
   }
   if (!params.zero_point.empty() && params.zero_point.size() != params.scale.size()) {
     fields.fail(
@@ -201,7 +182,7 @@ QuantParams read_tensor(const Json& object, const std::string& place) {
   if (params.scale.size() > 1 && params.axis < 0) {
     fields.fail(fmt::format("field 'axis' is -1, but there are {} scales", params.scale.size()));
   }
-  params.lowest_code = static_cast<std::int32_t>(fields.integer("lowest_code", codes.low, codes.high));
+  params.lowest_code = static_cast<std::int32_t>(fields.integer("lowest_code", codes.lowest, codes.highest));
   if (fields.has("block")) params.block = static_cast<int>(fields.integer("block", 1, std::int64_t{1} << 30));
   if (params.block > 0 && params.axis < 0) fields.fail("field 'axis' is -1, but there are blocks along it");
   return params;

@@ -22,6 +22,7 @@
 #include "jobs/debug/float_twins.h"
 #include "jobs/verify/verify.h"
 #include "model/operator_traits.h"
+#include "numerics/grid.h"
 #include "numerics/tensor_grid.h"
 #include "plan/constant_codes.h"
 #include "plan/qdq_defects.h"
@@ -57,8 +58,6 @@ double sqnr_of(double signal, double noise) {
 
 std::size_t codes_in(Format format) { return format == Format::Int4 ? 16 : 256; }
 
-bool counts_codes(Format format) { return format == Format::Int8 || format == Format::UInt8 || format == Format::Int4; }
-
 QuantizerLoss described(const QuantizedTensor& quantized) {
   QuantizerLoss row;
   row.tensor = quantized.tensor;
@@ -87,7 +86,7 @@ void add_loss(QuantizerLoss& row, const QuantParams& params, const GridLoss& los
   // A one-sided range on a symmetric grid is judged on its own side.
   const double given = (loss.range.max > 0 ? high : 0.0F) - (loss.range.min < 0 ? low : 0.0F);
   if (wanted > 0) row.coverage = given / wanted;
-  if (!counts_codes(params.format) || row.weight) return;
+  if (!is_integer(params.format) || row.weight) return;
   const float step = params.scale.front();
   const double span = std::round((std::min(loss.range.max, high) - std::max(loss.range.min, low)) / step) + 1;
   row.used_codes = std::clamp(span / static_cast<double>(codes_in(params.format)), 0.0, 1.0);
@@ -95,7 +94,7 @@ void add_loss(QuantizerLoss& row, const QuantParams& params, const GridLoss& los
 
 /// Share of the codes that a constant uses.
 std::optional<double> used_codes(const QuantParams& params, const Tensor& values) {
-  if (!counts_codes(params.format) || !scales_fit(params, values.shape())) return std::nullopt;
+  if (!is_integer(params.format) || !scales_fit(params, values.shape())) return std::nullopt;
   const std::vector<std::byte> codes = encode_tensor(params, values.shape(), values.floats());
   const std::set<std::byte> used(codes.begin(), codes.end());
   return static_cast<double>(used.size()) / static_cast<double>(codes_in(params.format));
@@ -121,7 +120,7 @@ std::optional<FoundDefect> absurd_scale(const QuantizerLoss& row) {
   constexpr double kFew = 1.0 / 16;  // four of eight bits are lost
   constexpr double kBadDb = 20;
   constexpr std::int64_t kFewestValues = 64;
-  if (!row.sqnr_db || *row.sqnr_db >= kBadDb || !counts_codes(row.format) || row.values < kFewestValues) return {};
+  if (!row.sqnr_db || *row.sqnr_db >= kBadDb || !is_integer(row.format) || row.values < kFewestValues) return {};
   const std::string scale = row.scales == 1
                                 ? fmt::format("scale {:.6g}", row.largest_scale)
                                 : fmt::format("scales {:.6g} to {:.6g}", row.smallest_scale, row.largest_scale);

@@ -12,16 +12,6 @@
 namespace vernier {
 namespace {
 
-using Makers = std::map<std::string, const onnx::NodeProto*>;
-
-Makers makers_in(const Model& model) {
-  Makers made_by;
-  for (const onnx::NodeProto& node : model.proto.graph().node()) {
-    for (const std::string& output : node.output()) made_by[output] = &node;
-  }
-  return made_by;
-}
-
 /// What computes `tensor`, through nodes that only round or convert it; null when nothing does.
 const onnx::NodeProto* computed_by(const Makers& made_by, const std::string& tensor) {
   const auto converts = [](const onnx::NodeProto& node) {
