@@ -16,6 +16,7 @@
 #include "analysis/requirement.h"
 #include "analysis/run_tensors.h"
 #include "base/text.h"
+#include "numerics/metrics.h"
 #include "numerics/range_methods.h"
 #include "plan/calibrate.h"
 #include "plan/target.h"
@@ -69,12 +70,6 @@ std::vector<Fold> folds_of(const Subject& subject) {
   if (middle == 0) return {fold(std::nullopt, 0, all, 1)};
   if (sequence) return {fold(1, 0, middle, 1)};  // a state can only be carried from the start
   return {fold(1, 0, middle, 2), fold(0, middle, all, 2)};
-}
-
-double share(const ErrorStats& stats) {
-  if (!stats.finite()) return std::numeric_limits<double>::infinity();
-  if (stats.ref_energy == 0) return stats.error_energy == 0 ? 0 : std::numeric_limits<double>::infinity();
-  return stats.error_energy / stats.ref_energy;
 }
 
 /// A judged output, and the Softmax that makes it, directly or behind layers that only move values.
@@ -141,7 +136,7 @@ class Tryout {
       }
     }
     std::map<std::string, double> errors;
-    for (const auto& [layer, sum] : sums) errors[layer] = share(sum);
+    for (const auto& [layer, sum] : sums) errors[layer] = noise_to_signal(sum);
     return errors;
   }
 

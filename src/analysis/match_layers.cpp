@@ -55,16 +55,6 @@ bool transparent(const onnx::NodeProto& node) {
          (is_onnx(node, "Sum") && node.input_size() == 1);
 }
 
-using Makers = std::map<std::string, const onnx::NodeProto*>;
-
-Makers makers_in(const Model& model) {
-  Makers made_by;
-  for (const onnx::NodeProto& node : model.proto.graph().node()) {
-    for (const std::string& output : node.output()) made_by[output] = &node;
-  }
-  return made_by;
-}
-
 std::string base_of(const Makers& made_by, std::string tensor) {
   for (auto made = made_by.find(tensor); made != made_by.end() && transparent(*made->second);
        made = made_by.find(tensor)) {
@@ -336,6 +326,14 @@ void drop_other_shapes(const Subject& subject, const Model& simulated, LayerMatc
 }
 
 }  // namespace
+
+Makers makers_in(const Model& model) {
+  Makers made_by;
+  for (const onnx::NodeProto& node : model.proto.graph().node()) {
+    for (const std::string& output : node.output()) made_by[output] = &node;
+  }
+  return made_by;
+}
 
 LayerMatches match_layers(const Subject& subject, const Model& simulated) {
   LayerMatches matches;

@@ -1,6 +1,7 @@
 // Which tensor of a typed file stands for which layer output of its float model.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,10 @@ struct LayerMatches {
   std::vector<std::string> missing;  // layers without a match, with the reason
   std::size_t by_structure = 0;      // matched though names differ
 };
+
+/// The node of the main graph that makes each tensor. Valid while `model` is.
+using Makers = std::map<std::string, const onnx::NodeProto*>;
+Makers makers_in(const Model& model);
 
 /// `simulated`: the typed file as simulate_typed() makes it, of the same opset as subject.model.
 LayerMatches match_layers(const Subject& subject, const Model& simulated);

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/nibbles.h"
+#include "numerics/grid.h"
 #include "vernier/format.h"
 #include "vernier/tensor.h"
 
@@ -28,8 +29,6 @@ std::optional<Format> format_of_codes(Dtype dtype) {
       return std::nullopt;
   }
 }
-
-bool is_integer(Format format) { return format == Format::Int8 || format == Format::UInt8 || format == Format::Int4; }
 
 bool has_input(const onnx::NodeProto& node, int index) {
   return index < node.input_size() && !node.input(index).empty();

@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "json/fields.h"
+#include "numerics/grid.h"
 #include "numerics/tensor_grid.h"
 #include "plan/plan.h"
 #include "vernier/error.h"
@@ -124,24 +125,6 @@ const QuantParams* grid_of(const std::map<std::string, QuantParams>& tensors, co
   return grid == tensors.end() ? nullptr : &grid->second;
 }
 
-struct Codes {
-  std::int64_t low = 0;
-  std::int64_t high = 0;
-};
-
-Codes codes_of(Format format) {
-  switch (format) {
-    case Format::Int8:
-      return {-128, 127};
-    case Format::UInt8:
-      return {0, 255};
-    case Format::Int4:
-      return {-8, 7};
-    default:
-      return {};  // float8 knows zero point 0 only
-  }
-}
-
 void require_within(std::int64_t value, std::int64_t low, std::int64_t high, const Place& place) {
   if (value < low || value > high) place.refuse(fmt::format("is {}, allowed are {} to {}", value, low, high));
 }
@@ -157,8 +140,9 @@ void require_tensor(const QuantParams& params, const Place& place) {
     place.at("scale").refuse(fmt::format("holds {}, which is no positive finite number", scale));
   }
   if (params.scale.empty()) place.at("scale").refuse("is empty");
-  const Codes codes = codes_of(params.format);
-  for (const std::int32_t zero : params.zero_point) require_within(zero, codes.low, codes.high, place.at("zero_point"));
+  const CodeRange codes = code_range(params.format);  // of float8 {0, 0}, its only zero point
+  for (const std::int32_t zero : params.zero_point)
+    require_within(zero, codes.lowest, codes.highest, place.at("zero_point"));
   if (!params.zero_point.empty() && params.zero_point.size() != params.scale.size()) {
     place.at("zero_point")
         .refuse(fmt::format("has {} values, 'scale' has {}", params.zero_point.size(), params.scale.size()));
@@ -167,7 +151,7 @@ void require_tensor(const QuantParams& params, const Place& place) {
   if (params.scale.size() > 1 && params.axis < 0) {
     place.at("axis").refuse(fmt::format("is -1, but there are {} scales", params.scale.size()));
   }
-  require_within(params.lowest_code, codes.low, codes.high, place.at("lowest_code"));
+  require_within(params.lowest_code, codes.lowest, codes.highest, place.at("lowest_code"));
   require_within(params.block, 0, kLargestBlock, place.at("block"));
   if (params.block > 0 && params.axis < 0) place.at("axis").refuse("is -1, but there are blocks along it");
 }
@@ -255,7 +239,8 @@ Plan plan_from_json(const std::string& text, const std::string& where) {
   }
   const Place tensors = top.at("tensors");
   for (const auto& [name, params] : file.tensors) require_tensor(params, tensors.at(name));
-  if (file.rules) require_within(file.rules->block_size, 1, kLargestBlock, top.at("rules"));
+  const Place rules = top.at("rules");
+  if (file.rules) require_within(file.rules->block_size, 1, kLargestBlock, rules.at("block_size"));
   Plan plan;
   const Place constants = top.at("constants");
   for (auto& [name, entry] : file.constants) {

@@ -52,14 +52,6 @@ onnx::NodeProto& layer_node(Model& model, const std::string& name) {
   return *node;
 }
 
-template <class Factor>
-void scale_constant(Model& model, const std::string& name, const Factor& factor) {
-  const Tensor old = initializer(model, name).value();
-  Tensor scaled(Dtype::Float32, old.shape());
-  for (std::size_t i = 0; i < old.floats().size(); ++i) scaled.mutable_floats()[i] = old.floats()[i] * factor(i);
-  set_initializer(model, *owner_of_initializer(model, name), name, scaled);
-}
-
 /// Clip(x, 0, high) -> Min(Relu(x), high / s): the node keeps its name, a Relu goes in front.
 void clip_by_channel(Model& model, const std::string& name, const std::vector<float>& factors, std::size_t rank) {
   onnx::GraphProto& graph = *model.proto.mutable_graph();
@@ -91,6 +83,13 @@ void clip_by_channel(Model& model, const std::string& name, const std::vector<fl
 }
 
 }  // namespace
+
+void scale_constant(Model& model, const std::string& name, const std::function<float(std::size_t)>& factor) {
+  const Tensor old = initializer(model, name).value();
+  Tensor scaled(Dtype::Float32, old.shape());
+  for (std::size_t i = 0; i < old.floats().size(); ++i) scaled.mutable_floats()[i] = old.floats()[i] * factor(i);
+  set_initializer(model, *owner_of_initializer(model, name), name, scaled);
+}
 
 std::vector<ScalablePair> scalable_pairs(const Network& network) {
   const std::map<std::string, int> readers = count_readers(network.model);

@@ -5,6 +5,8 @@
 //   f: nothing, Relu, LeakyRelu; Clip with a lower end of 0, whose upper end becomes one for each channel
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,6 +31,9 @@ void scale_channels(Model& model, const ScalablePair& pair, const std::vector<fl
 
 /// The same as a proposal; `what`: which of the two's values it is for.
 Proposal scaling_proposal(const ScalablePair& pair, const std::vector<float>& factors, const std::string& what);
+
+/// Multiplies element i of the initializer `name`, float32, by factor(i).
+void scale_constant(Model& model, const std::string& name, const std::function<float(std::size_t)>& factor);
 
 /// The nearest power of two: float values times it keep their bits.
 float power_of_two(double factor);

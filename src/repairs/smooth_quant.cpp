@@ -106,13 +106,6 @@ std::optional<bool> reads_rows(const onnx::NodeProto& node, const Tensor& weight
   return attribute_int(node, "transB", 0) == 0;
 }
 
-void multiply(Model& model, const std::string& name, const std::function<float(std::size_t)>& factor) {
-  const Tensor old = initializer(model, name).value();
-  Tensor scaled(Dtype::Float32, old.shape());
-  for (std::size_t i = 0; i < old.floats().size(); ++i) scaled.mutable_floats()[i] = old.floats()[i] * factor(i);
-  set_initializer(model, *owner_of_initializer(model, name), name, scaled);
-}
-
 /// s[j] = max|X_j|^alpha / max|W_j|^(1 - alpha), the largest of them 1.
 std::vector<float> factors_of(const std::vector<float>& seen, const std::vector<float>& read, double alpha) {
   std::vector<double> wanted(seen.size(), 0);
@@ -167,12 +160,12 @@ std::optional<Proposal> smooth_norm(const Network& network, const GraphWalk& wal
                   1 / high, 1 / low, norm.constants.size() == 1 ? "the scale" : "scale and bias");
   proposal.rewrite = [norm, weights, factors](Model& model) {
     for (const std::string& constant : norm.constants) {
-      multiply(model, constant, [&](std::size_t i) { return 1 / factors[i]; });
+      scale_constant(model, constant, [&](std::size_t i) { return 1 / factors[i]; });
     }
     for (const auto& [name, rows] : weights) {
       const auto width = static_cast<std::size_t>(initializer(model, name).value().shape()[1]);
       const bool by_rows = rows;
-      multiply(model, name, [&](std::size_t i) { return factors[by_rows ? i / width : i % width]; });
+      scale_constant(model, name, [&](std::size_t i) { return factors[by_rows ? i / width : i % width]; });
     }
   };
   return proposal;

@@ -19,10 +19,10 @@
 #include "base/text.h"
 #include "jobs/common/load.h"
 #include "jobs/common/typed_file.h"
+#include "jobs/debug/float_twins.h"
 #include "jobs/verify/verify.h"
 #include "model/operator_traits.h"
-#include "model/passes/pass.h"
-#include "model/prepare.h"
+#include "numerics/grid.h"
 #include "numerics/tensor_grid.h"
 #include "plan/constant_codes.h"
 #include "plan/qdq_defects.h"
@@ -58,8 +58,6 @@ double sqnr_of(double signal, double noise) {
 
 std::size_t codes_in(Format format) { return format == Format::Int4 ? 16 : 256; }
 
-bool counts_codes(Format format) { return format == Format::Int8 || format == Format::UInt8 || format == Format::Int4; }
-
 QuantizerLoss described(const QuantizedTensor& quantized) {
   QuantizerLoss row;
   row.tensor = quantized.tensor;
@@ -88,7 +86,7 @@ void add_loss(QuantizerLoss& row, const QuantParams& params, const GridLoss& los
   // A one-sided range on a symmetric grid is judged on its own side.
   const double given = (loss.range.max > 0 ? high : 0.0F) - (loss.range.min < 0 ? low : 0.0F);
   if (wanted > 0) row.coverage = given / wanted;
-  if (!counts_codes(params.format) || row.weight) return;
+  if (!is_integer(params.format) || row.weight) return;
   const float step = params.scale.front();
   const double span = std::round((std::min(loss.range.max, high) - std::max(loss.range.min, low)) / step) + 1;
   row.used_codes = std::clamp(span / static_cast<double>(codes_in(params.format)), 0.0, 1.0);
@@ -96,51 +94,10 @@ void add_loss(QuantizerLoss& row, const QuantParams& params, const GridLoss& los
 
 /// Share of the codes that a constant uses.
 std::optional<double> used_codes(const QuantParams& params, const Tensor& values) {
-  if (!counts_codes(params.format) || !scales_fit(params, values.shape())) return std::nullopt;
+  if (!is_integer(params.format) || !scales_fit(params, values.shape())) return std::nullopt;
   const std::vector<std::byte> codes = encode_tensor(params, values.shape(), values.floats());
   const std::set<std::byte> used(codes.begin(), codes.end());
   return static_cast<double>(used.size()) / static_cast<double>(codes_in(params.format));
-}
-
-using Makers = std::map<std::string, const onnx::NodeProto*>;
-
-Makers makers_in(const Model& model) {
-  Makers made_by;
-  for (const onnx::NodeProto& node : model.proto.graph().node()) {
-    for (const std::string& output : node.output()) made_by[output] = &node;
-  }
-  return made_by;
-}
-
-/// What computes `tensor`, through nodes that only round or convert it; null when nothing does.
-const onnx::NodeProto* computed_by(const Makers& made_by, const std::string& tensor) {
-  const auto converts = [](const onnx::NodeProto& node) {
-    const std::string& op_type = node.op_type();
-    return node.input_size() > 0 && (op_type == "Round" || op_type == "Identity" || op_type == "Cast");
-  };
-  auto made = made_by.find(tensor);
-  while (made != made_by.end() && converts(*made->second)) made = made_by.find(made->second->input(0));
-  return made == made_by.end() ? nullptr : made->second;
-}
-
-struct FloatWeight {
-  std::string name;
-  Tensor values;
-};
-
-struct FloatWeights {
-  std::map<std::string, FloatWeight> found;    // by the constant of the simulated file
-  std::map<std::string, std::string> why_not;  // the others that a matched layer reads
-};
-
-/// Why a constant of the float model is not what a dequantized one is compared with.
-std::string misfit(const std::string& name, const std::optional<Tensor>& constant, const Tensor& dequantized) {
-  if (!constant) return fmt::format("in its place the float model computes '{}'", printable(name));
-  if (constant->shape() == dequantized.shape()) {
-    return fmt::format("'{}' of the float model is {}", printable(name), dtype_name(constant->dtype()));
-  }
-  return fmt::format("its shape is {}, that of '{}' in the float model {}", shape_text(dequantized.shape()),
-                     printable(name), shape_text(constant->shape()));
 }
 
 /// Why nothing was measured at the pair of an activation.
@@ -150,83 +107,10 @@ std::string unmeasured_pair(const QuantizedTensor& quantized) {
   return "no sample ran it, or it lies inside a body of If, Loop or Scan";
 }
 
-/// The float weight behind each dequantized one: the same input of the matched layer, when its shape is the same. A
-/// layer that the file merged with the activation behind it is in front of the matched one; its BatchNormalization is
-/// folded into its weight there.
-FloatWeights float_weights(const Subject& subject, const Model& simulated, const LayerMatches& matches) {
-  Model folded = subject.model;
-  const PrepareOptions options;
-  const Evaluator evaluate;
-  passes::fold_batch_norm(folded, {options, evaluate, 0});
-  const Makers ref_made = makers_in(subject.model);
-  const Makers folded_made = makers_in(folded);
-  const Makers low_made = makers_in(simulated);
-  FloatWeights weights;
-  for (const Match& match : matches.pairs) {
-    const onnx::NodeProto* low = computed_by(low_made, match.low);
-    const auto found = ref_made.find(match.ref);
-    const onnx::NodeProto* ref = found == ref_made.end() ? nullptr : found->second;
-    const auto merged = [&] { return ref != nullptr && low != nullptr && ref->op_type() != low->op_type(); };
-    const Model* model = &subject.model;
-    if (merged() && has(*ref, Trait::Clips)) ref = computed_by(ref_made, ref->input(0));
-    if (merged() && ref->op_type() == "BatchNormalization") {
-      ref = computed_by(folded_made, ref->output(0));
-      model = &folded;
-    }
-    if (low == nullptr) continue;
-    if (ref == nullptr || merged()) {
-      for (const std::string& input : low->input()) {
-        weights.why_not.emplace(
-            input, fmt::format("the layer that reads it, '{}', is {} in the float model", printable(low->name()),
-                               ref == nullptr ? "not there" : "a " + printable(ref->op_type())));
-      }
-      continue;
-    }
-    for (int k = 0; k < ref->input_size() && k < low->input_size(); ++k) {
-      const auto a = initializer(*model, ref->input(k));
-      const auto b = initializer(simulated, low->input(k));
-      if (a && b && a->dtype() == Dtype::Float32 && b->dtype() == Dtype::Float32 && a->shape() == b->shape()) {
-        weights.found.emplace(low->input(k), FloatWeight{ref->input(k), *a});
-      } else if (b) {
-        weights.why_not.emplace(low->input(k), misfit(ref->input(k), a, *b));
-      }
-    }
-  }
-  return weights;
-}
-
 /// The tensor that readers of a dequantized constant get; in front of it may be one that is rounded to it.
 std::string read_name(std::string tensor) {
   if (tensor.ends_with("/unrounded")) tensor.resize(tensor.size() - std::string_view("/unrounded").size());
   return tensor;
-}
-
-float bound(const Model& model, const onnx::NodeProto& clip, int index, const char* attribute, float fallback) {
-  if (const onnx::AttributeProto* given = find_attribute(clip, attribute)) return given->f();
-  const auto value = index < clip.input_size() ? initializer(model, clip.input(index)) : std::nullopt;
-  return value && value->dtype() == Dtype::Float32 && value->count() == 1 ? value->floats().front() : fallback;
-}
-
-/// Quantizers that stand for a Relu or Clip of the float model, which the file dropped: what these cut off is no loss.
-std::map<std::string, Bounds> dropped_activations(const Subject& subject, const Model& simulated,
-                                                  const LayerMatches& matches) {
-  std::map<std::string, const onnx::NodeProto*> nodes;
-  for (const onnx::NodeProto& node : subject.model.proto.graph().node()) nodes[node.name()] = &node;
-  const Makers made_by = makers_in(simulated);
-  constexpr float kLargest = std::numeric_limits<float>::max();
-  std::map<std::string, Bounds> activations;
-  for (std::size_t i = 0; i < matches.pairs.size(); ++i) {
-    const auto node = nodes.find(matches.layers[i]->name);
-    const auto round = made_by.find(matches.pairs[i].low);
-    if (node == nodes.end() || round == made_by.end() || round->second->op_type() != "Round") continue;
-    const auto source = made_by.find(round->second->input(0));
-    if (source == made_by.end() || source->second->op_type() == node->second->op_type()) continue;
-    if (node->second->op_type() == "Relu") activations[matches.pairs[i].low] = {0.0F, kLargest};
-    if (node->second->op_type() != "Clip") continue;
-    activations[matches.pairs[i].low] = {bound(subject.model, *node->second, 1, "min", -kLargest),
-                                         bound(subject.model, *node->second, 2, "max", kLargest)};
-  }
-  return activations;
 }
 
 /// A scale that cannot be meant for what goes through it: nearly all codes stay unused. Values that are nearly one
@@ -236,7 +120,7 @@ std::optional<FoundDefect> absurd_scale(const QuantizerLoss& row) {
   constexpr double kFew = 1.0 / 16;  // four of eight bits are lost
   constexpr double kBadDb = 20;
   constexpr std::int64_t kFewestValues = 64;
-  if (!row.sqnr_db || *row.sqnr_db >= kBadDb || !counts_codes(row.format) || row.values < kFewestValues) return {};
+  if (!row.sqnr_db || *row.sqnr_db >= kBadDb || !is_integer(row.format) || row.values < kFewestValues) return {};
   const std::string scale = row.scales == 1
                                 ? fmt::format("scale {:.6g}", row.largest_scale)
                                 : fmt::format("scales {:.6g} to {:.6g}", row.smallest_scale, row.largest_scale);

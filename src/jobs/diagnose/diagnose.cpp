@@ -14,9 +14,7 @@
 #include "analysis/own_error.h"
 #include "analysis/pictures.h"
 #include "analysis/some_samples.h"
-#include "base/machine.h"
 #include "base/text.h"
-#include "base/version.h"
 #include "distributed/ranks.h"
 #include "engines/onnxruntime/runtime.h"
 #include "external_check/check_loop.h"
@@ -24,8 +22,10 @@
 #include "jobs/common/load.h"
 #include "jobs/common/output_files.h"
 #include "jobs/common/stopwatch.h"
+#include "jobs/diagnose/describe.h"
 #include "jobs/diagnose/diagnosis_files.h"
 #include "jobs/diagnose/diagnosis_notes.h"
+#include "jobs/diagnose/diagnosis_ranges.h"
 #include "jobs/diagnose/explain.h"
 #include "jobs/diagnose/latency.h"
 #include "jobs/diagnose/layer_times.h"
@@ -41,11 +41,9 @@
 #include "jobs/search/golden.h"
 #include "jobs/search/judge.h"
 #include "jobs/search/kept_set.h"
-#include "plan/calibrate.h"
 #include "plan/scheme.h"
 #include "plan/simulate_typed.h"
 #include "vernier/calibrate.h"
-#include "vernier/calibration.h"
 #include "vernier/error.h"
 #include "vernier/fix.h"
 #include "vernier/format.h"
@@ -76,7 +74,7 @@ class Diagnosis {
         sources_(options.measure, sinks) {}
 
   DiagnoseReport run() {
-    describe();
+    describe(options_, report_);
     keep_inputs_safe(options_);
     step("load", [&] { load_model(); });
     make_output_folder(options_.output);
@@ -153,33 +151,6 @@ class Diagnosis {
     report_.notes.insert(report_.notes.end(), texts.begin(), texts.end());
   }
 
-  void describe() {
-    if (options_.precision.low.empty()) {
-      throw Error(ErrorKind::Usage, "no low precision was chosen", "give --int8, --fp16, --bf16 or --fp8");
-    }
-    const auto without_kernels =
-        std::find_if(options_.precision.low.begin(), options_.precision.low.end(),
-                     [](Format format) { return format != Format::Int8 && format != Format::UInt8; });
-    if (options_.search.cost == CostUnit::Time && without_kernels != options_.precision.low.end()) {
-      throw Error(
-          ErrorKind::Usage,
-          fmt::format("--cost time: ONNX Runtime's CPU kernels compute {} in float32, so their time says nothing",
-                      format_name(*without_kernels)),
-          "--cost macs or --cost bytes; time works with --int8");
-    }
-    report_.command = options_.command;
-    report_.vernier_version = vernier_version();
-    report_.onnx_version = onnx_version();
-    report_.machine = machine_text();
-    report_.target = options_.precision.target;
-    report_.low = options_.precision.low;
-    report_.high = options_.precision.high;
-    report_.requirement = options_.measure.requirement;
-    report_.scheme = scheme_text(options_.precision);
-    report_.runner = options_.precision.target == "tensorrt" ? "trt-sim" : "sim-" + options_.precision.target;
-    report_.calibrated_on_evaluation_samples = !options_.measure.calibration_data.has_value();
-  }
-
   void load_model() {
     precision_ = run_network_scripts(options_.model, options_.precision, options_.measure.data, sources_,
                                      [&](const std::string& text) { warn(text); });
@@ -202,28 +173,19 @@ class Diagnosis {
     objective_ = chosen_objective(options_, model_inputs(*loaded_.original), subject().samples->size(), sinks_);
     experiment_.emplace(subject(), requirement(), std::move(assigned.plan), std::move(assigned.candidates));
     sensitivities_.emplace(*experiment_, evidence_);
+    ranges_.emplace(options_, loaded_, *experiment_);
     typed_.emplace(options_, sources_, loaded_, *experiment_);
     report_.reference = prove_prepared(loaded_);
     note(notes_of_unmeasured(subject().layers, all_low_plan()));
   }
 
   void reference() {
-    std::set<std::string> observed = tensors_to_observe(subject());
-    observed.merge(tensors_to_calibrate(subject().model, subject().layers, all_low_plan()));
-    const std::map<std::string, Format> tensors = quantized();
-    cached_ = read_calibration_cache(options_.measure.calibration_cache, *loaded_.original, subject().layers, tensors,
-                                     options_.precision.calibration);
-    if (cached_) {
+    const bool from_cache = ranges_->read_cache();
+    if (from_cache) {
       report_.calibrated_on_evaluation_samples = false;
-      report_.scheme = scheme_text(options_.precision, cached_->scheme_words);
+      report_.scheme = scheme_text(options_.precision, ranges_->cached()->scheme_words);
     }
-    if (!cached_) check_method(options_.precision.calibration, tensors);
-    const bool learns = !cached_ && !loaded_.calibration;
-    if (learns) {
-      for (const auto& [tensor, format] : to_learn()) observed.insert(tensor);
-    }
-    experiment_->reference = run_reference(
-        subject(), observed, learns ? to_count(options_.precision.calibration, to_learn()) : std::set<std::string>());
+    experiment_->reference = ranges_->run_reference();
     report_.data_sha256 = experiment_->reference.data_sha256;
     if (!options_.search.golden.empty()) {
       experiment_->golden = golden_reference(subject(), experiment_->reference, options_.search.golden);
@@ -237,40 +199,9 @@ class Diagnosis {
   }
 
   void calibrate() {
-    const std::map<std::string, Format> tensors = to_learn();
-    Plan& plan = experiment_->mutable_plan();
-    if (tensors.empty()) {  // weights alone may have scales
-      return take({calibrate_plan(plan, subject().model, subject().layers, {}), {}});
-    }
-    if (cached_) return take(fill_scales(plan, subject().model, subject().layers, precision_, *cached_));
-    const CalibrationChoice& choice = options_.precision.calibration;
-    Subject own = subject();
-    Reference other;
-    if (loaded_.calibration) {
-      own.samples = loaded_.calibration.get();
-      std::set<std::string> observed;
-      for (const auto& [tensor, format] : tensors) observed.insert(tensor);
-      other = run_reference(own, observed, to_count(choice, tensors));
-    }
-    Reference& seen = loaded_.calibration ? other : experiment_->reference;
-    take(fill_scales(plan, own.model, own.layers, own, tensors, choice, seen, *loaded_.original,
-                     options_.measure.calibration_cache));
-    experiment_->reference.histograms.clear();
-  }
-
-  void take(const FilledScales& filled) {
+    const FilledScales filled = ranges_->fill(precision_);
     for (const std::string& text : filled.warnings) warn(text);
     note(filled.notes);
-  }
-
-  std::map<std::string, Format> quantized() const {
-    return formats_to_calibrate(subject().model, subject().layers, all_low_plan());
-  }
-
-  /// Whose ranges are learned: with a cache to write, those of all that it holds.
-  std::map<std::string, Format> to_learn() const {
-    const bool writes = !cached_ && !options_.measure.calibration_cache.empty();
-    return writes ? tensors_for_file(subject().layers, quantized()) : quantized();
   }
 
   void own_errors() {
@@ -308,7 +239,8 @@ class Diagnosis {
   /// From here on the repaired network is the one that layers are kept in; it is judged against the float model as
   /// ever.
   void repair() {
-    RepairedNetwork repaired = repair_network(loaded_, *experiment_, precision_, *repairs_, cached_.has_value());
+    RepairedNetwork repaired =
+        repair_network(loaded_, *experiment_, precision_, *repairs_, ranges_->cached().has_value());
     if (!report_.explanation) report_.explanation.emplace();
     report_.explanation->repairs = std::move(repaired.tried);
     std::erase_if(report_.explanation->proposals, [&](const std::string& proposal) {
@@ -475,8 +407,8 @@ class Diagnosis {
   PrecisionOptions precision_;  // with what network scripts set
   Sources sources_;
   Loaded loaded_;
-  std::optional<CachedCalibration> cached_;
-  std::optional<Experiment> experiment_;  // from load_model() on
+  std::optional<Experiment> experiment_;   // from load_model() on
+  std::optional<DiagnosisRanges> ranges_;  // from load_model() on
   Evidence evidence_;
   std::optional<SingleSensitivities> sensitivities_;
   std::string doubt_;                     // of the last verification

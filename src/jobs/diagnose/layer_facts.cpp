@@ -13,15 +13,13 @@
 #include "analysis/reference.h"
 #include "analysis/some_samples.h"
 #include "causes/cause.h"
+#include "jobs/diagnose/constant_facts.h"
 #include "jobs/diagnose/decision_facts.h"
+#include "jobs/diagnose/integer_sums.h"
 #include "model/graph_edit.h"
 #include "model/graph_walk.h"
 #include "model/operator_traits.h"
 #include "numerics/grid.h"
-#include "numerics/lattice.h"
-#include "numerics/pair_sums.h"
-#include "numerics/tensor_grid.h"
-#include "plan/integer_bias.h"
 #include "plan/weight_axis.h"
 #include "vernier/format.h"
 #include "vernier/report/figures.h"
@@ -156,101 +154,6 @@ class FactFinder {
     return 0;
   }
 
-  /// Of a weighted layer in an integer format.
-  void add_sums(const onnx::NodeProto& node, LayerFacts& facts) {
-    const auto data = plan().tensors.find(node.input(0));
-    const auto grid = plan().tensors.find(node.input(1));
-    if (data == plan().tensors.end() || grid == plan().tensors.end() || data->second.scale.size() != 1) return;
-    if (!is_integer(data->second.format) || !is_integer(grid->second.format) || grid->second.block > 0) return;
-    const std::optional<Tensor> weight = initializer(subject_.model, node.input(1));
-    if (!weight || weight->dtype() != Dtype::Float32) return;
-    const AxisGeometry geometry =
-        geometry_along(weight->shape(), weight_axis(node, static_cast<int>(weight->shape().size())));
-    const auto channels = static_cast<std::size_t>(geometry.channels);
-    const auto scale = [&](std::size_t c) {
-      const std::vector<float>& scales = grid->second.scale;
-      return static_cast<double>(scales[scales.size() == channels ? c : 0]);
-    };
-    std::vector<double> sums(channels), largest(channels);
-    for (std::size_t i = 0; i < weight->floats().size(); ++i) {
-      const std::size_t c = i / static_cast<std::size_t>(geometry.inner) % channels;
-      const double value = std::abs(static_cast<double>(weight->floats()[i]));
-      sums[c] += value / scale(c);
-      largest[c] = std::max(largest[c], value);
-    }
-    facts.largest_sum = std::ranges::max(sums) * code_range(data->second.format).highest;
-    add_pairs(node, *weight, data->second, grid->second, facts);
-    if (!stores_integer_bias(plan(), facts.format) || node.input_size() < 3) return;
-    const std::optional<Tensor> bias = initializer(subject_.model, node.input(2));
-    if (!bias || bias->dtype() != Dtype::Float32 || bias->count() != static_cast<std::int64_t>(channels)) return;
-    const double whole = std::ranges::max(largest);
-    double steps = 0;
-    for (std::size_t c = 0; c < channels; ++c) {
-      const double reach = grid->second.scale.size() == channels ? largest[c] : whole;
-      const double step =
-          static_cast<double>(data->second.scale.front()) * reach / code_range(grid->second.format).highest;
-      if (step > 0) steps = std::max(steps, std::abs(static_cast<double>(bias->floats()[c])) / step);
-    }
-    facts.bias_steps = steps;
-  }
-
-  /// Where the engine may sum pairs of products in 16 bits.
-  void add_pairs(const onnx::NodeProto& node, const Tensor& weight, const QuantParams& data, const QuantParams& grid,
-                 LayerFacts& facts) {
-    const int rank = static_cast<int>(weight.shape().size());
-    const int summed = node.op_type() == "Conv" ? 1 : summed_axis(node, rank);
-    if (plan().target != "onnxruntime" || data.format != Format::UInt8 || summed < 0) return;
-    const TensorFacts* values = causes::activation_of(facts);
-    if (values == nullptr) return;
-    std::vector<float> codes;
-    for (const std::byte code : encode_tensor(grid, weight.shape(), weight.floats())) {
-      codes.push_back(static_cast<float>(static_cast<std::int8_t>(code)));
-    }
-    facts.pairs_beyond_16_bits =
-        pairs_beyond_16_bits(codes, geometry_along(weight.shape(), summed), values->values, data);
-  }
-
-  TensorFacts constant(const std::string& name, const onnx::NodeProto& node, bool weight) {
-    TensorFacts tensor;
-    tensor.name = name;
-    tensor.constant = true;
-    tensor.weight = weight;
-    const Tensor value = *initializer(subject_.model, name);
-    if (value.dtype() != Dtype::Float32) return tensor;
-    ValueHistogram histogram;
-    histogram.add(value.floats());
-    tensor.infinite = histogram.range().nonfinite;
-    tensor.values = distribution_of(histogram);
-    if (!weight) tensor.mask = take_mask(tensor.values);
-    // A mask of -inf, and one that is the whole constant, stand for "never" as well.
-    if (!tensor.mask && !weight && (tensor.infinite > 0 || tensor.values.min < -kLargestFloat16)) {
-      tensor.mask = Mask{tensor.infinite > 0 ? -INFINITY : tensor.values.min, tensor.values.min, value.count(), 0};
-    }
-    const auto grid = plan().tensors.find(name);
-    if (grid == plan().tensors.end()) return tensor;
-    tensor.grid = grid->second;
-    if (!weight) return tensor;
-    const int axis = weight_axis(node, static_cast<int>(value.shape().size()));
-    QuantParams along;
-    along.axis = axis;
-    tensor.channels = absmax_of_scales(along, value.shape(), value.floats());
-    if (const auto lattice = lattice_of(value.floats())) tensor.lattice = lattice->step;
-    std::vector<float> rounded(value.floats().size());
-    round_tensor(grid->second, value.shape(), value.floats(), rounded);
-    const AxisGeometry geometry = geometry_along(value.shape(), axis);
-    std::vector<double> noise(static_cast<std::size_t>(geometry.channels));
-    std::vector<double> signal(noise.size());
-    for (std::size_t i = 0; i < rounded.size(); ++i) {
-      const std::size_t c = i / static_cast<std::size_t>(geometry.inner) % noise.size();
-      noise[c] += std::pow(static_cast<double>(value.floats()[i]) - static_cast<double>(rounded[i]), 2);
-      signal[c] += std::pow(static_cast<double>(value.floats()[i]), 2);
-    }
-    for (std::size_t c = 0; c < noise.size(); ++c) {
-      if (signal[c] > 0) tensor.weight_noise.push_back(noise[c] / signal[c]);
-    }
-    return tensor;
-  }
-
   void add_inputs(const Layer& layer, const onnx::NodeProto& node, LayerFacts& facts) {
     for (const std::string& name : node.input()) {
       if (std::ranges::find(layer.inputs, name) != layer.inputs.end()) {
@@ -261,7 +164,7 @@ class FactFinder {
         if (maker != nullptr) facts.made_by.push_back(maker->op_type());
       } else if (std::ranges::find(layer.weights, name) != layer.weights.end()) {
         const bool weight = layer.weighted && node.input_size() > 1 && name == node.input(1);
-        facts.inputs.push_back(constant(name, node, weight));
+        facts.inputs.push_back(constant_facts(subject_.model, plan(), name, node, weight));
       }
     }
   }
@@ -347,7 +250,8 @@ class FactFinder {
       facts.weights_noise = std::max(0.0, noise_to_signal(all->second) - *facts.activations_noise);
     }
     if (const auto mean = mean_error_.find(row.name); mean != mean_error_.end()) facts.mean_error = mean->second;
-    if (layer.weighted && needs_scale(row.format) && node.input_size() > 1) add_sums(node, facts);
+    if (layer.weighted && needs_scale(row.format) && node.input_size() > 1)
+      add_integer_sums(subject_.model, plan(), node, facts);
     add_surroundings(layer, node, facts);
     return facts;
   }

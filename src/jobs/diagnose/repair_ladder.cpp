@@ -13,6 +13,7 @@
 #include "analysis/paired_gain.h"
 #include "base/text.h"
 #include "engines/onnxruntime/session.h"
+#include "jobs/diagnose/repair_row.h"
 #include "model/prepare.h"
 #include "numerics/metrics.h"
 #include "vernier/error.h"
@@ -22,7 +23,6 @@ namespace vernier {
 namespace {
 
 constexpr double kAccepted = 0.8;    // of the error power that was
-constexpr double kNeutralDb = 60;    // float32 outputs of a rewrite against those without
 constexpr std::size_t kSamples = 8;  // that layers are judged on, and as many that repairs learn from
 
 /// Repairs learn from one half of the samples and are judged on the other, spread evenly; a sequence cannot be cut.
@@ -37,41 +37,6 @@ void share_samples(const Subject& subject, std::vector<std::size_t>& learn, std:
   const std::size_t wanted = std::min(count, 2 * kSamples);
   for (std::size_t k = 0; k < wanted; ++k) (k % 2 == 0 ? judge : learn).push_back(k * count / wanted);
   if (learn.empty()) learn = judge;
-}
-
-double sum_over(const std::map<std::string, double>& noise, const std::vector<std::string>& layers) {
-  double sum = 0;
-  for (const std::string& layer : layers) {
-    if (const auto found = noise.find(layer); found != noise.end()) sum += found->second;
-  }
-  return sum;
-}
-
-RepairTried row_of(const Repair& repair, const Proposal& proposal, double before, double after) {
-  RepairTried row;
-  row.id = repair.id;
-  row.layers = proposal.layers;
-  if (proposal.by_output) return row;
-  const auto count = static_cast<double>(std::max<std::size_t>(proposal.layers.size(), 1));
-  row.before_db = db_of(before / count);
-  row.after_db = db_of(after / count);
-  row.accepted = helps(before, after);
-  row.why = proposal.what;
-  if (!row.accepted) {
-    row.why += std::isfinite(before) && before > 0
-                   ? fmt::format("; its error power fell by {:.0f} percent, 20 are wanted",
-                                 std::max(0.0, 100 * (1 - after / before)))
-                   : std::string("; there was nothing to repair, or it is not finite still");
-  }
-  return row;
-}
-
-std::set<std::string> not_finite(const std::map<std::string, double>& noise) {
-  std::set<std::string> layers;
-  for (const auto& [layer, share] : noise) {
-    if (!std::isfinite(share)) layers.insert(layer);
-  }
-  return layers;
 }
 
 void take(Plan& plan, const Proposal& proposal) {
@@ -280,115 +245,6 @@ void RepairLadder::try_small_gains(const std::vector<Proposal>& proposals, const
   } else {
     state_.plan = std::move(without);
   }
-}
-
-double RepairLadder::output_noise_without(RepairState& state, const std::set<std::string>& layers) {
-  Plan plan = state.plan;
-  for (PlannedLayer& layer : state.plan.layers) {
-    if (layers.contains(layer.name)) layer.format = Format::Float32;
-  }
-  const double noise = measure_output_(state).noise;
-  state.plan = std::move(plan);
-  return noise;
-}
-
-void RepairLadder::try_rewrites(const Repair& repair, const std::vector<Proposal>& proposals) {
-  std::optional<Model> raised;
-  const int opset = std::ranges::max(proposals, {}, &Proposal::opset).opset;
-  if (opset > default_opset(state_.subject.model.proto)) {
-    try {
-      PrepareOptions raise;
-      raise.min_opset = opset;
-      raised = prepare(state_.subject.model, raise, evaluator(state_.subject.runtime)).model;
-    } catch (const Error& error) {
-      for (const Proposal& proposal : proposals) {
-        std::string why = fmt::format("it needs opset {}: {}", opset, error.what());
-        if (!proposal.otherwise.empty()) why += "; " + proposal.otherwise;
-        tried_.push_back({std::string(repair.id), proposal.layers, {}, {}, {}, false, std::move(why)});
-      }
-      return;
-    }
-  }
-  const auto with = [&](const std::vector<const Proposal*>& chosen, RepairState& trial) {
-    trial.subject = state_.subject;
-    if (raised) trial.subject.model = *raised;
-    for (const Proposal* proposal : chosen) proposal->rewrite(trial.subject.model);
-    trial.subject.layers = find_layers(trial.subject.model);
-    const double neutral_db = plan_again_(trial);
-    for (const auto& [tensor, grid] : grids_) {
-      const bool changed = std::ranges::any_of(chosen, [&](const Proposal* proposal) {
-        return std::ranges::any_of(proposal->layers, [&](const std::string& layer) {
-          const onnx::NodeProto* node = network().node(layer);
-          return node != nullptr && std::ranges::find(node->input(), tensor) != node->input().end();
-        });
-      });
-      const auto fresh = trial.plan.tensors.find(tensor);
-      // A scale for each channel does not fit where the channels are others now.
-      const bool fits = fresh != trial.plan.tensors.end() &&
-                        (grid.scale.size() == 1 || grid.scale.size() == fresh->second.scale.size());
-      if (!changed && fits) fresh->second = grid;
-    }
-    trial.plan.constants = state_.plan.constants;
-    trial.output_error.reset();
-    return neutral_db;
-  };
-  std::vector<const Proposal*> chosen;
-  for (const Proposal& proposal : proposals) chosen.push_back(&proposal);
-  RepairState trial;
-  double neutral_db = with(chosen, trial);
-  std::map<std::string, double> noise = own_noise(trial);
-  std::vector<RepairTried> rows;
-  std::vector<const Proposal*> accepted;
-  for (const Proposal& proposal : proposals) {
-    rows.push_back(row_of(repair, proposal, sum_over(noise_, proposal.layers), sum_over(noise, proposal.layers)));
-    if (rows.back().accepted) accepted.push_back(&proposal);
-  }
-  if (!repair.scaled && accepted.size() < chosen.size()) {
-    double before = output_error().noise;
-    const OutputError error = measure_output_(trial);
-    double after = error.noise;
-    std::string without;
-    if (!std::isfinite(before) && !std::isfinite(after)) {
-      // Another fault hides what these repairs do: both are measured without it.
-      const std::set<std::string> others = not_finite(noise);
-      before = output_noise_without(state_, others);
-      after = output_noise_without(trial, others);
-      without = fmt::format(" with {} whose own results are not finite in float32", plural(others.size(), "layer"));
-    }
-    const bool better = helps(before, after);
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (rows[i].accepted || !(better || proposals[i].by_output)) continue;
-      rows[i].accepted = better;
-      rows[i].before_db = db_of(before);
-      rows[i].after_db = db_of(after);
-      rows[i].why = fmt::format("{}; the network's output goes from {:.1f} dB to {:.1f} dB{}{}", proposals[i].what,
-                                db_of(before), db_of(after), without, better ? "" : ", and 1 dB more is wanted");
-    }
-    if (better) {
-      accepted = chosen;
-      trial.output_error = error;
-    }
-  }
-  if (!accepted.empty() && accepted.size() < chosen.size()) {
-    neutral_db = with(accepted, trial);
-    noise = own_noise(trial);
-  }
-  const bool neutral = neutral_db >= kNeutralDb;
-  for (RepairTried& row : rows) {
-    row.neutral_db = neutral_db;
-    if (row.accepted && !neutral) {
-      row.accepted = false;
-      row.why +=
-          fmt::format("; but the float32 outputs change too: {:.1f} dB, {:.0f} are wanted", neutral_db, kNeutralDb);
-    }
-    tried_.push_back(std::move(row));
-  }
-  if (accepted.empty() || !neutral) return;
-  if (!before_rewrite_) before_rewrite_ = std::move(state_);
-  state_ = std::move(trial);
-  noise_ = std::move(noise);
-  channels_ = channel_magnitudes(subject_of(state_), state_.reference.shapes, learn_);
-  rewritten_ = true;
 }
 
 }  // namespace vernier

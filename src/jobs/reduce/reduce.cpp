@@ -15,18 +15,15 @@
 #include "base/quote.h"
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
-#include "engines/onnxruntime/session.h"
 #include "external_check/check_loop.h"
 #include "jobs/common/output_files.h"
 #include "jobs/common/part_data.h"
-#include "jobs/common/sources.h"
 #include "jobs/reduce/reducer.h"
 #include "jobs/reduce/shrink.h"
 #include "jobs/reduce/sim_check.h"
+#include "jobs/reduce/whole_model.h"
 #include "json/json.h"
-#include "model/passes/pass.h"
 #include "model/subgraph.h"
-#include "model/type_protos.h"
 #include "vernier/check.h"
 #include "vernier/error.h"
 #include "vernier/external_data.h"
@@ -62,7 +59,10 @@ std::string command_line(const std::vector<std::string>& words) {
 class Job {
  public:
   Job(const ReduceOptions& options, const JobSinks& sinks, const CheckSinks& check_sinks)
-      : options_(options), sinks_(sinks), check_sinks_(check_sinks), runtime_(Runtime::load()) {}
+      : options_(options),
+        sinks_(sinks),
+        check_sinks_(check_sinks),
+        whole_(options, sinks_, [this](const std::string& text) { warn(text); }) {}
 
   ReduceReport run() {
     const auto start = std::chrono::steady_clock::now();
@@ -70,7 +70,7 @@ class Job {
     report_.model_file = options_.model.string();
     report_.output = options_.output.string();
     report_.mode = mode_name(options_.mode);
-    load();
+    report_.nodes_before = static_cast<std::size_t>(whole_.model().proto.graph().node_size());
     try {
       options_.simulated ? by_simulation() : by_check();
     } catch (const Error& error) {
@@ -103,91 +103,19 @@ class Job {
     if (sinks_.warning) sinks_.warning(text);
   }
 
-  void load() {
-    whole_ = read_model(options_.model);
-    override_input_shapes(whole_, options_.input_shapes, "--model-input-shapes");
-    passes::constants_to_initializers(whole_, {{}, evaluator(runtime_), default_opset(whole_.proto)});
-    report_.nodes_before = static_cast<std::size_t>(whole_.proto.graph().node_size());
-    if (report_.nodes_before == 0) {
-      throw Error(ErrorKind::Input, fmt::format("{}: no node to reduce", options_.model.string()));
-    }
-    if (report_.nodes_before > 0 && !loads(whole_, &load_failure_)) {
-      warn(
-          fmt::format("ONNX Runtime does not load the model itself, so candidates are checked by ONNX's checker only: "
-                      "{}",
-                      load_failure_));
-    }
-  }
-
-  bool loads(const Model& model, std::string* why) const {
-    try {
-      const Session session(runtime_, model, {.optimize = false});
-      return true;
-    } catch (const Error& error) {
-      if (error.kind() == ErrorKind::Internal || error.kind() == ErrorKind::Interrupted) throw;
-      *why = error.what();
-      return false;
-    }
-  }
-
-  /// Opened when the first value is asked for: many reductions need none.
-  TensorValues& values() {
-    if (!values_) {
-      SourceOptions source = options_.measure.data;
-      if (source.location.empty()) {
-        for (const InputInfo& input : model_inputs(whole_)) {
-          if (!source.shapes.contains(input.name) && options_.input_shapes.contains(input.name)) {
-            source.shapes[input.name] = options_.input_shapes.at(input.name);
-          }
-        }
-      }
-      samples_ = samples_for(whole_, source, sinks_);
-      if (samples_->is_random()) {
-        warn(
-            "the inputs are random numbers: what is frozen or measured with them says little about real data (give "
-            "--data)");
-      }
-      values_.emplace(runtime_, whole_, *samples_);
-    }
-    return *values_;
-  }
-
-  std::map<std::string, onnx::TypeProto> types() {
-    std::map<std::string, onnx::TypeProto> known = infer_type_protos(whole_);
-    std::vector<std::string> all;
-    for (const onnx::NodeProto& node : whole_.proto.graph().node()) {
-      all.insert(all.end(), node.output().begin(), node.output().end());
-    }
-    const bool complete = std::all_of(all.begin(), all.end(),
-                                      [&](const std::string& name) { return name.empty() || known.contains(name); });
-    if (!complete && load_failure_.empty()) values().learn_types(all, known);
-    return known;
-  }
-
-  std::map<std::string, Tensor> frozen_values(const std::vector<std::string>& names) {
-    if (!load_failure_.empty()) return {};
-    try {
-      return values().of(names, 1).front();
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::Input && error.kind() != ErrorKind::Backend) throw;
-      warn(fmt::format("no values to freeze tensors to, so they become inputs: {}", error.what()));
-      return {};
-    }
-  }
-
   // A check that is a program, or a person.
   void by_check() {
     report_.check = command_line(options_.check.command);
     const std::string options =
         fmt::format("mode={} outputs={} inputs={}", report_.mode, options_.reduce_outputs, options_.reduce_inputs);
     loop_.emplace(options_.check,
-                  CheckIdentity{"debug reduce", options_.model.string(), whole_.sha256, options, report_.check}, sinks_,
-                  check_sinks_);
+                  CheckIdentity{"debug reduce", options_.model.string(), whole_.model().sha256, options, report_.check},
+                  sinks_, check_sinks_);
     Reducer::Hooks hooks;
     hooks.judge = [this](const Candidate& part, const std::string& label) { return ask(part.model, label); };
-    hooks.values = [this](const std::vector<std::string>& names) { return frozen_values(names); };
+    hooks.values = [this](const std::vector<std::string>& names) { return whole_.frozen_values(names); };
     hooks.say = [this](const std::string& text) { say(text + "\n"); };
-    reducer_.emplace(whole_, types(), std::move(hooks));
+    reducer_.emplace(whole_.model(), whole_.types(), std::move(hooks));
     report_.reproduced = reducer_->reproduce();
     if (!report_.reproduced) return;
     const bool linear = options_.mode == ReduceMode::Linear;
@@ -218,8 +146,8 @@ class Job {
         ->check(state, label,
                 [&](const std::filesystem::path& path) {
                   std::string why;
-                  if (load_failure_.empty() && !loads(model, &why)) throw Error(ErrorKind::Backend, why);
-                  if (!load_failure_.empty()) refuse_unsound(model);
+                  if (whole_.loads() && !whole_.loads(model, &why)) throw Error(ErrorKind::Backend, why);
+                  if (!whole_.loads()) refuse_unsound(model);
                   write_model(model, path, {.external_data = beside()});
                 })
         .verdict;
@@ -245,13 +173,13 @@ class Job {
     hooks.judge = [&](const Candidate& part, const std::string& label) {
       return measure(judge, {part.model, {}}, label);
     };
-    hooks.values = [this](const std::vector<std::string>& names) { return frozen_values(names); };
+    hooks.values = [this](const std::vector<std::string>& names) { return whole_.frozen_values(names); };
     hooks.say = {};
-    reducer_.emplace(whole_, types(), std::move(hooks));
+    reducer_.emplace(whole_.model(), whole_.types(), std::move(hooks));
 
-    TensorValues& all = values();
+    TensorValues& all = whole_.values();
     report_.checks += 2;
-    const SimCheck::Guide guide = judge.guide(whole_, all.samples());
+    const SimCheck::Guide guide = judge.guide(whole_.model(), all.samples());
     report_.sqnr_db = guide.worst_db;
     say(fmt::format("checks 1 and 2 | whole model | {} node(s) | worst output {:.2f} dB\n", report_.nodes_before,
                     guide.worst_db));
@@ -283,7 +211,7 @@ class Job {
     Trial trial;
     try {
       std::vector<Sample> samples;
-      for (const Sample& sample : values().of(names, values().samples().size())) {
+      for (const Sample& sample : whole_.values().of(names, whole_.values().samples().size())) {
         samples.push_back(crop(sample, part.crops));
       }
       ++report_.checks;
@@ -300,8 +228,8 @@ class Job {
   }
 
   int node_named(const std::string& name) const {
-    for (int i = 0; i < whole_.proto.graph().node_size(); ++i) {
-      if (whole_.proto.graph().node(i).name() == name) return i;
+    for (int i = 0; i < whole_.model().proto.graph().node_size(); ++i) {
+      if (whole_.model().proto.graph().node(i).name() == name) return i;
     }
     return -1;  // inside a body
   }
@@ -338,21 +266,21 @@ class Job {
     say("Shrinking dimensions\n");
     const Model& model = reducer_->smallest_bad().model;
     std::map<std::string, Shape> shapes;
-    if (load_failure_.empty()) {
-      for (const auto& [name, value] : frozen_values(input_names(model))) shapes[name] = value.shape();
+    if (whole_.loads()) {
+      for (const auto& [name, value] : whole_.frozen_values(input_names(model))) shapes[name] = value.shape();
     }
     shrunk_ = shrink(model, shapes, is_bad, report_.shrunk);
   }
 
   /// What the result takes and gives on the samples: whoever gets the case can run it.
   void write_data(const Model& result) {
-    if (!load_failure_.empty() || (!options_.simulated && options_.measure.data.location.empty())) return;
-    std::vector<Sample> fed = values().of(input_names(result), values().samples().size());
+    if (!whole_.loads() || (!options_.simulated && options_.measure.data.location.empty())) return;
+    std::vector<Sample> fed = whole_.values().of(input_names(result), whole_.values().samples().size());
     if (shrunk_) {
       for (Sample& sample : fed) sample = crop(sample, shrunk_->crops);
     }
     const HeldSamples held(fed, "values inside the model");
-    std::vector<Sample> all = TensorValues(runtime_, result, held).of(output_names(result), fed.size());
+    std::vector<Sample> all = TensorValues(Runtime::load(), result, held).of(output_names(result), fed.size());
     for (std::size_t i = 0; i < all.size(); ++i) all[i].merge(fed[i]);
     const PartData files = write_part_data(options_.output, result, all, "reduced-model");
     report_.inputs_file = files.inputs.string();
@@ -392,15 +320,11 @@ class Job {
   const ReduceOptions& options_;
   JobSinks sinks_;
   CheckSinks check_sinks_;
-  std::shared_ptr<const Runtime> runtime_;
-  Model whole_;
-  std::string load_failure_;  // empty: ONNX Runtime loads the whole model
-  std::shared_ptr<const SampleSource> samples_;
-  std::optional<TensorValues> values_;
   std::optional<CheckLoop> loop_;
   std::optional<Reducer> reducer_;
   std::optional<Shrunk> shrunk_;
   ReduceReport report_;
+  WholeModel whole_;  // warns into the report
 };
 
 }  // namespace

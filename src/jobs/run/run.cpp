@@ -18,9 +18,9 @@
 #include "jobs/common/sources.h"
 #include "jobs/run/iteration_script.h"
 #include "jobs/run/live_run.h"
+#include "jobs/run/scripted_runners.h"
 #include "jobs/scripting/model_script.h"
 #include "jobs/scripting/network_scripts.h"
-#include "plan/scheme.h"
 #include "scripts/script_location.h"
 #include "vernier/comparison.h"
 #include "vernier/error.h"
@@ -268,30 +268,6 @@ class Job {
   mutable std::mutex origin_mutex_;
   mutable std::map<std::size_t, NonFiniteOrigin> origins_;  // by run
 };
-
-/// Replaces scripts by the models that they make. Each runs once, whatever the number of runners: these compare the
-/// same model. The networks that they see are prepared for the formats of all runners.
-std::vector<ScriptedModel> run_model_scripts(RunOptions& options, const JobSinks& sinks) {
-  std::map<std::filesystem::path, std::set<Format>> scripts;
-  for (const RunnerOptions& runner : options.runners) {
-    if (is_model_script(runner.model)) scripts[runner.model].merge(formats_named(runner.precision));
-  }
-  std::vector<ScriptedModel> models;
-  for (const auto& [script, formats] : scripts) {
-    for (const auto& path : {options.save_inputs, options.save_outputs, options.save_accuracy}) {
-      if (!path.empty()) keep_model_script(path, script);
-    }
-    models.push_back(run_model_script(script, formats, options.measure.data, sinks, [&](const std::string& text) {
-      if (sinks.warning) sinks.warning(text);
-    }));
-    for (RunnerOptions& runner : options.runners) {
-      if (runner.model != script) continue;
-      runner.model = models.back().path;
-      runner.precision.layer_settings = models.back().settings;
-    }
-  }
-  return models;
-}
 
 }  // namespace
 

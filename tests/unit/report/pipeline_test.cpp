@@ -5,8 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "json/json.h"
+#include "report/text/pipeline_answer.h"
 #include "vernier/error.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/gate.h"
@@ -94,6 +97,29 @@ TEST(PipelineReport, GateHasACaseForEachStageButTheFirst) {
   EXPECT_EQ(gate.cases[1].state, GateCase::State::Failed);
   EXPECT_EQ(gate.cases[1].name, "stage 'low'");
   EXPECT_FALSE(gate.passed());
+}
+
+using Commands = std::vector<std::string>;
+
+TEST(PipelineCommands, LookIntoTheStageWhereAccuracyIsLost) {
+  PipelineReport report = three_stages();
+  EXPECT_EQ(pipeline_answer(report), report.answer);
+  EXPECT_EQ(pipeline_commands(report, "--data 'a b.npz'"),
+            (Commands{"vernier verify f.onnx l.onnx --data 'a b.npz'",
+                      "vernier diagnose f.onnx --data 'a b.npz' --fp16 --min-sqnr 30 -o out"}));
+  report.stages[1].kind = "int8";
+  EXPECT_EQ(pipeline_commands(report, ""),
+            Commands{"vernier run f.onnx l.onnx --sim --onnx-outputs mark all --save-outputs stages.json"});
+  report.stages[1].kind = "saved outputs";
+  report.stages[2].kind = "float32";
+  EXPECT_EQ(pipeline_commands(report, ""), (Commands{"vernier check data l.onnx", "vernier check lint l.onnx"}));
+}
+
+TEST(PipelineCommands, AreNoneWhereNothingIsLost) {
+  PipelineReport report = three_stages();
+  report.lost_at.reset();
+  EXPECT_EQ(pipeline_answer(report), "No stage falls below 30 dB against the one before.");
+  EXPECT_EQ(pipeline_commands(report, ""), Commands{});
 }
 
 }  // namespace

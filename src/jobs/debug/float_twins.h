@@ -1,0 +1,34 @@
+// What of the float model stands behind the constants and the quantizers of a typed file.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "analysis/match_layers.h"
+#include "analysis/quantizer_loss.h"
+#include "analysis/subject.h"
+#include "model/model.h"
+#include "vernier/tensor.h"
+
+namespace vernier {
+
+struct FloatWeight {
+  std::string name;
+  Tensor values;
+};
+
+struct FloatWeights {
+  std::map<std::string, FloatWeight> found;    // by the constant of the simulated file
+  std::map<std::string, std::string> why_not;  // the others that a matched layer reads
+};
+
+/// The float weight behind each dequantized one: the same input of the matched layer, when its shape is the same. A
+/// layer that the file merged with the activation behind it is in front of the matched one; its BatchNormalization is
+/// folded into its weight there.
+FloatWeights float_weights(const Subject& subject, const Model& simulated, const LayerMatches& matches);
+
+/// Quantizers that stand for a Relu or Clip of the float model, which the file dropped: what these cut off is no loss.
+std::map<std::string, Bounds> dropped_activations(const Subject& subject, const Model& simulated,
+                                                  const LayerMatches& matches);
+
+}  // namespace vernier

@@ -1,0 +1,42 @@
+#include "jobs/diagnose/describe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/machine.h"
+#include "base/version.h"
+#include "model/prepare.h"
+#include "plan/scheme.h"
+#include "vernier/error.h"
+#include "vernier/format.h"
+
+namespace vernier {
+
+void describe(const DiagnoseOptions& options, DiagnoseReport& report) {
+  if (options.precision.low.empty()) {
+    throw Error(ErrorKind::Usage, "no low precision was chosen", "give --int8, --fp16, --bf16 or --fp8");
+  }
+  const auto without_kernels =
+      std::find_if(options.precision.low.begin(), options.precision.low.end(),
+                   [](Format format) { return format != Format::Int8 && format != Format::UInt8; });
+  if (options.search.cost == CostUnit::Time && without_kernels != options.precision.low.end()) {
+    throw Error(ErrorKind::Usage,
+                fmt::format("--cost time: ONNX Runtime's CPU kernels compute {} in float32, so their time says nothing",
+                            format_name(*without_kernels)),
+                "--cost macs or --cost bytes; time works with --int8");
+  }
+  report.command = options.command;
+  report.vernier_version = vernier_version();
+  report.onnx_version = onnx_version();
+  report.machine = machine_text();
+  report.target = options.precision.target;
+  report.low = options.precision.low;
+  report.high = options.precision.high;
+  report.requirement = options.measure.requirement;
+  report.scheme = scheme_text(options.precision);
+  report.runner = options.precision.target == "tensorrt" ? "trt-sim" : "sim-" + options.precision.target;
+  report.calibrated_on_evaluation_samples = !options.measure.calibration_data.has_value();
+}
+
+}  // namespace vernier

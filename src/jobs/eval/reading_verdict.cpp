@@ -1,0 +1,160 @@
+#include "jobs/eval/reading_verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+namespace vernier {
+namespace {
+
+constexpr double kFewRight = 0.5;  // of a network that was trained more of the labels are right
+// A misfit of half a nat a channel is a mean off by one deviation: what training never saw. Data like that of training
+// stays far below.
+constexpr double kMisfit = 0.5;
+// Readings nearer to each other than this are equally good: the samples are few.
+constexpr double kSameMisfit = 1.1, kSameConfidence = 0.02;
+const char* const kSwapped = "red and blue swapped";
+
+/// Of two readings of the same samples: more are right in the first, by more than so many deviations of chance among
+/// those that differ (the sign test).
+bool more_right(const std::vector<bool>& a, const std::vector<bool>& b, double deviations) {
+  double gained = 0, lost = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    gained += a[i] && !b[i] ? 1 : 0;
+    lost += b[i] && !a[i] ? 1 : 0;
+  }
+  return gained - lost > deviations * std::sqrt(gained + lost);
+}
+
+/// What one kind of evidence says of a reading against the inputs as given.
+struct Evidence {
+  std::string by;
+  std::function<double(const InputReading&)> score;        // larger is better
+  std::function<bool(const InputReading&)> surely, maybe;  // better than as given
+  std::function<bool(const InputReading& best, const InputReading&)> as_good;
+  std::function<std::string(const InputReading&)> figures;
+  std::string would_decide;
+};
+
+Evidence by_labels(const InputReading& given, const ReadingHits& hits) {
+  return {"labels",
+          [](const InputReading& r) { return *r.accuracy; },
+          [&hits](const InputReading& r) { return more_right(hits.at(r.change), hits.at(""), 2); },
+          [&hits](const InputReading& r) { return more_right(hits.at(r.change), hits.at(""), 1); },
+          [&hits](const InputReading& best, const InputReading& r) {
+            return !more_right(hits.at(best.change), hits.at(r.change), 1);
+          },
+          [given](const InputReading& r) {
+            return fmt::format("{:.1f} % right, {:.1f} % as given", 100 * *r.accuracy, 100 * *given.accuracy);
+          },
+          "More samples with labels would decide."};
+}
+
+Evidence by_statistics(const InputReading& given) {
+  return {"BatchNormalization statistics",
+          [](const InputReading& r) { return -*r.misfit; },
+          [given](const InputReading& r) {
+            return *r.misfit < std::min(kMisfit, 0.6 * *given.misfit) && *given.misfit - *r.misfit > 0.05;
+          },
+          [given](const InputReading& r) { return kSameMisfit * *r.misfit < *given.misfit; },
+          [](const InputReading& best, const InputReading& r) { return *r.misfit <= kSameMisfit * *best.misfit; },
+          [given](const InputReading& r) {
+            return fmt::format(
+                "the first BatchNormalizations then see {:.3g} nats off what training saw, {:.3g} as "
+                "given",
+                *r.misfit, *given.misfit);
+          },
+          given.confidence ? "Labels (--labels) would decide, more samples may."
+                           : "How training read its images would decide, more samples may."};
+}
+
+Evidence by_confidence(const InputReading& given) {
+  return {"confidence",
+          [](const InputReading& r) { return r.confidence.value_or(0); },
+          [given](const InputReading& r) { return r.confidence.value_or(0) > *given.confidence + 0.15; },
+          [given](const InputReading& r) { return r.confidence.value_or(0) > *given.confidence + kSameConfidence; },
+          [](const InputReading& best, const InputReading& r) {
+            return r.confidence.value_or(0) >= best.confidence.value_or(0) - kSameConfidence;
+          },
+          [given](const InputReading& r) {
+            return fmt::format("the network is then sure of {:.1f} % on average, of {:.1f} % as given",
+                               100 * r.confidence.value_or(0), 100 * *given.confidence);
+          },
+          "Labels (--labels) would decide, more samples may."};
+}
+
+/// Sorts the readings behind the first, best first. Of those as good as the best within noise, the one that changes
+/// least; null where there are none.
+const InputReading* choose(const Evidence& judge, const ReadingSteps& steps, std::vector<InputReading>& all) {
+  std::stable_sort(all.begin() + 1, all.end(),
+                   [&](const InputReading& a, const InputReading& b) { return judge.score(a) > judge.score(b); });
+  if (all.size() < 2) return nullptr;
+  const InputReading* chosen = &all[1];
+  for (const InputReading& reading : all) {
+    const bool stands_in = !reading.change.empty() && judge.as_good(all[1], reading) &&
+                           judge.surely(reading) == judge.surely(all[1]) && judge.maybe(reading) == judge.maybe(all[1]);
+    if (stands_in && steps.at(reading.change) < steps.at(chosen->change)) chosen = &reading;
+  }
+  return chosen;
+}
+
+void warn_of_colours(const InputReading& given, CheckDataReport& report) {
+  for (const InputReading& reading : report.readings) {
+    if (reading.change != kSwapped || report.perhaps == kSwapped) continue;
+    if (*reading.misfit >= kSameMisfit * *given.misfit) continue;
+    report.warnings.emplace_back(
+        "red and blue swapped fits as well: these statistics do not tell the order of channels (labels would)");
+  }
+}
+
+}  // namespace
+
+void judge_readings(CheckDataReport& report, const ReadingHits& hits, const ReadingSteps& steps) {
+  const InputReading given = report.readings.front();
+  if (!given.accuracy && !given.misfit && !given.confidence) {
+    report.answer =
+        "Nothing to judge by: the file has no BatchNormalization left, its output is no class, and there are no "
+        "labels.";
+    return;
+  }
+  const Evidence judge = given.accuracy ? by_labels(given, hits)
+                         : given.misfit ? by_statistics(given)
+                                        : by_confidence(given);
+  report.decided_by = judge.by;
+  const InputReading* best = choose(judge, steps, report.readings);
+  const double right = std::max(given.accuracy.value_or(1), best == nullptr ? 0 : best->accuracy.value_or(0));
+  const bool clear = best != nullptr && judge.surely(*best) && right >= kFewRight;
+  const bool by_misfit = given.misfit && !given.accuracy;
+  report.unlike_training = !clear && by_misfit && *given.misfit > kMisfit;
+  if (clear) {
+    report.better = best->change;
+    report.answer = fmt::format("The inputs fit better with {}: {}.", best->change, judge.figures(*best));
+    if (report.decided_by == "confidence") report.answer += " Confidence alone is a hint: check it with labels.";
+  } else if (report.unlike_training) {
+    report.answer = fmt::format(
+        "The inputs are unlike what the network was trained on ({:.2f} nats off at its first BatchNormalizations), "
+        "and no usual change makes them fit.",
+        *given.misfit);
+  } else if (right < kFewRight) {
+    report.answer = fmt::format(
+        "It cannot be told whether the inputs are right: at most {:.1f} % of the labels are, under any reading. Are "
+        "the labels the network's classes, counted as it counts them (--label-offset)?",
+        100 * right);
+  } else if (best != nullptr && judge.maybe(*best)) {
+    report.perhaps = best->change;
+    report.answer = fmt::format(
+        "It cannot be told from these samples whether the inputs are right: they fit better, but not surely, with "
+        "{} ({}). {}",
+        best->change, judge.figures(*best), judge.would_decide);
+  } else if (best == nullptr) {
+    report.answer = "It cannot be told whether the inputs are right: there is no usual change to compare them with.";
+  } else {
+    report.answer = fmt::format("The inputs look right: no usual change fits surely better, by {}.", report.decided_by);
+    if (report.decided_by == "confidence") report.answer += " Confidence alone is a hint: check it with labels.";
+  }
+  if (!clear && by_misfit) warn_of_colours(given, report);
+}
+
+}  // namespace vernier

@@ -1,0 +1,21 @@
+// Which reading of the inputs fits the network best, and whether that is sure.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "vernier/report/check_data.h"
+
+namespace vernier {
+
+/// By the change of a reading: for each sample, whether its label was right; empty without labels.
+using ReadingHits = std::map<std::string, std::vector<bool>>;
+/// By the change of a reading: how many things it changes.
+using ReadingSteps = std::map<std::string, int>;
+
+/// Sorts the readings behind the first, which is the inputs as given, best first, and fills in what is decided: by
+/// labels where there are some, else by BatchNormalization statistics, else by confidence.
+void judge_readings(CheckDataReport& report, const ReadingHits& hits, const ReadingSteps& steps);
+
+}  // namespace vernier

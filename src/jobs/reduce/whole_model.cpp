@@ -1,0 +1,89 @@
+#include "jobs/reduce/whole_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "engines/onnxruntime/session.h"
+#include "jobs/common/sources.h"
+#include "model/passes/pass.h"
+#include "vernier/error.h"
+
+namespace vernier {
+
+WholeModel::WholeModel(const ReduceOptions& options, const JobSinks& sinks,
+                       std::function<void(const std::string&)> warn)
+    : options_(options),
+      sinks_(sinks),
+      warn_(std::move(warn)),
+      runtime_(Runtime::load()),
+      model_(read_model(options.model)) {
+  override_input_shapes(model_, options_.input_shapes, "--model-input-shapes");
+  passes::constants_to_initializers(model_, {{}, evaluator(runtime_), default_opset(model_.proto)});
+  if (model_.proto.graph().node_size() == 0) {
+    throw Error(ErrorKind::Input, fmt::format("{}: no node to reduce", options_.model.string()));
+  }
+  if (!loads(model_, &load_failure_)) {
+    warn_(
+        fmt::format("ONNX Runtime does not load the model itself, so candidates are checked by ONNX's checker only: "
+                    "{}",
+                    load_failure_));
+  }
+}
+
+bool WholeModel::loads(const Model& model, std::string* why) const {
+  try {
+    const Session session(runtime_, model, {.optimize = false});
+    return true;
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::Internal || error.kind() == ErrorKind::Interrupted) throw;
+    *why = error.what();
+    return false;
+  }
+}
+
+TensorValues& WholeModel::values() {
+  if (values_) return *values_;
+  SourceOptions source = options_.measure.data;
+  if (source.location.empty()) {
+    for (const InputInfo& input : model_inputs(model_)) {
+      if (!source.shapes.contains(input.name) && options_.input_shapes.contains(input.name)) {
+        source.shapes[input.name] = options_.input_shapes.at(input.name);
+      }
+    }
+  }
+  samples_ = samples_for(model_, source, sinks_);
+  if (samples_->is_random()) {
+    warn_(
+        "the inputs are random numbers: what is frozen or measured with them says little about real data (give "
+        "--data)");
+  }
+  values_.emplace(runtime_, model_, *samples_);
+  return *values_;
+}
+
+std::map<std::string, onnx::TypeProto> WholeModel::types() {
+  std::map<std::string, onnx::TypeProto> known = infer_type_protos(model_);
+  std::vector<std::string> all;
+  for (const onnx::NodeProto& node : model_.proto.graph().node()) {
+    all.insert(all.end(), node.output().begin(), node.output().end());
+  }
+  const bool complete = std::all_of(all.begin(), all.end(),
+                                    [&](const std::string& name) { return name.empty() || known.contains(name); });
+  if (!complete && loads()) values().learn_types(all, known);
+  return known;
+}
+
+std::map<std::string, Tensor> WholeModel::frozen_values(const std::vector<std::string>& names) {
+  if (!loads()) return {};
+  try {
+    return values().of(names, 1).front();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::Input && error.kind() != ErrorKind::Backend) throw;
+    warn_(fmt::format("no values to freeze tensors to, so they become inputs: {}", error.what()));
+    return {};
+  }
+}
+
+}  // namespace vernier

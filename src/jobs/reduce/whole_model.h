@@ -1,0 +1,55 @@
+// The model that is reduced, and the values inside it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/tensor_values.h"
+#include "engines/onnxruntime/runtime.h"
+#include "model/model.h"
+#include "model/type_protos.h"
+#include "vernier/reduce.h"
+#include "vernier/samples.h"
+#include "vernier/sinks.h"
+#include "vernier/tensor.h"
+
+namespace vernier {
+
+class WholeModel {
+ public:
+  /// Reads options.model. `options` and `sinks` must outlive it. `warn` gets what the user should know, perhaps more
+  /// than once. Errors: Input, also for a model without nodes.
+  WholeModel(const ReduceOptions& options, const JobSinks& sinks, std::function<void(const std::string&)> warn);
+
+  const Model& model() const { return model_; }
+
+  /// False: ONNX Runtime does not load the model itself; there are no values then.
+  bool loads() const { return load_failure_.empty(); }
+  /// Whether it loads another one; `why` gets its reason where not.
+  bool loads(const Model& model, std::string* why) const;
+
+  /// The values on the samples, which are opened when the first is asked for: many reductions need none.
+  TensorValues& values();
+
+  /// The type of every tensor, learned by running the model where inference does not know it.
+  std::map<std::string, onnx::TypeProto> types();
+
+  /// Values on the first sample. Empty where there are none; that is said to `warn`.
+  std::map<std::string, Tensor> frozen_values(const std::vector<std::string>& names);
+
+ private:
+  const ReduceOptions& options_;
+  const JobSinks& sinks_;
+  std::function<void(const std::string&)> warn_;
+  std::shared_ptr<const Runtime> runtime_;
+  Model model_;
+  std::string load_failure_;  // empty: ONNX Runtime loads the model
+  std::shared_ptr<const SampleSource> samples_;
+  std::optional<TensorValues> values_;
+};
+
+}  // namespace vernier

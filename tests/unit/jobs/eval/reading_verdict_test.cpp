@@ -1,0 +1,71 @@
+#include "jobs/eval/reading_verdict.h"
+
+#include <gtest/gtest.h>
+
+namespace vernier {
+namespace {
+
+InputReading reading(const std::string& change, std::optional<double> misfit, std::optional<double> confidence = {}) {
+  InputReading made;
+  made.change = change;
+  made.misfit = misfit;
+  made.confidence = confidence;
+  return made;
+}
+
+const ReadingSteps kSteps{{"", 0}, {"divided by 255", 1}, {"red and blue swapped", 1}, {"both", 2}};
+
+TEST(ReadingVerdict, TakesTheChangeThatFitsClearlyBetter) {
+  CheckDataReport report;
+  report.readings = {reading("", 3.0), reading("red and blue swapped", 2.9), reading("divided by 255", 0.01)};
+  judge_readings(report, {}, kSteps);
+  EXPECT_EQ(report.better, "divided by 255");
+  EXPECT_FALSE(report.perhaps || report.unlike_training);
+  EXPECT_EQ(report.readings[1].change, "divided by 255") << "best first, behind the inputs as given";
+}
+
+TEST(ReadingVerdict, OfEquallyGoodChangesTakesTheOneThatChangesLeast) {
+  CheckDataReport report;
+  report.readings = {reading("", 3.0), reading("both", 0.010), reading("divided by 255", 0.0105)};
+  judge_readings(report, {}, kSteps);
+  EXPECT_EQ(report.better, "divided by 255");
+}
+
+TEST(ReadingVerdict, SaysThatNothingFitsWhereAllAreFarOff) {
+  CheckDataReport report;
+  report.readings = {reading("", 3.0), reading("divided by 255", 2.9)};
+  judge_readings(report, {}, kSteps);
+  EXPECT_FALSE(report.better);
+  EXPECT_TRUE(report.unlike_training);
+}
+
+// By labels a change must win by more than two deviations of chance.
+TEST(ReadingVerdict, LabelsDecideOnlyWhatChanceDoesNot) {
+  const auto judged = [](std::size_t samples) {
+    ReadingHits hits;
+    for (std::size_t i = 0; i < samples; ++i) {
+      hits[""].push_back(false);
+      hits["divided by 255"].push_back(true);
+    }
+    CheckDataReport report;
+    report.readings = {reading("", 3.0), reading("divided by 255", 0.01)};
+    report.readings[0].accuracy = 0;
+    report.readings[1].accuracy = 1;
+    judge_readings(report, hits, kSteps);
+    return report;
+  };
+  EXPECT_EQ(judged(9).better, "divided by 255");
+  EXPECT_FALSE(judged(4).better) << "four of four is two deviations, not more";
+  EXPECT_EQ(judged(4).perhaps, "divided by 255");
+}
+
+TEST(ReadingVerdict, SaysThatThereIsNothingToJudgeBy) {
+  CheckDataReport report;
+  report.readings = {reading("", std::nullopt)};
+  judge_readings(report, {}, kSteps);
+  EXPECT_EQ(report.decided_by, "");
+  EXPECT_NE(report.answer.find("Nothing to judge by"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace vernier
