@@ -8,10 +8,14 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <fstream>
 #include <functional>
+#include <istream>
+#include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "analysis/lockstep.h"

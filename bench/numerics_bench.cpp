@@ -2,6 +2,7 @@
 // second. The small size stays in the second-level cache, like most activations; the large one comes from memory.
 #include <benchmark/benchmark.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -1,9 +1,12 @@
 // Time of comparing two outputs of ten million elements, on one core. The copy is there to say what memory costs.
 #include <benchmark/benchmark.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <random>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "comparator/functions.h"

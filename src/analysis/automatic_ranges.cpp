@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <memory>
-#include <numeric>
 #include <optional>
+#include <set>
+#include <vector>
 
 #include "analysis/output_store.h"
 #include "analysis/own_error.h"

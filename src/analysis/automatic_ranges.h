@@ -17,7 +17,6 @@
 
 #include <map>
 #include <string>
-#include <vector>
 
 #include "analysis/chosen_ranges.h"
 #include "analysis/reference.h"

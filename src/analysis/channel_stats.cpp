@@ -1,8 +1,10 @@
 #include "analysis/channel_stats.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <set>
+#include <span>
 
 #include "analysis/own_error.h"
 #include "analysis/surgery.h"

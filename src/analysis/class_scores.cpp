@@ -1,6 +1,7 @@
 #include "analysis/class_scores.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "base/text.h"
 #include "model/operator_traits.h"

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
 
 #include "analysis/surgery.h"
 #include "model/graph_edit.h"

@@ -2,6 +2,7 @@
 // weight for its layer's output needs (numerics/gptq.h).
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <vector>

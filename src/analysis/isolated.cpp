@@ -1,8 +1,11 @@
 #include "analysis/isolated.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <set>
+#include <string>
 
 #include "engines/onnxruntime/operators.h"
 #include "model/graph_edit.h"

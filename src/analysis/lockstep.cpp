@@ -1,6 +1,7 @@
 #include "analysis/lockstep.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 
 namespace vernier {

@@ -1,8 +1,10 @@
 #include "analysis/masked_ranges.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <optional>
+#include <string>
 
 #include "model/graph_walk.h"
 #include "model/operator_traits.h"

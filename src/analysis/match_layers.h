@@ -1,6 +1,7 @@
 // Which tensor of a typed file stands for which layer output of its float model.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <vector>

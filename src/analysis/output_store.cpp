@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "vernier/error.h"

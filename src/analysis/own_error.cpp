@@ -3,6 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
 
 #include "analysis/surgery.h"
 #include "engines/onnxruntime/operators.h"

@@ -3,6 +3,8 @@
 // layer's own.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -1,6 +1,7 @@
 #include "analysis/paired_gain.h"
 
 #include <cmath>
+#include <cstddef>
 #include <numeric>
 #include <optional>
 

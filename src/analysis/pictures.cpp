@@ -2,8 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
 #include <unordered_map>
+#include <utility>
 
 #include "analysis/channel_stats.h"
 #include "analysis/surgery.h"

@@ -2,6 +2,8 @@
 // range of every channel, of what a layer reads, its weight and what it makes. For reports; nothing is decided by it.
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <string>
 #include <vector>
 

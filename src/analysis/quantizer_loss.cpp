@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <cstddef>
+#include <cstdint>
 
 #include "engines/onnxruntime/operators.h"
 #include "plan/round_node.h"

@@ -1,6 +1,8 @@
 // What every pair of quantizer and dequantizer of a simulated file does to the values that arrive at it.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <span>
 #include <string>

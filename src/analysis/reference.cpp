@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
+#include <vector>
 
 #include "analysis/surgery.h"
 #include "base/hash.h"

@@ -2,10 +2,9 @@
 // use. The metrics' names and limits are in src/options/requirement.cpp.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "numerics/metrics.h"
 #include "vernier/requirement.h"

@@ -1,6 +1,7 @@
 #include "analysis/run_tensors.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <utility>
 

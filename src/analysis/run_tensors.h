@@ -1,6 +1,7 @@
 // Runs a model over samples for the values of some of its tensors.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <optional>
+#include <set>
 
 #include "analysis/own_error.h"
 #include "analysis/surgery.h"

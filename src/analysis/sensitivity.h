@@ -4,7 +4,9 @@
 // stay constant.
 #pragma once
 
+#include <cstddef>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 

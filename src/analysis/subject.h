@@ -1,6 +1,7 @@
 // What all measurements of one model share, and the loop that runs samples through a session.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>

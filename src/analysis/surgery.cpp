@@ -1,6 +1,8 @@
 #include "analysis/surgery.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 
 #include "engines/onnxruntime/operators.h"
 #include "plan/round_node.h"

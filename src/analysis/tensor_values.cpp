@@ -1,6 +1,9 @@
 #include "analysis/tensor_values.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <set>
 
 #include "engines/onnxruntime/session.h"
 #include "model/graph_edit.h"

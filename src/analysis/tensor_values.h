@@ -1,6 +1,8 @@
 // What tensors inside a model hold on real samples.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <string>

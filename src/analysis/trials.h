@@ -1,6 +1,7 @@
 // One trial of a search: a plan, run over the samples in simulation and judged against the stored reference outputs.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <string>

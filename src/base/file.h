@@ -1,6 +1,7 @@
 // Files that are either whole or not there.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <functional>

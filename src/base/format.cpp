@@ -1,6 +1,7 @@
 #include "vernier/format.h"
 
 #include <array>
+#include <cstddef>
 
 namespace vernier {
 namespace {

@@ -2,6 +2,7 @@
 // nobody checked; what is laid out here can neither move the cursor nor break a column.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>

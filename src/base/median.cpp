@@ -1,6 +1,7 @@
 #include "base/median.h"
 
 #include <algorithm>
+#include <cstddef>
 
 namespace vernier {
 

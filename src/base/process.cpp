@@ -13,7 +13,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
-#include <utility>
 
 #include "base/descriptor.h"
 #include "base/text.h"

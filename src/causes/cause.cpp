@@ -1,6 +1,9 @@
 #include "causes/cause.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
 
 #include "numerics/grid.h"
 #include "vernier/format.h"

@@ -1,6 +1,10 @@
 #include "causes/causes.h"
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
+#include <iterator>
+#include <optional>
 
 #include "causes/cause.h"
 

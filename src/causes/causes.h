@@ -3,7 +3,6 @@
 // weights against activations, patterns, and what no single layer is to blame for.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "causes/facts.h"

@@ -1,5 +1,7 @@
 // Inside a network, where something is picked, a small error becomes a large one.
 #include <algorithm>
+#include <functional>
+#include <vector>
 
 #include "causes/cause.h"
 #include "vernier/report/causes.h"

@@ -1,6 +1,8 @@
 // What was measured of a layer and of the network, as plain figures: all that a cause sees. Anything may be absent.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,5 +1,7 @@
 // Constants that mean something by their size, and no longer do in float16: epsilons and masks.
 #include <algorithm>
+#include <cmath>
+#include <string>
 
 #include "causes/cause.h"
 

@@ -1,6 +1,11 @@
 // Values that float16 and bfloat16 cannot hold: too large, also inside an operator, too small, whole numbers with too
 // many digits, or angles of many turns.
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
 
 #include "causes/cause.h"
 

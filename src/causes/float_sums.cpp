@@ -1,5 +1,10 @@
 // What the distance between neighbouring values of a narrow float does to sums and differences.
 #include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "causes/cause.h"
 

@@ -1,6 +1,9 @@
 // The grid of an activation against its values: clipped, too coarse for most of them, or not used.
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <numeric>
+#include <vector>
 
 #include "causes/cause.h"
 #include "numerics/range_methods.h"

@@ -1,5 +1,7 @@
 // The grid of a weight against its values, and what the rounding of both does to the mean of a channel.
 #include <algorithm>
+#include <cmath>
+#include <vector>
 
 #include "causes/cause.h"
 

@@ -1,4 +1,6 @@
 // What integers of few bits do to sums of codes.
+#include <string>
+
 #include "causes/cause.h"
 #include "vernier/format.h"
 

@@ -1,7 +1,6 @@
 // The code behind each comparison function. Names, units and thresholds are in options/compare_function.h.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "comparator/pair.h"

@@ -1,3 +1,5 @@
+#include <cstdint>
+
 #include "comparator/functions.h"
 
 namespace vernier {

@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 
 #include "base/text.h"
 #include "comparator/errors.h"

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <variant>
+#include <vector>
 
 #include "base/elements.h"
 #include "comparator/series.h"

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <numeric>
+#include <optional>
+#include <span>
 #include <type_traits>
 #include <vector>
 

@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <type_traits>
 #include <vector>
 

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 

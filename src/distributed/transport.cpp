@@ -1,8 +1,12 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "distributed/mpi_plugin.h"
 #include "distributed/ranks.h"

@@ -1,6 +1,8 @@
 // Values as bytes and back, between processes of one program on machines of one kind.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <span>
 #include <string>

@@ -3,6 +3,9 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <system_error>
+
 #include "vernier/error.h"
 
 namespace vernier {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <ctime>
+#include <optional>
 
 #include "base/file.h"
 #include "base/text.h"

@@ -5,8 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <regex>
+#include <string_view>
+#include <vector>
 
 #include "base/text.h"
 #include "vernier/error.h"

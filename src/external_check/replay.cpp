@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
+
 #include "base/file.h"
 #include "base/text.h"
 #include "external_check/external_check.h"

@@ -2,6 +2,7 @@
 // key that says which model and which options the verdicts belong to.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <map>

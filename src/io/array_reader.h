@@ -2,11 +2,13 @@
 // types, shapes and values are what the network wants is checked once for all kinds, in open_samples.cpp.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "vernier/samples.h"

@@ -6,9 +6,10 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <limits>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/float_codes.h"

@@ -2,7 +2,7 @@
 // the input, what was expected and what was found.
 #pragma once
 
-#include <map>
+#include <cstddef>
 #include <string>
 #include <vector>
 

@@ -1,7 +1,6 @@
 // How a photograph of any size becomes the rectangle a network takes: the --image words.
 #pragma once
 
-#include <optional>
 #include <string_view>
 
 #include "io/resample.h"

@@ -1,4 +1,9 @@
-#include <functional>
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <string_view>
+#include <vector>
 
 #include "base/file.h"
 #include "io/iteration_folder.h"

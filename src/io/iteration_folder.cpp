@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <string>
+#include <string_view>
+
 #include "base/file.h"
 #include "base/refuse.h"
 #include "base/text.h"

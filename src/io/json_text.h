@@ -3,6 +3,7 @@
 // never whole in memory.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <string>
+#include <system_error>
 
 #include "base/elements.h"
 #include "base/file.h"

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string>
 
 #include "base/mapped_file.h"
 #include "io/array_reader.h"

@@ -1,6 +1,7 @@
 #include "io/npz_names.h"
 
 #include <charconv>
+#include <system_error>
 
 namespace vernier {
 

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
+#include <string_view>
 
 #include "io/npz_names.h"
 #include "io/zip_files.h"

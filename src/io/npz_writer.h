@@ -3,6 +3,8 @@
 // always called sample_<i>/<name>: --data takes the first axis of an array with a plain name for samples.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>

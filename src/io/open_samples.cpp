@@ -2,9 +2,18 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <fstream>
+#include <map>
+#include <memory>
 #include <new>
+#include <span>
+#include <string>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "base/text.h"
 #include "io/array_reader.h"

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 
+#include <algorithm>
 #include <limits>
+#include <memory>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>

@@ -1,6 +1,15 @@
 // Saved inputs: one JSON file, or a folder of them in the order of their names, as --save-inputs writes both.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include "base/mapped_file.h"
 #include "base/text.h"
 #include "io/array_reader.h"

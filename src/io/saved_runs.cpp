@@ -2,7 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <filesystem>
 #include <map>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "base/refuse.h"
 #include "base/text.h"

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
 
+#include <cstddef>
 #include <limits>
 
 #include "base/refuse.h"

@@ -1,6 +1,7 @@
 // Reads an array from a serialized ONNX TensorProto, the content of input_<i>.pb files.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 

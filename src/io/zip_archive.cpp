@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 
 #include "base/refuse.h"
 #include "base/text.h"

@@ -2,10 +2,10 @@
 // Sizes are what the archive declares, refused where they cannot be true. Not safe for several threads at once.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>

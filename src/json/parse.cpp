@@ -1,8 +1,15 @@
 // Texts become values: nlohmann reads, and tells what it finds piece by piece.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <exception>
+#include <map>
 #include <nlohmann/json.hpp>
-#include <set>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/refuse.h"
 #include "base/text.h"

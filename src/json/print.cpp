@@ -2,8 +2,13 @@
 // nlohmann's, and Python's where its reader is Python.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
 
 #include "json/json.h"
 

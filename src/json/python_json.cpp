@@ -1,6 +1,7 @@
 #include "json/python_json.h"
 
 #include <array>
+#include <cstddef>
 #include <string_view>
 
 namespace vernier {

@@ -1,3 +1,8 @@
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "model/model.h"
 
 namespace vernier {

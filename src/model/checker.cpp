@@ -3,8 +3,12 @@
 #include <onnx/checker.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
 #include <iostream>
 #include <sstream>
+#include <streambuf>
 
 #include "vernier/error.h"
 #include "vernier/tensor.h"

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstring>
 #include <map>
 #include <set>
+#include <span>
 
 #include "base/text.h"
 #include "model/operator_traits.h"

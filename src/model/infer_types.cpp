@@ -1,6 +1,8 @@
 // Types and shapes of all tensors, as far as ONNX's own inference knows them, with what it leaves out.
 #include <onnx/shape_inference/implementation.h>
 
+#include <cstdint>
+#include <exception>
 #include <functional>
 #include <map>
 #include <string>

@@ -3,7 +3,10 @@
 #include <onnx/defs/schema.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/layers.h"
 #include "model/operator_traits.h"

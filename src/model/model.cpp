@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <type_traits>
-#include <utility>
 
 #include "base/text.h"
 #include "model/graph_edit.h"

@@ -1,5 +1,14 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <string>
+
 #include "base/text.h"
 #include "model/graph_edit.h"
 #include "model/layers.h"

@@ -3,6 +3,7 @@
 #include <onnx/defs/schema.h>
 
 #include <algorithm>
+#include <string>
 
 #include "model/layers.h"
 #include "model/prepare.h"

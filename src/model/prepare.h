@@ -13,6 +13,7 @@
 // Which steps run depends on the formats that the plan uses: with float32 alone nothing that changes a bit is done.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <set>
 #include <string>

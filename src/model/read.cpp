@@ -5,9 +5,19 @@
 #include <google/protobuf/io/zero_copy_stream_impl.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
 #include <set>
+#include <span>
+#include <string>
+#include <system_error>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 #include "base/hash.h"
 #include "base/mapped_file.h"

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <functional>
 #include <map>
 #include <set>
+#include <span>
 
 #include "model/operator_traits.h"
 #include "vernier/error.h"

@@ -1,6 +1,10 @@
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <span>
+#include <string>
 
 #include "base/text.h"
 #include "model/model.h"

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
 
 #include "base/text.h"
 #include "vernier/error.h"

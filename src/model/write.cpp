@@ -1,8 +1,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <optional>
+#include <ostream>
 #include <span>
+#include <string>
+#include <system_error>
+#include <vector>
 
 #include "base/file.h"
 #include "base/text.h"

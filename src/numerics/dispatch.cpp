@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <cstdint>
+#include <string_view>
+#include <vector>
 
 #include "hwy/highway.h"
 #include "numerics/round.h"

@@ -1,7 +1,11 @@
 // Codes of values and values of codes. Rounding is done by the SIMD kernels; what is left here is exact.
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <span>
+#include <vector>
 
 #include "base/float_codes.h"
 #include "numerics/grid.h"

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <numeric>
+#include <span>
+#include <utility>
 
 #include "base/parallel.h"
 #include "numerics/tensor_grid.h"

@@ -10,6 +10,8 @@
 #define VERNIER_NUMERICS_METRICS_SIMD_INL_H_
 #endif
 
+#include <cstddef>
+
 #include "hwy/highway.h"
 #include "numerics/metrics_simd.h"
 

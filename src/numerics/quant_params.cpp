@@ -4,6 +4,10 @@
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
 
 #include "numerics/grid.h"
 #include "vernier/error.h"

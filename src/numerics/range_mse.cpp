@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <functional>
+#include <utility>
+#include <vector>
 
 #include "numerics/range_methods.h"
 #include "vernier/format.h"

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <vector>
 
 #include "numerics/range_methods.h"
 #include "vernier/format.h"

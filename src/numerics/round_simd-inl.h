@@ -9,6 +9,7 @@
 #define VERNIER_NUMERICS_ROUND_SIMD_INL_H_
 #endif
 
+#include <cstdint>
 #include <cstring>
 
 #include "hwy/highway.h"

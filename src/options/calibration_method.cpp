@@ -2,6 +2,11 @@
 
 #include <array>
 #include <charconv>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "vernier/calibration.h"

@@ -1,5 +1,9 @@
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <vector>
 
 #include "vernier/report/data_diff.h"
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cstddef>
 
 #include "vernier/comparison.h"
 #include "vernier/tensor.h"

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
-#include <optional>
 
 #include "base/text.h"
 #include "numerics/range_methods.h"

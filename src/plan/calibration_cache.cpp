@@ -7,8 +7,11 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
-#include <tuple>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"

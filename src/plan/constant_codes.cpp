@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <limits>
+#include <span>
+#include <vector>
 
 #include "base/nibbles.h"
 #include "numerics/grid.h"

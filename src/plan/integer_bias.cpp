@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 
 #include "plan/target.h"
 #include "vernier/format.h"

@@ -4,6 +4,8 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <set>
 
 #include "base/text.h"
 #include "plan/constant_codes.h"

@@ -1,6 +1,7 @@
 #include "plan/placement.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"

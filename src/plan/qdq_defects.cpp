@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 
 #include "base/text.h"
 #include "model/operator_traits.h"

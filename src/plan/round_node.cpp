@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <optional>
+#include <vector>
+
 #include "base/text.h"
 #include "model/model.h"
 #include "vernier/error.h"

@@ -2,9 +2,9 @@
 // grids come from what calibration saw: calibrate.h.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "model/layers.h"

@@ -1,7 +1,6 @@
 // Which layers a user wants quantized: operator types, names, and parts of the graph (vernier/quantization.h).
 #pragma once
 
-#include <map>
 #include <regex>
 #include <set>
 #include <string>

@@ -3,7 +3,6 @@
 // each node. This is the independent road to the numbers: it shares nothing with plan-driven lowering but Round itself.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 

@@ -5,8 +5,6 @@
 #include <onnx/onnx_pb.h>
 
 #include <cstdint>
-#include <map>
-#include <string>
 
 #include "plan/format_choice.h"
 #include "plan/plan.h"

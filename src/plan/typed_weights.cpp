@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <set>
+#include <span>
 
 #include "base/nibbles.h"
 #include "base/text.h"

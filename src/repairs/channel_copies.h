@@ -2,6 +2,7 @@
 // element, and the second a column. Everything between must treat channels alike and apart.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>

@@ -8,7 +8,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <functional>
 #include <set>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "base/text.h"
 #include "model/graph_edit.h"

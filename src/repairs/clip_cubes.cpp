@@ -4,7 +4,10 @@
 // tanh stays what it is. For models where fuse_gelus does not apply, or gains nothing.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string>
 #include <tuple>
+#include <vector>
 
 #include "base/text.h"
 #include "model/graph_edit.h"

@@ -7,6 +7,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "model/graph_edit.h"
 #include "model/graph_walk.h"

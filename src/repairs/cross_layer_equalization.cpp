@@ -8,7 +8,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "numerics/lattice.h"
 #include "repairs/channel_scaling.h"

@@ -7,6 +7,10 @@
 // float16.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "base/text.h"
 #include "model/graph_edit.h"
 #include "repairs/gelu_in_pieces.h"

@@ -6,7 +6,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "model/graph_edit.h"
 #include "numerics/tensor_grid.h"

@@ -9,7 +9,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <set>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "numerics/grid.h"
 #include "numerics/lattice.h"

@@ -12,6 +12,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "numerics/grid.h"
 #include "numerics/lattice.h"

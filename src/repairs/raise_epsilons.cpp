@@ -6,8 +6,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "model/graph_edit.h"
 #include "model/graph_walk.h"

@@ -6,8 +6,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <cstddef>
+#include <optional>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "numerics/grid.h"
 #include "numerics/lattice.h"

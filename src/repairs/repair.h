@@ -4,6 +4,7 @@
 // in the table of repairs.cpp.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <span>

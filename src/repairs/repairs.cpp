@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <span>
+#include <string>
+#include <string_view>
 
 #include "model/graph_edit.h"
 #include "repairs/repair.h"

@@ -2,6 +2,7 @@
 // channel of small weights no longer pays for the largest weight of another. Costs nothing on engines that take such
 // scales, which is nearly all.
 #include <algorithm>
+#include <vector>
 
 #include "numerics/tensor_grid.h"
 #include "plan/weight_axis.h"

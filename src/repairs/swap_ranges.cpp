@@ -5,6 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "numerics/distribution.h"
 #include "numerics/range_methods.h"

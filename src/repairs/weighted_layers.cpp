@@ -1,6 +1,6 @@
 #include "repairs/weighted_layers.h"
 
-#include <cmath>
+#include <map>
 
 #include "numerics/tensor_grid.h"
 #include "vernier/format.h"

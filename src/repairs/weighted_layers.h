@@ -2,7 +2,6 @@
 // biases walk over.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 

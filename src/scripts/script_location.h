@@ -1,6 +1,7 @@
 // "loader.py" and "loader.py:function": how a script of the user is named.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 

@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace vernier {
 namespace {

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "search/trials.h"
 #include "vernier/error.h"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <utility>
+#include <cstddef>
 
 #include "search/prefix.h"
 #include "search/ranking_quality.h"

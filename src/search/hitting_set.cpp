@@ -1,6 +1,9 @@
 // The small exact solver behind prove_minimum.
 #include <algorithm>
+#include <cstddef>
 #include <limits>
+#include <span>
+#include <vector>
 
 #include "search/minimum.h"
 #include "vernier/error.h"

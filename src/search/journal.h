@@ -8,6 +8,7 @@
 //   {"estimate": ["conv1"], "damage": 0.93}
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <map>

@@ -7,7 +7,6 @@
 #include <limits>
 #include <numeric>
 #include <span>
-#include <utility>
 
 #include "search/conclude.h"
 #include "search/guess.h"

@@ -1,9 +1,8 @@
 #include "tasks/coco.h"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <limits>
-#include <numeric>
 
 namespace vernier {
 namespace {

@@ -1,7 +1,6 @@
 // COCO's figures for boxes, as pycocotools computes them (COCOeval, iouType bbox).
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <vector>
 

@@ -1,7 +1,9 @@
 #include "tasks/readings.h"
 
-#include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 
 namespace vernier {
 namespace {

@@ -2,6 +2,7 @@
 // another layout. Each is a change that would undo one such mistake.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -5,6 +5,11 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "json/fields.h"
 #include "model/layers.h"
 #include "model/prepare.h"

@@ -4,7 +4,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <fstream>
+#include <filesystem>
+#include <string>
+#include <vector>
 
 #include "base/file.h"
 #include "vernier/error.h"

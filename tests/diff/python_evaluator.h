@@ -2,6 +2,9 @@
 // folder may not know an engine.
 #pragma once
 
+#include <filesystem>
+#include <string>
+
 #include "model/prepare.h"
 #include "vernier/samples.h"
 

@@ -1,9 +1,9 @@
 // Our side of test_ranges.py. Reads one tensor after another from standard input: a line of JSON ("count", "parts": how
 // many calls it is folded in by), then its float32 values; answers each with a line of JSON: the bins, and the range of
 // every method for every format, or why there is none.
-#include <algorithm>
-#include <array>
+#include <cstddef>
 #include <iostream>
+#include <span>
 #include <string>
 #include <vector>
 

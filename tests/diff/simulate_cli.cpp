@@ -4,9 +4,11 @@
 // writes its outputs and the tensors named. IN and OUT are GraphProto messages whose initializers are the tensors.
 // Prints the layers' formats and notes as JSON. The tests in this folder compare them with what ONNX Runtime makes of
 // the file itself.
+#include <cstddef>
 #include <fstream>
 #include <iostream>
 #include <string>
+#include <vector>
 
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"

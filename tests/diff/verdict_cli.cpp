@@ -3,7 +3,8 @@
 // the accuracy results.
 #include <fmt/format.h>
 
-#include <cmath>
+#include <cstdint>
+#include <exception>
 #include <iostream>
 #include <string>
 

@@ -1,7 +1,10 @@
 // Bytes as accuracy results: read, judged again, written and read again. Only vernier::Error may come out, never an
 // Internal one.
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
+#include <vector>
 
 #include "fuzz_target.h"
 #include "vernier/accuracy_record.h"

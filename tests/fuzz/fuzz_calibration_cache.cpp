@@ -1,7 +1,10 @@
 // Bytes as a calibration cache: read, written again in every form, read again. Only vernier::Error may come out, never
 // an Internal one.
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
+#include <vector>
 
 #include "fuzz_target.h"
 #include "plan/calibration_cache.h"

@@ -1,6 +1,9 @@
 // Gives libFuzzer the seeds of a target: it starts from nothing, and changes what is worth keeping by itself.
+#include <cstdint>
 #include <cstring>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "fuzz_target.h"
 

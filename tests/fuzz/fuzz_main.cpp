@@ -1,10 +1,13 @@
 // Stands in for libFuzzer: the seeds, each of their truncations, and mutations of them from a fixed random sequence.
 // Usage: fuzz_x ROUNDS | fuzz_x FILE... (to replay findings)
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "fuzz_target.h"
 

@@ -2,10 +2,14 @@
 // no memory beyond the file's own size. A model that was read can be looked through and written.
 #include <onnx/defs/parser.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "fuzz_target.h"
 #include "model/data_dependent.h"

@@ -1,6 +1,9 @@
 // Bytes as a debug replay: taken, asked, or refused. Only vernier::Error of kind Input may come out.
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
+#include <vector>
 
 #include "external_check/replay.h"
 #include "fuzz_target.h"

@@ -3,11 +3,15 @@
 #include <unistd.h>
 #include <zip.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "fuzz_target.h"
 #include "vernier/error.h"

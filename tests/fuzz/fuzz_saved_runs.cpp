@@ -2,11 +2,14 @@
 // never a crash or memory out of proportion. What is read can be written, and reads back the same.
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string>
+#include <vector>
 
 #include "fuzz_target.h"
 #include "io/array_text.h"

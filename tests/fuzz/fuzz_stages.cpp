@@ -1,6 +1,9 @@
 // Bytes as the stages of a pipeline. Only vernier::Error of kind Input may come out.
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
+#include <vector>
 
 #include "fuzz_target.h"
 #include "jobs/eval/stages_file.h"

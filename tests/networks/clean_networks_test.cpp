@@ -2,8 +2,8 @@
 // cause is named. A cause that only looks at values, and not at what the format makes of them, would be.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
+#include <filesystem>
+#include <vector>
 
 #include "jobs/common/load.h"
 #include "jobs/common/sources.h"

@@ -3,7 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <memory>
 #include <random>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "analysis/tensor_values.h"
 #include "engines/onnxruntime/runtime.h"

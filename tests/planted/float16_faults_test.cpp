@@ -1,4 +1,10 @@
 // One layer of a good network is made bad for float16: that one is named, and only that one.
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "planted_nets.h"
 #include "vernier/format.h"
 #include "vernier/report/diagnose.h"

@@ -1,4 +1,6 @@
 // One convolution of a good network is made bad for int8: that one is named, and only that one.
+#include <string>
+
 #include "planted_nets.h"
 #include "vernier/format.h"
 #include "vernier/report/diagnose.h"

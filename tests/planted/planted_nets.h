@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "tiny_networks.h"
 #include "vernier/diagnose.h"

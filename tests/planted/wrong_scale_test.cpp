@@ -1,4 +1,8 @@
 // A good plan in which one scale is wrong: verify's table shows nothing before that layer, and the fall at it.
+#include <cstddef>
+#include <map>
+#include <string>
+
 #include "base/file.h"
 #include "plan/plan.h"
 #include "planted_nets.h"

@@ -1,9 +1,15 @@
 // A model and its samples as files, and the options that point to them.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <stdexcept>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "model/model.h"
 #include "tiny_networks.h"

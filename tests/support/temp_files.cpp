@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <zip.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>

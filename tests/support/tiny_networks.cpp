@@ -8,6 +8,10 @@
 #include <cstring>
 #include <fstream>
 #include <random>
+#include <set>
+#include <span>
+#include <stdexcept>
+#include <string_view>
 
 #include "analysis/reference.h"
 #include "engines/onnxruntime/runtime.h"

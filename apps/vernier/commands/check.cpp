@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <memory>
+#include <string>
 
 #include "commands/commands.h"
 #include "console/console.h"

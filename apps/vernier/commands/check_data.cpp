@@ -2,6 +2,7 @@
 #include "vernier/check_data.h"
 
 #include <memory>
+#include <string>
 
 #include "commands/report_commands.h"
 #include "console/console.h"

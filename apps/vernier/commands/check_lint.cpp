@@ -1,4 +1,5 @@
 #include <memory>
+#include <string>
 
 #include "base/file.h"
 #include "commands/commands.h"

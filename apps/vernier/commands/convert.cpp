@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <memory>
+#include <string>
 
 #include "base/text.h"
 #include "commands/commands.h"

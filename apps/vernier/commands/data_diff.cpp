@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <limits>
 #include <memory>
+#include <vector>
 
 #include "commands/commands.h"
 #include "console/console.h"

@@ -1,5 +1,6 @@
 // The subcommands of `vernier debug`.
 #include <memory>
+#include <string>
 
 #include "commands/commands.h"
 #include "console/console.h"

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <filesystem>
 #include <memory>
-#include <optional>
+#include <string>
+#include <vector>
 
 #include "commands/commands.h"
 #include "commands/diagnosis_line.h"

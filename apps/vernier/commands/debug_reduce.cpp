@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "commands/commands.h"
 #include "console/console.h"

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
+#include <string>
 
 #include "commands/commands.h"
 #include "console/console.h"

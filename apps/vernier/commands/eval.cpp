@@ -2,6 +2,7 @@
 #include "vernier/eval.h"
 
 #include <memory>
+#include <vector>
 
 #include "commands/report_commands.h"
 #include "console/console.h"

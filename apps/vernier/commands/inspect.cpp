@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "commands/commands.h"
 #include "console/console.h"

@@ -1,4 +1,8 @@
+#include <cstddef>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "commands/commands.h"
 #include "console/console.h"

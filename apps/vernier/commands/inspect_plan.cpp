@@ -1,4 +1,5 @@
 #include <memory>
+#include <string>
 
 #include "commands/commands.h"
 #include "console/console.h"

@@ -1,5 +1,7 @@
 // inspect tactics, diff-tactics and sparsity.
+#include <filesystem>
 #include <memory>
+#include <string>
 
 #include "commands/commands.h"
 #include "console/console.h"

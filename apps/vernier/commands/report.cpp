@@ -1,6 +1,10 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
+#include <string>
+#include <system_error>
+#include <vector>
 
 #include "base/file.h"
 #include "base/text.h"

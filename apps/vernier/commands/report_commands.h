@@ -1,6 +1,8 @@
 // The subcommands around reports and tasks, one file each, as in commands.h.
 #pragma once
 
+#include <string>
+
 #include "commands/commands.h"
 #include "options/syntax.h"
 

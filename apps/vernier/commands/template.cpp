@@ -1,5 +1,8 @@
 // `vernier template`: files to start from.
+#include <filesystem>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "base/file.h"
 #include "commands/commands.h"

@@ -5,6 +5,7 @@
 #include <exception>
 #include <filesystem>
 #include <new>
+#include <string>
 
 #include "base/text.h"
 #include "console/console.h"

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <span>
+#include <string>
+#include <vector>
 
 #include "options/comparison_options.h"
 #include "vernier/error.h"

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <vector>
+
 #include "options/options.h"
 #include "options/parse_values.h"
 #include "vernier/error.h"

@@ -1,6 +1,7 @@
 // --save-external-data and what belongs to it, for every command that writes a model.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "options/syntax.h"

@@ -3,6 +3,7 @@
 // there is to check without a model. All `values()` throw Error{Usage}.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <optional>

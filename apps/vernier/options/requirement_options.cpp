@@ -1,7 +1,11 @@
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <limits>
+#include <optional>
 #include <set>
+#include <string>
+#include <string_view>
 
 #include "base/text.h"
 #include "options/options.h"

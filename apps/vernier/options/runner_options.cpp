@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
+
 #include "base/text.h"
 #include "options/parse_values.h"
 #include "vernier/error.h"

@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cmath>
+#include <cstddef>
+#include <utility>
 
 #include "base/text.h"
 #include "options/options.h"

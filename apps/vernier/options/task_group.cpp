@@ -1,5 +1,7 @@
 #include "options/task_group.h"
 
+#include <cstdint>
+
 #include "options/options.h"
 #include "options/parse_values.h"
 #include "vernier/error.h"

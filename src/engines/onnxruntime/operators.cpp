@@ -4,6 +4,7 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "engines/onnxruntime/recorder.h"

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"

@@ -1,6 +1,7 @@
 #include "engines/onnxruntime/recorder.h"
 
 #include <algorithm>
+#include <cstddef>
 
 namespace vernier {
 namespace {

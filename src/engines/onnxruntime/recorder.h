@@ -2,6 +2,8 @@
 // one run; runs of the same session may go on in several threads, each with its own.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <vector>
 

@@ -5,6 +5,9 @@
 #include <onnxruntime_session_options_config_keys.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
 #include <set>
 
 #include "engines/onnxruntime/operators.h"

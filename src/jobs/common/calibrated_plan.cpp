@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 #include "analysis/automatic_ranges.h"
 #include "analysis/masked_ranges.h"

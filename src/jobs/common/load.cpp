@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <optional>
+#include <utility>
 
 #include "analysis/figures.h"
 #include "base/parallel.h"

@@ -1,6 +1,7 @@
 // The beginning that jobs share which measure: read, prepare, open the samples, and decide what is judged.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <set>
 #include <string>

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
 #include <utility>
 
 #include "engines/onnxruntime/runtime.h"

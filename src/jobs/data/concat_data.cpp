@@ -3,7 +3,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "io/saved_data.h"

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
+#include <memory>
+#include <vector>
 
 #include "base/parallel.h"
 #include "base/text.h"

@@ -1,6 +1,8 @@
 // `vernier inspect data`: what is in a file of saved inputs or results.
 
 #include <algorithm>
+#include <cstddef>
+#include <vector>
 
 #include "comparator/statistics.h"
 #include "io/array_text.h"

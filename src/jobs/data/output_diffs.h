@@ -1,6 +1,7 @@
 // Two runs of the same samples, output by output: every iteration is read once from both, folded into sums, forgotten.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 

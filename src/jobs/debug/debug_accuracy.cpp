@@ -4,8 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <ctime>
+#include <filesystem>
 #include <map>
+#include <memory>
+#include <optional>
+#include <vector>
 
 #include "base/parallel.h"
 #include "base/text.h"

@@ -7,9 +7,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
+#include <span>
+#include <string_view>
+#include <vector>
 
 #include "analysis/figures.h"
 #include "analysis/isolated.h"

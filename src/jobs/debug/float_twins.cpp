@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <limits>
+#include <optional>
 
 #include "base/text.h"
 #include "model/operator_traits.h"

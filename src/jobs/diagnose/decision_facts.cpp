@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
 #include <unordered_map>
 
 #include "analysis/run_tensors.h"

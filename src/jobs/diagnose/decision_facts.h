@@ -1,6 +1,7 @@
 // Nodes that pick places of what they read, and how many of their picks change with everything low.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "analysis/subject.h"

@@ -6,9 +6,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <vector>
 
 #include "analysis/figures.h"
 #include "analysis/own_error.h"

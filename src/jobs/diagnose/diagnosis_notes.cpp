@@ -2,6 +2,8 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "plan/simulate_typed.h"
 

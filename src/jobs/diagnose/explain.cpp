@@ -1,7 +1,7 @@
 #include "jobs/diagnose/explain.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cstddef>
 
 #include "analysis/figures.h"
 #include "causes/causes.h"

@@ -1,6 +1,7 @@
 // The step of a diagnosis that says why: chooses the layers that matter, measures their tensors, and asks the causes.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <set>
 #include <string>

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <set>
+#include <string>
 #include <unordered_map>
 
 #include "analysis/channel_stats.h"

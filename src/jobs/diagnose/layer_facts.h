@@ -1,6 +1,7 @@
 // What is measured of the layers that are to be explained: the facts that causes are found from.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "causes/facts.h"

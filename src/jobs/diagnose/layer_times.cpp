@@ -2,7 +2,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "base/file.h"

@@ -1,5 +1,6 @@
 #include "jobs/diagnose/network_nodes.h"
 
+#include <cstddef>
 #include <set>
 #include <string>
 #include <unordered_map>

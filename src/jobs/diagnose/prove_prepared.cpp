@@ -1,5 +1,6 @@
 #include "jobs/diagnose/prove_prepared.h"
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <vector>

@@ -1,6 +1,9 @@
 // Quality against the number of kept layers, for a diagnosis without a requirement.
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <string>
+#include <vector>
 
 #include "analysis/figures.h"
 #include "jobs/search/kept_set.h"

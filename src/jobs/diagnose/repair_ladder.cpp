@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <cstddef>
+#include <map>
+#include <span>
 
 #include "analysis/channel_stats.h"
 #include "analysis/figures.h"

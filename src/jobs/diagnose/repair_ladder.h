@@ -7,7 +7,9 @@
 // belongs to: such a rewrite may be accepted by the network's output as well.
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>

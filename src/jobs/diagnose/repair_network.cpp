@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
+#include <map>
+#include <set>
 
 #include "analysis/figures.h"
 #include "base/text.h"

@@ -3,6 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "analysis/channel_stats.h"
 #include "analysis/figures.h"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 
 #include "analysis/figures.h"
 #include "jobs/diagnose/repair_ladder.h"

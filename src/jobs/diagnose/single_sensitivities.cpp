@@ -1,7 +1,11 @@
 #include "jobs/diagnose/single_sensitivities.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <numeric>
+#include <string>
+#include <vector>
 
 #include "analysis/sensitivity.h"
 

@@ -1,6 +1,10 @@
 // The step of a diagnosis that measures each candidate's sensitivity alone.
 #pragma once
 
+#include <cstddef>
+#include <string>
+#include <vector>
+
 #include "jobs/search/evidence.h"
 #include "jobs/search/experiment.h"
 

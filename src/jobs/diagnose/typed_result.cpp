@@ -1,7 +1,7 @@
 #include "jobs/diagnose/typed_result.h"
 
-#include <set>
 #include <utility>
+#include <vector>
 
 #include "base/file.h"
 #include "distributed/ranks.h"

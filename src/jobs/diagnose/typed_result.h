@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "jobs/common/load.h"
 #include "jobs/common/sources.h"

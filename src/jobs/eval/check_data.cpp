@@ -6,7 +6,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "analysis/surgery.h"
 #include "base/text.h"

@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <memory>
 #include <set>
+#include <vector>
 
 #include "base/parallel.h"
 #include "base/text.h"

@@ -6,8 +6,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <cstddef>
+#include <fstream>
+#include <limits>
+#include <memory>
 #include <set>
+#include <string_view>
 
 #include "base/file.h"
 #include "base/machine.h"

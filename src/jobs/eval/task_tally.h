@@ -1,6 +1,7 @@
 // What a task makes of a network's outputs, sample by sample. One file a group of tasks; the formulas are in src/tasks.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <vector>
 

@@ -6,8 +6,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
+#include <memory>
 #include <numeric>
+#include <vector>
 
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <vector>
 
 #include "base/scratch_folder.h"
 #include "base/text.h"

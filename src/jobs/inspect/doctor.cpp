@@ -2,6 +2,8 @@
 
 #include "vernier/doctor.h"
 
+#include <string_view>
+
 #include "base/machine.h"
 #include "base/version.h"
 #include "engines/onnxruntime/runtime.h"

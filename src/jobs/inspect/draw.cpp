@@ -3,8 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <map>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "base/file.h"
 #include "base/process.h"

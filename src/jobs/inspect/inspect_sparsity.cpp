@@ -1,5 +1,7 @@
 // `vernier inspect sparsity`: which weights are 2:4 sparse, and which could be.
 
+#include <filesystem>
+
 #include "model/sparsity.h"
 #include "vernier/inspect.h"
 #include "vernier/tensor.h"

@@ -7,8 +7,14 @@
 #include <onnx/shape_inference/implementation.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
 #include <map>
 #include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
 
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"

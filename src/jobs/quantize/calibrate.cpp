@@ -5,11 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <functional>
-#include <limits>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <span>
 #include <string_view>

@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstddef>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "base/text.h"
 #include "numerics/range_methods.h"

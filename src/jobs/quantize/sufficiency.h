@@ -2,6 +2,9 @@
 // and how much of one half lies beyond the range of the other: values that were not used to find it.
 #pragma once
 
+#include <cstddef>
+#include <vector>
+
 #include "analysis/reference.h"
 #include "vernier/report/calibrate.h"
 

@@ -6,7 +6,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string_view>
+#include <vector>
 
 #include "analysis/some_samples.h"
 #include "analysis/tensor_values.h"

@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
+#include <optional>
+#include <set>
+#include <span>
 
 #include "base/text.h"
 #include "model/graph_edit.h"

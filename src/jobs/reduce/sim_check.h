@@ -2,6 +2,7 @@
 // in float32, on the values that its inputs have in the whole model.
 #pragma once
 
+#include <cstddef>
 #include <limits>
 #include <string>
 #include <vector>

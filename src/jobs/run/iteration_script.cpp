@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <filesystem>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "scripts/programs.h"

@@ -2,6 +2,7 @@
 // loaded once and stays for the whole job; it sees iterations one after the other.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "base/scratch_folder.h"

@@ -7,7 +7,10 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <span>
 
 #include "analysis/marked_outputs.h"
 #include "analysis/surgery.h"

@@ -3,7 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "analysis/marked_outputs.h"
 #include "analysis/surgery.h"

@@ -2,7 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
 
 #include "base/process.h"
 #include "base/scratch_folder.h"

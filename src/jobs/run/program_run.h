@@ -1,8 +1,12 @@
 // A runner that is any program: it reads a .npz and writes one.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <functional>
+#include <memory>
+#include <optional>
+#include <string>
 
 #include "jobs/run/live_run.h"
 #include "vernier/runs.h"

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <ctime>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 
 #include "base/file.h"

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <string>
 
 #include "plan/scheme.h"
 #include "vernier/format.h"

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <map>
 #include <ostream>
+#include <string>
 
 #include "base/file.h"
 #include "base/mapped_file.h"

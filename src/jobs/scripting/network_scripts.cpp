@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
-#include <set>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"

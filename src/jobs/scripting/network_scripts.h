@@ -4,7 +4,8 @@
 
 #include <filesystem>
 #include <functional>
-#include <memory>
+#include <string>
+#include <vector>
 
 #include "jobs/common/sources.h"
 #include "json/json.h"

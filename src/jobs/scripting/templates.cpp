@@ -5,6 +5,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
 #include "base/text.h"
 #include "json/json.h"
 #include "model/model.h"

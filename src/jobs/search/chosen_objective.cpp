@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <filesystem>
+#include <vector>
+
 #include "base/text.h"
 #include "vernier/requirement.h"
 

@@ -1,8 +1,10 @@
 // What decides in a search, from the options: a requirement, an outside check, or one of the objectives.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "jobs/search/objective.h"
 #include "vernier/diagnose.h"

@@ -1,6 +1,8 @@
 #include "jobs/search/costs.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <set>
 #include <unordered_map>
 

@@ -1,6 +1,7 @@
 // What was measured of single layers, joined by name: how much damage each is expected to do, and the ranked table.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <unordered_map>

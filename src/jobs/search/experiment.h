@@ -2,8 +2,8 @@
 // the layers that may be raised again, and the reference that each trial is judged against.
 #pragma once
 
+#include <cstddef>
 #include <optional>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>

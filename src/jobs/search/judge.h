@@ -2,6 +2,7 @@
 // outputs themselves.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <filesystem>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "analysis/figures.h"

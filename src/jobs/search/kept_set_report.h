@@ -1,7 +1,8 @@
 // What a search found, in words and in layers: from the search's numbered units to the report.
 #pragma once
 
-#include <map>
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 

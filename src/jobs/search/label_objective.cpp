@@ -3,7 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "base/hash.h"
 #include "base/text.h"

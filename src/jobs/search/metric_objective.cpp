@@ -3,8 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <filesystem>
 #include <map>
+#include <memory>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "base/file.h"
 #include "base/hash.h"

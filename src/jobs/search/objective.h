@@ -2,6 +2,7 @@
 // wants to see the outputs themselves, sample by sample.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>

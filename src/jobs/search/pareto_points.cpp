@@ -1,7 +1,11 @@
 // The curve of accuracy against cost.
 #include <algorithm>
+#include <cstddef>
+#include <functional>
 #include <limits>
+#include <map>
 #include <utility>
+#include <vector>
 
 #include "jobs/search/kept_set_report.h"
 #include "search/prefix.h"

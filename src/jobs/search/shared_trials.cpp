@@ -1,6 +1,8 @@
 #include "jobs/search/shared_trials.h"
 
+#include <cstddef>
 #include <utility>
+#include <vector>
 
 namespace vernier {
 

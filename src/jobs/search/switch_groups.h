@@ -1,6 +1,7 @@
 // Layers that should switch together, as the graph says, and the units that a search switches.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 

@@ -1,6 +1,7 @@
 #include "jobs/search/trials_ahead.h"
 
-#include <utility>
+#include <cstddef>
+#include <string>
 
 #include "jobs/search/shared_trials.h"
 

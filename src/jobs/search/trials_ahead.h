@@ -1,9 +1,9 @@
 // The trials and estimates of a search, several sets at once where the search says what it will ask (sets_ahead.h).
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <mutex>
-#include <vector>
 
 #include "analysis/subject.h"
 #include "jobs/search/judge.h"

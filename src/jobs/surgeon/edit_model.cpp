@@ -3,9 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <filesystem>
+#include <map>
+#include <optional>
 #include <random>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "base/file.h"
 #include "base/text.h"

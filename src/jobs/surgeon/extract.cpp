@@ -5,6 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "analysis/tensor_values.h"
 #include "base/text.h"

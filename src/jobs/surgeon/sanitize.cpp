@@ -4,6 +4,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "analysis/marked_outputs.h"
 #include "analysis/requirement.h"

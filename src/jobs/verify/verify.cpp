@@ -6,7 +6,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <map>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "analysis/figures.h"
 #include "analysis/lockstep.h"

@@ -1,5 +1,12 @@
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "base/text.h"
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"

@@ -2,6 +2,14 @@
 #include <onnx/defs/schema.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "model/graph_edit.h"

@@ -1,4 +1,10 @@
-#include <algorithm>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
 
 #include "base/text.h"
 #include "model/graph_edit.h"

@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 #include <onnx/inliner/inliner.h>
 
+#include <cstddef>
+#include <exception>
+
 #include "base/text.h"
 #include "model/graph_edit.h"
 #include "model/naming.h"

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
 
 #include "base/text.h"
 #include "model/graph_edit.h"

@@ -3,6 +3,13 @@
 #include <onnx/defs/schema.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "base/text.h"
 #include "model/graph_edit.h"

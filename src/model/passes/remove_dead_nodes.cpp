@@ -1,3 +1,8 @@
+#include <cstddef>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "base/text.h"
 #include "model/graph_edit.h"
 #include "model/passes/pass.h"

@@ -1,7 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
 #include <numeric>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "base/text.h"
 #include "model/graph_edit.h"

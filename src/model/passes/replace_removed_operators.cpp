@@ -1,7 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "base/text.h"
 #include "model/graph_edit.h"

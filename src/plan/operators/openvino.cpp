@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <string_view>
 
 #include "base/text.h"
 #include "plan/operators/operators.h"

@@ -4,6 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/text.h"
 #include "model/operator_traits.h"

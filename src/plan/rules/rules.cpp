@@ -1,5 +1,7 @@
 #include "plan/rules/rules.h"
 
+#include <cstddef>
+
 namespace vernier {
 
 std::span<const PlacementRule> placement_rules(std::string_view target) {

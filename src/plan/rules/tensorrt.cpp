@@ -3,6 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "base/text.h"
 #include "plan/rules/rules.h"

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
+#include <filesystem>
+#include <string>
+#include <vector>
 
 #include "base/layout.h"
 #include "base/quote.h"

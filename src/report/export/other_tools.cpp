@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <regex>
+#include <string_view>
 
 #include "base/quote.h"
 #include "vernier/format.h"

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
+#include <tuple>
 
 #include "base/layout.h"
 #include "report/export/pareto.h"

@@ -1,6 +1,8 @@
 // The page of `vernier pipeline`.
 #include <fmt/format.h>
 
+#include <string>
+
 #include "base/layout.h"
 #include "base/text.h"
 #include "report/html/page.h"

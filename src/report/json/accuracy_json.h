@@ -6,6 +6,7 @@
 // the peer finds by itself, are null in it, and not absent as elsewhere: its reader wants them.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <tuple>

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "json/python_json.h"
 #include "options/compare_function.h"

@@ -1,4 +1,5 @@
 // The report of `vernier inspect capability` as JSON.
+#include <string>
 #include <tuple>
 
 #include "report/json/document.h"

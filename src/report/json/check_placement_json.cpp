@@ -1,5 +1,7 @@
 // The report of `vernier check placement` as JSON.
+#include <cstddef>
 #include <optional>
+#include <string>
 #include <tuple>
 
 #include "report/json/document.h"

@@ -1,4 +1,5 @@
 // What `vernier convert` and `vernier quantize` wrote, as JSON.
+#include <string>
 #include <tuple>
 
 #include "report/json/document.h"

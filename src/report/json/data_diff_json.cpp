@@ -1,4 +1,6 @@
 // The report of `vernier data diff` as JSON and as CSV.
+#include <cstddef>
+#include <string>
 #include <tuple>
 
 #include "base/text.h"

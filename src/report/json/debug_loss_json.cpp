@@ -1,5 +1,7 @@
 // The report of `vernier debug loss` as JSON, and its two tables as CSV with the same fields.
+#include <string>
 #include <tuple>
+#include <vector>
 
 #include "report/export/csv.h"
 #include "report/json/document.h"

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <span>
+#include <string_view>
 
 #include "base/text.h"
 #include "vernier/report/kind.h"

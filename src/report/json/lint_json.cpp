@@ -1,5 +1,8 @@
 // What `vernier check lint` found as JSON: the peer's document, without a kind and a version of ours.
+#include <optional>
+#include <string>
 #include <tuple>
+#include <vector>
 
 #include "base/layout.h"
 #include "json/fields.h"

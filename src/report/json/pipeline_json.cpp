@@ -1,4 +1,5 @@
 // The report of `vernier pipeline` as JSON, and read again.
+#include <string>
 #include <tuple>
 
 #include "report/json/document.h"

@@ -1,4 +1,5 @@
 // What two reports differ in, as JSON.
+#include <string>
 #include <tuple>
 
 #include "report/json/document.h"

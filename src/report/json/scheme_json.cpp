@@ -1,4 +1,5 @@
 // `vernier inspect model --show formats` and `vernier inspect plan` as JSON, and their layers as CSV.
+#include <string>
 #include <tuple>
 
 #include "report/export/csv.h"

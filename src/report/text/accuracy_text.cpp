@@ -1,6 +1,9 @@
 // What `vernier check accuracy` found, in the peer's words.
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <string>
+
 #include "base/layout.h"
 #include "base/text.h"
 #include "report/text/log_text.h"

@@ -1,6 +1,10 @@
 // `vernier inspect capability` as text.
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <string>
+#include <vector>
+
 #include "base/layout.h"
 #include "base/text.h"
 #include "report/text/sections.h"

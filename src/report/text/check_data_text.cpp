@@ -1,7 +1,10 @@
 // What `vernier check data` found, as text.
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
 
 #include "base/layout.h"
 #include "base/text.h"

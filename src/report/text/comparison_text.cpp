@@ -4,6 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "base/layout.h"

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <string>
 
 #include "base/text.h"
 #include "report/text/stats_text.h"

@@ -3,6 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
 
 #include "base/layout.h"
 #include "base/text.h"

@@ -2,8 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <cstddef>
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 

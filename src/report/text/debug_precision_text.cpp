@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <cstddef>
+#include <string>
+#include <vector>
 
 #include "base/layout.h"
 #include "base/quote.h"

@@ -3,6 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/layout.h"
 #include "base/text.h"

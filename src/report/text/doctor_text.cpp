@@ -1,6 +1,8 @@
 // What was found on this machine, as text.
 #include <fmt/format.h>
 
+#include <string>
+
 #include "vernier/report/doctor.h"
 
 namespace vernier {

@@ -1,6 +1,12 @@
 // What is in a model file, as text.
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
 #include "base/text.h"
 #include "vernier/report/inspect.h"
 #include "vernier/tensor.h"

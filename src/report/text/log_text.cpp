@@ -1,5 +1,7 @@
 #include "report/text/log_text.h"
 
+#include <cstddef>
+
 #include "base/layout.h"
 
 namespace vernier {

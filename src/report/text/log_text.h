@@ -1,6 +1,7 @@
 // Lines in the form of the peer's log: "[I]" in front, four spaces a level, colour by kind.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 

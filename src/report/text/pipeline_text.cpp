@@ -1,7 +1,11 @@
 // The stages of `vernier pipeline` as text.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <string>
+#include <vector>
 
 #include "base/layout.h"
 #include "base/text.h"

@@ -1,5 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
 #include "base/layout.h"
 #include "base/text.h"
 #include "vernier/report/reduce.h"

@@ -3,8 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <iterator>
 #include <set>
+#include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "base/layout.h"
 #include "base/text.h"

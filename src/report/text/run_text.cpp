@@ -2,7 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
 #include <utility>
+#include <variant>
 
 #include "base/text.h"
 #include "vernier/report/comparison.h"

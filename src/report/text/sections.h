@@ -1,6 +1,7 @@
 // Sections that the texts of several commands share.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 

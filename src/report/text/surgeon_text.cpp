@@ -1,6 +1,9 @@
 // What was done to a graph, as text.
 #include <fmt/format.h>
 
+#include <string>
+#include <vector>
+
 #include "base/text.h"
 #include "vernier/report/surgeon.h"
 

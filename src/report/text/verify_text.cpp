@@ -3,7 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "base/layout.h"
 #include "base/text.h"

@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <filesystem>
+#include <string>
+
 #include "vernier/capability.h"
 #include "vernier/check.h"
 #include "vernier/convert.h"

@@ -1,4 +1,8 @@
 // Doubles of the page, the gate, the bundle and what else the newer commands print.
+#include <filesystem>
+#include <string>
+#include <vector>
+
 #include "vernier/bundle.h"
 #include "vernier/check_data.h"
 #include "vernier/eval.h"

@@ -2,6 +2,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <variant>
+#include <vector>
+
 #include "describe.h"
 #include "vernier/accuracy_record.h"
 #include "vernier/comparison.h"

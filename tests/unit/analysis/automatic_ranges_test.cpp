@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <set>
+#include <vector>
 
 #include "analysis/paired_gain.h"
 #include "analysis/trials.h"

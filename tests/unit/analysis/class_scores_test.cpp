@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <optional>
+
 #include "tiny_networks.h"
 #include "vernier/requirement.h"
 #include "vernier/tensor.h"

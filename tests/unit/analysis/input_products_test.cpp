@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+
 #include "analysis/reference.h"
 #include "tiny_networks.h"
 #include "vernier/tensor.h"

@@ -1,7 +1,11 @@
 #include "analysis/lockstep.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <set>
 
 #include "analysis/reference.h"
 #include "analysis/trials.h"

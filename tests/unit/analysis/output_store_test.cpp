@@ -1,8 +1,11 @@
 #include "analysis/output_store.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <limits>
 #include <thread>
+#include <utility>
 
 #include "tiny_networks.h"
 #include "vernier/error.h"

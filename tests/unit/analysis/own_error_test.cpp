@@ -1,7 +1,8 @@
 #include "analysis/own_error.h"
 
 #include <algorithm>
-#include <cmath>
+#include <map>
+#include <set>
 
 #include "analysis/reference.h"
 #include "analysis/trials.h"

@@ -1,6 +1,8 @@
 #include "analysis/reference.h"
 
-#include <cmath>
+#include <algorithm>
+#include <cstddef>
+#include <vector>
 
 #include "tiny_networks.h"
 #include "vernier/error.h"

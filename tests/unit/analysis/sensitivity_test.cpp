@@ -1,7 +1,5 @@
 #include "analysis/sensitivity.h"
 
-#include <cmath>
-
 #include "analysis/trials.h"
 #include "plan/scheme.h"
 #include "tiny_networks.h"

@@ -1,6 +1,9 @@
 // Cutting and joining graphs leaves every bit as it was, with optimizations off.
 #include "analysis/surgery.h"
 
+#include <cstddef>
+#include <cstdint>
+
 #include "analysis/sensitivity.h"
 #include "engines/onnxruntime/operators.h"
 #include "plan/lower_simulated.h"

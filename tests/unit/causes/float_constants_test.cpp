@@ -1,7 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "made_up_facts.h"
 
 namespace vernier::testing {

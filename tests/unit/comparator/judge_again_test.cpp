@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <functional>
+#include <string>
 
 #include "tensors.h"
 #include "vernier/accuracy_record.h"

@@ -1,13 +1,10 @@
 // Small tensors of every type, written as numbers.
 #pragma once
 
-#include <bit>
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <initializer_list>
 #include <limits>
-#include <span>
-#include <type_traits>
 #include <vector>
 
 #include "vernier/tensor.h"

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <vector>
 
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"

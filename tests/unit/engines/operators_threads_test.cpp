@@ -1,5 +1,8 @@
 // One session, several threads, a recorder for each: nobody sees what another run did.
+#include <cstddef>
+#include <cstdint>
 #include <thread>
+#include <vector>
 
 #include "engines/onnxruntime/operators.h"
 #include "engines/onnxruntime/runtime.h"

@@ -1,5 +1,7 @@
 #include "engines/onnxruntime/session.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 #include "engines/onnxruntime/optimizer_faults.h"

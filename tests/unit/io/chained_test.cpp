@@ -1,8 +1,11 @@
 // Several locations as one source.
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <limits>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "temp_files.h"
 #include "vernier/error.h"

@@ -2,10 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
-#include <limits>
 
 #include "vernier/error.h"
 #include "vernier/tensor.h"

@@ -1,7 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <limits>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "temp_files.h"
 #include "vernier/error.h"

@@ -1,7 +1,12 @@
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "io/tensor_proto.h"
 #include "temp_files.h"

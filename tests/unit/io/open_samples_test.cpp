@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <string>
+
 #include "temp_files.h"
 #include "vernier/error.h"
 #include "vernier/samples.h"

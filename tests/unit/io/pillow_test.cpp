@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
 
 #include "temp_files.h"
 #include "vernier/error.h"

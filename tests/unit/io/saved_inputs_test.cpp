@@ -1,6 +1,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <map>
+#include <string>
+
 #include "temp_files.h"
 #include "vernier/error.h"
 #include "vernier/tensor.h"

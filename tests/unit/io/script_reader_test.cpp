@@ -4,9 +4,13 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdlib>
-#include <fstream>
+#include <filesystem>
+#include <memory>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "temp_files.h"
 #include "vernier/error.h"

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstddef>
 #include <thread>
+#include <vector>
 
 #include "temp_files.h"
 #include "vernier/runs.h"

@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "model_text.h"
 #include "vernier/format.h"

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 #include "model_text.h"
 #include "vernier/tensor.h"
 

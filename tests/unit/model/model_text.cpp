@@ -4,6 +4,11 @@
 #include <onnx/defs/parser.h>
 #include <unistd.h>
 
+#include <optional>
+#include <stdexcept>
+#include <string_view>
+#include <vector>
+
 #include "vernier/tensor.h"
 
 namespace vernier::testing {

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <cstdint>
+#include <map>
+#include <stdexcept>
 
 #include "model_text.h"
 #include "vernier/error.h"

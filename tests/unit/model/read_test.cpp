@@ -1,6 +1,10 @@
 #include <gtest/gtest.h>
 
-#include <fstream>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
 
 #include "base/file.h"
 #include "model_text.h"

@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <random>
+#include <vector>
+
 #include "oracle.h"
 #include "vernier/error.h"
 #include "vernier/format.h"

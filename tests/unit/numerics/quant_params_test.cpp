@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <cfloat>
+#include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "oracle.h"
 #include "vernier/error.h"

@@ -3,6 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "oracle.h"
 #include "vernier/error.h"

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
+
 #include "plan/scheme.h"
 #include "tiny_graph.h"
 #include "vernier/error.h"

@@ -4,7 +4,8 @@
 
 #include <array>
 #include <bit>
-#include <cmath>
+#include <cstdint>
+#include <cstdio>
 
 #include "numerics/round.h"
 #include "vernier/error.h"

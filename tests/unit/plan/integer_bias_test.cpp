@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <limits>
+#include <string>
 
 #include "tiny_graph.h"
 #include "vernier/format.h"

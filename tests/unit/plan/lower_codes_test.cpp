@@ -2,6 +2,14 @@
 // the same roundings on both roads.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "plan/lower_simulated.h"
 #include "plan/lower_typed.h"
 #include "plan/round_node.h"

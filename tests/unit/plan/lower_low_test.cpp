@@ -1,7 +1,8 @@
 // Typed lowering to float16 and bfloat16: where the Casts stand, and what keeps its name.
 #include <gtest/gtest.h>
 
-#include <limits>
+#include <cstddef>
+#include <string>
 
 #include "plan/lower_typed.h"
 #include "tiny_graph.h"

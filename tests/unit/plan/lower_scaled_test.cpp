@@ -1,6 +1,11 @@
 // Typed lowering to formats with a scale: QuantizeLinear / DequantizeLinear pairs, stored codes and their axis.
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include "plan/lower_typed.h"
 #include "plan/weight_axis.h"
 #include "tiny_graph.h"

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <set>
+
 #include "plan/lower_typed.h"
 #include "plan/round_node.h"
 #include "plan/simulate_typed.h"

@@ -1,6 +1,11 @@
 // Each placement rule on the small graph that shows it, and on the graph beside it that is right.
 #include <gtest/gtest.h>
 
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include "plan/rules/rules.h"
 #include "plan/simulate_typed.h"
 #include "tiny_graph.h"

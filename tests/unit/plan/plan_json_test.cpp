@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <string>
+
 #include "plan/plan.h"
 #include "plan/round_node.h"
 #include "vernier/error.h"

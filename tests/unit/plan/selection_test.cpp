@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tiny_graph.h"
 #include "vernier/error.h"
 #include "vernier/quantization.h"

@@ -1,6 +1,11 @@
 // What a typed file says with QuantizeLinear and DequantizeLinear, ours and foreign ones.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include "plan/round_node.h"
 #include "plan/simulate_typed.h"
 #include "simulated_graph.h"

@@ -1,8 +1,14 @@
 // Questions about graphs with Round nodes, and constants in the types that the graph language cannot write.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <optional>
 #include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "numerics/round.h"
 #include "plan/lower_simulated.h"

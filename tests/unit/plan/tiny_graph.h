@@ -5,8 +5,10 @@
 #include <onnx/defs/parser.h>
 
 #include <algorithm>
+#include <map>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/model.h"

@@ -1,6 +1,10 @@
 // Layers whose weight alone is quantized: int4 in blocks, int8 along channels; computed in the high format.
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <string>
+#include <vector>
+
 #include "model/layers.h"
 #include "plan/calibrate.h"
 #include "plan/lower_typed.h"

@@ -2,6 +2,7 @@
 
 #include <onnx/defs/parser.h>
 
+#include <cstddef>
 #include <utility>
 
 #include "numerics/tensor_grid.h"

@@ -1,7 +1,11 @@
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "report/text/values_text.h"
 #include "vernier/accuracy_record.h"

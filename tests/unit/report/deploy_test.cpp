@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "cases.h"
 #include "vernier/format.h"
 #include "vernier/report/diagnose.h"

@@ -1,6 +1,8 @@
 // A run as text, while it goes on.
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 

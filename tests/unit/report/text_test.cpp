@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <istream>
 #include <sstream>
+#include <string>
 
 #include "base/layout.h"
 #include "cases.h"

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <string>
+
 #include "toy_oracles.h"
 #include "vernier/runs.h"
 

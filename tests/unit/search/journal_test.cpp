@@ -5,9 +5,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <limits>
 
 #include "search/minimal.h"
 #include "toy_oracles.h"

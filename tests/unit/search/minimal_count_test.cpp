@@ -2,6 +2,11 @@
 // each.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
 #include "toy_oracles.h"
 #include "vernier/runs.h"
 

@@ -2,7 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <random>
+#include <string>
 
 #include "toy_oracles.h"
 #include "vernier/runs.h"

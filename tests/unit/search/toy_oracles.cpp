@@ -1,7 +1,11 @@
 #include "toy_oracles.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <functional>
 #include <numeric>
+#include <random>
 
 #include "vernier/runs.h"
 

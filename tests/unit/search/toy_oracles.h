@@ -1,11 +1,7 @@
 // Toy networks for searches: items with known damages, a noisy ranking of them, and oracles that misbehave on purpose.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
-#include <functional>
-#include <random>
-#include <utility>
 #include <vector>
 
 #include "search/certificate.h"

@@ -3,6 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
 
 #include "job_files.h"
 #include "plan/plan.h"

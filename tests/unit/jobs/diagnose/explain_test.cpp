@@ -1,5 +1,9 @@
 // Causes from what is measured of networks: facts that only a run can give.
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
 
 #include "job_files.h"
 #include "vernier/diagnose.h"

@@ -2,7 +2,11 @@
 
 #include "vernier/fix.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <functional>
 
 #include "job_files.h"

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <optional>
+
 namespace vernier {
 namespace {
 

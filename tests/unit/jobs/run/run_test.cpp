@@ -1,6 +1,9 @@
 
 #include "vernier/report/run.h"
 
+#include <algorithm>
+#include <map>
+
 #include "job_files.h"
 #include "jobs/run/live_run.h"
 #include "vernier/error.h"

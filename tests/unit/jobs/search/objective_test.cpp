@@ -3,9 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <cstdint>
 #include <fstream>
 #include <limits>
+#include <utility>
 
 #include "tiny_networks.h"
 #include "vernier/comparison.h"

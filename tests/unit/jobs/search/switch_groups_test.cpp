@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tiny_networks.h"
 #include "vernier/format.h"
 #include "vernier/report/kept_set.h"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include <limits>
 
 #include "analysis/requirement.h"
 #include "engines/onnxruntime/runtime.h"
