@@ -107,13 +107,18 @@ MeasureOptions measure_options(const Options& options) {
 
 /// The subject and a calibrated all-low plan, as diagnose() makes them.
 struct Job {
+  MeasureOptions measure;
+  JobSinks sinks;
+  Sources sources;
   Loaded loaded;
   Plan plan;
   std::vector<std::string> candidates;
   Reference reference;
 
   explicit Job(const Options& options)
-      : loaded(load(options.model, {low_format(options), Format::Float32}, measure_options(options), {})) {
+      : measure(measure_options(options)),
+        sources(measure, sinks),
+        loaded(load(options.model, {low_format(options), Format::Float32}, sources)) {
     Subject& subject = loaded.subject;
     subject.progress = nullptr;
     PrecisionOptions precision;
@@ -140,8 +145,9 @@ void run_lockstep(const Job& job, const Subject& subject) {
 }
 
 Session plain_session(const Job& job, int threads) {
-  return {
-      job.loaded.subject.runtime, job.loaded.original, {.optimize = true, .threads = threads, .integer_kernels = true}};
+  return {job.loaded.subject.runtime,
+          *job.loaded.original,
+          {.optimize = true, .threads = threads, .integer_kernels = true}};
 }
 
 Json summary(std::vector<double> values) {

@@ -21,7 +21,11 @@ constexpr std::size_t kStep = 4;
 // Divides by three, so that the text of one piece can follow the other's.
 constexpr std::size_t kPiece = 3 * (std::size_t{1} << 18U);
 
-std::string line_start(std::size_t indent) { return "\n" + std::string(indent, ' '); }
+std::string line_start(std::size_t indent) {
+  std::string start(indent + 1, ' ');
+  start.front() = '\n';
+  return start;
+}
 
 std::string header_of(const NamedTensor& array, const std::string& what) {
   if (auto header = npy_header(array.tensor.dtype(), array.tensor.shape())) return *std::move(header);

@@ -5,7 +5,8 @@
 #   tests/install/fresh_machine.sh [--keep] [--command CMD]... [SUITE...]
 #
 # SUITE      Debian releases; bookworm (12) and trixie (13) by default
-# --command  what to run in the checkout instead of: scripts/quickstart, scripts/quickstart again, scripts/test
+# --command  what to run in the checkout instead of: scripts/quickstart, scripts/quickstart again, scripts/test,
+#            scripts/test --full
 # --keep     leave the machines in place, to look around in
 #
 # They are made under $FRESH_MACHINES, by default ${TMPDIR:-/tmp}/fresh-machines. Mirror, apt options, pip configuration
@@ -27,7 +28,7 @@ while (($# > 0)); do
   shift
 done
 ((${#suites[@]} > 0)) || suites=(bookworm trixie)
-((${#commands[@]} > 0)) || commands=(./scripts/quickstart ./scripts/quickstart ./scripts/test)
+((${#commands[@]} > 0)) || commands=(./scripts/quickstart ./scripts/quickstart ./scripts/test './scripts/test --full')
 
 fail() { printf 'error: %s\n' "$*" >&2; exit 4; }
 ((EUID == 0)) || fail 'debootstrap and chroot need root'
