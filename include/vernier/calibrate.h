@@ -3,22 +3,30 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "vernier/export.h"
 #include "vernier/measure.h"
 #include "vernier/precision.h"
 #include "vernier/report/calibrate.h"
 #include "vernier/sinks.h"
+#include "vernier/words.h"
 
 namespace vernier {
 
+/// Files of ranges: ours, TensorRT's calibration cache, ONNX Runtime's JSON. "vernier", "tensorrt", "onnxruntime".
+enum class RangesForm { Vernier, TensorRt, OnnxRuntime };
+VERNIER_API std::span<const std::string_view> words_of(RangesForm which);
+
 struct CalibrateOptions {
   std::filesystem::path model;
-  std::filesystem::path output;  // -o; empty: none
-  std::string output_format;     // "vernier", "tensorrt", "onnxruntime"; empty: by the name, .cache and .calib tensorrt
-  MeasureOptions measure;        // calibration_cache: read when it is there, else written
-  PrecisionOptions precision;    // without low formats: int8
+  std::filesystem::path output;           // -o; empty: none
+  std::optional<RangesForm> output_form;  // absent: by the name, .cache and .calib are TensorRT's
+  MeasureOptions measure;                 // calibration_cache: read when it is there, else written
+  PrecisionOptions precision;             // without low formats: int8
   std::string command;
 };
 

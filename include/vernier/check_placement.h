@@ -3,19 +3,19 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
 
 #include "vernier/export.h"
 #include "vernier/report/check_placement.h"
+#include "vernier/target.h"
 
 namespace vernier {
 
 struct CheckPlacementOptions {
   std::filesystem::path model;
-  std::string target = "tensorrt";  // tensorrt, onnxruntime, openvino
+  Target target = Target::TensorRt;
 };
 
-/// Errors: Input; Usage for another target; Backend when ONNX Runtime refuses the file.
+/// Errors: Input; Backend when ONNX Runtime refuses the file.
 VERNIER_API CheckPlacementReport check_placement(const CheckPlacementOptions& options);
 
 }  // namespace vernier

@@ -6,16 +6,29 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "vernier/export.h"
 #include "vernier/measure.h"
 #include "vernier/report/eval.h"
 #include "vernier/sinks.h"
+#include "vernier/words.h"
 
 namespace vernier {
 
 enum class Task { Classification, Detection, Segmentation, Language, Custom };
+
+/// How boxes come out of a detector (src/tasks/boxes.h). "yolox", "plain", "rows".
+enum class BoxForm { Yolox, Plain, Rows };
+VERNIER_API std::span<const std::string_view> words_of(BoxForm which);
+/// Pixels of the network's input, 0 to 1 of it, or pixels of the image. "input", "unit", "image".
+enum class BoxUnits { Input, Unit, Image };
+VERNIER_API std::span<const std::string_view> words_of(BoxUnits which);
+/// How images were laid on the input. "letterbox", "letterbox-center", "stretch".
+enum class ImageFit { Letterbox, LetterboxCenter, Stretch };
+VERNIER_API std::span<const std::string_view> words_of(ImageFit which);
 
 struct EvalOptions {
   std::filesystem::path model;
@@ -26,13 +39,14 @@ struct EvalOptions {
   /// [samples, height, width]. Language: .npy [samples, tokens] of the next tokens, below zero left out; empty: those
   /// of the integer input itself, shifted by one.
   std::filesystem::path labels;
-  std::int64_t label_offset = 0;       // Classification
-  std::int64_t ignored_label = 255;    // Segmentation
-  std::string boxes = "yolox";         // Detection: yolox, plain, rows (src/tasks/boxes.h)
-  std::string box_units = "input";     // input: pixels of the network's input; unit: 0..1; image: pixels of the image
-  std::string fit = "letterbox";       // how images were laid on the input: letterbox, letterbox-center, stretch
-  std::size_t background_classes = 0;  // Detection, plain: classes at the beginning that are none
-  double overlap = 0.65;               // Detection: boxes that overlap by more are one
+  std::int64_t label_offset = 0;     // Classification
+  std::int64_t ignored_label = 255;  // Segmentation
+  // Of Detection:
+  BoxForm boxes = BoxForm::Yolox;
+  BoxUnits box_units = BoxUnits::Input;
+  ImageFit fit = ImageFit::Letterbox;
+  std::size_t background_classes = 0;  // Plain: classes at the beginning that are none
+  double overlap = 0.65;               // boxes that overlap by more are one
   double least_score = 0.01;
   std::string script;              // Custom: file.py[:function], as --metric-script
   bool onnxruntime = false;        // ONNX Runtime's own kernels; else float32 kernels with our rounding behind them

@@ -2,13 +2,18 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "vernier/calibration.h"
+#include "vernier/export.h"
 #include "vernier/format.h"
 #include "vernier/quantization.h"
+#include "vernier/target.h"
+#include "vernier/words.h"
 
 namespace vernier {
 
@@ -19,13 +24,18 @@ struct LayerSetting {
   std::vector<Format> output_types;  // layer.set_output_type()
 };
 
+/// What holds for layers that were given a format by name. Obey: it is taken, or an error. Prefer: taken where the
+/// layer can. None: ignored. "obey", "prefer", "none".
+enum class PrecisionConstraints { Obey, Prefer, None };
+VERNIER_API std::span<const std::string_view> words_of(PrecisionConstraints which);
+
 struct PrecisionOptions {
   std::vector<Format> low;  // --int8 --fp16 ...: the lowest that a layer can take wins
   Format high = Format::Float32;
-  std::string target = "tensorrt";                               // tensorrt, onnxruntime, openvino
+  Target target = Target::TensorRt;
   CalibrationChoice calibration;                                 // how ranges of activations are chosen
   std::vector<std::pair<std::string, Format>> layer_precisions;  // wildcards allowed, later ones win
-  std::string constraints = "prefer";                            // obey, prefer, none
+  PrecisionConstraints constraints = PrecisionConstraints::Prefer;
   /// Scripts that set precisions on a TensorRT network, file.py:function, in this order; Python and its time as for
   /// data loader scripts (SourceOptions).
   std::vector<std::string> network_scripts;

@@ -13,6 +13,7 @@
 #include "vernier/measure.h"
 #include "vernier/report/reduce.h"
 #include "vernier/sinks.h"
+#include "vernier/target.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -21,7 +22,7 @@ namespace vernier {
 /// values that its inputs have in the whole model. Bad when an output has less than `min_sqnr_db`.
 struct SimulatedCheck {
   Format low = Format::Int8;
-  std::string target = "tensorrt";
+  Target target = Target::TensorRt;
   double min_sqnr_db = 20;
 };
 

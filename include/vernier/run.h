@@ -10,6 +10,7 @@
 #include "vernier/accuracy_record.h"
 #include "vernier/comparison.h"
 #include "vernier/export.h"
+#include "vernier/graph_optimization.h"
 #include "vernier/measure.h"
 #include "vernier/precision.h"
 #include "vernier/report/run.h"
@@ -48,7 +49,7 @@ struct RunOptions {
   OutputChoice onnx_outputs;                                       // of all runners but Program
   OutputChoice trt_outputs;                                        // of TensorRt, in its place; empty: onnx_outputs
   std::vector<std::string> providers;                              // of OnnxRuntime, best first; empty: CPU
-  std::string optimization = "ORT_ENABLE_ALL";                     // of OnnxRuntime
+  GraphOptimization optimization = GraphOptimization::EnableAll;   // of OnnxRuntime
   std::filesystem::path save_inputs, save_outputs, save_accuracy;  // empty: not saved
   CompareOptions compare;
   /// Python files of the user, file.py[:function], run in measure.data.python; empty: none. Both are called once an

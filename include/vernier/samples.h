@@ -6,12 +6,16 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "vernier/export.h"
 #include "vernier/tensor.h"
+#include "vernier/words.h"
 
 namespace vernier {
 
@@ -39,14 +43,21 @@ class VERNIER_API SampleSource {
   virtual bool is_random() const { return false; }
 };
 
+/// The channels of an image, in order: three, or the brightness alone. "rgb", "bgr", "y".
+enum class ImageColor { Rgb, Bgr, Y };
+VERNIER_API std::span<const std::string_view> words_of(ImageColor which);
+/// "nchw", "nhwc".
+enum class ImageLayout { Nchw, Nhwc };
+VERNIER_API std::span<const std::string_view> words_of(ImageLayout which);
+
 struct ImageOptions {
   /// "short-crop:256,224", "stretch:WxH", "letterbox:SIZE[,pad=114,center|topleft]", "height:32". Empty: the input's
   /// size.
   std::string geometry;
-  std::vector<float> mean;    // one or three values, subtracted; empty: 0
-  std::vector<float> scale;   // --image-std: one or three divisors; empty: 1
-  std::string color = "rgb";  // rgb, bgr, y
-  std::string layout;         // nchw, nhwc; empty: guessed from the input's shape
+  std::vector<float> mean;   // one or three values, subtracted; empty: 0
+  std::vector<float> scale;  // --image-std: one or three divisors; empty: 1
+  ImageColor color = ImageColor::Rgb;
+  std::optional<ImageLayout> layout;  // absent: guessed from the input's shape
 };
 
 struct SourceOptions {

@@ -6,7 +6,9 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,6 +19,7 @@
 #include "vernier/run.h"
 #include "vernier/sinks.h"
 #include "vernier/tensor.h"
+#include "vernier/words.h"
 
 namespace vernier {
 
@@ -41,11 +44,16 @@ struct ExtractOptions {
 /// Errors: Usage when a tensor is unknown, has another type, or an input that the part needs is not listed; Input.
 VERNIER_API SurgeonResult extract_model(const ExtractOptions& options, const JobSinks& sinks = {});
 
+/// Words of the peer, which do the same here. "basic", "recursive".
+enum class Partitioning { Basic, Recursive };
+VERNIER_API std::span<const std::string_view> words_of(Partitioning which);
+
 struct SanitizeOptions {
   std::filesystem::path model, output;
   bool fold_constants = false;
-  int passes = 0;            // of folding; 0: until nothing is left
-  std::string partitioning;  // "", basic, recursive: nodes are tried one by one where folding all at once fails
+  int passes = 0;  // of folding; 0: until nothing is left
+  /// Nodes are tried one by one where folding all at once fails.
+  std::optional<Partitioning> partitioning;
   bool fold_shapes = true;
   std::int64_t fold_size_limit = 0;  // bytes; 0: 64 MB, and 1 MB where a value is 8 times what it is made of
   bool cleanup = false;

@@ -132,7 +132,7 @@ class Tryout {
     for (std::size_t f = 0; f < folds_.size(); ++f) {
       Plan plan = planned(candidate.of_folds[f]);
       // Inputs only, under every target: what a layer's own result is rounded to belongs to the layers that read that.
-      plan.target = "tensorrt";
+      plan.target = Target::TensorRt;
       for (const LayerError& error : own_error(subject_, plan, weights(), &folds_[f].layers)) {
         sums[error.layer] += error.error;
       }
@@ -193,7 +193,7 @@ class Tryout {
 
   /// Weights are rounded alike for all candidates, except where their steps depend on those of their inputs.
   RoundedWeights& weights() {
-    if (plan_.target == "onnxruntime") weights_ = std::make_unique<RoundedWeights>();
+    if (plan_.target == Target::OnnxRuntime) weights_ = std::make_unique<RoundedWeights>();
     return *weights_;
   }
 

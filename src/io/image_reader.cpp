@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,15 +28,6 @@ namespace {
 
 constexpr std::string_view kExtensions[] = {".jpg", ".jpeg", ".png", ".bmp", ".gif", ".ppm", ".pgm", ".tga", ".psd"};
 
-enum class Color { Rgb, Bgr, Y };
-
-Color parse_color(const std::string& text) {
-  if (text == "rgb") return Color::Rgb;
-  if (text == "bgr") return Color::Bgr;
-  if (text == "y") return Color::Y;
-  throw Error(ErrorKind::Usage, fmt::format("--image-color '{}' is unknown", printable(text)), "one of rgb, bgr, y");
-}
-
 // One value for every channel, for an option that gives none, one, or one a channel.
 std::vector<float> per_channel(const std::vector<float>& given, float absent, std::size_t channels,
                                const std::string& option) {
@@ -51,7 +43,7 @@ std::vector<float> per_channel(const std::vector<float>& given, float absent, st
 }
 
 // Which of the last three axes of the input are channels.
-bool is_channels_first(const InputInfo& input, const std::string& layout, std::int64_t channels,
+bool is_channels_first(const InputInfo& input, std::optional<ImageLayout> layout, std::int64_t channels,
                        const std::string& where) {
   const std::size_t rank = input.shape.size();
   if (rank != 3 && rank != 4) {
@@ -64,11 +56,7 @@ bool is_channels_first(const InputInfo& input, const std::string& layout, std::i
                             printable(input.name), input.shape[0]),
                 "export the network with batch 1 or a dynamic batch");
   }
-  if (layout == "nchw") return true;
-  if (layout == "nhwc") return false;
-  if (!layout.empty()) {
-    throw Error(ErrorKind::Usage, fmt::format("--image-layout '{}' is unknown", printable(layout)), "nchw or nhwc");
-  }
+  if (layout) return *layout == ImageLayout::Nchw;
   if (input.shape[rank - 3] == channels) return true;
   if (input.shape[rank - 1] == channels) return false;
   throw Error(ErrorKind::Input,
@@ -83,8 +71,8 @@ class ImageReader final : public ArrayReader {
   ImageReader(std::vector<std::filesystem::path> files, const OpenRequest& request)
       : files_(std::move(files)), input_(only_input(request, "a source of images")) {
     const ImageOptions& options = request.options.image;
-    color_ = parse_color(options.color);
-    channels_ = color_ == Color::Y ? 1 : 3;
+    color_ = options.color;
+    channels_ = color_ == ImageColor::Y ? 1 : 3;
     mean_ = per_channel(options.mean, 0, channels_, "--image-mean");
     scale_ = per_channel(options.scale, 1, channels_, "--image-std");
     if (std::find(scale_.begin(), scale_.end(), 0.0F) != scale_.end()) {
@@ -108,7 +96,7 @@ class ImageReader final : public ArrayReader {
   FoundSample read(std::size_t index) const override {
     const std::string where = printable(files_[index].string());
     Pixels image = decode_rgb(MappedFile::open(files_[index])->bytes(), where);
-    if (color_ == Color::Y) image = luma_of(image);
+    if (color_ == ImageColor::Y) image = luma_of(image);
     return {{{input_.name, to_tensor(shape_image(image, geometry_, where))}}, where};
   }
 
@@ -137,7 +125,7 @@ class ImageReader final : public ArrayReader {
     const std::size_t area = image.values.size() / channels_;
     for (std::size_t pixel = 0; pixel < area; ++pixel) {
       for (std::size_t c = 0; c < channels_; ++c) {
-        const std::size_t from = pixel * channels_ + (color_ == Color::Bgr ? channels_ - 1 - c : c);
+        const std::size_t from = pixel * channels_ + (color_ == ImageColor::Bgr ? channels_ - 1 - c : c);
         store(out, channels_first_ ? c * area + pixel : pixel * channels_ + c, image.values[from], c);
       }
     }
@@ -161,7 +149,7 @@ class ImageReader final : public ArrayReader {
 
   std::vector<std::filesystem::path> files_;
   InputInfo input_;
-  Color color_ = Color::Rgb;
+  ImageColor color_ = ImageColor::Rgb;
   std::size_t channels_ = 3;
   std::vector<float> mean_;
   std::vector<float> scale_;

@@ -109,7 +109,8 @@ void override_tensors(Plan& plan, const std::string& text, const std::string& wh
       fail(place, "no such tensor is quantized", near.empty() ? "" : "nearest: " + list_some(near));
     }
     apply(tensor->second, value, place);
-    if (plan.target == "tensorrt" && !tensor->second.zero_point.empty() && tensor->second.format != Format::UInt8) {
+    if (plan.target == Target::TensorRt && !tensor->second.zero_point.empty() &&
+        tensor->second.format != Format::UInt8) {
       fail(place, "TensorRT knows zero point 0 alone", "--target onnxruntime takes others");
     }
   }

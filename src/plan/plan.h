@@ -20,6 +20,7 @@
 #include "plan/repaired_constants.h"
 #include "vernier/format.h"
 #include "vernier/quantization.h"
+#include "vernier/target.h"
 
 namespace vernier {
 
@@ -33,7 +34,7 @@ struct Plan {
   std::string model_file;    // for people
   std::string model_sha256;  // of the original file
   std::string scheme;        // one line: how ranges and parameters were chosen
-  std::string target = "tensorrt";
+  Target target = Target::TensorRt;
   Format high = Format::Float32;
   QuantizationRules rules;
   /// In graph order. Layers that only move data are absent: they follow their inputs.

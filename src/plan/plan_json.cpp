@@ -39,7 +39,8 @@ struct ConstantEntry {
 
 struct PlanFile {
   int version = kVersion;
-  std::string model_file, model_sha256, scheme, target;
+  std::string model_file, model_sha256, scheme;
+  Target target = Target::TensorRt;
   Format high = Format::Float32;
   std::optional<QuantizationRules> rules;  // absent: the usual ones
   std::vector<PlannedLayer> layers;
@@ -252,7 +253,7 @@ Plan plan_from_json(const std::string& text, const std::string& where) {
   plan.model_file = std::move(file.model_file);
   plan.model_sha256 = std::move(file.model_sha256);
   plan.scheme = std::move(file.scheme);
-  plan.target = std::move(file.target);
+  plan.target = file.target;
   plan.high = file.high;
   if (file.rules) plan.rules = *file.rules;
   plan.layers = std::move(file.layers);

@@ -179,7 +179,7 @@ void check_output_types(AssignedFormats& assigned, const std::vector<Layer>& lay
       const Format asked = under_target(listed, precision.target, precision.rules.weights_only);
       if (asked == given) continue;
       const std::string why = "an output has the format of its layer, which layer.precision sets";
-      if (precision.constraints == "obey") {
+      if (precision.constraints == PrecisionConstraints::Obey) {
         throw Error(ErrorKind::Usage,
                     fmt::format("layer '{}' gives {}, not the output type {}: {}", printable(setting.layer),
                                 format_name(given), format_name(asked), why));
@@ -235,7 +235,7 @@ int opset_of_rules(const PrecisionOptions& precision) {
   return precision.rules.weights_only && precision.high != Format::Float32 ? 19 : 0;
 }
 
-bool can_take(const Model& model, const Layer& layer, Format format, const std::string& target, std::string* reason,
+bool can_take(const Model& model, const Layer& layer, Format format, Target target, std::string* reason,
               const QuantizationRules& rules) {
   if (format == Format::Float32) return true;
   if (layer.follows) return refuse(reason, "it only moves data and follows its inputs");
@@ -275,7 +275,7 @@ std::map<std::string, std::string> layers_of_other_types(const Model& model, con
 
 AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& layers,
                                const PrecisionOptions& precision) {
-  if (precision.constraints != "none") check_patterns(layers, precision);
+  if (precision.constraints != PrecisionConstraints::None) check_patterns(layers, precision);
   AssignedFormats assigned;
   Plan& plan = assigned.plan;
   plan.model_file = model.path.filename().string();
@@ -327,10 +327,10 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
     if (const std::optional<Asked> exception = exception_for(layer.name, precision)) {
       const Format asked = of_target(exception->format);
       std::string reason;
-      if (precision.constraints == "none" && exception->by_script) {
+      if (precision.constraints == PrecisionConstraints::None && exception->by_script) {
         unheard.add(fmt::format("as if no script had said {} (--precision-constraints none)", format_name(asked)),
                     layer.name);
-      } else if (precision.constraints == "none") {
+      } else if (precision.constraints == PrecisionConstraints::None) {
         assigned.warnings.push_back(fmt::format("--layer-precisions {}:{} is ignored (--precision-constraints none)",
                                                 printable(layer.name), format_name(asked)));
       } else if (takes(layer, asked, &reason, /*named=*/true)) {
@@ -338,7 +338,7 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
         fixed = true;
         skipped.reason = exception->by_script ? "a script says so" : "--layer-precisions says so";
         skipped.chosen = true;
-      } else if (precision.constraints == "obey") {
+      } else if (precision.constraints == PrecisionConstraints::Obey) {
         throw Error(ErrorKind::Usage,
                     fmt::format("layer '{}' cannot run in {}: {}", printable(layer.name), format_name(asked), reason));
       } else if (exception->by_script) {

@@ -12,13 +12,14 @@
 #include "vernier/format.h"
 #include "vernier/precision.h"
 #include "vernier/quantization.h"
+#include "vernier/target.h"
 
 namespace vernier {
 
 /// True when the layer can run in `format` under `target`: scaled formats take the operators of the target's scheme
 /// (target.h), float16 and bfloat16 whatever the ONNX schema admits. `reason` says why not.
-bool can_take(const Model& model, const Layer& layer, Format format, const std::string& target,
-              std::string* reason = nullptr, const QuantizationRules& rules = {});
+bool can_take(const Model& model, const Layer& layer, Format format, Target target, std::string* reason = nullptr,
+              const QuantizationRules& rules = {});
 
 /// A layer that does not run in the lowest format asked for, and why.
 struct SkippedLayer {

@@ -25,13 +25,13 @@ std::string scaled_text(Format format, const PrecisionOptions& precision, const 
   const bool codes_from_zero = format == Format::UInt8;
   const bool asymmetric = codes_from_zero && !rules.symmetric_activations.value_or(false);
   const bool integer_bias = rules.integer_bias.value_or(scheme.integer_kernels);
-  std::string text =
-      fmt::format("{}: {} of {}{}, {} per tensor ({}), weights {} symmetric {}, ", format_name(format),
-                  scheme.integer_kernels ? "inputs and outputs" : "inputs", operators_text(scheme),
-                  names_add(precision) && precision.target == "tensorrt" ? ", and skip branches of residual Adds" : "",
-                  asymmetric ? "asymmetric" : "symmetric",
-                  ranges_from.empty() ? method_text(precision.calibration, !asymmetric) : ranges_from,
-                  codes_from_zero ? "int8" : std::string(format_name(format)), along);
+  std::string text = fmt::format(
+      "{}: {} of {}{}, {} per tensor ({}), weights {} symmetric {}, ", format_name(format),
+      scheme.integer_kernels ? "inputs and outputs" : "inputs", operators_text(scheme),
+      names_add(precision) && precision.target == Target::TensorRt ? ", and skip branches of residual Adds" : "",
+      asymmetric ? "asymmetric" : "symmetric",
+      ranges_from.empty() ? method_text(precision.calibration, !asymmetric) : ranges_from,
+      codes_from_zero ? "int8" : std::string(format_name(format)), along);
   if (!scheme.integer_kernels)
     return text + (integer_bias ? "bias int32, outputs in float" : "bias and outputs in float");
   return text + fmt::format(
@@ -54,7 +54,7 @@ std::string scheme_text(const PrecisionOptions& precision, const std::string& ra
                                       format_name(format));
   }
   return fmt::format("{}{} in {}; target {}", text, text.empty() ? "everything" : "; the rest",
-                     format_name(precision.high), precision.target);
+                     format_name(precision.high), word_of(precision.target));
 }
 
 }  // namespace vernier

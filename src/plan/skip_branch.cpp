@@ -59,9 +59,9 @@ std::optional<int> none(std::string* reason, const char* why) {
 
 }  // namespace
 
-bool is_residual(const onnx::NodeProto& node, Format format, const std::string& target) {
+bool is_residual(const onnx::NodeProto& node, Format format, Target target) {
   const bool scaled = format == Format::Int8 || format == Format::Float8E4M3FN || format == Format::Float8E5M2;
-  return target == "tensorrt" && node.op_type() == "Add" && scaled;
+  return target == Target::TensorRt && node.op_type() == "Add" && scaled;
 }
 
 bool names_add(const PrecisionOptions& precision) {

@@ -10,12 +10,13 @@
 #include "model/model.h"
 #include "vernier/format.h"
 #include "vernier/precision.h"
+#include "vernier/target.h"
 
 namespace vernier {
 
 /// An Add in a format with a scale means its skip branch, where it has one, under target tensorrt; both inputs
 /// elsewhere.
-bool is_residual(const onnx::NodeProto& node, Format format, const std::string& target);
+bool is_residual(const onnx::NodeProto& node, Format format, Target target);
 
 /// --op-types-to-quantize names Add: under target tensorrt the skip branches of residual Adds then have pairs.
 bool names_add(const PrecisionOptions& precision);

@@ -52,14 +52,14 @@ const ScaledOperator* ScaledScheme::find(std::string_view op_type) const {
   return found == operators.end() ? nullptr : &*found;
 }
 
-const ScaledScheme& scaled_scheme(std::string_view target, Format format, bool weights_only) {
+const ScaledScheme& scaled_scheme(Target target, Format format, bool weights_only) {
   if (format == Format::Int4) return kFourBitWeights;
   if (weights_only) return kWeightsOnly;
-  return target == "onnxruntime" && format == Format::UInt8 ? kOnnxRuntime : kInputsOnly;
+  return target == Target::OnnxRuntime && format == Format::UInt8 ? kOnnxRuntime : kInputsOnly;
 }
 
-Format under_target(Format format, std::string_view target, bool weights_only) {
-  const bool asymmetric = target == "onnxruntime" || target == "openvino";
+Format under_target(Format format, Target target, bool weights_only) {
+  const bool asymmetric = target == Target::OnnxRuntime || target == Target::OpenVino;
   return format == Format::Int8 && asymmetric && !weights_only ? Format::UInt8 : format;
 }
 

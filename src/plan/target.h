@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "vernier/format.h"
+#include "vernier/target.h"
 
 namespace vernier {
 
@@ -45,12 +46,12 @@ struct ScaledScheme {
   const ScaledOperator* find(std::string_view op_type) const;
 };
 
-/// The scheme of `format` (one with a scale) under a target: "tensorrt", "onnxruntime" or "openvino". `weights_only`:
+/// The scheme of `format` (one with a scale) under a target. `weights_only`:
 /// weights alone are quantized, which of int4 is always so.
-const ScaledScheme& scaled_scheme(std::string_view target, Format format, bool weights_only = false);
+const ScaledScheme& scaled_scheme(Target target, Format format, bool weights_only = false);
 
 /// What a low format means under a target: kernels of ONNX Runtime and OpenVINO take asymmetric uint8 activations.
-Format under_target(Format format, std::string_view target, bool weights_only = false);
+Format under_target(Format format, Target target, bool weights_only = false);
 
 /// Names of the operators of a scheme: "Conv, ConvTranspose, Gemm, MatMul".
 std::string operators_text(const ScaledScheme& scheme);

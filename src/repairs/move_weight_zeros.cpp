@@ -30,7 +30,7 @@ constexpr double kFiner = 0.9;  // of the symmetric step: the power of the error
 
 std::string refusal(const Plan& plan, const WeightedLayer& layer, const QuantParams& old) {
   if (!scaled_scheme(plan.target, layer.format, plan.rules.weights_only).weights_off_zero) {
-    return fmt::format("target {} takes no zero point of weights", plan.target);
+    return fmt::format("target {} takes no zero point of weights", word_of(plan.target));
   }
   if (old.format != Format::Int8 || old.scale.size() > 1) return "a zero point is for int8 weights with one scale";
   return {};

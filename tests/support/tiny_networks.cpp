@@ -92,7 +92,7 @@ Subject subject_of(Model model, const SampleSource& samples, std::vector<Carry> 
   return subject;
 }
 
-Plan plan_all(const Subject& subject, Format format, const std::string& target) {
+Plan plan_all(const Subject& subject, Format format, Target target) {
   PrecisionOptions precision;
   precision.target = target;
   precision.low = {format};
@@ -102,8 +102,7 @@ Plan plan_all(const Subject& subject, Format format, const std::string& target) 
   return plan;
 }
 
-Plan plan_only(const Subject& subject, Format format, const std::vector<std::string>& layers,
-               const std::string& target) {
+Plan plan_only(const Subject& subject, Format format, const std::vector<std::string>& layers, Target target) {
   Plan plan = plan_all(subject, format, target);
   for (PlannedLayer& layer : plan.layers) {
     if (std::find(layers.begin(), layers.end(), layer.name) == layers.end()) layer.format = Format::Float32;

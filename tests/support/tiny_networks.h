@@ -18,6 +18,7 @@
 #include "vernier/error.h"
 #include "vernier/format.h"
 #include "vernier/samples.h"
+#include "vernier/target.h"
 #include "vernier/tensor.h"
 
 namespace vernier::testing {
@@ -57,10 +58,10 @@ Samples bell_samples(const std::string& input, const Shape& shape, std::size_t c
 Subject subject_of(Model model, const SampleSource& samples, std::vector<Carry> carries = {});
 
 /// All layers that can take it in one format, calibrated on the subject's own samples.
-Plan plan_all(const Subject& subject, Format format, const std::string& target = "tensorrt");
+Plan plan_all(const Subject& subject, Format format, Target target = Target::TensorRt);
 /// The same with only `layers` low.
 Plan plan_only(const Subject& subject, Format format, const std::vector<std::string>& layers,
-               const std::string& target = "tensorrt");
+               Target target = Target::TensorRt);
 
 /// x[1,3,8,8] -> conv1 relu1 conv2 relu2 conv3 relu3 pool flatten gemm -> y[1,5]. 8 channels everywhere.
 inline constexpr const char* kConvNet = R"(

@@ -28,7 +28,7 @@ CalibrateOptions options_of(const CalibrateLine& line, const std::string& comman
   options.output = line.output;
   if (!line.form.empty()) {
     if (line.output.empty()) throw Error(ErrorKind::Usage, "--ranges-format: no file is written", "-o ranges.json");
-    options.output_format = parse_choice("--ranges-format", line.form, {"vernier", "tensorrt", "onnxruntime"});
+    options.output_form = parse_choice<RangesForm>("--ranges-format", line.form);
   }
   options.measure = line.data.values();
   options.precision = line.precision.values();

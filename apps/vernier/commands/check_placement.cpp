@@ -2,6 +2,7 @@
 #include "vernier/check_placement.h"
 
 #include <memory>
+#include <string>
 
 #include "commands/commands.h"
 #include "console/console.h"
@@ -38,7 +39,7 @@ Command add_check_placement(CLI::App& root) {
   return {&app, &line->messages, [line](Console& console) {
             CheckPlacementOptions options;
             options.model = line->model;
-            options.target = parse_choice("--target", line->target, {"tensorrt", "onnxruntime", "openvino"});
+            options.target = parse_choice<Target>("--target", line->target);
             const CheckPlacementReport report = check_placement(options);
             print_result(console, line->json ? report_to_json(report) : report_to_text(report, text_options()));
             return report.findings.empty() ? 0 : 1;

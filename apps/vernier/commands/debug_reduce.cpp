@@ -62,7 +62,7 @@ ReduceOptions options_of(const ReduceLine& line, const std::string& command) {
     if (check.low == Format::Float32) {
       throw Error(ErrorKind::Usage, "--check-sim float32: it is what the others are compared with", "int8 or float16");
     }
-    check.target = parse_choice("--target", line.target, {"tensorrt", "onnxruntime", "openvino"});
+    check.target = parse_choice<Target>("--target", line.target);
     check.min_sqnr_db = parse_number("--min-sqnr", line.min_sqnr);
   }
   options.command = command;

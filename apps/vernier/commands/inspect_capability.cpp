@@ -43,7 +43,7 @@ Command add_inspect_capability(CLI::App& root) {
           [line](Console& console) {
             CapabilityOptions options;
             options.model = line->model;
-            options.target = parse_choice("--target", line->target, {"tensorrt", "onnxruntime", "openvino"});
+            options.target = parse_choice<Target>("--target", line->target);
             options.output = line->output;
             if (!line->output.empty()) require_writable_folder(line->output);
             const CapabilityReport report = inspect_capability(options, console.sinks());

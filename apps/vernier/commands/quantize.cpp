@@ -99,7 +99,7 @@ void apply_activations(const QuantizeLine& line, PrecisionOptions& precision) {
   if (!line.symmetric && !line.asymmetric) return;
   const bool has_codes_from_zero =
       std::find(precision.low.begin(), precision.low.end(), Format::UInt8) != precision.low.end();
-  if (line.asymmetric && precision.target == "tensorrt" && !has_codes_from_zero) {
+  if (line.asymmetric && precision.target == Target::TensorRt && !has_codes_from_zero) {
     refuse("--asymmetric: TensorRT knows zero point 0 alone",
            "--target openvino and --target onnxruntime take asymmetric activations");
   }
@@ -109,9 +109,9 @@ void apply_activations(const QuantizeLine& line, PrecisionOptions& precision) {
 void apply_bias(const std::string& text, PrecisionOptions& precision) {
   if (text.empty()) return;
   const bool integer = parse_choice("--bias", text, {"int32", "float"}) == "int32";
-  if (integer && precision.target != "onnxruntime") {
+  if (integer && precision.target != Target::OnnxRuntime) {
     refuse(fmt::format("--bias int32: {} adds biases in float and takes no 32-bit codes",
-                       precision.target == "openvino" ? "OpenVINO" : "TensorRT"),
+                       precision.target == Target::OpenVino ? "OpenVINO" : "TensorRT"),
            "--target onnxruntime stores them in int32");
   }
   precision.rules.integer_bias = integer;

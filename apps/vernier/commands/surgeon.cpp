@@ -114,12 +114,12 @@ SanitizeOptions options_of(const SanitizeLine& line) {
   options.fold_constants = line.fold;
   if (!line.passes.empty()) options.passes = static_cast<int>(parse_count("--num-passes", line.passes, 1, 1000));
   if (!line.partitioning.empty()) {
-    options.partitioning = parse_choice("--partitioning", line.partitioning, {"basic", "recursive"});
+    options.partitioning = parse_choice<Partitioning>("--partitioning", line.partitioning);
   }
   options.fold_shapes = !line.no_fold_shapes;
   if (!line.size_limit.empty()) options.fold_size_limit = parse_bytes("--fold-size-threshold", line.size_limit);
   if (!line.fold && !line.simplify &&
-      (options.passes > 0 || !options.partitioning.empty() || options.fold_size_limit > 0)) {
+      (options.passes > 0 || options.partitioning.has_value() || options.fold_size_limit > 0)) {
     throw Error(ErrorKind::Usage, "options of constant folding without --fold-constants", "add --fold-constants");
   }
   options.cleanup = line.cleanup;

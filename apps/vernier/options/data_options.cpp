@@ -127,8 +127,8 @@ SourceOptions DataGroup::source() const {
   for (const float divisor : source.image.scale) {
     if (divisor == 0) throw Error(ErrorKind::Usage, "--image-std: 0 cannot be divided by");
   }
-  source.image.color = parse_choice("--image-color", color_, {"rgb", "bgr", "y"});
-  if (!layout_.empty()) source.image.layout = parse_choice("--image-layout", layout_, {"nchw", "nhwc"});
+  source.image.color = parse_choice<ImageColor>("--image-color", color_);
+  if (!layout_.empty()) source.image.layout = parse_choice<ImageLayout>("--image-layout", layout_);
   return source;
 }
 

@@ -107,7 +107,7 @@ PrecisionOptions PrecisionText::values() const {
         "leave out --precision, or choose a lower format");
   }
 
-  options.target = parse_choice("--target", target, {"tensorrt", "onnxruntime", "openvino"});
+  options.target = parse_choice<Target>("--target", target);
   if (const auto choice = parse_calibration_method(calibration)) {
     options.calibration = *choice;
   } else {
@@ -116,7 +116,7 @@ PrecisionOptions PrecisionText::values() const {
                     ? "it chooses among the values of float8; minmax, percentile or mse do so too"
                     : "one of: minmax percentile percentile:99.99 entropy mse aciq auto");
   }
-  options.constraints = parse_choice("--precision-constraints", constraints, {"obey", "prefer", "none"});
+  options.constraints = parse_choice<PrecisionConstraints>("--precision-constraints", constraints);
   for (const std::string& text : layer_precisions) {
     auto [name, format] = parse_pair("--layer-precisions", text, "NAME:FORMAT");
     options.layer_precisions.emplace_back(std::move(name), parse_format_name("--layer-precisions", format));

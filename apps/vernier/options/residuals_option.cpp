@@ -20,11 +20,12 @@ void add_residuals_option(CLI::App& app, bool& residuals, const char* group) {
 
 void apply_residuals(bool residuals, PrecisionOptions& precision) {
   if (!residuals) return;
-  if (precision.target != "tensorrt") {
+  if (precision.target != Target::TensorRt) {
     throw Error(ErrorKind::Usage,
-                fmt::format("--quantize-residuals: a rule of --target tensorrt, not of {}", precision.target),
-                precision.target == "onnxruntime" ? "--target onnxruntime quantizes both inputs of an Add by itself"
-                                                  : "leave it out");
+                fmt::format("--quantize-residuals: a rule of --target tensorrt, not of {}", word_of(precision.target)),
+                precision.target == Target::OnnxRuntime
+                    ? "--target onnxruntime quantizes both inputs of an Add by itself"
+                    : "leave it out");
   }
   const bool scaled =
       std::ranges::any_of(precision.low, [](Format format) { return needs_scale(format) && format != Format::Int4; });

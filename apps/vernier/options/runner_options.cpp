@@ -95,9 +95,8 @@ bool RunnerGroup::any_program() const {
                      [](const Typed& typed) { return typed.kind == RunnerKind::Program; });
 }
 
-std::string RunnerGroup::optimization() const {
-  return parse_choice("--graph-optimization-level", optimization_,
-                      {"ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED", "ORT_ENABLE_ALL"});
+GraphOptimization RunnerGroup::optimization() const {
+  return parse_choice<GraphOptimization>("--graph-optimization-level", optimization_);
 }
 
 std::vector<RunnerOptions> RunnerGroup::values(const std::vector<std::string>& models) const {

@@ -26,7 +26,7 @@ class RunnerGroup {
   bool any_script() const;
 
   std::vector<std::string> providers() const { return providers_; }
-  std::string optimization() const;
+  GraphOptimization optimization() const;
   OutputChoice onnx_outputs() const { return onnx_; }
   OutputChoice trt_outputs() const { return trt_; }
 

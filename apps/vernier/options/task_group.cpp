@@ -66,9 +66,9 @@ EvalOptions TaskGroup::values() const {
   options.labels = labels_;
   options.label_offset = static_cast<std::int64_t>(parse_number("--label-offset", label_offset_));
   options.ignored_label = static_cast<std::int64_t>(parse_number("--ignore-label", ignored_label_));
-  options.boxes = parse_choice("--boxes", boxes_, {"yolox", "plain", "rows"});
-  options.box_units = parse_choice("--box-units", box_units_, {"input", "unit", "image"});
-  options.fit = parse_choice("--fit", fit_, {"letterbox", "letterbox-center", "stretch"});
+  options.boxes = parse_choice<BoxForm>("--boxes", boxes_);
+  options.box_units = parse_choice<BoxUnits>("--box-units", box_units_);
+  options.fit = parse_choice<ImageFit>("--fit", fit_);
   options.background_classes = parse_count("--background-classes", background_, 0, 1000);
   options.overlap = parse_number("--nms", overlap_);
   options.least_score = parse_number("--min-score", least_score_);

@@ -7,6 +7,7 @@
 
 #include "vernier/export.h"
 #include "vernier/report/text.h"
+#include "vernier/target.h"
 
 namespace vernier {
 
@@ -26,7 +27,8 @@ struct CapabilityPart {
 
 struct CapabilityReport {
   int version = 1;
-  std::string file, target;
+  std::string file;
+  Target target = Target::TensorRt;
   std::string engine;           // "TensorRT 10.15", "ONNX Runtime 1.31.1"
   std::string evidence;         // "documented, not run", or what was done
   std::string source;           // where the list is published

@@ -7,6 +7,7 @@
 
 #include "vernier/export.h"
 #include "vernier/report/text.h"
+#include "vernier/target.h"
 
 namespace vernier {
 
@@ -19,7 +20,8 @@ struct PlacementFinding {
 
 struct CheckPlacementReport {
   int version = 1;
-  std::string file, target;
+  std::string file;
+  Target target = Target::TensorRt;
   std::size_t quantizers = 0, dequantizers = 0;  // in the file, of activations; those of constants apart
   std::size_t stored_constants = 0;
   std::vector<PlacementFinding> findings;  // in graph order

@@ -17,6 +17,7 @@
 #include "vernier/report/text.h"
 #include "vernier/report/typed.h"
 #include "vernier/requirement.h"
+#include "vernier/target.h"
 
 namespace vernier {
 
@@ -46,7 +47,7 @@ struct DiagnoseReport {
   bool random_data = false;
   std::string scheme;  // one line
   std::string runner;  // "trt-sim", ...: what the figures rest on
-  std::string target;
+  Target target = Target::TensorRt;
   std::vector<Format> low;
   Format high = Format::Float32;
   std::optional<Requirement> requirement;

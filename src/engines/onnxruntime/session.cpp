@@ -57,13 +57,18 @@ void drop_unread_initializers(onnx::GraphProto& graph) {
 }
 
 GraphOptimizationLevel level_of(const SessionOptions& options) {
-  if (options.level.empty()) return options.optimize ? ORT_ENABLE_ALL : ORT_DISABLE_ALL;
-  if (options.level == "ORT_DISABLE_ALL") return ORT_DISABLE_ALL;
-  if (options.level == "ORT_ENABLE_BASIC") return ORT_ENABLE_BASIC;
-  if (options.level == "ORT_ENABLE_EXTENDED") return ORT_ENABLE_EXTENDED;
-  if (options.level == "ORT_ENABLE_ALL") return ORT_ENABLE_ALL;
-  throw Error(ErrorKind::Usage, fmt::format("'{}' is no graph optimization level", options.level),
-              "one of: ORT_DISABLE_ALL, ORT_ENABLE_BASIC, ORT_ENABLE_EXTENDED, ORT_ENABLE_ALL");
+  if (!options.level) return options.optimize ? ORT_ENABLE_ALL : ORT_DISABLE_ALL;
+  switch (*options.level) {
+    case GraphOptimization::DisableAll:
+      return ORT_DISABLE_ALL;
+    case GraphOptimization::EnableBasic:
+      return ORT_ENABLE_BASIC;
+    case GraphOptimization::EnableExtended:
+      return ORT_ENABLE_EXTENDED;
+    case GraphOptimization::EnableAll:
+      break;
+  }
+  return ORT_ENABLE_ALL;
 }
 
 /// Takes over a value that the runtime made; the tensor's handle keeps it alive.

@@ -4,12 +4,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engines/onnxruntime/recorder.h"
 #include "model/model.h"
 #include "model/prepare.h"
+#include "vernier/graph_optimization.h"
 #include "vernier/samples.h"
 #include "vernier/tensor.h"
 
@@ -24,9 +26,8 @@ struct SessionOptions {
   int threads = 1;
   /// Let the runtime fuse QuantizeLinear/DequantizeLinear into its integer kernels. Off wherever numbers are simulated.
   bool integer_kernels = false;
-  /// ORT_DISABLE_ALL, ORT_ENABLE_BASIC, ORT_ENABLE_EXTENDED or ORT_ENABLE_ALL in the place of `optimize`; empty: as
-  /// that says.
-  std::string level = {};
+  /// In the place of `optimize`; absent: as that says.
+  std::optional<GraphOptimization> level = {};
   /// Where the runtime writes how long each node took, once the session ends: this and a date. Empty: nowhere.
   std::string profile = {};
   /// Execution providers, best first, by any part of their names; empty: CPU.

@@ -148,10 +148,9 @@ std::optional<CachedCalibration> read_calibration_cache(const std::filesystem::p
   return cached;
 }
 
-std::string ranges_text(const std::string& form, const Ranges& ranges, const CalibrationChoice& choice,
-                        const Model& original) {
-  if (form == "tensorrt") return to_tensorrt_cache(ranges);
-  if (form == "vernier") {
+std::string ranges_text(RangesForm form, const Ranges& ranges, const CalibrationChoice& choice, const Model& original) {
+  if (form == RangesForm::TensorRt) return to_tensorrt_cache(ranges);
+  if (form == RangesForm::Vernier) {
     return to_ranges_json(ranges, method_name(choice.method), original.path.filename().string(), original.sha256);
   }
   // Its own three; what else chose the ends is to its reader a smallest and a largest value.
@@ -168,7 +167,8 @@ std::vector<std::string> write_calibration_cache(const std::filesystem::path& fi
   if (file.empty()) return {};
   if (random_data) return {fmt::format("{}: not written: ranges of random data are no calibration", file.string())};
   const bool json = file.extension() == ".json";
-  replace_file(file, ranges_text(json ? "vernier" : "tensorrt", learned.chosen.ranges, choice, original));
+  replace_file(file,
+               ranges_text(json ? RangesForm::Vernier : RangesForm::TensorRt, learned.chosen.ranges, choice, original));
   if (json || !any_asymmetric(tensors)) return {};
   return {
       fmt::format("{}: TensorRT's cache holds symmetric steps only: the next run that reads it quantizes otherwise "

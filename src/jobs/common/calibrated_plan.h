@@ -12,6 +12,7 @@
 #include "jobs/common/load.h"
 #include "plan/calibration_cache.h"
 #include "plan/plan.h"
+#include "vernier/calibrate.h"
 #include "vernier/calibration.h"
 #include "vernier/format.h"
 #include "vernier/precision.h"
@@ -60,9 +61,8 @@ std::vector<std::string> write_calibration_cache(const std::filesystem::path& fi
                                                  const LearnedRanges& learned, const CalibrationChoice& choice,
                                                  bool random_data);
 
-/// The text of a file of ranges. `form`: "tensorrt", "onnxruntime" or "vernier".
-std::string ranges_text(const std::string& form, const Ranges& ranges, const CalibrationChoice& choice,
-                        const Model& original);
+/// The text of a file of ranges.
+std::string ranges_text(RangesForm form, const Ranges& ranges, const CalibrationChoice& choice, const Model& original);
 
 /// What filling the scales of a plan had to say.
 struct FilledScales {

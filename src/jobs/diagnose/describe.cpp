@@ -35,7 +35,9 @@ void describe(const DiagnoseOptions& options, DiagnoseReport& report) {
   report.high = options.precision.high;
   report.requirement = options.measure.requirement;
   report.scheme = scheme_text(options.precision);
-  report.runner = options.precision.target == "tensorrt" ? "trt-sim" : "sim-" + options.precision.target;
+  report.runner = options.precision.target == Target::TensorRt
+                      ? "trt-sim"
+                      : fmt::format("sim-{}", word_of(options.precision.target));
   report.calibrated_on_evaluation_samples = !options.measure.calibration_data.has_value();
 }
 

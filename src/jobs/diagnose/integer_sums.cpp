@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "causes/cause.h"
@@ -21,11 +20,11 @@ namespace vernier {
 namespace {
 
 /// Where the engine may sum pairs of products in 16 bits.
-void add_pairs(const std::string& target, const onnx::NodeProto& node, const Tensor& weight, const QuantParams& data,
+void add_pairs(Target target, const onnx::NodeProto& node, const Tensor& weight, const QuantParams& data,
                const QuantParams& grid, LayerFacts& facts) {
   const int rank = static_cast<int>(weight.shape().size());
   const int summed = node.op_type() == "Conv" ? 1 : summed_axis(node, rank);
-  if (target != "onnxruntime" || data.format != Format::UInt8 || summed < 0) return;
+  if (target != Target::OnnxRuntime || data.format != Format::UInt8 || summed < 0) return;
   const TensorFacts* values = causes::activation_of(facts);
   if (values == nullptr) return;
   std::vector<float> codes;

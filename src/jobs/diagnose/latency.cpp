@@ -34,7 +34,7 @@ bool has_integer_kernels(const std::vector<Format>& low) {
                      [](Format format) { return format == Format::Int8 || format == Format::UInt8; });
 }
 
-LatencyReport measure_latency(const Subject& subject, const LatencyModels& models, const std::string& target) {
+LatencyReport measure_latency(const Subject& subject, const LatencyModels& models, Target target) {
   LatencyReport latency;
   latency.threads = static_cast<int>(subject.threads);
   const Sample sample = subject.samples->at(0);
@@ -50,8 +50,8 @@ LatencyReport measure_latency(const Subject& subject, const LatencyModels& model
   latency.low_ms = milliseconds(*models.low);
   if (models.repaired != nullptr) latency.repaired_ms = milliseconds(*models.repaired);
   latency.note =
-      target != "onnxruntime"
-          ? "the " + target +
+      target != Target::OnnxRuntime
+          ? "the " + std::string(word_of(target)) +
                 " placement quantizes inputs only, which ONNX Runtime's CPU kernels do not fuse: there it is "
                 "slower than float; engines that fuse it are not"
           : what_keeping_cost(latency);

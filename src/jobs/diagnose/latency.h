@@ -10,6 +10,7 @@
 #include "vernier/format.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/samples.h"
+#include "vernier/target.h"
 
 namespace vernier {
 
@@ -32,6 +33,6 @@ bool has_integer_kernels(const std::vector<Format>& low);
 std::string what_keeping_cost(const LatencyReport& latency);
 
 /// On the first sample. `target`: whose placement the low models have.
-LatencyReport measure_latency(const Subject& subject, const LatencyModels& models, const std::string& target);
+LatencyReport measure_latency(const Subject& subject, const LatencyModels& models, Target target);
 
 }  // namespace vernier

@@ -136,10 +136,10 @@ class DetectionTally : public TaskTally {
     found = suppressed(std::move(found), options_.overlap);
     if (found.size() > kMostBoxes) found.resize(kMostBoxes);
     for (Detection& one : found) {
-      if (options_.box_units == "unit") {
+      if (options_.box_units == BoxUnits::Unit) {
         one.box = {one.box.x1 * width, one.box.y1 * height, one.box.x2 * width, one.box.y2 * height};
       }
-      if (options_.box_units != "image") one.box = placed.back(one.box);
+      if (options_.box_units != BoxUnits::Image) one.box = placed.back(one.box);
     }
     all_.images[sample].got = std::move(found);
   }
@@ -159,7 +159,7 @@ class DetectionTally : public TaskTally {
 
  private:
   std::vector<Detection> decode(const std::vector<NamedTensor>& outputs, double height, double width) const {
-    if (options_.boxes == "plain") {
+    if (options_.boxes == BoxForm::Plain) {
       need_outputs(outputs, 2, "detection with --boxes plain");
       const bool boxes_first = outputs[0].tensor.shape().empty() || outputs[0].tensor.shape().back() == 4;
       const NamedTensor& boxes = outputs[boxes_first ? 0 : 1];
@@ -169,7 +169,7 @@ class DetectionTally : public TaskTally {
                           options_.least_score);
     }
     need_outputs(outputs, 1, "detection");
-    if (options_.boxes == "rows") return decode_rows(as_floats(outputs.front()), options_.least_score);
+    if (options_.boxes == BoxForm::Rows) return decode_rows(as_floats(outputs.front()), options_.least_score);
     const Shape& shape = outputs.front().tensor.shape();
     return decode_yolox(as_floats(outputs.front()), shape.empty() ? 0 : static_cast<std::size_t>(shape.back()),
                         static_cast<std::int64_t>(height), static_cast<std::int64_t>(width), options_.least_score);
@@ -180,9 +180,9 @@ class DetectionTally : public TaskTally {
     Placement2d placed;
     placed.scale_x = width / image_width;
     placed.scale_y = height / image_height;
-    if (options_.fit == "stretch") return placed;
+    if (options_.fit == ImageFit::Stretch) return placed;
     placed.scale_x = placed.scale_y = std::min(placed.scale_x, placed.scale_y);
-    if (options_.fit == "letterbox-center") {
+    if (options_.fit == ImageFit::LetterboxCenter) {
       placed.offset_x = (width - image_width * placed.scale_x) / 2;
       placed.offset_y = (height - image_height * placed.scale_y) / 2;
     }

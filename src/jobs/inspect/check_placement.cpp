@@ -8,6 +8,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "base/scratch_folder.h"
@@ -97,10 +98,6 @@ void verify_by_running(const Model& file, const std::vector<QdqGraph>& graphs, C
 }  // namespace
 
 CheckPlacementReport check_placement(const CheckPlacementOptions& options) {
-  if (placement_rules(options.target).empty()) {
-    throw Error(ErrorKind::Usage, fmt::format("--target {}: no placement rules are known", printable(options.target)),
-                "one of: tensorrt, onnxruntime, openvino");
-  }
   const Model read = read_typed_file(options.model);
   const Model file = normalized_file(read);
   const std::vector<QdqGraph> graphs = QdqGraph::all_of(file);
@@ -111,7 +108,7 @@ CheckPlacementReport check_placement(const CheckPlacementOptions& options) {
     count_pairs(graph, report);
     std::ranges::move(apply_rules(graph, options.target), std::back_inserter(report.findings));
   }
-  if (options.target == "onnxruntime") verify_by_running(read, graphs, report);
+  if (options.target == Target::OnnxRuntime) verify_by_running(read, graphs, report);
   return report;
 }
 

@@ -146,7 +146,7 @@ void sum_up(SchemeReport& report, const std::map<std::string, std::int64_t>& byt
 }
 
 /// Why layers are not in the lowest format of the report.
-void explain(SchemeReport& report, const Model& model, const std::vector<Layer>& layers, const std::string& target,
+void explain(SchemeReport& report, const Model& model, const std::vector<Layer>& layers, Target target,
              const QuantizationRules& rules, const std::string& able) {
   if (report.layers.empty()) return;
   const auto lowest =
@@ -183,7 +183,7 @@ SchemeReport formats_of(const Model& typed) {
   count_conversions(file, report);
   const bool unsigned_codes =
       std::ranges::any_of(report.layers, [](const SchemeLayer& layer) { return layer.format == Format::UInt8; });
-  explain(report, simulated.model, layers, unsigned_codes ? "onnxruntime" : "tensorrt", {},
+  explain(report, simulated.model, layers, unsigned_codes ? Target::OnnxRuntime : Target::TensorRt, {},
           "it could: whoever wrote the file left it");
   report.notes = simulated.notes;
   return report;

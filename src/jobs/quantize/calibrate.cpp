@@ -42,10 +42,10 @@
 namespace vernier {
 namespace {
 
-std::string form_of(const CalibrateOptions& options) {
-  if (!options.output_format.empty()) return options.output_format;
+RangesForm form_of(const CalibrateOptions& options) {
+  if (options.output_form) return *options.output_form;
   const std::string extension = options.output.extension().string();
-  return extension == ".cache" || extension == ".calib" ? "tensorrt" : "vernier";
+  return extension == ".cache" || extension == ".calib" ? RangesForm::TensorRt : RangesForm::Vernier;
 }
 
 void fill_counts(RangeRow& row, const Reference& reference) {
@@ -240,7 +240,7 @@ class Calibration {
     if (loaded_.samples->is_random() && report_.ranges_from.empty()) {
       warn(fmt::format("{}: holds ranges of random data, which calibrate nothing", options_.output.string()));
     }
-    if (form_of(options_) == "tensorrt") {
+    if (form_of(options_) == RangesForm::TensorRt) {
       const bool asymmetric =
           std::ranges::any_of(quantized_, [](const auto& tensor) { return tensor.second == Format::UInt8; });
       if (asymmetric) {

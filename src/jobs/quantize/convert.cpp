@@ -215,7 +215,7 @@ ConvertResult run_conversion(const ConvertOptions& given_options, const JobSinks
     *plan_json = plan_to_json(plan);
     return result;
   }
-  TypedModel typed = lower_typed(model, plan, options.precision.constraints == "obey");
+  TypedModel typed = lower_typed(model, plan, options.precision.constraints == PrecisionConstraints::Obey);
   write_model(typed.model, options.output, {options.external_data});
   result.typed.file = options.output.string();
   result.typed.casts = typed.casts;

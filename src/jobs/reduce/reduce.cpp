@@ -169,7 +169,7 @@ class Job {
   void by_simulation() {
     const SimulatedCheck& check = *options_.simulated;
     report_.check = fmt::format("{} simulated under {} against float32, at least {} dB", format_name(check.low),
-                                check.target, check.min_sqnr_db);
+                                word_of(check.target), check.min_sqnr_db);
     const std::size_t threads = options_.measure.threads == 0 ? usable_cores() : options_.measure.threads;
     const SimCheck judge(check, threads, sinks_);
     Reducer::Hooks hooks;

@@ -49,9 +49,9 @@ std::optional<Shape> NodeSurroundings::shape(const std::string& tensor) const {
   return type->second.shape;
 }
 
-const EngineOperators* engine_operators(std::string_view target) {
-  if (target == "tensorrt") return &kLists[0];
-  if (target == "openvino") return &kLists[1];
+const EngineOperators* engine_operators(Target target) {
+  if (target == Target::TensorRt) return &kLists[0];
+  if (target == Target::OpenVino) return &kLists[1];
   return nullptr;
 }
 

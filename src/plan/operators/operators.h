@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "model/model.h"
+#include "vernier/target.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -42,8 +43,8 @@ struct EngineOperators {
   OperatorVerdict (*verdict)(const NodeSurroundings& around, const onnx::NodeProto& node);  // bodies are not looked at
 };
 
-/// "tensorrt" or "openvino"; null for others.
-const EngineOperators* engine_operators(std::string_view target);
+/// Null for ONNX Runtime, which is asked itself.
+const EngineOperators* engine_operators(Target target);
 
 OperatorVerdict tensorrt_verdict(const NodeSurroundings& around, const onnx::NodeProto& node);
 OperatorVerdict openvino_verdict(const NodeSurroundings& around, const onnx::NodeProto& node);

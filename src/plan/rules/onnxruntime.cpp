@@ -24,7 +24,9 @@ namespace {
 using Node = onnx::NodeProto;
 using Findings = std::vector<PlacementFinding>;
 
-bool in_table(const Node& node) { return scaled_scheme("onnxruntime", Format::UInt8).find(node.op_type()) != nullptr; }
+bool in_table(const Node& node) {
+  return scaled_scheme(Target::OnnxRuntime, Format::UInt8).find(node.op_type()) != nullptr;
+}
 
 bool quantizes_data(const QdqGraph& graph, const Node& node) {
   return node.input_size() > 0 && graph.dequantizer(node.input(0)) != nullptr &&

@@ -4,14 +4,19 @@
 
 namespace vernier {
 
-std::span<const PlacementRule> placement_rules(std::string_view target) {
-  if (target == "tensorrt") return tensorrt_rules();
-  if (target == "onnxruntime") return onnxruntime_rules();
-  if (target == "openvino") return openvino_rules();
-  return {};
+std::span<const PlacementRule> placement_rules(Target target) {
+  switch (target) {
+    case Target::TensorRt:
+      return tensorrt_rules();
+    case Target::OnnxRuntime:
+      return onnxruntime_rules();
+    case Target::OpenVino:
+      break;
+  }
+  return openvino_rules();
 }
 
-std::vector<PlacementFinding> apply_rules(const QdqGraph& graph, std::string_view target) {
+std::vector<PlacementFinding> apply_rules(const QdqGraph& graph, Target target) {
   std::vector<PlacementFinding> findings;
   for (const onnx::NodeProto& node : graph.graph().node()) {
     for (const PlacementRule& rule : placement_rules(target)) {

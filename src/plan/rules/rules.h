@@ -9,6 +9,7 @@
 
 #include "plan/rules/qdq_graph.h"
 #include "vernier/report/check_placement.h"
+#include "vernier/target.h"
 
 namespace vernier {
 
@@ -18,11 +19,10 @@ struct PlacementRule {
   void (*look_at)(const QdqGraph& graph, const onnx::NodeProto& node, std::vector<PlacementFinding>& findings);
 };
 
-/// "tensorrt", "onnxruntime" or "openvino"; empty for others.
-std::span<const PlacementRule> placement_rules(std::string_view target);
+std::span<const PlacementRule> placement_rules(Target target);
 
 /// All findings of the target's rules, in graph order.
-std::vector<PlacementFinding> apply_rules(const QdqGraph& graph, std::string_view target);
+std::vector<PlacementFinding> apply_rules(const QdqGraph& graph, Target target);
 
 std::span<const PlacementRule> tensorrt_rules();
 std::span<const PlacementRule> onnxruntime_rules();

@@ -170,7 +170,7 @@ std::string onnxruntime(const DiagnoseReport& report, const Files& files) {
                             "sample = np.load(\"sample.npz\")  # one array per input, by name\n"
                             "outputs = session.run(None, {{i.name: sample[i.name] for i in session.get_inputs()}})",
                             python_quote(files.model)));
-  if (report.target == "onnxruntime" && has_int8(report)) {
+  if (report.target == Target::OnnxRuntime && has_int8(report)) {
     text +=
         "\nThe file is made for its integer kernels. Where a kept Conv, ConvTranspose or Gemm stands between quantized "
         "tensors, a Sum of one input is in front of it: without that, ONNX Runtime quantizes the layer's weights by "
@@ -238,7 +238,7 @@ std::string record(const DiagnoseReport& report) {
   for (const auto& [what, path] : report.files) line(markdown_text(what), markdown_text(path));
   line("data", markdown_text(report.data) + hash(report.data_sha256));
   line("scheme", markdown_text(report.scheme));
-  line("target", markdown_text(report.target));
+  line("target", std::string(word_of(report.target)));
   line("formats", fmt::format("{} low, {} kept", low_text(report), format_name(report.high)));
   if (report.requirement) line("requirement", markdown_text(requirement_text(*report.requirement)));
   if (report.final_figures) {
@@ -278,9 +278,9 @@ std::string deploy_markdown(const DiagnoseReport& report) {
       "not run\" means exactly that: taken from the tool's documentation, not executed here.\n\n",
       inline_code(files.model));
   const std::vector<std::string> sections =
-      report.target == "onnxruntime" && has_int8(report)
+      report.target == Target::OnnxRuntime && has_int8(report)
           ? std::vector{onnxruntime(report, files), openvino(files), no_tensorrt("ONNX Runtime")}
-      : report.target == "openvino" && has_int8(report)
+      : report.target == Target::OpenVino && has_int8(report)
           ? std::vector{openvino(files), onnxruntime(report, files), no_tensorrt("OpenVINO")}
           : std::vector{trtexec_11(report, files),  trtexec_10(report, files), polygraphy(report, files),
                         onnxruntime(report, files), openvino(files),           trtexec_weak(report, files, kept)};

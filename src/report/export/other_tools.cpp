@@ -72,8 +72,8 @@ std::string modelopt(const DiagnoseReport& report, Format low, const std::vector
 }
 
 std::string ort_quantizer(const DiagnoseReport& report, const std::vector<std::string>& kept) {
-  const bool asymmetric = report.target != "tensorrt";
-  const bool inputs_only = report.target != "onnxruntime";
+  const bool asymmetric = report.target != Target::TensorRt;
+  const bool inputs_only = report.target != Target::OnnxRuntime;
   return "ONNX Runtime's quantizer (documented, not run). `reader` is your `CalibrationDataReader`. An excluded Conv, "
          "ConvTranspose or Gemm between quantized tensors stays float only in sessions made with "
          "`disabled_optimizers=[\"WeightBiasQuantization\"]`:\n\n" +

@@ -12,7 +12,7 @@ std::string bundle_command(const DiagnoseReport& report, bool ranges) {
   std::string command = "vernier diagnose layer.onnx --data layer_inputs.json";
   for (const Format format : report.low) command += fmt::format(" --low {}", format_name(format));
   // What makes the layer's figures what they are beside its formats: the target's scheme, and one scale for a weight.
-  if (!report.target.empty() && report.target != "tensorrt") command += " --target " + shell_quote(report.target);
+  if (report.target != Target::TensorRt) command += fmt::format(" --target {}", word_of(report.target));
   if (weights_per_tensor(report)) command += " --per-tensor";
   return ranges ? command + " --calibration-cache ranges.json" : command;
 }

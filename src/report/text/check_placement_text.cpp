@@ -19,10 +19,10 @@ namespace {
 std::string answer_of(const CheckPlacementReport& report) {
   if (!report.findings.empty()) {
     return fmt::format("{} that {} cannot fuse as they stand.",
-                       plural(report.findings.size(), "place") + " of Q/DQ pairs", report.target);
+                       plural(report.findings.size(), "place") + " of Q/DQ pairs", word_of(report.target));
   }
   if (report.quantizers + report.dequantizers > 0) {
-    return fmt::format("{} can fuse every Q/DQ pair.", report.target);
+    return fmt::format("{} can fuse every Q/DQ pair.", word_of(report.target));
   }
   if (report.stored_constants == 0) return "It has no Q/DQ pairs: there is nothing to fuse.";
   return fmt::format(

@@ -42,7 +42,7 @@ void say_how_to_deploy(const DiagnoseReport& report, Answer& answer) {
     return;
   }
   const std::string model = report.files.at("model");
-  const bool tensorrt = report.target == "tensorrt";
+  const bool tensorrt = report.target == Target::TensorRt;
   answer.advice.push_back(fmt::format("How to deploy it on each engine is in {}{}",
                                       shown(file_of(report, "deploy", "deploy.md")),
                                       tensorrt ? "; with TensorRT 10, for example (documented, not run):" : "."));

@@ -57,7 +57,9 @@ CapabilityReport inspect_capability(const CapabilityOptions& options, const JobS
   return report;
 }
 std::string report_to_json(const CapabilityReport&) { return "{}\n"; }
-std::string report_to_text(const CapabilityReport& report, const TextOptions&) { return "target " + report.target; }
+std::string report_to_text(const CapabilityReport& report, const TextOptions&) {
+  return "target " + std::string(word_of(report.target));
+}
 
 std::string plan_template(const ConvertOptions& options, const JobSinks&) { return options.model.string(); }
 std::string data_loader_template(const std::filesystem::path& model) { return model.string(); }

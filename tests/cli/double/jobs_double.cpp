@@ -63,7 +63,8 @@ std::vector<std::string> describe(const SourceOptions& source) {
   }
   for (const auto& [name, shape] : source.shapes) lines.push_back(fmt::format("shape '{}' {}", name, shape));
   lines.push_back(fmt::format("image='{}' mean={} std={} color={} layout='{}'", source.image.geometry,
-                              source.image.mean, source.image.scale, source.image.color, source.image.layout));
+                              source.image.mean, source.image.scale, word_of(source.image.color),
+                              source.image.layout ? word_of(*source.image.layout) : ""));
   lines.push_back(fmt::format("carried={}", source.carried));
   return lines;
 }
@@ -88,7 +89,7 @@ std::vector<std::string> describe(const PrecisionOptions& precision) {
   std::string low;
   for (const Format format : precision.low) low += fmt::format(" {}", format_name(format));
   lines.push_back(fmt::format("low={} high={} target={} constraints={}", low, format_name(precision.high),
-                              precision.target, precision.constraints));
+                              word_of(precision.target), word_of(precision.constraints)));
   if (precision.calibration != CalibrationChoice{}) {
     lines.push_back(fmt::format("method={} percentile={}", method_name(precision.calibration.method),
                                 precision.calibration.percentile));
@@ -192,7 +193,7 @@ CalibrateReport calibrate(const CalibrateOptions& options, const JobSinks& sinks
   CalibrateReport report;
   report.command = options.command;
   report.notes = {fmt::format("model={} output={} form={}", options.model.string(), options.output.string(),
-                              options.output_format)};
+                              options.output_form ? word_of(*options.output_form) : "")};
   append(report.notes, describe(options.precision));
   append(report.notes, describe(options.measure));
   return report;
@@ -218,7 +219,7 @@ CheckPlacementReport check_placement(const CheckPlacementOptions& options) {
   return report;
 }
 std::string report_to_text(const CheckPlacementReport& report, const TextOptions&) {
-  return fmt::format("file={} target={}", report.file, report.target);
+  return fmt::format("file={} target={}", report.file, word_of(report.target));
 }
 std::string report_to_json(const CheckPlacementReport&) { return "{}"; }
 

@@ -40,7 +40,7 @@ std::vector<std::string> describe_run(const RunOptions& options) {
   append(lines, describe(options.measure));
   lines.push_back("onnx outputs " + words(options.onnx_outputs));
   lines.push_back("trt outputs " + words(options.trt_outputs));
-  lines.push_back(fmt::format("providers={} optimization={}", options.providers, options.optimization));
+  lines.push_back(fmt::format("providers={} optimization={}", options.providers, word_of(options.optimization)));
   lines.push_back(fmt::format("save inputs={} outputs={} accuracy={}", options.save_inputs.string(),
                               options.save_outputs.string(), options.save_accuracy.string()));
   lines.push_back(

@@ -57,7 +57,8 @@ TEST(OwnError, WithIntegerKernelsIsTakenBehindTheActivationAndTheResultsRounding
   const Model plain = model_of(kConvNet, conv_net_weights());
   const Subject subject = subject_of(plain, samples);
   RoundedWeights weights;
-  const std::vector<LayerError> errors = own_error(subject, plan_all(subject, Format::Int8, "onnxruntime"), weights);
+  const std::vector<LayerError> errors =
+      own_error(subject, plan_all(subject, Format::Int8, Target::OnnxRuntime), weights);
   const std::map<std::string, std::string> results = {
       {"conv1", "r1"}, {"conv2", "r2"}, {"conv3", "r3"}, {"pool", "p"}, {"gemm", "y"}};
   ASSERT_EQ(errors.size(), results.size());
@@ -66,7 +67,7 @@ TEST(OwnError, WithIntegerKernelsIsTakenBehindTheActivationAndTheResultsRounding
     const Subject judged = subject_of(tensor == "y" ? plain : with_output(plain, tensor), samples);
     const Reference reference = run_reference(judged, {});
     RoundedWeights own_weights;
-    const TrialResult alone = run_trial(judged, plan_only(subject, Format::Int8, {error.layer}, "onnxruntime"),
+    const TrialResult alone = run_trial(judged, plan_only(subject, Format::Int8, {error.layer}, Target::OnnxRuntime),
                                         reference, own_weights, nullptr, all_samples(judged), false);
     EXPECT_EQ(error.error, alone.outputs.at(tensor).pooled) << error.layer;
     EXPECT_GT(error.error.error_energy, 0) << error.layer;

@@ -38,7 +38,7 @@ std::map<std::string, std::map<std::string, OutputStats>> by_layer(const Sensiti
 }
 
 void expect_equal_to_full_runs(const Subject& subject, Format format, std::size_t segments,
-                               const std::string& target = "tensorrt") {
+                               Target target = Target::TensorRt) {
   const Plan plan = plan_all(subject, format, target);
   const Reference reference = run_reference(subject, tensors_to_observe(subject));
   RoundedWeights weights;
@@ -74,8 +74,8 @@ TEST(Sensitivities, OfLayersOnIntegerKernelsEqualFullRunsWhereverTheNetworkIsCut
   const Samples samples = bell_samples("x", kConvNetInput, 4, 1.4F);
   for (const std::size_t segments : {std::size_t{1}, std::size_t{3}, std::size_t{9}}) {
     expect_equal_to_full_runs(subject_of(model_of(kConvNet, conv_net_weights()), samples), Format::Int8, segments,
-                              "onnxruntime");
-    expect_equal_to_full_runs(subject_of(forked_net(), samples), Format::Int8, segments, "onnxruntime");
+                              Target::OnnxRuntime);
+    expect_equal_to_full_runs(subject_of(forked_net(), samples), Format::Int8, segments, Target::OnnxRuntime);
   }
 }
 

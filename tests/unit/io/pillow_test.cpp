@@ -29,10 +29,16 @@ class PillowInputs : public testing::TestWithParam<Network> {};
 INSTANTIATE_TEST_SUITE_P(
     Networks, PillowInputs,
     testing::Values(
-        Network{"mobilenetv2-imagenet", {1, 3, 224, 224}, {"short-crop:256,224", {128}, {128}, "rgb", ""}, 1.0 / 128},
-        Network{"squeezenet-imagenet", {1, 3, 224, 224}, {"short-crop:256,224", {104, 117, 123}, {}, "bgr", ""}, 1.0},
-        Network{"yolox-nano", {1, 3, 416, 416}, {"letterbox:416,topleft", {}, {}, "bgr", ""}, 1.0},
-        Network{"rfb320-face", {1, 3, 240, 320}, {"", {127}, {128}, "rgb", "nchw"}, 1.0 / 128}),
+        Network{"mobilenetv2-imagenet",
+                {1, 3, 224, 224},
+                {"short-crop:256,224", {128}, {128}, ImageColor::Rgb, {}},
+                1.0 / 128},
+        Network{"squeezenet-imagenet",
+                {1, 3, 224, 224},
+                {"short-crop:256,224", {104, 117, 123}, {}, ImageColor::Bgr, {}},
+                1.0},
+        Network{"yolox-nano", {1, 3, 416, 416}, {"letterbox:416,topleft", {}, {}, ImageColor::Bgr, {}}, 1.0},
+        Network{"rfb320-face", {1, 3, 240, 320}, {"", {127}, {128}, ImageColor::Rgb, ImageLayout::Nchw}, 1.0 / 128}),
     [](const auto& test) {
       std::string name = test.param.name;
       for (char& c : name) c = c == '-' ? '_' : c;
@@ -100,8 +106,9 @@ np.save(d + '/luma.npy', np.asarray(y, np.float32)[None, :, :, None])
     for (std::size_t i = 0; i < mine.floats().size(); ++i)
       ASSERT_EQ(mine.floats()[i], theirs.floats()[i]) << npy << " " << i;
   };
-  expect_equal("height.npy", float_input("x", {-1, 3, 32, -1}), {"height:32", {127.5F}, {127.5F}, "bgr", ""});
-  expect_equal("luma.npy", float_input("x", {-1, -1, -1, 1}), {"stretch:24x20", {}, {}, "y", "nhwc"});
+  expect_equal("height.npy", float_input("x", {-1, 3, 32, -1}), {"height:32", {127.5F}, {127.5F}, ImageColor::Bgr, {}});
+  expect_equal("luma.npy", float_input("x", {-1, -1, -1, 1}),
+               {"stretch:24x20", {}, {}, ImageColor::Y, ImageLayout::Nhwc});
 }
 
 TEST(Images, SayWhatIsWrongWithTheOptions) {
@@ -113,16 +120,14 @@ TEST(Images, SayWhatIsWrongWithTheOptions) {
     return error_of([&] { open_samples(options, {input}); });
   };
   const InputInfo input = float_input("x", {1, 3, 8, 8});
-  EXPECT_EQ(kind_and_text({"", {}, {0}, "rgb", ""}, input).kind(), ErrorKind::Usage);
-  EXPECT_EQ(kind_and_text({"", {1, 2}, {}, "rgb", ""}, input).kind(), ErrorKind::Usage);
-  EXPECT_EQ(kind_and_text({"", {}, {}, "cmyk", ""}, input).kind(), ErrorKind::Usage);
-  EXPECT_EQ(kind_and_text({"", {}, {}, "rgb", "chw"}, input).kind(), ErrorKind::Usage);
-  EXPECT_NE(kind_and_text({"", {}, {}, "y", ""}, input).hint().find("--image-color rgb"), std::string::npos);
-  EXPECT_NE(kind_and_text({"", {}, {}, "rgb", ""}, float_input("x", {1, 3, -1, -1})).hint().find("--image"),
+  EXPECT_EQ(kind_and_text({"", {}, {0}, ImageColor::Rgb, {}}, input).kind(), ErrorKind::Usage);
+  EXPECT_EQ(kind_and_text({"", {1, 2}, {}, ImageColor::Rgb, {}}, input).kind(), ErrorKind::Usage);
+  EXPECT_NE(kind_and_text({"", {}, {}, ImageColor::Y, {}}, input).hint().find("--image-color rgb"), std::string::npos);
+  EXPECT_NE(kind_and_text({"", {}, {}, ImageColor::Rgb, {}}, float_input("x", {1, 3, -1, -1})).hint().find("--image"),
             std::string::npos);
-  EXPECT_NE(std::string(kind_and_text({"", {}, {}, "rgb", ""}, input).what()).find("a.jpg: is no image"),
+  EXPECT_NE(std::string(kind_and_text({"", {}, {}, ImageColor::Rgb, {}}, input).what()).find("a.jpg: is no image"),
             std::string::npos);
-  EXPECT_EQ(kind_and_text({"", {}, {}, "rgb", ""}, float_input("x", {8, 3, 8, 8})).kind(), ErrorKind::Input);
+  EXPECT_EQ(kind_and_text({"", {}, {}, ImageColor::Rgb, {}}, float_input("x", {8, 3, 8, 8})).kind(), ErrorKind::Input);
 }
 
 }  // namespace

@@ -19,8 +19,7 @@ using testing::parse_model;
 
 Model net() { return parse_model(testing::kTwoProducts); }
 
-Plan planned(const Model& model, const std::vector<Layer>& layers, Format format,
-             const std::string& target = "tensorrt") {
+Plan planned(const Model& model, const std::vector<Layer>& layers, Format format, Target target = Target::TensorRt) {
   PrecisionOptions options;
   options.low = {format};
   options.target = target;
@@ -80,7 +79,7 @@ TEST(Calibrate, ATensorWithoutARangeIsAnError) {
 
 Plan on_codes(const Model& model, const std::map<std::string, RangeStats>& ranges) {
   const std::vector<Layer> layers = find_layers(model);
-  Plan plan = planned(model, layers, Format::Int8, "onnxruntime");
+  Plan plan = planned(model, layers, Format::Int8, Target::OnnxRuntime);
   std::set<std::string> asked;
   for (const auto& [tensor, range] : ranges) asked.insert(tensor);
   EXPECT_EQ(tensors_to_calibrate(model, layers, plan), asked);
@@ -143,7 +142,7 @@ float lowest_of(const std::string& graph, const std::string& tensor) {
   const std::vector<Layer> layers = find_layers(model);
   std::map<std::string, RangeStats> seen;
   for (const std::string& name :
-       tensors_to_calibrate(model, layers, planned(model, layers, Format::Int8, "onnxruntime"))) {
+       tensors_to_calibrate(model, layers, planned(model, layers, Format::Int8, Target::OnnxRuntime))) {
     seen[name] = all.at(name);
   }
   const QuantParams grid = on_codes(model, seen).tensors.at(tensor);

@@ -38,7 +38,7 @@ constexpr Format kCodes = Format::UInt8;
 
 Plan codes_plan(const std::vector<std::string>& low, std::map<std::string, QuantParams> tensors) {
   Plan plan = plan_of({}, std::move(tensors));
-  plan.target = "onnxruntime";
+  plan.target = Target::OnnxRuntime;
   for (const std::string& name : low) plan.layers.push_back({name, kCodes});
   return plan;
 }

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,7 +18,7 @@ using testing::parse_model;
 using Found = std::vector<std::pair<std::string, std::string>>;  // rule and node
 
 /// `nodes` between x [1,2,4,4] and y; scales s and t, zero points of int8 z and of uint8 u.
-Found found(const std::string& nodes, std::string_view target, const std::string& more = "") {
+Found found(const std::string& nodes, Target target, const std::string& more = "") {
   const Model model = normalized_file(parse_model(
       "g (float[1,2,4,4] x) => (float[1,2,4,4] y) <float s = {0.5}, float t = {0.25}, int8 z = {0}, uint8 u = {128}, "
       "int8[2,2,1,1] w = {1, 2, 3, 4}, float[2,2,1,1] wf = {1, 2, 3, 4}" +
@@ -42,54 +41,57 @@ std::string pair(const std::string& from, const std::string& to, const std::stri
 }
 
 TEST(TensorrtRules, AQuantizedConvolutionHasNothingToFind) {
-  EXPECT_EQ(found(std::string(kData) + kWeight + "[c] y = Conv(xd, wd)", "tensorrt"), Found{});
+  EXPECT_EQ(found(std::string(kData) + kWeight + "[c] y = Conv(xd, wd)", Target::TensorRt), Found{});
 }
 
 TEST(TensorrtRules, AWeightAloneIsAChoice) {
-  EXPECT_EQ(found(std::string(kWeight) + "[c] y = Conv(x, wd)", "tensorrt"), Found{});
+  EXPECT_EQ(found(std::string(kWeight) + "[c] y = Conv(x, wd)", Target::TensorRt), Found{});
 }
 
 TEST(TensorrtRules, ZeroPointsAndTypesOfCodes) {
   const std::string nodes = "[q] xq = QuantizeLinear(x, s, u) [d] xd = DequantizeLinear(xq, s, u)" +
                             std::string(kWeight) + "[c] y = Conv(xd, wd)";
-  EXPECT_EQ(found(nodes, "tensorrt"),
+  EXPECT_EQ(found(nodes, Target::TensorRt),
             (Found{{"zero-point", "q"}, {"code-type", "q"}, {"zero-point", "d"}, {"code-type", "d"}}));
 }
 
 TEST(TensorrtRules, AFloatWeightBesideQuantizedData) {
-  EXPECT_EQ(found(std::string(kData) + "[c] y = Conv(xd, wf)", "tensorrt"), (Found{{"one-input-in-float", "c"}}));
+  EXPECT_EQ(found(std::string(kData) + "[c] y = Conv(xd, wf)", Target::TensorRt), (Found{{"one-input-in-float", "c"}}));
 }
 
 TEST(TensorrtRules, ScalesOfAWeightAlongItsInputs) {
   const std::string nodes = std::string(kData) + "[dw] wd = DequantizeLinear<axis = 1>(w, tt, zz) [c] y = Conv(xd, wd)";
-  EXPECT_EQ(found(nodes, "tensorrt", ", float[2] tt = {1, 2}, int8[2] zz = {0, 0}"), (Found{{"weight-axis", "c"}}));
+  EXPECT_EQ(found(nodes, Target::TensorRt, ", float[2] tt = {1, 2}, int8[2] zz = {0, 0}"),
+            (Found{{"weight-axis", "c"}}));
 }
 
 TEST(TensorrtRules, SeveralScalesOfAnActivation) {
   const std::string nodes =
       "[q] xq = QuantizeLinear<axis = 1>(x, tt, zz) [d] xd = DequantizeLinear<axis = 1>(xq, tt, zz)" +
       std::string(kWeight) + "[c] y = Conv(xd, wd)";
-  EXPECT_EQ(found(nodes, "tensorrt", ", float[2] tt = {1, 2}, int8[2] zz = {0, 0}"),
+  EXPECT_EQ(found(nodes, Target::TensorRt, ", float[2] tt = {1, 2}, int8[2] zz = {0, 0}"),
             (Found{{"activation-along-axis", "q"}}));
 }
 
 TEST(TensorrtRules, APairBetweenAConvolutionAndItsActivation) {
   const std::string conv = std::string(kData) + kWeight + "[c] a = Conv(xd, wd)";
-  EXPECT_EQ(found(conv + pair("a", "b") + "[r] y = Relu(b)", "tensorrt"), (Found{{"pair-in-an-epilogue", "r"}}));
-  EXPECT_EQ(found(conv + "[r] b = Relu(a)" + pair("b", "y"), "tensorrt"), Found{});
+  EXPECT_EQ(found(conv + pair("a", "b") + "[r] y = Relu(b)", Target::TensorRt), (Found{{"pair-in-an-epilogue", "r"}}));
+  EXPECT_EQ(found(conv + "[r] b = Relu(a)" + pair("b", "y"), Target::TensorRt), Found{});
 }
 
 TEST(TensorrtRules, AResidualAddWantsItsSkipBranchQuantized) {
   const std::string conv = std::string(kData) + kWeight + "[c] a = Conv(xd, wd)";
-  EXPECT_EQ(found(conv + "[add] b = Add(a, x)" + pair("b", "y"), "tensorrt"), (Found{{"skip-branch-in-float", "add"}}));
-  EXPECT_EQ(found(conv + "[add] b = Add(a, xd)" + pair("b", "y"), "tensorrt"), Found{});
+  EXPECT_EQ(found(conv + "[add] b = Add(a, x)" + pair("b", "y"), Target::TensorRt),
+            (Found{{"skip-branch-in-float", "add"}}));
+  EXPECT_EQ(found(conv + "[add] b = Add(a, xd)" + pair("b", "y"), Target::TensorRt), Found{});
 }
 
 TEST(TensorrtRules, AShortcutConvolutionIsASkipBranch) {
   const std::string both = std::string(kData) + kWeight + "[c] a = Conv(xd, wd) [s] k = Conv(xd, wd)";
-  EXPECT_EQ(found(both + "[add] b = Add(a, k)" + pair("b", "y"), "tensorrt"), (Found{{"skip-branch-in-float", "add"}}));
-  EXPECT_EQ(found(both + pair("k", "kd") + "[add] b = Add(a, kd)" + pair("b", "y"), "tensorrt"), Found{});
-  EXPECT_EQ(found(both + pair("k", "kd") + "[add] b = Add(x, kd)" + pair("b", "y"), "tensorrt"),
+  EXPECT_EQ(found(both + "[add] b = Add(a, k)" + pair("b", "y"), Target::TensorRt),
+            (Found{{"skip-branch-in-float", "add"}}));
+  EXPECT_EQ(found(both + pair("k", "kd") + "[add] b = Add(a, kd)" + pair("b", "y"), Target::TensorRt), Found{});
+  EXPECT_EQ(found(both + pair("k", "kd") + "[add] b = Add(x, kd)" + pair("b", "y"), Target::TensorRt),
             (Found{{"pair-in-an-epilogue", "add"}}));
 }
 
@@ -97,16 +99,17 @@ TEST(TensorrtRules, ConcatOfUnequalScales) {
   const std::string second = "[q2] x2q = QuantizeLinear(x, t, z) [d2] x2 = DequantizeLinear(x2q, t, z)";
   const std::string same = "[q2] x2q = QuantizeLinear(x, s, z) [d2] x2 = DequantizeLinear(x2q, s, z)";
   const std::string concat = "[cat] y = Concat<axis = 1>(xd, x2)";
-  EXPECT_EQ(found(kData + second + concat, "tensorrt"), (Found{{"unequal-concat", "cat"}}));
-  EXPECT_EQ(found(kData + same + concat, "tensorrt"), Found{});
-  EXPECT_EQ(found(kData + second + concat, "openvino"), (Found{{"unequal-intervals", "cat"}}));
+  EXPECT_EQ(found(kData + second + concat, Target::TensorRt), (Found{{"unequal-concat", "cat"}}));
+  EXPECT_EQ(found(kData + same + concat, Target::TensorRt), Found{});
+  EXPECT_EQ(found(kData + second + concat, Target::OpenVino), (Found{{"unequal-intervals", "cat"}}));
 }
 
 TEST(OpenvinoRules, SignedCodesBehindAConcat) {
   const std::string concat = "[cat] a = Concat<axis = 1>(x, x)";
-  EXPECT_EQ(found(concat + pair("a", "y"), "openvino"), (Found{{"signed-behind-concat", "cat"}}));
-  EXPECT_EQ(found(concat + "[q] aq = QuantizeLinear(a, s, u) [d] y = DequantizeLinear(aq, s, u)", "openvino"), Found{});
-  EXPECT_EQ(found(concat + pair("a", "y"), "tensorrt"), Found{});
+  EXPECT_EQ(found(concat + pair("a", "y"), Target::OpenVino), (Found{{"signed-behind-concat", "cat"}}));
+  EXPECT_EQ(found(concat + "[q] aq = QuantizeLinear(a, s, u) [d] y = DequantizeLinear(aq, s, u)", Target::OpenVino),
+            Found{});
+  EXPECT_EQ(found(concat + pair("a", "y"), Target::TensorRt), Found{});
 }
 
 /// A class token for every image of a batch of `batch` images, beside what the first convolution makes of them.
@@ -121,7 +124,7 @@ Found found_beside_a_token(const std::string& batch, const std::string& behind) 
       "own = Add(zeros, token) [c] a = Conv(xd, wd, bias)" +
       behind + "[cat] y = Concat<axis = 1>(own, b)}"));
   Found names;
-  for (const PlacementFinding& finding : apply_rules(QdqGraph(model), "openvino")) {
+  for (const PlacementFinding& finding : apply_rules(QdqGraph(model), Target::OpenVino)) {
     names.emplace_back(finding.rule, finding.node);
   }
   return names;
@@ -135,22 +138,23 @@ TEST(OpenvinoRules, ABiasBesideATensorOfTheBatchsSize) {
 }
 
 TEST(OpenvinoRules, AFloatWeightBesideQuantizedDataAndSixteenBits) {
-  EXPECT_EQ(found(std::string(kData) + "[c] y = Conv(xd, wf)", "openvino"), (Found{{"one-input-in-float", "c"}}));
-  EXPECT_EQ(found("[q] xq = QuantizeLinear(x, s, k) [d] y = DequantizeLinear(xq, s, k)", "openvino", ", int16 k = {0}"),
-            (Found{{"sixteen-bits", "q"}}));
+  EXPECT_EQ(found(std::string(kData) + "[c] y = Conv(xd, wf)", Target::OpenVino), (Found{{"one-input-in-float", "c"}}));
+  EXPECT_EQ(
+      found("[q] xq = QuantizeLinear(x, s, k) [d] y = DequantizeLinear(xq, s, k)", Target::OpenVino, ", int16 k = {0}"),
+      (Found{{"sixteen-bits", "q"}}));
 }
 
 // Placements that leave nothing to find, and the rule beside each that would.
 
 TEST(TensorrtRules, SplitAndShapeOperatorsMoveCodes) {
   const std::string split = "[sp] a, b = Split<axis = 1>(xd) [r] ar = Reshape(a, to) [t] at = Transpose(ar)";
-  EXPECT_EQ(found(kData + split + "[add] y = Add(at, b)", "tensorrt", ", int64[4] to = {1, 1, 4, 4}"), Found{});
+  EXPECT_EQ(found(kData + split + "[add] y = Add(at, b)", Target::TensorRt, ", int64[4] to = {1, 1, 4, 4}"), Found{});
 }
 
 TEST(TensorrtRules, AWeightSharedByTwoConvolutionsNeedsOnePair) {
   const std::string both =
       std::string(kData) + kWeight + "[c] a = Conv(xd, wd)" + pair("a", "b") + "[e] y = Conv(b, wd)";
-  EXPECT_EQ(found(both, "tensorrt"), Found{});
+  EXPECT_EQ(found(both, Target::TensorRt), Found{});
 }
 
 TEST(TensorrtRules, AWeightUsedAlongTwoAxesIsRightForOneOnly) {
@@ -158,11 +162,12 @@ TEST(TensorrtRules, AWeightUsedAlongTwoAxesIsRightForOneOnly) {
   const std::string nodes = std::string(kData) +
                             "[dw] wd = DequantizeLinear<axis = 0>(w, tt, zz) [c] a = Conv(xd, wd)" + pair("a", "b") +
                             "[ct] y = ConvTranspose(b, wd)";
-  EXPECT_EQ(found(nodes, "tensorrt", ", float[2] tt = {1, 2}, int8[2] zz = {0, 0}"), (Found{{"weight-axis", "ct"}}));
+  EXPECT_EQ(found(nodes, Target::TensorRt, ", float[2] tt = {1, 2}, int8[2] zz = {0, 0}"),
+            (Found{{"weight-axis", "ct"}}));
 }
 
 TEST(TensorrtRules, ABiasThatIsComputedIsNoObstacle) {
-  EXPECT_EQ(found(std::string(kData) + kWeight + "[n] nb = Neg(bf) [c] y = Conv(xd, wd, nb)", "tensorrt",
+  EXPECT_EQ(found(std::string(kData) + kWeight + "[n] nb = Neg(bf) [c] y = Conv(xd, wd, nb)", Target::TensorRt,
                   ", float[2] bf = {1, 2}"),
             Found{});
 }
@@ -175,53 +180,56 @@ TEST(OnnxRuntimeRules, AFloatBiasOfAGemmThatGivesFloat) {
     return rest;
   }() + "}, float[2] bf = {1, 2}, int32[2] bq = {1, 2}, float one = {0.125}, int64[4] to = {1, 2, 1, 1}";
   const std::string reshaped = "[r] y = Reshape(g, to)";
-  EXPECT_EQ(found(data + "[gemm] g = Gemm(a, wd, bf)" + reshaped, "onnxruntime", more),
+  EXPECT_EQ(found(data + "[gemm] g = Gemm(a, wd, bf)" + reshaped, Target::OnnxRuntime, more),
             (Found{{"float-bias", "gemm"}}));
-  EXPECT_EQ(found(data + "[gemm] g = Gemm(a, wd)" + reshaped, "onnxruntime", more), Found{});
-  EXPECT_EQ(
-      found(data + "[db] bd = DequantizeLinear(bq, one) [gemm] g = Gemm(a, wd, bd)" + reshaped, "onnxruntime", more),
-      Found{});
-  EXPECT_EQ(found(data + "[gemm] h = Gemm(a, wd, bf)" + pair("h", "g") + reshaped, "onnxruntime", more), Found{});
+  EXPECT_EQ(found(data + "[gemm] g = Gemm(a, wd)" + reshaped, Target::OnnxRuntime, more), Found{});
+  EXPECT_EQ(found(data + "[db] bd = DequantizeLinear(bq, one) [gemm] g = Gemm(a, wd, bd)" + reshaped,
+                  Target::OnnxRuntime, more),
+            Found{});
+  EXPECT_EQ(found(data + "[gemm] h = Gemm(a, wd, bf)" + pair("h", "g") + reshaped, Target::OnnxRuntime, more), Found{});
 }
 
 TEST(OnnxRuntimeRules, ConcatOfUnequalScalesIsRequantized) {
   const std::string second = "[q2] x2q = QuantizeLinear(x, t, z) [d2] x2 = DequantizeLinear(x2q, t, z)";
-  EXPECT_EQ(found(kData + second + "[cat] b = Concat<axis = 1>(xd, x2)" + pair("b", "y"), "onnxruntime"), Found{});
+  EXPECT_EQ(found(kData + second + "[cat] b = Concat<axis = 1>(xd, x2)" + pair("b", "y"), Target::OnnxRuntime),
+            Found{});
 }
 
 TEST(OnnxRuntimeRules, SplitAndReshapeWantOneGrid) {
   const std::string reshape = "[r] b = Reshape(xd, to)";
   const std::string more = ", int64[4] to = {1, 2, 4, 4}";
-  EXPECT_EQ(found(kData + reshape + pair("b", "y"), "onnxruntime", more), Found{});
-  EXPECT_EQ(found(kData + reshape + pair("b", "y", "t"), "onnxruntime", more), (Found{{"moved-to-another-grid", "r"}}));
+  EXPECT_EQ(found(kData + reshape + pair("b", "y"), Target::OnnxRuntime, more), Found{});
+  EXPECT_EQ(found(kData + reshape + pair("b", "y", "t"), Target::OnnxRuntime, more),
+            (Found{{"moved-to-another-grid", "r"}}));
 }
 
 TEST(OnnxRuntimeRules, AveragePoolHasAKernelOnCodes) {
-  EXPECT_EQ(
-      found(kData + std::string("[p] b = AveragePool<kernel_shape = [1, 1]>(xd)") + pair("b", "y", "t"), "onnxruntime"),
-      Found{});
+  EXPECT_EQ(found(kData + std::string("[p] b = AveragePool<kernel_shape = [1, 1]>(xd)") + pair("b", "y", "t"),
+                  Target::OnnxRuntime),
+            Found{});
 }
 
 TEST(OnnxRuntimeRules, AConvolutionNeedsAQuantizerBehind) {
   const std::string conv = std::string(kData) + kWeight + "[c] a = Conv(xd, wd)";
-  EXPECT_EQ(found(conv + "[r] y = Relu(a)", "onnxruntime"), (Found{{"no-quantizer-behind", "c"}}));
-  EXPECT_EQ(found(conv + "[r] b = Relu(a)" + pair("b", "y"), "onnxruntime"), Found{});
-  EXPECT_EQ(found(conv + pair("a", "b") + "[add] y = Add(a, b)", "onnxruntime"), (Found{{"no-quantizer-behind", "c"}}));
+  EXPECT_EQ(found(conv + "[r] y = Relu(a)", Target::OnnxRuntime), (Found{{"no-quantizer-behind", "c"}}));
+  EXPECT_EQ(found(conv + "[r] b = Relu(a)" + pair("b", "y"), Target::OnnxRuntime), Found{});
+  EXPECT_EQ(found(conv + pair("a", "b") + "[add] y = Add(a, b)", Target::OnnxRuntime),
+            (Found{{"no-quantizer-behind", "c"}}));
 }
 
 TEST(OnnxRuntimeRules, AddWithOneInputInFloat) {
-  EXPECT_EQ(found(kData + std::string("[add] b = Add(xd, x)") + pair("b", "y"), "onnxruntime"),
+  EXPECT_EQ(found(kData + std::string("[add] b = Add(xd, x)") + pair("b", "y"), Target::OnnxRuntime),
             (Found{{"one-input-in-float", "add"}}));
 }
 
 TEST(OnnxRuntimeRules, MovingCodesToAnotherGrid) {
   const std::string pool = "[p] b = MaxPool<kernel_shape = [1, 1]>(xd)";
-  EXPECT_EQ(found(kData + pool + pair("b", "y", "t"), "onnxruntime"), (Found{{"moved-to-another-grid", "p"}}));
-  EXPECT_EQ(found(kData + pool + pair("b", "y"), "onnxruntime"), Found{});
+  EXPECT_EQ(found(kData + pool + pair("b", "y", "t"), Target::OnnxRuntime), (Found{{"moved-to-another-grid", "p"}}));
+  EXPECT_EQ(found(kData + pool + pair("b", "y"), Target::OnnxRuntime), Found{});
 }
 
 TEST(OnnxRuntimeRules, AnOperatorWithoutAKernelOnCodes) {
-  EXPECT_EQ(found(kData + std::string("[t] b = Tanh(xd)") + pair("b", "y"), "onnxruntime"),
+  EXPECT_EQ(found(kData + std::string("[t] b = Tanh(xd)") + pair("b", "y"), Target::OnnxRuntime),
             (Found{{"no-kernel-on-codes", "t"}}));
 }
 

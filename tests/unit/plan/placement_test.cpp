@@ -20,7 +20,7 @@ using Set = std::set<std::string>;
 
 /// A model with some layers in uint8, and where that puts Q/DQ pairs in its main graph.
 struct Placed {
-  Placed(const std::string& graph, const std::vector<std::string>& low, const std::string& target = "onnxruntime",
+  Placed(const std::string& graph, const std::vector<std::string>& low, Target target = Target::OnnxRuntime,
          std::vector<PlannedLayer> others = {})
       : model(parse_model(graph)), layers(find_layers(model)), plan(plan_of(std::move(others))) {
     for (const std::string& name : low) plan.layers.push_back({name, Format::UInt8});
@@ -57,7 +57,7 @@ TEST(Placement, AKeptLayersResultIsNotQuantizedWhereItIsMade) {
 }
 
 TEST(Placement, TheTensorrtTargetQuantizesNoResults) {
-  EXPECT_TRUE(Placed(kConvReluConv, {"one", "two"}, "tensorrt")->quantized().empty());
+  EXPECT_TRUE(Placed(kConvReluConv, {"one", "two"}, Target::TensorRt)->quantized().empty());
 }
 
 TEST(Placement, AnActivationBelongsToNothingWhenItsInputIsReadTwiceOrReturned) {
@@ -79,7 +79,7 @@ TEST(Placement, AnActivationBelongsToNothingWhenItsInputIsReadTwiceOrReturned) {
 }
 
 TEST(Placement, AnActivationInAFormatOfItsOwnStaysALayer) {
-  const Placed placed(kConvReluConv, {"one"}, "onnxruntime", {{"act", Format::Float16}});
+  const Placed placed(kConvReluConv, {"one"}, Target::OnnxRuntime, {{"act", Format::Float16}});
   EXPECT_EQ(placed->quantized(), Set{"a"});
   EXPECT_FALSE(placed->passes_codes("act"));
 }
@@ -157,7 +157,7 @@ TEST(Placement, TellsWhichKeptLayersAnEngineWouldQuantizeByItself) {
   EXPECT_FALSE(no_codes_in->would_requantize(node_named(no_codes_in.model, "kept")));
   const Placed no_codes_out(graph, {"before"});
   EXPECT_FALSE(no_codes_out->would_requantize(node_named(no_codes_out.model, "kept")));
-  const Placed elsewhere(graph, {"before", "after"}, "tensorrt");
+  const Placed elsewhere(graph, {"before", "after"}, Target::TensorRt);
   EXPECT_FALSE(elsewhere->would_requantize(node_named(elsewhere.model, "kept")));
 }
 

@@ -24,7 +24,7 @@ using testing::with_initializer;
 Model scheme_net() { return parse_model(testing::kTwoProducts); }
 
 PrecisionOptions precision(std::vector<Format> low, std::vector<std::pair<std::string, Format>> exceptions = {},
-                           const std::string& constraints = "prefer") {
+                           PrecisionConstraints constraints = PrecisionConstraints::Prefer) {
   PrecisionOptions options;
   options.low = std::move(low);
   options.layer_precisions = std::move(exceptions);
@@ -80,7 +80,7 @@ TEST(Scheme, PreferKeepsALayerThatCannotAndSaysSo) {
 
 TEST(Scheme, ObeyRefusesALayerThatCannot) {
   try {
-    assigned(precision({Format::Int8}, {{"act", Format::Int8}}, "obey"));
+    assigned(precision({Format::Int8}, {{"act", Format::Int8}}, PrecisionConstraints::Obey));
     FAIL() << "an exception that no layer can honour went through";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::Usage);
@@ -89,7 +89,8 @@ TEST(Scheme, ObeyRefusesALayerThatCannot) {
 }
 
 TEST(Scheme, NoneIgnoresExceptionsAndListsThem) {
-  const AssignedFormats result = assigned(precision({Format::Int8}, {{"fc1", Format::Float32}}, "none"));
+  const AssignedFormats result =
+      assigned(precision({Format::Int8}, {{"fc1", Format::Float32}}, PrecisionConstraints::None));
   EXPECT_EQ(formats_of(result.plan)[0], Format::Int8);
   ASSERT_EQ(result.warnings.size(), 1U);
   EXPECT_EQ(result.warnings[0], "--layer-precisions fc1:float32 is ignored (--precision-constraints none)");
@@ -107,7 +108,7 @@ TEST(Scheme, WhatAScriptSetsWinsAndItsNamesAreNoPatterns) {
 TEST(Scheme, WhatAScriptSetsOfManyLayersIsRefusedInOneLine) {
   PrecisionOptions options = precision({Format::Float16});
   for (const char* name : {"fc1", "act", "fc2"}) options.layer_settings.push_back({name, Format::Float32, {}});
-  options.constraints = "none";
+  options.constraints = PrecisionConstraints::None;
   EXPECT_EQ(assigned(options).warnings,
             (Names{"layers fc1, act, fc2 run as if no script had said float32 (--precision-constraints none)"}));
 }
@@ -119,7 +120,7 @@ TEST(Scheme, AnOutputTypeCanOnlyAgreeWithItsLayer) {
       assigned(options).warnings,
       (Names{"layer 'act' runs in float16: its output is float16, not float32 as the script says: an output has the "
              "format of its layer, which layer.precision sets"}));
-  options.constraints = "obey";
+  options.constraints = PrecisionConstraints::Obey;
   EXPECT_THROW(assigned(options), Error);
   options.layer_settings[1].precision = Format::Float32;
   EXPECT_EQ(formats_of(assigned(options).plan), (std::vector{Format::Int8, Format::Float32, Format::Int8}));
@@ -142,7 +143,7 @@ TEST(Scheme, LayersOfOtherFloatTypesAreLeftAlone) {
   const std::vector<Layer> layers = find_layers(model);
   EXPECT_TRUE(assign_formats(model, layers, precision({Format::Float16})).candidates.empty());
   try {
-    assign_formats(model, layers, precision({Format::Float16}, {{"e", Format::Float16}}, "obey"));
+    assign_formats(model, layers, precision({Format::Float16}, {{"e", Format::Float16}}, PrecisionConstraints::Obey));
     FAIL() << "a float64 layer went to float16";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "layer 'e' cannot run in float16: it computes in float64");
@@ -154,14 +155,14 @@ TEST(Scheme, ALayerThatTheSchemaRefusesSaysWhy) {
       "g (float[1,1,2,2] x) => (float[1,1,2,2] y) <float[1,1,1,1] w = {1}> "
       "{ [conv] y = Conv(x, w) }");
   std::string reason;
-  EXPECT_FALSE(can_take(model, find_layers(model)[0], Format::BFloat16, "tensorrt", &reason));
+  EXPECT_FALSE(can_take(model, find_layers(model)[0], Format::BFloat16, Target::TensorRt, &reason));
   EXPECT_EQ(reason, "the schema of Conv at opset 17 does not admit bfloat16 on its data path");
 }
 
 TEST(Scheme, FollowersTakeNoFormatOfTheirOwn) {
   const Model model = scheme_net();
   std::string reason;
-  EXPECT_FALSE(can_take(model, find_layers(model)[2], Format::Float16, "tensorrt", &reason));
+  EXPECT_FALSE(can_take(model, find_layers(model)[2], Format::Float16, Target::TensorRt, &reason));
   EXPECT_EQ(reason, "it only moves data and follows its inputs");
 }
 
@@ -178,7 +179,7 @@ TEST(Scheme, TheOnnxruntimeTargetTakesEveryOperatorWithAnIntegerKernel) {
       [gate] y = Sigmoid(g)
     })");
   PrecisionOptions options = precision({Format::Int8});
-  options.target = "onnxruntime";
+  options.target = Target::OnnxRuntime;
   const AssignedFormats result = assign_formats(model, find_layers(model), options);
   EXPECT_EQ(result.candidates, (Names{"conv", "scale", "pool", "gate"}));
   EXPECT_EQ(result.plan.format_of("scale"), Format::UInt8);
@@ -190,20 +191,20 @@ TEST(Scheme, TheOnnxruntimeTargetTakesEveryOperatorWithAnIntegerKernel) {
 TEST(Scheme, AnActivationBehindALayerOnIntegerKernelsIsNoCandidateForAnotherFormat) {
   const Model model = scheme_net();
   PrecisionOptions options = precision({Format::Int8, Format::Float16});
-  options.target = "onnxruntime";
+  options.target = Target::OnnxRuntime;
   EXPECT_EQ(assign_formats(model, find_layers(model), options).candidates, (Names{"fc1", "fc2"}));
-  options.target = "tensorrt";
+  options.target = Target::TensorRt;
   EXPECT_EQ(assign_formats(model, find_layers(model), options).candidates, (Names{"fc1", "act", "fc2"}));
   options = precision({Format::Int8}, {{"act", Format::Float16}});
-  options.target = "onnxruntime";
+  options.target = Target::OnnxRuntime;
   EXPECT_EQ(assign_formats(model, find_layers(model), options).plan.format_of("act"), Format::Float16) << "as asked";
 }
 
 TEST(Scheme, AnOperatorWithoutAnIntegerKernelIsRefusedWithTheReason) {
   const Model model = parse_model(
       "g (float[1,2,4,4] x) => (float[1,2,4,4] y) <float[2,2,1,1] w = {1, 2, 3, 4}> { [up] y = ConvTranspose(x, w) }");
-  PrecisionOptions options = precision({}, {{"up", Format::Int8}}, "obey");
-  options.target = "onnxruntime";
+  PrecisionOptions options = precision({}, {{"up", Format::Int8}}, PrecisionConstraints::Obey);
+  options.target = Target::OnnxRuntime;
   try {
     assign_formats(model, find_layers(model), options);
     FAIL() << "a ConvTranspose in int8 went through";
@@ -220,7 +221,7 @@ TEST(Scheme, AnOperandThatIsNotFiniteKeepsALayerInFloat) {
                        Tensor::of({1}, std::vector<float>{-std::numeric_limits<float>::infinity()}));
   std::string reason;
   const Model model = masked;
-  EXPECT_FALSE(can_take(model, find_layers(model)[0], Format::UInt8, "onnxruntime", &reason));
+  EXPECT_FALSE(can_take(model, find_layers(model)[0], Format::UInt8, Target::OnnxRuntime, &reason));
   EXPECT_EQ(reason, "its constant 'v' holds values that are not finite");
 }
 

@@ -110,7 +110,7 @@ TEST(WeightsOnly, Int8WeightsRunAlongOutputChannels) {
   PrecisionOptions precision;
   precision.low = {Format::Int8};
   precision.rules.weights_only = true;
-  precision.target = "onnxruntime";  // no uint8: nothing but weights is quantized
+  precision.target = Target::OnnxRuntime;  // no uint8: nothing but weights is quantized
   const TypedModel typed = lower_typed(model, calibrated(model, precision), /*strict=*/true);
   EXPECT_EQ(inputs_of(typed.model, "fc"), (Names{"x", "w_dequantized"}));
   const onnx::NodeProto& dequantize = node_named(typed.model, "w_dequantize");

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "bench.h"
@@ -15,12 +14,12 @@ namespace vernier::testing {
 namespace {
 
 /// What is proposed for `weights` of a MatMul under a target.
-Proposal moved_zero(const Tensor& weights, const std::string& target) {
+Proposal moved_zero(const Tensor& weights, Target target) {
   Model model = parsed("g (float[1,8] x) => (float[1,8] y) { [mm] y = MatMul(x, w) }", {{"w", zeros({8, 8})}});
   set_initializer(model, *model.proto.mutable_graph(), "w", weights);
   Bench bench(std::move(model), Format::Int8);
   bench.plan.target = target;
-  if (target == "onnxruntime") bench.plan.layers.front().format = Format::UInt8;
+  if (target == Target::OnnxRuntime) bench.plan.layers.front().format = Format::UInt8;
   const auto proposals = move_weight_zeros(bench.network(), 0);
   EXPECT_EQ(proposals.size(), 1U);
   return proposals.at(0);
@@ -28,7 +27,7 @@ Proposal moved_zero(const Tensor& weights, const std::string& target) {
 
 TEST(MoveWeightZeros, HoldsAGridThatReachesFartherOnOneSide) {
   const Tensor w = filled({8, 8}, [](int i) { return 0.01F * static_cast<float>(i * 37 % 64 * 4 - 95); });
-  const Proposal proposal = moved_zero(w, "onnxruntime");
+  const Proposal proposal = moved_zero(w, Target::OnnxRuntime);
   EXPECT_EQ(proposal.what, "step 0.01 and zero point -30 in place of 0.0123622 and 0");
   std::vector<float> rounded(64);
   round_tensor(proposal.grids.at("w"), w.shape(), w.floats(), rounded);
@@ -37,17 +36,17 @@ TEST(MoveWeightZeros, HoldsAGridThatReachesFartherOnOneSide) {
 
 TEST(MoveWeightZeros, StretchesTheCodesOverOrdinaryWeights) {
   const Tensor w = filled({8, 8}, [](int i) { return 0.5F + std::sin(static_cast<float>(i)); });
-  const QuantParams grid = moved_zero(w, "onnxruntime").grids.at("w");
+  const QuantParams grid = moved_zero(w, Target::OnnxRuntime).grids.at("w");
   EXPECT_NEAR(grid.scale.front(), 2.0F / 255, 1e-5F);
   EXPECT_EQ(grid.zero_point, std::vector<std::int32_t>{-64});
 }
 
 TEST(MoveWeightZeros, RefusesWithAReason) {
   const Tensor sine = filled({8, 8}, [](int i) { return std::sin(static_cast<float>(i)); });
-  EXPECT_EQ(moved_zero(sine, "onnxruntime").why_not, "its weights reach about as far on either side of zero");
+  EXPECT_EQ(moved_zero(sine, Target::OnnxRuntime).why_not, "its weights reach about as far on either side of zero");
   const Tensor grid = filled({8, 8}, [](int i) { return 0.01F * static_cast<float>(i * 37 % 64 - 20); });
-  EXPECT_EQ(moved_zero(grid, "onnxruntime").why_not, "symmetric codes hold all steps of its grid");
-  EXPECT_EQ(moved_zero(grid, "tensorrt").why_not, "target tensorrt takes no zero point of weights");
+  EXPECT_EQ(moved_zero(grid, Target::OnnxRuntime).why_not, "symmetric codes hold all steps of its grid");
+  EXPECT_EQ(moved_zero(grid, Target::TensorRt).why_not, "target tensorrt takes no zero point of weights");
 }
 
 }  // namespace

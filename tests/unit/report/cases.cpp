@@ -71,7 +71,7 @@ DiagnoseReport base() {
       "int8: inputs of Conv, ConvTranspose, Gemm, MatMul symmetric per tensor, absolute maximum of the samples; "
       "weights symmetric per output channel; bias float32";
   report.runner = "trt-sim";
-  report.target = "tensorrt";
+  report.target = Target::TensorRt;
   report.low = {Format::Int8};
   report.requirement = Requirement{Metric::MinSqnrDb, {{24, ""}}};
   report.reference.outputs = {exact("scores")};
@@ -179,7 +179,7 @@ DiagnoseReport nothing_needed() {
   report.kept->total_macs = 300'774'272;
   report.all_low.passed = true;
   report.final_figures = report.all_low;
-  report.target = "onnxruntime";
+  report.target = Target::OnnxRuntime;
   report.latency.reset();
   report.warnings.clear();
   return report;

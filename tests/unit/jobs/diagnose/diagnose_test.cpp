@@ -301,7 +301,7 @@ TEST(Diagnose, InterruptedSearchStillWritesAModelThatPasses) {
 
 TEST(Diagnose, KeepsALayerThatTheUserFixedOutOfTheSearch) {
   const NetFiles files;
-  for (const std::string constraints : {"obey", "prefer"}) {
+  for (const PrecisionConstraints constraints : {PrecisionConstraints::Obey, PrecisionConstraints::Prefer}) {
     DiagnoseOptions options = files.diagnose_options({Format::Int8});
     options.precision.layer_precisions = {{"conv*", Format::Int8}, {"conv2", Format::Float32}};
     options.precision.constraints = constraints;
@@ -319,11 +319,11 @@ TEST(Diagnose, ObeyRefusesWhatALayerCannotTakeAndPreferWarns) {
   const NetFiles files;
   DiagnoseOptions options = files.diagnose_options({Format::Int8});
   options.precision.layer_precisions = {{"relu1", Format::Int8}};
-  options.precision.constraints = "obey";
+  options.precision.constraints = PrecisionConstraints::Obey;
   const Error error = error_of([&] { diagnose(options); });
   EXPECT_EQ(error.kind(), ErrorKind::Usage);
   EXPECT_EQ(std::string(error.what()), "layer 'relu1' cannot run in int8: Relu is not an operator of the scheme");
-  options.precision.constraints = "prefer";
+  options.precision.constraints = PrecisionConstraints::Prefer;
   const DiagnoseReport report = diagnose(options);
   ASSERT_EQ(report.warnings.size(), 1U);
   EXPECT_EQ(report.warnings.front(), "layer 'relu1' runs in float32, not int8: Relu is not an operator of the scheme");
@@ -333,7 +333,7 @@ TEST(Diagnose, NoneIgnoresLayerPrecisionsAndListsThem) {
   const NetFiles files;
   DiagnoseOptions options = files.diagnose_options({Format::Int8});
   options.precision.layer_precisions = {{"conv2", Format::Float32}};
-  options.precision.constraints = "none";
+  options.precision.constraints = PrecisionConstraints::None;
   const DiagnoseReport report = diagnose(options);
   EXPECT_EQ(row_named(report.layers, "conv2").format, Format::Int8);
   ASSERT_EQ(report.warnings.size(), 1U);
@@ -342,7 +342,7 @@ TEST(Diagnose, NoneIgnoresLayerPrecisionsAndListsThem) {
 
 TEST(Diagnose, OffersTheNearestNameForAnUnknownLayer) {
   const NetFiles files;
-  for (const std::string constraints : {"obey", "prefer"}) {
+  for (const PrecisionConstraints constraints : {PrecisionConstraints::Obey, PrecisionConstraints::Prefer}) {
     DiagnoseOptions options = files.diagnose_options({Format::Int8});
     options.precision.layer_precisions = {{"conv22", Format::Float32}};
     options.precision.constraints = constraints;

@@ -18,7 +18,7 @@ namespace {
 
 /// What is named at `layer`, asked for more than the format gives.
 std::vector<std::string> named_at(const NetFiles& files, const std::string& layer, Format low,
-                                  const std::string& target = "tensorrt") {
+                                  Target target = Target::TensorRt) {
   DiagnoseOptions options = files.diagnose_options({low});
   options.measure.requirement = at_least_db(70);
   options.precision.target = target;
@@ -59,9 +59,9 @@ NetFiles norm_behind(float spread) {
 }
 
 TEST(Explain, ABatchNormalizationBehindCodes) {
-  EXPECT_TRUE(names(named_at(norm_behind(30), "conv", Format::Int8, "onnxruntime"), "unfolded-batch-norm"));
-  EXPECT_FALSE(names(named_at(norm_behind(2), "conv", Format::Int8, "onnxruntime"), "unfolded-batch-norm"));
-  EXPECT_FALSE(names(named_at(norm_behind(30), "conv", Format::Int8, "tensorrt"), "unfolded-batch-norm"))
+  EXPECT_TRUE(names(named_at(norm_behind(30), "conv", Format::Int8, Target::OnnxRuntime), "unfolded-batch-norm"));
+  EXPECT_FALSE(names(named_at(norm_behind(2), "conv", Format::Int8, Target::OnnxRuntime), "unfolded-batch-norm"));
+  EXPECT_FALSE(names(named_at(norm_behind(30), "conv", Format::Int8, Target::TensorRt), "unfolded-batch-norm"))
       << "TensorRT's convolution gives float";
 }
 
@@ -103,12 +103,12 @@ TEST(Explain, PairsOfLargeWeightsBeyond16Bits) {
   for (std::size_t i = 0; i < 256; ++i) alike.mutable_floats()[i] = i / 16 / 2 % 2 == 0 ? 1.0F : -1.0F;
   const std::string text = "net (float[4,16] x) => (float[4,16] y) { [abs] a = Abs(x)\n [mm] y = MatMul(a, w) }";
   const NetFiles large(network(text, {{"w", alike}}), {4, 16});
-  EXPECT_TRUE(names(named_at(large, "mm", Format::Int8, "onnxruntime"), "pair-saturation"));
-  EXPECT_FALSE(names(named_at(large, "mm", Format::Int8, "openvino"), "pair-saturation")) << "another engine";
+  EXPECT_TRUE(names(named_at(large, "mm", Format::Int8, Target::OnnxRuntime), "pair-saturation"));
+  EXPECT_FALSE(names(named_at(large, "mm", Format::Int8, Target::OpenVino), "pair-saturation")) << "another engine";
   const NetFiles ordinary(network("net (float[4,64] x) => (float[4,16] y) { [abs] a = Abs(x)\n [mm] y = MatMul(a, w) }",
                                   {{"w", bell({64, 16}, 1)}}),
                           {4, 64});
-  EXPECT_FALSE(names(named_at(ordinary, "mm", Format::Int8, "onnxruntime"), "pair-saturation"));
+  EXPECT_FALSE(names(named_at(ordinary, "mm", Format::Int8, Target::OnnxRuntime), "pair-saturation"));
 }
 
 NetFiles softmax_of(const Shape& scores) {
