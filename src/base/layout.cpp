@@ -44,8 +44,6 @@ std::size_t display_width(std::string_view text) {
   return width;
 }
 
-std::string shown(std::string_view name) { return printable(name); }
-
 std::string shorten_middle(std::string_view text, std::size_t width) {
   const std::size_t total = display_width(text);
   if (total <= width) return std::string(text);

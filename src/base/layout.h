@@ -13,10 +13,6 @@ namespace vernier {
 /// marks.
 std::size_t display_width(std::string_view text);
 
-/// A name from a file, safe to print: printable(), and characters that are invisible or turn the direction of text
-/// (zero width, bidirectional controls) as \u{XXXX}.
-std::string shown(std::string_view name);
-
 /// `text` in at most `width` columns, the middle replaced by "..": both ends of a layer's name tell it from its
 /// siblings. Edges: a width below 4 cuts the end off.
 std::string shorten_middle(std::string_view text, std::size_t width);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "base/layout.h"
 #include "base/text.h"
 
 namespace vernier {
@@ -42,8 +41,8 @@ std::string fence(std::string_view text, std::size_t least) {
 
 std::string shell_quote(std::string_view word) {
   if (!word.empty() && word.find_first_not_of(kBare) == std::string_view::npos) return std::string(word);
-  // shown() changes nothing but what a reader could not see.
-  if (shown(word) != word) return "$'" + escaped(word, "'") + "'";
+  // printable() changes nothing but what a reader could not see.
+  if (printable(word) != word) return "$'" + escaped(word, "'") + "'";
   std::string out = "'";
   for (const char c : word) {
     if (c == '\'') {
@@ -56,7 +55,7 @@ std::string shell_quote(std::string_view word) {
 }
 
 std::string python_quote(std::string_view text) {
-  if (shown(text) == text) {
+  if (printable(text) == text) {
     std::string out = "\"";
     for (const char c : text) {
       if (c == '"' || c == '\\') out += '\\';
@@ -82,7 +81,7 @@ std::string code_block(std::string_view language, std::string_view code) {
 }
 
 std::string inline_code(std::string_view text) {
-  const std::string safe = shown(text);
+  const std::string safe = printable(text);
   const std::string marks = fence(safe, 1);
   // A space apart where the text begins or ends with a backtick; Markdown takes it away again.
   const char* gap = marks.size() > 1 ? " " : "";
@@ -91,7 +90,7 @@ std::string inline_code(std::string_view text) {
 
 std::string markdown_text(std::string_view text) {
   std::string out;
-  for (const char c : shown(text)) {
+  for (const char c : printable(text)) {
     if (std::string_view(R"(\`*_[]<>#|)").find(c) != std::string_view::npos) out += '\\';
     out += c;
   }

@@ -5,13 +5,13 @@
 #include <cstddef>
 #include <string_view>
 
-#include "base/layout.h"
+#include "base/text.h"
 
 namespace vernier {
 namespace {
 
 std::string text_cell(const std::string& value) {
-  std::string text = shown(value);
+  std::string text = printable(value);
   if (!text.empty() && std::string_view("=+-@").find(text.front()) != std::string_view::npos) text.insert(0, 1, '\'');
   if (text.find_first_of(",;\"\n") == std::string::npos) return text;
   std::string quoted = "\"";

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "base/layout.h"
 #include "base/quote.h"
 #include "base/text.h"
 #include "report/export/other_tools.h"
@@ -259,7 +258,7 @@ std::string record(const DiagnoseReport& report) {
                                markdown_text(report.onnxruntime_version), markdown_text(report.onnx_version)));
   line("machine", markdown_text(report.machine));
   // A bar would end the cell even inside code.
-  if (!report.command.empty()) text += "\nMade by:\n\n" + code_block("sh", shown(report.command));
+  if (!report.command.empty()) text += "\nMade by:\n\n" + code_block("sh", printable(report.command));
   return text;
 }
 

@@ -7,7 +7,6 @@
 #include <optional>
 #include <string_view>
 
-#include "base/layout.h"
 #include "base/quote.h"
 #include "base/text.h"
 #include "report/html/page.h"
@@ -38,7 +37,7 @@ bool holds(Metric metric, double value, double limit) {
 
 /// The verdict of labels or of a script, which look at all outputs together.
 GateCase case_of(const std::string& objective, bool met, const std::string& answer) {
-  return {shown(objective), met ? GateCase::State::Passed : GateCase::State::Failed, answer};
+  return {printable(objective), met ? GateCase::State::Passed : GateCase::State::Failed, answer};
 }
 
 /// `objective`: what decides in the place of a requirement; empty: nothing does.
@@ -47,16 +46,16 @@ std::vector<GateCase> cases_of(const RunFigures& run, const std::optional<Requir
   std::vector<GateCase> cases;
   for (const OutputFigure& output : run.outputs) {
     GateCase made;
-    made.name = fmt::format("output '{}'", shown(output.name));
+    made.name = fmt::format("output '{}'", printable(output.name));
     std::optional<double> limit;
     if (requirement) limit = requirement->limit_for(output.name);
     const std::optional<double> value = metric_value(requirement ? requirement->metric : Metric::MinSqnrDb, output);
     if (!limit || !value) {
       made.state = GateCase::State::Skipped;
-      made.message =
-          requirement ? "no limit is required of it"
-                      : fmt::format("{} dB; {}", db_text(output.sqnr_db),
-                                    objective.empty() ? "no requirement was given" : "decided by: " + shown(objective));
+      made.message = requirement ? "no limit is required of it"
+                                 : fmt::format("{} dB; {}", db_text(output.sqnr_db),
+                                               objective.empty() ? "no requirement was given"
+                                                                 : "decided by: " + printable(objective));
     } else {
       const bool good = holds(requirement->metric, value.value_or(0), limit.value_or(0));
       made.state = good ? GateCase::State::Passed : GateCase::State::Failed;
@@ -124,13 +123,13 @@ Gate gate_of(const DiagnoseReport& report) {
 Gate gate_of(const VerifyReport& report) {
   Gate gate;
   gate.suite = "vernier verify";
-  gate.answer = fmt::format("{}: {}", shown(report.typed_file), figure_text(report.figures, report.requirement));
+  gate.answer = fmt::format("{}: {}", printable(report.typed_file), figure_text(report.figures, report.requirement));
   gate.seconds = seconds_of(report.phases);
   gate.warnings = report.warnings;
   gate.cases = cases_of(report.figures, report.requirement, report.objective);
   if (report.test) {
     const bool met = report.test->verdict == Verdict::Good;
-    gate.answer = fmt::format("{}: {} is {} ({:.6g})", shown(report.typed_file), shown(report.objective),
+    gate.answer = fmt::format("{}: {} is {} ({:.6g})", printable(report.typed_file), printable(report.objective),
                               met ? "met" : "missed", report.test->metric);
     gate.cases.push_back(case_of(report.objective, met, gate.answer));
   }
@@ -156,7 +155,7 @@ Gate gate_of(const PipelineReport& report) {
     if (!stage.step_db) continue;
     const bool good = *stage.step_db >= report.min_sqnr_db;
     gate.cases.push_back(
-        {fmt::format("stage '{}'", shown(stage.name)), good ? GateCase::State::Passed : GateCase::State::Failed,
+        {fmt::format("stage '{}'", printable(stage.name)), good ? GateCase::State::Passed : GateCase::State::Failed,
          fmt::format("{} dB to the stage before, {:g} dB required", db_text(stage.step_db), report.min_sqnr_db)});
   }
   return gate;
@@ -184,7 +183,7 @@ std::string gate_to_junit(const Gate& gate) {
     }
   }
   std::string warnings;
-  for (const std::string& warning : gate.warnings) warnings += shown(warning) + "\n";
+  for (const std::string& warning : gate.warnings) warnings += printable(warning) + "\n";
   text += fmt::format("    <system-out>{}</system-out>\n", xml_text(gate.answer));
   if (!warnings.empty()) text += fmt::format("    <system-err>{}</system-err>\n", xml_text(warnings));
   return text + "  </testsuite>\n</testsuites>\n";
@@ -195,7 +194,7 @@ std::string gate_to_github(const Gate& gate) {
   for (const GateCase& one : gate.cases) {
     if (one.state == GateCase::State::Failed) text += github_line("error", gate.suite, one.name + ": " + one.message);
   }
-  for (const std::string& warning : gate.warnings) text += github_line("warning", gate.suite, shown(warning));
+  for (const std::string& warning : gate.warnings) text += github_line("warning", gate.suite, printable(warning));
   return text + github_line("notice", gate.suite, gate.answer);
 }
 

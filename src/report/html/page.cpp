@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <tuple>
 
-#include "base/layout.h"
+#include "base/text.h"
 #include "report/export/pareto.h"
 #include "report/html/drawing.h"
 #include "report/html/parts.h"
@@ -161,13 +161,13 @@ std::string report_to_html(const DiagnoseReport& report) {
   data["answer"] = Json::Object{{"advice", json_of(answer.advice)}, {"commands", json_of(answer.commands)}};
   data["words"] = page_words(report);
   data["drawing"] = json_of(draw_network(report));
-  const std::string file = shown(std::filesystem::path(report.model_file).filename().string());
+  const std::string file = printable(std::filesystem::path(report.model_file).filename().string());
   TextOptions plain;
   plain.whole_names = true;
-  return filled_page({{"version", html_text(shown(report.vernier_version))},
+  return filled_page({{"version", html_text(printable(report.vernier_version))},
                       {"brand", program_of(report)},
                       {"title", html_text(fmt::format("{} in {}", file, low_text(report)))},
-                      {"model", html_text(fmt::format("{} in {}, {} samples", shown(report.model_file),
+                      {"model", html_text(fmt::format("{} in {}, {} samples", printable(report.model_file),
                                                       low_text(report), report.samples))},
                       {"outcome", outcome_class(report)},
                       {"answer", html_text(answer.sentence)},

@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include "base/layout.h"
 #include "base/text.h"
 #include "report/html/page.h"
 #include "report/html/parts.h"
@@ -19,8 +18,8 @@ std::string report_to_html(const PipelineReport& report) {
   TextOptions plain;
   plain.whole_names = true;
   std::string way;
-  for (const StageReport& stage : report.stages) way += (way.empty() ? "" : " \u2192 ") + shown(stage.name);
-  return filled_page({{"version", html_text(shown(report.vernier_version))},
+  for (const StageReport& stage : report.stages) way += (way.empty() ? "" : " \u2192 ") + printable(stage.name);
+  return filled_page({{"version", html_text(printable(report.vernier_version))},
                       {"brand", "vernier pipeline"},
                       {"title", html_text(fmt::format("Stages: {}", way))},
                       {"model", html_text(fmt::format("{}, over {}", way, plural(report.samples, "sample")))},

@@ -4,7 +4,7 @@
 #include <tuple>
 #include <vector>
 
-#include "base/layout.h"
+#include "base/text.h"
 #include "json/fields.h"
 #include "json/python_json.h"
 #include "vernier/report/lint.h"
@@ -14,7 +14,7 @@ namespace {
 
 std::vector<std::string> all_shown(const std::vector<std::string>& names) {
   std::vector<std::string> safe;
-  for (const std::string& name : names) safe.push_back(shown(name));
+  for (const std::string& name : names) safe.push_back(printable(name));
   return safe;
 }
 
@@ -39,8 +39,8 @@ struct Fields<LintEntry> {
   }
   static constexpr auto list =
       std::tuple{Derived{"level", [](const R& entry) { return entry.error ? "exception" : "warning"; }},
-                 Field{"source", &R::source}, Derived{"message", [](const R& entry) { return shown(entry.message); }},
-                 Derived{"nodes", nodes}};
+                 Field{"source", &R::source},
+                 Derived{"message", [](const R& entry) { return printable(entry.message); }}, Derived{"nodes", nodes}};
 };
 
 template <>

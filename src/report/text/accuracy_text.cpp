@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <string>
 
-#include "base/layout.h"
 #include "base/text.h"
 #include "report/text/log_text.h"
 #include "vernier/check_accuracy.h"
@@ -27,7 +26,7 @@ std::string failures_to_text(const AccuracyRecord::Row& row, const ComparisonTex
         if (result.passed || ++failures > kMostLines) continue;
         log.line(LogKind::Bad,
                  fmt::format("FAILED | Iteration: {} | {} | Output: '{}' | {}", iteration.iteration,
-                             compare_function_name(result.function), shown(output.output), result.reason));
+                             compare_function_name(result.function), printable(output.output), result.reason));
       }
     }
   }

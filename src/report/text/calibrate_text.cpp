@@ -61,21 +61,22 @@ std::string report_to_text(const CalibrateReport& report, const TextOptions& opt
   std::string text;
   if (report.sufficiency) {
     const Sufficiency& found = *report.sufficiency;
-    text += painted(wrap("Samples: " + shown(found.text) + ".", options.width),
+    text += painted(wrap("Samples: " + printable(found.text) + ".", options.width),
                     found.enough ? Paint::Good : Paint::Warning, options.color) +
             "\n";
   }
-  text += labelled("Model", shown(report.model_file), options.width);
-  text += labelled("Scheme", shown(report.scheme), options.width);
+  text += labelled("Model", printable(report.model_file), options.width);
+  text += labelled("Scheme", printable(report.scheme), options.width);
   if (report.ranges_from.empty()) {
-    text += labelled("Data", fmt::format("{} (sha256 {})", shown(report.data), short_hash(report.data_sha256)),
+    text += labelled("Data", fmt::format("{} (sha256 {})", printable(report.data), short_hash(report.data_sha256)),
                      options.width);
   } else {
-    text += labelled("Ranges", "those of " + shown(report.ranges_from) + "; no sample was looked at", options.width);
+    text +=
+        labelled("Ranges", "those of " + printable(report.ranges_from) + "; no sample was looked at", options.width);
   }
-  text += labelled("Method", shown(report.method), options.width);
-  text += labelled("Answer", shown(report.answer), options.width);
-  for (const auto& [what, file] : report.files) text += labelled("Written", shown(file), options.width);
+  text += labelled("Method", printable(report.method), options.width);
+  text += labelled("Answer", printable(report.answer), options.width);
+  for (const auto& [what, file] : report.files) text += labelled("Written", printable(file), options.width);
   if (report.ranges_from.empty()) text += labelled("Time", fmt::format("{:.1f} s", report.seconds), options.width);
 
   Table table;
@@ -102,7 +103,7 @@ std::string report_to_text(const CalibrateReport& report, const TextOptions& opt
     clipped = clipped || row->clipped.value_or(0) > 0;
     differ = differ || !percent(row->halves_differ, 0.005).empty();
     grew = grew || !percent(row->growth, 0.005).empty();
-    table.row({shown(row->tensor), std::string(format_name(row->format)), number(row->min), number(row->max),
+    table.row({printable(row->tensor), std::string(format_name(row->format)), number(row->min), number(row->max),
                seen ? number(row->seen_min) : "", seen ? number(row->seen_max) : "",
                row->clipped.value_or(0) > 0 ? percent_text(row->clipped) : "", percent(row->halves_differ, 0.005),
                percent(row->growth, 0.005), left_out(*row), several ? row->method : ""});

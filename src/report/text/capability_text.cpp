@@ -20,9 +20,9 @@ std::string groups_text(const std::vector<CapabilityGroup>& groups, const TextOp
   std::string text;
   for (const CapabilityGroup& group : groups) {
     std::vector<std::string> names;
-    for (const std::string& node : group.nodes) names.push_back(shown(node));
-    text += wrap(fmt::format("{} ({})", shown(group.why), list_some(names, 3)), options.width,
-                 fmt::format("  {} {}: ", group.nodes.size(), shown(group.op_type)));
+    for (const std::string& node : group.nodes) names.push_back(printable(node));
+    text += wrap(fmt::format("{} ({})", printable(group.why), list_some(names, 3)), options.width,
+                 fmt::format("  {} {}: ", group.nodes.size(), printable(group.op_type)));
   }
   return text;
 }
@@ -39,9 +39,9 @@ std::string report_to_text(const CapabilityReport& report, const TextOptions& op
       all ? fmt::format("{} takes {}.", report.engine, "all " + plural(report.nodes, "node") + inside)
           : fmt::format("{} takes {} of {}{}.", report.engine, report.taken, plural(report.nodes, "node"), inside);
   std::string text = painted(wrap(answer, options.width), all ? Paint::Good : Paint::Bad, options.color) + "\n";
-  text += labelled("Model", shown(report.file), options.width);
+  text += labelled("Model", printable(report.file), options.width);
   text += labelled("Evidence", report.evidence, options.width);
-  text += labelled("Source", shown(report.source), options.width);
+  text += labelled("Source", printable(report.source), options.width);
   if (!report.refused.empty()) text += "\nnot taken\n" + groups_text(report.refused, options);
   if (!report.conditions.empty())
     text += "\ntaken, as far as the file shows\n" + groups_text(report.conditions, options);
@@ -49,8 +49,8 @@ std::string report_to_text(const CapabilityReport& report, const TextOptions& op
   text += fmt::format("\n{}\n", plural(report.parts.size(), "part"));
   for (std::size_t i = 0; i < report.parts.size() && (options.top == 0 || i < kMostParts); ++i) {
     const CapabilityPart& part = report.parts[i];
-    text += wrap(fmt::format("{}, {} to {}{}", plural(part.nodes.size(), "node"), shown(part.nodes.front()),
-                             shown(part.nodes.back()), part.file.empty() ? "" : ": " + shown(part.file)),
+    text += wrap(fmt::format("{}, {} to {}{}", plural(part.nodes.size(), "node"), printable(part.nodes.front()),
+                             printable(part.nodes.back()), part.file.empty() ? "" : ": " + printable(part.file)),
                  options.width, part.taken ? "  taken      " : "  not taken  ");
   }
   if (options.top != 0 && report.parts.size() > kMostParts) {

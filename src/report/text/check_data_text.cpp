@@ -33,8 +33,8 @@ std::string report_to_text(const CheckDataReport& report, const TextOptions& opt
                                                                            : Paint::Good,
                              options.color) +
                      "\n";
-  text += labelled("Model", shown(report.file), options.width);
-  text += labelled("Data", fmt::format("{}; {} looked at", shown(report.data), report.samples), options.width);
+  text += labelled("Model", printable(report.file), options.width);
+  text += labelled("Data", fmt::format("{}; {} looked at", printable(report.data), report.samples), options.width);
   Table inputs;
   inputs.flexible_column("input");
   inputs.column("shape", Align::Left);
@@ -43,7 +43,7 @@ std::string report_to_text(const CheckDataReport& report, const TextOptions& opt
   inputs.column("mean", Align::Left);
   inputs.column("deviation", Align::Left);
   for (const SeenInput& input : report.inputs) {
-    inputs.row({shown(input.name), input.shape, fmt::format("{:.4g}", input.min), fmt::format("{:.4g}", input.max),
+    inputs.row({printable(input.name), input.shape, fmt::format("{:.4g}", input.min), fmt::format("{:.4g}", input.max),
                 list_numbers(input.mean), list_numbers(input.deviation)});
   }
   if (!inputs.empty()) text += heading("Inputs", options.color) + inputs.text(options.width, options.whole_names);
@@ -68,7 +68,7 @@ std::string report_to_text(const CheckDataReport& report, const TextOptions& opt
   norms.column("spread", Align::Right);
   norms.column("misfit", Align::Right);
   for (const SeenNorm& norm : report.norms) {
-    norms.row({shown(norm.node), fmt::format("{:.2f}", norm.shift), fmt::format("{:.2f}x", norm.ratio),
+    norms.row({printable(norm.node), fmt::format("{:.2f}", norm.shift), fmt::format("{:.2f}x", norm.ratio),
                fmt::format("{:.3g}", norm.misfit)});
   }
   if (!norms.empty()) {

@@ -37,7 +37,7 @@ std::string report_to_text(const CheckPlacementReport& report, const TextOptions
   const std::string answer = answer_of(report);
   std::string text =
       painted(wrap(answer, options.width), report.findings.empty() ? Paint::Good : Paint::Bad, options.color) + "\n";
-  text += labelled("Model", shown(report.file), options.width);
+  text += labelled("Model", printable(report.file), options.width);
   text += labelled("Pairs",
                    fmt::format("{}, {}, {}", plural(report.quantizers, "QuantizeLinear node"),
                                plural(report.dequantizers, "DequantizeLinear node"),
@@ -57,15 +57,15 @@ std::string report_to_text(const CheckPlacementReport& report, const TextOptions
       return group.first->rule == finding.rule && group.first->why == finding.why;
     });
     if (same == groups.end()) {
-      groups.push_back({&finding, {shown(finding.node)}});
+      groups.push_back({&finding, {printable(finding.node)}});
     } else {
-      same->second.push_back(shown(finding.node));
+      same->second.push_back(printable(finding.node));
     }
   }
   for (const auto& [finding, nodes] : groups) {
-    text += "\n" +
-            wrap(fmt::format("{}: {}", list_some(nodes, 3), shown(finding->why)), options.width, finding->rule + ": ");
-    text += wrap(shown(finding->change), options.width, "  change: ");
+    text += "\n" + wrap(fmt::format("{}: {}", list_some(nodes, 3), printable(finding->why)), options.width,
+                        finding->rule + ": ");
+    text += wrap(printable(finding->change), options.width, "  change: ");
   }
   return text;
 }

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "base/layout.h"
 #include "base/text.h"
 #include "options/compare_function.h"
 #include "report/text/log_text.h"
@@ -32,7 +31,7 @@ std::string label_of(CompareFunction function) {
 
 /// "'y' (dtype=float32, shape=(2, 8))"
 std::string side_text(const std::string& name, Dtype dtype, const Shape& shape) {
-  return fmt::format("'{}' (dtype={}, shape={})", shown(name), dtype_name(dtype), tuple_text(shape));
+  return fmt::format("'{}' (dtype={}, shape={})", printable(name), dtype_name(dtype), tuple_text(shape));
 }
 
 /// "PSNR: 29.9 dB (min required: 30 dB) | FAILED"; more digits where it takes them to tell both numbers apart.
@@ -85,7 +84,7 @@ class IterationText {
           LogKind::Info,
           fmt::format("{} | Comparing Output: {} with {}", label, side_text(output.output, output.dtype, output.shape),
                       side_text(output.reference, output.reference_dtype, output.reference_shape)));
-      names.push_back("'" + shown(output.output) + "'");
+      names.push_back("'" + printable(output.output) + "'");
       if (!result.passed) failed.push_back(names.back());
       const LogText::Indent indent(log_);
       if (index == 0) notes(output);
@@ -103,7 +102,7 @@ class IterationText {
     if (!output.matched.empty()) {
       log_.line(LogKind::Warning,
                 fmt::format("Output names did not match exactly: '{}' is compared with '{}', because {}",
-                            shown(output.output), shown(output.reference), output.matched));
+                            printable(output.output), printable(output.reference), output.matched));
     }
     if (!output.aligned.empty()) log_.line(LogKind::Info, "The reference was " + output.aligned);
   }
@@ -111,10 +110,10 @@ class IterationText {
   void one_result(const OutputComparison& output, const FunctionResult& result) {
     if (result.function == CompareFunction::Script) {
       log_.line(verdict_kind(result.passed),
-                fmt::format("{} | Output: '{}'{}{}", result.passed ? "PASSED" : "FAILED", shown(output.output),
-                            result.reason.empty() ? "" : " | ", shown(result.reason)));
+                fmt::format("{} | Output: '{}'{}{}", result.passed ? "PASSED" : "FAILED", printable(output.output),
+                            result.reason.empty() ? "" : " | ", printable(result.reason)));
     } else if (!result.compared) {
-      log_.line(LogKind::Bad, fmt::format("FAILED | Output: '{}' | {}", shown(output.output), result.reason));
+      log_.line(LogKind::Bad, fmt::format("FAILED | Output: '{}' | {}", printable(output.output), result.reason));
     } else if (result.function == CompareFunction::Simple) {
       simple(output, result);
     } else if (result.function == CompareFunction::Indices) {
@@ -139,7 +138,7 @@ class IterationText {
                           error_stat_name(result.stat),
                           result.default_tolerance ? fmt::format(" | default for {}", dtype_name(coarser)) : ""));
     left_out(result);
-    log_.line(LogKind::Info, fmt::format("Error Metrics: {}", shown(output.output)));
+    log_.line(LogKind::Info, fmt::format("Error Metrics: {}", printable(output.output)));
     {
       const LogText::Indent indent(log_);
       std::string required = fmt::format("Minimum Required Tolerance: {} error | [abs={:.5g}] OR [rel={:.5g}]",
@@ -161,10 +160,10 @@ class IterationText {
     const std::string tolerances = fmt::format("(rel={}, abs={})", result.rtol, result.atol);
     if (result.passed) {
       log_.line(LogKind::Good, fmt::format("PASSED | Output: '{}' | Difference is within tolerance {}",
-                                           shown(output.output), tolerances));
+                                           printable(output.output), tolerances));
     } else {
       log_.line(LogKind::Bad, fmt::format("FAILED | Output: '{}' | Difference exceeds tolerance {} | {}",
-                                          shown(output.output), tolerances, result.reason));
+                                          printable(output.output), tolerances, result.reason));
     }
   }
 
@@ -183,8 +182,8 @@ class IterationText {
     const bool is_bool = dtype == Dtype::Bool;
     const bool shows_values = (options_.detail || !passed) && value_stats.count > 0 &&
                               static_cast<std::size_t>(value_stats.count) <= options_.values_limit;
-    stats(fmt::format("{}: {}", shown(run), shown(name)), value_stats, shape, is_bool ? std::nullopt : histogram,
-          !is_bool, shows_values ? values_block(name, outputs) : "");
+    stats(fmt::format("{}: {}", printable(run), printable(name)), value_stats, shape,
+          is_bool ? std::nullopt : histogram, !is_bool, shows_values ? values_block(name, outputs) : "");
   }
 
   static std::string values_block(const std::string& name, const Iteration& outputs) {
@@ -215,7 +214,7 @@ void averages_to_text(const PairSummary& summary, LogText& log) {
     const LogText::Indent indent(log);
     const bool passed =
         std::all_of(results.begin(), results.end(), [](const FunctionResult& result) { return result.passed; });
-    log.line(verdict_kind(passed), fmt::format("{} | {}:", shown(output), passed ? "PASSED" : "FAILED"));
+    log.line(verdict_kind(passed), fmt::format("{} | {}:", printable(output), passed ? "PASSED" : "FAILED"));
     const LogText::Indent deeper(log);
     for (const FunctionResult& result : results) {
       log.line(verdict_kind(result.passed), average_line(result));
@@ -229,8 +228,8 @@ void averages_to_text(const PairSummary& summary, LogText& log) {
 std::string pair_header_to_text(const std::string& run, const std::string& reference,
                                 const ComparisonTextOptions& options) {
   LogText log(options.color);
-  log.line(LogKind::Info, fmt::format("Accuracy Comparison | {} vs. {} | Reference: {}", shown(run), shown(reference),
-                                      shown(reference)));
+  log.line(LogKind::Info, fmt::format("Accuracy Comparison | {} vs. {} | Reference: {}", printable(run),
+                                      printable(reference), printable(reference)));
   return log.text();
 }
 
@@ -243,7 +242,7 @@ std::string iteration_to_text(const IterationComparison& iteration, const std::s
 std::string summary_to_text(const PairSummary& summary, const ComparisonTextOptions& options) {
   LogText log(options.color);
   const std::string prefix =
-      fmt::format("Accuracy Summary | {} vs. {} | ", shown(summary.run), shown(summary.reference));
+      fmt::format("Accuracy Summary | {} vs. {} | ", printable(summary.run), printable(summary.reference));
   const LogKind kind = verdict_kind(summary.passed);
   if (summary.iterations == 0) {
     log.line(kind, prefix + "Nothing was compared: there was no iteration");

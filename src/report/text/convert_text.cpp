@@ -24,11 +24,11 @@ std::string skipped_text(const SkippedLayers& group) {
   for (const std::string& op_type : group.op_types) ++operators[op_type];
   std::string counts;
   for (const auto& [op_type, count] : operators) {
-    counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, shown(op_type));
+    counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, printable(op_type));
   }
   std::vector<std::string> names;
-  for (const std::string& name : group.layers) names.push_back(shown(name));
-  const std::string text = fmt::format("{} in {}: {}", counts, group.runs_in, shown(group.reason));
+  for (const std::string& name : group.layers) names.push_back(printable(name));
+  const std::string text = fmt::format("{} in {}: {}", counts, group.runs_in, printable(group.reason));
   const bool weighted = std::ranges::any_of(group.op_types, [](const std::string& op_type) {
     return op_type == "Conv" || op_type == "ConvTranspose" || op_type == "Gemm" || op_type == "MatMul";
   });
@@ -38,8 +38,8 @@ std::string skipped_text(const SkippedLayers& group) {
 }  // namespace
 
 std::string result_to_text(const ConvertResult& result, const TextOptions& options) {
-  std::string text = labelled("Written", shown(result.typed.file) + ", strongly typed", options.width);
-  if (!result.scheme.empty()) text += labelled("Scheme", shown(result.scheme), options.width);
+  std::string text = labelled("Written", printable(result.typed.file) + ", strongly typed", options.width);
+  if (!result.scheme.empty()) text += labelled("Scheme", printable(result.scheme), options.width);
   std::string layers;
   for (const auto& [format, count] : result.layers_by_format) {
     layers += fmt::format("{}{} {}", layers.empty() ? "" : ", ", count, format);
@@ -56,7 +56,7 @@ std::string result_to_text(const ConvertResult& result, const TextOptions& optio
       options.width);
   for (const SkippedLayers& group : result.skipped) text += wrap(skipped_text(group), options.width, "skipped: ");
   for (const std::vector<std::string>* notes : {&result.typed.notes, &result.notes}) {
-    for (const std::string& note : *notes) text += wrap(shown(note), options.width, "note: ");
+    for (const std::string& note : *notes) text += wrap(printable(note), options.width, "note: ");
   }
   return text;
 }

@@ -28,8 +28,8 @@ std::string answer(const DiffReport& report, const TextOptions& options) {
   const DiffRow& worst = report.rows.front();
   const bool in_db = metric == DiffMetric::Sqnr && std::isfinite(worst.sqnr_db);
   const std::string unit = in_db ? " dB" : "";
-  std::string text = fmt::format("Worst of {}: {}, {} {}{}", plural(report.rows.size(), "output"), shown(worst.name),
-                                 word_of(metric), value_text(metric, worst.value(metric)), unit);
+  std::string text = fmt::format("Worst of {}: {}, {} {}{}", plural(report.rows.size(), "output"),
+                                 printable(worst.name), word_of(metric), value_text(metric, worst.value(metric)), unit);
   Paint paint = Paint::Bold;
   if (report.threshold) {
     const auto beyond =
@@ -49,10 +49,11 @@ std::string answer(const DiffReport& report, const TextOptions& options) {
 std::string report_to_text(const DiffReport& report, const TextOptions& options) {
   const DiffMetric metric = report.metric;
   std::string text = answer(report, options);
-  text += labelled("Reference", fmt::format("{}  ({})", shown(report.reference_file), shown(report.reference_run)),
-                   options.width);
   text +=
-      labelled("Tested", fmt::format("{}  ({})", shown(report.tested_file), shown(report.tested_run)), options.width);
+      labelled("Reference", fmt::format("{}  ({})", printable(report.reference_file), printable(report.reference_run)),
+               options.width);
+  text += labelled("Tested", fmt::format("{}  ({})", printable(report.tested_file), printable(report.tested_run)),
+                   options.width);
   text += labelled("Iterations", std::to_string(report.iterations), options.width);
   if (report.all_bad) {
     text += "\n" + painted(wrap("Every output is bad, the first ones too: single layers do not do that. Look at the "
@@ -74,7 +75,7 @@ std::string report_to_text(const DiffReport& report, const TextOptions& options)
   const std::size_t rows = options.top == 0 ? report.rows.size() : std::min(options.top, report.rows.size());
   for (std::size_t i = 0; i < rows; ++i) {
     const DiffRow& row = report.rows[i];
-    std::vector<std::string> cells{std::to_string(i + 1), shown(row.name), shape_text(row.shape),
+    std::vector<std::string> cells{std::to_string(i + 1), printable(row.name), shape_text(row.shape),
                                    row.beyond ? "yes" : ""};
     for (const DiffMetric column : all_diff_metrics()) cells.push_back(value_text(column, row.value(column)));
     cells.push_back(row.nonfinite == 0 ? "" : count_text(row.nonfinite));
@@ -93,7 +94,7 @@ std::string report_to_text(const DiffReport& report, const TextOptions& options)
     text += heading(fmt::format("Not compared: {}", report.not_compared.size()), options.color);
     const std::size_t most = options.top == 0 ? report.not_compared.size() : options.top;
     for (std::size_t i = 0; i < std::min(most, report.not_compared.size()); ++i) {
-      text += wrap(shown(report.not_compared[i]), options.width, "  - ");
+      text += wrap(printable(report.not_compared[i]), options.width, "  - ");
     }
     if (report.not_compared.size() > most) {
       text += fmt::format("  ... and {} more (--top 0 shows all)\n", report.not_compared.size() - most);

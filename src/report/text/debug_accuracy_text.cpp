@@ -36,7 +36,7 @@ std::string answer(const DebugAccuracyReport& report, const TextOptions& options
   std::string text = fmt::format("No layer alone falls below {:g} dB.", report.min_sqnr_db);
   if (first != report.layers.end()) {
     text = fmt::format("{:g} dB are first missed at {} ({}): {} dB at its output, {}.", report.min_sqnr_db,
-                       shown(first->layer), shown(first->op_type), db_text(first->sqnr_db),
+                       printable(first->layer), printable(first->op_type), db_text(first->sqnr_db),
                        first->arriving_db ? fmt::format("{} dB arrive", db_text(first->arriving_db))
                                           : "of inputs that were not compared");
   }
@@ -52,10 +52,10 @@ std::span<const std::string_view> words_of(ErrorRole /*which*/) { return kRoles;
 
 std::string report_to_text(const DebugAccuracyReport& report, const TextOptions& options) {
   std::string text = answer(report, options);
-  text += labelled("Model", shown(report.model_file), options.width);
-  text += labelled("Reference", shown(report.reference_run), options.width);
-  text += labelled("Tested", shown(report.tested_run), options.width);
-  text += labelled("Data", shown(report.data), options.width);
+  text += labelled("Model", printable(report.model_file), options.width);
+  text += labelled("Reference", printable(report.reference_run), options.width);
+  text += labelled("Tested", printable(report.tested_run), options.width);
+  text += labelled("Data", printable(report.data), options.width);
   Table table;
   table.flexible_column("layer");
   table.flexible_column("operator");
@@ -68,8 +68,8 @@ std::string report_to_text(const DebugAccuracyReport& report, const TextOptions&
     const bool leads = row.role == ErrorRole::First || row.role == ErrorRole::Adds;
     if (options.top != 0 && (!leads || beyond >= options.top)) continue;
     beyond += leads ? 1 : 0;
-    table.row({shown(row.layer), shorten_middle(shown(row.op_type), 18), db_text(row.sqnr_db), db_text(row.arriving_db),
-               std::string(word_of(row.role))});
+    table.row({printable(row.layer), shorten_middle(printable(row.op_type), 18), db_text(row.sqnr_db),
+               db_text(row.arriving_db), std::string(word_of(row.role))});
   }
   if (!table.empty()) {
     text += heading(options.top == 0 ? "Layers, in the order of the graph"

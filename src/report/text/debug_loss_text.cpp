@@ -34,7 +34,7 @@ std::string figures_line(const DebugLossReport& report) {
   for (const OutputFigure& output : report.figures.outputs) {
     const std::string figure = db_text(output.sqnr_db);
     const bool number = figure.find_first_of("0123456789") != std::string::npos;
-    text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", shown(output.name), figure, number ? " dB" : "");
+    text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", printable(output.name), figure, number ? " dB" : "");
   }
   return text;
 }
@@ -51,7 +51,7 @@ std::string tensor_table(const DebugLossReport& report, const TextOptions& optio
       options.top == 0 ? report.tensors.size() : std::min(options.top, report.tensors.size());
   for (std::size_t i = 0; i < shown_rows; ++i) {
     const TensorLoss& row = report.tensors[i];
-    table.row({shown(row.layer), shorten_middle(shown(row.op_type), 18), std::string(format_name(row.format)),
+    table.row({printable(row.layer), shorten_middle(printable(row.op_type), 18), std::string(format_name(row.format)),
                db_text(row.sqnr_db), db_text(row.own_sqnr_db), db_text(row.inherited_sqnr_db)});
   }
   if (table.empty()) return {};
@@ -82,7 +82,7 @@ std::string quantizer_table(const DebugLossReport& report, const TextOptions& op
   table.column("coverage", Align::Right);
   table.column("codes used", Align::Right, "codes");
   for (const QuantizerLoss* row : ranked) {
-    table.row({shown(row->tensor), std::string(format_name(row->format)), scales_text(*row),
+    table.row({printable(row->tensor), std::string(format_name(row->format)), scales_text(*row),
                std::to_string(row->zero_point), layout_text(*row), db_text(row->sqnr_db), percent_text(row->clip_share),
                row->coverage ? fmt::format("{:.2f}", *row->coverage) : "-", percent_text(row->used_codes)});
   }
@@ -98,13 +98,13 @@ std::string quantizer_table(const DebugLossReport& report, const TextOptions& op
     if (row->not_measured.empty()) continue;
     const auto same = std::ranges::find(reasons, row->not_measured, [](const auto& reason) { return reason.first; });
     if (same != reasons.end()) {
-      same->second.push_back(shown(row->tensor));
+      same->second.push_back(printable(row->tensor));
     } else {
-      reasons.push_back({row->not_measured, {shown(row->tensor)}});
+      reasons.push_back({row->not_measured, {printable(row->tensor)}});
     }
   }
   for (const auto& [reason, tensors] : reasons) {
-    text += wrap(fmt::format("{} without SQNR: {}", list_some(tensors, 3), shown(reason)), options.width, "  ");
+    text += wrap(fmt::format("{} without SQNR: {}", list_some(tensors, 3), printable(reason)), options.width, "  ");
   }
   const bool gaps =
       std::ranges::any_of(ranked, [](const QuantizerLoss* row) { return row->sqnr_db && !row->coverage; });
@@ -127,16 +127,16 @@ std::string report_to_text(const DebugLossReport& report, const TextOptions& opt
           : fmt::format("{} in the Q/DQ pairs. {}.", plural(report.defects.size(), "defect"), figures_line(report));
   std::string text =
       painted(wrap(answer, options.width), report.defects.empty() ? Paint::Good : Paint::Bad, options.color) + "\n";
-  text += labelled("Reference", shown(report.float_file), options.width);
-  text += labelled("Quantized", shown(report.quantized_file), options.width);
-  text += labelled("Data", shown(report.data), options.width);
+  text += labelled("Reference", printable(report.float_file), options.width);
+  text += labelled("Quantized", printable(report.quantized_file), options.width);
+  text += labelled("Data", printable(report.data), options.width);
   text += labelled("Runner", "simulated from what the file says: its casts and its quantize/dequantize pairs",
                    options.width);
   if (!report.defects.empty()) {
     text += heading("Defects", options.color);
     for (const FoundDefect& defect : report.defects) {
-      text +=
-          wrap(fmt::format("{}: {}", shown(defect.node), shown(defect.text)), options.width, "  " + defect.kind + ": ");
+      text += wrap(fmt::format("{}: {}", printable(defect.node), printable(defect.text)), options.width,
+                   "  " + defect.kind + ": ");
     }
   }
   text += tensor_table(report, options) + quantizer_table(report, options);

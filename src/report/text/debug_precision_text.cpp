@@ -73,8 +73,8 @@ std::string way_out(const DiagnoseReport& report, const TextOptions& options) {
   if (kept.end == SearchEnd::Impossible && !kept.tests.empty()) {
     const TestRow& all = kept.tests.front();
     const std::string says = all.needs.empty()        ? "no tolerance would do"
-                             : by_outside_check(kept) ? "the check " + shown(all.needs)
-                                                      : "it would pass with " + shown(all.needs);
+                             : by_outside_check(kept) ? "the check " + printable(all.needs)
+                                                      : "it would pass with " + printable(all.needs);
     text += wrap(fmt::format("With every layer in {}: {}.", high, says), options.width);
     if (report.high != Format::Float32 && report.requirement) {
       text += wrap(fmt::format("The float32 model itself: {}.", figure_text(report.reference, report.requirement)),
@@ -120,7 +120,7 @@ std::string way_out(const DiagnoseReport& report, const TextOptions& options) {
           std::find_if(kept.tests.begin(), kept.tests.end(), [](const TestRow& test) { return test.layers.empty(); });
       if (none != kept.tests.end() && !none->needs.empty()) {
         text += wrap(fmt::format("With every layer in {}: {}{}.", formats_text(report.low),
-                                 by_outside_check(kept) ? "the check " : "it would pass with ", shown(none->needs)),
+                                 by_outside_check(kept) ? "the check " : "it would pass with ", printable(none->needs)),
                      options.width);
       }
     }
@@ -133,7 +133,7 @@ std::string names_section(const DiagnoseReport& report, const TextOptions& optio
   if (kept.layers.empty() || kept.end == SearchEnd::Impossible) return {};
   const std::string high(format_name(report.high));
   std::string text = heading(fmt::format("Layers to run in {}", high), options.color);
-  for (const std::string& layer : kept.layers) text += "  " + shown(layer) + "\n";
+  for (const std::string& layer : kept.layers) text += "  " + printable(layer) + "\n";
   text += "\nTo paste:\n  --layer-precisions";
   for (const std::string& layer : kept.layers) text += " " + shell_quote(layer + ":" + high);
   return text + "\n";
@@ -174,7 +174,7 @@ std::string iterations_section(const DiagnoseReport& report, const TextOptions& 
     const TestRow& test = kept.tests[i];
     const bool all = test.layers.size() == searched_layers(kept);
     std::vector<std::string> names;
-    for (const std::string& layer : test.layers) names.push_back(shown(layer));
+    for (const std::string& layer : test.layers) names.push_back(printable(layer));
     std::vector<std::string> cells{std::to_string(i + 1), std::to_string(test.layers.size()),
                                    test.verdict == Verdict::Good  ? "PASSED"
                                    : test.verdict == Verdict::Bad ? "FAILED"
@@ -183,7 +183,7 @@ std::string iterations_section(const DiagnoseReport& report, const TextOptions& 
       const std::string sure = test.confidence < 1 ? fmt::format(" ({:g} %)", 100 * test.confidence) : "";
       cells.push_back(test.samples == 0 ? "" : fmt::format("{}{}", test.samples, sure));
     }
-    cells.push_back(shown(test.needs));
+    cells.push_back(printable(test.needs));
     cells.push_back(names.empty() ? "none" : all ? "all" : list_some(names, 6));
     table.row(cells);
   }
@@ -217,9 +217,9 @@ std::string ranking_text(const RankingReport& ranking) {
 
 std::string group_text(const LayerGroup& group) {
   std::vector<std::string> names;
-  for (const std::string& layer : group.layers) names.push_back(shown(layer));
+  for (const std::string& layer : group.layers) names.push_back(printable(layer));
   return fmt::format("{} of {} kept: {} should switch together, {} (--whole-groups)", group.kept, group.layers.size(),
-                     list_some(names, 4), shown(group.why));
+                     list_some(names, 4), printable(group.why));
 }
 
 std::string grounds_section(const KeptSetReport& kept, const TextOptions& options) {
@@ -252,15 +252,15 @@ std::string debug_precision_to_text(const DiagnoseReport& report, const TextOpti
   if (kept.file_test && kept.file_test->verdict != Verdict::Good) {
     more += wrap(fmt::format("The written model misses it by a hair: it would pass with {}. Allow a little less in the "
                              "search, so that the file has room.",
-                             shown(kept.file_test->needs)),
+                             printable(kept.file_test->needs)),
                  options.width);
   } else if (report.final_figures && report.final_figures->passed == false && kept.end != SearchEnd::Impossible) {
     more += wrap("The written model misses it by a hair: ask for a little more than is needed.", options.width);
   }
   std::string text = answer(report, options) + more + (more.empty() ? "" : "\n");
-  text += labelled("Model", shown(report.model_file), options.width);
-  text += labelled("Data", shown(report.data), options.width);
-  text += labelled("Wanted", shown(wanted_text(report)), options.width);
+  text += labelled("Model", printable(report.model_file), options.width);
+  text += labelled("Data", printable(report.data), options.width);
+  text += labelled("Wanted", printable(wanted_text(report)), options.width);
   text += labelled("Scheme", report.scheme, options.width);
   text += labelled("Runner", runner_text(report.runner), options.width);
   text += labelled(
@@ -269,7 +269,7 @@ std::string debug_precision_to_text(const DiagnoseReport& report, const TextOpti
                   plural(kept.evaluations, "evaluation")),
       options.width);
   text += labelled("Time", time_text(report.phases), options.width);
-  for (const auto& [what, file] : report.files) text += labelled(what, shown(file), options.width);
+  for (const auto& [what, file] : report.files) text += labelled(what, printable(file), options.width);
   text += iterations_section(report, options);
   text += names_section(report, options);
   text += minimal_section(report, options);

@@ -44,7 +44,7 @@ void say_how_to_deploy(const DiagnoseReport& report, Answer& answer) {
   const std::string model = report.files.at("model");
   const bool tensorrt = report.target == Target::TensorRt;
   answer.advice.push_back(fmt::format("How to deploy it on each engine is in {}{}",
-                                      shown(file_of(report, "deploy", "deploy.md")),
+                                      printable(file_of(report, "deploy", "deploy.md")),
                                       tensorrt ? "; with TensorRT 10, for example (documented, not run):" : "."));
   if (!tensorrt) return;
   answer.commands.push_back(
@@ -67,7 +67,7 @@ Answer without_requirement(const DiagnoseReport& report) {
   }
   if (worst == 1 && lowered_layers(report) > 1) {
     answer.sentence += fmt::format(" One of {}, '{}', does {} of the damage.", plural(lowered_layers(report), "layer"),
-                                   shorten_middle(shown(report.layers[0].name), 40), percent_text(share));
+                                   shorten_middle(printable(report.layers[0].name), 40), percent_text(share));
   } else if (worst > 1) {
     answer.sentence += fmt::format(" The worst {} of {} do {} of the damage.", worst,
                                    plural(lowered_layers(report), "layer"), percent_text(share));
@@ -92,8 +92,8 @@ Answer without_requirement(const DiagnoseReport& report) {
       answer.advice.push_back(fmt::format(
           "For {:.0f} dB about {} would be kept, as {}:", wanted, plural(first->kept, "layer"),
           first->measured_sqnr_db ? "was measured for the most damaging ones" : "predicted from the sensitivities"));
-      answer.commands.push_back(
-          fmt::format("{} --min-sqnr {:.0f}{}", shown(report.command), wanted, report.files.empty() ? " -o out" : ""));
+      answer.commands.push_back(fmt::format("{} --min-sqnr {:.0f}{}", printable(report.command), wanted,
+                                            report.files.empty() ? " -o out" : ""));
     }
   }
   return answer;
@@ -129,7 +129,7 @@ Answer impossible(const DiagnoseReport& report) {
 Answer by_task(const DiagnoseReport& report) {
   Answer answer;
   const KeptSetReport& kept = *report.kept;
-  const std::string objective = shown(kept.objective);
+  const std::string objective = printable(kept.objective);
   const auto value = [&]() -> std::string {
     if (kept.file_test) return fmt::format(" ({:.6g}, of the typed model)", kept.file_test->metric);
     return kept.metric ? fmt::format(" ({:.6g})", *kept.metric) : "";
@@ -145,7 +145,7 @@ Answer by_task(const DiagnoseReport& report) {
       answer.advice.push_back(
           fmt::format("It would pass with {}: is the limit meant for this data, are labels and inputs those of "
                       "training?",
-                      shown(kept.tests.front().needs)));
+                      printable(kept.tests.front().needs)));
     }
     return answer;
   }

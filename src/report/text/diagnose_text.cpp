@@ -35,7 +35,7 @@ std::string answer_section(const DiagnoseReport& report, const Answer& answer, c
 }
 
 std::string header_section(const DiagnoseReport& report, const TextOptions& options) {
-  std::string data = shown(report.data);
+  std::string data = printable(report.data);
   if (report.random_data) {
     data += "; random inputs tell whether the model runs, not how accurate it is";
   } else if (report.calibrated_on_evaluation_samples &&
@@ -44,9 +44,9 @@ std::string header_section(const DiagnoseReport& report, const TextOptions& opti
   }
   const std::string hash = short_hash(report.model_sha256);
   std::string text =
-      labelled("Model", shown(report.model_file) + (hash.empty() ? "" : "  (sha256 " + hash + ")"), options.width);
+      labelled("Model", printable(report.model_file) + (hash.empty() ? "" : "  (sha256 " + hash + ")"), options.width);
   text += labelled("Data", data, options.width);
-  text += labelled("Scheme", shown(report.scheme), options.width);
+  text += labelled("Scheme", printable(report.scheme), options.width);
   text += labelled("Runner", runner_text(report.runner), options.width);
   if (report.requirement) text += labelled("Requirement", requirement_text(*report.requirement), options.width);
   return text;
@@ -85,8 +85,8 @@ std::string ranking_section(const DiagnoseReport& report, const TextOptions& opt
   for (std::size_t i = 0; i < rows; ++i) {
     const LayerRow& row = report.layers[i];
     std::vector<std::string> cells{std::to_string(i + 1),
-                                   shown(row.name) + (row.graph.empty() ? "" : " in " + shown(row.graph)),
-                                   shorten_middle(shown(row.op_type), 18),
+                                   printable(row.name) + (row.graph.empty() ? "" : " in " + printable(row.graph)),
+                                   shorten_middle(printable(row.op_type), 18),
                                    mixed ? std::string(format_name(row.format)) : "",
                                    db_text(row.own_sqnr_db),
                                    db_text(row.inherited_sqnr_db),
@@ -169,7 +169,7 @@ std::string certificate_table(const DiagnoseReport& report, const TextOptions& o
     // A test that was stopped early knows only that the result is at least this bad.
     const char* bound = !row.lower_bound ? "" : higher_is_better ? "<= " : ">= ";
     const bool by_task = !report.kept->objective.empty();
-    table.row({shown(row.layer),
+    table.row({printable(row.layer),
                bound + (by_task ? fmt::format("{:.4g}", row.metric) : metric_text(metric, row.metric, limit)),
                by_task && std::isnan(row.damage) ? ""
                : std::isfinite(row.damage)
@@ -193,7 +193,7 @@ std::string kept_section(const DiagnoseReport& report, const TextOptions& option
     const std::size_t most = options.top == 0 ? kept.layers.size() : options.top;
     std::string names;
     for (std::size_t i = 0; i < std::min(most, kept.layers.size()); ++i) {
-      names += (i > 0 ? ", " : "") + shorten_middle(shown(kept.layers[i]), options.width - 4);
+      names += (i > 0 ? ", " : "") + shorten_middle(printable(kept.layers[i]), options.width - 4);
     }
     if (kept.layers.size() > most) {
       names += fmt::format(" and {} more ({})", kept.layers.size() - most, all_of_them(report));
@@ -219,16 +219,16 @@ std::string kept_section(const DiagnoseReport& report, const TextOptions& option
     text += wrap("not certified: the search ended before every kept layer was tested without", options.width, "  ");
   }
   text += certificate_table(report, options);
-  for (const std::string& note : kept.notes) text += wrap(shown(note), options.width, "  note: ");
+  for (const std::string& note : kept.notes) text += wrap(printable(note), options.width, "  note: ");
   return text;
 }
 
 std::string final_section(const DiagnoseReport& report, const TextOptions& options) {
   if (!report.final_figures) return {};
   const auto model = report.files.find("model");
-  std::string text = fmt::format("verify of {}: {}",
-                                 model == report.files.end() ? "the repaired model, not written" : shown(model->second),
-                                 figure_text(*report.final_figures, report.requirement));
+  std::string text = fmt::format(
+      "verify of {}: {}", model == report.files.end() ? "the repaired model, not written" : printable(model->second),
+      figure_text(*report.final_figures, report.requirement));
   if (report.requirement) {
     text += fmt::format(", {} is {}", required_text(*report.final_figures, *report.requirement),
                         report.final_figures->passed == true ? "met" : "missed");
@@ -236,7 +236,7 @@ std::string final_section(const DiagnoseReport& report, const TextOptions& optio
   const Paint paint = report.final_figures->passed == false ? Paint::Bad : Paint::Bold;
   text = "\n" + painted(wrap(text, options.width), paint, options.color);
   if (report.typed) {
-    for (const std::string& note : report.typed->notes) text += wrap(shown(note), options.width, "  note: ");
+    for (const std::string& note : report.typed->notes) text += wrap(printable(note), options.width, "  note: ");
   }
   return text;
 }
@@ -261,7 +261,7 @@ std::string latency_section(const DiagnoseReport& report, const TextOptions& opt
                                          plural(static_cast<std::size_t>(std::max(latency.threads, 0)), "thread")),
                              options.color);
   if (!table.empty()) text += table.text(options.width, options.whole_names);
-  if (!latency.note.empty()) text += wrap(shown(latency.note), options.width, "  ");
+  if (!latency.note.empty()) text += wrap(printable(latency.note), options.width, "  ");
   return text;
 }
 
@@ -272,7 +272,7 @@ std::string file_meaning(const std::string& what) {
   if (what == "report") return "report with every figure";
   if (what == "page") return "report as a page for browsers";
   if (what == "deploy") return "commands for each engine";
-  return shown(what);
+  return printable(what);
 }
 
 std::string closing_section(const DiagnoseReport& report, const Answer& answer, const TextOptions& options) {
@@ -292,7 +292,7 @@ std::string closing_section(const DiagnoseReport& report, const Answer& answer, 
   for (const std::string& what : order) {
     const auto file = report.files.find(what);
     if (file == report.files.end()) continue;
-    text += labelled(label, fmt::format("{}, the {}", shown(file->second), file_meaning(what)), options.width);
+    text += labelled(label, fmt::format("{}, the {}", printable(file->second), file_meaning(what)), options.width);
     label.clear();
   }
   bool first = true;

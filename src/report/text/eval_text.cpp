@@ -42,11 +42,11 @@ std::string report_to_text(const EvalReport& report, const TextOptions& options)
     text += painted("Met.\n", Paint::Good, options.color);
   }
   if (report.required) text += "\n";
-  text += labelled("Model", shown(report.models.front().file), options.width);
-  if (two) text += labelled("Against", shown(report.models.back().file), options.width);
+  text += labelled("Model", printable(report.models.front().file), options.width);
+  if (two) text += labelled("Against", printable(report.models.back().file), options.width);
   text += labelled("Task", report.task, options.width);
-  text += labelled("Data", shown(report.data), options.width);
-  text += labelled("Labels", shown(report.labels), options.width);
+  text += labelled("Data", printable(report.data), options.width);
+  text += labelled("Labels", printable(report.labels), options.width);
   text += labelled("Runner",
                    report.models.front().runner == "sim" ? "sim: float32 kernels, rounded as the model says"
                                                          : "onnxrt: ONNX Runtime's own kernels",

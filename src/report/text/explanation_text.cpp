@@ -31,8 +31,8 @@ std::string causes_text(const DiagnoseReport& report, const TextOptions& options
     const auto [first, fresh] = surest.emplace(cause.layer, cause.confidence);
     if (!fresh && cause.confidence < first->second - 0.1) continue;
     if (options.top > 0 && ++lines > options.top) continue;
-    text += wrap(fmt::format("{}: {}: {}", cause.layer.empty() ? "the network" : shown(cause.layer), cause.id,
-                             shown(cause.sentence)),
+    text += wrap(fmt::format("{}: {}: {}", cause.layer.empty() ? "the network" : printable(cause.layer), cause.id,
+                             printable(cause.sentence)),
                  options.width, "  ");
   }
   if (options.top > 0 && lines > options.top) {
@@ -76,9 +76,10 @@ std::string repairs_text(const Explanation& explanation, const TextOptions& opti
         sum.before.push_back(*row.before_db);
         sum.after.push_back(*row.after_db);
       }
-      if (sum.accepted == 1 && !row.layers.empty()) sum.example = shown(row.layers.front()) + ": " + shown(row.why);
+      if (sum.accepted == 1 && !row.layers.empty())
+        sum.example = printable(row.layers.front()) + ": " + printable(row.why);
     } else if (sum.accepted == 0 && sum.example.empty() && !row.layers.empty()) {
-      sum.example = shown(row.layers.front()) + ": " + shown(row.why);
+      sum.example = printable(row.layers.front()) + ": " + printable(row.why);
     }
   }
   std::string text = heading("Repairs", options.color);

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/layout.h"
+#include "base/text.h"
 #include "report/text/numbers.h"
 
 namespace vernier {
@@ -87,7 +88,7 @@ std::string figure_text(const RunFigures& run, const std::optional<Requirement>&
   } else if (metric == Metric::MinTop1Agreement) {
     text += " top-1 agreement";
   }
-  if (run.outputs.size() > 1) text += fmt::format(" at output '{}'", shorten_middle(shown(figure->name), 40));
+  if (run.outputs.size() > 1) text += fmt::format(" at output '{}'", shorten_middle(printable(figure->name), 40));
   return text;
 }
 
@@ -102,7 +103,7 @@ std::string requirement_text(const Requirement& requirement) {
   for (std::size_t i = 0; i < requirement.limits.size(); ++i) {
     const Limit& limit = requirement.limits[i];
     text += i > 0 ? ", " : " ";
-    if (!limit.output.empty()) text += shown(limit.output) + " ";
+    if (!limit.output.empty()) text += printable(limit.output) + " ";
     text += limit_text(requirement.metric, limit.value);
   }
   return text;
@@ -133,7 +134,7 @@ std::string figures_table(const std::vector<std::pair<std::string, const RunFigu
         lost = count_text(figure.nonfinite);
         if (figure.reference_nonfinite > 0) lost += fmt::format(" (ref {})", count_text(figure.reference_nonfinite));
       }
-      table.row({first, shown(figure.name), db_text(figure.sqnr_db),
+      table.row({first, printable(figure.name), db_text(figure.sqnr_db),
                  fmt::format("{} (#{})", db_text(figure.worst_sqnr_db), figure.worst_sample),
                  fmt::format("{:.3g}", figure.max_abs_error), figure.nonfinite > 0 ? "" : cosine_text(figure.cosine),
                  figure.top1_agreement ? percent_text(figure.top1_agreement) : "", lost});

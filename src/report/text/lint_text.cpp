@@ -16,9 +16,9 @@ std::string report_to_text(const LintReport& report, const TextOptions& options)
   std::string text;
   for (const LintEntry& entry : report.entries) {
     std::vector<std::string> names;
-    for (const std::string& name : entry.nodes) names.push_back(shown(name));
+    for (const std::string& name : entry.nodes) names.push_back(printable(name));
     text += painted(fmt::format("{} | {}{}: {}\n", entry.error ? "error  " : "warning", entry.source,
-                                names.empty() ? "" : " | node " + list_some(names), shown(entry.message)),
+                                names.empty() ? "" : " | node " + list_some(names), printable(entry.message)),
                     entry.error ? Paint::Bad : Paint::Warning, options.color);
   }
   const auto errors = static_cast<std::size_t>(

@@ -29,7 +29,7 @@ std::string short_figure_text(const TaskFigure& figure) {
 std::string report_to_text(const PipelineReport& report, const TextOptions& options) {
   std::string text =
       painted(wrap(report.answer, options.width), report.lost_at ? Paint::Bad : Paint::Good, options.color) + "\n";
-  if (!report.data.empty()) text += labelled("Data", shown(report.data), options.width);
+  if (!report.data.empty()) text += labelled("Data", printable(report.data), options.width);
   Table table;
   table.flexible_column("stage");
   table.column("is", Align::Left);
@@ -43,7 +43,7 @@ std::string report_to_text(const PipelineReport& report, const TextOptions& opti
   table.column("", Align::Left);
   for (std::size_t i = 0; i < report.stages.size(); ++i) {
     const StageReport& stage = report.stages[i];
-    std::vector<std::string> cells{shown(stage.name), stage.kind, i == 0 ? "" : db_text(stage.step_db),
+    std::vector<std::string> cells{printable(stage.name), stage.kind, i == 0 ? "" : db_text(stage.step_db),
                                    i == 0 ? "" : db_text(stage.total_db),
                                    stage.max_abs ? fmt::format("{:.3g}", *stage.max_abs) : ""};
     for (std::size_t f = 0; f < std::min<std::size_t>(figures.size(), 2); ++f)
@@ -57,7 +57,7 @@ std::string report_to_text(const PipelineReport& report, const TextOptions& opti
           table.text(options.width, options.whole_names);
   for (const StageReport& stage : report.stages) {
     for (const std::string& why : stage.not_compared)
-      text += wrap(fmt::format("{}: not compared: {}", shown(stage.name), shown(why)), options.width, "  ");
+      text += wrap(fmt::format("{}: not compared: {}", printable(stage.name), printable(why)), options.width, "  ");
   }
   if (!report.next.empty())
     text += "\n" + labelled("Next", report.next.size() == 1 ? "run this:" : "one of these:", options.width);

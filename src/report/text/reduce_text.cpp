@@ -25,12 +25,12 @@ std::string report_to_text(const ReduceReport& report, const TextOptions& option
               Paint::Bold, options.color);
   constexpr std::size_t kMost = 20;
   for (std::size_t i = 0; i < std::min(report.nodes.size(), kMost); ++i) {
-    text += fmt::format("  {}\n", shown(report.nodes[i]));
+    text += fmt::format("  {}\n", printable(report.nodes[i]));
   }
   if (report.nodes.size() > kMost) text += fmt::format("  and {} more\n", report.nodes.size() - kMost);
   const auto names = [](const std::vector<std::string>& list) {
     std::vector<std::string> safe;
-    for (const std::string& name : list) safe.push_back(shown(name));
+    for (const std::string& name : list) safe.push_back(printable(name));
     return list_some(safe, 6);
   };
   text += fmt::format("inputs: {}\n", report.inputs.empty() ? "none" : names(report.inputs));

@@ -27,7 +27,7 @@ namespace vernier {
 namespace {
 
 void note_setting(ReportDiff& diff, const char* what, const std::string& before, const std::string& after) {
-  if (before != after) diff.settings.push_back(fmt::format("{}: {} -> {}", what, shown(before), shown(after)));
+  if (before != after) diff.settings.push_back(fmt::format("{}: {} -> {}", what, printable(before), printable(after)));
 }
 
 void compare_figures(const std::string& run, const RunFigures& before, const RunFigures& after, ReportDiff& diff) {
@@ -35,10 +35,10 @@ void compare_figures(const std::string& run, const RunFigures& before, const Run
     const auto is = std::find_if(after.outputs.begin(), after.outputs.end(),
                                  [&](const OutputFigure& output) { return output.name == was.name; });
     if (is == after.outputs.end()) {
-      diff.worse.push_back(fmt::format("{}: output '{}' is gone", run, shown(was.name)));
+      diff.worse.push_back(fmt::format("{}: output '{}' is gone", run, printable(was.name)));
       continue;
     }
-    const std::string name = fmt::format("{}, SQNR of '{}'", run, shown(was.name));
+    const std::string name = fmt::format("{}, SQNR of '{}'", run, printable(was.name));
     diff.figures.push_back({name, was.sqnr_db, is->sqnr_db, true});
     // NaN was never better than a number, and equal infinities are no fall.
     const bool fell = std::isnan(is->sqnr_db)
@@ -46,7 +46,7 @@ void compare_figures(const std::string& run, const RunFigures& before, const Run
                           : is->sqnr_db != was.sqnr_db && was.sqnr_db - is->sqnr_db > diff.tolerance_db;
     if (fell) diff.worse.push_back(fmt::format("{}: {} dB -> {} dB", name, db_text(was.sqnr_db), db_text(is->sqnr_db)));
     if (was.top1_agreement && is->top1_agreement) {
-      diff.figures.push_back({fmt::format("{}, top-1 agreement of '{}'", run, shown(was.name)), *was.top1_agreement,
+      diff.figures.push_back({fmt::format("{}, top-1 agreement of '{}'", run, printable(was.name)), *was.top1_agreement,
                               *is->top1_agreement, true});
     }
   }
@@ -94,7 +94,7 @@ void compare_layers(const DiagnoseReport& before, const DiagnoseReport& after, R
 
 std::string names_text(const std::vector<std::string>& names) {
   std::vector<std::string> safe;
-  for (const std::string& name : names) safe.push_back(shown(name));
+  for (const std::string& name : names) safe.push_back(printable(name));
   return list_some(safe, 12);
 }
 
@@ -110,7 +110,7 @@ void refuse_other_network(const DiagnoseReport& before, const DiagnoseReport& af
       ErrorKind::Input,
       fmt::format("the two reports are of different networks: output '{}' of the earlier one, '{}' of the later "
                   "one, and none has the same name",
-                  shown(was.front().name), shown(is.front().name)),
+                  printable(was.front().name), printable(is.front().name)),
       "--diff compares two builds of one network");
 }
 
@@ -194,8 +194,8 @@ std::string diff_to_text(const ReportDiff& diff, const TextOptions& options) {
   const std::size_t rows = options.top == 0 ? diff.layers.size() : std::min(options.top, diff.layers.size());
   for (std::size_t i = 0; i < rows; ++i) {
     const ChangedLayer& layer = diff.layers[i];
-    layers.row({shown(layer.name), shown(layer.op_type), db_text(layer.own_before_db), db_text(layer.own_after_db),
-                percent_text(layer.share_before), percent_text(layer.share_after)});
+    layers.row({printable(layer.name), printable(layer.op_type), db_text(layer.own_before_db),
+                db_text(layer.own_after_db), percent_text(layer.share_before), percent_text(layer.share_after)});
   }
   if (layers.empty()) return text;
   text += heading("Layers whose own error moved by 1 dB or more", options.color) +

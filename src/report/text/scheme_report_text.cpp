@@ -22,12 +22,12 @@ namespace {
 std::string skipped_text(const SchemeReport& report, const TextOptions& options) {
   std::map<std::pair<Format, std::string>, std::vector<std::string>> groups;
   for (const SchemeLayer& layer : report.layers) {
-    if (!layer.why_not.empty()) groups[{layer.format, layer.why_not}].push_back(shown(layer.name));
+    if (!layer.why_not.empty()) groups[{layer.format, layer.why_not}].push_back(printable(layer.name));
   }
   std::string text;
   for (const auto& [key, names] : groups) {
     text += wrap(fmt::format("{} in {}: {} ({})", plural(names.size(), "layer"), format_name(key.first),
-                             shown(key.second), list_some(names, 3)),
+                             printable(key.second), list_some(names, 3)),
                  options.width, "  ");
   }
   return text.empty() ? text : heading("Not in the lowest format", options.color) + text;
@@ -36,8 +36,8 @@ std::string skipped_text(const SchemeReport& report, const TextOptions& options)
 }  // namespace
 
 std::string report_to_text(const SchemeReport& report, const TextOptions& options) {
-  std::string text = labelled("File", shown(report.file), options.width);
-  text += labelled("Scheme", shown(report.scheme), options.width);
+  std::string text = labelled("File", printable(report.file), options.width);
+  text += labelled("Scheme", printable(report.scheme), options.width);
   std::int64_t all_macs = 0;
   for (const FormatRow& row : report.formats) all_macs += row.macs;
   Table table;
@@ -69,8 +69,8 @@ std::string report_to_text(const SchemeReport& report, const TextOptions& option
   const std::size_t rows = options.top == 0 ? report.layers.size() : std::min(options.top, report.layers.size());
   for (std::size_t i = 0; i < rows; ++i) {
     const SchemeLayer& layer = report.layers[i];
-    layers.row({shown(layer.name), shorten_middle(shown(layer.op_type), 20), std::string(format_name(layer.format)),
-                layer.macs > 0 ? count_text(layer.macs) : ""});
+    layers.row({printable(layer.name), shorten_middle(printable(layer.op_type), 20),
+                std::string(format_name(layer.format)), layer.macs > 0 ? count_text(layer.macs) : ""});
   }
   if (!layers.empty()) {
     text +=

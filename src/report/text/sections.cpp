@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/text.h"
 #include "report/text/numbers.h"
 
 namespace vernier {
@@ -69,28 +70,28 @@ std::string time_text(const std::vector<PhaseTime>& phases) {
   std::string parts;
   for (const PhaseTime& phase : phases) {
     total += phase.seconds;
-    parts += fmt::format("{}{} {:.1f}", parts.empty() ? "" : ", ", shown(phase.phase), phase.seconds);
+    parts += fmt::format("{}{} {:.1f}", parts.empty() ? "" : ", ", printable(phase.phase), phase.seconds);
   }
   return phases.empty() ? parts : fmt::format("{:.1f} s: {}", total, parts);
 }
 
 std::string runner_text(const std::string& runner) {
   if (runner.starts_with("trt-sim")) {
-    return shown(runner) + ": simulated on the CPU, documented TensorRT rules, not run on TensorRT";
+    return printable(runner) + ": simulated on the CPU, documented TensorRT rules, not run on TensorRT";
   }
-  if (runner.find("sim") != std::string::npos) return shown(runner) + ": simulated on the CPU";
-  return shown(runner);
+  if (runner.find("sim") != std::string::npos) return printable(runner) + ": simulated on the CPU";
+  return printable(runner);
 }
 
-std::string short_hash(const std::string& sha256) { return shown(sha256.substr(0, 12)); }
+std::string short_hash(const std::string& sha256) { return printable(sha256.substr(0, 12)); }
 
 std::string remarks(const std::vector<std::string>& warnings, const std::vector<std::string>& notes,
                     const TextOptions& options) {
   std::string text;
   for (const std::string& warning : warnings) {
-    text += painted(wrap(shown(warning), options.width, "warning: "), Paint::Warning, options.color);
+    text += painted(wrap(printable(warning), options.width, "warning: "), Paint::Warning, options.color);
   }
-  for (const std::string& note : notes) text += wrap(shown(note), options.width, "note: ");
+  for (const std::string& note : notes) text += wrap(printable(note), options.width, "note: ");
   return text.empty() ? text : "\n" + text;
 }
 

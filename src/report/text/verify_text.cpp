@@ -27,15 +27,15 @@ std::string answer_section(const VerifyReport& report, const TextOptions& option
   Paint paint = Paint::Bold;
   if (report.test) {
     const bool met = report.test->verdict == Verdict::Good;
-    text = fmt::format("{}: {} is {} ({:.6g}); {}.", shown(report.typed_file), shown(report.objective),
+    text = fmt::format("{}: {} is {} ({:.6g}); {}.", printable(report.typed_file), printable(report.objective),
                        met ? "met" : "missed", report.test->metric, figure);
     paint = met ? Paint::Good : Paint::Bad;
   } else if (!report.requirement) {
-    text = fmt::format("{} against {}.", figure, shown(report.float_file));
-    text = shown(report.typed_file) + ": " + text;
+    text = fmt::format("{} against {}.", figure, printable(report.float_file));
+    text = printable(report.typed_file) + ": " + text;
   } else {
     const bool met = report.figures.passed == true;
-    text = fmt::format("{}: {}, {} is {}.", shown(report.typed_file), figure,
+    text = fmt::format("{}: {}, {} is {}.", printable(report.typed_file), figure,
                        required_text(report.figures, *report.requirement), met ? "met" : "missed");
     paint = met ? Paint::Good : Paint::Bad;
   }
@@ -45,9 +45,9 @@ std::string answer_section(const VerifyReport& report, const TextOptions& option
 std::string header_section(const VerifyReport& report, const TextOptions& options) {
   const auto file = [](const std::string& name, const std::string& sha256) {
     const std::string hash = short_hash(sha256);
-    return shown(name) + (hash.empty() ? "" : "  (sha256 " + hash + ")");
+    return printable(name) + (hash.empty() ? "" : "  (sha256 " + hash + ")");
   };
-  std::string data = shown(report.data);
+  std::string data = printable(report.data);
   if (report.random_data) {
     data += "; random inputs tell whether the model runs, not how accurate it is";
   }
@@ -97,8 +97,8 @@ std::string worst_section(const VerifyReport& report, const TextOptions& options
   for (std::size_t i = 0; i < rows; ++i) {
     const LayerRow& row = *ranked[i];
     std::vector<std::string> cells{std::to_string(i + 1),
-                                   shown(row.name) + (row.graph.empty() ? "" : " in " + shown(row.graph)),
-                                   shorten_middle(shown(row.op_type), 18), std::string(format_name(row.format))};
+                                   printable(row.name) + (row.graph.empty() ? "" : " in " + printable(row.graph)),
+                                   shorten_middle(printable(row.op_type), 18), std::string(format_name(row.format))};
     if (own) {
       cells.push_back(db_text(row.own_sqnr_db));
       cells.push_back(db_text(row.inherited_sqnr_db));
@@ -126,7 +126,7 @@ std::string compared_section(const VerifyReport& report, const TextOptions& opti
   text = heading(fmt::format("{}, {} not compared", text, report.not_compared.size()), options.color);
   const std::size_t most = options.top == 0 ? report.not_compared.size() : options.top;
   for (std::size_t i = 0; i < std::min(most, report.not_compared.size()); ++i) {
-    text += wrap(shown(report.not_compared[i]), options.width, "  - ");
+    text += wrap(printable(report.not_compared[i]), options.width, "  - ");
   }
   if (report.not_compared.size() > most) {
     text += fmt::format("  ... and {} more (all of them with --json)\n", report.not_compared.size() - most);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "vernier/error.h"
 
 namespace vernier {
@@ -15,14 +16,14 @@ TEST(DisplayWidth, CountsColumnsNotBytes) {
 }
 
 TEST(Shown, MakesInvisibleAndReversingCharactersVisible) {
-  EXPECT_EQ(shown("a\xe2\x80\xae"
-                  "b"),
+  EXPECT_EQ(printable("a\xe2\x80\xae"
+                      "b"),
             "a\\u{202E}b");
-  EXPECT_EQ(shown("a\xe2\x80\x8b"
-                  "b"),
+  EXPECT_EQ(printable("a\xe2\x80\x8b"
+                      "b"),
             "a\\u{200B}b");
-  EXPECT_EQ(shown("\x1b[2J"), "\\x1b[2J");
-  EXPECT_EQ(shown("plain/name.1:0"), "plain/name.1:0");
+  EXPECT_EQ(printable("\x1b[2J"), "\\x1b[2J");
+  EXPECT_EQ(printable("plain/name.1:0"), "plain/name.1:0");
 }
 
 TEST(ShortenMiddle, KeepsBothEnds) {
@@ -37,7 +38,7 @@ TEST(ShortenMiddle, NeverCutsACharacter) {
   for (std::size_t width = 0; width < 13; ++width) {
     const std::string cut = shorten_middle(wide, width);
     EXPECT_LE(display_width(cut), width);
-    EXPECT_EQ(shown(cut), cut) << width;
+    EXPECT_EQ(printable(cut), cut) << width;
   }
 }
 

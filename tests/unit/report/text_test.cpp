@@ -1,4 +1,4 @@
-#include "vernier/report/text.h"
+#include "base/text.h"
 
 #include <gtest/gtest.h>
 
@@ -10,6 +10,7 @@
 #include "cases.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/figures.h"
+#include "vernier/report/text.h"
 #include "vernier/report/verify.h"
 
 namespace vernier {
@@ -19,7 +20,7 @@ namespace {
 void expect_fits(const std::string& text, std::size_t width) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    EXPECT_EQ(shown(line), line);
+    EXPECT_EQ(printable(line), line);
     EXPECT_TRUE(line.empty() || line.back() != ' ') << "trailing space: '" << line << "'";
     if (line.starts_with("              $ ")) continue;
     EXPECT_LE(display_width(line), width) << line;
