@@ -37,6 +37,7 @@ Lowered lower(const Model& model, const SampleSource& samples, const SimulatedCh
   precision.low = {check.low};
   precision.target = check.target;
   Lowered lowered;
+  lowered.loaded.original = std::shared_ptr<const Model>(std::shared_ptr<const Model>(), &model);  // the caller's
   Subject& subject = lowered.loaded.subject;
   subject.runtime = Runtime::load();
   PrepareOptions options;
