@@ -20,6 +20,10 @@ def test_folders_include_what_they_name_and_nothing_else():
     run(sys.executable, "scripts/lib/folders.py")
 
 
+def test_sources_include_what_they_use():
+    run(sys.executable, "scripts/lib/includes.py")
+
+
 def test_public_headers_compile_in_any_order(tmp_path):
     headers = sorted(str(path.relative_to(ROOT / "include")) for path in (ROOT / "include").rglob("*.h"))
     assert headers

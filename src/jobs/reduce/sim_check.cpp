@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <memory>
 
 #include "analysis/lockstep.h"
 #include "analysis/own_error.h"
