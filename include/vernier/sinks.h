@@ -15,6 +15,8 @@ struct JobSinks {
   std::function<void(const std::string&)> info;     // one line a phase, shown with -v
   /// Polled between samples and trials; true ends the job: what was found so far is returned or written.
   std::function<bool()> interrupted;
+
+  bool is_interrupted() const { return interrupted && interrupted(); }
 };
 
 }  // namespace vernier

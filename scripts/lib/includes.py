@@ -82,7 +82,7 @@ NAMES = {
 EITHER = {"get": {"tuple", "utility", "array", "variant"}, "swap": {"utility"}, "begin": set(), "end": set(), "size": set(), "data": set(),
           "byte": {"cstddef"}, "hash": {"functional", "string", "string_view"}, "getline": {"string", "istream"}, "size_t": {"cstddef", "cstdint", "cstdio", "cstdlib", "cstring"},
           "nullptr_t": {"cstddef"}, "move": {"utility", "algorithm"}, "less": {"functional", "map", "set"}, "remove": {"algorithm", "cstdio"},
-          "abs": {"cmath", "cstdlib"}, "allocator": {"memory"}, "begin_": set(), "ostream": {"ostream", "iostream", "fstream", "sstream"},
+          "abs": {"cmath", "cstdlib"}, "allocator": {"memory"}, "ostream": {"ostream", "iostream", "fstream", "sstream"},
           "istream": {"istream", "iostream", "fstream", "sstream"}, "flush": {"ostream", "iostream"}, "endl": {"ostream", "iostream"},
           "initializer_list": {"initializer_list", "vector", "string", "map", "set"}, "pair": {"utility", "map"}, "nullopt": {"optional"},
           "distance": {"iterator", "vector", "string", "map", "set", "array", "span"}, "next": {"iterator", "vector", "string", "map", "set", "array"},
@@ -94,7 +94,7 @@ HOMES = {name: {header} for header, names in NAMES.items() for name in (names.sp
 # Used without std::, so that nobody can say what for: never called superfluous.
 OPEN = {"cassert", "cerrno", "cfloat", "ios", "climits", "csignal", "cinttypes", "ranges", "cstddef", "cstdint", "ctime", "iterator", "typeinfo",
         "compare", "version", "cstdio", "cstdlib", "cstring", "new", "bitset", "sstream"}
-MACROS = {"cerrno": r"\berrno\b|\bE[A-Z]{3,}\b", "climits": r"\b(INT_MAX|INT_MIN|CHAR_BIT|LONG_MAX|UINT_MAX|PATH_MAX)\b",
+MACROS = {"cerrno": r"\berrno\b", "climits": r"\b(INT_MAX|INT_MIN|CHAR_BIT|LONG_MAX|UINT_MAX|PATH_MAX)\b",
           "cfloat": r"\b(FLT|DBL)_[A-Z_]+\b"}
 
 
@@ -132,7 +132,7 @@ def faults(path):
         if not homes & (here | there):
             missing.add(sorted(homes & NAMES.keys(), key=lambda h: (name not in NAMES[h], h))[0] if len(homes) > 1 else next(iter(homes)))
     for needed, pattern in MACROS.items():
-        if re.search(pattern, re.sub(r"\bE(?:XPECT|XIT|OF)\w*", "", code)) and needed not in here | there and needed == "cerrno" and "errno" in code:
+        if re.search(pattern, code) and needed not in here | there:
             missing.add(needed)
     superfluous = {h for h in here - OPEN if h in NAMES and not any(h in HOMES.get(name, ()) for name in used)}
     return missing, superfluous

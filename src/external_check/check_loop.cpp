@@ -109,7 +109,7 @@ CheckAnswer CheckLoop::ask(const std::string& key, const Json& state,
 
 CheckLoop::Result CheckLoop::check(const Json& state, const std::string& label,
                                    const std::function<void(const fs::path&)>& write) {
-  if (sinks_.interrupted && sinks_.interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
+  if (sinks_.is_interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
   const std::string suffix = fmt::format("N{}{}{}", iterations_, label.empty() ? "" : "_", label);
   const std::string key = "_" + suffix;
   Result result;

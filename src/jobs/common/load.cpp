@@ -108,7 +108,7 @@ void check_requirement(const Subject& subject, const std::optional<Requirement>&
 
 Progress progress_of(const JobSinks& sinks) {
   return [sinks](const std::string& phase, std::size_t done, std::size_t total) {
-    if (sinks.interrupted && sinks.interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
+    if (sinks.is_interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
     if (sinks.progress) sinks.progress(phase, done, total);
   };
 }

@@ -140,7 +140,7 @@ std::size_t for_each_iteration(const std::vector<Joined>& joined, const JobSinks
     NameCheck names;
     for (const auto& [file, part] : joined[run].parts) {
       for (std::size_t i = 0; i < part->size(); ++i) {
-        if (sinks.interrupted && sinks.interrupted()) {
+        if (sinks.is_interrupted()) {
           throw Error(ErrorKind::Interrupted, "interrupted: nothing was written");
         }
         const Iteration iteration = part->at(i);

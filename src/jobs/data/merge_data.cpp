@@ -99,7 +99,7 @@ JoinedData merge_data(const SavedFilesOptions& options, const JobSinks& sinks) {
   InputWriter writer(options.output);
   std::vector<std::string> names;
   for (std::size_t i = 0; i < merger.samples(); ++i) {
-    if (sinks.interrupted && sinks.interrupted()) {
+    if (sinks.is_interrupted()) {
       throw Error(ErrorKind::Interrupted, "interrupted: nothing was written");
     }
     const std::vector<NamedTensor> sample = merger.sample(i);

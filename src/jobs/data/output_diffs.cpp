@@ -181,7 +181,7 @@ OutputDiffs diff_runs(const Run& reference, const Run& tested, const std::string
       reference.size(), threads,
       [&](std::size_t i) { return pairs_of(i, reference.at(i), tested.at(i), reference_name, tested_name); },
       [&](std::size_t i, std::vector<Pair> pairs) {
-        if (sinks.interrupted && sinks.interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
+        if (sinks.is_interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
         if (sinks.progress) sinks.progress("compare", i + 1, reference.size());
         for (Pair& pair : pairs) {
           if (!totals.contains(pair.name)) order.push_back(pair.name);

@@ -107,9 +107,10 @@ class Diagnosis {
       }
       if (!report_.final_figures && !report_.typed) write_and_verify();
       if (!doubt_.empty()) warn(doubt_);
-      if (repairs_ == nullptr && explains_ && ranks_layers() && !stopped()) step("causes", [&] { causes(); });
-      if (!stopped() && options_.latency && job_ranks().first()) step("latency", [&] { latency(); });
-      if (!stopped() && !options_.output.empty()) step("pictures", [&] { pictures(); });
+      if (repairs_ == nullptr && explains_ && ranks_layers() && !sinks_.is_interrupted())
+        step("causes", [&] { causes(); });
+      if (!sinks_.is_interrupted() && options_.latency && job_ranks().first()) step("latency", [&] { latency(); });
+      if (!sinks_.is_interrupted() && !options_.output.empty()) step("pictures", [&] { pictures(); });
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::Interrupted) throw;
       watch_.stop();
@@ -131,7 +132,6 @@ class Diagnosis {
   /// A list that is walked needs no sensitivities of single layers.
   bool ranks_layers() const { return !searches() || options_.search.mode == SearchMode::Minimal; }
   bool searches() const { return requirement() != nullptr || objective_ != nullptr || options_.search.check; }
-  bool stopped() const { return sinks_.interrupted && sinks_.interrupted(); }
 
   template <class Body>
   void step(const std::string& name, const Body& body) {
@@ -302,7 +302,7 @@ class Diagnosis {
       report_.kept = found;
       write_and_verify();
       double damage = std::numeric_limits<double>::quiet_NaN();
-      if (objective_ != nullptr && !stopped()) {
+      if (objective_ != nullptr && !sinks_.is_interrupted()) {
         file_test = test_of_file(found);
         damage = file_test->damage;
       } else if (report_.final_figures && report_.final_figures->damage) {
@@ -368,7 +368,7 @@ class Diagnosis {
     step("typed model", [&] { report_.typed = typed_->write(final_plan(), report_.files); });
     // Nothing to claim without a file: all low, or all high, was measured already.
     if (options_.output.empty() && (!report_.kept || report_.kept->end == SearchEnd::Impossible)) return;
-    if (stopped()) return;
+    if (sinks_.is_interrupted()) return;
     step("verify", [&] {
       const VerifyReport verified = typed_->verify();
       report_.final_figures = verified.figures;

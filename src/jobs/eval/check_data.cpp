@@ -67,7 +67,7 @@ class DataCheck {
     const std::vector<ImageChange> changes = readings();
     for (std::size_t i = 0; i < changes.size(); ++i) {
       if (sinks_.progress) sinks_.progress("reading", i + 1, changes.size());
-      if (sinks_.interrupted && sinks_.interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
+      if (sinks_.is_interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
       report_.readings.push_back(read_as(changes[i]));
     }
     judge_readings(report_, hits_, steps_);

@@ -229,7 +229,7 @@ class Job {
                                      : "the library refused the model; each node was loaded alone, CPU provider";
     const int count = model_.proto.graph().node_size();
     for (int i = 0; i < count; ++i) {
-      if (sinks_.interrupted && sinks_.interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
+      if (sinks_.is_interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
       if (sinks_.progress) {
         sinks_.progress("loading nodes", static_cast<std::size_t>(i), static_cast<std::size_t>(count));
       }

@@ -210,7 +210,7 @@ class Job {
   }
 
   Verdict measure(const SimCheck& judge, const Shrunk& part, const std::string& label) {
-    if (sinks_.interrupted && sinks_.interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
+    if (sinks_.is_interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
     const std::vector<std::string> names = input_names(part.model);
     Trial trial;
     try {

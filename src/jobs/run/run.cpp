@@ -208,7 +208,7 @@ class Job {
   }
 
   bool take(std::size_t index, Step done) {
-    if (sinks_.interrupted && sinks_.interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
+    if (sinks_.is_interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
     if (sinks_.progress) sinks_.progress("run", index + 1, runs_.front()->size());
     ++result_.iterations;
     for (std::size_t i = 0; i < live_.size(); ++i) seconds_[i] += done.iterations[i].seconds.value_or(0);

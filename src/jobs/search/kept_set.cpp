@@ -98,11 +98,12 @@ class KeptSetSearch {
     MinimalOptions options = search_options();
     const bool list = request_.options.mode != SearchMode::Minimal;
     MinimalResult result = list ? search_list(recorded, options) : search_minimal_set(recorded, options);
-    if (request_.external && passes(result.final_trial) && !stopped()) look_again(recorded, result);
+    if (request_.external && passes(result.final_trial) && !sinks_.is_interrupted()) look_again(recorded, result);
     KeptSetReport report = report_of(result, context_, tests_, journal());
     if (list && passes(result.final_trial)) request_.confirm(report);
-    if (list && result.end == SearchEnd::Found && request_.options.minimal_too && !stopped()) add_minimal(report);
-    if (request_.options.pareto && !request_.external && !stopped()) add_pareto(report);
+    if (list && result.end == SearchEnd::Found && request_.options.minimal_too && !sinks_.is_interrupted())
+      add_minimal(report);
+    if (request_.options.pareto && !request_.external && !sinks_.is_interrupted()) add_pareto(report);
     report.sample_inferences = sample_inferences_;
     if (const std::filesystem::path& wanted = request_.options.journal; journal_file_ != wanted) {
       report.notes.push_back(fmt::format("{} holds the search of another network: trials are in {}",
@@ -115,7 +116,6 @@ class KeptSetSearch {
   void say(const std::string& text) const {
     if (sinks_.info) sinks_.info(text);
   }
-  bool stopped() const { return sinks_.interrupted && sinks_.interrupted(); }
   const Journal* journal() const { return journal_ ? &*journal_ : nullptr; }
 
   Trial counted(Judge& judge, const KeptSet& set) {
@@ -153,7 +153,7 @@ class KeptSetSearch {
     options.stop = [this, start] {
       const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
       const double limit = request_.options.max_seconds;
-      const bool enough = stopped() || (limit > 0 && spent.count() > limit);
+      const bool enough = sinks_.is_interrupted() || (limit > 0 && spent.count() > limit);
       return job_ranks().of_first(enough ? 1 : 0) != 0;
     };
     if (!request_.external) {
@@ -258,7 +258,7 @@ class KeptSetSearch {
     const Oracle whole = [&](const KeptSet& set) { return counted(judge, set); };
     const Oracle recorded = journal_ ? journal_->recorded(whole) : whole;
     report.pareto = pareto_points(
-        context_, tests_, recorded, [this] { return stopped(); }, report.evaluations);
+        context_, tests_, recorded, [this] { return sinks_.is_interrupted(); }, report.evaluations);
   }
 
   Experiment& experiment_;

@@ -151,7 +151,7 @@ class Sanitizer {
     const Session before(runtime_, original, {.optimize = optimize});
     const Session after(runtime_, model, {.optimize = optimize});
     for (std::size_t i = 0; i < samples.size(); ++i) {
-      if (sinks_.interrupted && sinks_.interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
+      if (sinks_.is_interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
       const Sample sample = samples.at(i);
       const std::vector<Tensor> ref = before.run(sample);
       const std::vector<Tensor> got = after.run(sample);
