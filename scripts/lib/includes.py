@@ -8,7 +8,7 @@ Precompiled headers and sources that are compiled together hide what a source fo
 standard header brings which other one: what compiles here may not elsewhere.
 Standard headers: looked at are names behind `std::`, and macros of the C headers. A source may rely on the header of its
 own name. Own headers: looked at are types and functions that one header alone declares; it must be among those that the
-source includes, however deep. Comments and strings are not looked at.
+source includes, however deep; so must a header of each library whose namespace is named. Comments and strings are not looked at.
 """
 import collections
 import functools
@@ -162,6 +162,9 @@ def mend(path, missing, superfluous):
 
 
 BASES = [ROOT / "include", ROOT / "src", ROOT / "apps/vernier", ROOT / "tests/support", ROOT / "tests", ROOT]
+# namespace of a library: how its headers begin. A forward declaration is enough for what is only passed on.
+LIBRARIES = {"CLI": "CLI/", "fmt": "fmt/", "onnx": "onnx/", "simdjson": "simdjson", "nlohmann": "nlohmann/", "testing": "gtest/"}
+PASSED_ON = re.compile(r"\b\w+::[A-Z]\w*\s*[&*]|\b(?:vernier|testing)::testing\b|namespace [\w:]*testing")
 TYPE = re.compile(r"^(?:class|struct|enum class)(?: VERNIER_API| \[\[\w+\]\])? (\w+)\b(?!;)|^using (\w+) =", re.MULTILINE)
 FUNCTION = re.compile(r"^(?:\[\[nodiscard\]\] )?[\w:<>,\s&*]+?[\s&*]([a-z0-9]+(?:_[a-z0-9]+)+)\(", re.MULTILINE)
 
@@ -214,6 +217,14 @@ def forgotten(path):
     return {header_of()[name]: name for name in sorted(used & header_of().keys()) if header_of()[name] not in reached}
 
 
+def forgotten_libraries(path):
+    code = PASSED_ON.sub("", text_of(path))
+    named = {name for name in LIBRARIES if re.search(rf"(?<![\w:]){name}::", code)}
+    headers = [header for each in all_included(path)
+               for header in re.findall(r"^#include <([^>]+)>", each.read_text(encoding="utf-8"), re.MULTILINE)]
+    return {name for name in named if not any(header.startswith(LIBRARIES[name]) for header in headers)}
+
+
 def main(arguments):
     found = 0
     for folder in FOLDERS:
@@ -224,6 +235,9 @@ def main(arguments):
             for header, name in forgotten(path).items():
                 found += 1
                 print(f"{path.relative_to(ROOT)}: does not include {header.relative_to(ROOT)}, of which it uses {name}")
+            for name in sorted(forgotten_libraries(path)):
+                found += 1
+                print(f"{path.relative_to(ROOT)}: does not include <{LIBRARIES[name]}...>, of which it uses {name}::")
             if not missing and not superfluous:
                 continue
             found += 1

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <CLI/CLI.hpp>
 #include <cstddef>
 #include <regex>
 #include <set>
