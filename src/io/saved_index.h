@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "base/mapped_file.h"
-#include "vernier/tensor.h"
 
 namespace vernier {
 
@@ -50,9 +49,5 @@ SavedFile index_saved_file(const MappedFile& file, const std::string& where);
 
 /// The same, for a file that must hold `kind`. Errors: Input when it holds the other one, with what would read it.
 SavedFile index_saved_file(const MappedFile& file, const std::string& where, SavedFile::Kind kind);
-
-/// The array at `range` of `file`, decoded into memory of its own.
-/// Errors: Input, starting with `where`: not Base64, not one .npy.
-Tensor read_saved_array(const MappedFile& file, const SavedArray& range, const std::string& where);
 
 }  // namespace vernier

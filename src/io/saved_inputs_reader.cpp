@@ -13,6 +13,7 @@
 #include "base/mapped_file.h"
 #include "base/text.h"
 #include "io/array_reader.h"
+#include "io/saved_array.h"
 #include "io/saved_index.h"
 #include "vernier/error.h"
 

@@ -11,6 +11,7 @@
 
 #include "base/refuse.h"
 #include "base/text.h"
+#include "io/saved_array.h"
 #include "io/saved_data.h"
 #include "io/saved_index.h"
 #include "vernier/runs.h"
