@@ -26,12 +26,6 @@ struct SimulatedCheck {
   double min_sqnr_db = 20;
 };
 
-enum class ReduceMode {
-  Bisect,  // halves the list of nodes: the fewest checks
-  Linear,  // goes node by node
-  Ddmin,   // bisects, then drops nodes in ever smaller groups until each one is needed, then shrinks dimensions
-};
-
 struct ReduceOptions {
   std::filesystem::path model;
   std::filesystem::path output;    // the smallest bad model

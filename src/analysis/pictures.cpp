@@ -113,7 +113,7 @@ void put_grid(const QuantParams& params, ValuePicture& picture) {
 }
 
 /// Without bins where there is nothing to draw.
-ValuePicture picture_of(const std::string& tensor, const char* role, Format format, const QuantParams* params,
+ValuePicture picture_of(const std::string& tensor, PictureRole role, Format format, const QuantParams* params,
                         const Gathered& gathered) {
   ValuePicture picture;
   picture.tensor = tensor;
@@ -163,7 +163,7 @@ std::optional<ValuePicture> weight_picture(const Model& model, const Model& repa
   gathered.low.add(weights.get(repaired, name, grid->second).floats());
   const int axis = weight_axis(node, static_cast<int>(values->shape().size()));
   if (axis >= 0) fold_channels(*values, static_cast<std::size_t>(axis), gathered.channels);
-  ValuePicture picture = picture_of(name, "weight", format, &grid->second.params, gathered);
+  ValuePicture picture = picture_of(name, PictureRole::Weight, format, &grid->second.params, gathered);
   if (picture.reference.empty()) return std::nullopt;
   return picture;
 }
@@ -223,13 +223,13 @@ class Gallery {
       picture.layer = chosen.layer->name;
       picture.samples = samples;
       for (const std::string& tensor : chosen.inputs) {
-        add(picture, tensor, "input", chosen.format);
+        add(picture, tensor, PictureRole::Input, chosen.format);
       }
       if (auto weight = weight_picture(subject_.model, repaired, *chosen.layer, *nodes.at(chosen.layer->name),
                                        chosen.format, plan_, weights)) {
         picture.tensors.push_back(std::move(*weight));
       }
-      add(picture, chosen.output, "output", chosen.format);
+      add(picture, chosen.output, PictureRole::Output, chosen.format);
       all.push_back(std::move(picture));
     }
     return all;
@@ -300,7 +300,7 @@ class Gallery {
     }
   }
 
-  void add(LayerPicture& picture, const std::string& tensor, const char* role, Format format) const {
+  void add(LayerPicture& picture, const std::string& tensor, PictureRole role, Format format) const {
     const auto found = gathered_.find(tensor);
     if (found == gathered_.end()) return;
     ValuePicture made = picture_of(tensor, role, format, grid_of(tensor, format), found->second);

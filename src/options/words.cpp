@@ -7,6 +7,8 @@
 #include "vernier/eval.h"
 #include "vernier/graph_optimization.h"
 #include "vernier/precision.h"
+#include "vernier/report/pictures.h"
+#include "vernier/report/reduce.h"
 #include "vernier/samples.h"
 #include "vernier/surgeon.h"
 
@@ -24,6 +26,16 @@ std::span<const std::string_view> words_of(BoxUnits /*which*/) {
 
 std::span<const std::string_view> words_of(ImageFit /*which*/) {
   static constexpr std::array<std::string_view, 3> kWords{"letterbox", "letterbox-center", "stretch"};
+  return kWords;
+}
+
+std::span<const std::string_view> words_of(PictureRole /*which*/) {
+  static constexpr std::array<std::string_view, 3> kWords{"input", "weight", "output"};
+  return kWords;
+}
+
+std::span<const std::string_view> words_of(ReduceMode /*which*/) {
+  static constexpr std::array<std::string_view, 3> kWords{"bisect", "linear", "ddmin"};
   return kWords;
 }
 

@@ -42,9 +42,9 @@ ReduceOptions options_of(const ReduceLine& line, const std::string& command) {
   options.model = line.model;
   options.output = line.output;
   options.min_good = line.min_good;
-  const std::string mode = line.mode.empty() ? (simulated ? "ddmin" : "bisect") : line.mode;
-  parse_choice("--mode", mode, {"bisect", "linear", "ddmin"});
-  options.mode = mode == "bisect" ? ReduceMode::Bisect : mode == "linear" ? ReduceMode::Linear : ReduceMode::Ddmin;
+  options.mode = !line.mode.empty() ? parse_choice<ReduceMode>("--mode", line.mode)
+                 : simulated        ? ReduceMode::Ddmin
+                                    : ReduceMode::Bisect;
   options.reduce_inputs = !line.no_inputs;
   options.reduce_outputs = !line.no_outputs;
   for (const std::string& text : line.input_shapes) {

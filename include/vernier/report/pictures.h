@@ -5,8 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "vernier/export.h"
+#include "vernier/words.h"
 
 namespace vernier {
 
@@ -26,10 +31,13 @@ struct ChannelRanges {
   std::vector<double> low, high;
 };
 
+enum class PictureRole { Input, Weight, Output };  // an input is shown as the layer reads it
+VERNIER_API std::span<const std::string_view> words_of(PictureRole which);
+
 /// How often values occur in one tensor, in bins of equal width from `first` to `last`, over the samples looked at.
 struct ValuePicture {
   std::string tensor;
-  std::string role;                     // "input": as the layer reads it; "weight"; "output"
+  PictureRole role = PictureRole::Input;
   bool logarithmic = false;             // bins of log2 |value|; zeros are counted apart
   double first = 0, last = 0;           // ends of the first and of the last bin
   std::vector<std::int64_t> reference;  // counts in the float32 network

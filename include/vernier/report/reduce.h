@@ -3,17 +3,29 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "vernier/export.h"
 #include "vernier/report/text.h"
+#include "vernier/words.h"
 
 namespace vernier {
 
+enum class ReduceMode {
+  Bisect,  // halves the list of nodes: the fewest checks
+  Linear,  // goes node by node
+  Ddmin,   // bisects, then drops nodes in ever smaller groups until each one is needed, then shrinks dimensions
+};
+/// "bisect", "linear", "ddmin".
+VERNIER_API std::span<const std::string_view> words_of(ReduceMode which);
+
 struct ReduceReport {
   int version = 1;
-  std::string command, model_file, output, min_good, mode, check;
+  std::string command, model_file, output, min_good, check;
+  ReduceMode mode = ReduceMode::Bisect;
   bool reproduced = false;  // the whole model is bad; else nothing was written
   bool minimal = false;     // without any one of its nodes, each tried, it is bad no more
   std::size_t nodes_before = 0, nodes_after = 0, nodes_good = 0;

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <functional>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "analysis/some_samples.h"
@@ -43,10 +42,6 @@ namespace {
 // Layers whose own error alone is beyond the limit that are tried as the whole case, worst first.
 constexpr std::size_t kMostSuspects = 3;
 
-std::string_view mode_name(ReduceMode mode) {
-  return mode == ReduceMode::Bisect ? "bisect" : mode == ReduceMode::Linear ? "linear" : "ddmin";
-}
-
 std::string structure_hash(const Model& model) {
   const std::string text = model.proto.graph().SerializeAsString();
   Sha256 hash;
@@ -73,7 +68,7 @@ class Job {
     report_.command = options_.command;
     report_.model_file = options_.model.string();
     report_.output = options_.output.string();
-    report_.mode = mode_name(options_.mode);
+    report_.mode = options_.mode;
     report_.nodes_before = static_cast<std::size_t>(whole_.model().proto.graph().node_size());
     try {
       options_.simulated ? by_simulation() : by_check();
@@ -110,8 +105,8 @@ class Job {
   // A check that is a program, or a person.
   void by_check() {
     report_.check = command_line(options_.check.command);
-    const std::string options =
-        fmt::format("mode={} outputs={} inputs={}", report_.mode, options_.reduce_outputs, options_.reduce_inputs);
+    const std::string options = fmt::format("mode={} outputs={} inputs={}", word_of(report_.mode),
+                                            options_.reduce_outputs, options_.reduce_inputs);
     loop_.emplace(options_.check,
                   CheckIdentity{"debug reduce", options_.model.string(), whole_.model().sha256, options, report_.check},
                   sinks_, check_sinks_);

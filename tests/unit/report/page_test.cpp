@@ -41,7 +41,7 @@ std::string own_part(std::string page) {
 LayerPicture picture(const std::string& layer) {
   ValuePicture input;
   input.tensor = "in of " + layer;
-  input.role = "input";
+  input.role = PictureRole::Input;
   input.first = -3;
   input.last = 6;
   input.reference.assign(64, 1000);
@@ -52,10 +52,10 @@ LayerPicture picture(const std::string& layer) {
   input.channels = ChannelRanges{"x", 256, 1, std::vector<double>(256, -1.5), std::vector<double>(256, 2.25)};
   ValuePicture weight = input;
   weight.tensor = "w";
-  weight.role = "weight";
+  weight.role = PictureRole::Weight;
   weight.channels = ChannelRanges{"w", 256, 1, std::vector<double>(256, -0.1), std::vector<double>(256, 0.1)};
   ValuePicture output = input;
-  output.role = "output";
+  output.role = PictureRole::Output;
   return {layer, 4, {input, weight, output}};
 }
 
