@@ -1,6 +1,6 @@
 # Two ways to compile the same sources in a third of the time: headers that nearly every source reads are compiled once,
-# and sources of one target are compiled together. Each source still stands alone: it includes what it uses
-# (scripts/lib/std_includes.py looks), and `scripts/test --full` compiles all of them one by one, warnings as errors.
+# and sources of one target are compiled together. Each source still includes what it uses: scripts/lib/includes.py, one
+# of the default tests, looks. With both options off all of them compile one by one.
 option(VERNIER_PRECOMPILE "Precompile the headers that nearly every source reads" ON)
 option(VERNIER_UNITY "Compile the sources of a target together" ON)
 

@@ -1,5 +1,6 @@
 #include "jobs/reduce/reducer.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,10 +20,8 @@ namespace {
 Model ladder() {
   std::string text = "g (float[1,4] x) => (float[1,4] t31) {\n";
   for (int i = 0; i < 32; ++i) {
-    const std::string from = i == 0 ? "x" : "t" + std::to_string(i - 1);
-    const std::string name = "t" + std::to_string(i);
-    text +=
-        i % 4 == 3 ? name + " = Add(" + from + ", t" + std::to_string(i - 3) + ")\n" : name + " = Relu(" + from + ")\n";
+    const std::string from = i == 0 ? "x" : fmt::format("t{}", i - 1);
+    text += i % 4 == 3 ? fmt::format("t{} = Add({}, t{})\n", i, from, i - 3) : fmt::format("t{} = Relu({})\n", i, from);
   }
   return model_of(text + "}");
 }
