@@ -4,16 +4,13 @@
 
 #include <vector>
 
+#include "distributions.h"
 #include "vernier/format.h"
 
 namespace vernier {
 namespace {
 
-Distribution of_values(const std::vector<float>& values) {
-  ValueHistogram histogram;
-  histogram.add(values);
-  return distribution_of(histogram);
-}
+using testing::of_values;
 
 const QuantParams kHundredths{Format::UInt8, {0.01F}, {0}, -1, 0, 0};
 
