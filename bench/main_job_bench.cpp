@@ -118,7 +118,7 @@ struct Job {
   explicit Job(const Options& options)
       : measure(measure_options(options)),
         sources(measure, sinks),
-        loaded(load(options.model, {low_format(options), Format::Float32}, sources)) {
+        loaded(load(options.model, {.formats = {low_format(options), Format::Float32}}, sources)) {
     Subject& subject = loaded.subject;
     subject.progress = nullptr;
     PrecisionOptions precision;

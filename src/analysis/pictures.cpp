@@ -15,9 +15,9 @@
 #include "analysis/channel_stats.h"
 #include "analysis/surgery.h"
 #include "model/operator_traits.h"
+#include "model/output_channels.h"
 #include "numerics/grid.h"
 #include "numerics/histogram.h"
-#include "plan/weight_axis.h"
 #include "vernier/format.h"
 #include "vernier/samples.h"
 
@@ -161,7 +161,7 @@ std::optional<ValuePicture> weight_picture(const Model& model, const Model& repa
   Gathered gathered;
   gathered.reference.add(values->floats());
   gathered.low.add(weights.get(repaired, name, grid->second).floats());
-  const int axis = weight_axis(node, static_cast<int>(values->shape().size()));
+  const int axis = weight_axis(node, values->shape());
   if (axis >= 0) fold_channels(*values, static_cast<std::size_t>(axis), gathered.channels);
   ValuePicture picture = picture_of(name, PictureRole::Weight, format, &grid->second.params, gathered);
   if (picture.reference.empty()) return std::nullopt;

@@ -29,7 +29,8 @@ struct TensorFacts {
   Distribution values;                           // float values over the samples examined; empty: not counted
   std::optional<Mask> mask;                      // of values that mean "never", taken out of `values`
   std::int64_t infinite = 0;                     // values that are not finite in float32
-  std::vector<float> channels;                   // largest magnitude of each channel
+  std::vector<float> channels;                   // largest magnitude of each channel; of a weight: output channel
+  std::vector<std::size_t> channel_scale;        // of a weight with several scales: which one each channel has
   std::vector<float> samples;                    // largest magnitude of each sample
   std::optional<float> first_half, second_half;  // largest magnitudes of the calibration samples' halves
   std::optional<QuantParams> grid;               // of a format with a scale

@@ -1,7 +1,9 @@
 // The grid of a weight against its values, and what the rounding of both does to the mean of a channel.
 #include <algorithm>
 #include <cmath>
-#include <vector>
+#include <cstddef>
+#include <map>
+#include <utility>
 
 #include "causes/cause.h"
 
@@ -21,6 +23,26 @@ double bad_channels(const TensorFacts& weight) {
   if (weight.weight_noise.empty()) return 0;
   const auto bad = std::ranges::count_if(weight.weight_noise, [](double noise) { return noise > kBadChannel; });
   return static_cast<double>(bad) / static_cast<double>(weight.weight_noise.size());
+}
+
+/// The largest and the smallest channel (not zero) that share a scale, of the scale where they differ most.
+std::pair<double, double> most_unequal(const TensorFacts& weight) {
+  std::map<std::size_t, std::pair<double, double>> ends;
+  for (std::size_t c = 0; c < weight.channels.size(); ++c) {
+    const auto reach = static_cast<double>(weight.channels[c]);
+    if (!(reach > 0)) continue;
+    const std::size_t scale = weight.channel_scale.empty() ? 0 : weight.channel_scale[c];
+    auto& [most, least] = ends.try_emplace(scale, reach, reach).first->second;
+    most = std::max(most, reach);
+    least = std::min(least, reach);
+  }
+  std::pair<double, double> found{0, 0};
+  double widest = 0;
+  for (const auto& [scale, pair] : ends) {
+    if (pair.first / pair.second > widest) found = pair;
+    widest = std::max(widest, pair.first / pair.second);
+  }
+  return found;
 }
 
 }  // namespace
@@ -43,12 +65,9 @@ Finding weight_grid(const LayerFacts& layer) {
 
 Finding weight_channel_spread(const LayerFacts& layer) {
   const TensorFacts* weight = is_scaled(layer) ? weight_of(layer) : nullptr;
-  if (weight == nullptr || !weight->grid || weight->grid->scale.size() > 1 || weight->channels.size() < 2) return {};
+  if (weight == nullptr || !weight->grid || weight->grid->block > 0 || weight->channels.size() < 2) return {};
   if (!weights_to_blame(layer)) return {};
-  std::vector<float> sorted = weight->channels;
-  std::ranges::sort(sorted);
-  const auto most = static_cast<double>(sorted.back());
-  const auto least = static_cast<double>(*std::ranges::find_if(sorted, [](float c) { return c > 0; }));
+  const auto [most, least] = most_unequal(*weight);
   if (!(least > 0) || most < 30 * least) return {};
   return of(
       layer, weight->name, most > 100 * least ? 0.92 : 0.8,
@@ -56,7 +75,7 @@ Finding weight_channel_spread(const LayerFacts& layer) {
       fmt::format("its weights reach {:.3g} in one output channel and {:.3g} in another, {:.0f} times less: one step "
                   "for all leaves the small ones nothing",
                   most, least, most / least),
-      {"per-channel", "equalize"});
+      {"per-channel", "equalize", "unfold-norm"});
 }
 
 Finding weight_outliers(const LayerFacts& layer) {

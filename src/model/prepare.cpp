@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "model/graph_edit.h"
 #include "model/passes/pass.h"
@@ -47,13 +48,13 @@ int opset_for(const Model& model, const PrepareOptions& options) {
   return opset;
 }
 
-bool has_ifs(const onnx::ModelProto& proto) {
-  const auto is_if = [](const onnx::NodeProto& node) { return node.op_type() == "If"; };
+bool has_operator(const onnx::ModelProto& proto, std::string_view op_type) {
+  const auto is_it = [&](const onnx::NodeProto& node) { return node.op_type() == op_type; };
   bool found = std::ranges::any_of(proto.functions(), [&](const onnx::FunctionProto& function) {
-    return std::ranges::any_of(function.node(), is_if);
+    return std::ranges::any_of(function.node(), is_it);
   });
   for_each_graph(proto.graph(),
-                 [&](const onnx::GraphProto& graph) { found = found || std::ranges::any_of(graph.node(), is_if); });
+                 [&](const onnx::GraphProto& graph) { found = found || std::ranges::any_of(graph.node(), is_it); });
   return found;
 }
 
@@ -62,9 +63,11 @@ bool has_ifs(const onnx::ModelProto& proto) {
 bool prepares_alike(const Model& model, const PrepareOptions& one, const PrepareOptions& other) {
   const auto folds = [](const PrepareOptions& options) { return lowers(options) && options.fold_batch_norm; };
   return lowers(one) == lowers(other) && folds(one) == folds(other) &&
+         (!folds(one) || !has_operator(model.proto, "BatchNormalization") ||
+          (one.formats == other.formats && one.weights_per_channel == other.weights_per_channel)) &&
          one.formats.contains(Format::BFloat16) == other.formats.contains(Format::BFloat16) &&
          opset_for(model, one) == opset_for(model, other) &&
-         (one.inline_ifs == other.inline_ifs || !has_ifs(model.proto));
+         (one.inline_ifs == other.inline_ifs || !has_operator(model.proto, "If"));
 }
 
 Prepared prepare(const Model& model, const PrepareOptions& options, const Evaluator& evaluate) {

@@ -7,7 +7,7 @@
 //   4. constants become initializers
 //   5. fold constants
 //   6. inline Ifs whose condition is constant
-//   7. fold BatchNormalization into Conv, ConvTranspose and Gemm
+//   7. fold BatchNormalization into Conv, ConvTranspose and Gemm, where rounding the weight costs no more than before
 //   8. raise the opset
 //
 // Which steps run depends on the formats that the plan uses: with float32 alone nothing that changes a bit is done.
@@ -31,9 +31,10 @@ namespace vernier {
 using Evaluator = std::function<std::vector<Tensor>(const Model& model, const Sample& inputs)>;
 
 struct PrepareOptions {
-  std::set<Format> formats;     // that layers will run in, the high one included
-  bool fold_batch_norm = true;  // only ever done when formats holds more than float32
-  bool inline_ifs = false;      // analysis only: an If whose condition is the same for all `samples`
+  std::set<Format> formats;         // that layers will run in, the high one included
+  bool weights_per_channel = true;  // a scale for each output channel; false: one for each weight
+  bool fold_batch_norm = true;      // only ever done when formats holds more than float32
+  bool inline_ifs = false;          // analysis only: an If whose condition is the same for all `samples`
   // What inline_ifs looks at, one at a time. All that will ever be run: the prepared model is wrong for others.
   std::size_t samples = 0;
   std::function<Sample(std::size_t)> sample_at = {};

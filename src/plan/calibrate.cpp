@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/text.h"
+#include "model/output_channels.h"
 #include "numerics/range_methods.h"
 #include "numerics/tensor_grid.h"
 #include "plan/clip_addends.h"
@@ -15,7 +16,7 @@
 #include "plan/placement.h"
 #include "plan/skip_branch.h"
 #include "plan/target.h"
-#include "plan/weight_axis.h"
+#include "plan/weight_blocks.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
 #include "vernier/quantization.h"
@@ -207,7 +208,7 @@ QuantParams weights_only_params(const Model& model, const onnx::NodeProto& node,
     grid.axis = summed_axis(node, rank);
     grid.block = block_along(weight.shape().at(static_cast<std::size_t>(grid.axis)), plan.rules.block_size);
   } else if (plan.rules.weights_per_channel) {
-    grid.axis = weight_axis(node, rank);
+    grid.axis = weight_axis(node, weight.shape());
   }
   QuantParams params = with_scales(grid, weight);
   round_scales_up(params, plan.computes_in(format));
@@ -223,7 +224,7 @@ QuantParams weight_params(const Model& model, const onnx::NodeProto& node, int i
       plan.rules.weights_per_channel && index == 1 && (!integer_kernels || node.op_type() != "MatMul" || rank == 2);
   if (integer_kernels && index == 0) return params_of(format, range_of_constant(weight), plan.rules);
   QuantParams grid;
-  if (per_channel) grid.axis = weight_axis(node, rank);
+  if (per_channel) grid.axis = weight_axis(node, weight.shape());
   // Weights are int8 whatever the activations are: engines take no other.
   grid.format = format == Format::UInt8 ? Format::Int8 : format;
   QuantParams params = with_scales(grid, weight);

@@ -12,11 +12,12 @@
 #include "model/graph_edit.h"
 #include "model/layers.h"
 #include "model/operator_traits.h"
+#include "model/output_channels.h"
 #include "numerics/tensor_grid.h"
 #include "plan/low_slots.h"
 #include "plan/placement.h"
 #include "plan/skip_branch.h"
-#include "plan/weight_axis.h"
+#include "plan/weight_blocks.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
 #include "vernier/tensor.h"
@@ -272,7 +273,7 @@ class Chooser {
       return fmt::format("the plan has {} scales along axis {} for '{}' of shape {}", params.scale.size(), params.axis,
                          printable(input), shape_text(type.shape));
     }
-    const int wanted = weight_axis(node, static_cast<int>(type.shape.size()));
+    const int wanted = weight_axis(node, type.shape);
     if (index == 1 && wanted >= 0 && initializers_.contains(input) && params.axis != wanted) {
       return fmt::format("the scales of its weight '{}' run along axis {}, its output channels along axis {}",
                          printable(input), params.axis, wanted);

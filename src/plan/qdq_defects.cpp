@@ -12,9 +12,9 @@
 
 #include "base/text.h"
 #include "model/operator_traits.h"
+#include "model/output_channels.h"
 #include "plan/constant_codes.h"
 #include "plan/simulate_typed.h"
-#include "plan/weight_axis.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -175,7 +175,7 @@ class Finder {
           "wrong-axis", *dequantize,
           fmt::format("{} scales along axis {} of a weight of shape {}", scale->count(), axis, shape_text(shape)));
     }
-    const int wanted = weight_axis(node, static_cast<int>(rank));
+    const int wanted = weight_axis(node, shape);
     if (wanted < 0 || axis == wanted) return;
     add("wrong-axis", *dequantize,
         fmt::format("the scales run along axis {}, the output channels of '{}' ({}) along axis {}", axis,

@@ -17,7 +17,7 @@
 #include "plan/selection.h"
 #include "plan/skip_branch.h"
 #include "plan/target.h"
-#include "plan/weight_axis.h"
+#include "plan/weight_blocks.h"
 #include "vernier/error.h"
 #include "vernier/tensor.h"
 
@@ -233,6 +233,26 @@ std::set<Format> formats_named(const PrecisionOptions& precision) {
 
 int opset_of_rules(const PrecisionOptions& precision) {
   return precision.rules.weights_only && precision.high != Format::Float32 ? 19 : 0;
+}
+
+PrepareOptions preparation_of(const PrecisionOptions& precision) {
+  PrepareOptions options;
+  options.formats = formats_named(precision);
+  options.weights_per_channel = precision.rules.weights_per_channel;
+  return options;
+}
+
+PrepareOptions preparation_of(const Plan& plan) {
+  PrecisionOptions precision;
+  precision.rules = plan.rules;
+  precision.high = plan.high;
+  PrepareOptions options;
+  options.formats = {plan.high};
+  for (const PlannedLayer& layer : plan.layers) options.formats.insert(layer.format);
+  for (const auto& [tensor, params] : plan.tensors) options.formats.insert(params.format);
+  options.weights_per_channel = plan.rules.weights_per_channel;
+  options.min_opset = opset_of_rules(precision);
+  return options;
 }
 
 bool can_take(const Model& model, const Layer& layer, Format format, Target target, std::string* reason,

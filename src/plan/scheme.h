@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/layers.h"
+#include "model/prepare.h"
 #include "plan/plan.h"
 #include "vernier/format.h"
 #include "vernier/precision.h"
@@ -42,6 +43,11 @@ std::set<Format> formats_named(const PrecisionOptions& precision);
 
 /// The opset that the rules need beyond what each format does (opset_needed): scales in float16 or bfloat16; 0: none.
 int opset_of_rules(const PrecisionOptions& precision);
+
+/// What a model is prepared for to be planned so: formats and scales, no opset beyond what the formats need.
+PrepareOptions preparation_of(const PrecisionOptions& precision);
+/// What it was prepared for when `plan` was made, its opset included: the same preparation names the same layers.
+PrepareOptions preparation_of(const Plan& plan);
 
 /// Every layer in the lowest format it can take, exceptions applied.
 /// Errors: Usage for a name that matches no layer (nearest offered), and under "obey" for a layer that cannot take the

@@ -11,11 +11,11 @@
 #include "base/text.h"
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"
+#include "model/output_channels.h"
 #include "model/passes/pass.h"
 #include "plan/constant_codes.h"
 #include "plan/round_node.h"
 #include "plan/typed_weights.h"
-#include "plan/weight_axis.h"
 #include "vernier/format.h"
 #include "vernier/tensor.h"
 
@@ -298,7 +298,7 @@ class TypedSimulation {
     if (node.input_size() > 0 && !has(node, kOnGrid) && !shield) {
       // A layer whose weight alone is quantized shows what its weight is stored in.
       auto grid = grids_.find(node.input(0));
-      if (grid == grids_.end() && weight_axis(node, 2) >= 0) grid = grids_.find(node.input(1));
+      if (grid == grids_.end() && has_weight_axis(node)) grid = grids_.find(node.input(1));
       if (grid != grids_.end()) format = grid->second;
     }
     result_.layers.push_back({node.name(), format});

@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "model/graph_edit.h"
+#include "model/output_channels.h"
 #include "plan/typed_weights.h"
-#include "plan/weight_axis.h"
 
 namespace vernier {
 namespace {
 
-bool weighted(const onnx::NodeProto* node) { return node != nullptr && weight_axis(*node, 2) >= 0; }
+bool weighted(const onnx::NodeProto* node) { return node != nullptr && has_weight_axis(*node); }
 
 /// Makers and readers of the tensors of one graph. A reader is null for a graph output and for a body.
 class Neighbours {

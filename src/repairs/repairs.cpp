@@ -69,6 +69,11 @@ constexpr Repair kRepairs[] = {
      .rewrites = true,
      .rounds = 2,
      .propose = smooth_quant},
+    {.id = "unfold-norm",
+     .text = "the factors of a BatchNormalization that was folded into a weight go behind the layer again, where its "
+             "output channels share a scale",
+     .rewrites = true,
+     .propose = unfold_norms},
     {.id = "split-channels",
      .text = "outlier channel splitting: channels that set the step for all others are made once more, and each copy "
              "carries a part",

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "model/output_channels.h"
 #include "numerics/tensor_grid.h"
-#include "plan/weight_axis.h"
 #include "repairs/repair.h"
 #include "repairs/weighted_layers.h"
 #include "vernier/tensor.h"
@@ -20,7 +20,7 @@ std::vector<Proposal> scales_per_channel(const Network& network, int) {
     Proposal proposal;
     proposal.layers = {layer.layer->name};
     const Tensor weight = *initializer(network.model, layer.weight);
-    const int axis = weight_axis(*layer.node, static_cast<int>(weight.shape().size()));
+    const int axis = weight_axis(*layer.node, weight.shape());
     if (axis < 0) {
       proposal.why_not = "its weight has no dimension of output channels";
     } else {

@@ -63,6 +63,25 @@ def channels(factor):
     return nodes, [constant("w1", first), constant("w2", second)], 13, [4, WIDTH]
 
 
+def upsampler(groups, folded):
+    """A ConvTranspose and a normalization by factors from 1 to 2^-15, folded in or not; what follows makes all channels alike."""
+    random = np.random.default_rng(5)
+    factors = 2.0 ** -np.arange(16)
+    per_group = 16 // groups
+    weight = random.normal(0, 0.3, (16, per_group, 1, 1))
+    constants = [constant("level", (1 / factors).reshape(16, 1, 1))]
+    if folded:
+        for i in range(16):
+            first = i // per_group * per_group
+            weight[i] *= factors[first:first + per_group].reshape(-1, 1, 1)
+    nodes = [helper.make_node("ConvTranspose", ["x", "w"], ["c"], name="up", group=groups)]
+    if not folded:
+        nodes.append(helper.make_node("BatchNormalization", ["c", "s", "b", "m", "v"], ["n"], name="norm"))
+        constants += [constant("s", factors), constant("b", np.zeros(16)), constant("m", np.zeros(16)), constant("v", np.ones(16))]
+    nodes.append(helper.make_node("Mul", ["c" if folded else "n", "level"], ["y"], name="alike"))
+    return nodes, [*constants, constant("w", weight)], 13, [1, 16, 8, 8]
+
+
 def phase(largest):
     """y = cos(largest x) w: a position times a frequency."""
     nodes = [helper.make_node("Mul", ["x", "largest"], ["p"], name="angle"),
@@ -109,6 +128,8 @@ NETWORKS = {"layer_norm": lambda: norm(True, 1000, 13), "rms_norm": lambda: norm
             "tanh_gelu": lambda: gelu(True, 100, 13),
             "old_tanh_gelu": lambda: gelu(True, 100, 12, OLD), "attention": lambda: attention(16, 8),
             "odd_attention": lambda: attention(16, 6), "small_attention": lambda: attention(1, 8),
+            "grouped_norm": lambda: upsampler(4, False), "grouped_folded": lambda: upsampler(4, True),
+            "depthwise_norm": lambda: upsampler(16, False), "depthwise_folded": lambda: upsampler(16, True),
             "phase": lambda: phase(2000), "small_phase": lambda: phase(6),
             "one_channel": lambda: channels(30), "even_channels": lambda: channels(1)}
 

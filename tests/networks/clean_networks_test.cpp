@@ -26,7 +26,7 @@ TEST_P(Clean, Float32HasNoCause) {
   options.threads = 1;
   const JobSinks sinks;
   Sources sources(options, sinks);
-  const Loaded loaded = load_judged(GetParam(), {Format::Float32}, sources);
+  const Loaded loaded = load_judged(GetParam(), {.formats = {Format::Float32}}, sources);
   Plan plan;
   std::vector<LayerRow> rows;
   for (const Layer& layer : loaded.subject.layers) {

@@ -113,9 +113,8 @@ Progress progress_of(const JobSinks& sinks) {
   };
 }
 
-Loaded load_judged(const std::filesystem::path& path, const std::set<Format>& formats, Sources& sources,
-                   int min_opset) {
-  Loaded loaded = load(path, formats, sources, min_opset);
+Loaded load_judged(const std::filesystem::path& path, const PrepareOptions& preparation, Sources& sources) {
+  Loaded loaded = load(path, preparation, sources);
   if (loaded.subject.judged.empty()) {
     throw Error(ErrorKind::Input,
                 fmt::format("{}: the model has no float output that could be judged", printable(path.string())));
@@ -123,7 +122,7 @@ Loaded load_judged(const std::filesystem::path& path, const std::set<Format>& fo
   return loaded;
 }
 
-Loaded load(const std::filesystem::path& path, const std::set<Format>& formats, Sources& sources, int min_opset) {
+Loaded load(const std::filesystem::path& path, const PrepareOptions& preparation, Sources& sources) {
   const MeasureOptions& options = sources.options();
   Loaded loaded;
   loaded.original = sources.model(path);
@@ -133,10 +132,9 @@ Loaded load(const std::filesystem::path& path, const std::set<Format>& formats, 
   loaded.samples = sources.samples(original);
   loaded.calibration = sources.calibration(original);
 
-  PrepareOptions prepare_options;
-  prepare_options.formats = formats;
+  loaded.preparation = preparation;
+  PrepareOptions prepare_options = preparation;
   prepare_options.inline_ifs = true;
-  prepare_options.min_opset = min_opset;
   const std::shared_ptr<const Prepared> prepared = sources.prepared(path, prepare_options);
   for (const PrepareNote& note : prepared->notes) {
     loaded.notes.push_back(note.text);

@@ -3,7 +3,6 @@
 
 #include <filesystem>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -23,18 +22,18 @@ struct Loaded {
   std::shared_ptr<const SampleSource> samples;
   std::shared_ptr<const SampleSource> calibration;  // null: the ranges are learned on `samples`
   Subject subject;                                  // its samples point to the ones here
+  PrepareOptions preparation;                       // without inlining Ifs
   bool inlined_ifs = false;
   std::vector<std::string> warnings;
   std::vector<std::string> notes;
 };
 
-/// The model in `path`, prepared for the formats given, and its samples. What is judged may be nothing: outputs of a
-/// run may all be integers. Errors: whatever reading, preparing or opening refuses.
-Loaded load(const std::filesystem::path& path, const std::set<Format>& formats, Sources& sources, int min_opset = 0);
+/// The model in `path`, prepared as said, with Ifs inlined, and its samples. What is judged may be nothing: outputs of
+/// a run may all be integers. Errors: whatever reading, preparing or opening refuses.
+Loaded load(const std::filesystem::path& path, const PrepareOptions& preparation, Sources& sources);
 
 /// The same, to be judged. Errors: Input when no output is float.
-Loaded load_judged(const std::filesystem::path& path, const std::set<Format>& formats, Sources& sources,
-                   int min_opset = 0);
+Loaded load_judged(const std::filesystem::path& path, const PrepareOptions& preparation, Sources& sources);
 
 /// Turns a job's sinks into the progress of a subject: throws Error{Interrupted} when the user asked to stop.
 Progress progress_of(const JobSinks& sinks);

@@ -37,8 +37,7 @@ constexpr double kOwnDb = 3;  // a layer that doubles the noise power adds as mu
 
 /// The layers under the names that a runner of these formats gives their tensors.
 std::vector<Layer> layers_of(const RunnerOptions& runner, Sources& sources) {
-  PrepareOptions options;
-  options.formats = formats_named(runner.precision);
+  const PrepareOptions options = preparation_of(runner.precision);
   return find_layers(sources.prepared(runner.model, options)->model);
 }
 

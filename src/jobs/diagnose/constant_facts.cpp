@@ -1,17 +1,27 @@
 #include "jobs/diagnose/constant_facts.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <vector>
 
+#include "model/output_channels.h"
 #include "numerics/distribution.h"
 #include "numerics/grid.h"
 #include "numerics/lattice.h"
 #include "numerics/tensor_grid.h"
-#include "plan/weight_axis.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
+
+namespace {
+
+OutputChannels one_channel(const Tensor& weight) {
+  const auto count = static_cast<std::size_t>(weight.count());
+  return {1, 1, count, count};
+}
+
+}  // namespace
 
 TensorFacts constant_facts(const Model& model, const Plan& plan, const std::string& name, const onnx::NodeProto& node,
                            bool weight) {
@@ -34,18 +44,24 @@ TensorFacts constant_facts(const Model& model, const Plan& plan, const std::stri
   if (grid == plan.tensors.end()) return tensor;
   tensor.grid = grid->second;
   if (!weight) return tensor;
-  const int axis = weight_axis(node, static_cast<int>(value.shape().size()));
-  QuantParams along;
-  along.axis = axis;
-  tensor.channels = absmax_of_scales(along, value.shape(), value.floats());
   if (const auto lattice = lattice_of(value.floats())) tensor.lattice = lattice->step;
   std::vector<float> rounded(value.floats().size());
   round_tensor(grid->second, value.shape(), value.floats(), rounded);
-  const AxisGeometry geometry = geometry_along(value.shape(), axis);
-  std::vector<double> noise(static_cast<std::size_t>(geometry.channels));
-  std::vector<double> signal(noise.size());
+  const OutputChannels channels = output_channels(node, value.shape()).value_or(one_channel(value));
+  const QuantParams& params = grid->second;
+  const bool per_axis = params.scale.size() > 1 && params.block == 0;
+  const AxisGeometry geometry = geometry_along(value.shape(), params.axis);
+  tensor.channels.resize(channels.count);
+  if (per_axis) tensor.channel_scale.resize(channels.count);
+  std::vector<double> noise(channels.count);
+  std::vector<double> signal(channels.count);
   for (std::size_t i = 0; i < rounded.size(); ++i) {
-    const std::size_t c = i / static_cast<std::size_t>(geometry.inner) % noise.size();
+    const std::size_t c = channels.of(i);
+    tensor.channels[c] = std::max(tensor.channels[c], std::abs(value.floats()[i]));
+    if (per_axis) {
+      tensor.channel_scale[c] =
+          i / static_cast<std::size_t>(geometry.inner) % static_cast<std::size_t>(geometry.channels);
+    }
     noise[c] += std::pow(static_cast<double>(value.floats()[i]) - static_cast<double>(rounded[i]), 2);
     signal[c] += std::pow(static_cast<double>(value.floats()[i]), 2);
   }

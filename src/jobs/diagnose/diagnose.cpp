@@ -158,7 +158,7 @@ class Diagnosis {
   void load_model() {
     precision_ = run_network_scripts(options_.model, options_.precision, options_.measure.data, sources_,
                                      [&](const std::string& text) { warn(text); });
-    loaded_ = load_judged(options_.model, formats_named(precision_), sources_);
+    loaded_ = load_judged(options_.model, preparation_of(precision_), sources_);
     sources_.forget_prepared();  // repairs change it: the old weights are not to stay
     report_.onnxruntime_version = subject().runtime->version();
     report_.model_file = options_.model.string();

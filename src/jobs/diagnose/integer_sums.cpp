@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "causes/cause.h"
+#include "model/output_channels.h"
 #include "numerics/grid.h"
 #include "numerics/pair_sums.h"
 #include "numerics/tensor_grid.h"
 #include "plan/integer_bias.h"
-#include "plan/weight_axis.h"
+#include "plan/weight_blocks.h"
 #include "vernier/format.h"
 #include "vernier/tensor.h"
 
@@ -44,8 +45,7 @@ void add_integer_sums(const Model& model, const Plan& plan, const onnx::NodeProt
   if (!is_integer(data->second.format) || !is_integer(grid->second.format) || grid->second.block > 0) return;
   const std::optional<Tensor> weight = initializer(model, node.input(1));
   if (!weight || weight->dtype() != Dtype::Float32) return;
-  const AxisGeometry geometry =
-      geometry_along(weight->shape(), weight_axis(node, static_cast<int>(weight->shape().size())));
+  const AxisGeometry geometry = geometry_along(weight->shape(), weight_axis(node, weight->shape()));
   const auto channels = static_cast<std::size_t>(geometry.channels);
   const auto scale = [&](std::size_t c) {
     const std::vector<float>& scales = grid->second.scale;

@@ -23,7 +23,6 @@
 #include "model/graph_walk.h"
 #include "model/operator_traits.h"
 #include "numerics/grid.h"
-#include "plan/weight_axis.h"
 #include "vernier/format.h"
 #include "vernier/report/figures.h"
 #include "vernier/samples.h"

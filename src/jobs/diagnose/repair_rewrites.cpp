@@ -96,7 +96,8 @@ void RepairLadder::try_rewrites(const Repair& repair, const std::vector<Proposal
     rows.push_back(row_of(repair, proposal, sum_over(noise_, proposal.layers), sum_over(noise, proposal.layers)));
     if (rows.back().accepted) accepted.push_back(&proposal);
   }
-  if (!repair.scaled && accepted.size() < chosen.size()) {
+  const bool by_output = !repair.scaled || std::ranges::any_of(proposals, &Proposal::by_output);
+  if (by_output && accepted.size() < chosen.size()) {
     double before = output_error().noise;
     const OutputError error = measure_output_(trial);
     double after = error.noise;

@@ -15,8 +15,7 @@ namespace vernier {
 const Model& TypedResult::exported() {
   if (!loaded_.inlined_ifs) return loaded_.subject.model;
   if (exported_.proto.ByteSizeLong() == 0) {
-    PrepareOptions prepare_options;
-    for (const PlannedLayer& layer : experiment_.all_low_plan().layers) prepare_options.formats.insert(layer.format);
+    PrepareOptions prepare_options = loaded_.preparation;
     prepare_options.min_opset = default_opset(loaded_.subject.model.proto);
     exported_ = prepare(*loaded_.original, prepare_options, evaluator(loaded_.subject.runtime)).model;
   }

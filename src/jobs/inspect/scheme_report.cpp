@@ -205,15 +205,7 @@ SchemeReport inspect_plan(const std::filesystem::path& plan_file, const std::fil
       throw Error(ErrorKind::Input, fmt::format("{}: the plan was made for another model ({})", plan_file.string(),
                                                 printable(plan.model_file)));
     }
-    PrepareOptions options;
-    options.formats = {plan.high};
-    for (const PlannedLayer& layer : plan.layers) options.formats.insert(layer.format);
-    for (const auto& [tensor, params] : plan.tensors) options.formats.insert(params.format);
-    PrecisionOptions precision;
-    precision.rules = plan.rules;
-    precision.high = plan.high;
-    options.min_opset = opset_of_rules(precision);
-    const Model prepared = prepare(original, options, evaluator(Runtime::load())).model;
+    const Model prepared = prepare(original, preparation_of(plan), evaluator(Runtime::load())).model;
     const TypedModel typed = lower_typed(prepared, plan, /*strict=*/false);
     report = formats_of(typed.model);
     for (SchemeLayer& layer : report.layers) layer.why_not.clear();

@@ -140,7 +140,7 @@ class Calibration {
     MeasureOptions measure = options_.measure;
     if (measure.calibration_data) measure.data = *std::exchange(measure.calibration_data, std::nullopt);
     Sources sources(measure, sinks_);
-    loaded_ = load_judged(options_.model, formats_named(options_.precision), sources);
+    loaded_ = load_judged(options_.model, preparation_of(options_.precision), sources);
     report_.notes = loaded_.notes;
     AssignedFormats assigned = assign_formats(subject().model, subject().layers, options_.precision);
     for (const std::string& text : assigned.warnings) warn(text);

@@ -123,7 +123,7 @@ Plan make_plan(const ConvertOptions& options, const PrecisionOptions& precision,
                     "real data (--data SAMPLES)",
                     cache.string()));
   }
-  const Loaded loaded = load_judged(options.model, prepare_options.formats, sources, prepare_options.min_opset);
+  const Loaded loaded = load_judged(options.model, prepare_options, sources);
   result.warnings.insert(result.warnings.end(), loaded.warnings.begin(), loaded.warnings.end());
   for (std::string& text : calibrate_on_samples(plan, model, layers, loaded, precision, cache))
     result.warnings.push_back(std::move(text));
@@ -167,16 +167,11 @@ ConvertResult run_conversion(const ConvertOptions& given_options, const JobSinks
   if (!given) {
     precision = run_network_scripts(options.model, precision, options.measure.data, sources, warn);
   }
-  PrepareOptions prepare_options;
-  prepare_options.formats = formats_named(precision);
-  prepare_options.min_opset = opset_of_rules(precision);
+  PrepareOptions prepare_options = given ? preparation_of(*given) : preparation_of(precision);
   if (given) {
-    // What the plan was made for, also when it keeps every layer: the same preparation names the same layers.
-    prepare_options.formats = {given->high};
-    for (const PlannedLayer& layer : given->layers) prepare_options.formats.insert(layer.format);
-    for (const auto& [tensor, params] : given->tensors) prepare_options.formats.insert(params.format);
     precision.rules = given->rules;
     precision.high = given->high;
+  } else {
     prepare_options.min_opset = opset_of_rules(precision);
   }
   const std::shared_ptr<const Model> read = sources.model(options.model);

@@ -41,8 +41,7 @@ Lowered lower(const Model& model, const SampleSource& samples, const SimulatedCh
   lowered.loaded.original = std::shared_ptr<const Model>(std::shared_ptr<const Model>(), &model);  // the caller's
   Subject& subject = lowered.loaded.subject;
   subject.runtime = Runtime::load();
-  PrepareOptions options;
-  options.formats = formats_named(precision);
+  const PrepareOptions options = preparation_of(precision);
   subject.model = prepare(model, options, evaluator(subject.runtime)).model;
   subject.layers = find_layers(subject.model);
   subject.samples = &samples;

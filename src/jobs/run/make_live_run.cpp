@@ -184,7 +184,7 @@ class Maker {
   std::unique_ptr<LiveRun> from_plan() {
     const PrecisionOptions precision =
         run_network_scripts(runner_.model, runner_.precision, options_.measure.data, sources_, warn_);
-    Loaded loaded = load(runner_.model, formats_named(precision), sources_);
+    Loaded loaded = load(runner_.model, preparation_of(precision), sources_);
     for (const std::string& text : loaded.warnings) warn_(text);
     for (const std::string& text : loaded.notes) say(text);
     const Subject& subject = loaded.subject;

@@ -133,8 +133,7 @@ PrecisionOptions run_network_scripts(const std::filesystem::path& file, Precisio
                                      const SourceOptions& how, Sources& sources, const Warn& warn) {
   if (precision.network_scripts.empty()) return precision;
   const JobSinks& sinks = sources.sinks();
-  PrepareOptions options;
-  options.formats = formats_named(precision);
+  const PrepareOptions options = preparation_of(precision);
   const std::shared_ptr<const Prepared> prepared = sources.prepared(file, options);
   const std::vector<Layer> layers = find_layers(prepared->model);
   SourceOptions running = how;

@@ -90,6 +90,7 @@ std::string ranges_of(const DiagnoseReport& report, const LayerRow& row, const s
   precision.rules.weights_per_channel = !weights_per_tensor(report);
   PrepareOptions prepare_options;
   prepare_options.formats = {report.low.begin(), report.low.end()};
+  prepare_options.weights_per_channel = precision.rules.weights_per_channel;
   const Model original = read_model(layer_file);
   const Model layer = prepare(original, prepare_options, evaluator(Runtime::load())).model;
   const std::vector<Layer> layers = find_layers(layer);

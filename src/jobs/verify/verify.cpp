@@ -85,7 +85,10 @@ TestRow test_by(const Objective& objective, const Subject& subject, const Model&
 
 Loaded load_beside(const Model& typed, SimulatedFile& simulated, const std::filesystem::path& float_model,
                    Sources& sources) {
-  Loaded loaded = load_judged(float_model, {Format::Float32}, sources, default_opset(typed.proto));
+  PrepareOptions preparation;
+  preparation.formats = {Format::Float32};
+  preparation.min_opset = default_opset(typed.proto);
+  Loaded loaded = load_judged(float_model, preparation, sources);
   const Subject& subject = loaded.subject;
   check_same_interface(*loaded.original, typed);
   if (loaded.inlined_ifs || default_opset(subject.model.proto) > default_opset(typed.proto)) {

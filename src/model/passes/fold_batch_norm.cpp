@@ -13,6 +13,8 @@
 #include "base/text.h"
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"
+#include "model/output_channels.h"
+#include "model/passes/fold_noise.h"
 #include "model/passes/pass.h"
 #include "vernier/tensor.h"
 
@@ -61,44 +63,10 @@ std::optional<Affine> affine_of(const Model& model, const onnx::NodeProto& norm,
   return affine;
 }
 
-/// Which output channel each weight element belongs to: `inner` elements in a row share one, channels repeat every
-/// `channels * inner` elements, and ConvTranspose adds `group_size` for each block of input channels of a group.
-struct ChannelMap {
-  std::size_t channels = 0;  // of the output
-  std::size_t per_group = 0;
-  std::size_t inner = 1;
-  std::size_t block = 0;  // elements of one group; the channels of the next begin behind it
-
-  std::size_t channel(std::size_t element) const { return element / block * per_group + element / inner % per_group; }
-};
-
-std::optional<ChannelMap> channel_map(const onnx::NodeProto& layer, const Shape& weight) {
-  const auto dim = [&](std::size_t i) { return static_cast<std::size_t>(weight[i]); };
-  ChannelMap map;
-  if (layer.op_type() == "Gemm") {
-    if (weight.size() != 2) return std::nullopt;
-    const bool transposed = attribute_int(layer, "transB", 0) != 0;
-    map.channels = map.per_group = dim(transposed ? 0 : 1);
-    map.inner = transposed ? dim(1) : 1;
-    map.block = dim(0) * dim(1);
-  } else {
-    if (weight.size() < 3) return std::nullopt;
-    for (std::size_t i = 2; i < weight.size(); ++i) map.inner *= dim(i);
-    const auto groups = static_cast<std::size_t>(attribute_int(layer, "group", 1));
-    if (layer.op_type() == "Conv") {
-      map.channels = map.per_group = dim(0);
-      map.inner *= dim(1);
-      map.block = map.channels * map.inner;
-    } else {  // ConvTranspose: [in, out / groups, kernel]
-      if (groups == 0 || dim(0) % groups != 0) return std::nullopt;
-      map.per_group = dim(1);
-      map.channels = map.per_group * groups;
-      map.block = dim(0) / groups * map.per_group * map.inner;
-    }
-  }
-  if (map.block == 0 || map.inner == 0) return std::nullopt;
-  return map;
-}
+/// A fold that raises the noise of the rounded weight by more is left alone: as a whole, and by a bit in one channel,
+/// which the layers behind may look at alone.
+constexpr double kMostNoiseDb = 1;
+constexpr double kMostChannelNoiseDb = 6.1;
 
 /// The bias as the layer adds it, one value a channel; nullopt when it cannot be written so.
 std::optional<std::vector<double>> bias_of(const Model& model, const onnx::NodeProto& layer, std::size_t channels) {
@@ -131,37 +99,42 @@ void replace_parameter(Model& model, onnx::GraphProto& graph, onnx::NodeProto& l
   layer.set_input(index, fresh);
 }
 
-bool fold_into(Model& model, onnx::GraphProto& graph, onnx::NodeProto& layer, const onnx::NodeProto& norm,
-               const std::map<std::string, int>& readers) {
+enum class Fold { Done, Impossible, TooNoisy };
+
+Fold fold_into(Model& model, onnx::GraphProto& graph, onnx::NodeProto& layer, const onnx::NodeProto& norm,
+               const std::map<std::string, int>& readers, const PrepareOptions& options) {
   const std::optional<Affine> affine = affine_of(model, norm, default_opset(model.proto));
   const std::optional<Tensor> weight = float_initializer(model, input_of(layer, 1));
-  if (!affine || !weight) return false;
-  const std::optional<ChannelMap> map = channel_map(layer, weight->shape());
-  if (!map || map->channels != affine->factor.size()) return false;
-  const std::optional<std::vector<double>> bias = bias_of(model, layer, map->channels);
-  if (!bias) return false;
+  if (!affine || !weight) return Fold::Impossible;
+  const std::optional<OutputChannels> channels = output_channels(layer, weight->shape());
+  if (!channels || channels->count != affine->factor.size()) return Fold::Impossible;
+  const std::optional<std::vector<double>> bias = bias_of(model, layer, channels->count);
+  if (!bias) return Fold::Impossible;
+  const FoldNoise noise = fold_noise(layer, *weight, *channels, affine->factor, options);
+  if (noise.layer_db > kMostNoiseDb || noise.channel_db > kMostChannelNoiseDb) return Fold::TooNoisy;
 
   Tensor new_weight(Dtype::Float32, weight->shape());
   const std::span<float> scaled = new_weight.mutable_floats();
   const std::span<const float> old = weight->floats();
   for (std::size_t i = 0; i < scaled.size(); ++i) {
-    scaled[i] = static_cast<float>(old[i] * affine->factor[map->channel(i)]);
+    scaled[i] = static_cast<float>(old[i] * affine->factor[channels->of(i)]);
   }
-  Tensor new_bias(Dtype::Float32, {static_cast<std::int64_t>(map->channels)});
-  for (std::size_t c = 0; c < map->channels; ++c) {
+  Tensor new_bias(Dtype::Float32, {static_cast<std::int64_t>(channels->count)});
+  for (std::size_t c = 0; c < channels->count; ++c) {
     new_bias.mutable_floats()[c] = static_cast<float>((*bias)[c] * affine->factor[c] + affine->offset[c]);
   }
   replace_parameter(model, graph, layer, 1, new_weight, readers);
   replace_parameter(model, graph, layer, 2, new_bias, readers);
   if (find_attribute(layer, "beta") != nullptr) set_attribute(layer, "beta", 1.0F);
   layer.set_output(0, norm.output(0));
-  return true;
+  return Fold::Done;
 }
 
 }  // namespace
 
-Outcome fold_batch_norm(Model& model, const Context&) {
+Outcome fold_batch_norm(Model& model, const Context& context) {
   int count = 0;
+  std::vector<std::string> left;
   for_each_graph(*model.proto.mutable_graph(), [&](onnx::GraphProto& graph) {
     std::set<std::string> gone;
     std::map<std::string, int> producer;
@@ -172,7 +145,11 @@ Outcome fold_batch_norm(Model& model, const Context&) {
         onnx::NodeProto& layer = *graph.mutable_node(from->second);
         // Counted anew each time: a fold may have given a weight its own copy.
         const std::map<std::string, int> readers = count_readers(model);
-        if (readers.at(norm.input(0)) == 1 && fold_into(model, graph, layer, norm, readers)) {
+        const Fold done = readers.at(norm.input(0)) == 1
+                              ? fold_into(model, graph, layer, norm, readers, context.options)
+                              : Fold::Impossible;
+        if (done == Fold::TooNoisy) left.push_back(fmt::format("'{}'", printable(layer.name())));
+        if (done == Fold::Done) {
           gone.insert(norm.name());
           producer[norm.output(0)] = from->second;
           continue;
@@ -184,9 +161,18 @@ Outcome fold_batch_norm(Model& model, const Context&) {
     count += static_cast<int>(gone.size());
     remove_nodes(graph, [&](const onnx::NodeProto& node) { return gone.contains(node.name()); });
   });
-  if (count == 0) return {};
+  Outcome outcome;
+  if (!left.empty()) {
+    outcome.notes.push_back(
+        fmt::format("{} not folded into the layer before ({}): its weight would lose accuracy when it is rounded",
+                    plural(left.size(), "BatchNormalization node"), list_some(left)));
+  }
+  if (count == 0) return outcome;
   remove_leftovers(model);
-  return {{plural(static_cast<std::size_t>(count), "BatchNormalization node") + " folded into the layer before"}, true};
+  outcome.notes.push_back(plural(static_cast<std::size_t>(count), "BatchNormalization node") +
+                          " folded into the layer before");
+  outcome.changed_arithmetic = true;
+  return outcome;
 }
 
 }  // namespace vernier::passes

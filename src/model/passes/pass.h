@@ -81,9 +81,10 @@ Outcome refuse_unknown_operators(Model& model, const Context& context);
 ///
 ///   f = scale / sqrt(var + epsilon);  w' = w * f (per output channel);  b' = (b - mean) * f + bias
 ///
-/// in double, rounded once. Only when nothing else reads the layer's output and all parameters are float32
-/// initializers. The layer keeps its name and makes the BatchNormalization's output. A weight that others read too is
-/// copied.
+/// in double, rounded once. Only when nothing else reads the layer's output, all parameters are float32 initializers,
+/// and rounding the weight makes at most 1 dB more noise, 6 dB in any channel (fold_noise.h): where channels share a
+/// scale, as those of the groups of a ConvTranspose, unequal f leave the small ones no codes. The layer keeps its name
+/// and makes the BatchNormalization's output. A weight that others read too is copied.
 Outcome fold_batch_norm(Model& model, const Context& context);
 
 /// Each node that means something else at the target opset is converted alone, by ONNX's version converter, in a model

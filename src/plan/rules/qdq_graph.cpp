@@ -6,7 +6,6 @@
 #include "model/operator_traits.h"
 #include "plan/constant_codes.h"
 #include "plan/simulate_typed.h"
-#include "plan/weight_axis.h"
 #include "vernier/tensor.h"
 
 namespace vernier {

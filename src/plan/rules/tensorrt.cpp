@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/text.h"
+#include "model/output_channels.h"
 #include "plan/rules/rules.h"
-#include "plan/weight_axis.h"
 #include "vernier/report/check_placement.h"
 #include "vernier/tensor.h"
 
@@ -59,7 +59,7 @@ void weight_along_other_axis(const QdqGraph& graph, const Node& node, Findings& 
   const auto params = graph.params(*weight);
   const auto codes = graph.value(weight->input(0));
   if (!params || params->scale.size() < 2 || params->block > 0 || !codes) return;
-  const int wanted = weight_axis(node, static_cast<int>(codes->shape().size()));
+  const int wanted = weight_axis(node, codes->shape());
   if (params->axis == wanted) return;
   findings.push_back(
       {{},

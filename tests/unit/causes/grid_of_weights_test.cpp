@@ -42,6 +42,18 @@ TEST(GridOfWeights, ChannelsOfVeryDifferentWeights) {
   EXPECT_EQ(first_cause(with_weight(weight, 1)), "");
 }
 
+TEST(GridOfWeights, ChannelsOfVeryDifferentWeightsThatShareOneOfSeveralScales) {
+  TensorFacts weight = tensor("w", ramp(1));
+  weight.channels = {1, 0.5F, 0.005F, 0.4F};
+  LayerFacts facts = with_weight(weight, 1);
+  facts.inputs[0].grid->scale = {1, 1};
+  facts.inputs[0].grid->axis = 1;
+  facts.inputs[0].channel_scale = {0, 1, 0, 1};  // two groups of a ConvTranspose
+  EXPECT_EQ(first_cause(facts), "weight-channel-spread");
+  facts.inputs[0].channel_scale = {0, 0, 1, 0};
+  EXPECT_EQ(first_cause(facts), "");
+}
+
 TEST(GridOfWeights, TheSideThatDoesTheDamageIsBlamed) {
   TensorFacts weight = tensor("w", ramp(1));
   weight.channels = {1, 0.5F, 0.005F};

@@ -65,6 +65,59 @@ TEST(FoldBatchNorm, ConvTransposeScalesAxisOneOfEachGroup) {
   EXPECT_EQ(floats_of(one.model, "w"), (Floats{2, 6, 6, 12}));
 }
 
+TEST(FoldBatchNorm, StaysBehindWhereChannelsShareAScale) {
+  // Two groups of one output channel each are depthwise and have a scale each; two channels a group do not.
+  const std::string norm =
+      "float[4] s = {1, 1, 0.01, 0.01}, float[4] b = {0, 0, 0, 0}, float[4] m = {0, 0, 0, 0}, float[4] v = {1, 1, 1, "
+      "1}";
+  const auto steps = [&](const std::string& layer, const std::string& weight, bool per_channel, Format format) {
+    PrepareOptions options;
+    options.formats = {format};
+    options.weights_per_channel = per_channel;
+    const std::string text =
+        R"(<ir_version: 8, opset_import: ["" : 19]> g (float[1,4,4,4] x) => (float[a,b,c,d] y) <)" + weight + ", " +
+        norm + "> { [layer] c = " + layer + "(x, w) " + kNormalize + " }";
+    const Prepared done = prepare(model_of(text), options, [](const Model&, const Sample&) -> std::vector<Tensor> {
+      throw std::logic_error("nothing to evaluate here");
+    });
+    return done.model.proto.graph().node_size();
+  };
+  const std::string grouped = "float[4,2,1,1] w = {5, 6, 7, 8, 1, 2, 3, 4}";
+  const std::string depthwise = "float[4,1,1,1] w = {4, 3, 2, 1}";
+  EXPECT_EQ(steps("ConvTranspose <group = 2>", grouped, true, Format::Int8), 2);
+  EXPECT_EQ(steps("ConvTranspose <group = 2>", grouped, true, Format::Float16), 1);  // each value has its own exponent
+  EXPECT_EQ(steps("ConvTranspose <group = 4>", depthwise, true, Format::Int8), 1);
+  EXPECT_EQ(steps("ConvTranspose <group = 4>", depthwise, false, Format::Int8), 2);
+  EXPECT_EQ(steps("Conv <group = 4>", depthwise, true, Format::Int8), 1);
+  EXPECT_EQ(steps("Conv <group = 4>", depthwise, false, Format::Int8), 2);
+}
+
+TEST(FoldBatchNorm, StaysBehindWhereFoldedWeightsLeaveTheFormat) {
+  const auto nodes = [](const std::string& factors) {
+    const std::string norm =
+        "float[2] s = " + factors + ", float[2] b = {0, 0}, float[2] m = {0, 0}, float[2] v = {1, 1}";
+    const std::string text =
+        R"(<ir_version: 8, opset_import: ["" : 13]> g (float[1,2,4,4] x) => (float[a,b,c,d] y) <float[2,2,1,1] w = {1, 2, 3, 4}, )" +
+        norm + "> { [conv] c = Conv(x, w) " + kNormalize + " }";
+    return node_names(folded(text).model).size();
+  };
+  EXPECT_EQ(nodes("{1, 1}"), 1U);
+  EXPECT_EQ(nodes("{0.000001, 0.000001}"), 2U);  // subnormal in float16
+  EXPECT_EQ(nodes("{1, 100000}"), 2U);           // beyond its largest value
+}
+
+TEST(FoldBatchNorm, SaysWhatItLeft) {
+  const std::string norm = "float[2] s = {0.000001, 1}, float[2] b = {0, 0}, float[2] m = {0, 0}, float[2] v = {1, 1}";
+  const Prepared left = folded(
+      R"(<ir_version: 8, opset_import: ["" : 13]> g (float[1,2,4,4] x) => (float[a,b,c,d] y) <)" +
+      std::string("float[2,2,1,1] w = {1, 2, 0, 0}, ") + norm + "> { [conv] c = Conv(x, w) " + kNormalize + " }");
+  ASSERT_EQ(left.notes.size(), 1U);
+  EXPECT_EQ(left.notes[0].text,
+            "1 BatchNormalization node not folded into the layer before ('conv'): its weight would lose accuracy when "
+            "it is rounded");
+  EXPECT_TRUE(left.unchanged);
+}
+
 TEST(FoldBatchNorm, GemmScalesColumnsOrRowsAndItsBeta) {
   const std::string k = ", float[2] k = {10, 20}";
   const Prepared rows = folded(graph("float[3,2] x", "float[2,2] w = {1, 2, 3, 4}" + k,

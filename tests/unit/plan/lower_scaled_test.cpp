@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "model/output_channels.h"
 #include "plan/lower_typed.h"
-#include "plan/weight_axis.h"
 #include "tiny_graph.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
@@ -96,10 +96,10 @@ TEST(LowerTyped, RefusesScalesAlongTheWrongAxis) {
 TEST(WeightAxis, IsMinusOneWhereThereIsNone) {
   onnx::NodeProto node;
   node.set_op_type("Add");
-  EXPECT_EQ(weight_axis(node, 4), -1);
+  EXPECT_EQ(weight_axis(node, {2, 2, 2, 2}), -1);
   node.set_op_type("MatMul");
-  EXPECT_EQ(weight_axis(node, 1), -1);
-  EXPECT_EQ(weight_axis(node, 3), 2);
+  EXPECT_EQ(weight_axis(node, {2}), -1);
+  EXPECT_EQ(weight_axis(node, {2, 2, 2}), 2);
 }
 
 const char* const kTwoReaders = R"(

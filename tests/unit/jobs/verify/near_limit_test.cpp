@@ -18,7 +18,7 @@ TEST(NearLimit, SaysSoWhenAnotherOrderOfSumsGivesAnotherVerdict) {
   options.measure.requirement = Requirement{Metric::MinSqnrDb, {{20, ""}}};
   const JobSinks sinks;
   Sources sources(options.measure, sinks);
-  const Loaded loaded = load_judged(options.float_model, {Format::Float32}, sources);
+  const Loaded loaded = load_judged(options.float_model, {.formats = {Format::Float32}}, sources);
   const auto doubt = [&](double damage, bool passed) {
     RunFigures figures;
     figures.damage = damage;
