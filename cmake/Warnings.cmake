@@ -6,6 +6,8 @@ target_compile_options(vernier_warnings INTERFACE -Wall -Wextra -Wconversion -Ws
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(vernier_warnings INTERFACE -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow)
 endif()
+# The standard library checks indices and empty optionals where speed does not matter.
+target_compile_definitions(vernier_warnings INTERFACE $<$<CONFIG:Debug>:_GLIBCXX_ASSERTIONS>)
 # Results must not depend on whether a compiler may contract a*b+c: the scalar and the SIMD path agree bit for bit.
 target_compile_options(vernier_warnings INTERFACE -ffp-contract=off)
 if(VERNIER_SANITIZE)
