@@ -35,6 +35,17 @@ TEST(TrialLog, AnswersFromMemoryAndCountsOnlyCalls) {
   EXPECT_EQ(log.calls(), 2U);
 }
 
+TEST(TrialLog, ExpectsOnlyWhatItDoesNotKnow) {
+  const Oracle oracle = [](const KeptSet&) { return Trial{.verdict = Verdict::Good}; };
+  std::vector<KeptSet> ahead;
+  MinimalOptions options;
+  options.trials_ahead = [&](std::vector<KeptSet> sets) { ahead = std::move(sets); };
+  TrialLog log(oracle, options);
+  log.ask({1});
+  log.expect({{2}, {1}, {1, 3}});
+  EXPECT_EQ(ahead, (std::vector<KeptSet>{{2}, {1, 3}}));
+}
+
 TEST(TrialLog, StillRemembersWhenTheBudgetIsSpent) {
   const Oracle oracle = [](const KeptSet&) { return Trial{.verdict = Verdict::Bad}; };
   const MinimalOptions options{.max_trials = 1};
