@@ -30,7 +30,9 @@ Command add_bundle(CLI::App& root) {
   add_value(app, "--report", line->report, "JSON", "report.json of its diagnosis").group("Bundle");
   add_value(app, "--layer", line->layer, "NAME", "The layer (default: the most damaging one of the report)")
       .group("Bundle");
-  add_value(app, "-o,--output", line->output, "FILE.zip", "The file to write (default: bundle.zip)").group("Bundle");
+  add_value(app, "-o,--output", line->output, "FILE.zip", "The file to write (default: bundle.zip)")
+      .writes()
+      .group("Bundle");
   line->data.add(app, "Samples that the layer's inputs are taken on");
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);

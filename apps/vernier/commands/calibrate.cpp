@@ -49,6 +49,7 @@ Command add_calibrate(CLI::App& root, const std::string& command) {
   line->data.add_calibration(app);
   add_value(app, "-o,--output", line->output, "FILE",
             "File for the ranges: JSON; under *.cache or *.calib TensorRT's text (default: none)")
+      .writes()
       .group("Output");
   add_value(
       app, "--ranges-format", line->form, "FORM",

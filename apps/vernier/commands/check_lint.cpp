@@ -25,6 +25,7 @@ Command add_check_lint(CLI::App& root) {
                               "Find everything that is wrong with a model file, in one run");
   add_argument(app, "MODEL", line->model, "ONNX file");
   add_value(app, "-o,--output", line->output, "FILE", "Also write the report as JSON (default: not written)")
+      .writes()
       .group("Output");
   add_flag(app, "--json", line->json, "Print the report as JSON, and nothing else, on stdout").group("Output");
   add_message_options(app, line->messages);

@@ -82,6 +82,7 @@ Command add_convert(CLI::App& root) {
   line->data.add_calibration_cache(app);
   add_value(app, "-o,--output", line->output, "FILE",
             "File to write; under an engine's name (.engine .plan .trt) it is a typed ONNX model as well (required)")
+      .writes()
       .group("Output");
   line->external_data.add(app);
   add_flag(app, "--json", line->json, "Print what was done as JSON, and nothing else, on stdout").group("Output");

@@ -31,7 +31,7 @@ Command add_data_command(CLI::App& root, const std::string& name, const std::str
   add_arguments(app, "PATHS", line->paths,
                 "Files of saved inputs or results, or folders with one file an iteration, or .npz")
       .required();
-  add_value(app, "-o,--output", line->output, "FILE", output_help).group("Output");
+  add_value(app, "-o,--output", line->output, "FILE", output_help).writes().group("Output");
   add_message_options(app, line->messages);
   add_footer(app,
              footer + "\nExit code: 0 done, with or without warnings; 2 usage; 3 input; 70 our fault; 130 interrupted");

@@ -120,6 +120,7 @@ void add_common(CLI::App& app, const std::shared_ptr<PrecisionLine>& line) {
   add_value(app, "-o,--output", line->output, "DIR",
             "Folder for the typed model of the answer, its plan, the report and deploy.md (default: nothing is "
             "written)")
+      .writes()
       .group("Output");
   line->external_data.add(app);
   add_flag(app, "--json", line->json, "Print the report as JSON (default: text)").group("Output");

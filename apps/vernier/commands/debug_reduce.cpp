@@ -76,9 +76,12 @@ Command add_debug_reduce(CLI::App& root, const std::string& command) {
   CLI::App& app = add_command(command_group(root, "debug", "Find where a model goes wrong"), "reduce",
                               "Cut a model that fails a check down to the smallest part that does");
   add_argument(app, "MODEL", line->model, "ONNX file");
-  add_value(app, "-o,--output", line->output, "FILE", "Where the smallest bad model goes (required)").group("Output");
+  add_value(app, "-o,--output", line->output, "FILE", "Where the smallest bad model goes (required)")
+      .writes()
+      .group("Output");
   add_value(app, "--min-good,--minimal-good", line->min_good, "FILE",
             "Where a good model near to it in size goes (default: not written)")
+      .writes()
       .group("Output");
   add_flag(app, "--json", line->json, "Print the report as JSON, and nothing else, on stdout").group("Output");
   line->external_data.add(app);

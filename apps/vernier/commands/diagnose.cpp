@@ -47,6 +47,7 @@ Command add_diagnose(CLI::App& root, const std::string& command) {
   add_value(app, "-o,--output", line->output, "DIR",
             "Folder for the typed model, the plan, the report as JSON and as a page, and deploy.md (default: nothing "
             "is written)")
+      .writes()
       .group("Output");
   line->external_data.add(app);
   line->gate.add(app);

@@ -73,6 +73,7 @@ Command add_fix(CLI::App& root, const std::string& command) {
   line->data.add_calibration(app);
   add_value(app, "-o,--output", line->output, "DIR",
             "Folder for the repaired typed model, the plan, the report and deploy.md (default: nothing is written)")
+      .writes()
       .group("Output");
   line->external_data.add(app);
   line->gate.add(app);

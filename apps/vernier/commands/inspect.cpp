@@ -46,6 +46,7 @@ Command add_inspect(CLI::App& root) {
       .group("Output");
   add_value(app, "--visual,--save-visual", line->visual, "FILE",
             "Also draw the graph: .svg or .html, laid out by Graphviz, or .dot (default: no)")
+      .writes()
       .group("Output");
   add_value(app, "--report", line->report, "FILE",
             "With --visual: report.json of diagnose, for each layer's own error as colour (default: formats as colour)")

@@ -31,6 +31,7 @@ Command add_inspect_capability(CLI::App& root) {
   add_flag(app, "--with-partitioning", line->partitions, "Accepted; the parts are always found").group("Engine");
   add_value(app, "-o,--output", line->output, "DIR",
             "Write each part as DIR/supported_N.onnx or DIR/unsupported_N.onnx (default: not written)")
+      .writes()
       .group("Output");
   add_flag(app, "--json", line->json, "Print the report as JSON, and nothing else, on stdout").group("Output");
   add_message_options(app, line->messages);

@@ -80,6 +80,7 @@ Command add_pipeline(CLI::App& root, const std::string& command) {
   line->data.add(app, "Samples for the stages that are models");
   add_value(app, "-o,--output", line->output, "DIR",
             "Write report.json and report.html, a page for browsers, into this folder (default: print only)")
+      .writes()
       .group("Output");
   line->gate.add(app);
   line->result.add(app);

@@ -165,7 +165,7 @@ Command add_quantize(CLI::App& root) {
   add_options(app, *line);
   line->data.add(app, "Samples to learn the ranges of activations from; weights alone need none");
   line->data.add_calibration_cache(app);
-  add_value(app, "-o,--output", line->output, "FILE", "File to write (required)").group("Output");
+  add_value(app, "-o,--output", line->output, "FILE", "File to write (required)").writes().group("Output");
   line->external_data.add(app);
   add_flag(app, "--json", line->json, "Print what was done as JSON, and nothing else, on stdout").group("Output");
   add_message_options(app, line->messages);

@@ -103,6 +103,7 @@ Command add_report(CLI::App& root) {
   add_argument(app, "REPORT", line->report, "report.json of diagnose, fix or pipeline").required(false);
   add_value(app, "-o,--output", line->output, "FILE.html",
             "Write the page: one file that needs no network (default: print the text)")
+      .writes()
       .group("Output");
   add_values(app, "--diff", line->diff, "JSON",
              "Compare two reports of diagnose or fix: the earlier, then the later (default: none)")

@@ -77,10 +77,12 @@ Command add_run(CLI::App& root, const std::string& command) {
   line->data.add_calibration(app);
   add_value(app, "--save-inputs,--save-input-data", line->save_inputs, "FILE",
             "Save the samples: JSON as Polygraphy writes it, or a folder when FILE has no extension (default: none)")
+      .writes()
       .group("Saved runs");
   add_value(app, "--save-outputs,--save-results", line->save_outputs, "FILE",
             "Save what the runners give: JSON whatever the extension, .npz, or a folder when FILE has none (default: "
             "none)")
+      .writes()
       .group("Saved runs");
   add_values(app, "--load-outputs,--load-results,--golden", line->load_outputs, "FILE",
              "Compare with saved runs: each is one more run behind the runners (default: none)")

@@ -31,7 +31,7 @@ struct Files {
 
   void add(CLI::App& app) {
     add_argument(app, "MODEL", model, "ONNX file");
-    add_value(app, "-o,--output", output, "FILE", "File to write (required)").group("Output");
+    add_value(app, "-o,--output", output, "FILE", "File to write (required)").writes().group("Output");
     external_data.add(app);
   }
   template <class Options>

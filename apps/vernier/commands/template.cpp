@@ -22,7 +22,7 @@ CLI::App& group_member(CLI::App& root, const std::string& name, const std::strin
 }
 
 void add_output(CLI::App& app, std::string& output) {
-  add_value(app, "-o,--output", output, "FILE", "Write it there (default: to stdout)").group("Output");
+  add_value(app, "-o,--output", output, "FILE", "Write it there (default: to stdout)").writes().group("Output");
 }
 
 int hand_over(Console& console, const std::string& output, const std::string& text) {

@@ -14,24 +14,13 @@
 #include "console/console.h"
 #include "console/help.h"
 #include "console/interrupt.h"
+#include "console/output_guard.h"
 #include "distributed/ranks.h"
 #include "vernier/error.h"
 
 namespace vernier::cli {
 
-int run_program(const std::vector<std::string>& arguments, Console& console) {
-  CLI::App root("Finds, explains and fixes the layers that break an ONNX network in low precision", "vernier");
-  root.formatter(std::make_shared<HelpFormatter>());
-  root.set_help_flag("-h,--help", "Print this help")->group("Options");
-  root.set_version_flag("-V,--version", fmt::format("vernier {}", vernier_version()), "Print the version")
-      ->group("Options");
-  root.require_subcommand(0, 1);
-  root.footer(
-      "vernier COMMAND --help says more of each.\n"
-      "Exit code: 0 done, requirement met; 1 ran, and the answer is no; 2 usage; 3 input; 4 backend; 70 our fault; "
-      "130 interrupted");
-
-  const std::string command = command_text(arguments);
+std::vector<Command> add_commands(CLI::App& root, const std::string& command) {
   std::vector<Command> commands{
       add_diagnose(root, command),
       add_fix(root, command),
@@ -78,6 +67,22 @@ int run_program(const std::vector<std::string>& arguments, Console& console) {
   };
   for (Command& template_command : add_templates(root)) commands.push_back(std::move(template_command));
   for (Command& older : add_precision(root, command)) commands.push_back(std::move(older));
+  return commands;
+}
+
+int run_program(const std::vector<std::string>& arguments, Console& console) {
+  CLI::App root("Finds, explains and fixes the layers that break an ONNX network in low precision", "vernier");
+  root.formatter(std::make_shared<HelpFormatter>());
+  root.set_help_flag("-h,--help", "Print this help")->group("Options");
+  root.set_version_flag("-V,--version", fmt::format("vernier {}", vernier_version()), "Print the version")
+      ->group("Options");
+  root.require_subcommand(0, 1);
+  root.footer(
+      "vernier COMMAND --help says more of each.\n"
+      "Exit code: 0 done, requirement met; 1 ran, and the answer is no; 2 usage; 3 input; 4 backend; 70 our fault; "
+      "130 interrupted");
+
+  const std::vector<Command> commands = add_commands(root, command_text(arguments));
   try {
     parse_arguments(root, arguments);
   } catch (const CLI::CallForVersion& version) {
@@ -94,6 +99,7 @@ int run_program(const std::vector<std::string>& arguments, Console& console) {
   if (found == commands.end()) {
     throw Error(ErrorKind::Internal, fmt::format("no code for command '{}'", chosen->get_name()));
   }
+  keep_inputs_safe(*chosen);
   Ranks& job = job_ranks();
   MessageGroup messages = *found->messages;
   if (!job.first()) messages.log_file.clear();
@@ -102,7 +108,7 @@ int run_program(const std::vector<std::string>& arguments, Console& console) {
     for (const std::string& text : *found->ignored) console.warning(text);
   }
   if (found->messages->print_command) {
-    print_result(console, resolved_command(*chosen, command));
+    print_result(console, resolved_command(*chosen, command_text(arguments)));
     return 0;
   }
   if (!found->spreads) {

@@ -74,23 +74,28 @@ void CheckGroup::add(CLI::App& app, const std::string& candidate) {
   if (!candidate.empty()) {
     add_value(app, "--iter-artifact,--intermediate-artifact", candidate_, "FILE",
               "Where the check finds what it judges (default: " + candidate + ")")
+        .writes()
         .group(kArtifacts);
     add_flag(app, "--no-remove-intermediate", keep_, "Keep the last of these files").group(kArtifacts);
   }
   add_value(app, "--iter-info,--iteration-info", iteration_info_, "FILE",
             "Write {\"iteration\": N} here before each check (default: nowhere)")
+      .writes()
       .group(kArtifacts);
   add_values(app, "--artifacts", artifacts_, "PATH",
              "What a check leaves behind: moved to good/, bad/ or invalid/ (default: none)")
+      .writes()
       .group(kArtifacts);
   add_value(app, "--art-dir,--artifacts-dir", artifacts_dir_, "DIR",
             "Where they are moved to (default: polygraphy_artifacts)")
+      .writes()
       .group(kArtifacts);
   add_value(app, "--load-debug-replay", load_replay_, "FILE",
             "Believe the verdicts of an earlier run on the same model (default: none)")
       .group(kArtifacts);
   add_value(app, "--save-debug-replay", save_replay_, "FILE",
             "Record verdicts here (default: polygraphy_debug_replay.json)")
+      .writes()
       .group(kArtifacts);
 }
 

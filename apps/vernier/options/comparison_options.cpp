@@ -137,6 +137,7 @@ void ComparisonGroup::add_thresholds(CLI::App& app, Defaults defaults) {
       .group(kComparisonGroup);
   add_value(app, "--save-accuracy-results", save_accuracy, "FILE",
             "Save verdicts and figures as JSON that vernier check accuracy reads (default: not saved)")
+      .writes()
       .group(kComparisonGroup);
 }
 

@@ -50,6 +50,7 @@ void ExternalDataGroup::add(CLI::App& app) {
       "[FILE]",
       "Write weights beside the model, into FILE in its folder, or MODEL.data (default: "
       "only above 1.9 GB)")
+      .writes()
       .values(0, 1)
       .group("Output");
   add_value(app, "--external-data-size-threshold", threshold_, "BYTES",

@@ -13,6 +13,7 @@ namespace vernier::cli {
 void GateGroup::add(CLI::App& app) {
   add_value(app, "--junit", junit, "FILE",
             "Write the verdict as JUnit XML, a case for each judged output (default: no)")
+      .writes()
       .group("Continuous integration");
   add_flag(app, "--github", github,
            "Print GitHub's workflow commands on stderr, and add a summary to $GITHUB_STEP_SUMMARY (default: no)")

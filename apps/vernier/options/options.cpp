@@ -24,6 +24,7 @@ void MessageGroup::add(CLI::App& app) {
   add_flag(app, "--print-command", print_command, "Print this command with the defaults of its options, and do nothing")
       .group("Messages");
   add_value(app, "--log-file", log_file, "FILE", "Also append all messages, with times, to FILE (default: none)")
+      .writes()
       .group("Messages");
 }
 

@@ -62,14 +62,19 @@ void SearchGroup::add(CLI::App& app) {
       add_value(app, "--journal", journal_, "FILE",
                 "Every trial as one line of JSON, and FILE.best.json the plan of the best set so far; "
                 "without --resume trials of an earlier search are moved to FILE.1 (default: none; of debug "
-                "precision: MODEL.precision.jsonl)");
+                "precision: MODEL.precision.jsonl)")
+          .writes();
   journal_given_.group(kSearchGroup);
   add_flag(app, "--resume", resume_, "Go on where a search with the same journal stopped: no trial is repeated")
       .group(kSearchGroup);
   add_flag(app, "--pareto", pareto_, "Print accuracy against cost, from the trials made and up to six more")
       .group(kSearchGroup);
-  add_value(app, "--pareto-csv", pareto_csv, "FILE", "Write it as CSV (default: not written)").group(kSearchGroup);
-  add_value(app, "--pareto-svg", pareto_svg, "FILE", "Draw it as SVG (default: not drawn)").group(kSearchGroup);
+  add_value(app, "--pareto-csv", pareto_csv, "FILE", "Write it as CSV (default: not written)")
+      .writes()
+      .group(kSearchGroup);
+  add_value(app, "--pareto-svg", pareto_svg, "FILE", "Draw it as SVG (default: not drawn)")
+      .writes()
+      .group(kSearchGroup);
 }
 
 void SearchGroup::add_modes(CLI::App& app) {

@@ -24,6 +24,12 @@ Option& Option::required(bool required) {
   return *this;
 }
 
+// CLI11 knows files of settings, which we have not, and which options stand in them: that mark is free.
+Option& Option::writes() {
+  raw_->configurable(false);
+  return *this;
+}
+
 Option& Option::at_once() {
   raw_->trigger_on_parse();
   return *this;
@@ -116,7 +122,8 @@ std::vector<GivenOption> given_options(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     if (option->count() == 0) continue;
     given.push_back({option->get_name(), option->get_group(),
-                     option->get_expected_max() == 0 ? std::vector<std::string>{} : option->results()});
+                     option->get_expected_max() == 0 ? std::vector<std::string>{} : option->results(),
+                     !option->get_configurable()});
   }
   return given;
 }

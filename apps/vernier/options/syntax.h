@@ -26,6 +26,9 @@ class Option {
   /// What the help shows for its value: "DB". "" shows nothing.
   Option& value_name(const std::string& name);
   Option& required(bool required = true);
+  /// Its value is a file or folder that the command writes, moves or deletes (output_guard.h); else whatever it names
+  /// may be read.
+  Option& writes();
   /// Functions are called at each occurrence, in the order of the command line, not when all is read.
   Option& at_once();
   /// Takes from `least` to `most` values, the last occurrence those that count.
@@ -80,6 +83,7 @@ struct GivenOption {
   std::string name;                 // "--data"
   std::string group;                // "Data"
   std::vector<std::string> values;  // as typed; none of a flag
+  bool writes = false;              // declared with writes()
 };
 /// The options that stand on the command line, in the order of their declaration.
 std::vector<GivenOption> given_options(const CLI::App& app);
