@@ -23,6 +23,9 @@ struct MeasureOptions {
   std::vector<std::string> outputs;  // judged outputs; empty: every float output that carries no state
   std::vector<std::pair<std::string, std::string>> carries;  // --carry OUT:IN
   std::optional<Requirement> requirement;
+  /// (output, axis): along which axis the classes of an output lie; output "" for all judged ones. Where nothing is
+  /// given the graph says it (docs/contract.md, 4). Axes count from 0, or from -1 backwards.
+  std::vector<std::pair<std::string, int>> top1_axes;
   std::size_t threads = 0;  // 0: all usable cores
 };
 

@@ -44,8 +44,9 @@ bool has_class_axis(const Shape& shape) {
   return std::all_of(shape.begin() + 2, shape.end(), [](std::int64_t dim) { return dim == 1; });
 }
 
-bool looks_like_classes(const InputInfo& output, const OutputStats& stats, const MakingLayers& makers) {
+bool looks_like_classes(const InputInfo& output, const OutputStats& stats, const MakingLayers& makers, bool picked) {
   if (stats.rows == 0) return false;
+  if (picked) return true;
   if (lower_case(output.name).find("logits") != std::string::npos) return true;
   if (stats.rows != static_cast<std::int64_t>(stats.samples)) return false;
   const std::string op = made_by(output.name, makers);
@@ -63,7 +64,9 @@ std::set<std::string> class_scores(const Subject& subject, const std::map<std::s
   for (const InputInfo& output : model_outputs(subject.model)) {
     const auto sums = stats.find(output.name);
     if (sums == stats.end() || sums->second.rows == 0) continue;
-    if (wanted || looks_like_classes(output, sums->second, makers)) found.insert(output.name);
+    const auto axis = subject.class_axes.find(output.name);
+    const bool picked = axis != subject.class_axes.end() && axis->second.picked;
+    if (wanted || looks_like_classes(output, sums->second, makers, picked)) found.insert(output.name);
   }
   return found;
 }

@@ -1,6 +1,7 @@
 // Which outputs hold class scores, so that "the same largest element" (top-1) means something: decided here alone.
 //
 // A file does not say what its outputs are. One looks like class scores when
+//   - an ArgMax of the network picks the largest of it (class_axis.h); or
 //   - its name holds "logits": one row for each position or sample; or
 //   - it has one row a sample, made by a Softmax or LogSoftmax; or
 //   - it has one row a sample of the form [N, C] or [N, C, 1, ..], made by a Gemm, MatMul or Conv.

@@ -24,6 +24,10 @@ RunFigures figures_of(const Subject& subject, const std::map<std::string, Output
     figure.cosine = s.pooled.finite() && s.pooled.error_energy == 0 ? 1.0 : cosine(s.pooled);
     if (classes.contains(name)) {
       figure.top1_agreement = static_cast<double>(s.rows_agreed) / static_cast<double>(s.rows);
+      if (!s.along_last) {
+        figure.class_axis = s.class_axis;
+        figure.class_axis_from = subject.class_axes.at(name).said_by;
+      }
     }
     figure.nonfinite = s.pooled.got_nan + s.pooled.got_inf;
     figure.reference_nonfinite = s.pooled.ref_nonfinite;

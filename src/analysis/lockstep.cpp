@@ -16,7 +16,7 @@ Lockstep lockstep(const Subject& subject, const Model& low, const std::vector<Ma
   run_samples(subject, session, all_samples(subject), empty, "lock-step comparison", [&](SampleResult sample) {
     double noise = 0;
     for (std::size_t i = 0; i < subject.judged.size(); ++i) {
-      OutputStats& stats = result.outputs[subject.judged[i]];
+      OutputStats& stats = stats_of(result.outputs, subject, subject.judged[i]);
       const ErrorStats before = stats.pooled;
       stats.add_sample(sample.index, sample.outputs[i], sample.outputs[half + i]);
       const bool overflowed = stats.pooled.got_nan > before.got_nan || stats.pooled.got_inf > before.got_inf;

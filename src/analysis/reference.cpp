@@ -119,7 +119,8 @@ Reference run_reference(const Subject& subject, const std::set<std::string>& obs
     fold_inputs(fed_for(subject, session, result), result, carried, slots, histograms, reference, hash);
     result.outputs.resize(subject.judged.size());
     for (std::size_t i = 0; i < result.outputs.size(); ++i) {
-      reference.totals[subject.judged[i]].add_sample(result.index, result.outputs[i], result.outputs[i]);
+      stats_of(reference.totals, subject, subject.judged[i])
+          .add_sample(result.index, result.outputs[i], result.outputs[i]);
     }
     reference.outputs.put(result.index, result.outputs);
     total += result.recorder;

@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <span>
+#include <optional>
 
 #include "vernier/error.h"
 
@@ -16,16 +15,36 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Elements of one row: the last axis longer than one ([1,1001,1,1] holds one row of 1001).
-std::size_t row_length(const Shape& shape) {
-  for (auto dim = shape.rbegin(); dim != shape.rend(); ++dim) {
-    if (*dim > 1) return static_cast<std::size_t>(*dim);
+/// A tensor as rows of `length` elements, `inner` elements from one to the next.
+struct Rows {
+  std::size_t outer = 1, length = 0, inner = 1;
+  bool operator==(const Rows&) const = default;
+};
+
+/// Without an axis the last one longer than one ([1,1001,1,1] holds one row of 1001).
+Rows rows_of(const Shape& shape, const std::optional<int>& class_axis) {
+  const auto rank = static_cast<int>(shape.size());
+  int axis = class_axis.value_or(rank - 1);
+  if (axis < 0) axis += rank;
+  while (!class_axis && axis > 0 && shape[static_cast<std::size_t>(axis)] <= 1) --axis;
+  Rows rows;
+  if (axis < 0 || axis >= rank || shape[static_cast<std::size_t>(axis)] <= 1) return rows;
+  rows.length = static_cast<std::size_t>(shape[static_cast<std::size_t>(axis)]);
+  for (int i = 0; i < rank; ++i) {
+    const auto dim = static_cast<std::size_t>(shape[static_cast<std::size_t>(i)]);
+    if (i < axis) rows.outer *= dim;
+    if (i > axis) rows.inner *= dim;
   }
-  return 0;
+  return rows;
 }
 
-std::size_t largest(std::span<const float> row) {
-  return static_cast<std::size_t>(std::max_element(row.begin(), row.end()) - row.begin());
+/// The place of the largest of `length` elements, the first of equals.
+std::size_t largest(const float* row, std::size_t length, std::size_t step) {
+  std::size_t place = 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if (row[place * step] < row[i * step]) place = i;
+  }
+  return place;
 }
 
 double top1(const OutputStats& stats) {
@@ -53,10 +72,16 @@ ErrorStats OutputStats::add_sample(std::size_t index, const Tensor& ref, const T
     worst_sample = index;
   }
   ++samples;
-  const std::size_t length = row_length(ref.shape());
-  for (std::size_t start = 0; length > 0 && start + length <= ref.floats().size(); start += length) {
-    ++rows;
-    if (largest(ref.floats().subspan(start, length)) == largest(got.floats().subspan(start, length))) ++rows_agreed;
+  const Rows shape = rows_of(ref.shape(), class_axis);
+  along_last = shape == rows_of(ref.shape(), std::nullopt);
+  for (std::size_t o = 0; shape.length > 0 && o < shape.outer; ++o) {
+    for (std::size_t i = 0; i < shape.inner; ++i) {
+      const std::size_t first = o * shape.length * shape.inner + i;
+      const bool same = largest(ref.floats().data() + first, shape.length, shape.inner) ==
+                        largest(got.floats().data() + first, shape.length, shape.inner);
+      ++rows;
+      if (same) ++rows_agreed;
+    }
   }
   return one;
 }

@@ -20,6 +20,9 @@ struct OutputStats {
   double worst_sqnr_db = 0;      // of a single sample; meaningful when samples > 0
   std::size_t worst_sample = 0;
   std::size_t samples = 0;
+  /// A row lies along this axis, from 0 or from -1 backwards. Absent: along the last one that is longer than 1.
+  std::optional<int> class_axis = {};
+  bool along_last = true;  // rows lie along the last axis longer than 1, said or not
 
   /// Returns the sums of this sample alone.
   ErrorStats add_sample(std::size_t index, const Tensor& ref, const Tensor& got);

@@ -296,7 +296,8 @@ Sensitivities measure_sensitivities(const Subject& subject, const Plan& plan, co
         const std::vector<Tensor> outputs = segment.run(i, boundaries[k][s], lows);
         for (std::size_t o = 0; o < subject.judged.size(); ++o) {
           const Tensor& ref = references[s][o];
-          found[i].outputs[subject.judged[o]].add_sample(options.samples[s], ref, outputs.empty() ? ref : outputs[o]);
+          stats_of(found[i].outputs, subject, subject.judged[o])
+              .add_sample(options.samples[s], ref, outputs.empty() ? ref : outputs[o]);
         }
       }
     }

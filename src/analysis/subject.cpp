@@ -78,6 +78,14 @@ Session Subject::session(const Model& any) const {
   return {runtime, any, {.optimize = optimize && bytes <= kMostCopiedBytes, .threads = 1, .integer_kernels = false}};
 }
 
+OutputStats& stats_of(std::map<std::string, OutputStats>& sums, const Subject& subject, const std::string& output) {
+  const auto [entry, added] = sums.try_emplace(output);
+  if (const auto axis = subject.class_axes.find(output); added && axis != subject.class_axes.end()) {
+    entry->second.class_axis = axis->second.axis;
+  }
+  return entry->second;
+}
+
 void run_samples(const Subject& subject, const Session& session, const std::vector<std::size_t>& order,
                  const Recorder& recorder, const std::string& phase, const std::function<bool(SampleResult)>& take) {
   Sample state;

@@ -3,11 +3,14 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "analysis/class_axis.h"
+#include "analysis/requirement.h"
 #include "engines/onnxruntime/recorder.h"
 #include "engines/onnxruntime/session.h"
 #include "model/layers.h"
@@ -34,14 +37,18 @@ struct Subject {
   std::vector<Layer> layers;
   const SampleSource* samples = nullptr;
   std::vector<Carry> carries;
-  std::vector<std::string> judged;  // float outputs that are compared, in graph order
-  std::size_t threads = 1;          // samples that run side by side
-  bool optimize = true;             // graph optimizations of every session; never beyond 1 GiB of weights
+  std::vector<std::string> judged;              // float outputs that are compared, in graph order
+  std::map<std::string, ClassAxis> class_axes;  // of judged outputs, as far as it is known
+  std::size_t threads = 1;                      // samples that run side by side
+  bool optimize = true;                         // graph optimizations of every session; never beyond 1 GiB of weights
   Progress progress;
   Ranks* ranks = nullptr;  // null: alone
 
   Session session(const Model& any) const;
 };
+
+/// The sums of that output in `sums`, begun with its class axis where they are not there yet.
+OutputStats& stats_of(std::map<std::string, OutputStats>& sums, const Subject& subject, const std::string& output);
 
 /// Prefix of the tensors of the low half of a twin graph.
 inline constexpr const char* kLow = "low/";

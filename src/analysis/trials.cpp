@@ -73,7 +73,7 @@ TrialResult run_trial(const Subject& subject, const Plan& plan, const Reference&
     double noise = 0;
     bool nearly_certain = false;
     for (std::size_t i = 0; i < subject.judged.size(); ++i) {
-      OutputStats& stats = result.outputs[subject.judged[i]];
+      OutputStats& stats = stats_of(result.outputs, subject, subject.judged[i]);
       const std::int64_t wrong_before = stats.rows - stats.rows_agreed;
       const ErrorStats one = stats.add_sample(sample, ref[i], got[i]);
       noise += log_noise(one);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "base/text.h"
@@ -130,6 +131,21 @@ void rename_reads(onnx::GraphProto& graph, const std::string& from, const std::s
 void remove_nodes(onnx::GraphProto& graph, const std::function<bool(const onnx::NodeProto&)>& unwanted) {
   auto& nodes = *graph.mutable_node();
   nodes.erase(std::remove_if(nodes.begin(), nodes.end(), unwanted), nodes.end());
+}
+
+onnx::NodeProto cast_node(const std::string& input, const std::string& output, Dtype to) {
+  onnx::NodeProto cast;
+  cast.set_op_type("Cast");
+  cast.set_name(output);
+  cast.add_input(input);
+  cast.add_output(output);
+  set_attribute(cast, "to", static_cast<std::int64_t>(to));
+  return cast;
+}
+
+void put_first(onnx::GraphProto& graph, onnx::NodeProto node) {
+  *graph.add_node() = std::move(node);
+  for (int i = graph.node_size() - 1; i > 0; --i) graph.mutable_node()->SwapElements(i, i - 1);
 }
 
 void replace_node(onnx::GraphProto& graph, int index, std::vector<onnx::NodeProto> replacement) {

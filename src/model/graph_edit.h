@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/model.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 
@@ -33,6 +34,12 @@ void rename_reads(onnx::GraphProto& graph, const std::string& from, const std::s
 
 /// Removes the nodes for which `unwanted` holds; the others keep their order.
 void remove_nodes(onnx::GraphProto& graph, const std::function<bool(const onnx::NodeProto&)>& unwanted);
+
+/// A Cast of `input` to `to`; `output` is its name too.
+onnx::NodeProto cast_node(const std::string& input, const std::string& output, Dtype to);
+
+/// Puts `node` before all others.
+void put_first(onnx::GraphProto& graph, onnx::NodeProto node);
 
 /// Puts `replacement` in the place of node `index`.
 void replace_node(onnx::GraphProto& graph, int index, std::vector<onnx::NodeProto> replacement);

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/graph_edit.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
 #include "vernier/tensor.h"
@@ -124,12 +125,9 @@ class GraphLowering {
   }
 
   void add_cast(const std::string& from, const std::string& to, const std::string& tensor, Format format) {
-    onnx::NodeProto& cast = *graph_.add_node();
-    cast.set_op_type("Cast");
+    onnx::NodeProto cast = cast_node(from, to, dtype_of_format(format));
     cast.set_name(context_.names.unique(fmt::format("{}_cast_{}", tensor, format_name(format))));
-    cast.add_input(from);
-    cast.add_output(to);
-    set_attribute(cast, "to", static_cast<std::int64_t>(dtype_of_format(format)));
+    *graph_.add_node() = std::move(cast);
     ++context_.counts.casts;
   }
 

@@ -17,7 +17,7 @@ DiagnoseOptions DiagnosisLine::values(const std::string& command, const std::str
   options.output = output;
   options.measure = data.values();
   options.measure.outputs = outputs;
-  options.measure.requirement = requirement.values();
+  requirement.read_into(options.measure);
   options.precision = precision.values();
   if (per_tensor) options.precision.rules.weights_per_channel = false;
   options.command = command;

@@ -57,7 +57,7 @@ Command add_verify(CLI::App& root, const std::string& command) {
             options.typed_model = line->typed_model;
             options.measure = line->data.values();
             options.measure.outputs = line->outputs;
-            options.measure.requirement = line->requirement.values();
+            line->requirement.read_into(options.measure);
             options.task = line->task.values();
             if (line->task.given() && options.measure.requirement) {
               throw Error(ErrorKind::Usage, "labels, a metric script, a requirement: only one can decide",

@@ -59,15 +59,17 @@ class PrecisionGroup {
 class RequirementGroup {
  public:
   void add(CLI::App& app);
-  /// Absent when none was given.
-  std::optional<Requirement> values() const;
+  /// Sets the requirement, absent when none was given, and the axes of classes.
+  void read_into(MeasureOptions& options) const;
 
  private:
   struct Row {
     Metric metric;
     std::vector<std::string> texts;
   };
+  std::optional<Requirement> requirement() const;
   std::vector<Row> rows_;
+  std::vector<std::string> top1_axes_;
 };
 
 class DataGroup {

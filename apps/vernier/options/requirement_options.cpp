@@ -1,15 +1,18 @@
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cstddef>
 #include <limits>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "base/text.h"
 #include "options/options.h"
 #include "vernier/error.h"
+#include "vernier/measure.h"
 #include "vernier/requirement.h"
 
 namespace vernier::cli {
@@ -33,6 +36,8 @@ constexpr MetricHelp kHelp[] = {
     {Metric::MinTop1Agreement, "P", "Largest element at the same place in at least this share of rows (0 to 1)", 0, 1},
 };
 
+constexpr const char* kGroup = "Requirement (one metric; default: none; must hold for each judged output)";
+
 }  // namespace
 
 void RequirementGroup::add(CLI::App& app) {
@@ -41,11 +46,30 @@ void RequirementGroup::add(CLI::App& app) {
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     const std::string value_name = fmt::format("[OUTPUT:]{}", kHelp[i].value_name);
     add_values(app, std::string(metric_option(rows_[i].metric)), rows_[i].texts, value_name, kHelp[i].help)
-        .group("Requirement (one metric; default: none; must hold for each judged output)");
+        .group(kGroup);
+  }
+  add_values(app, "--top1-axis", top1_axes_, "[OUTPUT:]AXIS",
+             "Axis along which classes lie, from 0, or from -1 backwards (default: as the graph says)")
+      .group(kGroup);
+}
+
+void RequirementGroup::read_into(MeasureOptions& options) const {
+  options.requirement = requirement();
+  for (const std::string& text : top1_axes_) {
+    const std::size_t colon = text.rfind(':');
+    const bool named = colon != std::string::npos;
+    const std::string number = named ? text.substr(colon + 1) : text;
+    int axis = 0;
+    const auto [end, failed] = std::from_chars(number.data(), number.data() + number.size(), axis);
+    if (failed != std::errc{} || end != number.data() + number.size()) {
+      throw Error(ErrorKind::Usage, fmt::format("--top1-axis: '{}' is no axis: AXIS or OUTPUT:AXIS is wanted", text),
+                  "1 for N x classes x H x W, -1 for the last");
+    }
+    options.top1_axes.emplace_back(named ? text.substr(0, colon) : std::string{}, axis);
   }
 }
 
-std::optional<Requirement> RequirementGroup::values() const {
+std::optional<Requirement> RequirementGroup::requirement() const {
   std::optional<Requirement> requirement;
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     const Row& row = rows_[i];

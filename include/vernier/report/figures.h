@@ -22,6 +22,8 @@ struct OutputFigure {
   double mse = 0;
   double cosine = 0;
   std::optional<double> top1_agreement;  // share of rows whose largest element is at the same place
+  std::optional<int> class_axis;         // those rows lie along; absent: along the last axis longer than 1
+  std::string class_axis_from;           // what says so: "ArgMax", "Conv", an option
   std::int64_t nonfinite = 0;            // elements not finite where the reference is
   std::int64_t reference_nonfinite = 0;
 };

@@ -7,7 +7,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "analysis/figures.h"
 #include "base/parallel.h"
@@ -16,6 +19,7 @@
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
 #include "model/contents.h"
+#include "model/graph_edit.h"
 #include "vernier/error.h"
 #include "vernier/requirement.h"
 #include "vernier/tensor.h"
@@ -113,16 +117,10 @@ Progress progress_of(const JobSinks& sinks) {
   };
 }
 
-Loaded load_judged(const std::filesystem::path& path, const PrepareOptions& preparation, Sources& sources) {
-  Loaded loaded = load(path, preparation, sources);
-  if (loaded.subject.judged.empty()) {
-    throw Error(ErrorKind::Input,
-                fmt::format("{}: the model has no float output that could be judged", printable(path.string())));
-  }
-  return loaded;
-}
+namespace {
 
-Loaded load(const std::filesystem::path& path, const PrepareOptions& preparation, Sources& sources) {
+/// The beginning of load(): `judged`: to be judged.
+Loaded open(const std::filesystem::path& path, const PrepareOptions& preparation, Sources& sources, bool judged) {
   const MeasureOptions& options = sources.options();
   Loaded loaded;
   loaded.original = sources.model(path);
@@ -143,10 +141,19 @@ Loaded load(const std::filesystem::path& path, const PrepareOptions& preparation
 
   Subject& subject = loaded.subject;
   subject.model = prepared->model;
+  if (judged) {
+    std::set<std::string> states;
+    for (const auto& [output, input] : options.carries) states.insert(output);
+    loaded.views = judge_as_floats(subject.model, states);
+    for (const JudgedView& view : loaded.views) {
+      if (const std::string text = text_of(view); !text.empty()) loaded.notes.push_back(text);
+    }
+  }
   subject.layers = find_layers(subject.model);
   subject.samples = loaded.samples.get();
   for (const auto& [output, input] : options.carries) subject.carries.push_back({output, input});
   subject.judged = judged_outputs(subject.model, options);
+  subject.class_axes = class_axes(subject.model, subject.judged, options.top1_axes);
   subject.threads = options.threads == 0 ? usable_cores() : options.threads;
   subject.progress = progress_of(sources.sinks());
   subject.ranks = &job_ranks();
@@ -160,6 +167,39 @@ Loaded load(const std::filesystem::path& path, const PrepareOptions& preparation
   }
   if (loaded.samples->size() == 0) throw Error(ErrorKind::Input, "zero samples: nothing can be measured");
   return loaded;
+}
+
+}  // namespace
+
+Loaded load(const std::filesystem::path& path, const PrepareOptions& preparation, Sources& sources) {
+  return open(path, preparation, sources, /*judged=*/false);
+}
+
+void fit_beside(Model& simulated, const Loaded& loaded) {
+  onnx::GraphProto& graph = *simulated.proto.mutable_graph();
+  for (const InputInfo& wanted : model_inputs(loaded.subject.model)) {
+    for (onnx::ValueInfoProto& input : *graph.mutable_input()) {
+      onnx::TypeProto_Tensor& type = *input.mutable_type()->mutable_tensor_type();
+      if (input.name() != wanted.name || type.elem_type() == static_cast<int>(wanted.dtype)) continue;
+      const std::string fitted = wanted.name + "/fitted";
+      rename_reads(graph, wanted.name, fitted);
+      put_first(graph, cast_node(wanted.name, fitted, static_cast<Dtype>(type.elem_type())));
+      type.set_elem_type(static_cast<int>(wanted.dtype));
+    }
+  }
+  judge_alike(simulated, loaded.views);
+}
+
+Loaded load_judged(const std::filesystem::path& path, const PrepareOptions& preparation, Sources& sources) {
+  Loaded loaded = open(path, preparation, sources, /*judged=*/true);
+  if (!loaded.subject.judged.empty()) return loaded;
+  std::vector<std::string> outputs;
+  for (const InputInfo& output : model_outputs(*loaded.original)) {
+    outputs.push_back(fmt::format("'{}' is {}", printable(output.name), not_judged_text(*loaded.original, output)));
+  }
+  throw Error(ErrorKind::Input,
+              fmt::format("{}: no output can be judged: nothing float stands behind them", printable(path.string())),
+              fmt::format("{}: give a model whose outputs are float, or labels of an ArgMax", list_some(outputs)));
 }
 
 }  // namespace vernier

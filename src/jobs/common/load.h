@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/judged_views.h"
 #include "analysis/subject.h"
 #include "jobs/common/sources.h"
 #include "model/prepare.h"
@@ -22,6 +23,7 @@ struct Loaded {
   std::shared_ptr<const SampleSource> samples;
   std::shared_ptr<const SampleSource> calibration;  // null: the ranges are learned on `samples`
   Subject subject;                                  // its samples point to the ones here
+  std::vector<JudgedView> views;                    // outputs of the subject that are not those of the file
   PrepareOptions preparation;                       // without inlining Ifs
   bool inlined_ifs = false;
   std::vector<std::string> warnings;
@@ -32,8 +34,13 @@ struct Loaded {
 /// a run may all be integers. Errors: whatever reading, preparing or opening refuses.
 Loaded load(const std::filesystem::path& path, const PrepareOptions& preparation, Sources& sources);
 
-/// The same, to be judged. Errors: Input when no output is float.
+/// The same, to be judged: outputs of other types are judged by what is float behind them (judged_views.h). Errors:
+/// Input when nothing is.
 Loaded load_judged(const std::filesystem::path& path, const PrepareOptions& preparation, Sources& sources);
+
+/// Gives another model of the network, simulated from a typed file, the inputs of the one that was loaded, which may be
+/// halves, and lets its outputs be judged alike. Errors: Input when an output cannot be.
+void fit_beside(Model& simulated, const Loaded& loaded);
 
 /// Turns a job's sinks into the progress of a subject: throws Error{Interrupted} when the user asked to stop.
 Progress progress_of(const JobSinks& sinks);

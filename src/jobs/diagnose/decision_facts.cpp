@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "analysis/run_tensors.h"
+#include "model/graph_edit.h"
 #include "model/operator_traits.h"
 #include "numerics/metrics.h"
 #include "plan/lower_simulated.h"
@@ -40,12 +41,7 @@ std::vector<std::vector<Tensor>> values_of(const Subject& subject, Model model, 
   std::vector<std::string> tensors;
   onnx::GraphProto& graph = *model.proto.mutable_graph();
   const auto as_float = [&](const std::string& tensor, const std::string& name) {
-    onnx::NodeProto& cast = *graph.add_node();
-    cast.set_op_type("Cast");
-    cast.set_name(name);
-    cast.add_input(tensor);
-    cast.add_output(name);
-    set_attribute(cast, "to", std::int64_t{onnx::TensorProto::FLOAT});
+    *graph.add_node() = cast_node(tensor, name, Dtype::Float32);
     tensors.push_back(name);
   };
   std::unordered_map<std::string, std::string> read_by;  // in a lowered graph not what the original reads

@@ -174,7 +174,8 @@ class Diagnosis {
       throw Error(ErrorKind::Input, fmt::format("{}: no layer can run in the formats asked", options_.model.string()),
                   "list the layers with: vernier inspect model MODEL --show layers");
     }
-    objective_ = chosen_objective(options_, model_inputs(*loaded_.original), subject().samples->size(), sinks_);
+    objective_ =
+        chosen_objective(options_, model_inputs(*loaded_.original), subject().samples->size(), loaded_.views, sinks_);
     experiment_.emplace(subject(), requirement(), std::move(assigned.plan), std::move(assigned.candidates));
     sensitivities_.emplace(*experiment_, evidence_);
     ranges_.emplace(options_, loaded_, *experiment_);
@@ -354,7 +355,9 @@ class Diagnosis {
   /// The typed model, simulated from what it says, by the objective.
   TestRow test_of_file(const KeptSetReport& found) {
     Judge judge(*experiment_, objective_.get(), /*early_stop=*/false);
-    const Trial trial = judge.of_model(simulate_typed(typed_->model()).model, /*early_stop=*/false);
+    Model written = simulate_typed(typed_->model()).model;
+    fit_beside(written, loaded_);
+    const Trial trial = judge.of_model(std::move(written), /*early_stop=*/false);
     const Verdict verdict = trial.verdict == Verdict::Good ? Verdict::Good : Verdict::Bad;
     return {found.layers, verdict, trial.metric, trial.damage, false, trial.why};
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/figures.h"
+#include "analysis/judged_views.h"
 #include "engines/onnxruntime/session.h"
 #include "vernier/samples.h"
 #include "vernier/tensor.h"
@@ -24,9 +25,12 @@ RunFigures prove_prepared(const Loaded& loaded) {
     }
     return outputs;
   };
-  const auto before = outputs_of(*loaded.original);
+  Model original = *loaded.original;
+  judge_alike(original, loaded.views);
+  const auto before = outputs_of(original);
   const auto after = outputs_of(subject.model);
-  for (const std::string& name : subject.judged) stats[name].add_sample(0, before.at(name), after.at(name));
+  for (const std::string& name : subject.judged)
+    stats_of(stats, subject, name).add_sample(0, before.at(name), after.at(name));
   return figures_of(subject, stats, nullptr);
 }
 

@@ -51,7 +51,7 @@ double nearness_db(const Subject& rewritten, const Reference& reference) {
               [&](std::size_t sample, const std::vector<Tensor>& got) {
                 const std::vector<Tensor> ref = reference.outputs.get(sample);
                 for (std::size_t i = 0; i < got.size(); ++i) {
-                  stats[rewritten.judged[i]].add_sample(sample, ref[i], got[i]);
+                  stats_of(stats, rewritten, rewritten.judged[i]).add_sample(sample, ref[i], got[i]);
                 }
                 return true;
               });

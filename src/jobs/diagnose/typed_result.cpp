@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/judged_views.h"
 #include "base/file.h"
 #include "distributed/ranks.h"
 #include "jobs/common/typed_file.h"
@@ -13,7 +14,12 @@ namespace vernier {
 
 /// The model that typed lowering edits: prepared, but with its Ifs as the file has them.
 const Model& TypedResult::exported() {
-  if (!loaded_.inlined_ifs) return loaded_.subject.model;
+  if (!loaded_.inlined_ifs && loaded_.views.empty()) return loaded_.subject.model;
+  if (!loaded_.inlined_ifs) {  // anew each time: repairs change it
+    exported_ = loaded_.subject.model;
+    give_back_outputs(exported_, loaded_.views);
+    return exported_;
+  }
   if (exported_.proto.ByteSizeLong() == 0) {
     PrepareOptions prepare_options = loaded_.preparation;
     prepare_options.min_opset = default_opset(loaded_.subject.model.proto);
@@ -37,7 +43,9 @@ void TypedResult::write_trial(const std::vector<std::string>& kept, const std::f
 void TypedResult::write_float(Plan& plan, std::map<std::string, std::string>& files) const {
   if (options_.output.empty()) return;
   const std::filesystem::path file = options_.output / "float.onnx";
-  write_model(loaded_.subject.model, file, {external_data_of_others()});
+  Model repaired = loaded_.subject.model;
+  give_back_outputs(repaired, loaded_.views);
+  write_model(repaired, file, {external_data_of_others()});
   files["float"] = file.string();
   plan.model_file = file.string();
   plan.model_sha256 = read_model(file).sha256;

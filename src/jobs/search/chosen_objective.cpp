@@ -13,19 +13,20 @@ namespace vernier {
 
 std::unique_ptr<Objective> task_objective(const TaskRequirement& task, const SourceOptions& data,
                                           const std::vector<InputInfo>& inputs, std::size_t samples,
-                                          const JobSinks& sinks) {
+                                          const std::vector<JudgedView>& views, const JobSinks& sinks) {
   if (task.labels) return label_objective(*task.labels, count_samples(data, inputs, samples));
   if (!task.metric) return nullptr;
   SourceOptions how = data;
   how.interrupted = sinks.interrupted;
-  return metric_objective(*task.metric, how);
+  return of_given_outputs(metric_objective(*task.metric, how), views);
 }
 
 std::unique_ptr<Objective> chosen_objective(const DiagnoseOptions& options, const std::vector<InputInfo>& inputs,
-                                            std::size_t samples, const JobSinks& sinks) {
+                                            std::size_t samples, const std::vector<JudgedView>& views,
+                                            const JobSinks& sinks) {
   const SearchOptions& search = options.search;
   if (options.measure.requirement || search.check) return nullptr;
-  if (auto task = task_objective(search.task, options.measure.data, inputs, samples, sinks)) return task;
+  if (auto task = task_objective(search.task, options.measure.data, inputs, samples, views, sinks)) return task;
   return search.compare ? comparison_objective(search) : nullptr;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/judged_views.h"
 #include "jobs/search/objective.h"
 #include "vernier/diagnose.h"
 #include "vernier/samples.h"
@@ -16,14 +17,16 @@ namespace vernier {
 
 /// Null when a requirement or an outside check decides, or nothing does. Errors: as label_objective().
 std::unique_ptr<Objective> chosen_objective(const DiagnoseOptions& options, const std::vector<InputInfo>& inputs,
-                                            std::size_t samples, const JobSinks& sinks);
+                                            std::size_t samples, const std::vector<JudgedView>& views,
+                                            const JobSinks& sinks);
 
 /// Labels or a script; null when neither is asked for. `data`: how scripts are run, and
-/// where the samples for a network with these inputs come from. Errors: as label_objective() and
+/// where the samples for a network with these inputs come from. A script gets outputs as the file gives them, those of
+/// `views` too. Errors: as label_objective() and
 /// metric_objective().
 std::unique_ptr<Objective> task_objective(const TaskRequirement& task, const SourceOptions& data,
                                           const std::vector<InputInfo>& inputs, std::size_t samples,
-                                          const JobSinks& sinks);
+                                          const std::vector<JudgedView>& views, const JobSinks& sinks);
 
 /// What decides, in words, for the report and the journal. Something must.
 std::string objective_text(const DiagnoseOptions& options, const Objective* objective);

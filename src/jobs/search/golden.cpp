@@ -53,7 +53,7 @@ Reference golden_reference(const Subject& subject, const Reference& float_model,
                                                   shape_text(outputs.back().shape()), shape_text(expected[i].shape())));
       }
       hash.update(outputs.back().bytes());
-      golden.totals[name].add_sample(sample, outputs.back(), outputs.back());
+      stats_of(golden.totals, subject, name).add_sample(sample, outputs.back(), outputs.back());
     }
     golden.outputs.put(sample, outputs);
   }

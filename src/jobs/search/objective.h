@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/judged_views.h"
 #include "io/labels.h"
 #include "search/oracle.h"
 #include "vernier/samples.h"
@@ -50,5 +51,8 @@ std::unique_ptr<Objective> label_objective(const LabelRequirement& wanted, const
 /// number but no damage: a search goes by its verdicts alone. Memory: the outputs of all samples. Errors: Input for
 /// what the script does wrong, also while it is loaded.
 std::unique_ptr<Objective> metric_objective(const MetricScript& wanted, const SourceOptions& how);
+
+/// `objective` with the outputs of `views` as the file gives them (judged_views.h): labels, not scores.
+std::unique_ptr<Objective> of_given_outputs(std::unique_ptr<Objective> objective, std::vector<JudgedView> views);
 
 }  // namespace vernier

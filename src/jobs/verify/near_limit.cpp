@@ -29,7 +29,7 @@ std::optional<std::string> doubt_near_limit(const Subject& subject, const Model&
   std::map<std::string, OutputStats> stats;
   run_outputs(plain, typed, all_samples(plain), [&](std::size_t sample, const std::vector<Tensor>& outputs) {
     for (std::size_t i = 0; i < outputs.size(); ++i) {
-      stats[subject.judged[i]].add_sample(sample, references[sample][i], outputs[i]);
+      stats_of(stats, subject, subject.judged[i]).add_sample(sample, references[sample][i], outputs[i]);
     }
     return true;
   });

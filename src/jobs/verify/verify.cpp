@@ -101,6 +101,7 @@ Loaded load_beside(const Model& typed, SimulatedFile& simulated, const std::file
     show_samples(*loaded.samples, loaded.calibration.get(), prepare_options);
     simulated.model = prepare(simulated.model, prepare_options, evaluator(subject.runtime)).model;
   }
+  fit_beside(simulated.model, loaded);
   return loaded;
 }
 
@@ -139,7 +140,7 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
   watch.phase("lock-step comparison");
   // Before minutes of measuring: a script that cannot be loaded ends it here.
   const std::unique_ptr<Objective> objective = task_objective(
-      options.task, options.measure.data, model_inputs(*loaded.original), subject.samples->size(), sinks);
+      options.task, options.measure.data, model_inputs(*loaded.original), subject.samples->size(), loaded.views, sinks);
   const LayerMatches matches = match_layers(subject, simulated.model);
   const Lockstep measured = lockstep(subject, simulated.model, matches.pairs);
   watch.stop();

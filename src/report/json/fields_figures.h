@@ -11,6 +11,9 @@ namespace vernier {
 
 template <>
 struct Fields<OutputFigure> {
+  static constexpr bool (*has_axis)(const OutputFigure&) = [](const OutputFigure& figure) {
+    return figure.class_axis.has_value();
+  };
   static constexpr auto list = std::tuple{Field{"name", &OutputFigure::name},
                                           Field{"sqnr_db", &OutputFigure::sqnr_db},
                                           Field{"worst_sqnr_db", &OutputFigure::worst_sqnr_db},
@@ -19,6 +22,8 @@ struct Fields<OutputFigure> {
                                           Field{"mse", &OutputFigure::mse},
                                           Field{"cosine", &OutputFigure::cosine},
                                           Field{"top1_agreement", &OutputFigure::top1_agreement},
+                                          Field{"class_axis", &OutputFigure::class_axis},
+                                          Field{"class_axis_from", &OutputFigure::class_axis_from, has_axis},
                                           Field{"nonfinite", &OutputFigure::nonfinite},
                                           Field{"reference_nonfinite", &OutputFigure::reference_nonfinite}};
 };

@@ -5,6 +5,11 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/layout.h"
 #include "base/text.h"
@@ -141,7 +146,17 @@ std::string figures_table(const std::vector<std::pair<std::string, const RunFigu
       first.clear();
     }
   }
-  return table.empty() ? std::string{} : table.text(options.width, options.whole_names);
+  if (table.empty()) return {};
+  std::string text = table.text(options.width, options.whole_names);
+  std::set<std::string> said;
+  for (const auto& [label, run] : runs) {
+    for (const OutputFigure& figure : run->outputs) {
+      if (!figure.class_axis || !said.insert(figure.name).second) continue;
+      text += fmt::format("top-1 of '{}': the largest along axis {} ({})\n", printable(figure.name), *figure.class_axis,
+                          figure.class_axis_from);
+    }
+  }
+  return text;
 }
 
 }  // namespace vernier

@@ -1,0 +1,219 @@
+#include "analysis/judged_views.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <utility>
+
+#include "base/text.h"
+#include "model/graph_edit.h"
+#include "model/graph_walk.h"
+#include "model/operator_traits.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+// Behind the name of an output: its own tensor, the values of its codes, and the nodes that make what is judged.
+constexpr const char* kGiven = "/given";
+constexpr const char* kValue = "/value";
+constexpr const char* kJudged = "/judged";
+
+bool other_float(Dtype dtype) { return dtype == Dtype::Float16 || dtype == Dtype::BFloat16 || dtype == Dtype::Float64; }
+
+/// The same elements in the same order, or the order that a Transpose gives all of them.
+bool keeps_elements(const onnx::NodeProto& node) {
+  for (const char* op_type : {"Identity", "Cast", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose"}) {
+    if (is_onnx(node, op_type)) return true;
+  }
+  return false;
+}
+
+/// The ArgMax whose places `tensor` holds; null when they are something else.
+const onnx::NodeProto* arg_max_behind(const GraphWalk& walk, std::string tensor) {
+  while (const onnx::NodeProto* node = walk.maker(tensor)) {
+    if (is_onnx(*node, "ArgMax")) return node;
+    if (!keeps_elements(*node)) return nullptr;
+    tensor = node->input(0);
+  }
+  return nullptr;
+}
+
+onnx::NodeProto to_float(const std::string& input, const std::string& output) {
+  onnx::NodeProto node = cast_node(input, output, Dtype::Float32);
+  node.set_name(output + kJudged);
+  return node;
+}
+
+/// The values of the codes that `quantize` makes, called `codes` now.
+onnx::NodeProto to_values(const onnx::NodeProto& quantize, const std::string& codes, const std::string& output) {
+  onnx::NodeProto node = quantize;
+  node.set_op_type("DequantizeLinear");
+  node.set_name(output + kJudged);
+  node.set_input(0, codes);
+  node.set_output(0, output);
+  node.clear_attribute();
+  for (const onnx::AttributeProto& attribute : quantize.attribute()) {
+    if (attribute.name() == "axis" || attribute.name() == "block_size") *node.add_attribute() = attribute;
+  }
+  return node;
+}
+
+/// What gives `output` its judged values; `given`: what its tensor is called from now on. Empty: nothing float does.
+struct View {
+  std::vector<onnx::NodeProto> nodes;
+  std::string scores;
+  std::optional<ClassAxis> axis;
+};
+
+View view_of(const Model& model, const InputInfo& output, const std::string& given) {
+  if (other_float(output.dtype)) return {{to_float(given, output.name)}, {}, {}};
+  const GraphWalk walk(model);
+  const onnx::NodeProto* maker = walk.maker(output.name);
+  if (maker == nullptr) return {};
+  if (is_onnx(*maker, "QuantizeLinear")) {
+    const std::string exact = output.name + kValue;
+    return {{to_values(*maker, given, exact), to_float(exact, output.name)}, {}, {}};
+  }
+  if (output.dtype == Dtype::Bool) return {};
+  const onnx::NodeProto* picks = arg_max_behind(walk, output.name);
+  if (picks == nullptr) return {};
+  const auto axis = static_cast<int>(attribute_int(*picks, "axis", 0));
+  return {{to_float(picks->input(0), output.name)}, picks->input(0), ClassAxis{axis, "ArgMax", /*picked=*/true}};
+}
+
+onnx::ValueInfoProto* output_of(Model& model, const std::string& name) {
+  for (onnx::ValueInfoProto& output : *model.proto.mutable_graph()->mutable_output()) {
+    if (output.name() == name) return &output;
+  }
+  return nullptr;
+}
+
+/// Renames the tensor in its maker and all its readers, the outputs of the main graph left out.
+void rename_tensor(onnx::GraphProto& graph, const std::string& from, const std::string& to) {
+  for (onnx::NodeProto& node : *graph.mutable_node()) {
+    for (std::string& output : *node.mutable_output()) {
+      if (output == from) output = to;
+    }
+  }
+  rename_reads(graph, from, to);
+}
+
+std::optional<JudgedView> change(Model& model, const InputInfo& output, const std::set<std::string>& judged) {
+  const std::string given = output.name + kGiven;
+  View view = view_of(model, output, given);
+  if (view.nodes.empty() || judged.contains(view.scores)) return std::nullopt;
+  onnx::GraphProto& graph = *model.proto.mutable_graph();
+  onnx::ValueInfoProto& info = *output_of(model, output.name);
+  const JudgedView change{output.name, info, given, view.scores, view.axis};
+  rename_tensor(graph, output.name, given);
+  for (onnx::NodeProto& node : view.nodes) *graph.add_node() = std::move(node);
+  onnx::TypeProto_Tensor& type = *info.mutable_type()->mutable_tensor_type();
+  type.set_elem_type(onnx::TensorProto::FLOAT);
+  if (!view.scores.empty()) {
+    type.clear_shape();
+    const std::map<std::string, ValueType> types = infer_types(model);
+    const auto scores = types.find(view.scores);
+    if (scores != types.end() && scores->second.rank_known) {
+      onnx::TensorShapeProto& shape = *type.mutable_shape();
+      for (const std::int64_t dim : scores->second.shape) {
+        onnx::TensorShapeProto_Dimension& added = *shape.add_dim();
+        if (dim >= 0) added.set_dim_value(dim);
+      }
+    }
+  }
+  info.set_name(output.name);
+  return change;
+}
+
+}  // namespace
+
+std::vector<JudgedView> judge_as_floats(Model& model, const std::set<std::string>& leave) {
+  std::vector<JudgedView> views;
+  std::set<std::string> judged;
+  const std::vector<InputInfo> outputs = model_outputs(model);
+  for (const InputInfo& output : outputs) {
+    if (output.dtype == Dtype::Float32) judged.insert(output.name);
+  }
+  for (const InputInfo& output : outputs) {
+    if (output.dtype == Dtype::Float32 || leave.contains(output.name)) continue;
+    std::optional<JudgedView> view = change(model, output, judged);
+    if (!view) continue;
+    judged.insert(view->scores);
+    views.push_back(std::move(*view));
+  }
+  return views;
+}
+
+void judge_alike(Model& model, const std::vector<JudgedView>& views) {
+  const std::vector<InputInfo> outputs = model_outputs(model);
+  for (const JudgedView& view : views) {
+    const auto output = std::ranges::find(outputs, view.output, &InputInfo::name);
+    if (output == outputs.end()) continue;  // told where the outputs of both are compared
+    if (output->dtype == Dtype::Float32 && view.scores.empty()) continue;
+    if (!change(model, *output, {})) {
+      throw Error(ErrorKind::Input,
+                  fmt::format("{}: output '{}' cannot be judged: it is {}", printable(model.path.string()),
+                              printable(view.output), not_judged_text(model, *output)));
+    }
+  }
+}
+
+void give_back_outputs(Model& model, const std::vector<JudgedView>& views) {
+  onnx::GraphProto& graph = *model.proto.mutable_graph();
+  for (const JudgedView& view : views) {
+    remove_nodes(graph, [&](const onnx::NodeProto& node) {
+      return node.output_size() == 1 && (node.output(0) == view.output || node.output(0) == view.output + kValue) &&
+             node.name().ends_with(kJudged);
+    });
+    onnx::ValueInfoProto& info = *output_of(model, view.output);
+    rename_tensor(graph, view.given_tensor, view.output);
+    info = view.given;
+  }
+}
+
+std::string text_of(const JudgedView& view) {
+  if (view.axis) {
+    return fmt::format("output '{}' is judged by what its ArgMax reads, '{}', along axis {}", printable(view.output),
+                       printable(view.scores), view.axis->axis);
+  }
+  const auto type = static_cast<Dtype>(view.given.type().tensor_type().elem_type());
+  if (other_float(type)) return {};
+  return fmt::format("output '{}' is judged by the values that its codes stand for", printable(view.output));
+}
+
+std::string not_judged_text(const Model& model, const InputInfo& output) {
+  const GraphWalk walk(model);
+  const onnx::NodeProto* maker = walk.maker(output.name);
+  return fmt::format("{} of {}", dtype_name(output.dtype), maker == nullptr ? "an input" : printable(maker->op_type()));
+}
+
+Tensor as_given(const JudgedView& view, const Tensor& judged) {
+  if (!view.axis) return judged;
+  const Shape& from = judged.shape();
+  const int axis = view.axis->axis < 0 ? view.axis->axis + static_cast<int>(from.size()) : view.axis->axis;
+  Shape shape = from;
+  shape.erase(shape.begin() + axis);
+  std::int64_t inner = 1;
+  for (std::size_t i = static_cast<std::size_t>(axis) + 1; i < from.size(); ++i) inner *= from[i];
+  const std::int64_t length = from[static_cast<std::size_t>(axis)];
+  std::vector<std::int64_t> places(static_cast<std::size_t>(element_count(shape)));
+  for (std::size_t row = 0; row < places.size(); ++row) {
+    const auto i = static_cast<std::int64_t>(row);
+    const float* first = judged.floats().data() + i / inner * inner * length + i % inner;
+    for (std::int64_t k = 1; k < length; ++k) {
+      if (first[places[row] * inner] < first[k * inner]) places[row] = k;
+    }
+  }
+  // The file's own shape, where it says one that holds as many.
+  const auto& dims = view.given.type().tensor_type().shape().dim();
+  Shape said;
+  for (const auto& dim : dims) said.push_back(dim.dim_value());
+  if (element_count(said) == element_count(shape)) shape = said;
+  return Tensor::of_int64(shape, places);
+}
+
+}  // namespace vernier

@@ -1,0 +1,49 @@
+// Outputs that are no float32 are judged by the float values behind them:
+//   - labels (integers): by the scores that an ArgMax picked them from, whose top-1 agreement is that of the labels;
+//   - codes that a QuantizeLinear gives out: by the values that they stand for;
+//   - float16, bfloat16 and float64: as they are, read as float32.
+// A model that is measured gives out these under the output's own name. It is put back before the model is written.
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "analysis/class_axis.h"
+#include "model/model.h"
+#include "vernier/tensor.h"
+
+namespace vernier {
+
+struct JudgedView {
+  std::string output;
+  onnx::ValueInfoProto given;     // the output as the file has it
+  std::string given_tensor;       // what its tensor is called meanwhile
+  std::string scores;             // of labels: what the ArgMax reads; empty: no labels
+  std::optional<ClassAxis> axis;  // of labels: along which the ArgMax picks
+};
+
+/// Changes the outputs of `model` that are no float32 and that something float stands behind, but for those in `leave`.
+/// Labels whose scores are an output that is judged anyway stay as they are.
+std::vector<JudgedView> judge_as_floats(Model& model, const std::set<std::string>& leave = {});
+
+/// The same of another model of the same network, for the outputs of `views` alone. Errors: Input when nothing float
+/// stands behind one of them there.
+void judge_alike(Model& model, const std::vector<JudgedView>& views);
+
+/// Undoes judge_as_floats and judge_alike.
+void give_back_outputs(Model& model, const std::vector<JudgedView>& views);
+
+/// "output 'labels' is judged by what its ArgMax reads, 'logits', along axis 1"; empty where there is nothing to say.
+std::string text_of(const JudgedView& view);
+
+/// Why nothing float stands behind an output, as "int64 of NonMaxSuppression".
+std::string not_judged_text(const Model& model, const InputInfo& output);
+
+/// Labels again, for those who want outputs as the file gives them: of equal scores the first. Others are handed on.
+Tensor as_given(const JudgedView& view, const Tensor& judged);
+
+}  // namespace vernier

@@ -1,0 +1,257 @@
+"""Networks of a few layers with traits that the shared ones lack: outputs that are no floats, halves, integer inputs,
+grouped and transposed convolutions, states, layouts of other exporters. Weights are seeded; samples come with each.
+
+A network is a function that returns (model, samples): samples map each input to an array whose first axis counts them.
+"""
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+OPSET = 17
+ZERO_OF_CODES = 120
+NETWORKS = {}
+
+
+def network(build):
+    NETWORKS[build.__name__] = build
+    return build
+
+
+class Builder:
+    def __init__(self, seed, opset=OPSET):
+        self.random = np.random.default_rng(seed)
+        self.opset = opset
+        self.nodes, self.initializers = [], []
+
+    def constant(self, name, value):
+        self.initializers.append(numpy_helper.from_array(np.asarray(value), name))
+        return name
+
+    def weight(self, name, *shape):
+        fan_in = int(np.prod(shape[1:])) if len(shape) > 1 else 1
+        return self.constant(name, self.random.normal(0, 1 / np.sqrt(max(fan_in, 1)), shape).astype(np.float32))
+
+    def add(self, operator, inputs, output, **attributes):
+        self.nodes.append(helper.make_node(operator, inputs, [output] if isinstance(output, str) else output,
+                                           name=output if isinstance(output, str) else output[0], **attributes))
+        return output
+
+    def conv(self, source, output, channels_in, channels_out, size=3, **attributes):
+        weight = self.weight(f"{output}.weight", channels_out, channels_in // attributes.get("group", 1), size, size)
+        bias = self.weight(f"{output}.bias", channels_out)
+        return self.add("Conv", [source, weight, bias], output, pads=[size // 2] * 4, **attributes)
+
+    def linear(self, source, output, width_in, width_out):
+        weight = self.constant(f"{output}.weight",
+                               self.random.normal(0, 1 / np.sqrt(width_in), (width_in, width_out)).astype(np.float32))
+        self.add("MatMul", [source, weight], f"{output}.product")
+        return self.add("Add", [f"{output}.product", self.weight(f"{output}.bias", width_out)], output)
+
+    def model(self, inputs, outputs):
+        def infos(rows):
+            return [helper.make_tensor_value_info(name, kind, shape) for name, kind, shape in rows]
+        graph = helper.make_graph(self.nodes, "traits", infos(inputs), infos(outputs), self.initializers)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)])
+        model.ir_version = 8
+        onnx.checker.check_model(model, full_check=True)
+        return model
+
+    def normal(self, *shape):
+        return self.random.normal(0, 1, shape).astype(np.float32)
+
+
+FLOAT, HALF, INT64, INT32, UINT8 = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.INT64, TensorProto.INT32,
+                                    TensorProto.UINT8)
+
+
+def segmentation(b):
+    b.conv("x", "stem", 3, 16)
+    b.add("Relu", ["stem"], "relu")
+    b.conv("relu", "head", 16, 7, size=1)
+    return "head"
+
+
+@network
+def labels():
+    """A segmentation that gives out its labels alone."""
+    b = Builder(1)
+    segmentation(b)
+    b.add("ArgMax", ["head"], "labels", axis=1, keepdims=0)
+    return b.model([("x", FLOAT, [1, 3, 16, 16])], [("labels", INT64, [1, 16, 16])]), {"x": b.normal(6, 1, 3, 16, 16)}
+
+
+@network
+def labels_beside_a_box():
+    """Labels of 32 bits, their axis kept, beside a float output."""
+    b = Builder(2)
+    segmentation(b)
+    b.add("ArgMax", ["head"], "picked", axis=1, keepdims=1)
+    b.add("Cast", ["picked"], "labels", to=INT32)
+    b.add("GlobalAveragePool", ["relu"], "pooled")
+    b.add("Flatten", ["pooled"], "flat")
+    b.linear("flat", "box", 16, 4)
+    return (b.model([("x", FLOAT, [1, 3, 16, 16])], [("labels", INT32, [1, 1, 16, 16]), ("box", FLOAT, [1, 4])]),
+            {"x": b.normal(6, 1, 3, 16, 16)})
+
+
+@network
+def classes_before_pixels():
+    """Logits of shape N x classes x H x W."""
+    b = Builder(3)
+    segmentation(b)
+    b.add("Identity", ["head"], "logits")
+    return b.model([("x", FLOAT, [1, 3, 16, 16])], [("logits", FLOAT, [1, 7, 16, 16])]), {"x": b.normal(6, 1, 3, 16, 16)}
+
+
+@network
+def bytes_from_tensorflow():
+    """uint8 pixels N x H x W x C in, classes last out, as converters from TensorFlow write them."""
+    b = Builder(4)
+    b.add("Cast", ["image"], "float", to=FLOAT)
+    b.add("Mul", ["float", b.constant("scale", np.float32(1 / 64))], "scaled")
+    b.add("Sub", ["scaled", b.constant("two", np.float32(2))], "centred")
+    b.add("Transpose", ["centred"], "x", perm=[0, 3, 1, 2])
+    b.conv("x", "stem", 3, 16, strides=[2, 2])
+    b.add("Relu", ["stem"], "relu")
+    b.conv("relu", "head", 16, 6, size=1)
+    b.add("Transpose", ["head"], "last", perm=[0, 2, 3, 1])
+    b.add("Softmax", ["last"], "classes", axis=-1)
+    return (b.model([("image", UINT8, [1, 16, 16, 3])], [("classes", FLOAT, [1, 8, 8, 6])]),
+            {"image": b.random.integers(0, 256, (6, 1, 16, 16, 3), dtype=np.uint8)})
+
+
+@network
+def half_output():
+    """Computes in float32 and gives out float16."""
+    b = Builder(5)
+    segmentation(b)
+    b.add("Cast", ["head"], "scores", to=HALF)
+    return b.model([("x", FLOAT, [1, 3, 16, 16])], [("scores", HALF, [1, 7, 16, 16])]), {"x": b.normal(6, 1, 3, 16, 16)}
+
+
+@network
+def half_interface():
+    """float16 in and out, float32 between."""
+    b = Builder(6)
+    b.add("Cast", ["h"], "x", to=FLOAT)
+    segmentation(b)
+    b.add("Cast", ["head"], "scores", to=HALF)
+    return (b.model([("h", HALF, [1, 3, 16, 16])], [("scores", HALF, [1, 7, 16, 16])]),
+            {"h": b.normal(6, 1, 3, 16, 16).astype(np.float16)})
+
+
+@network
+def codes_out():
+    """The last node quantizes: the output is uint8."""
+    b = Builder(7)
+    segmentation(b)
+    b.add("QuantizeLinear", ["head", b.constant("step", np.float32(0.02)), b.constant("zero", np.uint8(ZERO_OF_CODES))], "codes")
+    return b.model([("x", FLOAT, [1, 3, 16, 16])], [("codes", UINT8, [1, 7, 16, 16])]), {"x": b.normal(6, 1, 3, 16, 16)}
+
+
+@network
+def grouped():
+    """Grouped and depthwise convolutions and transposed ones, each with a BatchNormalization."""
+    b = Builder(8)
+
+    def norm(source, output, channels):
+        names = [b.constant(f"{output}.{what}", value.astype(np.float32)) for what, value in (
+            ("scale", np.exp(b.random.normal(0, 1, channels))), ("bias", b.random.normal(0, 0.2, channels)),
+            ("mean", b.random.normal(0, 0.2, channels)), ("variance", np.exp(b.random.normal(0, 1.5, channels))))]
+        return b.add("BatchNormalization", [source, *names], output)
+    b.conv("x", "stem", 4, 16)
+    b.add("Relu", [norm("stem", "stem.norm", 16)], "a")
+    b.conv("a", "groups", 16, 16, group=4)
+    b.add("Relu", [norm("groups", "groups.norm", 16)], "c")
+    b.conv("c", "depthwise", 16, 16, group=16)
+    b.add("Relu", [norm("depthwise", "depthwise.norm", 16)], "d")
+    b.add("ConvTranspose", ["d", b.weight("up.weight", 16, 1, 4, 4)], "up", group=16, strides=[2, 2], pads=[1] * 4)
+    b.add("Relu", [norm("up", "up.norm", 16)], "e")
+    b.add("ConvTranspose", ["e", b.weight("up2.weight", 16, 2, 2, 2)], "up2", group=4, strides=[2, 2])
+    norm("up2", "up2.norm", 8)
+    b.conv("up2.norm", "y", 8, 3)
+    return b.model([("x", FLOAT, [1, 4, 8, 8])], [("y", FLOAT, [1, 3, 32, 32])]), {"x": b.normal(6, 1, 4, 8, 8)}
+
+
+@network
+def sequence():
+    """Two recurrent layers, one of them both ways, over a sequence of tokens."""
+    b = Builder(9)
+    b.add("Gather", [b.weight("table", 40, 24), "tokens"], "embedded")
+    b.add("Transpose", ["embedded"], "steps", perm=[1, 0, 2])
+    b.add("LSTM", ["steps", b.weight("l.w", 2, 64, 24), b.weight("l.r", 2, 64, 16), b.weight("l.b", 2, 128)],
+          ["both"], hidden_size=16, direction="bidirectional")
+    b.add("Transpose", ["both"], "joined", perm=[0, 2, 1, 3])
+    b.add("Reshape", ["joined", b.constant("shape", np.array([0, 0, 32], np.int64))], "flat")
+    b.add("GRU", ["flat", b.weight("g.w", 1, 48, 32), b.weight("g.r", 1, 48, 16), b.weight("g.b", 1, 96)],
+          ["out"], hidden_size=16)
+    b.add("Squeeze", ["out", b.constant("one", np.array([1], np.int64))], "squeezed")
+    b.linear("squeezed", "logits", 16, 40)
+    return (b.model([("tokens", INT64, [1, 12])], [("logits", FLOAT, [12, 1, 40])]),
+            {"tokens": b.random.integers(0, 40, (6, 1, 12), dtype=np.int64)})
+
+
+@network
+def audio():
+    """A filter bank as convolution, a power spectrum, a logarithm and a classifier."""
+    b = Builder(10)
+    b.add("Conv", ["wave", b.constant("bank", (b.random.normal(0, 1, (32, 1, 64)) * np.hanning(64)).astype(np.float32))],
+          "filtered", strides=[32])
+    b.add("Mul", ["filtered", "filtered"], "power")
+    b.add("Add", ["power", b.constant("tiny", np.float32(1e-6))], "floored")
+    b.add("Log", ["floored"], "log")
+    b.add("Conv", ["log", b.weight("mix.weight", 16, 32, 3), b.weight("mix.bias", 16)], "mix", pads=[1, 1])
+    b.add("Relu", ["mix"], "relu")
+    b.add("ReduceMean", ["relu"], "pooled", axes=[2], keepdims=0)
+    b.linear("pooled", "logits", 16, 8)
+    return b.model([("wave", FLOAT, [1, 1, 2048])], [("logits", FLOAT, [1, 8])]), {"wave": b.normal(6, 1, 1, 2048)}
+
+
+@network
+def attention():
+    """A block of attention with a LayerNorm in pieces and a tanh GELU, as PyTorch's older exporter writes them."""
+    b = Builder(11)
+
+    def norm(source, output, width):
+        b.add("ReduceMean", [source], f"{output}.mean", axes=[-1])
+        b.add("Sub", [source, f"{output}.mean"], f"{output}.centred")
+        b.add("Pow", [f"{output}.centred", b.constant(f"{output}.two", np.float32(2))], f"{output}.square")
+        b.add("ReduceMean", [f"{output}.square"], f"{output}.variance", axes=[-1])
+        b.add("Add", [f"{output}.variance", b.constant(f"{output}.eps", np.float32(1e-5))], f"{output}.floored")
+        b.add("Sqrt", [f"{output}.floored"], f"{output}.deviation")
+        b.add("Div", [f"{output}.centred", f"{output}.deviation"], f"{output}.unit")
+        return b.add("Mul", [f"{output}.unit", b.weight(f"{output}.gain", width)], output)
+    norm("x", "norm", 32)
+    for name in ("q", "k", "v"):
+        b.linear("norm", name, 32, 32)
+        b.add("Reshape", [name, b.constant(f"{name}.heads", np.array([0, 0, 4, 8], np.int64))], f"{name}.split")
+        b.add("Transpose", [f"{name}.split"], f"{name}.t", perm=[0, 2, 3, 1] if name == "k" else [0, 2, 1, 3])
+    b.add("MatMul", ["q.t", "k.t"], "scores")
+    b.add("Div", ["scores", b.constant("root", np.float32(np.sqrt(8)))], "scaled")
+    b.add("Softmax", ["scaled"], "weights", axis=-1)
+    b.add("MatMul", ["weights", "v.t"], "mixed")
+    b.add("Transpose", ["mixed"], "mixed.t", perm=[0, 2, 1, 3])
+    b.add("Reshape", ["mixed.t", b.constant("joined", np.array([0, 0, 32], np.int64))], "heads")
+    b.linear("heads", "projected", 32, 32)
+    b.add("Add", ["x", "projected"], "residual")
+    norm("residual", "norm2", 32)
+    b.linear("norm2", "wide", 32, 64)
+    b.add("Pow", ["wide", b.constant("three", np.float32(3))], "cube")
+    b.add("Mul", ["cube", b.constant("small", np.float32(0.044715))], "bent")
+    b.add("Add", ["wide", "bent"], "sum")
+    b.add("Mul", ["sum", b.constant("slope", np.float32(0.7978846))], "inner")
+    b.add("Tanh", ["inner"], "tanh")
+    b.add("Add", ["tanh", b.constant("plus", np.float32(1))], "gate")
+    b.add("Mul", ["wide", "gate"], "gated")
+    b.add("Mul", ["gated", b.constant("half", np.float32(0.5))], "gelu")
+    b.linear("gelu", "narrow", 64, 32)
+    b.add("Add", ["residual", "narrow"], "y")
+    return b.model([("x", FLOAT, [1, 10, 32])], [("y", FLOAT, [1, 10, 32])]), {"x": b.normal(6, 1, 10, 32)}
+
+
+def write(name, folder):
+    """Writes NAME.onnx and NAME.npz; returns both paths and the samples."""
+    model, samples = NETWORKS[name]()
+    onnx.save(model, folder / f"{name}.onnx")
+    np.savez(folder / f"{name}.npz", **samples)
+    return folder / f"{name}.onnx", folder / f"{name}.npz", samples

@@ -1,0 +1,163 @@
+"""Every job on every network of networks.py: it ends as it should, what it writes has the interface of the file it was
+made from, runs in ONNX Runtime, and is as accurate there as was claimed."""
+import json
+import os
+import pathlib
+import subprocess
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+
+import networks
+
+PROGRAM = os.environ["VERNIER_PROGRAM"]
+# What ONNX Runtime gives of the written file against what was claimed, where no code lies on an edge.
+WITHIN_DB = 0.5
+
+
+def vernier(*arguments, folder, codes=(0,)):
+    done = subprocess.run([PROGRAM, *map(str, arguments)], cwd=folder, capture_output=True, text=True, timeout=600)
+    assert done.returncode in codes, f"{arguments}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+    return done
+
+
+@pytest.fixture(params=networks.NETWORKS)
+def made(request, tmp_path):
+    return networks.write(request.param, tmp_path)
+
+
+def interface(path):
+    graph = onnx.load(path, load_external_data=False).graph
+    return [[(value.name, value.type.tensor_type.elem_type) for value in values] for values in (graph.input, graph.output)]
+
+
+def outputs(path, samples):
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    count = len(next(iter(samples.values())))
+    runs = [session.run(None, {name: value[i] for name, value in samples.items()}) for i in range(count)]
+    return {output.name: np.stack([run[k] for run in runs]) for k, output in enumerate(session.get_outputs())}
+
+
+def sqnr(reference, got):
+    reference, got = reference.astype(np.float64), got.astype(np.float64)
+    error = np.sum((reference - got) ** 2)
+    return np.inf if error == 0 else 10 * np.log10(np.sum(reference ** 2) / error)
+
+
+def check_claim(model, written, samples, figures, form):
+    """Figures of the report against ONNX Runtime's own run of both files. Its CPU kernels compute float16 between Casts
+    in float32, and know no bfloat16: what was claimed is then the least."""
+    assert interface(model) == interface(written)
+    if form in ("--bf16", "--fp8"):
+        return
+    reference, got = outputs(model, samples), outputs(written, samples)
+    assert {figure["name"] for figure in figures["outputs"]} <= set(reference)
+    for figure in figures["outputs"]:
+        ours, theirs = reference[figure["name"]], got[figure["name"]]
+        assert np.all(np.isfinite(theirs))
+        if "labels" in figure["name"]:
+            claimed, measured, within = figure["top1_agreement"], np.mean(ours == theirs), 0.01
+        elif ours.dtype == np.uint8:
+            zero = networks.ZERO_OF_CODES
+            claimed, within = float(figure["sqnr_db"]), WITHIN_DB
+            measured = sqnr(*(value.astype(np.float64) - zero for value in (ours, theirs)))
+        else:
+            claimed, measured, within = float(figure["sqnr_db"]), sqnr(ours, theirs), WITHIN_DB
+        assert measured >= claimed - within
+        if form == "--int8":
+            assert measured == pytest.approx(claimed, abs=within)
+
+
+@pytest.mark.parametrize("job, form", [("diagnose", "--int8"), ("diagnose", "--fp16"), ("diagnose", "--bf16"),
+                                       ("fix", "--int8"), ("fix", "--fp16")])
+def test_what_a_search_claims_is_true_in_onnx_runtime(made, tmp_path, job, form):
+    model, data, samples = made
+    vernier(job, model, form, "--data", data, "--min-sqnr", "20", "-o", "out", folder=tmp_path, codes=(0, 1))
+    report = json.loads((tmp_path / "out/report.json").read_text())
+    for figure in report["all_low"]["outputs"]:
+        assert figure.get("class_axis_from") != ""
+    check_claim(model, tmp_path / "out/model.onnx", samples, report["final_figures"], form)
+
+
+def test_no_preparation_costs_accuracy(made, tmp_path):
+    model, data, _ = made
+    done = vernier("diagnose", model, "--int8", "--data", data, "--json", folder=tmp_path)
+    for figure in json.loads(done.stdout)["reference"]["outputs"]:
+        assert float(figure["sqnr_db"]) > 100
+
+
+@pytest.mark.parametrize("form", ["--int8", "--fp16", "--fp8"])
+def test_what_is_converted_keeps_its_interface_and_is_measured(made, tmp_path, form):
+    model, data, samples = made
+    vernier("convert", model, form, "--data", data, "-o", "typed.onnx", folder=tmp_path)
+    assert interface(model) == interface(tmp_path / "typed.onnx")
+    done = vernier("verify", model, "typed.onnx", "--data", data, "--json", folder=tmp_path)
+    check_claim(model, tmp_path / "typed.onnx", samples, json.loads(done.stdout)["figures"], form)
+
+
+def test_a_file_against_itself_is_exact(made, tmp_path):
+    model, data, _ = made
+    done = vernier("verify", model, model, "--data", data, "--min-top1-agreement", "1", "--json", folder=tmp_path)
+    for figure in json.loads(done.stdout)["figures"]["outputs"]:
+        assert figure["sqnr_db"] == "inf"
+
+
+LABEL_SCRIPT = """
+import numpy as np
+
+def metric(outputs, references):
+    pairs = [(got["labels"], ref["labels"]) for got, ref in zip(outputs, references)]
+    assert all(got.dtype == np.int64 and got.shape == (1, 16, 16) for pair in pairs for got in pair)
+    return float(np.mean([np.mean(got == ref) for got, ref in pairs]))
+"""
+
+
+def test_scripts_get_labels(tmp_path):
+    model, data, samples = networks.write("labels", tmp_path)
+    (tmp_path / "metric.py").write_text(LABEL_SCRIPT)
+    vernier("diagnose", model, "--int8", "--data", data, "--metric-script", "metric.py", "--min", "0.9", "-o", "out", folder=tmp_path)
+    report = json.loads((tmp_path / "out/report.json").read_text())
+    got = outputs(tmp_path / "out/model.onnx", samples)["labels"]
+    assert report["kept"]["file_test"]["metric"] == pytest.approx(np.mean(got == outputs(model, samples)["labels"]), abs=1e-9)
+
+
+def test_what_nothing_float_stands_behind_is_refused_with_its_reason(tmp_path):
+    b = networks.Builder(1)
+    b.add("NonZero", ["x"], "places")
+    onnx.save(b.model([("x", networks.FLOAT, [1, 8])], [("places", networks.INT64, [2, "n"])]), tmp_path / "m.onnx")
+    done = vernier("diagnose", "m.onnx", "--int8", folder=tmp_path, codes=(3,))
+    assert "no output can be judged" in done.stderr
+    assert "'places' is int64 of NonZero" in done.stderr
+
+
+def test_the_axis_of_classes_can_be_given(tmp_path):
+    model, data, samples = networks.write("classes_before_pixels", tmp_path)
+    vernier("convert", model, "--int8", "--data", data, "-o", "typed.onnx", folder=tmp_path)
+    ref, got = outputs(model, samples)["logits"], outputs(tmp_path / "typed.onnx", samples)["logits"]
+    for option, axis in ([], 1), (["--top1-axis", "-1"], 3), (["--top1-axis", "logits:2"], 2):
+        done = vernier("verify", model, "typed.onnx", "--data", data, *option, "--min-top1-agreement", "0.5", "--json", folder=tmp_path)
+        figure = json.loads(done.stdout)["figures"]["outputs"][0]
+        agreed = np.mean(np.argmax(ref, axis + 1) == np.argmax(got, axis + 1))  # samples come first
+        assert figure["top1_agreement"] == pytest.approx(agreed, abs=0.005)
+        assert figure.get("class_axis", 3) == axis
+    for wrong, said in ("4", "has no axis 4: its rank is 4"), ("y:1", "'y' is not a judged output"), ("x", "'x' is no axis"):
+        done = vernier("verify", model, "typed.onnx", "--data", data, "--top1-axis", wrong, folder=tmp_path, codes=(2,))
+        assert said in done.stderr
+
+
+def test_runners_agree(made, tmp_path):
+    model, data, _ = made
+    vernier("run", model, "--onnxrt", "--onnxrt", "--data", data, "--atol", "0", "--rtol", "0", folder=tmp_path)
+
+
+def test_it_can_be_looked_at(made, tmp_path):
+    model, data, _ = made
+    vernier("inspect", "model", model, "--show", "layers", folder=tmp_path)
+    vernier("check", "lint", model, folder=tmp_path)
+    vernier("quantize", model, "--data", data, "-o", "q.onnx", folder=tmp_path)
+    assert interface(model) == interface(tmp_path / "q.onnx")
