@@ -15,16 +15,16 @@ namespace {
 constexpr double kBackground = 0.5;
 
 std::vector<SearchItem> predict(const std::vector<double>& damage, double sigma, std::mt19937_64& random) {
-  std::normal_distribution<double> noise(0, sigma);
+  std::normal_distribution<double> noise;
   std::vector<SearchItem> items;
-  for (const double d : damage) items.push_back({d * std::exp(noise(random)), 1});
+  for (const double d : damage) items.push_back({d * std::exp(sigma * noise(random)), 1});
   return items;
 }
 
 std::vector<double> log_normal(std::size_t count, double spread, std::mt19937_64& random) {
-  std::lognormal_distribution<double> draw(0, spread);
+  std::normal_distribution<double> draw;
   std::vector<double> damage(count);
-  for (double& d : damage) d = draw(random);
+  for (double& d : damage) d = std::exp(spread * draw(random));
   return damage;
 }
 
