@@ -92,16 +92,6 @@ onnx::ValueInfoProto* output_of(Model& model, const std::string& name) {
   return nullptr;
 }
 
-/// Renames the tensor in its maker and all its readers, the outputs of the main graph left out.
-void rename_tensor(onnx::GraphProto& graph, const std::string& from, const std::string& to) {
-  for (onnx::NodeProto& node : *graph.mutable_node()) {
-    for (std::string& output : *node.mutable_output()) {
-      if (output == from) output = to;
-    }
-  }
-  rename_reads(graph, from, to);
-}
-
 std::optional<JudgedView> change(Model& model, const InputInfo& output, const std::set<std::string>& judged) {
   const std::string given = output.name + kGiven;
   View view = view_of(model, output, given);

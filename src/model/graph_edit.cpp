@@ -128,6 +128,15 @@ void rename_reads(onnx::GraphProto& graph, const std::string& from, const std::s
   });
 }
 
+void rename_tensor(onnx::GraphProto& graph, const std::string& from, const std::string& to) {
+  for (onnx::NodeProto& node : *graph.mutable_node()) {
+    for (std::string& output : *node.mutable_output()) {
+      if (output == from) output = to;
+    }
+  }
+  rename_reads(graph, from, to);
+}
+
 void remove_nodes(onnx::GraphProto& graph, const std::function<bool(const onnx::NodeProto&)>& unwanted) {
   auto& nodes = *graph.mutable_node();
   nodes.erase(std::remove_if(nodes.begin(), nodes.end(), unwanted), nodes.end());

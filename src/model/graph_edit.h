@@ -32,6 +32,9 @@ onnx::NodeProto* find_node(onnx::GraphProto& graph, const std::string& name);
 /// Lets all readers of `from` in `graph` and its bodies read `to`, body outputs included.
 void rename_reads(onnx::GraphProto& graph, const std::string& from, const std::string& to);
 
+/// Renames a tensor that a node of `graph` makes, for its maker and all its readers; outputs of the graph keep theirs.
+void rename_tensor(onnx::GraphProto& graph, const std::string& from, const std::string& to);
+
 /// Removes the nodes for which `unwanted` holds; the others keep their order.
 void remove_nodes(onnx::GraphProto& graph, const std::function<bool(const onnx::NodeProto&)>& unwanted);
 

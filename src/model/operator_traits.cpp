@@ -163,6 +163,7 @@ constexpr OperatorRow kRows[] = {
     {"DynamicQuantizeLinear", NeverLayer | Quantizes},  // its scale is a result as well
     {"QuantizeLinear", ChangesType | NeverLayer | Quantizes},
     {"QuantizeLinear", ChangesType | NeverLayer | Quantizes, kMicrosoft},
+    {"Round", NeverLayer, "vernier"},  // ours: a rounding in a simulated graph (plan/round_node.h)
 
     // Tensors out of shapes, sizes and nothing.
     {"Constant", NeverLayer},

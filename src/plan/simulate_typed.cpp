@@ -40,13 +40,16 @@ constexpr Traits kOnGrid = kFollows | Trait::StaysOnGrid;
 /// Rewrites one graph after the other; types are those of the file, before any change.
 class TypedSimulation {
  public:
-  explicit TypedSimulation(const Model& typed) : source_(normalized_file(typed)), types_(infer_types(source_)) {
+  /// `rounds` false: values stay as float32 has them, and inputs and outputs of the types that the file gives them.
+  TypedSimulation(const Model& typed, bool rounds)
+      : rounds_(rounds), source_(normalized_file(typed)), types_(infer_types(source_)) {
     result_.model = source_;
     for_each_graph(source_.proto.graph(), [&](const onnx::GraphProto& graph) { count_readers(graph); });
   }
 
   SimulatedFile run() {
     rewrite(*result_.model.proto.mutable_graph());
+    if (!rounds_) narrow_outputs();
     return std::move(result_);
   }
 
@@ -102,9 +105,13 @@ class TypedSimulation {
     for (onnx::ValueInfoProto& input : *graph.mutable_input()) {
       const auto format = low_float(type_of(input.name()));
       if (!format) continue;
-      input.mutable_type()->mutable_tensor_type()->set_elem_type(static_cast<int>(Dtype::Float32));
-      const std::string rounded = input.name() + "/rounded";
-      *graph.add_node() = round_node(input.name(), rounded, grid_of(*format));
+      const std::string rounded = input.name() + (rounds_ ? "/rounded" : "/float32");
+      if (rounds_) {
+        input.mutable_type()->mutable_tensor_type()->set_elem_type(static_cast<int>(Dtype::Float32));
+        *graph.add_node() = round_node(input.name(), rounded, grid_of(*format));
+      } else {
+        *graph.add_node() = cast_node(input.name(), rounded, Dtype::Float32);
+      }
       rounded_inputs_[input.name()] = rounded;
     }
     for (onnx::ValueInfoProto& output : *graph.mutable_output()) {
@@ -124,7 +131,7 @@ class TypedSimulation {
     std::vector<onnx::NodeProto> rounds;
     for (std::string& output : *node.mutable_output()) {
       const auto format = output.empty() ? std::nullopt : low_float(type_of(output));
-      if (!format || has(node, kOnGrid) || has_body(node)) continue;
+      if (!rounds_ || !format || has(node, kOnGrid) || has_body(node)) continue;
       const std::string name = output;
       output = name + "/unrounded";
       rounds.push_back(round_node(output, name, grid_of(*format)));
@@ -154,7 +161,7 @@ class TypedSimulation {
       node.set_output(0, input);
       const std::string name = node.name();
       *graph.add_node() = std::move(node);
-      *graph.add_node() = round_node(input, output, grid_of(*format));
+      add_round(graph, output + "_round", input, output, grid_of(*format));
       return;
     }
     add_round(graph, node.name(), input, output, grid_of(*format));
@@ -164,6 +171,15 @@ class TypedSimulation {
   void add_round(onnx::GraphProto& graph, const std::string& name, const std::string& input, const std::string& output,
                  const QuantParams& params) {
     const auto constant = initializer(result_.model, input);
+    if (!rounds_) {
+      onnx::NodeProto node;
+      node.set_op_type("Identity");
+      node.set_name(name);
+      node.add_input(input);
+      node.add_output(output);
+      *graph.add_node() = std::move(node);
+      return;
+    }
     if (constant && constant->dtype() == Dtype::Float32) {
       Tensor rounded(Dtype::Float32, constant->shape());
       round_tensor(params, constant->shape(), constant->floats(), rounded.mutable_floats());
@@ -173,6 +189,22 @@ class TypedSimulation {
     onnx::NodeProto round = round_node(input, output, params);
     round.set_name(name);
     *graph.add_node() = std::move(round);
+  }
+
+  /// Outputs get the low types back that they have in the file.
+  void narrow_outputs() {
+    onnx::GraphProto& graph = *result_.model.proto.mutable_graph();
+    for (int i = 0; i < graph.output_size(); ++i) {
+      const onnx::ValueInfoProto& given = source_.proto.graph().output(i);
+      const auto type = static_cast<Dtype>(given.type().tensor_type().elem_type());
+      if (!low_float(type)) continue;
+      const std::string exact = given.name() + "/float32";
+      rename_tensor(graph, given.name(), exact);
+      onnx::NodeProto cast = cast_node(exact, given.name(), type);
+      cast.set_name(given.name() + "/cast");
+      *graph.add_node() = std::move(cast);
+      *graph.mutable_output(i) = given;
+    }
   }
 
   /// The file's own name of a tensor whose reading was redirected.
@@ -223,7 +255,7 @@ class TypedSimulation {
     const auto low = low_float(dequantized_type(node));
     if (const auto constant = dequantized_constant(source_, node)) {
       Tensor value = *constant;
-      if (low) {
+      if (low && rounds_) {
         Tensor rounded(Dtype::Float32, value.shape());
         round_to(grid_of(*low), value.floats(), rounded.mutable_floats());
         value = rounded;
@@ -312,6 +344,7 @@ class TypedSimulation {
     QuantParams params;
   };
 
+  const bool rounds_;
   Model source_;
   std::map<std::string, ValueType> types_;
   SimulatedFile result_;
@@ -344,6 +377,8 @@ Model normalized_file(const Model& typed) {
   return model;
 }
 
-SimulatedFile simulate_typed(const Model& typed) { return TypedSimulation(typed).run(); }
+SimulatedFile simulate_typed(const Model& typed) { return TypedSimulation(typed, /*rounds=*/true).run(); }
+
+SimulatedFile without_roundings(const Model& typed) { return TypedSimulation(typed, /*rounds=*/false).run(); }
 
 }  // namespace vernier

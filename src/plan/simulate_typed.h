@@ -31,6 +31,10 @@ struct SimulatedFile {
 
 SimulatedFile simulate_typed(const Model& typed);
 
+/// The float32 network behind a typed file: the same graph without its roundings, with the weights as the file has
+/// them. Inputs and outputs keep their types. What computes on codes (QLinearConv, MatMulInteger) stays as it is.
+SimulatedFile without_roundings(const Model& typed);
+
 /// What is to be said of a recurrent layer in low precision; empty for other operators.
 std::string recurrence_note(const std::string& op_type, const std::string& layer);
 

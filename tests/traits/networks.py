@@ -249,6 +249,81 @@ def attention():
     return b.model([("x", FLOAT, [1, 10, 32])], [("y", FLOAT, [1, 10, 32])]), {"x": b.normal(6, 1, 10, 32)}
 
 
+def halved(model):
+    """All of a model in float16, as converters write it."""
+    def half(tensor):
+        value = numpy_helper.to_array(tensor)
+        return numpy_helper.from_array(value.astype(np.float16) if value.dtype == np.float32 else value, tensor.name)
+    graph = model.graph
+    initializers = [half(tensor) for tensor in graph.initializer]
+    del graph.initializer[:]
+    graph.initializer.extend(initializers)
+    for value in [*graph.input, *graph.output]:
+        if value.type.tensor_type.elem_type == FLOAT:
+            value.type.tensor_type.elem_type = HALF
+    onnx.checker.check_model(model, full_check=True)
+    return model
+
+
+@network
+def half_file():
+    """Weights, inputs, outputs and all between in float16."""
+    b = Builder(12)
+    segmentation(b)
+    b.add("Sigmoid", ["head"], "scores")
+    model = b.model([("x", FLOAT, [1, 3, 16, 16])], [("scores", FLOAT, [1, 7, 16, 16])])
+    return halved(model), {"x": b.normal(6, 1, 3, 16, 16).astype(np.float16)}
+
+
+def quantized(kind, per_channel, seed):
+    """Three convolutions, the first two with Q/DQ pairs and stored codes, as quantizers write them."""
+    b = Builder(seed)
+    zero = b.constant("zero", np.zeros((), kind))
+
+    def pair(source, largest):
+        step = 2 * largest / 255 if kind == np.int8 else largest / 255
+        scale = b.constant(f"{source}.scale", np.float32(step))
+        middle = zero
+        if kind == np.uint8 and source == "x":  # of both signs
+            scale = b.constant(f"{source}.scale2", np.float32(2 * largest / 255))
+            middle = b.constant(f"{source}.middle", np.uint8(128))
+        b.add("QuantizeLinear", [source, scale, middle], f"{source}.codes")
+        return b.add("DequantizeLinear", [f"{source}.codes", scale, middle], f"{source}.values")
+
+    def conv(source, output, inputs, outputs, size):
+        weight = b.random.normal(0, 1 / np.sqrt(inputs * size * size), (outputs, inputs, size, size)).astype(np.float32)
+        largest = np.abs(weight).max(axis=(1, 2, 3)) if per_channel else np.abs(weight).max()
+        # Not the scale that the largest value would give: a quantizer that looks for the least error cuts it.
+        scale = (np.asarray(largest) * 0.9 / 127).astype(np.float32)
+        codes = np.clip(np.round(weight / scale.reshape(-1, 1, 1, 1)), -128, 127)
+        middle = 0
+        if kind == np.uint8:
+            codes, middle = codes + 128, 128
+        zeros = np.full(scale.shape, middle, kind)
+        b.add("DequantizeLinear", [b.constant(f"{output}.codes", codes.astype(kind)), b.constant(f"{output}.steps", scale),
+                                   b.constant(f"{output}.zeros", zeros)], f"{output}.weight",
+              **({"axis": 0} if per_channel else {}))
+        return b.add("Conv", [source, f"{output}.weight", b.weight(f"{output}.bias", outputs)], output, pads=[size // 2] * 4)
+    conv(pair("x", 3.0), "stem", 3, 16, 3)
+    b.add("Relu", ["stem"], "relu")
+    conv(pair("relu", 3.0), "middle", 16, 16, 3)
+    b.add("Relu", ["middle"], "last")
+    b.conv("last", "head", 16, 7, size=1)
+    return b.model([("x", FLOAT, [1, 3, 16, 16])], [("head", FLOAT, [1, 7, 16, 16])]), {"x": b.normal(6, 1, 3, 16, 16)}
+
+
+@network
+def quantized_file():
+    """int8, a scale for each channel of weights, no zero points."""
+    return quantized(np.int8, True, 13)
+
+
+@network
+def quantized_to_bytes():
+    """uint8 with zero points, one scale for each weight."""
+    return quantized(np.uint8, False, 14)
+
+
 def write(name, folder):
     """Writes NAME.onnx and NAME.npz; returns both paths and the samples."""
     model, samples = NETWORKS[name]()

@@ -77,6 +77,10 @@ std::shared_ptr<const Model> Sources::model(const std::filesystem::path& file) {
   return known;
 }
 
+void Sources::set_model(const std::filesystem::path& file, Model model) {
+  models_[file] = std::make_shared<const Model>(std::move(model));
+}
+
 std::shared_ptr<const Prepared> Sources::prepared(const std::filesystem::path& file, PrepareOptions options) {
   const std::shared_ptr<const Model> original = model(file);
   if (prepared_ && prepared_->file == file && prepares_alike(*original, prepared_->options, options)) {

@@ -26,6 +26,9 @@ class Sources {
   /// The model in `file`. Errors: Input, as read_model().
   std::shared_ptr<const Model> model(const std::filesystem::path& file);
 
+  /// From here on `model` is what `file` holds.
+  void set_model(const std::filesystem::path& file, Model model);
+
   /// The model in `file`, prepared. What was prepared last is kept for who asks for the same next. With
   /// `options.inline_ifs` all samples of the job are shown, whatever the options say of them. Errors: as prepare().
   std::shared_ptr<const Prepared> prepared(const std::filesystem::path& file, PrepareOptions options);

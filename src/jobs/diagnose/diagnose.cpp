@@ -38,6 +38,7 @@
 #include "jobs/diagnose/repair_network.h"
 #include "jobs/diagnose/single_sensitivities.h"
 #include "jobs/diagnose/typed_result.h"
+#include "jobs/diagnose/typed_source.h"
 #include "jobs/scripting/network_scripts.h"
 #include "jobs/search/chosen_objective.h"
 #include "jobs/search/evidence.h"
@@ -158,6 +159,7 @@ class Diagnosis {
   void load_model() {
     precision_ = run_network_scripts(options_.model, options_.precision, options_.measure.data, sources_,
                                      [&](const std::string& text) { warn(text); });
+    typed_source_ = raise_typed_source(options_.model, sources_, precision_);
     loaded_ = load_judged(options_.model, preparation_of(precision_), sources_);
     sources_.forget_prepared();  // repairs change it: the old weights are not to stay
     report_.onnxruntime_version = subject().runtime->version();
@@ -167,7 +169,8 @@ class Diagnosis {
     report_.samples = loaded_.samples->size();
     report_.random_data = loaded_.samples->is_random();
     for (const std::string& text : loaded_.warnings) warn(text);
-    report_.notes = loaded_.notes;
+    report_.notes = typed_source_.notes;
+    note(loaded_.notes);
     AssignedFormats assigned = assign_formats(subject().model, subject().layers, precision_);
     for (const std::string& text : assigned.warnings) warn(text);
     if (assigned.candidates.empty()) {
@@ -207,6 +210,8 @@ class Diagnosis {
     const FilledScales filled = ranges_->fill(precision_);
     for (const std::string& text : filled.warnings) warn(text);
     note(filled.notes);
+    note(keep_scales(typed_source_, experiment_->mutable_plan()));
+    if (typed_source_.raised) typed_->write_float(experiment_->mutable_plan(), report_.files);
   }
 
   void own_errors() {
@@ -413,6 +418,7 @@ class Diagnosis {
   Stopwatch watch_;
   PrecisionOptions precision_;  // with what network scripts set
   Sources sources_;
+  TypedSource typed_source_;
   Loaded loaded_;
   std::optional<Experiment> experiment_;   // from load_model() on
   std::optional<DiagnosisRanges> ranges_;  // from load_model() on

@@ -406,16 +406,17 @@ TEST(Diagnose, RefusesNoPrecisionAndModelsWithoutSuchLayers) {
   EXPECT_NE(std::string(error.what()).find("no layer can run in the formats asked"), std::string::npos) << error.what();
 }
 
-TEST(Diagnose, WarnsOfAReferenceThatRoundsByItself) {
+TEST(Diagnose, MeasuresAFileInLowPrecisionAgainstTheNetworkBehindIt) {
   const NetFiles files;
   convert(files.convert_options({Format::Int8}));
-  DiagnoseOptions options = files.diagnose_options({Format::Float16});
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
   options.model = files / "converted.onnx";
   const DiagnoseReport report = diagnose(options);
-  const auto warned = std::ranges::find_if(report.warnings, [](const std::string& text) {
-    return text.find("the float model already rounds: it quantizes (") == 0;
-  });
-  EXPECT_NE(warned, report.warnings.end());
+  EXPECT_TRUE(std::ranges::any_of(report.notes, [](const std::string& text) {
+    return text.starts_with("the file is in low precision already (");
+  }));
+  EXPECT_EQ(report.reference.outputs.front().sqnr_db, std::numeric_limits<double>::infinity());
+  EXPECT_LT(report.all_low.outputs.front().sqnr_db, 60);
 }
 
 }  // namespace

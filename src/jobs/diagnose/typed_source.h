@@ -1,0 +1,34 @@
+// Models that are in low precision already: files in float16 or bfloat16, and those with Q/DQ pairs.
+//
+// They are diagnosed as the float32 network behind them (plan/simulate_typed.h, without_roundings): which of the layers
+// that the file has in low precision would be worth raising. Nothing is quantized twice: tensors keep the scales that
+// the file has for them, where the target takes such scales, and layers that the file has in float32 stay there.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "jobs/common/sources.h"
+#include "numerics/round.h"
+#include "plan/plan.h"
+#include "vernier/precision.h"
+
+namespace vernier {
+
+struct TypedSource {
+  bool raised = false;
+  std::map<std::string, QuantParams> scales;  // of tensors of the raised network, as the file has them
+  std::vector<std::string> notes;
+};
+
+/// Puts the float32 network behind the model in `file` in its place, where that is in low precision, and keeps the
+/// layers that it has in float32 there. What has nothing to be raised stays as it is.
+TypedSource raise_typed_source(const std::filesystem::path& file, Sources& sources, PrecisionOptions& precision);
+
+/// Gives the tensors of `plan` the file's own scales: those of the format that the plan has for them, and symmetric
+/// where the plan's are. Returns what is to be said.
+std::vector<std::string> keep_scales(const TypedSource& source, Plan& plan);
+
+}  // namespace vernier
