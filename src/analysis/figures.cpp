@@ -1,10 +1,14 @@
 #include "analysis/figures.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "analysis/class_scores.h"
+#include "base/text.h"
+#include "vernier/error.h"
 
 namespace vernier {
 
@@ -38,6 +42,16 @@ RunFigures figures_of(const Subject& subject, const std::map<std::string, Output
     figures.passed = *figures.damage <= 1;
   }
   return figures;
+}
+
+void require_finite(const std::string& output, const ErrorStats& stats) {
+  if (stats.count == 0 || stats.ref_nonfinite < stats.count) return;
+  throw Error(
+      ErrorKind::Input,
+      fmt::format("output '{}' of the float model holds no finite value, in any sample: nothing can be compared",
+                  printable(output)),
+      "vernier run MODEL --onnxrt --validate --data SAMPLES names the tensor it begins in; --outputs judges "
+      "other outputs");
 }
 
 double noise_share(const std::map<std::string, OutputStats>& stats) {

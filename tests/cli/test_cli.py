@@ -19,6 +19,7 @@ A file of cases is made of lines. '#' starts a comment line. A case:
     file: path, no file: path                        it exists, and is not empty; it does not
     interrupt after TEXT                             SIGINT is sent as soon as stderr contains TEXT ...
     interrupt twice after TEXT                       ... twice, half a second apart
+    terminate after TEXT                             SIGTERM is sent then
     on a terminal                                    stdout and stderr are a terminal; both arrive as stdout
 
 A case may have several commands; each line belongs to the command above it. The lines that start with '$ ' before the
@@ -89,8 +90,9 @@ def read_cases(path):
             step.exit = int(line[5:])
         elif line == "on a terminal":
             step.terminal = True
-        elif match := re.fullmatch(r"interrupt (twice )?after (.*)", line):
-            step.interrupts, step.after = (2 if match.group(1) else 1), match.group(2)
+        elif match := re.fullmatch(r"(interrupt|terminate) (twice )?after (.*)", line):
+            step.signal = signal.SIGINT if match.group(1) == "interrupt" else signal.SIGTERM
+            step.interrupts, step.after = (2 if match.group(2) else 1), match.group(3)
         else:
             assert CHECK.fullmatch(line), f"{where}: not understood: {line}"
             step.checks.append((where, line))
@@ -150,7 +152,7 @@ def send_interrupts(process, step, stderr_path):
         assert time.monotonic() < deadline, f"{step.line}: stderr never said '{step.after}'"
         time.sleep(0.02)
     for _ in range(step.interrupts):
-        process.send_signal(signal.SIGINT)
+        process.send_signal(step.signal)
         time.sleep(0.5)
 
 

@@ -249,6 +249,15 @@ def attention():
     return b.model([("x", FLOAT, [1, 10, 32])], [("y", FLOAT, [1, 10, 32])]), {"x": b.normal(6, 1, 10, 32)}
 
 
+@network
+def sometimes_nan():
+    """The float model itself gives NaN, for a part of its values."""
+    b = Builder(15)
+    segmentation(b)
+    b.add("Sqrt", ["head"], "root")
+    return b.model([("x", FLOAT, [1, 3, 16, 16])], [("root", FLOAT, [1, 7, 16, 16])]), {"x": b.normal(6, 1, 3, 16, 16)}
+
+
 def halved(model):
     """All of a model in float16, as converters write it."""
     def half(tensor):

@@ -23,13 +23,15 @@ void on_interrupt(int /*signal*/) {
 }  // namespace
 
 void catch_interrupts() {
-  struct sigaction action {};
-  // Started in the background of a script: the Ctrl-C that ends the script is not meant for this process.
-  if (::sigaction(SIGINT, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) return;
-  action = {};
-  action.sa_handler = on_interrupt;
-  action.sa_flags = SA_RESTART;
-  ::sigaction(SIGINT, &action, nullptr);
+  for (const int signal : {SIGINT, SIGTERM}) {
+    struct sigaction action {};
+    // Started in the background of a script: the Ctrl-C that ends the script is not meant for this process.
+    if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) continue;
+    action = {};
+    action.sa_handler = on_interrupt;
+    action.sa_flags = SA_RESTART;
+    ::sigaction(signal, &action, nullptr);
+  }
 }
 
 bool was_interrupted() { return interrupted != 0; }

@@ -1,5 +1,5 @@
-// Ctrl-C. The first one asks: jobs poll was_interrupted(), end early and keep what was found. The second one ends the
-// process at once with exit code 130.
+// Ctrl-C, and SIGTERM, which schedulers send. The first one asks: jobs poll was_interrupted(), end early and keep what
+// was found. The second one ends the process at once with exit code 130.
 #pragma once
 
 namespace vernier::cli {

@@ -50,6 +50,7 @@ struct DiagnoseReport {
   Target target = Target::TensorRt;
   std::vector<Format> low;
   Format high = Format::Float32;
+  std::size_t excluded = 0;  // layers that could take a low format, and that the options keep in the high one
   std::optional<Requirement> requirement;
 
   RunFigures reference;                // prepared float model against the original file

@@ -177,6 +177,9 @@ class Diagnosis {
       throw Error(ErrorKind::Input, fmt::format("{}: no layer can run in the formats asked", options_.model.string()),
                   "list the layers with: vernier inspect model MODEL --show layers");
     }
+    report_.excluded = static_cast<std::size_t>(std::ranges::count_if(assigned.skipped, [&](const SkippedLayer& layer) {
+      return layer.chosen && !typed_source_.high.contains(layer.name);
+    }));
     objective_ =
         chosen_objective(options_, model_inputs(*loaded_.original), subject().samples->size(), loaded_.views, sinks_);
     experiment_.emplace(subject(), requirement(), std::move(assigned.plan), std::move(assigned.candidates));
@@ -199,6 +202,7 @@ class Diagnosis {
       experiment_->golden = golden_reference(subject(), experiment_->reference, options_.search.golden);
     }
     for (const auto& [name, stats] : experiment_->reference.totals) {
+      require_finite(name, stats.pooled);
       if (stats.pooled.ref_nonfinite > 0) {
         warn(fmt::format("the float model itself gives {} values that are not finite in output '{}': they are left out",
                          stats.pooled.ref_nonfinite, printable(name)));

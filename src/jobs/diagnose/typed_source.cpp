@@ -36,22 +36,21 @@ TypedSource raise_typed_source(const std::filesystem::path& file, Sources& sourc
   const std::shared_ptr<const Model> given = sources.model(file);
   SimulatedFile raised = without_roundings(*given);
   std::map<Format, std::size_t> low;
-  std::vector<std::string> high;
   for (const PlannedLayer& layer : raised.layers) {
     if (layer.format == Format::Float32) {
-      high.push_back(layer.name);
+      source.high.insert(layer.name);
     } else {
       ++low[layer.format];
     }
   }
-  if (low.empty()) return source;
+  if (low.empty()) return {};
   source.raised = true;
   // Without its pair a tensor may go by either name.
   for (const QuantizedTensor& tensor : raised.quantized) {
     source.scales[tensor.tensor] = tensor.params;
     source.scales[tensor.output] = tensor.params;
   }
-  for (const std::string& layer : high) {
+  for (const std::string& layer : source.high) {
     const bool chosen = std::ranges::any_of(precision.layer_precisions, [&](const auto& given_precision) {
       return wildcard_match(given_precision.first, layer);
     });

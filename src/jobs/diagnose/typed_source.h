@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ namespace vernier {
 struct TypedSource {
   bool raised = false;
   std::map<std::string, QuantParams> scales;  // of tensors of the raised network, as the file has them
+  std::set<std::string> high;                 // layers that the file has in float32
   std::vector<std::string> notes;
 };
 

@@ -57,6 +57,7 @@ void leave_out_bulk(Json& report) {
 Json page_words(const DiagnoseReport& report) {
   Json words;
   words["low"] = low_text(report);
+  words["everything"] = all_low_text(report);
   words["lowered"] = lowered_layers(report);
   words["all_low"] = figure_text(report.all_low, report.requirement);
   if (report.repaired) words["repaired"] = figure_text(*report.repaired, report.requirement);

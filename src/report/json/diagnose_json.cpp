@@ -129,6 +129,7 @@ struct Fields<DiagnoseReport> {
   // Reports of earlier versions, and those that were not written, have none of these.
   static constexpr bool (*drawn)(const R&) = [](const R& report) { return !report.network.empty(); };
   static constexpr bool (*pictured)(const R&) = [](const R& report) { return !report.pictures.empty(); };
+  static constexpr bool (*some_excluded)(const R&) = [](const R& report) { return report.excluded > 0; };
   static constexpr auto list = std::tuple{
       Field{"version", &R::version},
       Field{"command", &R::command},
@@ -149,6 +150,7 @@ struct Fields<DiagnoseReport> {
       Field{"target", &R::target},
       Field{"low", &R::low},
       Field{"high", &R::high},
+      Field{"excluded", &R::excluded, some_excluded},
       Field{"requirement", &R::requirement},
       Field{"reference", &R::reference},
       Field{"all_high", &R::all_high},

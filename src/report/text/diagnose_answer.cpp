@@ -59,7 +59,7 @@ double deciding_sqnr_db(const RunFigures& run) {
 
 Answer without_requirement(const DiagnoseReport& report) {
   Answer answer;
-  answer.sentence = fmt::format("Everything in {}: {}.", low_text(report), figure_text(report.all_low, {}));
+  answer.sentence = fmt::format("Everything in {}: {}.", all_low_text(report), figure_text(report.all_low, {}));
   double share = 0;
   std::size_t worst = 0;
   while (worst < report.layers.size() && worst < 3 && report.layers[worst].share && share < 0.5) {
@@ -151,7 +151,7 @@ Answer by_task(const DiagnoseReport& report) {
   }
   answer.sentence =
       outcome == Outcome::NothingNeeded
-          ? fmt::format("Keep nothing: everything in {}, {} is met{}.", low_text(report), objective, value())
+          ? fmt::format("Keep nothing: everything in {}, {} is met{}.", all_low_text(report), objective, value())
           : fmt::format("{}eep {}: {} is met{}.", outcome == Outcome::Stopped ? "Stopped early: k" : "K",
                         kept_text(report), objective, value());
   say_how_to_deploy(report, answer);
@@ -183,7 +183,7 @@ Answer searched(const DiagnoseReport& report) {
     const std::size_t layers = lowered_layers(report);
     answer.sentence =
         fmt::format("Keep nothing: with {} in {}, {}.",
-                    layers == 1 ? "the one layer" : fmt::format("all {} layers", layers), low_text(report), met);
+                    layers == 1 ? "the one layer" : fmt::format("all {} layers", layers), all_low_text(report), met);
   } else if (outcome == Outcome::Stopped) {
     answer.sentence = fmt::format("Stopped early, so fewer may do: keep {}: {}.", kept_text(report), met);
     answer.advice.emplace_back("Run the same command without its limit to get a certified set.");
@@ -201,7 +201,7 @@ Answer searched(const DiagnoseReport& report) {
     answer.advice.push_back(fmt::format(
         "Every layer is needed in high precision, so there is nothing to gain: ask for less (everything in {}{} gives "
         "{}), or try another format.",
-        low_text(report), report.repaired ? " with all accepted repairs" : "",
+        all_low_text(report), report.repaired ? " with all accepted repairs" : "",
         figure_text(report.repaired ? *report.repaired : report.all_low, report.requirement)));
     return answer;
   }
@@ -221,6 +221,11 @@ std::size_t lowered_layers(const DiagnoseReport& report) {
   return static_cast<std::size_t>(lowered);
 }
 
+std::string all_low_text(const DiagnoseReport& report) {
+  const std::string low = low_text(report);
+  return report.excluded == 0 ? low : fmt::format("{} except {}", low, plural(report.excluded, "excluded layer"));
+}
+
 std::string low_text(const DiagnoseReport& report) { return formats_text(report.low); }
 
 const char* all_of_them(const DiagnoseReport& report) {
@@ -232,7 +237,7 @@ Answer answer_of(const DiagnoseReport& report) {
   if (!report.requirement) return without_requirement(report);
   if (!report.kept) {
     Answer answer;
-    answer.sentence = fmt::format("Interrupted before the search: everything in {} gives {}.", low_text(report),
+    answer.sentence = fmt::format("Interrupted before the search: everything in {} gives {}.", all_low_text(report),
                                   figure_text(report.all_low, report.requirement));
     answer.advice.emplace_back("Run the same command again.");
     return answer;

@@ -20,6 +20,9 @@ Answer answer_of(const DiagnoseReport& report);
 /// "vernier diagnose", or "vernier fix" where that is what the report's command ran.
 const char* program_of(const DiagnoseReport& report);
 
+/// "int8", or "int8 except 2 excluded layers": what stands behind "everything in".
+std::string all_low_text(const DiagnoseReport& report);
+
 /// Layers that the all-low plan lowers: the count that kept layers are a part of.
 std::size_t lowered_layers(const DiagnoseReport& report);
 
