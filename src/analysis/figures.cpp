@@ -44,11 +44,11 @@ RunFigures figures_of(const Subject& subject, const std::map<std::string, Output
   return figures;
 }
 
-void require_finite(const std::string& output, const ErrorStats& stats) {
-  if (stats.count == 0 || stats.ref_nonfinite < stats.count) return;
+void require_comparable(const std::string& output, const ErrorStats& stats) {
+  if (stats.comparable()) return;
   throw Error(
       ErrorKind::Input,
-      fmt::format("output '{}' of the float model holds no finite value, in any sample: nothing can be compared",
+      fmt::format("output '{}' of the float model holds nothing but NaN, in any sample: nothing can be compared",
                   printable(output)),
       "vernier run MODEL --onnxrt --validate --data SAMPLES names the tensor it begins in; --outputs judges "
       "other outputs");

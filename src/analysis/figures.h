@@ -15,8 +15,8 @@ namespace vernier {
 RunFigures figures_of(const Subject& subject, const std::map<std::string, OutputStats>& stats,
                       const Requirement* requirement);
 
-/// Errors: Input when the reference gives no finite value at all in that output: nothing can be compared there.
-void require_finite(const std::string& output, const ErrorStats& stats);
+/// Errors: Input when the reference gives nothing but NaN in that output: nothing can be compared there.
+void require_comparable(const std::string& output, const ErrorStats& stats);
 
 /// Noise power over signal power, the largest of the outputs: what sensitivities are ranked by without a requirement.
 double noise_share(const std::map<std::string, OutputStats>& stats);

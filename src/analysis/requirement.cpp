@@ -105,7 +105,7 @@ double metric_value(Metric metric, const OutputStats& stats) {
 double damage_of(Metric metric, double limit, const OutputStats& stats) {
   if (!stats.pooled.finite()) return kInfinity;
   // Equal tensors first: their cosine may come out as 1 - 1e-16, which a limit of 1 would not forgive.
-  if (stats.pooled.error_energy == 0 && stats.pooled.count > stats.pooled.ref_nonfinite) return 0;
+  if (stats.pooled.error_energy == 0 && stats.pooled.comparable()) return 0;
   switch (metric) {
     case Metric::MinSqnrDb: {
       const double db = sqnr_db(stats.pooled);

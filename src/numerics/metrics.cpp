@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 
 #include "numerics/metrics_simd.h"
@@ -26,6 +27,7 @@ ErrorStats sum_finite_pairs(const float* ref, const float* got, std::size_t n) {
     const bool ref_finite = std::isfinite(ref[i]);
     const bool finite = ref_finite && std::isfinite(got[i]);
     counts.ref_nonfinite += !ref_finite;
+    counts.same_infinity += !ref_finite && ref[i] == got[i];  // NaN is not equal to itself
     counts.got_nan += ref_finite && std::isnan(got[i]);
     counts.got_inf += ref_finite && std::isinf(got[i]);
     clean_ref[i] = finite ? ref[i] : 0.0f;
@@ -38,10 +40,6 @@ ErrorStats sum_finite_pairs(const float* ref, const float* got, std::size_t n) {
 ErrorStats sum_pairs(const float* ref, const float* got, std::size_t n) {
   const ErrorStats sums = run_sum_block(ref, got, n);
   return std::isfinite(sums.ref_energy + sums.got_energy) ? sums : sum_finite_pairs(ref, got, n);
-}
-
-std::int64_t finite_pairs(const ErrorStats& stats) {
-  return stats.count - stats.ref_nonfinite - stats.got_nan - stats.got_inf;
 }
 
 constexpr std::size_t kRangeBlock = 4096;
@@ -62,6 +60,7 @@ void fold_range_with_nonfinite(std::span<const float> values, RangeStats& stats)
 ErrorStats& ErrorStats::operator+=(const ErrorStats& other) {
   count += other.count;
   ref_nonfinite += other.ref_nonfinite;
+  same_infinity += other.same_infinity;
   got_nan += other.got_nan;
   got_inf += other.got_inf;
   ref_energy += other.ref_energy;
@@ -98,7 +97,7 @@ double db_of(double noise_ratio) {
 
 double sqnr_db(const ErrorStats& stats) {
   if (!stats.finite()) return -kInfinity;
-  if (finite_pairs(stats) == 0) return kNaN;
+  if (!stats.comparable()) return kNaN;
   if (stats.error_energy == 0) return kInfinity;
   return 10.0 * std::log10(stats.ref_energy / stats.error_energy);
 }
@@ -111,20 +110,20 @@ double noise_to_signal(const ErrorStats& stats) {
 
 double cosine(const ErrorStats& stats) {
   if (!stats.finite()) return -1.0;
-  if (finite_pairs(stats) == 0) return kNaN;
+  if (!stats.comparable()) return kNaN;
   if (stats.ref_energy == 0 || stats.got_energy == 0) return stats.ref_energy == stats.got_energy ? 1.0 : 0.0;
   return std::clamp(stats.dot / (std::sqrt(stats.ref_energy) * std::sqrt(stats.got_energy)), -1.0, 1.0);
 }
 
 double mse(const ErrorStats& stats) {
   if (!stats.finite()) return kInfinity;
-  if (finite_pairs(stats) == 0) return kNaN;
-  return stats.error_energy / static_cast<double>(finite_pairs(stats));
+  if (!stats.comparable()) return kNaN;
+  return stats.error_energy / static_cast<double>(std::max<std::int64_t>(stats.finite_pairs(), 1));
 }
 
 double max_abs_error(const ErrorStats& stats) {
   if (!stats.finite()) return kInfinity;
-  return finite_pairs(stats) == 0 ? kNaN : stats.max_abs_error;
+  return stats.comparable() ? stats.max_abs_error : kNaN;
 }
 
 float RangeStats::absmax() const noexcept { return empty() ? 0.0f : std::max(std::abs(min), std::abs(max)); }

@@ -13,6 +13,7 @@ namespace vernier {
 struct ErrorStats {
   std::int64_t count = 0;          // pairs seen
   std::int64_t ref_nonfinite = 0;  // ref is NaN or infinite
+  std::int64_t same_infinity = 0;  // of those: got is the same infinity
   std::int64_t got_nan = 0;        // ref finite, got NaN
   std::int64_t got_inf = 0;        // ref finite, got infinite
   double ref_energy = 0;           // sum ref^2
@@ -26,6 +27,10 @@ struct ErrorStats {
 
   /// True when got is finite wherever ref is.
   bool finite() const noexcept { return got_nan == 0 && got_inf == 0; }
+  /// Pairs that the sums are made of.
+  std::int64_t finite_pairs() const noexcept { return count - ref_nonfinite - got_nan - got_inf; }
+  /// True when something can be said: there is a finite pair, or all is equal without one (no pair, or infinities).
+  bool comparable() const noexcept { return finite_pairs() > 0 || !finite() || ref_nonfinite == same_infinity; }
   ErrorStats& operator+=(const ErrorStats& other);
 };
 
@@ -33,8 +38,8 @@ struct ErrorStats {
 /// depend on the instruction set: blocks of fixed size are summed in a fixed order. Errors: Internal when sizes differ.
 void accumulate_error(std::span<const float> ref, std::span<const float> got, ErrorStats& stats);
 
-/// 10*log10(sum ref^2 / sum (ref-got)^2), dB. +inf when equal; -inf when got is not finite where ref is, or when ref is
-/// all zero and got is not; NaN when no finite pair was seen.
+/// 10*log10(sum ref^2 / sum (ref-got)^2), dB. +inf when equal, empty tensors and equal infinities too; -inf when got is
+/// not finite where ref is, or when ref is all zero and got is not; NaN when nothing is comparable().
 double sqnr_db(const ErrorStats& stats);
 /// sum (ref-got)^2 / sum ref^2, what sqnr_db() is the logarithm of. 0 when equal; +inf when got is not finite where ref
 /// is, or when ref is all zero and got is not.
@@ -42,7 +47,7 @@ double noise_to_signal(const ErrorStats& stats);
 /// Noise over signal in dB of signal over noise: -10 log10(ratio); +inf for 0 and below.
 double db_of(double noise_ratio);
 /// dot / (|ref| |got|) in [-1,1]; 1 when both are zero, 0 when one is; -1 when got is not finite where ref is. NaN when
-/// no finite pair was seen, as for the two below.
+/// nothing is comparable(), as for the two below.
 double cosine(const ErrorStats& stats);
 /// Mean of (ref-got)^2; +inf when got is not finite where ref is.
 double mse(const ErrorStats& stats);

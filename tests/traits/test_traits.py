@@ -167,7 +167,7 @@ def test_a_model_that_gives_nothing_finite_is_not_searched(tmp_path):
     onnx.save(b.model([("x", networks.FLOAT, [1, 3, 16, 16])], [("y", networks.FLOAT, [1, 7, 16, 16])]), tmp_path / "m.onnx")
     for job in (["diagnose", "m.onnx", "--int8", "--min-sqnr", "20"], ["verify", "m.onnx", "m.onnx"]):
         done = vernier(*job, folder=tmp_path, codes=(3,))
-        assert "output 'y' of the float model holds no finite value" in done.stderr
+        assert "output 'y' of the float model holds nothing but NaN" in done.stderr
 
 
 def test_everything_is_not_said_where_a_layer_was_excluded(tmp_path):
@@ -191,6 +191,15 @@ def test_the_axis_of_classes_can_be_given(tmp_path):
     for wrong, said in ("4", "has no axis 4: its rank is 4"), ("y:1", "'y' is not a judged output"), ("x", "'x' is no axis"):
         done = vernier("verify", model, "typed.onnx", "--data", data, "--top1-axis", wrong, folder=tmp_path, codes=(2,))
         assert said in done.stderr
+
+
+@pytest.mark.parametrize("shape, value", [([0, 3], 0), ([1, 3], np.inf), ([1, 3], -np.inf)])
+def test_empty_outputs_and_equal_infinities_are_equal(tmp_path, shape, value):
+    b = networks.Builder(17)
+    b.add("Add", ["x", b.constant("far", np.float32(value))], "y")
+    onnx.save(b.model([("x", networks.FLOAT, shape)], [("y", networks.FLOAT, shape)]), tmp_path / "m.onnx")
+    for limit in (["--min-sqnr", "60"], ["--max-abs-error", "0"], ["--min-cosine", "1"], ["--max-mse", "0"]):
+        vernier("verify", "m.onnx", "m.onnx", *limit, folder=tmp_path)
 
 
 def test_runners_agree(made, tmp_path):

@@ -64,6 +64,7 @@ Sums sums_of(const Tensor& ref, const Tensor& got) {
       const double g = gots[i];
       ++e.count;
       if (!std::isfinite(r) || !std::isfinite(g)) {
+        e.same_infinity += !std::isfinite(r) && r == g;
         ++(!std::isfinite(r) ? e.ref_nonfinite : std::isnan(g) ? e.got_nan : e.got_inf);
         continue;
       }
@@ -149,11 +150,11 @@ class Total {
     // The others are of what is finite.
     ErrorStats finite = sums_.errors;
     finite.count = row.values;
-    finite.ref_nonfinite = finite.got_nan = finite.got_inf = 0;
+    finite.ref_nonfinite = finite.same_infinity = finite.got_nan = finite.got_inf = 0;
     const auto count = static_cast<double>(std::max<std::int64_t>(row.values, 1));
     row.mean_abs = sums_.abs_error / count;
     row.mse = finite.error_energy / count;
-    row.cosine = row.values > 0 && finite.error_energy == 0 ? 1 : cosine(finite);
+    row.cosine = row.values > 0 && finite.error_energy == 0 ? 1 : cosine(row.values > 0 ? finite : sums_.errors);
     return row;
   }
 

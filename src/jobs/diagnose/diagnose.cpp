@@ -202,7 +202,7 @@ class Diagnosis {
       experiment_->golden = golden_reference(subject(), experiment_->reference, options_.search.golden);
     }
     for (const auto& [name, stats] : experiment_->reference.totals) {
-      require_finite(name, stats.pooled);
+      require_comparable(name, stats.pooled);
       if (stats.pooled.ref_nonfinite > 0) {
         warn(fmt::format("the float model itself gives {} values that are not finite in output '{}': they are left out",
                          stats.pooled.ref_nonfinite, printable(name)));

@@ -156,7 +156,7 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
   const LayerMatches matches = match_layers(subject, simulated.model);
   const Lockstep measured = lockstep(subject, simulated.model, matches.pairs);
   watch.stop();
-  for (const auto& [name, stats] : measured.outputs) require_finite(name, stats.pooled);
+  for (const auto& [name, stats] : measured.outputs) require_comparable(name, stats.pooled);
   const Requirement* requirement = options.measure.requirement ? &*options.measure.requirement : nullptr;
   report.figures = figures_of(subject, measured.outputs, requirement);
   if (const auto doubt = doubt_near_limit(subject, simulated.model, report.figures, requirement)) {

@@ -96,7 +96,7 @@ TEST(SqnrDb, HasDefinedEdges) {
   EXPECT_EQ(sqnr_db(stats_of({0, 0}, {0, 1})), -kInfinityDouble);
   EXPECT_EQ(sqnr_db(stats_of({1, 2}, {1, kInf})), -kInfinityDouble);
   EXPECT_EQ(sqnr_db(stats_of({1}, {kNaNFloat})), -kInfinityDouble);
-  EXPECT_TRUE(std::isnan(sqnr_db(ErrorStats{})));
+  EXPECT_EQ(sqnr_db(ErrorStats{}), std::numeric_limits<double>::infinity());
   EXPECT_TRUE(std::isnan(sqnr_db(stats_of({kNaNFloat}, {1}))));
   EXPECT_EQ(sqnr_db(stats_of({kNaNFloat, 1}, {kNaNFloat, 1})), kInfinityDouble);
 }
@@ -131,19 +131,19 @@ TEST(Cosine, HasDefinedEdges) {
   EXPECT_EQ(cosine(stats_of({0, 0}, {1, 0})), 0.0);
   EXPECT_EQ(cosine(stats_of({1, 0}, {0, 0})), 0.0);
   EXPECT_EQ(cosine(stats_of({1, 1}, {1, kNaNFloat})), -1.0);
-  EXPECT_TRUE(std::isnan(cosine(ErrorStats{})));
+  EXPECT_EQ(cosine(ErrorStats{}), 1);
 }
 
 TEST(Mse, AveragesOverFinitePairs) {
   EXPECT_EQ(mse(stats_of({1, 2, kNaNFloat}, {2, 4, 0})), 2.5);
   EXPECT_EQ(mse(stats_of({1}, {kInf})), kInfinityDouble);
-  EXPECT_TRUE(std::isnan(mse(ErrorStats{})));
+  EXPECT_EQ(mse(ErrorStats{}), 0);
 }
 
 TEST(MaxAbsError, IsInfiniteWhenAValueWasLost) {
   EXPECT_EQ(max_abs_error(stats_of({1, 2}, {1.5f, 2})), 0.5);
   EXPECT_EQ(max_abs_error(stats_of({1, 2}, {1.5f, kNaNFloat})), kInfinityDouble);
-  EXPECT_TRUE(std::isnan(max_abs_error(ErrorStats{})));
+  EXPECT_EQ(max_abs_error(ErrorStats{}), 0);
 }
 
 TEST(RangeStats, SkipsWhatIsNotFinite) {
@@ -167,6 +167,29 @@ TEST(RangeStats, IsEmptyUntilAFiniteValueIsSeen) {
   stats += other;
   EXPECT_FALSE(stats.empty());
   EXPECT_EQ(stats, (RangeStats{.min = -7, .max = -7, .count = 3, .nonfinite = 2}));
+}
+
+TEST(Metrics, EmptyTensorsAndTheSameInfinitiesAreEqual) {
+  constexpr float kFar = std::numeric_limits<float>::infinity();
+  const ErrorStats empty;
+  ErrorStats same;
+  accumulate_error(std::vector<float>{kFar, -kFar}, std::vector<float>{kFar, -kFar}, same);
+  for (const ErrorStats& stats : {empty, same}) {
+    EXPECT_TRUE(stats.comparable());
+    EXPECT_EQ(sqnr_db(stats), std::numeric_limits<double>::infinity());
+    EXPECT_EQ(cosine(stats), 1);
+    EXPECT_EQ(mse(stats), 0);
+    EXPECT_EQ(max_abs_error(stats), 0);
+  }
+  ErrorStats other;
+  accumulate_error(std::vector<float>{kFar, -kFar}, std::vector<float>{kFar, kFar}, other);
+  ErrorStats nan;
+  accumulate_error(std::vector<float>{NAN}, std::vector<float>{NAN}, nan);
+  for (const ErrorStats& stats : {other, nan}) {
+    EXPECT_FALSE(stats.comparable());
+    EXPECT_TRUE(std::isnan(sqnr_db(stats)));
+    EXPECT_TRUE(std::isnan(mse(stats)));
+  }
 }
 
 }  // namespace
