@@ -144,6 +144,8 @@ INSTANTIATE_TEST_SUITE_P(Weights, Gptq,
                              // More channels than inputs, more results than are rounded side by side.
                              Case{"PointwiseConv", {80, 5, 1, 1}, {80, 5, 1}, 1, Format::Int8, 0, 0},
                              Case{"GroupedConv", {6, 2, 3, 1}, {6, 6, 1}, 3, Format::Int8, 0, 0},
+                             // More inputs than are summed side by side.
+                             Case{"ManyInputs", {3, 40}, {3, 40, 1}, 1, Format::Int8, 0, 0},
                              Case{"PerTensor", {4, 7}, {4, 7, 1}, 1, Format::Int8, -1, 0},
                              // MatMul [K, N]: a result is a column.
                              Case{"MatMul", {9, 5}, {5, 1, 5}, 1, Format::Int8, 1, 0},

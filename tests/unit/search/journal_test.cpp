@@ -110,6 +110,14 @@ TEST_F(SearchJournal, DropsALineThatWasCutOff) {
   }
 }
 
+TEST_F(SearchJournal, HasNothingToSayOfAWholeJournal) {
+  const toys::Toy toy = toys::spiky(20, 2, 0.3, 1);
+  std::size_t calls = 0;
+  search_with(path(), toy, false, calls);
+  const Journal again(path(), kSearch, names(toy.items.size()), true);
+  EXPECT_EQ(again.notes(), std::vector<std::string>{});
+}
+
 TEST_F(SearchJournal, PutsTrialsAsideWhenItBeginsAnew) {
   const toys::Toy toy = toys::spiky(20, 2, 0.3, 1);
   std::size_t calls = 0;
@@ -145,6 +153,8 @@ TEST_F(SearchJournal, TakesAnotherNameByDefaultBesideThatOfAnotherModel) {
   EXPECT_EQ(journal_of_model(ours, "bb34567890"), "model-bb345678.precision.jsonl");
   std::filesystem::copy_file(ours, "chosen.jsonl");
   EXPECT_EQ(journal_of_model("chosen.jsonl", "bb"), "chosen.jsonl") << "a name that someone chose is refused";
+  const std::filesystem::path elsewhere = std::filesystem::current_path() / ours;
+  EXPECT_EQ(journal_of_model(elsewhere, "bb34567890"), elsewhere) << "and so is one in a folder that someone named";
   std::ofstream("notes.precision.jsonl") << "no journal\n";
   EXPECT_EQ(journal_of_model("notes.precision.jsonl", "bb"), "notes.precision.jsonl");
   std::filesystem::current_path(before);

@@ -8,6 +8,8 @@
 #include <random>
 #include <string>
 
+#include "search/conclude.h"
+#include "search/trials.h"
 #include "toy_oracles.h"
 #include "vernier/runs.h"
 
@@ -52,6 +54,21 @@ TEST(SearchMinimalTrouble, RepeatsOnlyTheTwoSetsInDoubtWhenNotMonotone) {
     for (const RecordedTrial& recorded : run.trials) ++asked[recorded.kept];
     EXPECT_EQ(run.trials.size() - asked.size(), run.result.non_monotone ? 2U : 0U) << seed;
   }
+}
+
+TEST(SearchMinimalTrouble, RepeatsNothingThatItNeverAsked) {
+  const Oracle oracle = [](const KeptSet& kept) {
+    return Trial{.verdict = kept.size() == 1 ? Verdict::Good : Verdict::Bad};
+  };
+  const MinimalOptions options;
+  TrialLog log(oracle, options);
+  log.ask({0});
+  log.ask({0, 1});
+  MinimalResult result;
+  result.kept = {0, 1, 2};  // as a search that had to stop answers: everything
+  conclude_trials(log, result);
+  EXPECT_TRUE(result.non_monotone);
+  EXPECT_EQ(result.trials, 3U);  // two, and the one that contradicts, again
 }
 
 TEST(SearchMinimalTrouble, UnmasksSomeFlakyOraclesAndNeverContradictsItsRecord) {
