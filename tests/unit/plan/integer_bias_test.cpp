@@ -41,6 +41,16 @@ TEST(IntegerBias, StaysFloatWhereAMultipleWouldNotFitOrAStepIsTooSmall) {
   EXPECT_TRUE(bias_of(kConv, 1e-6F, {1, 1}).has_value());
 }
 
+TEST(IntegerBias, AsksForWeightStepsThatLetItFit) {
+  const Model model = parse_model(
+      "g (float[1,1,1,1] x) => (float[1,2,1,1] y) <float[2,1,1,1] w = {1, 1}, float[2] b = {4, -1}> "
+      "{ [layer] y = Conv(x, w, b) }");
+  const onnx::NodeProto& layer = node_named(model, "layer");
+  // |b| / (input step 2^30), of each channel or of the largest.
+  EXPECT_EQ(least_weight_scales(model, layer, 0.5F, 2), (std::vector<float>{0x1p-27F, 0x1p-29F}));
+  EXPECT_EQ(least_weight_scales(model, layer, 0.5F, 1), (std::vector<float>{0x1p-27F}));
+}
+
 TEST(IntegerBias, StaysFloatInAGemmThatScalesItsSums) {
   const auto gemm = [](const std::string& attributes) {
     return bias_of(
