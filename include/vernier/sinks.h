@@ -19,4 +19,10 @@ struct JobSinks {
   bool is_interrupted() const { return interrupted && interrupted(); }
 };
 
+/// Ends the runs of ONNX Runtime that this process is inside of, each at its next node: the job that is running gives
+/// Error{Interrupted} or what it has found so far. For whoever makes JobSinks::interrupted true: a job polls that
+/// between runs, and a run may take long. Runs that begin later are not ended. Safe from any thread, not from a signal
+/// handler.
+void end_runs_in_flight();
+
 }  // namespace vernier

@@ -24,11 +24,29 @@ constexpr std::size_t kDeepest = 500;
 
 using Sax = nlohmann::json_sax<nlohmann::json>;
 
-/// "parse error at line 1, column 2: ...": what stands behind nlohmann's own number for it.
-std::string text_of(const std::exception& error) {
-  const std::string what = error.what();
-  const std::size_t bracket = what.find("] ");
-  return printable(bracket == std::string::npos ? what : what.substr(bracket + 2));
+/// What stands behind nlohmann's own number for it, in the words of its readers:
+/// "[json.exception.parse_error.101] parse error at line 1, column 2: <what> - <why>; last read: '<token>'" and
+/// "[json.exception.out_of_range.406] number overflow parsing '1e400'".
+struct Fault {
+  std::string place;  // "line 1, column 2", or empty
+  std::string why;
+};
+
+Fault fault_of(const std::exception& error) {
+  std::string why = error.what();
+  if (const std::size_t from = why.find("] "); from != std::string::npos) why.erase(0, from + 2);
+  std::string place;
+  constexpr std::string_view kAt = "parse error at ";
+  if (why.starts_with(kAt)) {
+    const std::size_t colon = why.find(": ");
+    place = why.substr(kAt.size(), colon - kAt.size());
+    why.erase(0, colon + 2);
+  }
+  constexpr std::string_view kTooLarge = "number overflow parsing ";
+  if (why.starts_with(kTooLarge)) why = fmt::format("{} is beyond float64", why.substr(kTooLarge.size()));
+  if (const std::size_t from = why.find(" - "); from != std::string::npos) why.erase(0, from + 3);
+  if (const std::size_t end = why.find("; last read"); end != std::string::npos) why.erase(end);
+  return {place, printable(why)};
 }
 
 /// Of a key that comes twice the last value stands, in the place of the first.
@@ -74,7 +92,8 @@ class Builder final : public Sax {
     return true;
   }
   bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& error) override {
-    fault_ = text_of(error);
+    const Fault fault = fault_of(error);
+    fault_ = fault.place.empty() ? fault.why : fmt::format("{}: {}", fault.place, fault.why);
     return false;
   }
 
@@ -134,11 +153,7 @@ class FaultFinder final : public Sax {
       const std::size_t start = text_.rfind(word, at);
       if (start != std::string_view::npos && start + word.size() > at) return false;
     }
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: <what> - <why>; last read: '<token>'"
-    std::string why = error.what();
-    if (const std::size_t from = why.find(" - "); from != std::string::npos) why.erase(0, from + 3);
-    if (const std::size_t end = why.find("; last read"); end != std::string::npos) why.erase(end);
-    fault_ = {at, printable(why)};
+    fault_ = {at, fault_of(error).why};
     return false;
   }
 

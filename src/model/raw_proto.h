@@ -9,8 +9,9 @@
 
 namespace vernier {
 
-/// Parses the file and nothing more: names are as written, weights may be missing, the graph may be broken.
-/// Errors: Input: missing, empty, above 2 GB, not ONNX, truncated, nested too deep.
+/// Parses the file and nothing more: names are as written, weights may be missing, the graph may be broken
+/// (malformation_of() tells).
+/// Errors: Input: missing, empty, above 2 GB, not ONNX, truncated.
 onnx::ModelProto read_raw_proto(const std::filesystem::path& path, std::string* sha256 = nullptr);
 
 /// Makes `slot`, an initializer of a graph of `model`, hold `value` under `name`: large values go beside the message.

@@ -25,6 +25,7 @@
 #include "model/model.h"
 #include "model/naming.h"
 #include "model/raw_proto.h"
+#include "model/well_formed.h"
 #include "vernier/error.h"
 #include "vernier/tensor.h"
 
@@ -32,9 +33,6 @@ namespace vernier {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Graphs nest by If, Loop and Scan; deeper than this is an attack, not a network.
-constexpr int kMaxDepth = 64;
 
 /// External data of one model: each file mapped once, none outside the model's folder.
 class ExternalData {
@@ -113,18 +111,6 @@ class ExternalData {
   fs::path folder_;
   std::map<std::string, std::shared_ptr<const MappedFile>> files_;
 };
-
-void check_depth(const onnx::GraphProto& graph, int depth) {
-  if (depth > kMaxDepth) {
-    throw Error(ErrorKind::Input, fmt::format("subgraphs nest more than {} deep", kMaxDepth));
-  }
-  for (const onnx::NodeProto& node : graph.node()) {
-    for (const onnx::AttributeProto& attribute : node.attribute()) {
-      if (attribute.has_g()) check_depth(attribute.g(), depth + 1);
-      for (const onnx::GraphProto& body : attribute.graphs()) check_depth(body, depth + 1);
-    }
-  }
-}
 
 /// Files of IR version 3 list initializers among the inputs: they then look like user inputs, and ONNX Runtime neither
 /// folds nor fuses them.
@@ -265,7 +251,7 @@ Model adopt(onnx::ModelProto proto, const fs::path& folder, Sha256* hash) {
   if (!proto.has_graph() || (proto.graph().node_size() == 0 && proto.graph().output_size() == 0)) {
     throw Error(ErrorKind::Input, "not an ONNX model: it has no graph");
   }
-  check_depth(proto.graph(), 0);
+  if (const auto found = malformation_of(proto)) throw Error(ErrorKind::Input, found->message);
   Model model;
   model.proto = std::move(proto);
   if (default_opset(model.proto) == 0 && model.proto.opset_import_size() == 0) set_opset(model.proto, "", 1);
@@ -310,11 +296,6 @@ onnx::ModelProto parse_file(const fs::path& path, Sha256* hash) {
 onnx::ModelProto read_raw_proto(const fs::path& path, std::string* sha256) {
   Sha256 hash;
   onnx::ModelProto proto = parse_file(path, &hash);
-  try {
-    check_depth(proto.graph(), 0);
-  } catch (const Error& error) {
-    throw Error(error.kind(), fmt::format("{}: {}", path.string(), error.what()));
-  }
   if (sha256 != nullptr) *sha256 = hash.hex();
   return proto;
 }

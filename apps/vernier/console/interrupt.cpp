@@ -1,28 +1,54 @@
 #include "console/interrupt.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
+#include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <string_view>
+#include <thread>
 
 #include "vernier/error.h"
+#include "vernier/sinks.h"
 
 namespace vernier::cli {
 namespace {
 
 volatile std::sig_atomic_t interrupted = 0;
+int wake_up = -1;  // the end of a pipe that the handler writes to
+
+// A run that is still there is ended again and again: jobs begin some before they poll.
+constexpr std::chrono::milliseconds kBetween{200};
+
+/// Waits for the first interrupt in a thread of its own, then ends what jobs are inside of.
+void end_runs_when_asked(int asked) {
+  char byte = 0;
+  while (::read(asked, &byte, 1) < 0 && errno == EINTR) {
+  }
+  for (; interrupted != 0; std::this_thread::sleep_for(kBetween)) end_runs_in_flight();
+}
 
 // Only what POSIX allows in a signal handler: write and _exit.
 void on_interrupt(int /*signal*/) {
   if (interrupted != 0) ::_exit(static_cast<int>(ErrorKind::Interrupted));
   interrupted = 1;
+  const int before = errno;
   constexpr std::string_view kMessage = "\ninterrupted: ending; once more ends at once\n";
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
+  [[maybe_unused]] auto written = ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
+  written = ::write(wake_up, "", 1);
+  errno = before;
 }
 
 }  // namespace
 
 void catch_interrupts() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) == 0) {
+    wake_up = ends[1];
+    std::thread(end_runs_when_asked, ends[0]).detach();
+  }
   for (const int signal : {SIGINT, SIGTERM}) {
     struct sigaction action {};
     // Started in the background of a script: the Ctrl-C that ends the script is not meant for this process.

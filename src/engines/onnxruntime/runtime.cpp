@@ -5,10 +5,12 @@
 #include <glob.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <mutex>
 
+#include "base/text.h"
 #include "vernier/error.h"
 
 namespace vernier {
@@ -41,13 +43,45 @@ std::vector<std::string> project_environments() {
   return environments;
 }
 
+/// The runtime's words without where in its own sources it says them: "FILE.cc:LINE SIGNATURE ".
+std::string without_places(std::string text) {
+  for (std::size_t at = 0; (at = text.find(".cc:", at)) != std::string::npos;) {
+    const std::size_t line = at + 4;
+    std::size_t end = text.find_first_not_of("0123456789", line);
+    if (end == line || end == std::string::npos || text[end] != ' ') {
+      at = line;
+      continue;
+    }
+    // A signature ends with the parenthesis that closes its parameters, or with what follows: " const ".
+    std::size_t open = text.find('(', end);
+    int depth = 0;
+    for (; open < text.size(); ++open) {
+      depth += text[open] == '(' ? 1 : text[open] == ')' ? -1 : 0;
+      if (depth == 0) break;
+    }
+    if (open >= text.size()) {
+      at = line;
+      continue;
+    }
+    end = open + 1;
+    if (text.compare(end, 7, " const ") == 0) end += 6;
+    if (end < text.size() && text[end] == ' ') ++end;
+    const std::size_t space = text.find_last_of(" \n", at);
+    const std::size_t begin = space == std::string::npos ? 0 : space + 1;
+    text.erase(begin, end - begin);
+    at = begin;
+  }
+  std::ranges::replace(text, '\n', ' ');
+  return text;
+}
+
 using GetApiBase = const OrtApiBase* (*)();
 
 }  // namespace
 
 void Runtime::check(OrtStatus* status) const {
   if (status == nullptr) return;
-  const std::string text = api_->GetErrorMessage(status);
+  const std::string text = printable(without_places(api_->GetErrorMessage(status)));
   const int code = api_->GetErrorCode(status);
   api_->ReleaseStatus(status);
   throw Error(ErrorKind::Backend, fmt::format("ONNX Runtime {}: {} (code {})", version_, text, code));
@@ -135,7 +169,8 @@ std::shared_ptr<const Runtime> Runtime::load() {
                 "pip install onnxruntime, then activate that environment or set VERNIER_ORT_LIBRARY to its "
                 "libonnxruntime.so");
   }
-  runtime->check(runtime->api_->CreateEnv(ORT_LOGGING_LEVEL_ERROR, "vernier", &runtime->env_));
+  // What it logs as an error comes as a status too, once and in our words.
+  runtime->check(runtime->api_->CreateEnv(ORT_LOGGING_LEVEL_FATAL, "vernier", &runtime->env_));
   loaded = runtime;
   return runtime;
 }

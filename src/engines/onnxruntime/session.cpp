@@ -13,6 +13,7 @@
 #include "engines/onnxruntime/operators.h"
 #include "engines/onnxruntime/optimizer_faults.h"
 #include "engines/onnxruntime/providers.h"
+#include "engines/onnxruntime/runs_in_flight.h"
 #include "engines/onnxruntime/runtime.h"
 #include "plan/round_node.h"
 #include "vernier/error.h"
@@ -254,8 +255,14 @@ std::vector<Tensor> Session::run(const Sample& inputs, Recorder* recorder) const
   std::vector<OrtValue*> outputs(output_names.size(), nullptr);
   {
     const RecorderScope scope(recorder);
-    runtime.check(runtime.api().Run(state_->session.get(), nullptr, input_names.data(), input_values.data(),
-                                    input_values.size(), output_names.data(), output_names.size(), outputs.data()));
+    const RunInFlight running(runtime);
+    try {
+      runtime.check(runtime.api().Run(state_->session.get(), running.options(), input_names.data(), input_values.data(),
+                                      input_values.size(), output_names.data(), output_names.size(), outputs.data()));
+    } catch (const Error&) {
+      if (running.told_to_end()) throw Error(ErrorKind::Interrupted, "interrupted");
+      throw;
+    }
   }
   std::vector<Tensor> tensors;
   for (std::size_t i = 0; i < outputs.size(); ++i) {

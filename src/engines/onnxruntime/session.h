@@ -47,7 +47,8 @@ class Session {
 
   /// Runs one sample: `inputs` must hold every graph input by name (more are ignored). Outputs in graph order; they
   /// share the runtime's memory until they are dropped. `recorder` receives what our operators see. Safe from several
-  /// threads. Errors: Input when an input is missing; Backend with the runtime's text.
+  /// threads. Errors: Input when an input is missing; Backend with the runtime's text; Interrupted by
+  /// end_runs_in_flight().
   std::vector<Tensor> run(const Sample& inputs, Recorder* recorder = nullptr) const;
 
  private:

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -23,6 +24,7 @@
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"
 #include "model/raw_proto.h"
+#include "model/well_formed.h"
 #include "plan/qdq_defects.h"
 #include "plan/simulate_typed.h"
 #include "vernier/error.h"
@@ -54,9 +56,14 @@ class Linter {
       add(true, kLoader, error.what());
       return finish();
     }
+    for (const onnx::NodeProto& node : proto_.graph().node()) places_.emplace(&node, std::ssize(places_));
     look_at_header();
     look_at_names(proto_.graph(), {}, "");
     for (const onnx::NodeProto& node : proto_.graph().node()) check_node(node);
+    if (const auto found = malformation_of(proto_)) {  // inference and loading would not end, or break
+      if (!broken()) add(true, kLoader, found->message, found->nodes);
+      return finish();
+    }
     infer();
     load();
     return finish();
@@ -64,10 +71,12 @@ class Linter {
 
  private:
   void add(bool error, const char* source, std::string message, std::vector<std::string> nodes = {}) {
-    for (const LintEntry& entry : report_.entries) {
-      if (entry.message == message && entry.nodes == nodes) return;
-    }
+    if (!said_.emplace(message, nodes).second) return;
     report_.entries.push_back({error, source, std::move(message), std::move(nodes)});
+  }
+
+  bool broken() const {
+    return std::ranges::any_of(report_.entries, [](const LintEntry& entry) { return entry.error; });
   }
 
   /// The node's name, or where it is.
@@ -75,12 +84,10 @@ class Linter {
     if (!node.name().empty()) return node.name();
     return fmt::format("{}_{}", node.op_type(), index_of(node));
   }
-  int index_of(const onnx::NodeProto& node) const {
-    const auto& nodes = proto_.graph().node();
-    for (int i = 0; i < nodes.size(); ++i) {
-      if (&nodes.Get(i) == &node) return i;
-    }
-    return 0;
+  /// Its place in the main graph; 0 for nodes of bodies.
+  std::ptrdiff_t index_of(const onnx::NodeProto& node) const {
+    const auto found = places_.find(&node);
+    return found == places_.end() ? 0 : found->second;
   }
 
   void look_at_header() {
@@ -98,7 +105,7 @@ class Linter {
 
   void look_at_names(const onnx::GraphProto& graph, std::set<std::string> known, const std::string& where) {
     std::map<std::string, std::string> maker;
-    const auto define = [&](const std::string& name, const std::string& by) {
+    const auto define = [&](const std::string& name, const std::string& by, bool by_node) {
       if (name.empty()) return;
       known.insert(name);
       const auto [first, fresh] = maker.emplace(name, by);
@@ -106,19 +113,19 @@ class Linter {
         add(true, kGraph,
             fmt::format("{}tensor '{}' is made twice: by {} and by {}", where, printable(name),
                         printable(first->second), printable(by)),
-            {by});
+            by_node ? std::vector{by} : std::vector<std::string>());
       }
     };
     std::set<std::string> inputs;
     for (const onnx::ValueInfoProto& value : graph.input()) {
       inputs.insert(value.name());
-      define(value.name(), "the graph's inputs");
+      define(value.name(), "the graph's inputs", false);
     }
     for (const onnx::TensorProto& tensor : graph.initializer()) {
-      if (!inputs.contains(tensor.name())) define(tensor.name(), "an initializer");
+      if (!inputs.contains(tensor.name())) define(tensor.name(), "an initializer", false);
     }
     for (const onnx::SparseTensorProto& tensor : graph.sparse_initializer()) {
-      define(tensor.values().name(), "an initializer");
+      define(tensor.values().name(), "an initializer", false);
     }
     std::set<std::string> made_somewhere;
     for (const onnx::NodeProto& node : graph.node()) {
@@ -153,7 +160,7 @@ class Linter {
               {name});
         }
       }
-      for (const std::string& output : node.output()) define(output, name);
+      for (const std::string& output : node.output()) define(output, name, true);
       for_each_body(node, [&](const onnx::GraphProto& body) {
         look_at_names(body, known, fmt::format("{}body of '{}': ", where, printable(name)));
         for_each_graph(body, [&](const onnx::GraphProto& inner) {
@@ -276,8 +283,7 @@ class Linter {
 
   /// The engine's own opinion; and, where it refuses, which nodes it refuses alone.
   void load() {
-    const bool broken =
-        std::any_of(report_.entries.begin(), report_.entries.end(), [](const LintEntry& entry) { return entry.error; });
+    const bool broken = this->broken();
     if (proto_.graph().node_size() == 0) return;
     try {
       const Model model = read_model(options_.model);
@@ -316,6 +322,8 @@ class Linter {
 
   const LintOptions& options_;
   onnx::ModelProto proto_;
+  std::unordered_map<const onnx::NodeProto*, std::ptrdiff_t> places_;  // of the main graph's nodes
+  std::set<std::pair<std::string, std::vector<std::string>>> said_;
   LintReport report_;
 };
 

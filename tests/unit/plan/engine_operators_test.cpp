@@ -64,10 +64,18 @@ TEST(TensorRtOperators, WantConstantsWhereTheEngineIsBuiltWithThem) {
   }
 }
 
+TEST(TensorRtOperators, TakeTopKThatIsSorted) {
+  for (const bool sorted : {true, false}) {
+    const Model model =
+        testing::parse_model("g (float[2,8] x) => (y, i) <int64[1] one = {1}> { [node] y, i = TopK <sorted = " +
+                             std::string(sorted ? "1" : "0") + "> (x, one) }");
+    EXPECT_EQ(tensorrt_verdict(NodeSurroundings(model), testing::node_named(model, "node")).why,
+              sorted ? "" : "sorted must be 1");
+  }
+}
+
 TEST(TensorRtOperators, TakeOnlyTheAttributesOfTheirList) {
   for (const Case& c : {
-           Case{"float[2,8] x", "TopK(x, one)", ""},
-           Case{"float[2,8] x", "TopK <sorted = 0> (x, one)", "sorted must be 1"},
            Case{"float[4] x, int64[1,1] at, float[1] u", "ScatterND(x, at, u)", ""},
            Case{"float[4] x, int64[1,1] at, float[1] u", "ScatterND <reduction = \"add\"> (x, at, u)",
                 "reduction must be none"},

@@ -94,7 +94,7 @@ TEST(ReportJson, StaysValidWithNamesThatAreNot) {
 
 TEST(ReportJson, RefusesWhatIsNoReport) {
   EXPECT_NE(refusal("").find("report.json:"), std::string::npos);
-  EXPECT_NE(refusal("{\"kind\": ").find("is not JSON: parse error at line 1"), std::string::npos);
+  EXPECT_NE(refusal("{\"kind\": ").find("is not JSON: line 1"), std::string::npos);
   EXPECT_NE(refusal("[]").find("is an array"), std::string::npos);
   EXPECT_EQ(refusal("{}"), "report.json: kind is missing");
   EXPECT_NE(refusal(report_to_json(verified())).find("kind is 'vernier verify'"), std::string::npos);
