@@ -8,10 +8,14 @@
 #include <string>
 #include <string_view>
 
+#include "base/descriptor.h"
+
 namespace vernier {
 
-/// A file that appears under its name when it is complete: until commit() it is written to a temporary name in the same
-/// folder, which is removed when there is no commit(). All errors: Input, with the system's reason.
+/// A file that appears under its name when it is complete: until commit() it has no name, so that nothing is left when
+/// the process is killed. Where the file system has no such files it has a temporary name in the same folder, which is
+/// removed when there is no commit(). Links are followed; devices, pipes and sockets are written to, never replaced.
+/// All errors: Input, with the system's reason.
 class NewFile {
  public:
   /// From now on the new files of this process come to nothing: of several that do the same work one writes.
@@ -29,14 +33,29 @@ class NewFile {
 
  private:
   [[noreturn]] void refuse();
-  std::filesystem::path path_, temporary_;
+  void open();
+  std::filesystem::path path_, temporary_;  // the latter empty: there is none to be removed
+  Descriptor nameless_;
   std::ofstream out_;
+  bool in_place_ = false;  // written where it stands
 };
 
-/// Writes to a temporary name in the same folder, flushes, then renames over `path`. The temporary file is removed when
-/// `write` throws. Errors: Input when a folder is missing or the disk refuses, with the system's reason.
+/// A NewFile that `write` fills; nothing is there when it throws. Errors: Input when a folder is missing or the disk
+/// refuses, with the system's reason.
 void replace_file(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write);
 void replace_file(const std::filesystem::path& path, const std::string& text);
+
+/// What is no file among files: a device, a pipe, a socket; and all that a descriptor's name in /dev or /proc leads to.
+bool is_written_in_place(const std::filesystem::path& path);
+
+/// `path` plus this process's number and .tmp, for a file that gets its name when it is complete. What processes that
+/// are gone have left beside it under such names is removed.
+std::filesystem::path temporary_name(const std::filesystem::path& path);
+
+/// For reading. Errors: Input: cannot be read, with the system's reason; a folder; a pipe or a socket, which could not
+/// be read a second time, and opening one that nobody writes to would not end.
+std::ifstream open_input(const std::filesystem::path& path);
+void require_no_pipe(const std::filesystem::path& path);  // for libraries that open by name
 
 /// The whole file. Errors: Input when it cannot be read or is larger than `limit` bytes.
 std::string read_text(const std::filesystem::path& path, std::size_t limit = std::size_t{1} << 30U);

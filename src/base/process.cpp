@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "base/descriptor.h"
+#include "base/guardian.h"
 #include "base/text.h"
 #include "vernier/error.h"
 
@@ -89,6 +90,7 @@ class Child {
     if (pid_ > 0) reap();
   }
 
+  pid_t group() const { return pid_; }
   void send(int signal) const { ::kill(-pid_, signal); }
 
   bool has_ended() const {
@@ -194,6 +196,7 @@ ProcessEnd run_process(const std::vector<std::string>& arguments, const ProcessO
   ProcessEnd end;
   Limits limits(options, end);
   Child child(arguments, SpawnPlan(arguments.front(), output.theirs(), errors.theirs(), options.inherited));
+  const Guardian guardian(child.group());
   output.close_theirs();
   errors.close_theirs();
   for (int wait_ms = 1; !child.has_ended(); wait_ms = std::min(2 * wait_ms, kLongestWaitMs)) {

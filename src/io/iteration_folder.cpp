@@ -45,8 +45,8 @@ IterationFolder::IterationFolder(fs::path path) : path_(real_place(std::move(pat
   }
   // Inside a folder that exists: it may be a mount point, which no other folder can take the place of.
   exists_ = fs::is_directory(path_, error);
-  const std::string suffix = fmt::format(".{}.tmp", ::getpid());
-  temporary_ = exists_ ? path_ / suffix : fs::path(path_).concat(suffix);
+  // Without a name before it: hidden.
+  temporary_ = temporary_name(exists_ ? path_ / "" : path_);
   fs::create_directory(temporary_, error);
   if (error) refuse(path_, "cannot write: " + error.message());
 }

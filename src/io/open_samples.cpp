@@ -15,6 +15,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "io/array_reader.h"
 #include "io/fit.h"
@@ -118,7 +119,7 @@ class CheckedSource final : public SampleSource {
 
 std::string first_bytes(const fs::path& path) {
   std::array<char, 16> head{};
-  std::ifstream file(path, std::ios::binary);
+  std::ifstream file = open_input(path);
   file.read(head.data(), head.size());
   return {head.data(), static_cast<std::size_t>(file.gcount())};
 }

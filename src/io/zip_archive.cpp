@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 
+#include "base/file.h"
 #include "base/refuse.h"
 #include "base/text.h"
 
@@ -24,6 +25,7 @@ void ZipArchive::Discard::operator()(zip* archive) const noexcept { zip_discard(
 void ZipArchive::Array::Close::operator()(zip_file* file) const noexcept { zip_fclose(file); }
 
 ZipArchive::ZipArchive(const std::filesystem::path& path, std::string where) : where_(std::move(where)) {
+  require_no_pipe(path);
   int code = 0;
   zip_.reset(zip_open(path.c_str(), ZIP_RDONLY, &code));
   if (!zip_) {

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <utility>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "vernier/error.h"
 
@@ -16,7 +18,9 @@ constexpr time_t kDate = 315532800;  // 1980-01-01, the first day that zip archi
 }  // namespace
 
 NewZip::NewZip(std::filesystem::path path)
-    : path_(std::move(path)), temporary_(fmt::format("{}.{}.tmp", path_.string(), ::getpid())) {
+    : path_(std::move(path)),
+      in_place_(is_written_in_place(path_)),
+      temporary_(temporary_name(in_place_ ? std::filesystem::temp_directory_path() / "vernier.zip" : path_)) {
   int code = 0;
   archive_.reset(zip_open(temporary_.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &code));
   if (archive_) return;
@@ -40,7 +44,12 @@ void NewZip::commit() {
   if (zip_close(archive_.get()) != 0) refuse(zip_strerror(archive_.get()));
   archive_.release();  // closed
   std::error_code error;
-  std::filesystem::rename(temporary_, path_, error);
+  if (in_place_) {
+    std::ofstream(path_, std::ios::binary) << std::ifstream(temporary_, std::ios::binary).rdbuf();
+    std::filesystem::remove(temporary_, error);
+  } else {
+    std::filesystem::rename(temporary_, path_, error);
+  }
   if (error) refuse(error.message().c_str());
 }
 

@@ -29,7 +29,8 @@ class NewZip {
   [[noreturn]] void refuse(const char* why) const;
 
   std::filesystem::path path_;
-  std::string temporary_;
+  bool in_place_;  // a device or a pipe: the whole archive is copied there at the end
+  std::filesystem::path temporary_;
   std::unique_ptr<zip_t, Discard> archive_;
 };
 

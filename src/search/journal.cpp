@@ -114,9 +114,10 @@ std::optional<Json> header_of(const std::string& line) {
 
 std::filesystem::path journal_of_model(const std::filesystem::path& path, const std::string& model_sha256) {
   const std::string name = path.string();
-  std::ifstream file(path);
+  if (path.has_parent_path() || !name.ends_with(kDefaultJournal) || !std::filesystem::exists(path)) return path;
+  std::ifstream file = open_input(path);
   std::string first;
-  if (path.has_parent_path() || !name.ends_with(kDefaultJournal) || !std::getline(file, first)) return path;
+  if (!std::getline(file, first)) return path;
   const std::optional<Json> header = header_of(first);
   const Json* const theirs = header ? header->at("search").find(kModel) : nullptr;
   if (theirs == nullptr || *theirs == Json(model_sha256)) return path;
@@ -133,6 +134,7 @@ Journal::Journal(const std::filesystem::path& path, const Identity& identity, co
     if (resume && std::filesystem::exists(path, none)) read(identity, resume);
     return;
   }
+  require_no_pipe(path);
   descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (descriptor_ < 0) refuse(std::strerror(errno));
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {

@@ -1,10 +1,15 @@
 #include "jobs/common/output_files.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 
+#include <cerrno>
 #include <string>
 #include <system_error>
 
+#include "base/text.h"
+#include "distributed/ranks.h"
 #include "scripts/script_location.h"
 #include "vernier/error.h"
 
@@ -34,11 +39,18 @@ std::vector<std::filesystem::path> source_files(const MeasureOptions& options) {
   return files;
 }
 
-void make_output_folder(const std::filesystem::path& folder) {
+OutputFolder::OutputFolder(const std::filesystem::path& folder) {
   if (folder.empty()) return;
   std::error_code failure;
   std::filesystem::create_directories(folder, failure);
   if (failure) throw Error(ErrorKind::Input, fmt::format("{}: cannot write: {}", folder.string(), failure.message()));
+  if (!job_ranks().first()) return;
+  // A lock on the folder itself: there is no file that could stay behind. Where a file system has none, there is none.
+  lock_ = Descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (lock_.get() >= 0 && ::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    throw Error(ErrorKind::Usage, fmt::format("{}: another job writes into this folder", printable(folder.string())),
+                "wait for it, or give this one a folder of its own: -o DIR");
+  }
 }
 
 }  // namespace vernier

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "vernier/measure.h"
 
 namespace vernier {
@@ -15,7 +16,16 @@ void refuse_to_overwrite(const std::filesystem::path& output, const std::vector<
 /// The files that the samples come from, scripts among them.
 std::vector<std::filesystem::path> source_files(const MeasureOptions& options);
 
-/// Makes the folder and those around it. An empty path makes nothing. Errors: Input, with the system's reason.
-void make_output_folder(const std::filesystem::path& folder);
+/// The folder that a job writes into, for as long as this lives: another job that wants to write there is refused, so
+/// that the files of two never mix. Nothing is left of the lock when the process ends, however that happens.
+class OutputFolder {
+ public:
+  /// Makes it and those around it; an empty path makes nothing. Only the first of several ranks locks it.
+  /// Errors: Input, with the system's reason; Usage when another job holds it.
+  explicit OutputFolder(const std::filesystem::path& folder);
+
+ private:
+  Descriptor lock_;
+};
 
 }  // namespace vernier

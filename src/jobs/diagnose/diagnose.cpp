@@ -82,7 +82,7 @@ class Diagnosis {
     describe(options_, report_);
     keep_inputs_safe(options_);
     step("load", [&] { load_model(); });
-    make_output_folder(options_.output);
+    const OutputFolder folder(options_.output);
     try {
       step("reference run", [&] { reference(); });
       step("calibration", [&] { calibrate(); });

@@ -50,7 +50,7 @@ bool is_saved(const fs::path& file) {
 
 /// TensorRT's files begin with their own mark; a typed ONNX model under that name does not.
 bool is_engine(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
+  std::ifstream in = open_input(file);
   char mark[4] = {};
   in.read(mark, 4);
   return in.gcount() == 4 && std::string_view(mark, 4) == "ftrt";
@@ -85,7 +85,7 @@ class Pipeline {
     report_.onnx_version = onnx_version();
     report_.machine = machine_text();
     keep_inputs_safe();
-    make_output_folder(options_.output);
+    const OutputFolder folder(options_.output);
     open();
     const std::size_t threads = sequence_                       ? 1
                                 : options_.measure.threads == 0 ? usable_cores()

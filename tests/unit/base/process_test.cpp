@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -150,6 +151,27 @@ TEST(Process, WhatIsLeftBehindIsEndedAndNotWaitedFor) {
   const Clock::time_point start = Clock::now();
   EXPECT_TRUE(is_gone(output_of(shell("sleep 100 & echo $!"))));
   EXPECT_LT(Clock::now() - start, std::chrono::seconds(20));
+}
+
+TEST(Process, EndsWithUsWhateverEndsUs) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  const pid_t ours = ::fork();
+  if (ours == 0) {
+    // The program and what it starts hold the pipe open as descriptor 3.
+    ProcessOptions options;
+    options.inherited = {ends[1]};
+    options.output = [](std::string_view) { ::kill(::getpid(), SIGKILL); };
+    run_process({"sh", "-c", "sleep 600 & echo started; sleep 600"}, options);
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  char byte = 0;
+  EXPECT_EQ(::read(ends[0], &byte, 1), 0) << "closed by all, long before the sleep ends";
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(ours, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status));
 }
 
 TEST(Process, AProgramThatNeverStopsWritingIsEndedInTime) {

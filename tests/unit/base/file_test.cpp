@@ -1,0 +1,116 @@
+// Files that are whole or not there, and what is no file among files.
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "temp_files.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename());
+  return names;
+}
+
+TEST(NewFile, IsThereWhenItIsWhole) {
+  const TempFolder folder;
+  const fs::path path = folder.path() / "a.txt";
+  replace_file(path, "old");
+  {
+    NewFile file(path);
+    file.write("half");
+    EXPECT_EQ(read_text(path), "old");
+  }
+  EXPECT_EQ(read_text(path), "old");
+  replace_file(path, "new");
+  EXPECT_EQ(read_text(path), "new");
+  EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"a.txt"});
+}
+
+TEST(NewFile, LeavesNothingWhenTheProcessIsKilled) {
+  const TempFolder folder;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    NewFile file(folder.path() / "a.txt");
+    file.write("half");
+    ::kill(::getpid(), SIGKILL);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{});
+}
+
+TEST(NewFile, IsWrittenToADeviceOrPipeAndNeverTakesItsPlace) {
+  replace_file("/dev/null", "nothing");
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+  const TempFolder folder;
+  const fs::path pipe = folder.path() / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::string got;
+  std::thread reader([&] {
+    const int end = ::open(pipe.c_str(), O_RDONLY);
+    std::array<char, 16> room{};
+    for (ssize_t n = 0; (n = ::read(end, room.data(), room.size())) > 0;)
+      got.append(room.data(), static_cast<std::size_t>(n));
+    ::close(end);
+  });
+  replace_file(pipe, "through the pipe");
+  reader.join();
+  EXPECT_EQ(got, "through the pipe");
+  EXPECT_TRUE(fs::is_fifo(pipe));
+  EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"pipe"});
+}
+
+TEST(NewFile, ReplacesWhatALinkLeadsTo) {
+  const TempFolder folder;
+  replace_file(folder.path() / "file", "old");
+  fs::create_symlink("file", folder.path() / "link");
+  replace_file(folder.path() / "link", "new");
+  EXPECT_TRUE(fs::is_symlink(folder.path() / "link"));
+  EXPECT_EQ(read_text(folder.path() / "file"), "new");
+}
+
+TEST(TemporaryName, RemovesWhatDeadProcessesLeft) {
+  const TempFolder folder;
+  const pid_t dead = ::fork();
+  if (dead == 0) ::_exit(0);
+  ::waitpid(dead, nullptr, 0);
+  const auto leave = [&](const std::string& name) { replace_file(folder.path() / name, "left"); };
+  leave("a.zip." + std::to_string(dead) + ".tmp");
+  leave("b.zip." + std::to_string(dead) + ".tmp");         // another file's
+  leave("a.zip." + std::to_string(::getppid()) + ".tmp");  // of somebody who lives
+  leave("a.zip.notes.tmp");
+  EXPECT_EQ(temporary_name(folder.path() / "a.zip"), folder.path() / ("a.zip." + std::to_string(::getpid()) + ".tmp"));
+  EXPECT_FALSE(fs::exists(folder.path() / ("a.zip." + std::to_string(dead) + ".tmp")));
+  EXPECT_EQ(names_in(folder.path()).size(), 3U);
+}
+
+TEST(OpenInput, RefusesPipesAndFolders) {
+  const TempFolder folder;
+  const fs::path pipe = folder.path() / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  for (const fs::path& path : {pipe, folder.path(), folder.path() / "absent"}) {
+    EXPECT_THROW(open_input(path), Error) << path;
+    EXPECT_THROW(read_text(path), Error) << path;
+  }
+}
+
+}  // namespace
+}  // namespace vernier
