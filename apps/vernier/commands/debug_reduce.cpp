@@ -121,7 +121,7 @@ Command add_debug_reduce(CLI::App& root, const std::string& command) {
             if (!options.min_good.empty()) require_writable_file(options.min_good);
             const ReduceReport report = debug_reduce(options, console.sinks(), check_sinks(console));
             print_result(console, line->json ? report_to_json(report) : report_to_text(report, text_options()));
-            return report.reproduced ? 0 : 1;
+            return report.reproduced && report.unstable.empty() ? 0 : 1;
           },
           ignored};
 }

@@ -27,7 +27,11 @@ struct ReduceReport {
   std::string command, model_file, output, min_good, check;
   ReduceMode mode = ReduceMode::Bisect;
   bool reproduced = false;  // the whole model is bad; else nothing was written
-  bool minimal = false;     // without any one of its nodes, each tried, it is bad no more
+  /// Without any one of its nodes, each tried, it is bad no more; by an outside check each answer was given twice.
+  bool minimal = false;
+  std::size_t unjudged = 0;  // of these nodes: without them it could not be judged
+  std::size_t repeated = 0;  // answers of an outside check that were asked for again
+  std::string unstable;      // what was answered otherwise then; empty: nothing was
   std::size_t nodes_before = 0, nodes_after = 0, nodes_good = 0;
   std::vector<std::string> nodes;  // "NAME (Operator)"
   std::vector<std::string> inputs, outputs, frozen;

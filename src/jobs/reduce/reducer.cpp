@@ -280,6 +280,35 @@ void Reducer::drop_nodes() {
   minimal_ = true;
 }
 
+Reducer::Repeated Reducer::repeat(std::size_t least) {
+  Repeated repeated;
+  const auto differs = [&](const Candidate& candidate, Verdict before, const std::string& what) {
+    ++repeated.asked;
+    if ((hooks_.judge(candidate, "again") == Verdict::Bad) == (before == Verdict::Bad)) return false;
+    repeated.flipped = what;
+    return true;
+  };
+  for (const int gone : bad_.nodes) {
+    if (bad_.nodes.size() < 2) break;
+    std::vector<int> rest = bad_.nodes;
+    std::erase(rest, gone);
+    const std::optional<Candidate> without = part(rest, outputs_without(rest), bad_.frozen);
+    const auto known = without ? judged_.find({without->nodes, without->outputs, without->frozen}) : judged_.end();
+    if (known == judged_.end() || (known->second != Verdict::Good && known->second != Verdict::Bad)) {
+      ++repeated.unjudged;
+      continue;
+    }
+    if (differs(*without, known->second,
+                fmt::format("the part without node '{}'", printable(whole_.proto.graph().node(gone).name())))) {
+      return repeated;
+    }
+  }
+  do {
+    if (differs(bad_, Verdict::Bad, "the smallest bad part")) return repeated;
+  } while (repeated.asked < least);
+  return repeated;
+}
+
 std::optional<Candidate> Reducer::nearest_good() {
   const Key* best = nullptr;
   const auto distance = [&](const Key& key) {

@@ -65,6 +65,15 @@ class Reducer {
   /// Each node of the smallest bad part was dropped once, and what was left was not bad.
   bool is_minimal() const { return minimal_; }
 
+  struct Repeated {
+    std::size_t asked = 0;     // times
+    std::size_t unjudged = 0;  // nodes without which the part could not be judged: nothing was seen of them
+    std::string flipped;       // the first part that was bad once and not again, or the other way round; empty: none
+  };
+  /// Asks again what the answer rests on: the smallest bad part, and each that lacks one of its nodes; the first of
+  /// them until at least `least` answers came. After drop_nodes().
+  Repeated repeat(std::size_t least);
+
   /// Nodes of the whole that `outputs` need.
   std::vector<int> ancestors(const std::vector<std::string>& outputs) const;
 

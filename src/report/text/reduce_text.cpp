@@ -19,10 +19,26 @@ std::string report_to_text(const ReduceReport& report, const TextOptions& option
         "Check: {}\n",
         report.check);
   }
+  std::string claim;
+  if (report.minimal && report.nodes_after > 1) claim = "; without any one of them it is bad no more";
+  if (report.minimal && report.unjudged > 0) {
+    claim += fmt::format(" ({} of them tried, without {} there is no model to judge)",
+                         report.nodes_after - report.unjudged, plural(report.unjudged, "node"));
+  }
+  if (!report.unstable.empty()) claim = "; not proven: the check is unstable";
   std::string text =
-      painted(fmt::format("Minimum bad model: {}, {} of {} nodes{}\n", report.output, report.nodes_after,
-                          report.nodes_before, report.minimal ? "; without any one of them it is bad no more" : ""),
+      painted(fmt::format("{}: {}, {} of {} nodes{}\n",
+                          report.unstable.empty() ? "Minimum bad model" : "Smallest model that was bad once",
+                          report.output, report.nodes_after, report.nodes_before, claim),
               Paint::Bold, options.color);
+  if (!report.unstable.empty()) {
+    text += fmt::format("Asked again, the check said otherwise of {}. A check that answers at random proves nothing.\n",
+                        report.unstable);
+  }
+  if (report.repeated > 0 && report.unstable.empty()) {
+    text += fmt::format("What this rests on was asked again, {}: the check gave the same answers.\n",
+                        plural(report.repeated, "time"));
+  }
   constexpr std::size_t kMost = 20;
   for (std::size_t i = 0; i < std::min(report.nodes.size(), kMost); ++i) {
     text += fmt::format("  {}\n", printable(report.nodes[i]));
@@ -46,7 +62,8 @@ std::string report_to_text(const ReduceReport& report, const TextOptions& option
   }
   if (report.sqnr_db) text += fmt::format("worst output: {:.2f} dB\n", *report.sqnr_db);
   text += fmt::format("{} in {:.1f} s: {}\n", plural(report.checks, "check"), report.seconds, report.check);
-  if (!report.minimal) text += "It may still hold more than is needed: --mode ddmin drops nodes until each is.\n";
+  if (!report.minimal && report.unstable.empty() && report.nodes_after > 1)
+    text += "It may still hold more than is needed: --mode ddmin drops nodes until each is.\n";
   return text;
 }
 
