@@ -24,7 +24,7 @@ struct VerifyReport {
   std::string data;
   std::size_t samples = 0;
   bool random_data = false;
-  RunFigures figures;
+  RunFigures figures;                     // near the limit of the worse of two orders of summation
   std::vector<LayerRow> layers;           // graph order; formats are what the file says
   std::size_t compared = 0;               // layers compared
   std::vector<std::string> not_compared;  // names, with reasons

@@ -1,5 +1,5 @@
 // A verdict near its limit may rest on the order in which a kernel sums: a value that lies between two codes rounds to
-// either, and all layers behind it follow.
+// either, and all layers behind it follow. A requirement that is met in one order only is not met.
 #pragma once
 
 #include <optional>
@@ -11,10 +11,16 @@
 
 namespace vernier {
 
-/// Where `figures` of `typed` are within a fifth of the limit, measures once more without the runtime's graph
-/// optimizations, whose fused kernels sum in another order. In words, when the verdict is another one then.
+struct BothOrders {
+  RunFigures worse;    // the figures that use more of the allowance
+  std::string doubt;   // when the two orders give different verdicts: both, in words
+  std::string spread;  // when they differ by more than a tenth of the allowance and agree: both, in words
+};
+
+/// Where `figures` of `typed` are within a factor of two of the limit, measures once more without the runtime's graph
+/// optimizations, whose fused kernels sum in another order. nullopt elsewhere, and without a requirement.
 /// Cost: two plain runs over all samples, near the limit alone.
-std::optional<std::string> doubt_near_limit(const Subject& subject, const Model& typed, const RunFigures& figures,
-                                            const Requirement* requirement);
+std::optional<BothOrders> measure_other_order(const Subject& subject, const Model& typed, const RunFigures& figures,
+                                              const Requirement* requirement);
 
 }  // namespace vernier

@@ -159,10 +159,14 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
   for (const auto& [name, stats] : measured.outputs) require_comparable(name, stats.pooled);
   const Requirement* requirement = options.measure.requirement ? &*options.measure.requirement : nullptr;
   report.figures = figures_of(subject, measured.outputs, requirement);
-  if (const auto doubt = doubt_near_limit(subject, simulated.model, report.figures, requirement)) {
-    report.doubt = *doubt;
-    report.warnings.push_back(*doubt);
-    if (sinks.warning) sinks.warning(*doubt);
+  if (const auto both = measure_other_order(subject, simulated.model, report.figures, requirement)) {
+    report.figures = both->worse;
+    report.doubt = both->doubt;
+    for (const std::string& text : {both->doubt, both->spread}) {
+      if (text.empty()) continue;
+      report.warnings.push_back(text);
+      if (sinks.warning) sinks.warning(text);
+    }
   }
 
   if (objective) {

@@ -12,25 +12,52 @@
 namespace vernier::testing {
 namespace {
 
-TEST(NearLimit, SaysSoWhenAnotherOrderOfSumsGivesAnotherVerdict) {
-  const NetFiles files;
-  VerifyOptions options = files.verify_options(files.model_file());
-  options.measure.requirement = Requirement{Metric::MinSqnrDb, {{20, ""}}};
-  const JobSinks sinks;
-  Sources sources(options.measure, sinks);
-  const Loaded loaded = load_judged(options.float_model, {.formats = {Format::Float32}}, sources);
-  const auto doubt = [&](double damage, bool passed) {
+class NearLimit : public ::testing::Test {
+ protected:
+  NearLimit() {
+    options_.measure.requirement = requirement_;
+    loaded_.emplace(load_judged(options_.float_model, {.formats = {Format::Float32}}, sources_));
+  }
+
+  /// The model against itself: whatever was measured before, this time it is exact.
+  std::optional<BothOrders> beside_exact(double damage) {
     RunFigures figures;
     figures.damage = damage;
-    figures.passed = passed;
-    // The model against itself: whatever was measured before, this time it is exact.
-    return doubt_near_limit(loaded.subject, loaded.subject.model, figures, &*options.measure.requirement);
-  };
-  EXPECT_NE(doubt(1.1, false).value_or("").find("the required 20 dB is met: an engine may land on either side"),
-            std::string::npos);
-  EXPECT_FALSE(doubt(0.9, true)) << "the same verdict";
-  EXPECT_FALSE(doubt(1.5, false)) << "no engine is that far from another";
-  EXPECT_FALSE(doubt_near_limit(loaded.subject, loaded.subject.model, {}, nullptr)) << "nothing is required";
+    figures.passed = damage <= 1;
+    return measure_other_order(loaded_->subject, loaded_->subject.model, figures, &requirement_);
+  }
+
+  const NetFiles files_;
+  const Requirement requirement_{Metric::MinSqnrDb, {{20, ""}}};
+  VerifyOptions options_ = files_.verify_options(files_.model_file());
+  const JobSinks sinks_;
+  Sources sources_{options_.measure, sinks_};
+  std::optional<Loaded> loaded_;
+};
+
+TEST_F(NearLimit, WhatIsMetInOneOrderOnlyIsMissed) {
+  const auto both = beside_exact(1.1);
+  ASSERT_TRUE(both);
+  EXPECT_EQ(both->worse.passed, false);
+  EXPECT_EQ(both->worse.damage, 1.1);
+  EXPECT_NE(both->doubt.find("the required 20 dB is met in one of them only, which counts as missed"),
+            std::string::npos)
+      << both->doubt;
+  EXPECT_EQ(both->spread, "");
+}
+
+TEST_F(NearLimit, TheWorseOrderCountsWhereBothAgree) {
+  const auto both = beside_exact(0.9);
+  ASSERT_TRUE(both);
+  EXPECT_EQ(both->worse.damage, 0.9);
+  EXPECT_EQ(both->doubt, "");
+  EXPECT_NE(both->spread.find("the worse one counts"), std::string::npos) << both->spread;
+}
+
+TEST_F(NearLimit, IsNotMeasuredFarFromIt) {
+  EXPECT_FALSE(beside_exact(0.4));
+  EXPECT_FALSE(beside_exact(2.5));
+  EXPECT_FALSE(measure_other_order(loaded_->subject, loaded_->subject.model, {}, nullptr)) << "nothing is required";
 }
 
 }  // namespace
