@@ -74,6 +74,44 @@ MinimalResult conclude(SearchEnd end, const Costs& costs, const Passing& best, T
   return result;
 }
 
+/// Drops what can be dropped, until nothing can.
+Passing settle(const std::vector<SearchItem>& items, const Costs& costs, Passing best, TrialLog& log) {
+  Learned learned(items.size(), std::numeric_limits<double>::quiet_NaN());
+  for (double before = kInfinity; costs.of(best.kept) < before && !log.stopped();) {
+    best = trim(items, costs, best, log, learned);
+    before = costs.of(best.kept);
+    best = certify(items, costs, best, log, learned);
+    if (costs.of(best.kept) == before) best = regroup(items, costs, best, log, learned);
+  }
+  return best;
+}
+
+/// From nothing to a set of which nothing can be dropped. `items` get better predictions on the way.
+Passing search_from(std::vector<SearchItem>& items, std::span<const Border> borders, TrialLog& log,
+                    const MinimalOptions& options, MinimalResult& result) {
+  const Costs costs{items, borders};
+  Passing best = guess(items, log, options, result);
+  for (std::size_t before = best.kept.size() + 1;
+       options.estimate && passes(best.trial) && best.kept.size() < before;) {
+    before = best.kept.size();
+    best = refine(items, costs, best, log, options, result);
+  }
+  return settle(items, costs, best, log);
+}
+
+/// Where other costs lead.
+Passing search_elsewhere(const std::vector<SearchItem>& items, const OtherCosts& other, TrialLog& log,
+                         const MinimalOptions& options, const MinimalResult& known) {
+  std::vector<SearchItem> others = items;
+  for (std::size_t i = 0; i < items.size(); ++i) others[i].cost = other.items.at(i);
+  MinimalOptions again = options;
+  again.rerank = {};     // is done once
+  MinimalResult unsaid;  // its notes are about the same ranking
+  unsaid.all_high = known.all_high;
+  unsaid.all_low = known.all_low;
+  return search_from(others, other.borders, log, again, unsaid);
+}
+
 }  // namespace
 
 MinimalResult search_minimal(const std::vector<SearchItem>& items, const Oracle& oracle,
@@ -100,22 +138,12 @@ MinimalResult search_minimal(const std::vector<SearchItem>& items, const Oracle&
         "kept from the start",
         mandatory));
   }
-  Passing best = guess(known, log, options, result);
-  for (std::size_t before = best.kept.size() + 1;
-       options.estimate && passes(best.trial) && best.kept.size() < before;) {
-    before = best.kept.size();
-    best = refine(known, costs, best, log, options, result);
+  Passing best = search_from(known, options.borders, log, options, result);
+  for (const OtherCosts& other : options.other_costs) {
+    const Passing found = search_elsewhere(known, other, log, options, result);
+    if (costs.of(found.kept) < costs.of(best.kept)) best = settle(known, costs, found, log);
   }
-  Learned learned(items.size(), std::numeric_limits<double>::quiet_NaN());
-  const auto settle = [&] {
-    for (double before = kInfinity; costs.of(best.kept) < before && !log.stopped();) {
-      best = trim(known, costs, best, log, learned);
-      before = costs.of(best.kept);
-      best = certify(known, costs, best, log, learned);
-      if (costs.of(best.kept) == before) best = regroup(known, costs, best, log, learned);
-    }
-  };
-  settle();
+  const auto settle_again = [&] { best = settle(known, costs, best, log); };
   if (options.prove_minimum) {
     // A cheaper set that the proof stumbles on is trimmed and certified in its turn.
     for (bool open = true; open && !log.stopped() && !log.contradiction();) {
@@ -123,7 +151,7 @@ MinimalResult search_minimal(const std::vector<SearchItem>& items, const Oracle&
       result.lower_bound = proof.lower_bound;
       open = proof.cheaper.has_value();
       if (open) best = {*proof.cheaper, *log.recorded(*proof.cheaper)};
-      settle();
+      settle_again();
     }
     if (log.contradiction()) result.lower_bound.reset();
   }
@@ -132,7 +160,7 @@ MinimalResult search_minimal(const std::vector<SearchItem>& items, const Oracle&
     result.notes.push_back(fmt::format("keeping everything costs no more than the set that was found: {:.4g}, {:.4g}",
                                        costs.of(all), costs.of(best.kept)));
     best = {all, result.all_high};
-    settle();  // what the borders do not pay for may still be dropped
+    settle_again();  // what the borders do not pay for may still be dropped
   }
   const bool complete = collect_certificate(costs, best, log).complete;
   return conclude(complete ? SearchEnd::Certified : SearchEnd::Stopped, costs, best, log, result);

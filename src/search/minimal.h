@@ -14,6 +14,12 @@
 
 namespace vernier {
 
+/// What sets cost in a unit that does not count, but leads to other sets.
+struct OtherCosts {
+  std::vector<double> items;  // > 0, one an item
+  std::vector<Border> borders;
+};
+
 struct MinimalOptions {
   /// Stop after this many oracle calls and return the best set so far (0: no limit).
   std::size_t max_trials = 0;
@@ -26,6 +32,9 @@ struct MinimalOptions {
   std::function<void(std::vector<KeptSet>)> trials_ahead = {};
   /// What conversions at the borders of a kept set cost. Empty: nothing.
   std::vector<Border> borders = {};
+  /// Other things that a set may cost. The search also goes where each of them leads, and from there on by the cost
+  /// that counts: its answer is never dearer than what a search by one of these finds. Empty: one start.
+  std::vector<OtherCosts> other_costs = {};
   /// Predicted damages of all items, measured again with more effort. Called once at most, when what is measured is far
   /// from what was predicted. Empty: the search lives with its ranking.
   std::function<std::vector<double>()> rerank = {};
@@ -82,6 +91,7 @@ struct MinimalResult {
 /// Edges:  Invalid, TimedOut and Unstable count as failed. Damages may be NaN, bounds or +inf: the search then goes by
 ///         verdicts alone, in more calls. No items: one call decides between NothingNeeded and Impossible.
 ///         Stopped before anything was asked: all items, with an Invalid final trial.
+///         Each of other_costs adds a search of its own; what it asks again is remembered.
 /// With borders a set is minimal when no drop of one item both passes and makes it cheaper.
 /// Errors: Internal if a predicted damage is NaN or negative, or a cost is not positive and finite. What the oracle
 ///         throws passes through.

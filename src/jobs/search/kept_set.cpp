@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
@@ -49,6 +50,9 @@ std::vector<Border> borders_of_units(const std::vector<Border>& borders, const U
   }
   return result;
 }
+
+// Answers of an outside check that are asked for again: a coin gives the same ones in 1 of 128 cases.
+constexpr std::size_t kDecisive = 7;
 
 /// One search over one experiment: what its steps share.
 class KeptSetSearch {
@@ -144,10 +148,32 @@ class KeptSetSearch {
     return predicted_damage(evidence_, experiment_.candidates()[candidate]->name, requirement);
   }
 
+  /// Costs that are very uneven lead astray: one dear layer that a search by them never keeps may stand for many.
+  std::vector<OtherCosts> other_costs() const {
+    std::vector<OtherCosts> others;
+    if (request_.external) return others;  // each of its trials is dear
+    const CostUnit asked = request_.options.cost;
+    if (asked != CostUnit::Layers) others.push_back(costs_in(CostUnit::Layers));
+    if (asked == CostUnit::Time) others.push_back(costs_in(CostUnit::Macs));
+    return others;
+  }
+
+  OtherCosts costs_in(CostUnit unit) const {
+    CostModel costs = cost_model(experiment_, unit, nullptr);
+    OtherCosts other{{}, borders_of_units(costs.borders, units_)};
+    for (std::size_t i = 0; i < units_.size(); ++i) {
+      double cost = 0;
+      for (const std::size_t member : units_.members(i)) cost += costs.items[member];
+      other.items.push_back(cost);
+    }
+    return other;
+  }
+
   MinimalOptions search_options() {
     MinimalOptions options;
     options.max_trials = request_.options.max_evaluations;
     options.borders = context_.borders;
+    options.other_costs = other_costs();
     options.prove_minimum = request_.options.prove_minimum;
     const auto start = std::chrono::steady_clock::now();
     options.stop = [this, start] {
@@ -221,13 +247,30 @@ class KeptSetSearch {
     return order;
   }
 
-  /// An outside check may be flaky: the answer is asked once more.
+  /// An outside check may be flaky: what the answer rests on is asked again, each test of the certificate and the
+  /// answer itself, until a coin would hardly have given the same answers, but not more often than the search asked. A
+  /// person is asked about the answer only, once.
   void look_again(const Oracle& oracle, MinimalResult& result) {
-    const Trial again = oracle(result.kept);
-    ++result.trials;
-    if (passes(again)) return;
-    result.end = SearchEnd::Unstable;
-    result.notes.emplace_back("the check is unstable: it passed the answer first and then did not");
+    const bool person = request_.options.check && request_.options.check->command.empty();
+    const std::size_t least = person ? 1 : std::min(kDecisive, result.trials);
+    std::size_t asked = 0;
+    const auto same = [&](const KeptSet& set, bool passed) {
+      const Trial again = oracle(set);
+      ++result.trials;
+      ++asked;
+      if (passes(again) == passed) return true;
+      result.end = SearchEnd::Unstable;
+      result.notes.push_back(fmt::format("the check is unstable: it {} a set of {} first and then did not",
+                                         passed ? "passed" : "failed", plural(set.size(), "kept layer")));
+      return false;
+    };
+    for (const Certificate::Needed& needed : result.certificate.needed) {
+      if (person || needed.trial.verdict != Verdict::Bad) continue;
+      if (sinks_.is_interrupted() || !same(without(result.kept, std::array{needed.item}), false)) return;
+    }
+    do {
+      if (sinks_.is_interrupted() || !same(result.kept, true)) return;
+    } while (asked < least);
   }
 
   /// What the minimal search keeps instead; tests that were made are not made again.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
+#include <vector>
 
 #include "toy_oracles.h"
 #include "vernier/error.h"
@@ -102,6 +104,33 @@ TEST(SearchMinimal, PrefersToKeepWhatIsCheap) {
   const toys::Run run = toys::search(toy, toys::honest(toy));
   EXPECT_EQ(run.result.end, SearchEnd::Certified);
   EXPECT_EQ(run.result.kept, (KeptSet{0, 1, 2}));
+}
+
+TEST(SearchMinimal, IsNeverDearerThanASearchByAnotherCost) {
+  // Costs over six orders of magnitude, as multiply-accumulates are, and predictions that are off by factors.
+  std::size_t cheaper = 0;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    toys::Toy toy = toys::with_interactions(toys::diffuse(40, 8, 2.5, seed), seed);
+    for (toys::Pair& pair : toy.pairs) pair.extra *= 8;
+    std::mt19937_64 random(seed);
+    std::uniform_real_distribution<double> magnitude(0, 6);
+    const toys::Run by_count = toys::search(toy, toys::honest(toy));
+    MinimalOptions options;
+    for (SearchItem& item : toy.items) item.cost = std::pow(10, magnitude(random));
+    // Conversions between neighbours cost as much as layers do.
+    for (std::size_t i = 1; i < toy.items.size(); ++i)
+      options.borders.push_back({{i - 1, i}, std::pow(10, magnitude(random))});
+    const auto cost = [&](const KeptSet& kept) { return cost_of(toy.items, options.borders, kept); };
+    const toys::Run alone = toys::search(toy, toys::honest(toy), options);
+    options.other_costs.push_back({std::vector<double>(toy.items.size(), 1), {}});
+    const toys::Run both = toys::search(toy, toys::honest(toy), options);
+    EXPECT_LE(cost(both.result.kept), cost(by_count.result.kept)) << seed;
+    EXPECT_LE(cost(both.result.kept), cost(alone.result.kept)) << seed;
+    EXPECT_EQ(both.result.end, SearchEnd::Certified) << seed;
+    EXPECT_TRUE(both.result.certificate.complete) << seed;
+    cheaper += cost(both.result.kept) < cost(alone.result.kept) ? 1 : 0;
+  }
+  EXPECT_GT(cheaper, 0U);
 }
 
 TEST(SearchMinimal, StartsWithTheItemsThatMustBeKept) {
