@@ -91,6 +91,22 @@ def test_what_a_search_claims_is_true_in_onnx_runtime(made, tmp_path, job, form)
     check_claim(behind if raised else model, tmp_path / "out/model.onnx", samples, report["final_figures"], form)
 
 
+def test_fix_keeps_no_more_layers_than_diagnose(made, tmp_path):
+    model, data, _ = made
+    low = json.loads(vernier("diagnose", model, "--int8", "--data", data, "--json", folder=tmp_path).stdout)["all_low"]
+    worst = min(float(figure["sqnr_db"]) for figure in low["outputs"])
+    if not np.isfinite(worst):
+        worst = 20
+    reports = {}
+    for job in ("diagnose", "fix"):
+        done = vernier(job, model, "--int8", "--data", data, "--min-sqnr", f"{worst + 3:.2f}", "--json", folder=tmp_path,
+                       codes=(0, 1))
+        reports[job] = json.loads(done.stdout)
+    if reports["diagnose"]["final_figures"]["passed"]:
+        assert reports["fix"]["final_figures"]["passed"]
+        assert len(reports["fix"]["kept"]["layers"]) <= len(reports["diagnose"]["kept"]["layers"])
+
+
 def test_no_preparation_costs_accuracy(made, tmp_path):
     model, data, _ = made
     done = vernier("diagnose", model, "--int8", "--data", data, "--json", folder=tmp_path)

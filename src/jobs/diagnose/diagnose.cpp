@@ -57,6 +57,7 @@
 #include "vernier/report/diagnose.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/kept_set.h"
+#include "vernier/report/outcome.h"
 #include "vernier/report/verify.h"
 #include "vernier/requirement.h"
 #include "vernier/run.h"
@@ -66,6 +67,16 @@
 
 namespace vernier {
 namespace {
+
+/// A network that layers are kept in, how it is lowered, and what was measured of it.
+struct Variant {
+  Model model;
+  std::vector<Layer> layers;
+  Plan plan;
+  std::vector<std::string> candidates;
+  std::map<std::string, Shape> shapes;
+  Evidence evidence;
+};
 
 class Diagnosis {
  public:
@@ -103,6 +114,7 @@ class Diagnosis {
       rank();
       if (searches()) {
         search();
+        search_without_repairs();
       } else {
         step("curve", [&] { curve(); });
       }
@@ -263,6 +275,12 @@ class Diagnosis {
     });
     note(repaired.notes);
     if (!repaired.changed) return;
+    other_ = Variant{subject().model,
+                     subject().layers,
+                     all_low_plan(),
+                     experiment_->candidate_names(),
+                     experiment_->reference.shapes,
+                     evidence_};
     subject().model = std::move(repaired.state.subject.model);
     subject().layers = std::move(repaired.state.subject.layers);
     for (const auto& [tensor, shape] : first_shapes(repaired.state.reference)) {
@@ -274,6 +292,63 @@ class Diagnosis {
     evidence_ = {};
     own_errors();
     report_.repaired = all_low();
+  }
+
+  /// A repair that takes most of a layer's error away can cost the output another layer. Where layers have to be kept
+  /// in spite of the repairs, the network as it was is searched too, and the answer is the one that keeps less.
+  void search_without_repairs() {
+    if (!other_ || report_.kept->layers.empty() || sinks_.is_interrupted() || options_.search.check) return;
+    const KeptSetReport repaired = *report_.kept;
+    const bool repaired_meets = met(report_);
+    exchange();
+    search();
+    if (met(report_) && (!repaired_meets || report_.kept->cost < repaired.cost)) {
+      forget_repairs(repaired);
+      return;
+    }
+    const std::size_t without = report_.kept->layers.size();
+    const bool meets = met(report_);
+    exchange();
+    report_.kept = repaired;
+    mark_kept();
+    write_and_verify();
+    note({meets ? fmt::format("without the repairs {} would be kept", plural(without, "layer"))
+                : "without the repairs the requirement is missed"});
+  }
+
+  /// Between the repaired network and the one without repairs.
+  void exchange() {
+    Subject& network = subject();
+    Variant here{std::move(network.model),
+                 std::move(network.layers),
+                 all_low_plan(),
+                 experiment_->candidate_names(),
+                 std::move(experiment_->reference.shapes),
+                 std::move(evidence_)};
+    network.model = std::move(other_->model);
+    network.layers = std::move(other_->layers);
+    experiment_->reference.shapes = std::move(other_->shapes);
+    experiment_->adopt(std::move(other_->plan), other_->candidates);
+    evidence_ = std::move(other_->evidence);
+    other_ = std::move(here);
+    experiment_->run_all_low(match_layer_outputs(subject()));
+    rank();
+  }
+
+  void forget_repairs(const KeptSetReport& repaired) {
+    note({fmt::format("the repairs were taken back: with them {} would be kept, without them {}",
+                      plural(repaired.layers.size(), "layer"), report_.kept->layers.size())});
+    for (RepairTried& row : report_.explanation->repairs) {
+      if (row.accepted) row.why += "; taken back: without the repairs fewer layers are kept";
+      row.accepted = false;
+    }
+    report_.repaired.reset();
+    if (typed_source_.raised) {
+      typed_->write_float(experiment_->mutable_plan(), report_.files);
+    } else if (const auto file = report_.files.find("float"); file != report_.files.end()) {
+      std::filesystem::remove(file->second);
+      report_.files.erase(file);
+    }
   }
 
   /// Shapes of the repaired network's tensors with the first sample that is measured: what `learned`, a run over the
@@ -346,6 +421,10 @@ class Diagnosis {
     const std::size_t whole = (ranks_layers() ? 3 : 2) * subject().samples->size();
     report_.kept->sample_inferences += whole + static_cast<std::size_t>(std::ceil(sensitivities_->sample_inferences()));
     say_seconds();
+    mark_kept();
+  }
+
+  void mark_kept() {
     const std::set<std::string> kept(report_.kept->layers.begin(), report_.kept->layers.end());
     for (LayerRow& row : report_.layers) row.kept = kept.contains(row.name);
   }
@@ -428,6 +507,7 @@ class Diagnosis {
   std::optional<DiagnosisRanges> ranges_;  // from load_model() on
   Evidence evidence_;
   std::optional<SingleSensitivities> sensitivities_;
+  std::optional<Variant> other_;          // the network without repairs, where they changed it
   std::string doubt_;                     // of the last verification
   std::unique_ptr<Objective> objective_;  // null: the requirement decides, if there is one
   std::optional<TypedResult> typed_;      // from load_model() on
