@@ -27,6 +27,7 @@ program is tested can prepare files. A case that needs what a machine may lack s
 
     needs: shared                                    {shared} is there
     needs: dot                                       Graphviz is there
+    needs: speed                                     no sanitizer: it would take a minute, and others run the same code
 
 Placeholders: {vernier} {python} {examples} {shared} {cases} (this folder) {tmp} (the case's own folder) and
 {unprivileged}, a prefix without which root may write into folders that are closed to writing. Programs find nothing
@@ -113,6 +114,8 @@ def reason_to_skip(need):
         return None if SHARED.is_dir() else f"no shared files at {SHARED}"
     if need == "dot":
         return None if shutil.which("dot") else "no Graphviz: apt-get install graphviz"
+    if need == "speed":
+        return "under a sanitizer it takes a minute, and others run the same code" if os.environ.get("VERNIER_SANITIZE") else None
     raise AssertionError(f"unknown need: {need}")
 
 
