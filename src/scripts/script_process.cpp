@@ -10,6 +10,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/file.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "vernier/error.h"
@@ -83,6 +84,7 @@ void ScriptProcess::fail(const Json& failure) const {
 }
 
 void ScriptProcess::run(const ScratchFile& scratch) {
+  require_no_pipe(file_);
   scratch.write(program);
   const Lifeline lifeline;
   ProcessOptions process;
