@@ -83,6 +83,9 @@ void keep_inputs_safe(const CLI::App& app) {
   std::vector<Named> read;
   for (const GivenOption& option : given_options(app)) {
     for (const std::string& value : option.values) {
+      if (option.writes && value == "-") {
+        throw Error(ErrorKind::Usage, fmt::format("{} -: is no file", option.name), "standard output is /dev/stdout");
+      }
       if (option.writes) {
         written.push_back({option.name, value});
       } else {

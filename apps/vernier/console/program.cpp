@@ -15,6 +15,7 @@
 #include "console/help.h"
 #include "console/interrupt.h"
 #include "console/output_guard.h"
+#include "console/standard_output.h"
 #include "distributed/ranks.h"
 #include "vernier/error.h"
 
@@ -84,7 +85,7 @@ int run_program(const std::vector<std::string>& arguments, Console& console) {
 
   const std::vector<Command> commands = add_commands(root, command_text(arguments));
   try {
-    parse_arguments(root, arguments);
+    parse_arguments(root, keep_stdout_for_files(arguments));
   } catch (const CLI::CallForVersion& version) {
     print_result(console, version.what());
     return 0;

@@ -13,6 +13,7 @@
 
 #include "analysis/some_samples.h"
 #include "analysis/tensor_values.h"
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/parallel.h"
 #include "base/quote.h"
@@ -287,6 +288,7 @@ class Job {
 
   /// What the result takes and gives on the samples: whoever gets the case can run it.
   void write_data(const Model& result) {
+    if (is_written_in_place(options_.output)) return;  // a pipe has no place beside it
     if (!whole_.loads() || (!options_.simulated && options_.measure.data.location.empty())) return;
     std::vector<Sample> fed = whole_.values().of(input_names(result), whole_.values().samples().size());
     if (shrunk_) {
