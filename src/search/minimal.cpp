@@ -21,6 +21,9 @@
 namespace vernier {
 namespace {
 
+// Of the allowance: 3 dB better than asked for.
+constexpr double kFarInside = 0.5;
+constexpr double kMuchWorse = 2;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 void validate(const std::vector<SearchItem>& items) {
@@ -86,6 +89,17 @@ Passing settle(const std::vector<SearchItem>& items, const Costs& costs, Passing
   return best;
 }
 
+/// Far inside the limit, and keeping something made the network worse than keeping nothing: errors cancel each other,
+/// so that the set may be an island, and a smaller one lie elsewhere. For a set of which nothing can be dropped.
+bool is_island(const Passing& best, const Trial& all_low, const TrialLog& log) {
+  if (!passes(best.trial) || !(best.trial.damage < kFarInside)) return false;
+  bool cancels = false;
+  log.for_each([&](const KeptSet&, const Trial& trial) {
+    cancels = cancels || (trial.verdict == Verdict::Bad && trial.damage > kMuchWorse * all_low.damage);
+  });
+  return cancels;
+}
+
 /// From nothing to a set of which nothing can be dropped. `items` get better predictions on the way.
 Passing search_from(std::vector<SearchItem>& items, std::span<const Border> borders, TrialLog& log,
                     const MinimalOptions& options, MinimalResult& result) {
@@ -144,23 +158,23 @@ MinimalResult search_minimal(const std::vector<SearchItem>& items, const Oracle&
     if (costs.of(found.kept) < costs.of(best.kept)) best = settle(known, costs, found, log);
   }
   const auto settle_again = [&] { best = settle(known, costs, best, log); };
-  if (options.prove_minimum) {
-    // A cheaper set that the proof stumbles on is trimmed and certified in its turn.
-    for (bool open = true; open && !log.stopped() && !log.contradiction();) {
-      const MinimumProof proof = prove_minimum(known, options.borders, best.kept, log);
-      result.lower_bound = proof.lower_bound;
-      open = proof.cheaper.has_value();
-      if (open) best = {*proof.cheaper, *log.recorded(*proof.cheaper)};
-      settle_again();
-    }
-    if (log.contradiction()) result.lower_bound.reset();
-  }
   // Borders may cost more than everything that is low between them saves.
   if (costs.of(all) <= costs.of(best.kept) && best.kept.size() < all.size()) {
     result.notes.push_back(fmt::format("keeping everything costs no more than the set that was found: {:.4g}, {:.4g}",
                                        costs.of(all), costs.of(best.kept)));
     best = {all, result.all_high};
     settle_again();  // what the borders do not pay for may still be dropped
+  }
+  if (options.prove_minimum || is_island(best, result.all_low, log)) {
+    // A cheaper set that the proof stumbles on is trimmed and certified in its turn.
+    for (bool open = true; open && !log.stopped() && !log.contradiction();) {
+      const MinimumProof proof = prove_minimum(known, options.borders, best.kept, log);
+      if (options.prove_minimum) result.lower_bound = proof.lower_bound;
+      open = proof.cheaper.has_value();
+      if (open) best = {*proof.cheaper, *log.recorded(*proof.cheaper)};
+      settle_again();
+    }
+    if (log.contradiction()) result.lower_bound.reset();
   }
   const bool complete = collect_certificate(costs, best, log).complete;
   return conclude(complete ? SearchEnd::Certified : SearchEnd::Stopped, costs, best, log, result);
