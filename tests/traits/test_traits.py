@@ -186,6 +186,22 @@ def test_a_model_that_gives_nothing_finite_is_not_searched(tmp_path):
         assert "output 'y' of the float model holds nothing but NaN" in done.stderr
 
 
+def test_what_is_not_finite_inside_is_said(tmp_path):
+    """A quantizer behind makes a number of it."""
+    b = networks.Builder(18)
+    b.conv("x", "stem", 3, 4)
+    b.add("Exp", ["stem"], "grown")  # beyond float16
+    b.add("Mul", ["grown", b.constant("far", np.float32(1e6))], "beyond")
+    b.add("Min", ["beyond", b.constant("most", np.float32(3))], "back")
+    b.conv("back", "y", 4, 3)
+    onnx.save(b.model([("x", networks.FLOAT, [1, 3, 8, 8])], [("y", networks.FLOAT, [1, 3, 8, 8])]), tmp_path / "m.onnx")
+    vernier("convert", "m.onnx", "--fp16", "-o", "half.onnx", folder=tmp_path)
+    done = vernier("verify", "m.onnx", "half.onnx", "--min-sqnr", "1", folder=tmp_path, codes=(0, 1))
+    assert "of the low precision network gives values that are not finite, first" in done.stderr
+    done = vernier("verify", "m.onnx", "m.onnx", folder=tmp_path)
+    assert "not finite" not in done.stderr
+
+
 def test_everything_is_not_said_where_a_layer_was_excluded(tmp_path):
     model, data, _ = networks.write("classes_before_pixels", tmp_path)
     done = vernier("diagnose", model, "--int8", "--data", data, "--layer-precisions", "stem:fp32", folder=tmp_path)

@@ -119,7 +119,9 @@ class Diagnosis {
         step("curve", [&] { curve(); });
       }
       if (!report_.final_figures && !report_.typed) write_and_verify();
-      if (!doubt_.empty()) warn(doubt_);
+      for (const std::string& text : doubts_) {
+        if (std::ranges::find(report_.warnings, text) == report_.warnings.end()) warn(text);
+      }
       if (repairs_ == nullptr && explains_ && ranks_layers() && !sinks_.is_interrupted())
         step("causes", [&] { causes(); });
       if (!sinks_.is_interrupted() && options_.latency && job_ranks().first()) step("latency", [&] { latency(); });
@@ -463,7 +465,7 @@ class Diagnosis {
     step("verify", [&] {
       const VerifyReport verified = typed_->verify();
       report_.final_figures = verified.figures;
-      doubt_ = verified.doubt;
+      doubts_ = verified.warnings;
     });
   }
 
@@ -508,7 +510,7 @@ class Diagnosis {
   Evidence evidence_;
   std::optional<SingleSensitivities> sensitivities_;
   std::optional<Variant> other_;          // the network without repairs, where they changed it
-  std::string doubt_;                     // of the last verification
+  std::vector<std::string> doubts_;       // of the last verification
   std::unique_ptr<Objective> objective_;  // null: the requirement decides, if there is one
   std::optional<TypedResult> typed_;      // from load_model() on
 };

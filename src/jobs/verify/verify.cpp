@@ -117,6 +117,25 @@ Loaded load_beside(const Model& typed, SimulatedFile& simulated, const std::file
   return loaded;
 }
 
+namespace {
+
+/// What is not finite inside the network while its outputs are: whoever clips it behind, a Relu or a quantizer, gives
+/// some number, and another engine another one. Empty when there is no such thing.
+std::string hidden_nonfinite(const VerifyReport& report) {
+  const bool seen =
+      std::ranges::any_of(report.figures.outputs, [](const OutputFigure& output) { return output.nonfinite > 0; });
+  const auto bad = [](const LayerRow& row) { return row.nan + row.overflowed > 0; };
+  const auto first = std::ranges::find_if(report.layers, bad);
+  if (seen || first == report.layers.end()) return "";
+  return fmt::format(
+      "{} of the low precision network {} values that are not finite, first '{}' ({}); what is behind makes numbers of "
+      "them, which another engine need not do",
+      plural(static_cast<std::size_t>(std::ranges::count_if(report.layers, bad)), "layer"),
+      std::ranges::count_if(report.layers, bad) == 1 ? "gives" : "give", printable(first->name), first->op_type);
+}
+
+}  // namespace
+
 VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
   Sources sources(options.measure, sinks);
   return verify_model(read_typed_file(options.typed_model), options, sources, sinks);
@@ -193,6 +212,10 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
     row.overflowed = stats->second.got_inf;
     row.values = stats->second.count;
     report.layers.push_back(std::move(row));
+  }
+  if (const std::string hidden = hidden_nonfinite(report); !hidden.empty()) {
+    report.warnings.push_back(hidden);
+    if (sinks.warning) sinks.warning(hidden);
   }
   report.compared = report.layers.size();
   report.not_compared = matches.missing;
