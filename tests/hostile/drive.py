@@ -40,8 +40,9 @@ def prints(folder):
             for path in folder.rglob("*") if path.is_file()}
 
 
-def run(command, inputs, folder):
-    """`command` in a fresh folder beside the files of the folder `inputs`, which it names as ../in/..."""
+def run(command, inputs, folder, writes=None):
+    """`command` in a fresh folder beside the files of the folder `inputs`, which it names as ../in/... `writes`: what files there that
+    it writes itself begin with."""
     work = folder / "out"
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
@@ -62,8 +63,10 @@ def run(command, inputs, folder):
         faults.append(f"says '{said[0]}'")
     if code not in (0, 1, None) and "error:" not in output:
         faults.append(f"exit code {code} without an error")
-    if prints(inputs) != before:
-        faults.append("an input changed")
+    after = prints(inputs)
+    changed = [path for path in before.keys() | after.keys() if before.get(path) != after.get(path)]
+    if any(writes is None or not path.name.startswith(writes) for path in changed):
+        faults.append(f"inputs changed: {sorted(map(str, changed))}")
     left = [path.name for path in work.rglob("*") if TEMPORARY.search(path.name)]
     if left and code is not None:
         faults.append(f"left {left}")
