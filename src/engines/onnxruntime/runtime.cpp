@@ -43,7 +43,24 @@ std::vector<std::string> project_environments() {
   return environments;
 }
 
-/// The runtime's words without where in its own sources it says them: "FILE.cc:LINE SIGNATURE ".
+/// Behind "type space::name(types) const " or "name ", which begins at `at`.
+std::size_t end_of_function(const std::string& text, std::size_t at) {
+  const std::size_t scope = text.find("::", at);
+  std::size_t end = text.find('(', at);
+  if (end == std::string::npos || scope > end) {
+    end = text.find(' ', at);
+    return end == std::string::npos ? text.size() : end + 1;
+  }
+  for (int depth = 0; end < text.size(); ++end) {
+    depth += text[end] == '(' ? 1 : text[end] == ')' ? -1 : 0;
+    if (depth == 0) break;
+  }
+  end = std::min(end + 1, text.size());
+  if (text.compare(end, 7, " const ") == 0) end += 6;
+  return end < text.size() && text[end] == ' ' ? end + 1 : end;
+}
+
+/// The runtime's words without where in its own sources it says them: "FILE.cc:LINE SIGNATURE ", "FILE.cc:LINE NAME ".
 std::string without_places(std::string text) {
   for (std::size_t at = 0; (at = text.find(".cc:", at)) != std::string::npos;) {
     const std::size_t line = at + 4;
@@ -52,20 +69,7 @@ std::string without_places(std::string text) {
       at = line;
       continue;
     }
-    // A signature ends with the parenthesis that closes its parameters, or with what follows: " const ".
-    std::size_t open = text.find('(', end);
-    int depth = 0;
-    for (; open < text.size(); ++open) {
-      depth += text[open] == '(' ? 1 : text[open] == ')' ? -1 : 0;
-      if (depth == 0) break;
-    }
-    if (open >= text.size()) {
-      at = line;
-      continue;
-    }
-    end = open + 1;
-    if (text.compare(end, 7, " const ") == 0) end += 6;
-    if (end < text.size() && text[end] == ' ') ++end;
+    end = end_of_function(text, end + 1);
     const std::size_t space = text.find_last_of(" \n", at);
     const std::size_t begin = space == std::string::npos ? 0 : space + 1;
     text.erase(begin, end - begin);
