@@ -58,7 +58,7 @@ class CheckedSource final : public SampleSource {
         inputs_(std::move(inputs)),
         carried_(options.carried),
         shapes_(options.shapes),
-        name_(std::move(name)),
+        name_(name.empty() ? "the random inputs" : std::move(name)),
         size_(options.limit == 0 ? reader_->size() : std::min(options.limit, reader_->size())) {}
 
   std::size_t size() const override { return size_; }

@@ -60,10 +60,15 @@ std::size_t end_of_function(const std::string& text, std::size_t at) {
   return end < text.size() && text[end] == ' ' ? end + 1 : end;
 }
 
+/// The next end of a source's name.
+std::size_t next_place(const std::string& text, std::size_t from) {
+  return std::min(text.find(".cc:", from), text.find(".h:", from));
+}
+
 /// The runtime's words without where in its own sources it says them: "FILE.cc:LINE SIGNATURE ", "FILE.cc:LINE NAME ".
 std::string without_places(std::string text) {
-  for (std::size_t at = 0; (at = text.find(".cc:", at)) != std::string::npos;) {
-    const std::size_t line = at + 4;
+  for (std::size_t at = 0; (at = next_place(text, at)) != std::string::npos;) {
+    const std::size_t line = text.find(':', at) + 1;
     std::size_t end = text.find_first_not_of("0123456789", line);
     if (end == line || end == std::string::npos || text[end] != ' ') {
       at = line;
