@@ -167,6 +167,7 @@ class StructuralMatch {
     for (const Layer& layer : subject.layers) layers_[layer.name] = &layer;
     for (const onnx::ValueInfoProto& input : subject.model.proto.graph().input()) twin_[input.name()] = input.name();
     for (const Match& match : matches.pairs) {
+      paired_.insert(match.low);
       twin_[match.ref] = base_of(match.low);
       if (const auto made = made_by_.find(base_of(match.low)); made != made_by_.end()) taken_.insert(made->second);
     }
@@ -251,7 +252,9 @@ class StructuralMatch {
     const auto layer = layers_.find(node.name());
     if (layer == layers_.end() || layer->second->follows) return;
     if (std::ranges::find(layer->second->outputs, ref) == layer->second->outputs.end()) return;
-    matches_.pairs.push_back({ref, rounded_name(simulated_, low)});
+    const std::string rounded = rounded_name(simulated_, low);
+    if (!paired_.insert(rounded).second) return;  // something else is compared with it
+    matches_.pairs.push_back({ref, rounded});
     matches_.layers.push_back(layer->second);
     matches_.by_structure += found_.insert(node.name()).second ? 1 : 0;
   }
@@ -272,6 +275,7 @@ class StructuralMatch {
         if (matches_.pairs[i].ref != node.input(0)) continue;
         found_.erase(matches_.layers[i]->name);
         matches_.missing.push_back(matches_.layers[i]->name + ": merged into the next layer, which is compared");
+        paired_.erase(matches_.pairs[i].low);
         matches_.pairs.erase(matches_.pairs.begin() + static_cast<std::ptrdiff_t>(i));
         matches_.layers.erase(matches_.layers.begin() + static_cast<std::ptrdiff_t>(i));
       }
@@ -288,6 +292,7 @@ class StructuralMatch {
   std::map<std::string, std::vector<const onnx::NodeProto*>> low_readers_;  // of the file, through transparent nodes
   std::map<std::string, const Layer*> layers_;
   std::map<std::string, std::string> twin_;  // float tensor -> what the file computes there
+  std::set<std::string> paired_;             // tensors of the file that are compared
   std::set<const onnx::NodeProto*> taken_;
   std::map<std::string, std::vector<const onnx::NodeProto*>> free_;  // nodes of the file by operator and inputs
   std::set<std::string> found_;

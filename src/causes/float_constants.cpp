@@ -17,12 +17,14 @@ const char* what_follows(const LayerFacts& layer, bool to_softmax) {
 
 Finding lost_epsilon(const LayerFacts& layer) {
   if (!is_float16(layer) || !layer.epsilon || *layer.epsilon > 0x1p-25F) return {};
-  const std::string root = layer.read_by.empty() ? "a division" : layer.read_by.front();
+  const std::string reader = layer.read_by.empty() ? "a division" : layer.read_by.front();
+  const bool adds = layer.op_type == "Add";
   return of(layer, {}, std::isfinite(layer.own_noise) ? 0.8 : 0.9,
             {{"epsilon", static_cast<double>(*layer.epsilon), ""}, {"smallest of float16", 0x1p-24, ""}},
-            fmt::format("adds {:g} in front of {}, which float16 turns into 0: a divisor of 0 is no longer kept away",
-                        *layer.epsilon, root),
-            {"raise-epsilon"});
+            fmt::format("{} {:g} in front of {}, which float16 turns into 0: {}", adds ? "adds" : "lets nothing below",
+                        *layer.epsilon, reader,
+                        reader == "Log" ? "the logarithm of 0 is -inf" : "a divisor of 0 is no longer kept away"),
+            {"raise-epsilon", "scale-square"});
 }
 
 Finding mask_constant(const LayerFacts& layer) {

@@ -48,6 +48,7 @@ double largest_inside(const LayerFacts& layer, double x) {
 /// large; for other results no rewrite is known here.
 std::vector<std::string> rewrites_of(const LayerFacts& layer) {
   const bool squares = layer.op_type == "Pow" || layer.op_type == "Mul";
+  if (layer.op_type == "ReduceSum" || layer.op_type == "ReduceSumSquare") return {"scale-square"};
   const bool averaged =
       std::ranges::any_of(layer.read_by, [](const std::string& op) { return op == "ReduceMean" || op == "ReduceSum"; });
   if (squares && averaged) return {"fuse-norm", "scale-square"};
@@ -65,6 +66,33 @@ bool only_passes_mask(const LayerFacts& layer, double largest) {
     return input.constant && input.mask &&
            largest <= static_cast<double>(std::max(std::abs(input.mask->low), std::abs(input.mask->high)));
   });
+}
+
+constexpr double kSmallestNormal = 0x1p-14;
+
+/// Of all values, those that are no zeros and below the smallest normal float16.
+double share_below_normal(const Distribution& values) {
+  std::int64_t below = 0;
+  for (const Bin& bin : values.bins) {
+    const double middle = std::abs(static_cast<double>(bin.middle()));
+    if (middle > 0 && middle < kSmallestNormal) below += bin.count;
+  }
+  return values.count == 0 ? 0 : static_cast<double>(below) / static_cast<double>(values.count);
+}
+
+/// Squares, and what a logarithm or a root is taken of, can be computed with values that a power of two made larger.
+bool scaling_helps(const LayerFacts& layer) {
+  const auto ends = [](const std::string& op) { return op == "Log" || op == "Sqrt"; };
+  return ends(layer.op_type) || layer.op_type == "Pow" || (layer.op_type == "Mul" && layer.inputs.size() == 1) ||
+         std::ranges::any_of(layer.read_by, ends);
+}
+
+std::string percent(double share) {
+  return share < 0.1 ? fmt::format("{:.1g}", 100 * share) : fmt::format("{:.0f}", 100 * share);
+}
+
+const char* what_follows(const LayerFacts& layer) {
+  return layer.op_type == "Log" ? "; the logarithm of 0 is -inf" : "; its result is not finite";
 }
 
 std::string beyond_text(std::int64_t values) {
@@ -112,25 +140,34 @@ Finding subnormal_loss(const LayerFacts& layer) {
   if (!is_float16(layer) || layer.rounded == 0) return {};
   const double lost = static_cast<double>(layer.flushed) / static_cast<double>(layer.rounded);
   const double small = static_cast<double>(layer.subnormal) / static_cast<double>(layer.rounded);
-  if (lost + small < 0.01 || layer.own_noise < 1e-5) return {};  // few, or they do not matter: 50 dB
+  // A single zero is enough for a logarithm or a division.
+  const bool divides = !std::isfinite(layer.own_noise) && layer.flushed > 0 && layer.overflowed == 0;
+  if (!divides && lost + small < 0.01) return {};  // few
+  // They do not matter for this layer, nor for what lies behind: 50 dB.
+  if (std::max(layer.own_noise, layer.effect_noise.value_or(0)) < 1e-5) return {};
   const TensorFacts* worst = nullptr;
+  double worst_share = 0;
   for (const auto* tensors : {&layer.inputs, &layer.outputs}) {
     for (const TensorFacts& tensor : *tensors) {
-      if (tensor.values.empty() || tensor.values.absmax() == 0) continue;
-      if (worst == nullptr || tensor.values.absmax() < worst->values.absmax()) worst = &tensor;
+      const double share = tensor.constant ? 0 : share_below_normal(tensor.values);
+      if (share > worst_share) {
+        worst_share = share;
+        worst = &tensor;
+      }
     }
   }
   if (worst == nullptr) return {};
   const auto most = static_cast<double>(worst->values.absmax());
-  return of(
-      layer, worst->name, lost > 0.5 || most < 6.1e-5 ? 0.9 : 0.7,
-      {{"turned to zero", 100 * lost, "%"},
-       {"below the smallest normal", 100 * small, "%"},
-       {"largest magnitude", most, ""}},
-      fmt::format("{:.0f} percent of its values become zero and {:.0f} percent lose digits: they are below 6.1e-5, "
-                  "the smallest normal float16 ('{}' reaches {:.3g} only)",
-                  100 * lost, 100 * small, printable(worst->name), most),
-      {});
+  const bool sure = lost > 0.5 || most < kSmallestNormal || divides;
+  return of(layer, worst->name, sure ? 0.9 : 0.7,
+            {{"turned to zero", 100 * lost, "%"},
+             {"below the smallest normal", 100 * small, "%"},
+             {"largest magnitude", most, ""}},
+            fmt::format("of what it reads and gives {} percent become zero and {} percent lose digits: below 6.1e-5, "
+                        "the smallest normal float16, lie {} percent of '{}', which reaches {:.3g}{}",
+                        percent(lost), percent(small), percent(worst_share), printable(worst->name), most,
+                        divides ? what_follows(layer) : ""),
+            scaling_helps(layer) ? std::vector<std::string>{"scale-square"} : std::vector<std::string>{});
 }
 
 Finding large_integers(const LayerFacts& layer) {

@@ -1,7 +1,7 @@
-// An epsilon keeps a divisor from zero. float16 turns everything up to 2^-25 into 0, and the division into 0/0 or 1/0.
-//   before: x / sqrt(v + 1e-12)     after: x / sqrt(v + 2^-24), the smallest float16; 2^-15 where nothing takes the
-//   root,
-//                                   because 1 / 2^-16 is beyond the largest
+// An epsilon keeps a divisor from zero, or what a logarithm is taken of. float16 turns everything up to 2^-25 into 0,
+// the division into 0/0 or 1/0, and the logarithm into -inf.
+//   before: x / sqrt(v + 1e-12)     after: x / sqrt(v + 2^-24), the smallest float16
+//   before: x / (v + 1e-12)         after: x / (v + 2^-15), because 1 / 2^-16 is beyond the largest
 // Not exact: the float32 outputs change by what is measured and stated.
 #include <fmt/format.h>
 
@@ -21,17 +21,17 @@ namespace {
 
 constexpr float kLost = 0x1p-25F;  // ties to even: becomes zero
 
-enum class Protects { Nothing, Root, Divisor };
+enum class Protects { Nothing, RootOrLog, Divisor };
 
 /// What the sum of a constant and a tensor goes into.
 Protects protected_by(const GraphWalk& walk, const onnx::NodeProto& sum) {
   Protects found = Protects::Nothing;
   for (const auto& [user, tensor] : walk.uses(sum.output(0))) {
     const std::string& op = user->op_type();
-    if (op == "Sqrt") found = std::max(found, Protects::Root);
-    if (op == "Reciprocal" || op == "Log") found = Protects::Divisor;
+    if (op == "Sqrt" || op == "Log") found = std::max(found, Protects::RootOrLog);
+    if (op == "Reciprocal") found = Protects::Divisor;
     if (op == "Div" && user->input(1) == tensor) found = Protects::Divisor;
-    if (op == "Pow" && user->input(0) == tensor) found = std::max(found, Protects::Root);
+    if (op == "Pow" && user->input(0) == tensor) found = std::max(found, Protects::RootOrLog);
   }
   return found;
 }
@@ -59,8 +59,8 @@ std::vector<Proposal> raise_epsilons(const Network& network, int) {
           op == "Add" || op == "Max" || (op == "Clip" && user->input_size() > 1 && user->input(1) == name);
       const Protects protects = adds ? protected_by(walk, *user) : Protects::Nothing;
       if (protects == Protects::Nothing) {
-        proposal.why_not =
-            fmt::format("'{}' ({}) reads {:g} for something else than a divisor", user->name(), op, epsilon);
+        proposal.why_not = fmt::format("'{}' ({}) reads {:g} for something else than a divisor or a logarithm",
+                                       user->name(), op, epsilon);
       }
       if (protects == Protects::Divisor) raised = 0x1p-15F;
       proposal.layers.push_back(user->name());

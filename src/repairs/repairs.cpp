@@ -34,9 +34,12 @@ constexpr Repair kRepairs[] = {
      .rewrites = true,
      .propose = raise_epsilons},
     {.id = "scale-square",
-     .text = "a mean of squares is taken of values divided by a power of two",
+     .text =
+         "squares, sums and logarithms are taken of values that a power of two made smaller or larger, so that they "
+         "stay inside the format",
      .scaled = false,
      .rewrites = true,
+     .rounds = 3,
      .propose = scale_squares},
     {.id = "clip-cube",
      .text = "GELU's tanh is taken of values clipped to where it is 1, so that their cube stays inside the format",

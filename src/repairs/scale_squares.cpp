@@ -1,88 +1,139 @@
-// A norm squares its values: beyond 255 the square is no float16. The quotient does not change when the values are
-// divided by a power of two first, and the epsilon by its square.
-//   before: x / sqrt(mean(x^2) + e)     after: x' / sqrt(mean(x'^2) + e / s^2),  x' = x / s
-// Norms in pieces only: Pow or Mul, ReduceMean or ReduceSum, Add of a constant (or none), Sqrt, Div or Reciprocal and
-// Mul. A LayerNorm is the same with x less its mean.
+// float16 ends at 65504 and thins out below 6e-5: squares of values beyond 255 become infinite and those below 0.0078
+// lose digits, sums over many values become infinite where their mean would not, and a floor of 1e-10 under a logarithm
+// becomes 0. The same is computed with values that a power of two made smaller or larger, which is exact
+// (scaled_region.h says where the factor goes out again).
+//
+// What overflows is scaled down once, so far that 4 times the largest value still fits. In front of a Log or a Sqrt
+// both ends matter, and where between them the window lies best is searched: a round for each place of the largest
+// value.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
-#include "model/graph_edit.h"
+#include "base/text.h"
+#include "model/graph_walk.h"
 #include "numerics/grid.h"
+#include "repairs/factor_degrees.h"
 #include "repairs/norm_in_pieces.h"
 #include "repairs/repair.h"
+#include "repairs/scaled_region.h"
 #include "vernier/format.h"
-#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {
 
-void rewrite_norm(Model& model, const NormInPieces& norm, float scale) {
-  onnx::GraphProto& graph = *model.proto.mutable_graph();
-  NamePool names(model);
-  const std::string factor = names.unique(norm.square + ".factor");
-  const std::string small = names.unique(norm.x + ".scaled");
-  const float inverse = 1 / scale;
-  set_initializer(model, graph, factor, Tensor::of({}, {&inverse, 1}));
-  std::string epsilon;
-  if (!norm.epsilon.empty()) {
-    const Tensor old = *initializer(model, norm.epsilon);
-    const float value = old.floats()[0] / (scale * scale);
-    epsilon = names.unique(norm.epsilon + ".scaled");
-    set_initializer(model, graph, epsilon, Tensor::of(old.shape(), {&value, 1}));
+constexpr std::array kLargest = {0x1p14, 0x1p10, 0x1p15};  // of the region, by round
+constexpr float kLostDigits = 0x1p-20F;                    // fewer than 16 of float16's smallest steps
+constexpr double kPoor = 1e-6;  // of a layer's own noise: float16 that has all its digits makes 1e-7
+
+float largest_of(const Network& network, const std::string& tensor) {
+  const auto range = network.ranges.find(tensor);
+  return range == network.ranges.end() ? 0 : range->second.absmax();
+}
+
+bool overflows(const Network& network, const onnx::NodeProto& node) {
+  const std::string& op = node.op_type();
+  if (!squares(network.model, node) && op != "ReduceSum" && op != "ReduceSumSquare") return false;
+  return largest_of(network, node.output(0)) > kLargestFloat16 && largest_of(network, node.input(0)) <= kLargestFloat16;
+}
+
+bool has_small_constant(const Network& network, const onnx::NodeProto& node) {
+  return std::ranges::any_of(scaled_constants(network.model, node), [&](int place) {
+    const std::optional<Tensor> value = float_constant(network.model, node.input(place));
+    return value->count() == 1 && value->floats()[0] > 0 && value->floats()[0] < kLostDigits;
+  });
+}
+
+/// Digits are lost in front of a Log or a Sqrt: by what was measured, or because a floor is too small.
+bool loses_digits(const Network& network, const NodeIndex& index, const onnx::NodeProto& end,
+                  const RegionStart& start) {
+  const auto poor = [&](const std::string& layer) {
+    const auto noise = network.noise.find(layer);
+    return noise != network.noise.end() && !(noise->second < kPoor);
+  };
+  if (poor(end.name())) return true;
+  return std::ranges::any_of(start.passed, [&](const std::string& name) {
+    return poor(name) || has_small_constant(network, index.node(name));
+  });
+}
+
+struct Candidate {
+  RegionStart start;
+  bool too_large = false;
+};
+
+std::optional<Candidate> candidate(const Network& network, const GraphWalk& walk, const NodeIndex& index,
+                                   const onnx::NodeProto& node) {
+  if (overflows(network, node)) return Candidate{start_at(node), true};
+  if (node.op_type() != "Log" && node.op_type() != "Sqrt") return std::nullopt;
+  RegionStart start = start_in_front_of(network.model, walk, node);
+  if (node.op_type() == "Sqrt" && !std::ranges::any_of(start.passed, [&](const std::string& name) {
+        return squares(network.model, index.node(name));
+      })) {
+    return std::nullopt;
   }
-  int place = -1;
-  for (int i = 0; i < graph.node_size(); ++i) {
-    onnx::NodeProto& node = *graph.mutable_node(i);
-    const bool square = node.name() == norm.square;
-    if (square) place = i;
-    if (square || std::ranges::find(norm.scaled, node.name()) != norm.scaled.end()) {
-      for (std::string& input : *node.mutable_input()) {
-        if (input == norm.x) input = small;
-      }
-    }
-    if (node.name() == norm.add) {
-      for (std::string& input : *node.mutable_input()) {
-        if (input == norm.epsilon) input = epsilon;
-      }
+  if (!loses_digits(network, index, node, start)) return std::nullopt;
+  return Candidate{std::move(start), false};
+}
+
+/// A power of two that was put in front in a round before may be made smaller again.
+bool was_enlarged(const Network& network, const GraphWalk& walk, const ScaledRegion& region) {
+  return std::ranges::all_of(region.sources, [&](const auto& source) {
+    const onnx::NodeProto* maker = walk.maker(source.first);
+    const std::string factor = maker == nullptr ? std::string() : power_of_two(network.model, *maker);
+    return !factor.empty() && float_constant(network.model, factor)->floats()[0] > 1;
+  });
+}
+
+std::string what(const Network& network, const ScaledRegion& region, int power) {
+  std::string most;
+  float largest = 0;
+  for (const auto& [tensor, degree] : region.sources) {
+    if (const float own = largest_of(network, tensor); most.empty() || own > largest) {
+      most = tensor;
+      largest = own;
     }
   }
-  onnx::NodeProto divide;
-  divide.set_op_type("Mul");
-  divide.set_name(names.unique(norm.square + ".scale"));
-  divide.add_input(norm.x);
-  divide.add_input(factor);
-  divide.add_output(small);
-  const onnx::NodeProto square = graph.node(place);
-  replace_node(graph, place, {divide, square});
+  return fmt::format(
+      "{} with '{}' times {:g} (it reaches {:.4g})",
+      region.nodes.size() == 1 ? "1 node computes" : fmt::format("{} nodes compute", region.nodes.size()),
+      printable(most), std::exp2(power), largest);
 }
 
 }  // namespace
 
-std::vector<Proposal> scale_squares(const Network& network, int) {
+std::vector<Proposal> scale_squares(const Network& network, int round) {
   std::vector<Proposal> proposals;
   const GraphWalk walk(network.model);
-  for (const Layer& layer : network.layers) {
-    const onnx::NodeProto* node =
-        layer.graph.empty() && (layer.op_type == "Pow" || layer.op_type == "Mul") ? network.node(layer.name) : nullptr;
-    if (node == nullptr || !squares(network.model, *node)) continue;
-    if (network.plan.format_of(layer.name) != Format::Float16) continue;
-    const auto range = network.ranges.find(node->input(0));
-    if (range == network.ranges.end()) continue;
-    const float largest = range->second.absmax();
-    if (largest * largest <= kLargestFloat16) continue;
+  const NodeIndex index(network.model);
+  std::set<std::string> taken;  // nodes of regions that are proposed
+  for (const onnx::NodeProto& node : network.model.proto.graph().node()) {
+    if (network.plan.format_of(node.name()) != Format::Float16 || taken.contains(node.name())) continue;
+    std::optional<Candidate> found = candidate(network, walk, index, node);
+    if (!found) continue;
+    const ScaledRegion region = scaled_region(network, walk, index, std::move(found->start));
+    if (std::ranges::any_of(region.nodes, [&](const auto& inside) { return taken.contains(inside.first); })) continue;
     Proposal proposal;
-    NormInPieces norm;
-    proposal.why_not = read_norm(network.model, walk, *node, norm);
-    proposal.layers = {layer.name};
+    proposal.layers = {node.name()};
+    proposal.why_not = region.why_not;
     if (proposal.why_not.empty()) {
-      const float scale = std::exp2(std::ceil(std::log2(largest / 128)));
-      proposal.layers.insert(proposal.layers.end(), norm.scaled.begin(), norm.scaled.end());
-      proposal.what = fmt::format("values up to {:.4g} are divided by {:g} before they are squared", largest, scale);
-      proposal.rewrite = [norm, scale](Model& model) { rewrite_norm(model, norm, scale); };
+      const int power = power_for(network, region, kLargest.at(static_cast<std::size_t>(round)));
+      if (power == 0 || (found->too_large && (power > 0 || round > 0))) continue;
+      if (!found->too_large && power < 0 && !was_enlarged(network, walk, region)) continue;
+      for (const auto& [name, degree] : region.nodes) {
+        taken.insert(name);
+        if (name != node.name()) proposal.layers.push_back(name);
+      }
+      proposal.by_output = !found->too_large;
+      proposal.what = what(network, region, power);
+      proposal.rewrite = [region, power](Model& model) { scale_region(model, region, power); };
     }
     proposals.push_back(std::move(proposal));
   }

@@ -208,6 +208,65 @@ def audio():
 
 
 @network
+def log_mel():
+    """Quiet sound: a Fourier transform in two convolutions, the squares of both, a filter bank, a floor, a logarithm."""
+    b = Builder(16)
+    time = np.arange(64)
+    angles = 2 * np.pi * np.outer(np.arange(32), time) / 64
+    window = np.hanning(64)
+    for name, wave in (("real", np.cos), ("imaginary", np.sin)):
+        basis = (wave(angles) * window).astype(np.float32).reshape(32, 1, 64)
+        b.add("Conv", ["wave", b.constant(f"{name}.basis", basis)], name, strides=[32])
+        b.add("Pow", [name, b.constant(f"{name}.two", np.float32(2))], f"{name}.power")
+    b.add("Add", ["real.power", "imaginary.power"], "power")
+    b.add("Transpose", ["power"], "frames", perm=[0, 2, 1])
+    bank = np.maximum(0, 1 - np.abs(np.arange(32)[:, None] - np.linspace(1, 30, 12)[None, :]) / 3)
+    b.add("MatMul", ["frames", b.constant("bank", bank.astype(np.float32))], "mel")
+    b.add("Max", ["mel", b.constant("floor", np.float32(1e-8))], "floored")
+    b.add("Log", ["floored"], "log")
+    b.linear("log", "hidden", 12, 16)
+    b.add("Relu", ["hidden"], "relu")
+    b.add("ReduceMean", ["relu"], "pooled", axes=[1], keepdims=0)
+    b.linear("pooled", "logits", 16, 8)
+    loudness = np.array([1, 0.3, 0.1, 0.03, 0.01, 0.003], np.float32).reshape(6, 1, 1, 1)
+    sound = loudness * np.cumsum(b.normal(6, 1, 1, 2048), axis=-1) * np.float32(0.003)
+    return b.model([("wave", FLOAT, [1, 1, 2048])], [("logits", FLOAT, [1, 8])]), {"wave": sound.astype(np.float32)}
+
+
+@network
+def norm_of_sums():
+    """LayerNorms written as sums times 1/n, of values whose sums are beyond float16 and whose means are not."""
+    b = Builder(17)
+    width = 512
+
+    def mean(source, output):
+        b.add("ReduceSum", [source, b.constant(f"{output}.axes", np.array([-1], np.int64))], f"{output}.sum")
+        return b.add("Mul", [f"{output}.sum", b.constant(f"{output}.share", np.float32(1 / width))], output)
+    b.linear("x", "wide", 32, width)
+    b.add("Mul", ["wide", b.constant("gain", np.float32(50))], "large")
+    b.add("Add", ["large", b.constant("offset", np.float32(180))], "shifted")
+    b.add("Sub", ["shifted", mean("shifted", "mean")], "centred")
+    b.add("Mul", ["centred", "centred"], "square")
+    b.add("Add", [mean("square", "variance"), b.constant("eps", np.float32(1e-5))], "floored")
+    b.add("Sqrt", ["floored"], "deviation")
+    b.add("Div", ["centred", "deviation"], "unit")
+    b.linear("unit", "y", width, 32)
+    return b.model([("x", FLOAT, [1, 10, 32])], [("y", FLOAT, [1, 10, 32])]), {"x": b.normal(6, 1, 10, 32)}
+
+
+@network
+def log_of_shares():
+    """The logarithm of probabilities with a floor, as a loss or a beam search wants them."""
+    b = Builder(18)
+    b.linear("x", "scores", 32, 40)
+    b.add("Mul", ["scores", b.constant("sharpen", np.float32(3))], "sharp")
+    b.add("Softmax", ["sharp"], "shares", axis=-1)
+    b.add("Clip", ["shares", b.constant("low", np.float32(1e-9)), b.constant("high", np.float32(1))], "floored")
+    b.add("Log", ["floored"], "log")
+    return b.model([("x", FLOAT, [1, 10, 32])], [("log", FLOAT, [1, 10, 40])]), {"x": b.normal(6, 1, 10, 32)}
+
+
+@network
 def attention():
     """A block of attention with a LayerNorm in pieces and a tanh GELU, as PyTorch's older exporter writes them."""
     b = Builder(11)

@@ -212,7 +212,7 @@ class FactFinder {
       });
       for (const TensorFacts& input : facts.inputs) {
         if (protects && input.constant && input.values.count == 1 && input.values.max > 0 && !input.mask) {
-          facts.epsilon = input.values.max;
+          facts.epsilon = std::min(facts.epsilon.value_or(input.values.max), input.values.max);
         }
       }
     }

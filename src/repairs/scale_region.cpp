@@ -1,0 +1,178 @@
+// Rewrites a model so that a region of it computes with other powers of two.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <numbers>
+#include <optional>
+#include <string>
+
+#include "model/graph_edit.h"
+#include "repairs/factor_degrees.h"
+#include "repairs/scaled_region.h"
+#include "vernier/tensor.h"
+
+namespace vernier {
+namespace {
+
+using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
+
+class Rewrite {
+ public:
+  Rewrite(Model& model, const ScaledRegion& region, int power)
+      : model_(model), region_(region), power_(power), names_(model), before_(model), walk_(before_) {}
+
+  void run() {
+    for (const auto& [source, degree] : region_.sources) {
+      if (walk_.maker(source) == nullptr) scale_source(source, degree);
+    }
+    for (const onnx::NodeProto& old : before_.proto.graph().node()) {
+      add(old);
+      for (const std::string& made : old.output()) {
+        if (const auto source = region_.sources.find(made); source != region_.sources.end()) {
+          scale_source(made, source->second);
+        }
+      }
+    }
+    graph().mutable_node()->Swap(&nodes_);
+    remove_leftovers(model_);
+  }
+
+ private:
+  onnx::GraphProto& graph() { return *model_.proto.mutable_graph(); }
+  double factor(int degree) const { return std::exp2(degree * power_); }
+
+  /// The name of a tensor with the factor, where the tensor without it keeps its own.
+  const std::string& scaled(const std::string& tensor) {
+    std::string& name = scaled_[tensor];
+    if (name.empty()) name = names_.unique(tensor + ".scaled");
+    return name;
+  }
+
+  std::string changed_constant(const std::string& name, const std::function<double(double)>& change) {
+    const Tensor old = *initializer(before_, name);
+    Tensor value(Dtype::Float32, old.shape());
+    std::ranges::transform(old.floats(), value.mutable_floats().begin(),
+                           [&](float v) { return static_cast<float>(change(v)); });
+    const std::string fresh = names_.unique(name + ".scaled");
+    set_initializer(model_, graph(), fresh, value);
+    return fresh;
+  }
+
+  /// A node that adds a number or multiplies by one, named after `tensor`.
+  void add_node(const char* op_type, const std::string& tensor, const std::string& from, const std::string& to,
+                double number) {
+    const auto value = static_cast<float>(number);
+    const std::string constant = names_.unique(tensor + ".factor");
+    set_initializer(model_, graph(), constant, Tensor::of({}, {&value, 1}));
+    onnx::NodeProto& node = *nodes_.Add();
+    node.set_op_type(op_type);
+    node.set_name(names_.unique(tensor + ".scale"));
+    node.add_input(from);
+    node.add_input(constant);
+    node.add_output(to);
+  }
+
+  /// The one node behind `tensor`, where it adds a number or multiplies by one.
+  const onnx::NodeProto* number_behind(const std::string& tensor, const char* op_type) const {
+    const auto& outputs = before_.proto.graph().output();
+    const auto& readers = walk_.readers(tensor);
+    if (readers.size() != 1 || readers.front()->op_type() != op_type || region_.nodes.contains(readers.front()->name()))
+      return nullptr;
+    if (std::ranges::any_of(outputs, [&](const auto& output) { return output.name() == tensor; })) return nullptr;
+    return number_of(*readers.front()).empty() ? nullptr : readers.front();
+  }
+
+  std::string number_of(const onnx::NodeProto& node) const {
+    for (const std::string& input : node.input()) {
+      const std::optional<Tensor> value = float_constant(before_, input);
+      if (value && value->count() == 1) return input;
+    }
+    return {};
+  }
+
+  /// Where a power of two made the source already, that one changes.
+  void scale_source(const std::string& source, int degree) {
+    const onnx::NodeProto* maker = walk_.maker(source);
+    const bool only_inside = std::ranges::all_of(
+        walk_.readers(source), [&](const onnx::NodeProto* reader) { return region_.nodes.contains(reader->name()); });
+    const std::string number = maker != nullptr && only_inside ? power_of_two(before_, *maker) : std::string();
+    if (!number.empty()) {
+      onnx::NodeProto& last = *nodes_.Mutable(nodes_.size() - 1);
+      std::ranges::replace(*last.mutable_input(), number,
+                           changed_constant(number, [&](double v) { return v * factor(degree); }));
+      scaled_[source] = source;
+      return;
+    }
+    add_node("Mul", source, source, scaled(source), factor(degree));
+  }
+
+  void add(const onnx::NodeProto& old) {
+    onnx::NodeProto node = old;
+    if (const auto shift = shifts_.find(old.name()); shift != shifts_.end()) {
+      const std::string number = number_of(old);
+      const std::string fresh = changed_constant(number, [&](double v) { return v + shift->second; });
+      std::ranges::replace(*node.mutable_input(), number, fresh);
+    }
+    const auto inside = region_.nodes.find(old.name());
+    if (inside == region_.nodes.end()) {
+      *nodes_.Add() = node;
+      return;
+    }
+    const int degree = inside->second;
+    const bool logarithm = region_.logarithms.contains(old.name());
+    const bool folded = region_.folded.contains(old.name());
+    for (int i = 0; i < old.input_size(); ++i) {
+      const std::string& input = old.input(i);
+      const bool with_factor = region_.sources.contains(input) || region_.tensors.contains(input);
+      if (with_factor && (region_.sources.contains(input) || region_.restored.contains(input))) {
+        node.set_input(i, scaled(input));
+      } else if (folded && float_constant(before_, input)) {
+        const double out = old.op_type() == "Div" ? factor(degree) : 1 / factor(degree);
+        node.set_input(i, changed_constant(input, [&](double v) { return v * out; }));
+      }
+    }
+    if (!folded && degree != 0) {
+      for (const int i : scaled_constants(before_, old)) {
+        node.set_input(i, changed_constant(old.input(i), [&](double v) { return v * factor(degree); }));
+      }
+    }
+    if (logarithm) return add_logarithm(node, degree);
+    for (std::string& output : *node.mutable_output()) {
+      if (region_.restored.contains(output)) output = scaled(output);
+    }
+    *nodes_.Add() = node;
+    for (const std::string& output : old.output()) {
+      if (region_.restored.contains(output)) add_node("Mul", output, scaled(output), output, 1 / factor(degree));
+    }
+  }
+
+  void add_logarithm(onnx::NodeProto node, int degree) {
+    const std::string output = node.output(0);
+    const double shift = -degree * power_ * std::numbers::ln2;
+    if (const onnx::NodeProto* sum = number_behind(output, "Add")) {
+      shifts_[sum->name()] = shift;
+      *nodes_.Add() = node;
+      return;
+    }
+    node.set_output(0, scaled(output));
+    *nodes_.Add() = node;
+    add_node("Add", output, scaled(output), output, shift);
+  }
+
+  Model& model_;
+  const ScaledRegion& region_;
+  const int power_;
+  NamePool names_;
+  const Model before_;
+  const GraphWalk walk_;
+  Nodes nodes_;  // of the graph that is made
+  std::map<std::string, std::string> scaled_;
+  std::map<std::string, double> shifts_;  // of the numbers that nodes behind logarithms add
+};
+
+}  // namespace
+
+void scale_region(Model& model, const ScaledRegion& region, int power) { Rewrite(model, region, power).run(); }
+
+}  // namespace vernier
