@@ -42,6 +42,9 @@ struct PrecisionOptions {
   std::vector<LayerSetting> layer_settings;  // what scripts have set; wins over layer_precisions
   QuantizationRules rules;
   LayerSelection selection;  // who may take a format with a scale; exceptions above win
+  /// Target onnxruntime: layers take int8 also where its kernels on codes gain no time by the table of measured kernel
+  /// times. Operators and layers that are named in `selection` or `layer_precisions` do so anyway.
+  bool even_if_slower = false;
 };
 
 }  // namespace vernier

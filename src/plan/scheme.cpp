@@ -6,12 +6,14 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
 
 #include "base/text.h"
 #include "model/graph_edit.h"
+#include "plan/faster_on_codes.h"
 #include "plan/low_slots.h"
 #include "plan/placement.h"
 #include "plan/selection.h"
@@ -221,6 +223,15 @@ bool can_skip(const Model& model, const Layer& layer, const onnx::NodeProto& add
 
 }  // namespace
 
+bool only_where_faster(const PrecisionOptions& precision) {
+  const bool chosen = !precision.selection.op_types.empty() || !precision.selection.nodes.empty();
+  if (precision.even_if_slower || chosen || precision.rules.weights_only) return false;
+  return std::ranges::any_of(precision.low, [&](Format listed) {
+    return needs_scale(listed) &&
+           scaled_scheme(precision.target, under_target(listed, precision.target)).integer_kernels;
+  });
+}
+
 std::set<Format> formats_named(const PrecisionOptions& precision) {
   std::set<Format> formats(precision.low.begin(), precision.low.end());
   formats.insert(precision.high);
@@ -323,6 +334,18 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
     return under_target(listed, precision.target, precision.rules.weights_only);
   };
   const Selection selection(model, layers, precision.selection);
+  std::set<std::string> slower;
+  if (only_where_faster(precision)) {
+    std::set<std::string> able;
+    for (const Layer& layer : layers) {
+      const bool named = exception_for(layer.name, precision).has_value();
+      if (layer.follows || named || !layer.graph.empty() || !selection.why_not(layer).empty()) continue;
+      if (std::ranges::any_of(low, [&](Format listed) { return takes(layer, of_target(listed)); })) {
+        able.insert(layer.name);
+      }
+    }
+    std::ranges::set_difference(able, faster_on_codes(model, layers, able, types), std::inserter(slower, slower.end()));
+  }
   Grouped unheard;
   for (const Layer& layer : layers) {
     if (layer.follows) continue;
@@ -334,6 +357,10 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
       if (bits_of(wanted) >= bits_of(high)) continue;
       std::string reason = needs_scale(wanted) ? selection.why_not(layer) : std::string();
       const bool excluded = !reason.empty();
+      if (needs_scale(wanted) && slower.contains(layer.name)) {
+        if (skipped.reason.empty()) skipped.reason = "ONNX Runtime gains no time by it here";
+        continue;
+      }
       if (!excluded && takes(layer, wanted, &reason, names_add(precision))) {
         format = wanted;
         break;
@@ -382,6 +409,15 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
   unheard.append_to(assigned.warnings);
   raise_parts_of_layers(assigned, model, layers, fixed_layers);
   check_output_types(assigned, layers, precision);
+  const auto low_layer = [&](const PlannedLayer& layer) {
+    return layer.format != precision.high && layer.format != Format::Float32;
+  };
+  if (!slower.empty() && std::ranges::none_of(plan.layers, low_layer)) {
+    assigned.nothing_gains = true;
+    assigned.warnings.push_back(
+        "ONNX Runtime would run no layer of this network faster in int8, by the times of its kernels: all stay in "
+        "float32 (--even-if-slower quantizes them all the same)");
+  }
   for (const Format listed : low) {
     const Format wanted = of_target(listed);
     const auto runs_in_it = [&](const PlannedLayer& layer) { return layer.format == wanted; };

@@ -36,6 +36,7 @@ struct AssignedFormats {
   std::vector<std::string> candidates;  // layers below the high format that a search may raise
   std::vector<SkippedLayer> skipped;
   std::vector<std::string> warnings;  // exceptions not honoured ("prefer"), or ignored ("none")
+  bool nothing_gains = false;         // all layers that could be quantized stay high: none would be faster
 };
 
 /// Every format that the options name for some layer, the high one included: what a model is prepared for.
@@ -48,6 +49,10 @@ int opset_of_rules(const PrecisionOptions& precision);
 PrepareOptions preparation_of(const PrecisionOptions& precision);
 /// What it was prepared for when `plan` was made, its opset included: the same preparation names the same layers.
 PrepareOptions preparation_of(const Plan& plan);
+
+/// ONNX Runtime has kernels on codes for much that gains no time by them: true where only what gains is quantized. Who
+/// names operators or layers has chosen, and gets them all.
+bool only_where_faster(const PrecisionOptions& precision);
 
 /// Every layer in the lowest format it can take, exceptions applied.
 /// Errors: Usage for a name that matches no layer (nearest offered), and under "obey" for a layer that cannot take the

@@ -27,7 +27,8 @@ std::string scaled_text(Format format, const PrecisionOptions& precision, const 
   const bool integer_bias = rules.integer_bias.value_or(scheme.integer_kernels);
   std::string text = fmt::format(
       "{}: {} of {}{}, {} per tensor ({}), weights {} symmetric {}, ", format_name(format),
-      scheme.integer_kernels ? "inputs and outputs" : "inputs", operators_text(scheme),
+      scheme.integer_kernels ? "inputs and outputs" : "inputs",
+      operators_text(scheme) + (only_where_faster(precision) ? " where that saves time" : ""),
       names_add(precision) && precision.target == Target::TensorRt ? ", and skip branches of residual Adds" : "",
       asymmetric ? "asymmetric" : "symmetric",
       ranges_from.empty() ? method_text(precision.calibration, !asymmetric) : ranges_from,

@@ -1,4 +1,5 @@
 """Holds the sources to what the project says of them."""
+import json
 import pathlib
 import re
 import subprocess
@@ -44,3 +45,13 @@ def test_public_headers_include_only_the_standard_library_and_each_other():
     for path in (ROOT / "include").rglob("*.h"):
         for included in re.findall(r"^#include [<\"]([^>\"]+)", path.read_text(encoding="utf-8"), re.MULTILINE):
             assert included.startswith("vernier/") or "/" not in included and "." not in included, f"{path}: {included}"
+
+
+def test_kernel_times_are_those_measured():
+    measured = json.loads((ROOT / "bench/results/kernel_times.json").read_text(encoding="utf-8"))["rows"]
+    text = (ROOT / "src/plan/kernel_times.cpp").read_text(encoding="utf-8")
+    table = re.findall(r'Row\{\s*"([^"]+)",\s*\{([^}]+)\},\s*\{([^}]+)\}\}', text)
+    assert sorted(kind for kind, *_ in table) == sorted(measured)
+    for kind, in_float, on_codes in table:
+        for name, numbers in (("float", in_float), ("codes", on_codes)):
+            assert [float(number) for number in numbers.split(",")] == measured[kind].get(name, [0, 0, 0, 0]), kind

@@ -20,6 +20,7 @@ namespace vernier::testing {
 /// SQNR of output `y` with every layer low that can be, in dB. `fold`: whether normalizations may be folded.
 inline double all_low_db(const Model& model, const SampleSource& samples, Format format, bool per_channel, bool fold) {
   PrecisionOptions precision;
+  precision.even_if_slower = true;
   precision.low = {format};
   precision.rules.weights_per_channel = per_channel;
   PrepareOptions options = preparation_of(precision);

@@ -94,6 +94,7 @@ Subject subject_of(Model model, const SampleSource& samples, std::vector<Carry> 
 
 Plan plan_all(const Subject& subject, Format format, Target target) {
   PrecisionOptions precision;
+  precision.even_if_slower = true;
   precision.target = target;
   precision.low = {format};
   Plan plan = assign_formats(subject.model, subject.layers, precision).plan;

@@ -119,6 +119,25 @@ def test_powers_of_two_repair_float16(tmp_path, name, kept):
     check_claim(model, tmp_path / "out/model.onnx", samples, report["final_figures"], "--fp16")
 
 
+def test_onnxruntime_quantizes_what_gains_time(tmp_path):
+    """Layers as small as these gain nothing by kernels on codes, and are quantized where that is asked for."""
+    model, data, _ = networks.write("attention", tmp_path)
+    int8 = ["--int8", "--target", "onnxruntime", "--data", data]
+    done = vernier("convert", model, *int8, "-o", "out.onnx", folder=tmp_path)
+    assert "would run no layer of this network faster in int8" in done.stderr
+    kinds = {node.op_type for node in onnx.load(tmp_path / "out.onnx").graph.node}
+    assert "QuantizeLinear" not in kinds
+    assert "would run no layer of it faster" in vernier("diagnose", model, *int8, folder=tmp_path, codes=(3,)).stderr
+    vernier("convert", model, *int8, "--even-if-slower", "-o", "all.onnx", folder=tmp_path)
+    vernier("quantize", model, "--target", "onnxruntime", "--data", data, "--op-types-to-quantize", "MatMul", "-o", "some.onnx",
+            folder=tmp_path)
+    count = {name: sum(node.op_type == "QuantizeLinear" for node in onnx.load(tmp_path / name).graph.node)
+             for name in ("all.onnx", "some.onnx")}
+    assert count["all.onnx"] > count["some.onnx"] > 0
+    refused = vernier("convert", model, "--int8", "--even-if-slower", "-o", "x.onnx", folder=tmp_path, codes=(2,))
+    assert "--even-if-slower: a choice of --target onnxruntime" in refused.stderr
+
+
 def test_no_preparation_costs_accuracy(made, tmp_path):
     model, data, _ = made
     done = vernier("diagnose", model, "--int8", "--data", data, "--json", folder=tmp_path)

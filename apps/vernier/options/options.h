@@ -26,6 +26,7 @@ struct PrecisionText {
   std::vector<std::string> low;
   std::string high = "float32";
   std::string target = "tensorrt";
+  bool even_if_slower = false;
   std::string calibration = "minmax";
   std::vector<std::string> layer_precisions;
   std::string constraints = "prefer";

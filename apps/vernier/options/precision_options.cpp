@@ -67,10 +67,16 @@ void add_precision_options(CLI::App& app, const std::function<PrecisionText&()>&
          "FILE[:FUNC]",
          "Python scripts whose FUNC(network=...) sets layer.precision on a TensorRT network, in this order: what they "
          "set wins over --layer-precisions (default: none; FUNC: postprocess)");
-  value("--target", &PrecisionText::target, "TARGET",
-        "Whose rules place low precision. tensorrt: inputs of weighted operators. openvino: the same, with --int8 in "
-        "asymmetric codes. onnxruntime: with --int8, inputs and outputs of every operator that has an integer kernel "
-        "on its CPU (default: tensorrt)");
+  value(
+      "--target", &PrecisionText::target, "TARGET",
+      "Whose rules place low precision. tensorrt: inputs of weighted operators. openvino: the same, with --int8 in "
+      "asymmetric codes. onnxruntime: with --int8, inputs and outputs of operators where its integer kernels save time "
+      "on the CPU (default: tensorrt)");
+  add_flag(
+      app, "--even-if-slower", [into] { into().even_if_slower = true; },
+      "--target onnxruntime: quantize every operator that has an integer kernel, also where that gains no time")
+      .at_once()
+      .group(kPrecisionGroup);
   value(
       method, &PrecisionText::calibration, "METHOD",
       "How ranges of activations are chosen: minmax, percentile[:99.99] (99.999 without a number), entropy, mse, aciq; "
@@ -108,6 +114,12 @@ PrecisionOptions PrecisionText::values() const {
   }
 
   options.target = parse_choice<Target>("--target", target);
+  options.even_if_slower = even_if_slower;
+  if (even_if_slower && options.target != Target::OnnxRuntime) {
+    throw Error(ErrorKind::Usage,
+                fmt::format("--even-if-slower: a choice of --target onnxruntime, not of {}", word_of(options.target)),
+                "leave it out");
+  }
   if (const auto choice = parse_calibration_method(calibration)) {
     options.calibration = *choice;
   } else {

@@ -186,6 +186,12 @@ class Diagnosis {
     report_.notes = typed_source_.notes;
     note(loaded_.notes);
     AssignedFormats assigned = assign_formats(subject().model, subject().layers, precision_);
+    if (assigned.nothing_gains) {
+      throw Error(ErrorKind::Input,
+                  fmt::format("{}: ONNX Runtime would run no layer of it faster in int8, by the times of its kernels",
+                              options_.model.string()),
+                  "stay in float32; --even-if-slower quantizes them all the same");
+    }
     for (const std::string& text : assigned.warnings) warn(text);
     if (assigned.candidates.empty()) {
       throw Error(ErrorKind::Input, fmt::format("{}: no layer can run in the formats asked", options_.model.string()),

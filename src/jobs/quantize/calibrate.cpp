@@ -142,7 +142,9 @@ class Calibration {
     Sources sources(measure, sinks_);
     loaded_ = load_judged(options_.model, preparation_of(options_.precision), sources);
     report_.notes = loaded_.notes;
-    AssignedFormats assigned = assign_formats(subject().model, subject().layers, options_.precision);
+    PrecisionOptions precision = options_.precision;
+    precision.even_if_slower = true;  // the ranges are for whatever will be quantized with them
+    AssignedFormats assigned = assign_formats(subject().model, subject().layers, precision);
     for (const std::string& text : assigned.warnings) warn(text);
     plan_ = std::move(assigned.plan);
     report_.command = options_.command;

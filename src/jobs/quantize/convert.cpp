@@ -19,6 +19,7 @@
 #include "engines/onnxruntime/session.h"
 #include "jobs/common/calibrated_plan.h"
 #include "jobs/common/load.h"
+#include "jobs/common/median_latency.h"
 #include "jobs/common/output_files.h"
 #include "jobs/common/sources.h"
 #include "jobs/scripting/model_script.h"
@@ -29,6 +30,7 @@
 #include "plan/lower_typed.h"
 #include "plan/overrides.h"
 #include "plan/scheme.h"
+#include "plan/target.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
 #include "vernier/measure.h"
@@ -100,22 +102,30 @@ std::string nothing_low(std::size_t layers, Format high, const std::map<std::str
       std::min(other_types.size(), layers), plural(layers, "layer"), other_types.begin()->second);
 }
 
+/// A plan, and what was found on the way to it.
+struct Planned {
+  Plan plan;
+  std::optional<Loaded> calibrated;  // with the samples of a plan that was calibrated here
+  bool nothing_gains = false;        // no layer is low, which was said
+};
+
 /// The plan from options for `model`, which is prepared as `prepare_options` say; formats with scales are calibrated on
 /// the samples of `sources`.
-Plan make_plan(const ConvertOptions& options, const PrecisionOptions& precision, const Model& model,
-               const std::vector<Layer>& layers, const PrepareOptions& prepare_options,
-               const std::map<std::string, std::string>& other_types, Sources& sources, ConvertResult& result) {
+Planned make_plan(const ConvertOptions& options, const PrecisionOptions& precision, const Model& model,
+                  const std::vector<Layer>& layers, const PrepareOptions& prepare_options,
+                  const std::map<std::string, std::string>& other_types, Sources& sources, ConvertResult& result) {
   AssignedFormats assigned = assign_formats(model, layers, precision);
   result.warnings.insert(result.warnings.end(), assigned.warnings.begin(), assigned.warnings.end());
   result.skipped = by_reason(assigned.skipped, other_types);
-  Plan plan = std::move(assigned.plan);
+  Planned planned{std::move(assigned.plan), {}, assigned.nothing_gains};
+  Plan& plan = planned.plan;
   if (tensors_to_calibrate(model, layers, plan).empty()) {  // no samples needed, none are asked for
     for (std::string& text : calibrate_plan(plan, model, layers, {})) result.warnings.push_back(std::move(text));
-    return plan;
+    return planned;
   }
   const std::filesystem::path& cache = options.measure.calibration_cache;
   if (calibrate_from_cache(plan, model, layers, *sources.model(options.model), precision, cache, result.warnings)) {
-    return plan;
+    return planned;
   }
   if (!cache.empty() && options.measure.data.location.empty() && !options.measure.calibration_data) {
     result.warnings.push_back(
@@ -123,11 +133,30 @@ Plan make_plan(const ConvertOptions& options, const PrecisionOptions& precision,
                     "real data (--data SAMPLES)",
                     cache.string()));
   }
-  const Loaded loaded = load_judged(options.model, prepare_options, sources);
+  const Loaded& loaded = planned.calibrated.emplace(load_judged(options.model, prepare_options, sources));
   result.warnings.insert(result.warnings.end(), loaded.warnings.begin(), loaded.warnings.end());
   for (std::string& text : calibrate_on_samples(plan, model, layers, loaded, precision, cache))
     result.warnings.push_back(std::move(text));
-  return plan;
+  return planned;
+}
+
+/// A sentence where a file with kernels on codes is slower than the float model all the same, since kernel times are
+/// those of another machine; else empty, also where the two differ by less than a busy machine may make them differ.
+std::string slower_than_float(const Loaded& calibrated, const Plan& plan, const Model& typed) {
+  const bool on_codes = std::ranges::any_of(plan.layers, [&](const PlannedLayer& layer) {
+    return needs_scale(layer.format) && scaled_scheme(plan.target, layer.format).integer_kernels;
+  });
+  if (!on_codes) return {};
+  const Sample sample = calibrated.samples->at(0);
+  const auto milliseconds = [&](const Model& model) {
+    return median_latency_ms(calibrated.subject.runtime, model, sample, static_cast<int>(calibrated.subject.threads));
+  };
+  const double in_float = milliseconds(*calibrated.original);
+  const double low = milliseconds(typed);
+  if (low < 1.1 * in_float || low < in_float + 0.2) return {};
+  return fmt::format(
+      "on this machine ONNX Runtime takes {:.3g} ms for a sample in the written file, {:.3g} ms in float32", low,
+      in_float);
 }
 
 /// The whole job; with `plan_json` it ends at the plan, and nothing is written.
@@ -189,13 +218,20 @@ ConvertResult run_conversion(const ConvertOptions& given_options, const JobSinks
   const std::vector<Layer> layers = find_layers(model);
   const std::map<std::string, std::string> other_types = layers_of_other_types(model, layers);
   if (given) check_plan_names(*given, layers, options.plan.string());
-  Plan plan =
-      given ? *given : make_plan(options, precision, model, layers, prepare_options, other_types, sources, result);
+  Planned planned;
+  if (given) {
+    planned.plan = *given;
+  } else {
+    planned = make_plan(options, precision, model, layers, prepare_options, other_types, sources, result);
+  }
+  Plan& plan = planned.plan;
   if (!options.tensor_overrides.empty()) {
     override_tensors(plan, read_text(options.tensor_overrides), options.tensor_overrides.string());
   }
   const Format high = given ? given->high : precision.high;
-  if (std::ranges::all_of(plan.layers, [&](const PlannedLayer& layer) { return layer.format == high; })) {
+  const bool none_low =
+      std::ranges::all_of(plan.layers, [&](const PlannedLayer& layer) { return layer.format == high; });
+  if (none_low && !planned.nothing_gains) {
     result.warnings.push_back(nothing_low(plan.layers.size(), high, other_types));
   }
   for (const std::string& text : result.warnings) {
@@ -211,6 +247,12 @@ ConvertResult run_conversion(const ConvertOptions& given_options, const JobSinks
     return result;
   }
   TypedModel typed = lower_typed(model, plan, options.precision.constraints == PrecisionConstraints::Obey);
+  if (planned.calibrated) {
+    if (std::string text = slower_than_float(*planned.calibrated, plan, typed.model); !text.empty()) {
+      if (sinks.warning) sinks.warning(text);
+      result.warnings.push_back(std::move(text));
+    }
+  }
   write_model(typed.model, options.output, {options.external_data});
   result.typed.file = options.output.string();
   result.typed.casts = typed.casts;

@@ -21,6 +21,7 @@ Model net() { return parse_model(testing::kTwoProducts); }
 
 Plan planned(const Model& model, const std::vector<Layer>& layers, Format format, Target target = Target::TensorRt) {
   PrecisionOptions options;
+  options.even_if_slower = true;
   options.low = {format};
   options.target = target;
   return assign_formats(model, layers, options).plan;

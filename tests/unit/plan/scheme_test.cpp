@@ -180,6 +180,7 @@ TEST(Scheme, TheOnnxruntimeTargetTakesEveryOperatorWithAnIntegerKernel) {
     })");
   PrecisionOptions options = precision({Format::Int8});
   options.target = Target::OnnxRuntime;
+  options.even_if_slower = true;
   const AssignedFormats result = assign_formats(model, find_layers(model), options);
   EXPECT_EQ(result.candidates, (Names{"conv", "scale", "pool", "gate"}));
   EXPECT_EQ(result.plan.format_of("scale"), Format::UInt8);
@@ -192,12 +193,31 @@ TEST(Scheme, AnActivationBehindALayerOnIntegerKernelsIsNoCandidateForAnotherForm
   const Model model = scheme_net();
   PrecisionOptions options = precision({Format::Int8, Format::Float16});
   options.target = Target::OnnxRuntime;
+  options.even_if_slower = true;
   EXPECT_EQ(assign_formats(model, find_layers(model), options).candidates, (Names{"fc1", "fc2"}));
   options.target = Target::TensorRt;
   EXPECT_EQ(assign_formats(model, find_layers(model), options).candidates, (Names{"fc1", "act", "fc2"}));
   options = precision({Format::Int8}, {{"act", Format::Float16}});
   options.target = Target::OnnxRuntime;
   EXPECT_EQ(assign_formats(model, find_layers(model), options).plan.format_of("act"), Format::Float16) << "as asked";
+}
+
+TEST(Scheme, OnOnnxruntimeOnlyWhatGainsTimeIsQuantized) {
+  const Model model = scheme_net();
+  PrecisionOptions options = precision({Format::Int8});
+  options.target = Target::OnnxRuntime;
+  const AssignedFormats small = assign_formats(model, find_layers(model), options);
+  EXPECT_TRUE(small.nothing_gains);
+  EXPECT_TRUE(small.candidates.empty());
+  ASSERT_EQ(small.warnings.size(), 1U);
+  EXPECT_EQ(small.skipped.front().reason, "ONNX Runtime gains no time by it here");
+  // Who names a layer or an operator has chosen.
+  options.selection.op_types = {"MatMul"};
+  EXPECT_EQ(assign_formats(model, find_layers(model), options).candidates, (Names{"fc1", "fc2"}));
+  options.selection = {};
+  options.layer_precisions = {{"fc2", Format::Int8}};
+  EXPECT_EQ(assign_formats(model, find_layers(model), options).plan.format_of("fc2"), Format::UInt8);
+  EXPECT_EQ(assign_formats(model, find_layers(model), options).plan.format_of("fc1"), Format::Float32);
 }
 
 TEST(Scheme, AnOperatorWithoutAnIntegerKernelIsRefusedWithTheReason) {

@@ -22,6 +22,7 @@ std::vector<std::string> named_at(const NetFiles& files, const std::string& laye
   DiagnoseOptions options = files.diagnose_options({low});
   options.measure.requirement = at_least_db(70);
   options.precision.target = target;
+  options.precision.even_if_slower = target == Target::OnnxRuntime;
   std::vector<std::string> ids;
   const DiagnoseReport report = diagnose(options);
   for (const Cause& cause : report.explanation.value().causes) {
