@@ -49,7 +49,7 @@ void clip_addends(Plan& plan, const Model& model, const std::function<bool(const
   for (auto& [tensor, grid] : plan.tensors) {
     if (grid.format != Format::UInt8 || grid.scale.size() != 1 || !alone(tensor)) continue;
     GridEnds reach;
-    const auto all = [&](const onnx::NodeProto* reader) {
+    const auto all = [&, &tensor = tensor](const onnx::NodeProto* reader) {
       return reader != nullptr && reach_in(*reader, tensor, plan, reach);
     };
     if (readers[tensor].empty() || !std::ranges::all_of(readers[tensor], all)) continue;
