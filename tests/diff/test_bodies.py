@@ -8,7 +8,7 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from typed_files import ENVIRONMENT, PROGRAM, session, sqnr_db
+from typed_files import ENVIRONMENT, PROGRAM, all_kernels, session, sqnr_db
 
 T = onnx.TensorProto
 rng = np.random.default_rng(1)
@@ -109,7 +109,7 @@ def test_every_layer_inside_is_lowered_or_listed(name, low, target, folder, tmp_
     _, inside, scaled = NETWORKS[name]
     lowered = inside if low in ("fp16", "bf16") else scaled
     model, typed, data = folder / f"{name}.onnx", tmp_path / "typed.onnx", folder / "data.npz"
-    options = [f"--{low}", "--target", target, "--data", data]
+    options = [f"--{low}", *all_kernels(target), "--data", data]
 
     # What convert writes: the formats of the file, and the words for what stays.
     said = run("convert", model, *options, "-o", typed, "-q")

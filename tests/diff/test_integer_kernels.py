@@ -39,7 +39,7 @@ def float_model(nodes, shape, constants):
 def converted(model, shape, folder, *options):
     onnx.save(model, folder / "float.onnx")
     np.savez(folder / "data.npz", x=array(16, *shape))
-    run(PROGRAM, "convert", folder / "float.onnx", "--int8", "--target", "onnxruntime", "--data", folder / "data.npz", *options, "-o",
+    run(PROGRAM, "convert", folder / "float.onnx", "--int8", "--target", "onnxruntime", "--even-if-slower", "--data", folder / "data.npz", *options, "-o",
         folder / "typed.onnx")
     return folder / "typed.onnx"
 
@@ -191,7 +191,7 @@ def test_a_weight_with_a_zero_point_has_an_integer_kernel_too(name, tmp_path):
     model = float_model([helper.make_node(name, ["x", *given], ["y"], name="layer", **attributes)], shape, given)
     onnx.save(model, tmp_path / "float.onnx")
     np.savez(tmp_path / "data.npz", x=array(16, *shape))
-    report = vernier("fix", tmp_path / "float.onnx", "--int8", "--per-tensor", "--target", "onnxruntime", "--data", tmp_path / "data.npz",
+    report = vernier("fix", tmp_path / "float.onnx", "--int8", "--per-tensor", "--target", "onnxruntime", "--even-if-slower", "--data", tmp_path / "data.npz",
                      "--allow", "weight-zero-point", "-o", tmp_path / "out")
     assert [tried["accepted"] for tried in report["explanation"]["repairs"]] == [True], report["explanation"]["repairs"]
     path = tmp_path / "out/model.onnx"
@@ -211,7 +211,7 @@ def test_networks_run_on_integer_kernels_and_give_the_figure_that_was_promised(n
     """`left`: what has no integer kernel, and the end of a network that moves dequantized values."""
     count = 16
     data = networks.make(tmp_path, network, count)
-    run(PROGRAM, "convert", networks.model_file(network), "--int8", "--target", "onnxruntime", "--data", data, "-o", tmp_path / "typed.onnx")
+    run(PROGRAM, "convert", networks.model_file(network), "--int8", "--target", "onnxruntime", "--even-if-slower", "--data", data, "-o", tmp_path / "typed.onnx")
     low, optimized = integer_session(tmp_path / "typed.onnx", tmp_path)
     moves = {"Reshape", "Transpose", "Flatten", "MaxPool", "Split"}
     found = {node.op_type for node in optimized}

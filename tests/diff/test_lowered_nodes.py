@@ -23,7 +23,7 @@ from typed_files import ENVIRONMENT, PROGRAM, ROOT
 REPORT = ROOT / "build/lowered_nodes.json"
 STEP = int(os.environ.get("VERNIER_NODE_STEP", "12"))
 FORMATS = {"float16": ["--fp16"], "bfloat16": ["--bf16"], "float8": ["--fp8"], "int8": ["--int8"],
-           "codes": ["--int8", "--target", "onnxruntime"], "int4": ["--int4"], "mixed": ["--int4", "--int8", "-p", "float16"]}
+           "codes": ["--int8", "--target", "onnxruntime", "--even-if-slower"], "int4": ["--int4"], "mixed": ["--int4", "--int8", "-p", "float16"]}
 RUN_BY_NOBODY = {"bfloat16", "float8"}
 # Files that ONNX Runtime's CPU provider refuses although it runs the original: it has no kernel for the format. Its words.
 NO_KERNEL = ("NOT_IMPLEMENTED", "Could not find an implementation", "NotImplemented", "data type is not supported")

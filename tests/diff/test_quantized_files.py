@@ -10,7 +10,7 @@ import pytest
 from onnx import helper, numpy_helper
 from onnxruntime import quantization
 
-from typed_files import ENVIRONMENT, PROGRAM, evaluate, run
+from typed_files import ENVIRONMENT, PROGRAM, all_kernels, evaluate, run
 
 F = onnx.TensorProto.FLOAT
 rng = np.random.default_rng(5)
@@ -469,7 +469,7 @@ def test_tensorrt_refuses_asymmetric_codes_and_integer_biases(files):
 
 @pytest.mark.parametrize("target", ["tensorrt", "onnxruntime"])
 def test_our_own_files_have_nothing_to_find(files, target, tmp_path):
-    run(PROGRAM, "quantize", files / "float.onnx", "--data", files / "data.npz", "--target", target, "-o", tmp_path / "q.onnx")
+    run(PROGRAM, "quantize", files / "float.onnx", "--data", files / "data.npz", *all_kernels(target), "-o", tmp_path / "q.onnx")
     assert placement(tmp_path / "q.onnx", target, 0)["findings"] == []
     assert loss_of(files, tmp_path / "q.onnx")["defects"] == []
 

@@ -14,7 +14,7 @@ import numpy as np
 import onnx
 import pytest
 
-from typed_files import PROGRAM, ROOT, SHARED, evaluate, figures, run, same_figures, session, simulate, sqnr_db, vernier
+from typed_files import PROGRAM, ROOT, SHARED, all_kernels, evaluate, figures, run, same_figures, session, simulate, sqnr_db, vernier
 
 sys.path.insert(0, str(ROOT / "bench"))
 import networks  # noqa: E402
@@ -62,7 +62,7 @@ def feeds_of(network):
 @pytest.mark.parametrize("network", INT8)
 @pytest.mark.parametrize("target", ["tensorrt", "onnxruntime"])
 def test_int8_figures_agree_on_all_three_roads(network, target, data, tmp_path):
-    report = diagnosed(network, data, tmp_path, "--int8", "--target", target)
+    report = diagnosed(network, data, tmp_path, "--int8", *all_kernels(target))
     same_figures(figures(report["all_low"]), figures(report["final_figures"]))
     names = list(figures(report["final_figures"]))
     ref, low = session(networks.model_file(network)), session(tmp_path / "model.onnx", optimize=True)
@@ -76,7 +76,7 @@ def test_int8_figures_agree_on_all_three_roads(network, target, data, tmp_path):
 @pytest.mark.parametrize("network", INT8)
 @pytest.mark.parametrize("target", ["tensorrt", "onnxruntime"])
 def test_int8_tensors_are_those_of_the_simulation_but_for_whole_steps(network, target, data, tmp_path):
-    run(PROGRAM, "convert", networks.model_file(network), "--int8", "--target", target, "--data", data(network), "-o",
+    run(PROGRAM, "convert", networks.model_file(network), "--int8", *all_kernels(target), "--data", data(network), "-o",
         tmp_path / "typed.onnx")
     model = onnx.load(tmp_path / "typed.onnx")
     constants = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in model.graph.initializer}

@@ -20,6 +20,11 @@ PATH = os.pathsep.join([str(pathlib.Path(sys.executable).parent), os.environ["PA
 ENVIRONMENT = {"VERNIER_ORT_LIBRARY": str(LIBRARY), **os.environ, "PATH": PATH}
 
 
+def all_kernels(target):
+    """Everything that has a kernel on codes, however small."""
+    return ["--target", target, *(["--even-if-slower"] if target == "onnxruntime" else [])]
+
+
 def run(*words, code=0):
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, env=ENVIRONMENT)
     assert done.returncode == code, f"{words}: exit {done.returncode}\n{done.stderr}"

@@ -98,7 +98,10 @@ def of_scalar(random, field, value):
 def of_model(random, data):
     model = onnx.load_model_from_string(data)
     for _ in range(random.choice((1, 1, 1, 2, 4))):
-        message = random.choice([inner for inner in messages_of(model) if inner.ListFields()])
+        filled = [inner for inner in messages_of(model) if inner.ListFields()]
+        if not filled:  # everything was deleted
+            break
+        message = random.choice(filled)
         field, value = random.choice(message.ListFields())
         if field.is_repeated:
             at, kind = random.randrange(len(value)), random.randrange(4)
