@@ -74,8 +74,9 @@ std::map<std::string, std::vector<double>> mean_errors(const Subject& subject, c
                                                        const std::map<std::string, Shape>& shapes,
                                                        const std::vector<std::size_t>& order) {
   std::vector<std::string> names;
+  const PlannedFormats formats(plan);
   for (const Layer& layer : subject.layers) {
-    if (layer.weighted && layer.graph.empty() && needs_scale(plan.format_of(layer.name))) names.push_back(layer.name);
+    if (layer.weighted && layer.graph.empty() && needs_scale(formats.of(layer.name))) names.push_back(layer.name);
   }
   Model model = subject.model;
   const std::vector<Shadow> shadows = add_shadows(model, subject, plan, names, weights, nullptr);

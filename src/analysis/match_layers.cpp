@@ -16,40 +16,53 @@
 namespace vernier {
 namespace {
 
-/// The tensor of the file that a simulated node writes, behind the Round that simulate_typed put there.
-std::string rounded_name(const Model& simulated, const std::string& tensor) {
-  if (!tensor.ends_with("/unrounded")) return tensor;
-  for (const onnx::NodeProto& node : simulated.proto.graph().node()) {
-    if (node.domain() == kDomain && node.op_type() == "Round" && node.input(0) == tensor) return node.output(0);
+/// Who reads a tensor of a simulated file.
+class Readers {
+ public:
+  explicit Readers(const Model& simulated) {
+    for (const onnx::NodeProto& node : simulated.proto.graph().node()) {
+      const std::set<std::string> inputs(node.input().begin(), node.input().end());
+      for (const std::string& input : inputs) of_[input].push_back(&node);
+    }
+    for (const onnx::ValueInfoProto& output : simulated.proto.graph().output()) outputs_.insert(output.name());
   }
-  return tensor;
-}
 
-/// The only node that reads `tensor`; null where several do, or where it is an output of the graph.
-const onnx::NodeProto* only_reader(const Model& simulated, const std::string& tensor) {
-  const onnx::NodeProto* only = nullptr;
-  for (const onnx::NodeProto& node : simulated.proto.graph().node()) {
-    if (std::find(node.input().begin(), node.input().end(), tensor) == node.input().end()) continue;
-    if (only != nullptr) return nullptr;
-    only = &node;
+  /// The only node that reads `tensor`; null where several do, or none.
+  const onnx::NodeProto* only_node(const std::string& tensor) const {
+    const auto found = of_.find(tensor);
+    return found == of_.end() || found->second.size() != 1 ? nullptr : found->second.front();
   }
-  for (const onnx::ValueInfoProto& output : simulated.proto.graph().output()) {
-    if (output.name() == tensor) return nullptr;
+  /// Null as well where it is an output of the graph.
+  const onnx::NodeProto* only(const std::string& tensor) const {
+    return outputs_.contains(tensor) ? nullptr : only_node(tensor);
   }
-  return only;
-}
 
-/// What readers of `tensor` get in the file: behind the only Round or Q/DQ pair that reads it, if nothing else does,
-/// else the tensor. Pairs of types that Round does not know, such as uint16, are left as they are in the file.
-std::string as_read(const Model& simulated, const std::string& tensor) {
-  const onnx::NodeProto* reader = only_reader(simulated, tensor);
-  if (reader == nullptr) return tensor;
-  if (reader->domain() == kDomain && reader->op_type() == "Round") return reader->output(0);
-  if (!is_quantization(*reader, "QuantizeLinear")) return tensor;
-  const onnx::NodeProto* dequantizer = only_reader(simulated, reader->output(0));
-  if (dequantizer == nullptr || !is_quantization(*dequantizer, "DequantizeLinear")) return tensor;
-  return dequantizer->output(0);
-}
+  /// The tensor of the file that a simulated node writes, behind the Round that simulate_typed put there.
+  std::string rounded_name(const std::string& tensor) const {
+    const auto found = tensor.ends_with("/unrounded") ? of_.find(tensor) : of_.end();
+    if (found == of_.end()) return tensor;
+    for (const onnx::NodeProto* node : found->second) {
+      if (node->domain() == kDomain && node->op_type() == "Round" && node->input(0) == tensor) return node->output(0);
+    }
+    return tensor;
+  }
+
+  /// What readers of `tensor` get in the file: behind the only Round or Q/DQ pair that reads it, if nothing else does,
+  /// else the tensor. Pairs of types that Round does not know, such as uint16, are left as they are in the file.
+  std::string as_read(const std::string& tensor) const {
+    const onnx::NodeProto* reader = only(tensor);
+    if (reader == nullptr) return tensor;
+    if (reader->domain() == kDomain && reader->op_type() == "Round") return reader->output(0);
+    if (!is_quantization(*reader, "QuantizeLinear")) return tensor;
+    const onnx::NodeProto* dequantizer = only(reader->output(0));
+    if (dequantizer == nullptr || !is_quantization(*dequantizer, "DequantizeLinear")) return tensor;
+    return dequantizer->output(0);
+  }
+
+ private:
+  std::map<std::string, std::vector<const onnx::NodeProto*>> of_;
+  std::set<std::string> outputs_;
+};
 
 /// Nodes that only round or rename, and a shield of ours.
 bool transparent(const onnx::NodeProto& node) {
@@ -75,23 +88,24 @@ bool reads_the_same(const Makers& low_made, const onnx::NodeProto& ref, const on
   return true;
 }
 
-/// A BatchNormalization that the file keeps behind `tensor` and the float model, whose exporter folded it, does not
-/// have: what it makes is what the float layer makes.
-std::string behind_kept_norm(const Subject& subject, const Model& simulated, const std::string& ref,
-                             const std::string& tensor) {
-  for (const onnx::NodeProto& node : subject.model.proto.graph().node()) {
-    if (node.op_type() == "BatchNormalization" && node.input(0) == ref) return tensor;
+/// Tensors of the float model that a BatchNormalization reads.
+std::set<std::string> normalized(const Model& model) {
+  std::set<std::string> found;
+  for (const onnx::NodeProto& node : model.proto.graph().node()) {
+    if (node.op_type() == "BatchNormalization") found.insert(node.input(0));
   }
-  const onnx::NodeProto* only = nullptr;
-  for (const onnx::NodeProto& node : simulated.proto.graph().node()) {
-    if (std::find(node.input().begin(), node.input().end(), tensor) == node.input().end()) continue;
-    if (only != nullptr || node.op_type() != "BatchNormalization") return tensor;
-    only = &node;
-  }
-  return only == nullptr ? tensor : only->output(0);
+  return found;
 }
 
-void match_by_name(const Subject& subject, const Model& simulated, LayerMatches& matches) {
+/// A BatchNormalization that the file keeps behind `tensor` and the float model, whose exporter folded it, does not
+/// have: what it makes is what the float layer makes.
+std::string behind_kept_norm(const std::set<std::string>& normalized, const Readers& readers, const std::string& ref,
+                             const std::string& tensor) {
+  const onnx::NodeProto* only = normalized.contains(ref) ? nullptr : readers.only_node(tensor);
+  return only != nullptr && only->op_type() == "BatchNormalization" ? only->output(0) : tensor;
+}
+
+void match_by_name(const Subject& subject, const Model& simulated, const Readers& readers, LayerMatches& matches) {
   std::map<std::string, const onnx::NodeProto*> by_name;
   std::map<std::string, std::string> produced;  // by which operator
   for (const onnx::NodeProto& node : simulated.proto.graph().node()) {
@@ -99,6 +113,7 @@ void match_by_name(const Subject& subject, const Model& simulated, LayerMatches&
     for (const std::string& output : node.output()) produced[output] = node.op_type();
   }
   const Makers low_made = makers_in(simulated);
+  const std::set<std::string> norms = normalized(subject.model);
   std::map<std::string, const onnx::NodeProto*> nodes;
   for (const onnx::NodeProto& node : subject.model.proto.graph().node()) nodes[node.name()] = &node;
   // Tensors of the same name first. A node of the same name may write another tensor in the file: our own lowering
@@ -111,7 +126,7 @@ void match_by_name(const Subject& subject, const Model& simulated, LayerMatches&
     }
   }
   const auto add = [&](const Layer& layer, const std::string& ref, const std::string& low) {
-    matches.pairs.push_back({ref, behind_kept_norm(subject, simulated, ref, low)});
+    matches.pairs.push_back({ref, behind_kept_norm(norms, readers, ref, low)});
     matches.layers.push_back(&layer);
   };
   for (const Layer& layer : subject.layers) {
@@ -126,7 +141,7 @@ void match_by_name(const Subject& subject, const Model& simulated, LayerMatches&
         const bool clips = layer.traits.any(Trait::Clips);
         const bool dropped =
             clips && made->second != layer.op_type && made->second != "Round" && made->second != "DequantizeLinear";
-        add(layer, output, dropped ? as_read(simulated, output) : output);
+        add(layer, output, dropped ? readers.as_read(output) : output);
         continue;
       }
       if (twin == by_name.end() || node == nodes.end()) continue;
@@ -134,7 +149,7 @@ void match_by_name(const Subject& subject, const Model& simulated, LayerMatches&
       for (int i = 0; i < node->second->output_size() && i < twin->second->output_size(); ++i) {
         if (node->second->output(i) != output || twin->second->output(i).empty()) continue;
         // A rounded output keeps the file's name behind the Round; the node itself writes the unrounded one.
-        const std::string low = rounded_name(simulated, twin->second->output(i));
+        const std::string low = readers.rounded_name(twin->second->output(i));
         if (taken.insert(low).second) {
           add(layer, output, low);
         } else {
@@ -155,8 +170,10 @@ void match_by_name(const Subject& subject, const Model& simulated, LayerMatches&
 /// Matches what names do not: operator by operator, from matched inputs on.
 class StructuralMatch {
  public:
-  StructuralMatch(const Subject& subject, const Model& simulated, LayerMatches& matches)
-      : subject_(subject), simulated_(simulated), matches_(matches), made_by_(makers_in(simulated)) {
+  StructuralMatch(const Subject& subject, const Model& simulated, const Readers& readers, LayerMatches& matches)
+      : subject_(subject), simulated_readers_(readers), matches_(matches), made_by_(makers_in(simulated)) {
+    for (const onnx::TensorProto& tensor : simulated.proto.graph().initializer()) low_constants_.insert(tensor.name());
+    for (const onnx::TensorProto& tensor : subject.model.proto.graph().initializer()) constants_.insert(tensor.name());
     for (const onnx::NodeProto& node : subject.model.proto.graph().node()) {
       for (const std::string& input : node.input()) readers_[input].push_back(&node);
     }
@@ -196,7 +213,11 @@ class StructuralMatch {
       }
     }
     std::erase_if(matches_.missing, [&](const std::string& text) {
-      return std::ranges::any_of(found_, [&](const std::string& name) { return text.starts_with(name + ": "); });
+      // Names may hold ": " themselves: every text in front of one is a name that may have been found.
+      for (std::size_t end = text.find(": "); end != std::string::npos; end = text.find(": ", end + 1)) {
+        if (found_.contains(text.substr(0, end))) return true;
+      }
+      return false;
     });
     matches_.missing.insert(matches_.missing.end(), in_the_next_.begin(), in_the_next_.end());
   }
@@ -228,7 +249,7 @@ class StructuralMatch {
   std::string key_of_low(const onnx::NodeProto& node) const {
     std::string key = node.op_type();
     for (const std::string& input : node.input()) {
-      key += '\n' + (input.empty() || is_initializer(simulated_, base_of(input)) ? "#" : base_of(input));
+      key += '\n' + (input.empty() || low_constants_.contains(base_of(input)) ? "#" : base_of(input));
     }
     return key;
   }
@@ -236,7 +257,7 @@ class StructuralMatch {
   std::optional<std::string> key_of_ref(const onnx::NodeProto& node) const {
     std::string key = node.op_type();
     for (const std::string& input : node.input()) {
-      if (input.empty() || is_initializer(subject_.model, input)) {
+      if (input.empty() || constants_.contains(input)) {
         key += "\n#";
         continue;
       }
@@ -252,7 +273,7 @@ class StructuralMatch {
     const auto layer = layers_.find(node.name());
     if (layer == layers_.end() || layer->second->follows) return;
     if (std::ranges::find(layer->second->outputs, ref) == layer->second->outputs.end()) return;
-    const std::string rounded = rounded_name(simulated_, low);
+    const std::string rounded = simulated_readers_.rounded_name(low);
     if (!paired_.insert(rounded).second) return;  // something else is compared with it
     matches_.pairs.push_back({ref, rounded});
     matches_.layers.push_back(layer->second);
@@ -280,17 +301,18 @@ class StructuralMatch {
         matches_.layers.erase(matches_.layers.begin() + static_cast<std::ptrdiff_t>(i));
       }
     }
-    pair(node, node.output(0), clips ? as_read(simulated_, low) : low);
+    pair(node, node.output(0), clips ? simulated_readers_.as_read(low) : low);
     twin_[node.output(0)] = low;
   }
 
   const Subject& subject_;
-  const Model& simulated_;
+  const Readers& simulated_readers_;
   LayerMatches& matches_;
   Makers made_by_;                                                          // of the file
   std::map<std::string, std::vector<const onnx::NodeProto*>> readers_;      // of the float model
   std::map<std::string, std::vector<const onnx::NodeProto*>> low_readers_;  // of the file, through transparent nodes
   std::map<std::string, const Layer*> layers_;
+  std::set<std::string> constants_, low_constants_;
   std::map<std::string, std::string> twin_;  // float tensor -> what the file computes there
   std::set<std::string> paired_;             // tensors of the file that are compared
   std::set<const onnx::NodeProto*> taken_;
@@ -344,8 +366,9 @@ Makers makers_in(const Model& model) {
 
 LayerMatches match_layers(const Subject& subject, const Model& simulated) {
   LayerMatches matches;
-  match_by_name(subject, simulated, matches);
-  if (!matches.missing.empty()) StructuralMatch(subject, simulated, matches).run();
+  const Readers readers(simulated);
+  match_by_name(subject, simulated, readers, matches);
+  if (!matches.missing.empty()) StructuralMatch(subject, simulated, readers, matches).run();
   drop_other_shapes(subject, simulated, matches);
   return matches;
 }

@@ -64,12 +64,13 @@ std::vector<Shadow> add_shadows(Model& model, const Subject& subject, const Plan
   RoundedInputs inputs(graph, next_event_slot);
   std::vector<Shadow> shadows;
   const Placement placement(subject.model, subject.model.proto.graph(), by_name, plan, runs_on_codes(by_name, plan));
+  const PlannedFormats formats(plan);
   const int originals = graph.node_size();
   for (int n = 0; n < originals; ++n) {
     const auto found = by_name.find(graph.node(n).name());
     if (found == by_name.end() || !wanted.contains(found->first)) continue;
     const Layer& layer = *found->second;
-    const Format format = plan.format_of(layer.name);
+    const Format format = formats.of(layer.name);
     if (format == Format::Float32 || layer.follows || !layer.graph.empty()) continue;
     if (placement.passes_codes(layer.name)) continue;  // part of the layer before it
     onnx::NodeProto node = graph.node(n);
@@ -88,7 +89,7 @@ std::vector<Shadow> add_shadows(Model& model, const Subject& subject, const Plan
       const std::string original_name = node.input(index);
       const std::string low_name = fmt::format("{}{}/{}", kShadow, original_name, grid.suffix());
       if (have_weight.insert(low_name).second) {
-        set_initializer(model, graph, low_name, weights.get(source, original_name, grid));
+        add_initializer(model, graph, low_name, weights.get(source, original_name, grid));
       }
       node.set_input(index, low_name);
       // A scaled format is made to fit its weights, and turns small ones into zero by design.
@@ -99,13 +100,13 @@ std::vector<Shadow> add_shadows(Model& model, const Subject& subject, const Plan
     if (rounding.bias) {
       const std::string& bias = node.input(rounding.bias->input);
       const std::string low_name = fmt::format("{}{}/int32", kShadow, node.name());
-      set_initializer(model, graph, low_name, weights.get_bias(source, bias, layer.name, rounding.bias->scales));
+      add_initializer(model, graph, low_name, weights.get_bias(source, bias, layer.name, rounding.bias->scales));
       node.set_input(rounding.bias->input, low_name);
     }
     for (std::string& input : *node.mutable_input()) {  // repaired, and read as it is: a float bias
       if (!plan.constants.contains(input)) continue;
       const std::string low_name = fmt::format("{}{}/repaired", kShadow, input);
-      if (have_weight.insert(low_name).second) set_initializer(model, graph, low_name, *initializer(source, input));
+      if (have_weight.insert(low_name).second) add_initializer(model, graph, low_name, *initializer(source, input));
       input = low_name;
     }
     std::vector<onnx::NodeProto> behind;
@@ -190,10 +191,11 @@ std::vector<LayerError> own_error(const Subject& subject, const Plan& plan, Roun
               });
 
   std::vector<LayerError> errors(shadows.size());
+  const PlannedFormats formats(plan);
   for (std::size_t s = 0; s < shadows.size(); ++s) {
     errors[s].layer = shadows[s].layer->name;
     errors[s].tensors = shadows[s].tensors;
-    errors[s].format = plan.format_of(errors[s].layer);
+    errors[s].format = formats.of(errors[s].layer);
     errors[s].events = shadows[s].constant_events;
     for (const std::int64_t slot : shadows[s].event_slots)
       errors[s].events += total.events[static_cast<std::size_t>(slot)];

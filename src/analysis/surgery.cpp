@@ -85,6 +85,7 @@ Model join(const Model& ref, const Model& low, const std::vector<Match>& matches
   const Rename rename = [&](const std::string& name) { return shared.contains(name) ? name : kLow + name; };
 
   Model twin = ref;
+  twin.index.reset();
   onnx::GraphProto& graph = *twin.proto.mutable_graph();
   graph.clear_value_info();
   onnx::ModelProto low_proto = low.proto;

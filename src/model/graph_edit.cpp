@@ -67,6 +67,14 @@ const onnx::NodeProto* find_node(const onnx::GraphProto& graph, const std::strin
   return found;
 }
 
+std::map<std::string, const onnx::NodeProto*> nodes_by_name(const onnx::GraphProto& graph) {
+  std::map<std::string, const onnx::NodeProto*> nodes;
+  for_each_graph(graph, [&](const onnx::GraphProto& inner) {
+    for (const onnx::NodeProto& node : inner.node()) nodes.emplace(node.name(), &node);
+  });
+  return nodes;
+}
+
 onnx::NodeProto* find_node(onnx::GraphProto& graph, const std::string& name) {
   return const_cast<onnx::NodeProto*>(find_node(std::as_const(graph), name));
 }
@@ -171,6 +179,7 @@ void replace_node(onnx::GraphProto& graph, int index, std::vector<onnx::NodeProt
 }
 
 void remove_leftovers(Model& model) {
+  model.index.reset();
   const std::map<std::string, int> readers = count_readers(model);
   std::set<std::string> produced;
   for_each_graph(*model.proto.mutable_graph(), [&](onnx::GraphProto& graph) {

@@ -29,6 +29,9 @@ onnx::GraphProto* owner_of_initializer(Model& model, const std::string& name);
 const onnx::NodeProto* find_node(const onnx::GraphProto& graph, const std::string& name);
 onnx::NodeProto* find_node(onnx::GraphProto& graph, const std::string& name);
 
+/// All nodes of `graph` and its bodies by name, for whoever asks for many: find_node takes time in their number.
+std::map<std::string, const onnx::NodeProto*> nodes_by_name(const onnx::GraphProto& graph);
+
 /// Lets all readers of `from` in `graph` and its bodies read `to`, body outputs included.
 void rename_reads(onnx::GraphProto& graph, const std::string& from, const std::string& to);
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
+#include <utility>
 
 #include "base/text.h"
 #include "model/graph_edit.h"
@@ -10,6 +12,12 @@
 #include "vernier/error.h"
 
 namespace vernier {
+
+struct InitializerIndex {
+  std::unordered_map<std::string, int> places;  // of the main graph's
+  bool in_bodies = false;                       // bodies have some, too
+};
+
 namespace {
 
 template <class Graph, class Visit>
@@ -36,9 +44,20 @@ void visit_graphs(Graph& graph, const Visit& visit) {
   }
 }
 
-const onnx::TensorProto* find_initializer(const onnx::ModelProto& proto, std::string_view name) {
+const onnx::TensorProto* find_initializer(const Model& model, std::string_view name) {
+  const auto& initializers = model.proto.graph().initializer();
+  if (model.index != nullptr) {
+    const auto place = model.index->places.find(std::string(name));
+    if (place != model.index->places.end()) {
+      if (place->second < initializers.size() && initializers.Get(place->second).name() == name) {
+        return &initializers.Get(place->second);
+      }
+    } else if (!model.index->in_bodies && initializers.size() == static_cast<int>(model.index->places.size())) {
+      return nullptr;
+    }
+  }
   const onnx::TensorProto* found = nullptr;
-  for_each_graph(proto.graph(), [&](const onnx::GraphProto& graph) {
+  for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
     for (const onnx::TensorProto& tensor : graph.initializer()) {
       if (found == nullptr && tensor.name() == name) found = &tensor;
     }
@@ -99,20 +118,31 @@ onnx::ModelProto whole_proto(const Model& model) {
   return whole;
 }
 
+void index_initializers(Model& model) {
+  auto index = std::make_shared<InitializerIndex>();
+  const auto& initializers = model.proto.graph().initializer();
+  for (int i = 0; i < initializers.size(); ++i) index->places.emplace(initializers.Get(i).name(), i);
+  for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
+    index->in_bodies = index->in_bodies || (&graph != &model.proto.graph() && graph.initializer_size() > 0);
+  });
+  model.index = std::move(index);
+}
+
 std::optional<Tensor> initializer(const Model& model, std::string_view name) {
   const auto weight = model.weights.find(std::string(name));
   if (weight != model.weights.end()) return weight->second;
-  const onnx::TensorProto* found = find_initializer(model.proto, name);
+  const onnx::TensorProto* found = find_initializer(model, name);
   if (found == nullptr) return std::nullopt;
   return tensor_of(*found);
 }
 
 bool is_initializer(const Model& model, std::string_view name) {
-  return model.weights.contains(std::string(name)) || find_initializer(model.proto, name) != nullptr;
+  return model.weights.contains(std::string(name)) || find_initializer(model, name) != nullptr;
 }
 
 void remove_initializer(Model& model, onnx::GraphProto& graph, const std::string& name) {
   model.weights.erase(name);
+  model.index.reset();
   auto& list = *graph.mutable_initializer();
   for (int i = 0; i < list.size(); ++i) {
     if (list.Get(i).name() == name) {
@@ -127,7 +157,13 @@ void set_initializer(Model& model, onnx::GraphProto& graph, const std::string& n
   for (onnx::TensorProto& existing : *graph.mutable_initializer()) {
     if (existing.name() == name) slot = &existing;
   }
-  store_initializer(model, slot == nullptr ? *graph.add_initializer() : *slot, name, value);
+  if (slot == nullptr) return add_initializer(model, graph, name, value);
+  store_initializer(model, *slot, name, value);
+}
+
+void add_initializer(Model& model, onnx::GraphProto& graph, const std::string& name, const Tensor& value) {
+  model.index.reset();
+  store_initializer(model, *graph.add_initializer(), name, value);
 }
 
 void store_initializer(Model& model, onnx::TensorProto& slot, const std::string& name, const Tensor& value) {

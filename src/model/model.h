@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -23,6 +24,8 @@
 
 namespace vernier {
 
+struct InitializerIndex;
+
 struct Model {
   /// Structure. Initializers of kWeightBytes or more are stubs here (name, type, dims, data_location EXTERNAL).
   onnx::ModelProto proto;
@@ -31,7 +34,13 @@ struct Model {
   std::filesystem::path path;
   std::string sha256;                             // of the file, and of its external data
   std::vector<std::filesystem::path> data_files;  // that weights were read from; mapped as long as these live
+  /// Where the main graph's initializers stand; null: not known. The functions below drop it when it would grow old,
+  /// and so must whoever adds, removes or renames initializers in the message itself.
+  std::shared_ptr<const InitializerIndex> index;
 };
+
+/// Lets `initializer` and `is_initializer` find names without looking through all of them.
+void index_initializers(Model& model);
 
 /// Initializers of at least this size leave the protobuf message.
 inline constexpr std::size_t kWeightBytes = 1024;
@@ -62,6 +71,8 @@ bool is_initializer(const Model& model, std::string_view name);
 
 /// Adds or replaces an initializer of `graph` (a graph of `model`). Large ones go beside the message.
 void set_initializer(Model& model, onnx::GraphProto& graph, const std::string& name, const Tensor& value);
+/// The same for a name that no initializer has yet, which is not looked for.
+void add_initializer(Model& model, onnx::GraphProto& graph, const std::string& name, const Tensor& value);
 void remove_initializer(Model& model, onnx::GraphProto& graph, const std::string& name);
 
 /// Graph inputs that a user feeds (initializers are not among them), and the graph's outputs.

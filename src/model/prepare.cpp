@@ -78,6 +78,7 @@ Prepared prepare(const Model& model, const PrepareOptions& options, const Evalua
                 fmt::format("{}: {}", model.path.empty() ? "model" : model.path.string(), error.what()));
   }
   Prepared prepared{model, {}, true};
+  prepared.model.index.reset();
   prepared.model.proto.set_ir_version(portable_ir_version(model.proto));
   const bool lowering = lowers(options);
   const int opset = default_opset(model.proto);
@@ -100,6 +101,7 @@ Prepared prepare(const Model& model, const PrepareOptions& options, const Evalua
     for (const std::string& text : outcome.notes) prepared.notes.push_back({step.name, text});
     if (outcome.changed_arithmetic) prepared.unchanged = false;
   }
+  index_initializers(prepared.model);
   return prepared;
 }
 

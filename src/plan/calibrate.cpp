@@ -82,8 +82,9 @@ class QuantizedTensors {
     for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
       for (const onnx::NodeProto& node : graph.node()) nodes[node.name()] = &node;
     });
+    const PlannedFormats formats(plan);
     for (const Layer& layer : layers) {
-      const Format format = plan.format_of(layer.name);
+      const Format format = formats.of(layer.name);
       if (layer.follows || !needs_scale(format) || plan.weights_alone(format)) continue;
       for (const std::string& input : inputs_of(layer, nodes, model, plan)) add(input, layer.name, format);
     }
@@ -93,7 +94,7 @@ class QuantizedTensors {
         for (const std::string& output : node.output()) {
           if (placement.quantized(output)) add(output, node.name(), Format::UInt8);
         }
-        note_unit(placement, node, plan);
+        note_unit(placement, node, plan.target, formats.of(node.name()));
       }
       for (const onnx::NodeProto* carrier : placement.carriers())
         share(placement, *carrier, *by_name.at(carrier->name()));
@@ -114,7 +115,8 @@ class QuantizedTensors {
                                             const std::map<std::string, const onnx::NodeProto*>& nodes,
                                             const Model& model, const Plan& plan) {
     const auto node = nodes.find(layer.name);
-    if (node == nodes.end() || !is_residual(*node->second, plan.format_of(layer.name), plan.target))
+    if (node == nodes.end() || layer.op_type != "Add" ||
+        !is_residual(*node->second, plan.format_of(layer.name), plan.target))
       return layer.inputs;
     std::vector<std::string> inputs;
     for (const int i : quantized_inputs(model, layer, *node->second, plan)) inputs.push_back(node->second->input(i));
@@ -125,8 +127,8 @@ class QuantizedTensors {
     if (known_.emplace(tensor, uses_.size()).second) uses_.push_back({tensor, layer, format});
   }
 
-  void note_unit(const Placement& placement, const onnx::NodeProto& node, const Plan& plan) {
-    const ScaledOperator* row = scaled_scheme(plan.target, plan.format_of(node.name())).find(node.op_type());
+  void note_unit(const Placement& placement, const onnx::NodeProto& node, Target target, Format format) {
+    const ScaledOperator* row = scaled_scheme(target, format).find(node.op_type());
     if (row == nullptr || row->result != ResultGrid::Unit || !placement.quantized(node.output(0))) return;
     uses_[known_.at(node.output(0))].unit = true;
   }
@@ -270,11 +272,12 @@ std::vector<std::string> calibrate_plan(Plan& plan, const Model& model, const st
   }
   std::map<std::string, const Layer*> by_name;
   for (const Layer& layer : layers) by_name[layer.name] = &layer;
+  const PlannedFormats formats(plan);
   for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
     for (const onnx::NodeProto& node : graph.node()) {
       const auto layer = by_name.find(node.name());
       if (layer == by_name.end() || layer->second->follows) continue;
-      const Format format = plan.format_of(node.name());
+      const Format format = formats.of(node.name());
       if (!needs_scale(format)) continue;
       if (plan.weights_alone(format)) {
         if (!plan.tensors.contains(node.input(1))) {

@@ -117,7 +117,7 @@ class GraphLowering {
   std::string rounded_weight(const std::string& name, const WeightGrid& grid, const Model& source) {
     std::string low_name = fmt::format("{}/{}", name, grid.suffix());
     if (have_weight_.insert(low_name).second) {
-      set_initializer(model_, *model_.proto.mutable_graph(), low_name, weights_.get(source, name, grid));
+      add_initializer(model_, *model_.proto.mutable_graph(), low_name, weights_.get(source, name, grid));
     }
     return low_name;
   }
@@ -145,7 +145,7 @@ class GraphLowering {
     if (rounding.bias) {
       const std::string name = node.input(rounding.bias->input);
       const std::string low_name = fmt::format("{}/{}/int32", name, node.name());
-      set_initializer(model_, *model_.proto.mutable_graph(), low_name,
+      add_initializer(model_, *model_.proto.mutable_graph(), low_name,
                       weights_.get_bias(source, name, node.name(), rounding.bias->scales));
       node.set_input(rounding.bias->input, low_name);
     }

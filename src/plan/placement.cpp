@@ -134,7 +134,9 @@ Placement::IsLow runs_on_codes(const std::map<std::string, const Layer*>& layers
 
 std::vector<int> quantized_inputs(const Model& model, const Layer& layer, const onnx::NodeProto& node,
                                   const Plan& plan) {
-  if (!is_residual(node, plan.format_of(node.name()), plan.target)) return quantized_inputs(layer, node);
+  if (node.op_type() != "Add" || !is_residual(node, plan.format_of(node.name()), plan.target)) {
+    return quantized_inputs(layer, node);
+  }
   const std::optional<int> skip = skip_branch(model, node);
   return skip ? std::vector<int>{*skip} : quantized_inputs(layer, node);
 }

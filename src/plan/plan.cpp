@@ -9,6 +9,16 @@ Format Plan::format_of(const std::string& layer) const {
   return found == layers.end() ? Format::Float32 : found->format;
 }
 
+PlannedFormats::PlannedFormats(const Plan& plan) {
+  formats_.reserve(plan.layers.size());
+  for (const PlannedLayer& layer : plan.layers) formats_.emplace(layer.name, layer.format);
+}
+
+Format PlannedFormats::of(const std::string& layer) const {
+  const auto found = formats_.find(layer);
+  return found == formats_.end() ? Format::Float32 : found->second;
+}
+
 bool Plan::weights_alone(Format format) const {
   return format == Format::Int4 || (rules.weights_only && needs_scale(format));
 }

@@ -14,6 +14,7 @@
 
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "numerics/round.h"
@@ -55,6 +56,16 @@ struct Plan {
   /// The type of the tensors that a layer in `format` reads and makes, quantized ones dequantized: the high format
   /// where weights alone are quantized, float32 for other formats with a scale, else the format itself.
   Format computes_in(Format format) const;
+};
+
+/// Plan::format_of for whoever asks for many: that one takes time in the number of layers.
+class PlannedFormats {
+ public:
+  explicit PlannedFormats(const Plan& plan);
+  Format of(const std::string& layer) const;
+
+ private:
+  std::unordered_map<std::string, Format> formats_;
 };
 
 /// Version 1 of the file; field order is fixed, so that two plans can be compared with diff.

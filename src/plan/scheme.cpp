@@ -57,9 +57,8 @@ Dtype other_float_type(const Layer& layer, const std::map<std::string, ValueType
 }
 
 /// Can the weight of a layer of the scheme be stored in `format` and nothing else be quantized?
-bool can_store_weight(const Model& model, const Layer& layer, Format format, const QuantizationRules& rules,
+bool can_store_weight(const Model& model, const onnx::NodeProto* node, Format format, const QuantizationRules& rules,
                       std::string* reason) {
-  const onnx::NodeProto* node = find_node(model.proto.graph(), layer.name);
   const auto weight = node == nullptr || node->input_size() < 2 ? std::nullopt : initializer(model, node->input(1));
   if (!weight || weight->dtype() != Dtype::Float32) return refuse(reason, "its second operand is no constant");
   if (format != Format::Int4) return true;
@@ -136,6 +135,7 @@ void raise_parts_of_layers(AssignedFormats& assigned, const Model& model, const 
                            const std::set<std::string>& fixed) {
   std::map<std::string, const Layer*> by_name;
   for (const Layer& layer : layers) by_name[layer.name] = &layer;
+  const std::map<std::string, const onnx::NodeProto*> nodes = nodes_by_name(model.proto.graph());
   const Placement::IsLow is_low = runs_on_codes(by_name, assigned.plan);
   Plan others_high = assigned.plan;
   for (PlannedLayer& layer : others_high.layers) {
@@ -150,9 +150,10 @@ void raise_parts_of_layers(AssignedFormats& assigned, const Model& model, const 
   });
   for (PlannedLayer& layer : assigned.plan.layers) {
     if (!parts.contains(layer.name)) continue;
-    layer.format = can_take(model, *by_name.at(layer.name), assigned.plan.high, assigned.plan.target)
-                       ? assigned.plan.high
-                       : Format::Float32;
+    layer.format =
+        can_take(model, *by_name.at(layer.name), nodes.at(layer.name), assigned.plan.high, assigned.plan.target)
+            ? assigned.plan.high
+            : Format::Float32;
   }
   std::erase_if(assigned.candidates, [&](const std::string& name) { return parts.contains(name); });
   std::erase_if(assigned.skipped, [&](const SkippedLayer& layer) { return parts.contains(layer.name); });
@@ -269,6 +270,12 @@ PrepareOptions preparation_of(const Plan& plan) {
 bool can_take(const Model& model, const Layer& layer, Format format, Target target, std::string* reason,
               const QuantizationRules& rules) {
   if (format == Format::Float32) return true;
+  return can_take(model, layer, find_node(model.proto.graph(), layer.name), format, target, reason, rules);
+}
+
+bool can_take(const Model& model, const Layer& layer, const onnx::NodeProto* node, Format format, Target target,
+              std::string* reason, const QuantizationRules& rules) {
+  if (format == Format::Float32) return true;
   if (layer.follows) return refuse(reason, "it only moves data and follows its inputs");
   if (needs_scale(format)) {
     const ScaledScheme& scheme = scaled_scheme(target, format, rules.weights_only);
@@ -286,9 +293,8 @@ bool can_take(const Model& model, const Layer& layer, Format format, Target targ
       if (all_finite(*initializer(model, name))) continue;
       return refuse(reason, fmt::format("its constant '{}' holds values that are not finite", printable(name)));
     }
-    return !scheme.weights_only || can_store_weight(model, layer, format, rules, reason);
+    return !scheme.weights_only || can_store_weight(model, node, format, rules, reason);
   }
-  const onnx::NodeProto* node = find_node(model.proto.graph(), layer.name);
   if (node == nullptr) return refuse(reason, "the model has no such node");
   const LowSlots slots = low_slots(*node, layer, default_opset(model.proto), format);
   return slots.refusal.empty() || refuse(reason, slots.refusal);
@@ -318,17 +324,19 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
   std::vector<Format> low = precision.low;
   std::stable_sort(low.begin(), low.end(), [](Format a, Format b) { return bits_of(a) < bits_of(b); });
   const std::map<std::string, ValueType> types = infer_types(model);
+  const std::map<std::string, const onnx::NodeProto*> nodes = nodes_by_name(model.proto.graph());
   std::set<std::string> fixed_layers;
   // `named`: what a target takes only where it is asked for counts too.
   const auto takes = [&](const Layer& layer, Format wanted, std::string* reason = nullptr, bool named = false) {
     if (const Dtype other = other_float_type(layer, types); wanted != Format::Float32 && other != Dtype::Float32) {
       return refuse(reason, fmt::format("it computes in {}", dtype_name(other)));
     }
-    const onnx::NodeProto* node = named && layer.op_type == "Add" && !precision.rules.weights_only
-                                      ? find_node(model.proto.graph(), layer.name)
-                                      : nullptr;
-    if (node != nullptr && is_residual(*node, wanted, precision.target)) return can_skip(model, layer, *node, reason);
-    return can_take(model, layer, wanted, precision.target, reason, precision.rules);
+    const onnx::NodeProto* node = nodes.at(layer.name);
+    if (named && layer.op_type == "Add" && !precision.rules.weights_only &&
+        is_residual(*node, wanted, precision.target)) {
+      return can_skip(model, layer, *node, reason);
+    }
+    return can_take(model, layer, node, wanted, precision.target, reason, precision.rules);
   };
   const auto of_target = [&](Format listed) {
     return under_target(listed, precision.target, precision.rules.weights_only);

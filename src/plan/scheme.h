@@ -22,6 +22,10 @@ namespace vernier {
 bool can_take(const Model& model, const Layer& layer, Format format, Target target, std::string* reason = nullptr,
               const QuantizationRules& rules = {});
 
+/// The same where the layer's node is known: looking it up takes time in the number of nodes. Null: there is none.
+bool can_take(const Model& model, const Layer& layer, const onnx::NodeProto* node, Format format, Target target,
+              std::string* reason = nullptr, const QuantizationRules& rules = {});
+
 /// A layer that does not run in the lowest format asked for, and why.
 struct SkippedLayer {
   std::string name;

@@ -34,6 +34,7 @@ std::string name_in_float(const std::string& name) {
 }  // namespace
 
 void restore_tensor_names(Model& model) {
+  model.index.reset();
   onnx::GraphProto& graph = *model.proto.mutable_graph();
   std::set<std::string> used;
   for_each_name(graph, [&](std::string& name) { used.insert(name); });

@@ -17,6 +17,7 @@
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
 #include "jobs/common/typed_file.h"
+#include "model/graph_edit.h"
 #include "model/prepare.h"
 #include "plan/lower_typed.h"
 #include "plan/rules/qdq_graph.h"
@@ -155,11 +156,12 @@ void explain(SchemeReport& report, const Model& model, const std::vector<Layer>&
   if (low == Format::Float32) return;
   std::map<std::string, const Layer*> by_name;
   for (const Layer& layer : layers) by_name[layer.name] = &layer;
+  const std::map<std::string, const onnx::NodeProto*> nodes = nodes_by_name(model.proto.graph());
   for (SchemeLayer& row : report.layers) {
     const auto layer = by_name.find(row.name);
     if (row.format == low || layer == by_name.end()) continue;
     std::string reason;
-    row.why_not = can_take(model, *layer->second, low, target, &reason, rules) ? able : reason;
+    row.why_not = can_take(model, *layer->second, nodes.at(row.name), low, target, &reason, rules) ? able : reason;
     if (row.why_not == row.op_type + " is not an operator of the scheme") row.why_not = "not in the scheme";
   }
 }

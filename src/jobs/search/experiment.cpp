@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <map>
 #include <random>
+#include <string>
 #include <unordered_set>
 #include <utility>
 
+#include "model/graph_edit.h"
 #include "plan/scheme.h"
 #include "vernier/format.h"
 
@@ -24,11 +27,13 @@ void Experiment::adopt(Plan all_low, const std::vector<std::string>& candidates)
   high_of_.clear();
   weights.clear();
   const std::unordered_set<std::string> wanted(candidates.begin(), candidates.end());
+  const std::map<std::string, const onnx::NodeProto*> nodes = nodes_by_name(subject_.model.proto.graph());
   for (const Layer& layer : subject_.layers) {
     if (!wanted.contains(layer.name)) continue;
     candidates_.push_back(&layer);
     const Format high = all_low_plan_.high;
-    high_of_[layer.name] = can_take(subject_.model, layer, high, all_low_plan_.target) ? high : Format::Float32;
+    high_of_[layer.name] =
+        can_take(subject_.model, layer, nodes.at(layer.name), high, all_low_plan_.target) ? high : Format::Float32;
   }
 }
 
