@@ -118,8 +118,7 @@ std::map<std::string, InputProducts> input_products(const Subject& subject, cons
                                                     const std::map<std::string, Shape>& shapes,
                                                     const std::vector<std::size_t>& order) {
   Model model = subject.model;
-  std::map<std::string, const onnx::NodeProto*> nodes;
-  for (const onnx::NodeProto& node : subject.model.proto.graph().node()) nodes[node.name()] = &node;
+  const std::map<std::string, const onnx::NodeProto*> nodes = nodes_by_name(subject.model.proto.graph());
   std::vector<std::pair<std::string, Dtype>> outputs;
   std::vector<std::string> measured;
   std::map<std::string, InputProducts> products;

@@ -14,6 +14,7 @@
 
 #include "analysis/channel_stats.h"
 #include "analysis/surgery.h"
+#include "model/graph_edit.h"
 #include "model/operator_traits.h"
 #include "model/output_channels.h"
 #include "numerics/grid.h"
@@ -215,8 +216,7 @@ class Gallery {
 
   std::vector<LayerPicture> pictures(RoundedWeights& weights, std::size_t samples) const {
     const Model repaired = with_repaired_constants(subject_.model, plan_);
-    std::unordered_map<std::string, const onnx::NodeProto*> nodes;
-    for (const onnx::NodeProto& node : subject_.model.proto.graph().node()) nodes[node.name()] = &node;
+    const std::map<std::string, const onnx::NodeProto*> nodes = nodes_by_name(subject_.model.proto.graph());
     std::vector<LayerPicture> all;
     for (const Chosen& chosen : chosen_) {
       LayerPicture picture;

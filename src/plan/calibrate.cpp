@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/text.h"
+#include "model/graph_edit.h"
 #include "model/output_channels.h"
 #include "numerics/range_methods.h"
 #include "numerics/tensor_grid.h"
@@ -78,10 +79,7 @@ class QuantizedTensors {
   QuantizedTensors(const Model& model, const std::vector<Layer>& layers, const Plan& plan) {
     std::map<std::string, const Layer*> by_name;
     for (const Layer& layer : layers) by_name[layer.name] = &layer;
-    std::map<std::string, const onnx::NodeProto*> nodes;
-    for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
-      for (const onnx::NodeProto& node : graph.node()) nodes[node.name()] = &node;
-    });
+    const std::map<std::string, const onnx::NodeProto*> nodes = nodes_by_name(model.proto.graph());
     const PlannedFormats formats(plan);
     for (const Layer& layer : layers) {
       const Format format = formats.of(layer.name);

@@ -27,6 +27,7 @@ class Placing {
           const std::map<std::string, ValueType>& types)
       : model_(model), candidates_(candidates), types_(types), walk_(model) {
     for (const Layer& layer : layers) layers_[layer.name] = &layer;
+    for (const auto& input : model.proto.graph().input()) inputs_.insert(input.name());
   }
 
   std::set<std::string> run() {
@@ -111,7 +112,7 @@ class Placing {
   /// A tensor costs a QuantizeLinear where floats are made and codes read, and a DequantizeLinear the other way round.
   void connect(const std::string& tensor, const std::set<std::size_t>& readers) {
     const auto found = makers_.find(tensor);
-    if (found == makers_.end() && !is_graph_input(tensor)) return;  // a constant
+    if (found == makers_.end() && !inputs_.contains(tensor)) return;  // a constant
     const Maker maker = found == makers_.end() ? Maker{float_, nullptr} : found->second;
     const Shape shape = shape_of(tensor);
     double into_codes = border_time(Border::IntoCodes, shape);
@@ -136,13 +137,6 @@ class Placing {
     if (maker.node == nullptr) return false;
     const ScaledOperator* row = scaled_scheme(Target::OnnxRuntime, Format::UInt8).find(maker.node->op_type());
     return row != nullptr && row->result == ResultGrid::Either;
-  }
-
-  bool is_graph_input(const std::string& tensor) {
-    if (inputs_.empty()) {
-      for (const auto& input : model_.proto.graph().input()) inputs_.insert(input.name());
-    }
-    return inputs_.contains(tensor);
   }
 
   const Model& model_;

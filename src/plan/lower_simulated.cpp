@@ -28,9 +28,12 @@ class GraphLowering {
  public:
   GraphLowering(Model& model, const std::map<std::string, const Layer*>& layers, const Plan& plan,
                 RoundedWeights& weights)
-      : model_(model), layers_(layers), plan_(plan), weights_(weights), runs_on_codes_(runs_on_codes(layers, plan)) {
-    for (const PlannedLayer& layer : plan.layers) formats_[layer.name] = layer.format;
-  }
+      : model_(model),
+        layers_(layers),
+        plan_(plan),
+        weights_(weights),
+        runs_on_codes_(runs_on_codes(layers, plan)),
+        formats_(plan) {}
 
   void lower(onnx::GraphProto& graph, const Model& source) {
     const Placement placement(source, graph, layers_, plan_, runs_on_codes_);
@@ -88,11 +91,6 @@ class GraphLowering {
     return rounds;
   }
 
-  Format format_of(const std::string& layer) const {
-    const auto found = formats_.find(layer);
-    return found == formats_.end() ? Format::Float32 : found->second;
-  }
-
   void follow(const Layer& layer, onnx::NodeProto& node, const Model& source,
               std::map<std::string, Format>& format_of_tensor) {
     std::optional<Format> common;
@@ -125,7 +123,7 @@ class GraphLowering {
   void lower_layer(onnx::GraphProto& graph, const Layer& layer, onnx::NodeProto node, const Model& source,
                    const Placement& placement, std::map<std::string, Format>& format_of_tensor,
                    std::map<std::pair<std::string, std::string>, std::string>& rounded) {
-    const LayerRounding rounding = rounding_of(source, layer, node, format_of(node.name()), plan_);
+    const LayerRounding rounding = rounding_of(source, layer, node, formats_.of(node.name()), plan_);
     for (const int index : rounding.data_inputs) {
       const std::string name = node.input(index);
       const QuantParams& params = rounding.input_params.at(index);
@@ -168,7 +166,7 @@ class GraphLowering {
   const Plan& plan_;
   RoundedWeights& weights_;
   Placement::IsLow runs_on_codes_;
-  std::map<std::string, Format> formats_;
+  PlannedFormats formats_;
   std::set<std::string> have_weight_;
 };
 

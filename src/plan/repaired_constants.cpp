@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <map>
 #include <optional>
 
 #include "base/text.h"
@@ -16,12 +15,10 @@ namespace vernier {
 Model with_repaired_constants(const Model& model, const Plan& plan) {
   Model repaired = model;
   if (plan.constants.empty()) return repaired;
-  std::map<std::string, Format> formats;
-  for (const PlannedLayer& layer : plan.layers) formats[layer.name] = layer.format;
+  const PlannedFormats formats(plan);
   for (const auto& [name, constant] : plan.constants) {
-    const auto format = formats.find(constant.layer);
-    const bool low = format != formats.end() && format->second != Format::Float32 && format->second != plan.high;
-    if (!low) continue;
+    const Format format = formats.of(constant.layer);
+    if (format == Format::Float32 || format == plan.high) continue;
     const std::optional<Tensor> original = initializer(model, name);
     if (!original || original->shape() != constant.shape) {
       throw Error(ErrorKind::Input,

@@ -9,31 +9,21 @@
 #   {"end": ...}                                             all is well
 #   {"error": text, "hint": text, "at": "script" | "function" | ..., "names": [...]}   the functions there are
 #
-# What the script prints goes to standard error. Descriptor 4 is a pipe that nobody writes to: when it ends, the
-# program that started this one is gone, and this one ends too. Python 3.6 or newer.
+# What the script prints goes to standard error. Python 3.6 or newer.
 import sys
 sys.path[:] = [folder for folder in sys.path if folder]  # a json.py in this folder is not the one that is meant
-import inspect, json, os, signal, threading, tokenize, traceback, types
+import inspect, json, os, threading, tokenize, traceback, types
 from collections.abc import Mapping
 
 SCRIPT, FUNCTION = sys.argv[1], sys.argv[2]
-DATA, LIFELINE = 3, 4
+DATA = 3
 OURS = ("<string>", "<vernier>")
 
 os.set_inheritable(DATA, False)
-os.set_inheritable(LIFELINE, False)
 index = os.fdopen(os.dup(1), "w", encoding="ascii")
 os.dup2(2, 1)
 if hasattr(sys.stdout, "reconfigure"):
     sys.stdout.reconfigure(line_buffering=True)
-
-
-def end_with_parent():
-    os.read(LIFELINE, 1)
-    os.killpg(0, signal.SIGKILL)
-
-
-threading.Thread(target=end_with_parent, daemon=True).start()
 
 
 def clean(text):

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
@@ -20,25 +19,6 @@ namespace {
 
 // The program is itself at the start of descriptor 3.
 constexpr const char* kStart = "import os; exec(compile(os.pread(3, 1 << 20, 0), '<vernier>', 'exec'))";
-
-// A pipe that ends when this process does, however it does.
-class Lifeline {
- public:
-  Lifeline() {
-    if (::pipe2(ends_.data(), O_CLOEXEC) != 0) {
-      throw Error(ErrorKind::Backend, fmt::format("no pipe can be made: {}", std::strerror(errno)));
-    }
-  }
-  Lifeline(const Lifeline&) = delete;
-  Lifeline& operator=(const Lifeline&) = delete;
-  ~Lifeline() {
-    for (const int fd : ends_) ::close(fd);
-  }
-  int held_by_the_other() const { return ends_[0]; }
-
- private:
-  std::array<int, 2> ends_{};
-};
 
 }  // namespace
 
@@ -86,7 +66,6 @@ void ScriptProcess::fail(const Json& failure) const {
 void ScriptProcess::run(const ScratchFile& scratch) {
   require_no_pipe(file_);
   scratch.write(program);
-  const Lifeline lifeline;
   ProcessOptions process;
   std::string line;
   process.output = [&](std::string_view text) {
@@ -97,7 +76,7 @@ void ScriptProcess::run(const ScratchFile& scratch) {
     }
     line += text;
   };
-  process.inherited = {scratch.descriptor(), lifeline.held_by_the_other()};
+  process.inherited = {scratch.descriptor()};
   process.inherited.insert(process.inherited.end(), inherited.begin(), inherited.end());
   process.timeout_seconds = options_.script_seconds;
   process.interrupted = options_.interrupted;

@@ -28,7 +28,7 @@ class ScriptProcess {
   std::function<void(const Json&)> said;
   std::function<std::string()> place;   // where in the samples an error happened
   std::function<std::string()> so_far;  // "3 samples": what was done before it ended; may be empty
-  std::vector<int> inherited;           // descriptors 5, 6, ... of the program
+  std::vector<int> inherited;           // descriptors 4, 5, ... of the program
 
   /// Writes the program into `scratch`, which must be empty and becomes its descriptor 3, and waits for its end.
   /// Errors: Input, all that the script does wrong, in words; Backend when Python cannot be started; Interrupted.

@@ -1,4 +1,4 @@
-// Where a script's program learns that its question is answered: descriptor 5, which says where in the shared file the
+// Where a script's program learns that its question is answered: descriptor 4, which says where in the shared file the
 // answer is.
 #pragma once
 

@@ -2,7 +2,7 @@
 # and what lies beside it gets these: a library that asks whether TensorRT is there is told the truth.
 import importlib, importlib.abc, importlib.machinery
 
-REPLY = 5  # a pipe: where in the shared file the answer to a question is, "offset size\n"
+REPLY = 4  # a pipe: where in the shared file the answer to a question is, "offset size\n"
 
 
 def ask(**question):

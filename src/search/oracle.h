@@ -14,6 +14,10 @@ namespace vernier {
 /// Items kept in high precision, ascending.
 using KeptSet = std::vector<std::size_t>;
 
+/// How often a check that may be flaky is asked again before anything is claimed of its answers: a coin gives the same
+/// ones in 1 of 128 cases.
+inline constexpr std::size_t kDecisive = 7;
+
 /// One attempt of a search.
 struct Trial {
   Verdict verdict = Verdict::Invalid;

@@ -124,4 +124,11 @@ std::optional<fs::path> shared_folder() {
   return std::nullopt;
 }
 
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename());
+  std::ranges::sort(names);
+  return names;
+}
+
 }  // namespace vernier

@@ -45,6 +45,9 @@ void write_zip(const std::filesystem::path& path, const std::map<std::string, st
 
 std::string base64_of(const std::string& bytes);
 
+/// Names of what a folder holds, in order.
+std::vector<std::string> names_in(const std::filesystem::path& folder);
+
 /// 0, 1, 2, ...
 std::vector<float> counting(std::size_t count);
 

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "model/graph_edit.h"
 #include "model/operator_traits.h"
 #include "model/passes/pass.h"
 #include "model/prepare.h"
@@ -87,8 +88,7 @@ FloatWeights float_weights(const Subject& subject, const Model& simulated, const
 
 std::map<std::string, Bounds> dropped_activations(const Subject& subject, const Model& simulated,
                                                   const LayerMatches& matches) {
-  std::map<std::string, const onnx::NodeProto*> nodes;
-  for (const onnx::NodeProto& node : subject.model.proto.graph().node()) nodes[node.name()] = &node;
+  const std::map<std::string, const onnx::NodeProto*> nodes = nodes_by_name(subject.model.proto.graph());
   const Makers made_by = makers_in(simulated);
   constexpr float kLargest = std::numeric_limits<float>::max();
   std::map<std::string, Bounds> activations;

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -34,6 +33,7 @@
 #include "jobs/diagnose/latency.h"
 #include "jobs/diagnose/layer_times.h"
 #include "jobs/diagnose/network_nodes.h"
+#include "jobs/diagnose/network_variant.h"
 #include "jobs/diagnose/prove_prepared.h"
 #include "jobs/diagnose/repair_network.h"
 #include "jobs/diagnose/single_sensitivities.h"
@@ -67,16 +67,6 @@
 
 namespace vernier {
 namespace {
-
-/// A network that layers are kept in, how it is lowered, and what was measured of it.
-struct Variant {
-  Model model;
-  std::vector<Layer> layers;
-  Plan plan;
-  std::vector<std::string> candidates;
-  std::map<std::string, Shape> shapes;
-  Evidence evidence;
-};
 
 class Diagnosis {
  public:
@@ -283,15 +273,10 @@ class Diagnosis {
     });
     note(repaired.notes);
     if (!repaired.changed) return;
-    other_ = Variant{subject().model,
-                     subject().layers,
-                     all_low_plan(),
-                     experiment_->candidate_names(),
-                     experiment_->reference.shapes,
-                     evidence_};
+    other_ = variant_of(subject(), *experiment_, evidence_);
     subject().model = std::move(repaired.state.subject.model);
     subject().layers = std::move(repaired.state.subject.layers);
-    for (const auto& [tensor, shape] : first_shapes(repaired.state.reference)) {
+    for (const auto& [tensor, shape] : first_shapes(loaded_, repaired.state.reference)) {
       experiment_->reference.shapes.insert_or_assign(tensor, shape);
     }
     repaired.state.plan.scheme += "; repaired";
@@ -308,7 +293,7 @@ class Diagnosis {
     if (!other_ || report_.kept->layers.empty() || sinks_.is_interrupted() || options_.search.check) return;
     const KeptSetReport repaired = *report_.kept;
     const bool repaired_meets = met(report_);
-    exchange();
+    change_network();
     search();
     if (met(report_) && (!repaired_meets || report_.kept->cost < repaired.cost)) {
       forget_repairs(repaired);
@@ -316,7 +301,7 @@ class Diagnosis {
     }
     const std::size_t without = report_.kept->layers.size();
     const bool meets = met(report_);
-    exchange();
+    change_network();
     report_.kept = repaired;
     mark_kept();
     write_and_verify();
@@ -325,31 +310,15 @@ class Diagnosis {
   }
 
   /// Between the repaired network and the one without repairs.
-  void exchange() {
-    Subject& network = subject();
-    Variant here{std::move(network.model),
-                 std::move(network.layers),
-                 all_low_plan(),
-                 experiment_->candidate_names(),
-                 std::move(experiment_->reference.shapes),
-                 std::move(evidence_)};
-    network.model = std::move(other_->model);
-    network.layers = std::move(other_->layers);
-    experiment_->reference.shapes = std::move(other_->shapes);
-    experiment_->adopt(std::move(other_->plan), other_->candidates);
-    evidence_ = std::move(other_->evidence);
-    other_ = std::move(here);
-    experiment_->run_all_low(match_layer_outputs(subject()));
+  void change_network() {
+    exchange(*other_, subject(), *experiment_, evidence_);
     rank();
   }
 
   void forget_repairs(const KeptSetReport& repaired) {
     note({fmt::format("the repairs were taken back: with them {} would be kept, without them {}",
                       plural(repaired.layers.size(), "layer"), report_.kept->layers.size())});
-    for (RepairTried& row : report_.explanation->repairs) {
-      if (row.accepted) row.why += "; taken back: without the repairs fewer layers are kept";
-      row.accepted = false;
-    }
+    take_back(report_.explanation->repairs, "taken back: without the repairs fewer layers are kept");
     report_.repaired.reset();
     if (typed_source_.raised) {
       typed_->write_float(experiment_->mutable_plan(), report_.files);
@@ -357,18 +326,6 @@ class Diagnosis {
       std::filesystem::remove(file->second);
       report_.files.erase(file);
     }
-  }
-
-  /// Shapes of the repaired network's tensors with the first sample that is measured: what `learned`, a run over the
-  /// calibration samples, saw may be other ones.
-  std::map<std::string, Shape> first_shapes(const Reference& learned) const {
-    if (!loaded_.calibration) return learned.shapes;
-    std::set<std::string> observed;
-    for (const auto& [tensor, shape] : learned.shapes) observed.insert(tensor);
-    const HeldSamples first({loaded_.samples->at(0)}, "the first sample");
-    Subject own = subject();
-    own.samples = &first;
-    return run_reference(own, observed).shapes;
   }
 
   void rank() {
@@ -396,7 +353,7 @@ class Diagnosis {
       write_and_verify();
       double damage = std::numeric_limits<double>::quiet_NaN();
       if (objective_ != nullptr && !sinks_.is_interrupted()) {
-        file_test = test_of_file(found);
+        file_test = typed_->judged_by(*objective_, found.layers);
         damage = file_test->damage;
       } else if (report_.final_figures && report_.final_figures->damage) {
         damage = *report_.final_figures->damage;
@@ -446,16 +403,6 @@ class Diagnosis {
     trial.verdict = result.verdict;
     trial.why = result.why;
     return trial;
-  }
-
-  /// The typed model, simulated from what it says, by the objective.
-  TestRow test_of_file(const KeptSetReport& found) {
-    Judge judge(*experiment_, objective_.get(), /*early_stop=*/false);
-    Model written = simulate_typed(typed_->model()).model;
-    fit_beside(written, loaded_);
-    const Trial trial = judge.of_model(std::move(written), /*early_stop=*/false);
-    const Verdict verdict = trial.verdict == Verdict::Good ? Verdict::Good : Verdict::Bad;
-    return {found.layers, verdict, trial.metric, trial.damage, false, trial.why};
   }
 
   void curve() { report_.curve = quality_curve(*experiment_, evidence_, report_.layers); }
@@ -515,7 +462,7 @@ class Diagnosis {
   std::optional<DiagnosisRanges> ranges_;  // from load_model() on
   Evidence evidence_;
   std::optional<SingleSensitivities> sensitivities_;
-  std::optional<Variant> other_;          // the network without repairs, where they changed it
+  std::optional<NetworkVariant> other_;   // the network without repairs, where they changed it
   std::vector<std::string> doubts_;       // of the last verification
   std::unique_ptr<Objective> objective_;  // null: the requirement decides, if there is one
   std::optional<TypedResult> typed_;      // from load_model() on

@@ -42,7 +42,7 @@ class FactFinder {
         few_(experiment.subject(), samples),
         subject_(experiment.subject()) {
     subject_.samples = &few_;
-    for (const onnx::NodeProto& node : subject_.model.proto.graph().node()) nodes_[node.name()] = &node;
+    nodes_ = nodes_by_name(subject_.model.proto.graph());
     for (const Layer& layer : subject_.layers) layers_[layer.name] = &layer;
     measure();
   }
@@ -264,7 +264,7 @@ class FactFinder {
   GraphWalk walk_;
   FewSamples few_;
   Subject subject_;
-  std::unordered_map<std::string, const onnx::NodeProto*> nodes_;
+  std::map<std::string, const onnx::NodeProto*> nodes_;
   std::unordered_map<std::string, const Layer*> layers_;
   Reference reference_;
   std::map<std::string, ErrorStats> with_exact_weights_, with_all_;

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "analysis/figures.h"
+#include "analysis/some_samples.h"
 #include "base/text.h"
 #include "jobs/common/calibrated_plan.h"
 #include "numerics/metrics.h"
@@ -63,14 +64,6 @@ OutputError evaluate(const Subject& subject, const Plan& plan, const Reference& 
   const TrialResult trial =
       run_trial(subject, plan, reference, weights, nullptr, all_samples(subject), /*early_stop=*/false);
   return {noise_share(trial.outputs), trial.sample_log_noise};
-}
-
-void take_back(std::vector<RepairTried>& tried, const std::string& why) {
-  for (RepairTried& row : tried) {
-    if (!row.accepted) continue;
-    row.accepted = false;
-    row.why += "; " + why;
-  }
 }
 
 /// Takes everything back where all repairs together leave the network no better than `before`.
@@ -150,6 +143,24 @@ RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experimen
   RepairedNetwork repaired = climb(/*trusting=*/true);
   if (!repaired.changed && doubted) repaired = climb(/*trusting=*/false);
   return repaired;
+}
+
+std::map<std::string, Shape> first_shapes(const Loaded& loaded, const Reference& learned) {
+  if (!loaded.calibration) return learned.shapes;
+  std::set<std::string> observed;
+  for (const auto& [tensor, shape] : learned.shapes) observed.insert(tensor);
+  const HeldSamples first({loaded.samples->at(0)}, "the first sample");
+  Subject own = loaded.subject;
+  own.samples = &first;
+  return run_reference(own, observed).shapes;
+}
+
+void take_back(std::vector<RepairTried>& tried, const std::string& why) {
+  for (RepairTried& row : tried) {
+    if (!row.accepted) continue;
+    row.accepted = false;
+    row.why += "; " + why;
+  }
 }
 
 }  // namespace vernier

@@ -2,6 +2,7 @@
 // and hands back the network and the plan with those that help.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -29,5 +30,12 @@ struct RepairedNetwork {
 /// where kinds that were kept in doubt left the network no better.
 RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experiment, const PrecisionOptions& precision,
                                const RepairOptions& options, bool ranges_cached);
+
+/// Shapes of the repaired network's tensors, which `loaded` holds by then, with the first sample that is measured: what
+/// `learned`, a run over the calibration samples, saw may be other ones.
+std::map<std::string, Shape> first_shapes(const Loaded& loaded, const Reference& learned);
+
+/// Those that were accepted are so no more, and `why` is added to what is said of them.
+void take_back(std::vector<RepairTried>& tried, const std::string& why);
 
 }  // namespace vernier

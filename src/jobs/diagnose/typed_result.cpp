@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "distributed/ranks.h"
 #include "jobs/common/typed_file.h"
+#include "jobs/search/judge.h"
 #include "jobs/verify/verify.h"
 #include "model/contents.h"
 
@@ -80,6 +81,15 @@ VerifyReport TypedResult::verify() const {
   if (options_.output.empty() || !job_ranks().first()) return verify_model(typed_, verify_options, sources_, quiet);
   verify_options.typed_model = options_.output / "model.onnx";
   return verify_model(read_typed_file(verify_options.typed_model), verify_options, sources_, quiet);
+}
+
+TestRow TypedResult::judged_by(const Objective& objective, const std::vector<std::string>& kept) const {
+  Judge judge(experiment_, &objective, /*early_stop=*/false);
+  Model written = simulate_typed(typed_).model;
+  fit_beside(written, loaded_);
+  const auto trial = judge.of_model(std::move(written), /*early_stop=*/false);
+  const Verdict verdict = trial.verdict == Verdict::Good ? Verdict::Good : Verdict::Bad;
+  return {kept, verdict, trial.metric, trial.damage, false, trial.why};
 }
 
 }  // namespace vernier

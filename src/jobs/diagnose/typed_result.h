@@ -9,6 +9,7 @@
 #include "jobs/common/load.h"
 #include "jobs/common/sources.h"
 #include "jobs/search/experiment.h"
+#include "jobs/search/objective.h"
 #include "plan/lower_typed.h"
 #include "vernier/diagnose.h"
 #include "vernier/external_data.h"
@@ -21,7 +22,7 @@ namespace vernier {
 /// All arguments must outlive it. They are read when asked, not before: a repair may change the subject in between.
 class TypedResult {
  public:
-  TypedResult(const DiagnoseOptions& options, Sources& sources, const Loaded& loaded, const Experiment& experiment)
+  TypedResult(const DiagnoseOptions& options, Sources& sources, const Loaded& loaded, Experiment& experiment)
       : options_(options), sources_(sources), loaded_(loaded), experiment_(experiment) {}
 
   /// The model that `plan` says, as a file would hold it.
@@ -36,6 +37,8 @@ class TypedResult {
   /// What was written last, measured: the claim. Where there is a folder the file is read again, so that what is
   /// claimed is true of it; the float model and the samples are those that the job has read.
   VerifyReport verify() const;
+  /// The same by an objective, which has layers `kept`.
+  TestRow judged_by(const Objective& objective, const std::vector<std::string>& kept) const;
   /// What was written last.
   const Model& model() const { return typed_; }
 
@@ -47,7 +50,7 @@ class TypedResult {
   const DiagnoseOptions& options_;
   Sources& sources_;
   const Loaded& loaded_;
-  const Experiment& experiment_;
+  Experiment& experiment_;
   Model typed_;
   Model exported_;
 };

@@ -10,11 +10,11 @@
 #include <optional>
 #include <string>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "model/data_dependent.h"
+#include "model/graph_edit.h"
 #include "model/layers.h"
 #include "model/raw_proto.h"
 #include "model/type_protos.h"
@@ -199,10 +199,7 @@ void count_contents(const Model& model, ModelInspection& report) {
 /// Multiply-accumulates of the weighted layers, where their shapes are fixed.
 void count_costs(const Model& model, const std::vector<Layer>& layers, const std::map<std::string, ValueType>& types,
                  ModelInspection& report) {
-  std::unordered_map<std::string, const onnx::NodeProto*> nodes;
-  for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
-    for (const onnx::NodeProto& node : graph.node()) nodes[node.name()] = &node;
-  });
+  const std::map<std::string, const onnx::NodeProto*> nodes = nodes_by_name(model.proto.graph());
   std::optional<Model> closed = with_open_sizes_of_one(model);
   report.open_sizes_as_one = closed.has_value();
   const std::map<std::string, ValueType> closed_types =

@@ -42,8 +42,6 @@ namespace {
 
 // Layers whose own error alone is beyond the limit that are tried as the whole case, worst first.
 constexpr std::size_t kMostSuspects = 3;
-// Answers that are asked for again before anything is claimed: a coin gives the same ones in 1 of 128 cases.
-constexpr std::size_t kDecisive = 7;
 
 std::string structure_hash(const Model& model) {
   const std::string text = model.proto.graph().SerializeAsString();

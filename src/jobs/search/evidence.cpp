@@ -76,17 +76,14 @@ std::int64_t total_macs(const Experiment& experiment) {
 
 std::vector<LayerRow> ranked_rows(const Experiment& experiment, const Evidence& evidence) {
   const Plan& plan = experiment.all_low_plan();
-  std::unordered_map<std::string, Format> formats;
-  for (const PlannedLayer& layer : plan.layers) formats[layer.name] = layer.format;
-
+  const PlannedFormats formats(plan);
   std::vector<LayerRow> rows;
   std::vector<double> damages;
   double sum = 0;
   for (const Layer& layer : experiment.subject().layers) {
     if (layer.follows) continue;
     LayerRow row;
-    const auto format = formats.find(layer.name);
-    row.format = format == formats.end() ? Format::Float32 : format->second;
+    row.format = formats.of(layer.name);
     const bool candidate = experiment.is_candidate(layer.name);
     if (!candidate && row.format == plan.high) continue;
     row.name = layer.name;

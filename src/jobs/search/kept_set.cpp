@@ -51,9 +51,6 @@ std::vector<Border> borders_of_units(const std::vector<Border>& borders, const U
   return result;
 }
 
-// Answers of an outside check that are asked for again: a coin gives the same ones in 1 of 128 cases.
-constexpr std::size_t kDecisive = 7;
-
 /// One search over one experiment: what its steps share.
 class KeptSetSearch {
  public:

@@ -22,12 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> names_in(const fs::path& folder) {
-  std::vector<std::string> names;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename());
-  return names;
-}
-
 TEST(NewFile, IsThereWhenItIsWhole) {
   const TempFolder folder;
   const fs::path path = folder.path() / "a.txt";

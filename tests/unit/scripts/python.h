@@ -21,7 +21,7 @@ def ask():
     tell(next=1)
     line = b""
     while not line.endswith(b"\n"):
-        line += os.read(5, 1)
+        line += os.read(4, 1)
     offset, size = map(int, line.split())
     return json.loads(os.pread(3, size, offset).decode())
 )";

@@ -1,0 +1,32 @@
+#include "jobs/diagnose/network_variant.h"
+
+#include <utility>
+
+namespace vernier {
+
+NetworkVariant variant_of(const Subject& subject, const Experiment& experiment, const Evidence& evidence) {
+  return {subject.model,
+          subject.layers,
+          experiment.all_low_plan(),
+          experiment.candidate_names(),
+          experiment.reference.shapes,
+          evidence};
+}
+
+void exchange(NetworkVariant& waiting, Subject& subject, Experiment& experiment, Evidence& evidence) {
+  NetworkVariant here{std::move(subject.model),
+                      std::move(subject.layers),
+                      experiment.all_low_plan(),
+                      experiment.candidate_names(),
+                      std::move(experiment.reference.shapes),
+                      std::move(evidence)};
+  subject.model = std::move(waiting.model);
+  subject.layers = std::move(waiting.layers);
+  experiment.reference.shapes = std::move(waiting.shapes);
+  experiment.adopt(std::move(waiting.plan), waiting.candidates);
+  evidence = std::move(waiting.evidence);
+  waiting = std::move(here);
+  experiment.run_all_low(match_layer_outputs(subject));
+}
+
+}  // namespace vernier
