@@ -101,12 +101,12 @@ class Placing {
     };
     if (node.op_type() == "Sigmoid") {
       const auto& readers = walk_.readers(node.output(0));
-      return readers.size() == 1 && readers.front()->op_type() == "Mul" && gates(node, *readers.front());
+      return !readers.empty() && gates(node, *readers.front());
     }
-    return node.op_type() == "Mul" && std::ranges::any_of(node.input(), [&](const std::string& input) {
-             const onnx::NodeProto* maker = walk_.maker(input);
-             return maker != nullptr && gates(*maker, node);
-           });
+    return std::ranges::any_of(node.input(), [&](const std::string& input) {
+      const onnx::NodeProto* maker = walk_.maker(input);
+      return maker != nullptr && gates(*maker, node);
+    });
   }
 
   /// A tensor costs a QuantizeLinear where floats are made and codes read, and a DequantizeLinear the other way round.

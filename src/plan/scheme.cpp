@@ -348,7 +348,10 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
     for (const Layer& layer : layers) {
       const bool named = exception_for(layer.name, precision).has_value();
       if (layer.follows || named || !layer.graph.empty() || !selection.why_not(layer).empty()) continue;
-      if (std::ranges::any_of(low, [&](Format listed) { return takes(layer, of_target(listed)); })) {
+      const auto taken_as_codes = [&](Format listed) {
+        return needs_scale(of_target(listed)) && takes(layer, of_target(listed));
+      };
+      if (std::ranges::any_of(low, taken_as_codes)) {
         able.insert(layer.name);
       }
     }

@@ -220,6 +220,20 @@ TEST(Scheme, OnOnnxruntimeOnlyWhatGainsTimeIsQuantized) {
   EXPECT_EQ(assign_formats(model, find_layers(model), options).plan.format_of("fc1"), Format::Float32);
 }
 
+/// Tanh has no kernel on codes: behind it the second product needs a border that costs more than both gain. That it may
+/// run in float16 changes nothing about that.
+TEST(Scheme, WhatRunsInFloat16IsNoPartOfARegionOfCodes) {
+  const Model model = with_initializer(draft("g (float[1,64,28,28] x) => (float[1,64,28,28] y) {"
+                                             " [conv1] a = Conv(x, w) [tanh] b = Tanh(a) [conv2] y = Conv(b, w) }"),
+                                       "w", Tensor(Dtype::Float32, {64, 64, 1, 1}));
+  PrecisionOptions options = precision({Format::Int8});
+  options.target = Target::OnnxRuntime;
+  EXPECT_TRUE(assign_formats(model, find_layers(model), options).candidates.empty());
+  options.low = {Format::Int8, Format::Float16};
+  const Plan plan = assign_formats(model, find_layers(model), options).plan;
+  for (const char* layer : {"conv1", "tanh", "conv2"}) EXPECT_EQ(plan.format_of(layer), Format::Float16) << layer;
+}
+
 TEST(Scheme, AnOperatorWithoutAnIntegerKernelIsRefusedWithTheReason) {
   const Model model = parse_model(
       "g (float[1,2,4,4] x) => (float[1,2,4,4] y) <float[2,2,1,1] w = {1, 2, 3, 4}> { [up] y = ConvTranspose(x, w) }");
