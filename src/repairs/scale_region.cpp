@@ -1,6 +1,7 @@
 // Rewrites a model so that a region of it computes with other powers of two.
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <numbers>
@@ -20,7 +21,13 @@ using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 class Rewrite {
  public:
   Rewrite(Model& model, const ScaledRegion& region, int power)
-      : model_(model), region_(region), power_(power), names_(model), before_(model), walk_(before_) {}
+      : model_(model),
+        region_(region),
+        power_(power),
+        names_(model),
+        before_(model),
+        walk_(before_),
+        counts_(count_readers(before_)) {}
 
   void run() {
     for (const auto& [source, degree] : region_.sources) {
@@ -73,13 +80,19 @@ class Rewrite {
     node.add_output(to);
   }
 
+  /// Neither an output of the network nor read by a body: nothing but the nodes that the walk knows reads it.
+  bool read_by_nodes_only(const std::string& tensor) const {
+    const auto found = counts_.find(tensor);
+    return found == counts_.end() || static_cast<std::size_t>(found->second) == walk_.readers(tensor).size();
+  }
+
   /// The one node behind `tensor`, where it adds a number or multiplies by one.
   const onnx::NodeProto* number_behind(const std::string& tensor, const char* op_type) const {
-    const auto& outputs = before_.proto.graph().output();
     const auto& readers = walk_.readers(tensor);
-    if (readers.size() != 1 || readers.front()->op_type() != op_type || region_.nodes.contains(readers.front()->name()))
+    if (readers.size() != 1 || readers.front()->op_type() != op_type || !read_by_nodes_only(tensor) ||
+        region_.nodes.contains(readers.front()->name())) {
       return nullptr;
-    if (std::ranges::any_of(outputs, [&](const auto& output) { return output.name() == tensor; })) return nullptr;
+    }
     return number_of(*readers.front()).empty() ? nullptr : readers.front();
   }
 
@@ -94,8 +107,10 @@ class Rewrite {
   /// Where a power of two made the source already, that one changes.
   void scale_source(const std::string& source, int degree) {
     const onnx::NodeProto* maker = walk_.maker(source);
-    const bool only_inside = std::ranges::all_of(
-        walk_.readers(source), [&](const onnx::NodeProto* reader) { return region_.nodes.contains(reader->name()); });
+    const bool only_inside =
+        read_by_nodes_only(source) && std::ranges::all_of(walk_.readers(source), [&](const onnx::NodeProto* reader) {
+          return region_.nodes.contains(reader->name());
+        });
     const std::string number = maker != nullptr && only_inside ? power_of_two(before_, *maker) : std::string();
     if (!number.empty()) {
       onnx::NodeProto& last = *nodes_.Mutable(nodes_.size() - 1);
@@ -166,7 +181,8 @@ class Rewrite {
   NamePool names_;
   const Model before_;
   const GraphWalk walk_;
-  Nodes nodes_;  // of the graph that is made
+  const std::map<std::string, int> counts_;  // of readers, bodies and the network's outputs among them
+  Nodes nodes_;                              // of the graph that is made
   std::map<std::string, std::string> scaled_;
   std::map<std::string, double> shifts_;  // of the numbers that nodes behind logarithms add
 };

@@ -158,5 +158,37 @@ TEST(ScaleSquare, WhatElseReadsATensorReadsItAsItWas) {
   EXPECT_EQ(find_node(model.proto.graph(), "sq")->input(0), "x.scaled");
 }
 
+TEST(ScaleSquare, APowerOfTwoWhoseResultIsAnOutputStays) {
+  const auto with_outputs = [](const std::string& outputs) {
+    Bench bench(parsed("g (float[1,4] x) => (" + outputs +
+                       ") <float two = {2}, float d = {0.5}> {"
+                       " [half] h = Mul(x, d) [sq] s = Pow(h, two) [mean] m = ReduceMean<axes = [1]>(s)"
+                       " [root] r = Sqrt(m) [div] y = Div(h, r) }"),
+                Format::Float16);
+    for (const char* tensor : {"x", "h"}) bench.ranges[tensor] = {-1000, 1000, 10, 0};
+    bench.ranges["s"] = {0, 1e6, 10, 0};
+    return scaled(bench);
+  };
+  EXPECT_EQ(find_node(with_outputs("float[1,4] y").proto.graph(), "half")->input(1), "d.scaled");
+  const Model shown = with_outputs("float[1,4] y, float[1,4] h");
+  EXPECT_EQ(find_node(shown.proto.graph(), "half")->input(1), "d");
+  EXPECT_EQ(find_node(shown.proto.graph(), "sq")->input(0), "h.scaled");
+}
+
+TEST(ScaleSquare, WhatABodyReadsStaysAsItWas) {
+  Bench bench(parsed("g (float[1,4] x, bool c) => (float[1,4] y, float[1,4] z)"
+                     " <float two = {2}, float d = {0.5}, float e = {1}> {"
+                     " [half] h = Mul(x, d) [sq] s = Pow(h, two) [log] l = Log(s) [back] y = Add(l, e)"
+                     " [if] z = If(c) <then_branch = then () => (float[1,4] t) { t = Neg(h) },"
+                     " else_branch = otherwise () => (float[1,4] o) { o = Neg(l) }> }"),
+              Format::Float16);
+  for (const char* tensor : {"x", "h"}) bench.ranges[tensor] = {-1000, 1000, 10, 0};
+  bench.ranges["s"] = {0, 1e6, 10, 0};
+  bench.noise["log"] = 1e-3;
+  const Model model = scaled(bench);
+  EXPECT_EQ(find_node(model.proto.graph(), "half")->input(1), "d") << "the then branch reads its result";
+  EXPECT_EQ(find_node(model.proto.graph(), "back")->input(1), "e") << "the else branch reads the logarithm";
+}
+
 }  // namespace
 }  // namespace vernier::testing
