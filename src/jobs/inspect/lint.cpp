@@ -12,6 +12,7 @@
 #include <exception>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -22,6 +23,7 @@
 #include "engines/onnxruntime/session.h"
 #include "model/contents.h"
 #include "model/graph_edit.h"
+#include "model/model.h"
 #include "model/operator_traits.h"
 #include "model/raw_proto.h"
 #include "model/well_formed.h"
@@ -31,6 +33,7 @@
 #include "vernier/report/lint.h"
 #include "vernier/run.h"
 #include "vernier/sinks.h"
+#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {
@@ -64,6 +67,7 @@ class Linter {
       if (!broken()) add(true, kLoader, found->message, found->nodes);
       return finish();
     }
+    read();
     infer();
     load();
     return finish();
@@ -214,10 +218,21 @@ class Linter {
     }
   }
 
+  /// Inference reads shapes and axes wherever they lie, and refuses those in a file beside the model.
+  void bring_in(onnx::TensorProto& tensor) {
+    constexpr std::size_t kMostBytes = std::size_t{64} << 10U;
+    if (tensor.data_location() != onnx::TensorProto::EXTERNAL || !model_) return;
+    const std::optional<Tensor> value = initializer(*model_, tensor.name());
+    if (value && value->byte_size() <= kMostBytes) tensor = proto_of(*value, tensor.name());
+  }
+
   /// Types and shapes of each node, given what is known of its inputs: every node that does not fit, not the first.
   void infer() {
     onnx::ModelProto inferred = proto_;
-    for_each_graph(*inferred.mutable_graph(), [](onnx::GraphProto& graph) { graph.clear_value_info(); });
+    for_each_graph(*inferred.mutable_graph(), [&](onnx::GraphProto& graph) {
+      graph.clear_value_info();
+      for (onnx::TensorProto& tensor : *graph.mutable_initializer()) bring_in(tensor);
+    });
     try {
       const onnx::ShapeInferenceOptions options(/*check_type_val=*/true, /*strict_mode_val=*/1, /*data_prop_val=*/true);
       onnx::shape_inference::InferShapes(inferred, onnx::OpSchemaRegistry::Instance(), options);
@@ -281,14 +296,24 @@ class Linter {
     }
   }
 
+  void read() {
+    if (proto_.graph().node_size() == 0) return;
+    try {
+      model_ = read_model(options_.model);
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::Internal) throw;
+      unread_ = error;
+    }
+  }
+
   /// The engine's own opinion; and, where it refuses, which nodes it refuses alone.
   void load() {
     const bool broken = this->broken();
     if (proto_.graph().node_size() == 0) return;
     try {
-      const Model model = read_model(options_.model);
-      look_at_pairs(model);
-      const Session session(Runtime::load(), model, {.optimize = false});
+      if (unread_) throw Error(*unread_);
+      look_at_pairs(*model_);
+      const Session session(Runtime::load(), *model_, {.optimize = false});
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Internal) throw;
       std::string text = error.what();
@@ -322,6 +347,8 @@ class Linter {
 
   const LintOptions& options_;
   onnx::ModelProto proto_;
+  std::optional<Model> model_;                                         // as other jobs read it
+  std::optional<Error> unread_;                                        // why they cannot
   std::unordered_map<const onnx::NodeProto*, std::ptrdiff_t> places_;  // of the main graph's nodes
   std::set<std::pair<std::string, std::vector<std::string>>> said_;
   LintReport report_;
