@@ -5,11 +5,11 @@
 #include <glob.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <mutex>
 
+#include "base/source_places.h"
 #include "base/text.h"
 #include "vernier/error.h"
 
@@ -43,54 +43,13 @@ std::vector<std::string> project_environments() {
   return environments;
 }
 
-/// Behind "type space::name(types) const " or "name ", which begins at `at`.
-std::size_t end_of_function(const std::string& text, std::size_t at) {
-  const std::size_t scope = text.find("::", at);
-  std::size_t end = text.find('(', at);
-  if (end == std::string::npos || scope > end) {
-    end = text.find(' ', at);
-    return end == std::string::npos ? text.size() : end + 1;
-  }
-  for (int depth = 0; end < text.size(); ++end) {
-    depth += text[end] == '(' ? 1 : text[end] == ')' ? -1 : 0;
-    if (depth == 0) break;
-  }
-  end = std::min(end + 1, text.size());
-  if (text.compare(end, 7, " const ") == 0) end += 6;
-  return end < text.size() && text[end] == ' ' ? end + 1 : end;
-}
-
-/// The next end of a source's name.
-std::size_t next_place(const std::string& text, std::size_t from) {
-  return std::min(text.find(".cc:", from), text.find(".h:", from));
-}
-
-/// The runtime's words without where in its own sources it says them: "FILE.cc:LINE SIGNATURE ", "FILE.cc:LINE NAME ".
-std::string without_places(std::string text) {
-  for (std::size_t at = 0; (at = next_place(text, at)) != std::string::npos;) {
-    const std::size_t line = text.find(':', at) + 1;
-    std::size_t end = text.find_first_not_of("0123456789", line);
-    if (end == line || end == std::string::npos || text[end] != ' ') {
-      at = line;
-      continue;
-    }
-    end = end_of_function(text, end + 1);
-    const std::size_t space = text.find_last_of(" \n", at);
-    const std::size_t begin = space == std::string::npos ? 0 : space + 1;
-    text.erase(begin, end - begin);
-    at = begin;
-  }
-  std::ranges::replace(text, '\n', ' ');
-  return text;
-}
-
 using GetApiBase = const OrtApiBase* (*)();
 
 }  // namespace
 
 void Runtime::check(OrtStatus* status) const {
   if (status == nullptr) return;
-  const std::string text = printable(without_places(api_->GetErrorMessage(status)));
+  const std::string text = printable(without_source_places(api_->GetErrorMessage(status)));
   const int code = api_->GetErrorCode(status);
   api_->ReleaseStatus(status);
   throw Error(ErrorKind::Backend, fmt::format("ONNX Runtime {}: {} (code {})", version_, text, code));

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <exception>
 
+#include "base/source_places.h"
 #include "base/text.h"
 #include "model/graph_edit.h"
 #include "model/naming.h"
@@ -18,7 +19,8 @@ Outcome inline_functions(Model& model, const Context&) {
   try {
     onnx::inliner::InlineLocalFunctions(model.proto, /*convert_version=*/true);
   } catch (const std::exception& failure) {
-    throw Error(ErrorKind::Input, fmt::format("the model's functions cannot be inlined: {}", failure.what()));
+    throw Error(ErrorKind::Input, fmt::format("the model's functions cannot be inlined: {}",
+                                              printable(without_source_places(failure.what()))));
   }
   // Nodes out of functions may bear no name, or one name for each call.
   fix_names(model.proto);

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/source_places.h"
 #include "base/text.h"
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"
@@ -25,8 +26,9 @@ namespace {
 using Types = std::map<std::string, ValueType>;
 
 [[noreturn]] void cannot_raise(const onnx::NodeProto& node, int from, int to, const std::string& why) {
-  throw Error(ErrorKind::Input, fmt::format("node '{}' ({}) cannot be raised from opset {} to {}: {}",
-                                            printable(node.name()), printable(node.op_type()), from, to, why));
+  throw Error(ErrorKind::Input,
+              fmt::format("node '{}' ({}) cannot be raised from opset {} to {}: {}", printable(node.name()),
+                          printable(node.op_type()), from, to, printable(without_source_places(why))));
 }
 
 void add_value(google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>& list, const std::string& name,
