@@ -9,6 +9,7 @@
 #include <set>
 
 #include "analysis/own_error.h"
+#include "analysis/reached_outputs.h"
 #include "analysis/surgery.h"
 #include "distributed/spread.h"
 #include "engines/onnxruntime/operators.h"
@@ -67,9 +68,15 @@ std::vector<std::vector<Boundary>> reference_boundaries(const Subject& subject, 
   return boundaries;
 }
 
-void pack_layers(const std::vector<LayerSensitivity>& sensitivities, Packer& packer) {
-  packer.put(sensitivities.size());
-  for (const LayerSensitivity& sensitivity : sensitivities) {
+struct MeasuredSegment {
+  std::vector<LayerSensitivity> layers;
+  std::size_t runs = 0;  // of its suffix, for each sample
+};
+
+void pack_segment(const MeasuredSegment& measured, Packer& packer) {
+  packer.put(measured.runs);
+  packer.put(measured.layers.size());
+  for (const LayerSensitivity& sensitivity : measured.layers) {
     packer.put(sensitivity.layer);
     packer.put(sensitivity.outputs.size());
     for (const auto& [output, stats] : sensitivity.outputs) {
@@ -79,9 +86,11 @@ void pack_layers(const std::vector<LayerSensitivity>& sensitivities, Packer& pac
   }
 }
 
-std::vector<LayerSensitivity> unpack_layers(Unpacker& unpacker) {
-  std::vector<LayerSensitivity> sensitivities(unpacker.get<std::size_t>());
-  for (LayerSensitivity& sensitivity : sensitivities) {
+MeasuredSegment unpack_segment(Unpacker& unpacker) {
+  MeasuredSegment measured;
+  measured.runs = unpacker.get<std::size_t>();
+  measured.layers.resize(unpacker.get<std::size_t>());
+  for (LayerSensitivity& sensitivity : measured.layers) {
     sensitivity.layer = unpacker.get_text();
     const auto outputs = unpacker.get<std::size_t>();
     for (std::size_t i = 0; i < outputs; ++i) {
@@ -89,7 +98,7 @@ std::vector<LayerSensitivity> unpack_layers(Unpacker& unpacker) {
       sensitivity.outputs[output] = unpacker.get<OutputStats>();
     }
   }
-  return sensitivities;
+  return measured;
 }
 
 std::map<std::string, Dtype> types_of(const Boundary& boundary) {
@@ -106,7 +115,7 @@ bool same_bytes(const Tensor& a, const Tensor& b) {
 class Segment {
  public:
   Segment(const Subject& subject, const Plan& plan, const std::vector<std::string>& layers, int first, int last,
-          const Boundary& example, RoundedWeights& weights)
+          const Boundary& example, RoundedWeights& weights, const ReachedOutputs& reached)
       : subject_(subject) {
     const std::map<std::string, Dtype> inputs = types_of(example);
     Subject part = subject;
@@ -135,10 +144,17 @@ class Segment {
     for (const std::string& name : subject.judged) ordered.emplace_back(name, Dtype::Float32);
     set_outputs(suffix, ordered);
     suffix_session_.emplace(subject.session(suffix));
+    for (const Shadow& shadow : shadows_) reached_.push_back(reached.from(shadow.tensors));
   }
 
   std::size_t size() const { return shadows_.size(); }
   const std::string& layer(std::size_t i) const { return shadows_[i].layer->name; }
+  /// Judged outputs that layer `i` can change, by their places.
+  const OutputSet& reached(std::size_t i) const { return reached_[i]; }
+  /// Layers whose sensitivities one run tells.
+  std::vector<std::vector<std::size_t>> groups() const {
+    return groups_that_never_meet(reached_, subject_.judged.size());
+  }
 
   /// Low and reference outputs of all layers of the segment on one sample.
   Boundary lower(const Boundary& boundary) const {
@@ -148,16 +164,18 @@ class Segment {
     return values;
   }
 
-  /// Judged outputs with only layer `i` low. Empty when its low outputs equal the reference bit for bit.
-  std::vector<Tensor> run(std::size_t i, const Boundary& boundary, const Boundary& lows) const {
+  /// Judged outputs with only the layers of `group` low. Empty when their low outputs equal the reference bit for bit.
+  std::vector<Tensor> run(const std::vector<std::size_t>& group, const Boundary& boundary, const Boundary& lows) const {
     Recorder recorder;
     bool differs = false;
-    const Shadow& shadow = shadows_[i];
-    for (std::size_t o = 0; o < shadow.outputs.size(); ++o) {
-      const Tensor& low = lows.at(shadow.outputs[o]);
-      const std::string& tensor = shadow.tensors[o];
-      differs = differs || !same_bytes(low, lows.at(tensor));
-      recorder.injections[slots_.at(tensor)] = low;
+    for (const std::size_t i : group) {
+      const Shadow& shadow = shadows_[i];
+      for (std::size_t o = 0; o < shadow.outputs.size(); ++o) {
+        const Tensor& low = lows.at(shadow.outputs[o]);
+        const std::string& tensor = shadow.tensors[o];
+        differs = differs || !same_bytes(low, lows.at(tensor));
+        recorder.injections[slots_.at(tensor)] = low;
+      }
     }
     if (!differs) return {};
     return suffix_session_->run(boundary, &recorder);
@@ -185,6 +203,7 @@ class Segment {
 
   const Subject& subject_;
   std::vector<Shadow> shadows_;
+  std::vector<OutputSet> reached_;             // by each shadow
   std::map<std::string, std::int64_t> slots_;  // layer output -> Inject slot
   std::optional<Session> shadow_session_;
   std::optional<Session> suffix_session_;
@@ -215,6 +234,44 @@ std::vector<int> with_activations(const Subject& subject, const Plan& plan, cons
   return moved;
 }
 
+/// The sizes of live_at() in front of each node, all in one pass.
+std::vector<std::size_t> live_bytes(const onnx::GraphProto& graph, const std::map<std::string, std::size_t>& bytes_of) {
+  struct Life {
+    std::ptrdiff_t first = 0;  // in front of this node
+    std::ptrdiff_t last = -1;  // to in front of this one
+  };
+  std::map<std::string, Life> lives;
+  for (const onnx::ValueInfoProto& input : graph.input()) lives[input.name()];
+  for (int n = 0; n < graph.node_size(); ++n) {
+    for (const std::string& name : tensors_read(graph.node(n))) {
+      if (const auto life = lives.find(name); life != lives.end()) life->second.last = n;
+    }
+    for (const std::string& output : graph.node(n).output()) {
+      if (!output.empty()) lives[output].first = n + 1;
+    }
+  }
+  for (const onnx::ValueInfoProto& output : graph.output()) {
+    if (const auto life = lives.find(output.name()); life != lives.end()) life->second.last = graph.node_size();
+  }
+  std::vector<std::size_t> more(static_cast<std::size_t>(graph.node_size()) + 2, 0);
+  std::vector<std::size_t> less = more;
+  for (const auto& [name, life] : lives) {
+    if (life.last < life.first) continue;
+    const auto known = bytes_of.find(name);
+    const std::size_t bytes = known == bytes_of.end() ? 64 : known->second;
+    more[static_cast<std::size_t>(life.first)] += bytes;
+    less[static_cast<std::size_t>(life.last) + 1] += bytes;
+  }
+  std::vector<std::size_t> sizes;
+  std::size_t size = 0;
+  for (std::size_t at = 0; at < static_cast<std::size_t>(graph.node_size()); ++at) {
+    size += more[at];
+    size -= less[at];
+    sizes.push_back(size);
+  }
+  return sizes;
+}
+
 }  // namespace
 
 std::set<std::string> live_at(const onnx::GraphProto& graph, int at) {
@@ -238,14 +295,8 @@ std::vector<int> segment_starts(const onnx::GraphProto& graph, const std::map<st
                                 std::size_t segments) {
   std::vector<int> starts{0};
   const int nodes = graph.node_size();
-  const auto size_at = [&](int at) {
-    std::size_t bytes = 0;
-    for (const std::string& name : live_at(graph, at)) {
-      const auto known = bytes_of.find(name);
-      bytes += known == bytes_of.end() ? 64 : known->second;
-    }
-    return bytes;
-  };
+  const std::vector<std::size_t> live = live_bytes(graph, bytes_of);
+  const auto size_at = [&](int at) { return live[static_cast<std::size_t>(at)]; };
   const int stride = std::max(1, nodes / static_cast<int>(std::max<std::size_t>(1, segments)));
   for (int target = stride; target < nodes; target += stride) {
     int best = target;
@@ -280,38 +331,44 @@ Sensitivities measure_sensitivities(const Subject& subject, const Plan& plan, co
   std::vector<std::vector<Tensor>> references;
   for (const std::size_t sample : options.samples) references.push_back(reference.outputs.get(sample));
 
+  const ReachedOutputs reached(subject.model.proto.graph(), subject.judged);
   // Segments side by side, each on one thread: building their sessions takes as long as running them.
   Sensitivities sensitivities;
   double share = 0;
   const auto measure = [&](std::size_t k) {
     const int first = starts[k];
     const int last = k + 1 < starts.size() ? starts[k + 1] : nodes;
-    std::vector<LayerSensitivity> found;
-    const Segment segment(subject, plan, layers, first, last, boundaries[k].front(), weights);
-    found.resize(segment.size());
-    for (std::size_t i = 0; i < segment.size(); ++i) found[i].layer = segment.layer(i);
+    MeasuredSegment found;
+    const Segment segment(subject, plan, layers, first, last, boundaries[k].front(), weights, reached);
+    found.layers.resize(segment.size());
+    for (std::size_t i = 0; i < segment.size(); ++i) found.layers[i].layer = segment.layer(i);
+    const std::vector<std::vector<std::size_t>> groups = segment.groups();
+    found.runs = groups.size();
     for (std::size_t s = 0; s < options.samples.size() && segment.size() > 0; ++s) {
       const Boundary lows = segment.lower(boundaries[k][s]);
-      for (std::size_t i = 0; i < segment.size(); ++i) {
-        const std::vector<Tensor> outputs = segment.run(i, boundaries[k][s], lows);
-        for (std::size_t o = 0; o < subject.judged.size(); ++o) {
-          const Tensor& ref = references[s][o];
-          stats_of(found[i].outputs, subject, subject.judged[o])
-              .add_sample(options.samples[s], ref, outputs.empty() ? ref : outputs[o]);
+      for (const std::vector<std::size_t>& group : groups) {
+        const std::vector<Tensor> outputs = segment.run(group, boundaries[k][s], lows);
+        for (const std::size_t i : group) {
+          for (std::size_t o = 0; o < subject.judged.size(); ++o) {
+            if (!segment.reached(i).contains(o)) continue;
+            const Tensor& ref = references[s][o];
+            stats_of(found.layers[i].outputs, subject, subject.judged[o])
+                .add_sample(options.samples[s], ref, outputs.empty() ? ref : outputs[o]);
+          }
         }
       }
     }
     return found;
   };
-  const auto take = [&](std::size_t k, std::vector<LayerSensitivity> found) {
-    share += static_cast<double>(nodes - starts[k]) / nodes * static_cast<double>(found.size());
-    for (LayerSensitivity& sensitivity : found) sensitivities.layers.push_back(std::move(sensitivity));
+  const auto take = [&](std::size_t k, MeasuredSegment found) {
+    share += static_cast<double>(nodes - starts[k]) / nodes * static_cast<double>(found.runs);
+    for (LayerSensitivity& sensitivity : found.layers) sensitivities.layers.push_back(std::move(sensitivity));
     if (subject.progress) subject.progress("sensitivity", sensitivities.layers.size(), layers.size());
     return true;
   };
   Ranks alone;
   spread_ordered(subject.ranks == nullptr ? alone : *subject.ranks, starts.size(), subject.threads, measure, take,
-                 pack_layers, unpack_layers);
+                 pack_segment, unpack_segment);
   if (!sensitivities.layers.empty())
     sensitivities.mean_suffix_share = share / static_cast<double>(sensitivities.layers.size());
   return sensitivities;

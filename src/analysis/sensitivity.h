@@ -1,7 +1,7 @@
 // Sensitivity of one layer on the output: "only this layer low", re-running only what lies behind it from cached
 // reference activations. The graph is cut where few tensors are alive; for each segment one session runs from its start
 // to the outputs, with an Inject behind each of its layers, so that N layers need a handful of sessions and weights
-// stay constant.
+// stay constant. Layers that reach no output in common, as those of separate heads, share a run.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,8 @@ namespace vernier {
 
 struct LayerSensitivity {
   std::string layer;
-  std::map<std::string, OutputStats> outputs;  // judged outputs, over the samples that were run
+  /// Over the samples that were run, of the judged outputs that lie behind the layer; the others it cannot change.
+  std::map<std::string, OutputStats> outputs;
 };
 
 struct SensitivityOptions {
@@ -30,7 +31,7 @@ struct SensitivityOptions {
 /// What it cost, in sample-inferences of the whole network (a suffix counts by its share of nodes' work).
 struct Sensitivities {
   std::vector<LayerSensitivity> layers;
-  double mean_suffix_share = 0;  // mean share of a full inference that one trial executed
+  double mean_suffix_share = 0;  // mean share of a full inference that was executed for one layer and sample
 };
 
 /// Sensitivities of the layers named, each alone in its planned format. Without carried states.

@@ -40,7 +40,8 @@ struct Subject {
   std::vector<std::string> judged;              // float outputs that are compared, in graph order
   std::map<std::string, ClassAxis> class_axes;  // of judged outputs, as far as it is known
   std::size_t threads = 1;                      // samples that run side by side
-  bool optimize = true;                         // graph optimizations of every session; never beyond 1 GiB of weights
+  bool optimize =
+      true;  // graph optimizations of every session; never beyond 1 GiB of weights, 5,000 nodes or 256 outputs
   Progress progress;
   Ranks* ranks = nullptr;  // null: alone
 

@@ -48,8 +48,9 @@ bool schema_admits_output(const onnx::NodeProto& node, int index, int opset, Dty
 
 /// Multiply-accumulates of one sample from the shapes seen in a run (element counts by tensor name): Conv,
 /// ConvTranspose, Gemm, MatMul; 0 for other operators. Units: multiply-accumulates, batch included.
-std::int64_t multiply_accumulates(const Model& model, const Layer& layer, const std::map<std::string, Shape>& shapes);
-/// The same where node and shapes are known: looking the node up takes time in the number of nodes.
+std::int64_t multiply_accumulates(const Model& model, const Layer& layer, const onnx::NodeProto& node,
+                                  const std::map<std::string, Shape>& shapes);
+/// The same with a function that knows the shapes.
 std::int64_t multiply_accumulates(const Layer& layer, const onnx::NodeProto& node,
                                   const std::function<Shape(const std::string& tensor)>& shape_of);
 

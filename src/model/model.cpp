@@ -44,6 +44,12 @@ void visit_graphs(Graph& graph, const Visit& visit) {
   }
 }
 
+/// The index speaks of as many initializers as the main graph has.
+bool knows_all(const Model& model) {
+  return model.index != nullptr &&
+         model.proto.graph().initializer_size() == static_cast<int>(model.index->places.size());
+}
+
 const onnx::TensorProto* find_initializer(const Model& model, std::string_view name) {
   const auto& initializers = model.proto.graph().initializer();
   if (model.index != nullptr) {
@@ -52,7 +58,7 @@ const onnx::TensorProto* find_initializer(const Model& model, std::string_view n
       if (place->second < initializers.size() && initializers.Get(place->second).name() == name) {
         return &initializers.Get(place->second);
       }
-    } else if (!model.index->in_bodies && initializers.size() == static_cast<int>(model.index->places.size())) {
+    } else if (!model.index->in_bodies && knows_all(model)) {
       return nullptr;
     }
   }
@@ -140,29 +146,41 @@ bool is_initializer(const Model& model, std::string_view name) {
   return model.weights.contains(std::string(name)) || find_initializer(model, name) != nullptr;
 }
 
-void remove_initializer(Model& model, onnx::GraphProto& graph, const std::string& name) {
-  model.weights.erase(name);
+void remove_initializers(Model& model, const std::set<std::string>& names) {
   model.index.reset();
-  auto& list = *graph.mutable_initializer();
-  for (int i = 0; i < list.size(); ++i) {
-    if (list.Get(i).name() == name) {
-      list.DeleteSubrange(i, 1);
-      return;
-    }
-  }
+  for (const std::string& name : names) model.weights.erase(name);
+  for_each_graph(*model.proto.mutable_graph(), [&](onnx::GraphProto& graph) {
+    auto& list = *graph.mutable_initializer();
+    list.erase(std::remove_if(list.begin(), list.end(),
+                              [&](const onnx::TensorProto& tensor) { return names.contains(tensor.name()); }),
+               list.end());
+  });
 }
 
 void set_initializer(Model& model, onnx::GraphProto& graph, const std::string& name, const Tensor& value) {
+  auto& list = *graph.mutable_initializer();
   onnx::TensorProto* slot = nullptr;
-  for (onnx::TensorProto& existing : *graph.mutable_initializer()) {
-    if (existing.name() == name) slot = &existing;
+  if (&graph == &model.proto.graph() && knows_all(model)) {
+    const auto place = model.index->places.find(name);
+    if (place != model.index->places.end() && list.Get(place->second).name() == name)
+      slot = list.Mutable(place->second);
+  } else {
+    const auto same = std::ranges::find(list, name, &onnx::TensorProto::name);
+    if (same != list.end()) slot = &*same;
   }
   if (slot == nullptr) return add_initializer(model, graph, name, value);
   store_initializer(model, *slot, name, value);
 }
 
 void add_initializer(Model& model, onnx::GraphProto& graph, const std::string& name, const Tensor& value) {
-  model.index.reset();
+  if (model.index != nullptr) {
+    if (model.index.use_count() > 1) model.index = std::make_shared<InitializerIndex>(*model.index);
+    if (&graph == &model.proto.graph()) {
+      model.index->places.emplace(name, graph.initializer_size());
+    } else {
+      model.index->in_bodies = true;
+    }
+  }
   store_initializer(model, *graph.add_initializer(), name, value);
 }
 

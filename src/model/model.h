@@ -34,9 +34,10 @@ struct Model {
   std::filesystem::path path;
   std::string sha256;                             // of the file, and of its external data
   std::vector<std::filesystem::path> data_files;  // that weights were read from; mapped as long as these live
-  /// Where the main graph's initializers stand; null: not known. The functions below drop it when it would grow old,
-  /// and so must whoever adds, removes or renames initializers in the message itself.
-  std::shared_ptr<const InitializerIndex> index;
+  /// Where the main graph's initializers stand; null: not known. The functions below keep it up to date or drop it;
+  /// whoever adds, removes or renames initializers in the message itself must drop it. Copies share it until one
+  /// changes.
+  std::shared_ptr<InitializerIndex> index;
 };
 
 /// Lets `initializer` and `is_initializer` find names without looking through all of them.
@@ -73,7 +74,8 @@ bool is_initializer(const Model& model, std::string_view name);
 void set_initializer(Model& model, onnx::GraphProto& graph, const std::string& name, const Tensor& value);
 /// The same for a name that no initializer has yet, which is not looked for.
 void add_initializer(Model& model, onnx::GraphProto& graph, const std::string& name, const Tensor& value);
-void remove_initializer(Model& model, onnx::GraphProto& graph, const std::string& name);
+/// Of the main graph and of all bodies.
+void remove_initializers(Model& model, const std::set<std::string>& names);
 
 /// Graph inputs that a user feeds (initializers are not among them), and the graph's outputs.
 std::vector<InputInfo> model_inputs(const Model& model);

@@ -10,28 +10,16 @@
 #include <string>
 
 #include "base/text.h"
-#include "model/graph_edit.h"
 #include "model/layers.h"
 #include "model/operator_traits.h"
 #include "vernier/error.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
-namespace {
 
-const onnx::NodeProto& node_of(const Model& model, const Layer& layer) {
-  const onnx::NodeProto* found = find_node(model.proto.graph(), layer.name);
-  if (found == nullptr) {
-    throw Error(ErrorKind::Internal, fmt::format("the model has no node '{}'", printable(layer.name)));
-  }
-  return *found;
-}
-
-}  // namespace
-
-std::int64_t multiply_accumulates(const Model& model, const Layer& layer, const std::map<std::string, Shape>& shapes) {
-  if (!layer.weighted) return 0;
-  return multiply_accumulates(layer, node_of(model, layer), [&](const std::string& name) {
+std::int64_t multiply_accumulates(const Model& model, const Layer& layer, const onnx::NodeProto& node,
+                                  const std::map<std::string, Shape>& shapes) {
+  return multiply_accumulates(layer, node, [&](const std::string& name) {
     const auto seen = shapes.find(name);
     if (seen != shapes.end()) return seen->second;
     if (const std::optional<Tensor> value = initializer(model, name)) return value->shape();

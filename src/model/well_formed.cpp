@@ -13,6 +13,7 @@
 
 #include "base/elements.h"
 #include "base/text.h"
+#include "model/graph_edit.h"
 #include "model/model.h"
 #include "model/operator_traits.h"
 

@@ -37,6 +37,7 @@ TypedModel lower_typed(const Model& float_model, const Plan& plan, bool strict) 
   TypedContext context{plan, choices, weights, names, {}};
   lower_graph(*typed.model.proto.mutable_graph(), context);
   weights.remove_unused();
+  index_initializers(typed.model);
   typed.casts = context.counts.casts;
   typed.quantize_pairs = context.counts.quantize_pairs;
   typed.weight_bytes = initializer_bytes(typed.model);

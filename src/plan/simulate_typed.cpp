@@ -183,7 +183,7 @@ class TypedSimulation {
     if (constant && constant->dtype() == Dtype::Float32) {
       Tensor rounded(Dtype::Float32, constant->shape());
       round_tensor(params, constant->shape(), constant->floats(), rounded.mutable_floats());
-      set_initializer(result_.model, graph, output, rounded);
+      add_initializer(result_.model, graph, output, rounded);
       return;
     }
     onnx::NodeProto round = round_node(input, output, params);
@@ -265,7 +265,7 @@ class TypedSimulation {
       if (const auto params = quantization_of(source_, node, codes)) {
         result_.quantized.push_back({output, output, "", node.name(), *params, rank_of(output)});
       }
-      set_initializer(result_.model, graph, output, value);
+      add_initializer(result_.model, graph, output, value);
       return;
     }
     const std::string unrounded = low ? output + "/unrounded" : output;
@@ -374,6 +374,7 @@ Model normalized_file(const Model& typed) {
   const passes::Context context{options, evaluate, 0};
   passes::inline_functions(model, context);
   passes::constants_to_initializers(model, context);
+  index_initializers(model);
   return model;
 }
 

@@ -103,17 +103,14 @@ std::vector<std::string> captured_names(const onnx::GraphProto& graph) {
 
 TypedWeights::TypedWeights(Model& model, NamePool& names) : model_(model), names_(names) {
   for_each_graph(*model.proto.mutable_graph(), [&](onnx::GraphProto& graph) {
-    for (const onnx::TensorProto& tensor : graph.initializer()) owners_[tensor.name()] = &graph;
+    for (const onnx::TensorProto& tensor : graph.initializer()) places_[tensor.name()] = {&graph, &tensor};
   });
 }
 
 Tensor TypedWeights::value_of(const std::string& name) const {
   if (const auto weight = model_.weights.find(name); weight != model_.weights.end()) return weight->second;
   // Its graph may be a body that hangs on no node at the moment: the whole model does not lead to it.
-  for (const onnx::TensorProto& tensor : owners_.at(name)->initializer()) {
-    if (tensor.name() == name) return tensor_of(tensor);
-  }
-  throw Error(ErrorKind::Internal, "a weight without a value");
+  return tensor_of(*places_.at(name).tensor);
 }
 
 std::string TypedWeights::in_format(const std::string& name, Format format, const std::string& layer) {
@@ -138,7 +135,7 @@ std::string TypedWeights::in_format(const std::string& name, Format format, cons
     }
     const std::string fresh = names_.unique(fmt::format("{}.{}", name, format_name(format)));
     const auto count = static_cast<std::int64_t>(values.size());
-    set_initializer(model_, *owners_.at(name), fresh,
+    add_initializer(model_, *places_.at(name).graph, fresh,
                     tensor_of_bytes(dtype_of_format(format), original.shape(), encode(params, 1, count, values)));
     copy = copies_.emplace(key, fresh).first;
   }
@@ -152,15 +149,15 @@ const StoredCodes& TypedWeights::in_codes(const std::string& name, const QuantPa
   // One initializer has one entry in a plan, so that its name alone tells the codes.
   const auto known = codes_.find({name, values});
   if (known != codes_.end()) return known->second;
-  onnx::GraphProto& owner = *owners_.at(name);
+  onnx::GraphProto& owner = *places_.at(name).graph;
   StoredCodes names = add_params(owner, name, params, values);
-  const auto other = std::ranges::find(codes_, name, [](const auto& entry) { return entry.first.first; });
-  if (other != codes_.end()) {
+  const auto other = codes_.lower_bound({name, Format{}});
+  if (other != codes_.end() && other->first.first == name) {
     names.codes = other->second.codes;
   } else {
     const Tensor original = value_of(name);
     names.codes = names_.unique(fmt::format("{}.{}", name, format_name(params.format)));
-    set_initializer(
+    add_initializer(
         model_, owner, names.codes,
         stored(params.format, original.shape(), encode_tensor(params, original.shape(), original.floats())));
   }
@@ -170,14 +167,14 @@ const StoredCodes& TypedWeights::in_codes(const std::string& name, const QuantPa
 StoredCodes TypedWeights::bias_in_codes(const std::string& name, const std::vector<float>& scales) {
   const Tensor original = value_of(name);
   const std::vector<std::int32_t> codes = bias_codes(original, scales);
-  onnx::GraphProto& owner = *owners_.at(name);
+  onnx::GraphProto& owner = *places_.at(name).graph;
   StoredCodes names;
   names.codes = names_.unique(name + ".int32");
   names.scale = names_.unique(name + "_scale");
-  set_initializer(model_, owner, names.codes,
+  add_initializer(model_, owner, names.codes,
                   tensor_of_bytes(Dtype::Int32, original.shape(), std::as_bytes(std::span(codes))));
   const Shape shape = scales.size() == 1 ? Shape{} : Shape{static_cast<std::int64_t>(scales.size())};
-  set_initializer(model_, owner, names.scale, Tensor::of(shape, scales));
+  add_initializer(model_, owner, names.scale, Tensor::of(shape, scales));
   stored_biases_.insert(name);
   return names;
 }
@@ -188,8 +185,8 @@ StoredCodes TypedWeights::add_params(onnx::GraphProto& graph, const std::string&
   names.scale = names_.unique(tensor + "_scale");
   names.zero_point = names_.unique(tensor + "_zero_point");
   const Shape shape = params_shape(params, params.block > 0 ? value_of(tensor).shape() : Shape{});
-  set_initializer(model_, graph, names.scale, scales(params, shape, values));
-  set_initializer(model_, graph, names.zero_point, zero_points(params, shape));
+  add_initializer(model_, graph, names.scale, scales(params, shape, values));
+  add_initializer(model_, graph, names.zero_point, zero_points(params, shape));
   return names;
 }
 
@@ -203,9 +200,8 @@ void TypedWeights::remove_unused() {
   for (const auto& [key, copy] : copies_) replaced.insert(key.first);
   for (const auto& [key, codes] : codes_) replaced.insert(key.first);
   replaced.insert(stored_biases_.begin(), stored_biases_.end());
-  for (const std::string& name : replaced) {
-    if (!read.contains(name)) remove_initializer(model_, *owners_.at(name), name);
-  }
+  std::erase_if(replaced, [&](const std::string& name) { return read.contains(name); });
+  remove_initializers(model_, replaced);
 }
 
 }  // namespace vernier

@@ -28,7 +28,7 @@ class TypedWeights {
   /// Both live longer than this.
   TypedWeights(Model& model, NamePool& names);
 
-  bool holds(const std::string& name) const { return owners_.contains(name); }
+  bool holds(const std::string& name) const { return places_.contains(name); }
 
   /// Name of the copy of `name` in float16 or bfloat16. Values that become infinite there are reported in notes() as
   /// used by `layer`; nothing is clamped.
@@ -54,7 +54,11 @@ class TypedWeights {
   Tensor value_of(const std::string& name) const;
   Model& model_;
   NamePool& names_;
-  std::map<std::string, onnx::GraphProto*> owners_;
+  struct Place {
+    onnx::GraphProto* graph = nullptr;
+    const onnx::TensorProto* tensor = nullptr;  // stays where it is while others are added
+  };
+  std::map<std::string, Place> places_;
   std::map<std::pair<std::string, Format>, std::string> copies_;
   std::map<std::pair<std::string, Format>, StoredCodes> codes_;
   std::set<std::string> stored_biases_;  // originals of biases in codes

@@ -53,6 +53,7 @@ class Handle {
   Handle() = default;
   Handle(const OrtApi& api, T* raw) : raw_(raw, Free{&api}) {}
   T* get() const noexcept { return raw_.get(); }
+  T* release() noexcept { return raw_.release(); }
   explicit operator bool() const noexcept { return raw_ != nullptr; }
 
  private:

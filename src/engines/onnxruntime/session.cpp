@@ -15,6 +15,7 @@
 #include "engines/onnxruntime/providers.h"
 #include "engines/onnxruntime/runs_in_flight.h"
 #include "engines/onnxruntime/runtime.h"
+#include "model/parts.h"
 #include "plan/round_node.h"
 #include "vernier/error.h"
 #include "vernier/runs.h"
@@ -27,6 +28,7 @@ namespace {
 using OwnedSession = Handle<OrtSession, &OrtApi::ReleaseSession>;
 using OwnedOptions = Handle<OrtSessionOptions, &OrtApi::ReleaseSessionOptions>;
 using OwnedValue = Handle<OrtValue, &OrtApi::ReleaseValue>;
+using OwnedTypeInfo = Handle<OrtTypeInfo, &OrtApi::ReleaseTypeInfo>;
 using OwnedMemoryInfo = Handle<OrtMemoryInfo, &OrtApi::ReleaseMemoryInfo>;
 
 OwnedMemoryInfo cpu_memory(const Runtime& runtime) {
@@ -125,60 +127,61 @@ std::set<std::string> feed_weights(onnx::ModelProto& proto, const Model& model) 
   return fed;
 }
 
-}  // namespace
-
-struct Session::State {
-  std::shared_ptr<const Runtime> runtime;
-  std::map<std::string, Tensor> weights;  // the session reads their bytes in place
+/// A session of the runtime, and what it reads in place.
+struct Part {
+  std::map<std::string, Tensor> weights;
   std::vector<OwnedValue> weight_values;
-  OwnedMemoryInfo memory;
   OwnedSession session;
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
   std::vector<const char*> fed_names;  // weights that are inputs of the session
   std::vector<const OrtValue*> fed_values;
+  std::vector<std::string> last_reads;  // tensors of parts before that are needed no more
 };
 
 // Where tensors of the inside are marked as outputs, nearly all memory leaves with them: what an arena or a plan keeps
 // for the next run would come on top.
 constexpr std::size_t kManyOutputs = 16;
 
-Session::Session(std::shared_ptr<const Runtime> runtime, const Model& model, const SessionOptions& options)
-    : state_(std::make_unique<State>()) {
-  const OrtApi& api = runtime->api();
-  state_->runtime = runtime;
-  state_->memory = cpu_memory(*runtime);
-  for (const onnx::ValueInfoProto& input : model.proto.graph().input()) state_->inputs.push_back(input.name());
-  for (const onnx::ValueInfoProto& output : model.proto.graph().output()) state_->outputs.push_back(output.name());
-
-  OrtSessionOptions* raw_options = nullptr;
-  runtime->check(api.CreateSessionOptions(&raw_options));
-  const OwnedOptions owned(api, raw_options);
-  runtime->check(api.SetSessionGraphOptimizationLevel(raw_options, level_of(options)));
-  if (!options.profile.empty()) runtime->check(api.EnableProfiling(raw_options, options.profile.c_str()));
-  append_providers(*runtime, raw_options, options.providers);
-  runtime->check(api.SetIntraOpNumThreads(raw_options, options.threads));
-  runtime->check(api.SetInterOpNumThreads(raw_options, 1));
-  runtime->check(api.SetSessionExecutionMode(raw_options, ORT_SEQUENTIAL));
-  runtime->check(api.SetSessionLogSeverityLevel(raw_options, ORT_LOGGING_LEVEL_FATAL));
+OwnedOptions runtime_options(const Runtime& runtime, const SessionOptions& options, const onnx::GraphProto& graph) {
+  const OrtApi& api = runtime.api();
+  OrtSessionOptions* raw = nullptr;
+  runtime.check(api.CreateSessionOptions(&raw));
+  OwnedOptions owned(api, raw);
+  runtime.check(api.SetSessionGraphOptimizationLevel(raw, level_of(options)));
+  if (!options.profile.empty()) runtime.check(api.EnableProfiling(raw, options.profile.c_str()));
+  append_providers(runtime, raw, options.providers);
+  runtime.check(api.SetIntraOpNumThreads(raw, options.threads));
+  runtime.check(api.SetInterOpNumThreads(raw, 1));
+  runtime.check(api.SetSessionExecutionMode(raw, ORT_SEQUENTIAL));
+  runtime.check(api.SetSessionLogSeverityLevel(raw, ORT_LOGGING_LEVEL_FATAL));
   if (!options.integer_kernels) {
-    runtime->check(api.AddSessionConfigEntry(raw_options, kOrtSessionOptionsDisableQuantQDQ, "1"));
+    runtime.check(api.AddSessionConfigEntry(raw, kOrtSessionOptionsDisableQuantQDQ, "1"));
     // A planned block would come on top of the chunks that the first runs, which nothing was planned for, leave behind.
-    runtime->check(api.DisableMemPattern(raw_options));
+    runtime.check(api.DisableMemPattern(raw));
   }
-  if (state_->outputs.size() > kManyOutputs) {
-    runtime->check(api.DisableMemPattern(raw_options));
-    runtime->check(api.DisableCpuMemArena(raw_options));
+  if (static_cast<std::size_t>(graph.output_size()) > kManyOutputs) {
+    runtime.check(api.DisableMemPattern(raw));
+    runtime.check(api.DisableCpuMemArena(raw));
   }
   const bool optimizes = level_of(options) != ORT_DISABLE_ALL;
-  if (const std::string faulty = optimizes ? faulty_optimizers(model.proto.graph()) : ""; !faulty.empty()) {
-    runtime->check(
-        api.AddSessionConfigEntry(raw_options, kOrtSessionOptionsDisableSpecifiedOptimizers, faulty.c_str()));
+  if (const std::string faulty = optimizes ? faulty_optimizers(graph) : ""; !faulty.empty()) {
+    runtime.check(api.AddSessionConfigEntry(raw, kOrtSessionOptionsDisableSpecifiedOptimizers, faulty.c_str()));
   }
   // Spinning threads steal the core from the samples that run beside this one.
-  runtime->check(api.AddSessionConfigEntry(raw_options, kOrtSessionOptionsConfigAllowIntraOpSpinning,
-                                           options.threads > 1 ? "1" : "0"));
-  register_operators(*runtime, raw_options);
+  runtime.check(
+      api.AddSessionConfigEntry(raw, kOrtSessionOptionsConfigAllowIntraOpSpinning, options.threads > 1 ? "1" : "0"));
+  register_operators(runtime, raw);
+  return owned;
+}
+
+Part part_from(const Runtime& runtime, const OrtMemoryInfo* memory, const Model& model, const SessionOptions& options) {
+  const OrtApi& api = runtime.api();
+  Part part;
+  for (const onnx::ValueInfoProto& input : model.proto.graph().input()) part.inputs.push_back(input.name());
+  for (const onnx::ValueInfoProto& output : model.proto.graph().output()) part.outputs.push_back(output.name());
+  const OwnedOptions owned = runtime_options(runtime, options, model.proto.graph());
+  OrtSessionOptions* raw_options = owned.get();
 
   // Stubs of the main graph are handed over by name; bodies of If and Loop cannot take them, so theirs are put back.
   onnx::ModelProto proto = model.proto;
@@ -200,31 +203,87 @@ Session::Session(std::shared_ptr<const Runtime> runtime, const Model& model, con
   const std::set<std::string> fed = options.optimize ? std::set<std::string>() : feed_weights(proto, model);
   for (const auto& [name, weight] : model.weights) {
     if (!main_names.contains(name)) continue;
-    const auto kept = state_->weights.emplace(name, weight).first;
-    state_->weight_values.push_back(value_of(*runtime, state_->memory.get(), kept->second));
+    const auto kept = part.weights.emplace(name, weight).first;
+    part.weight_values.push_back(value_of(runtime, memory, kept->second));
     if (fed.contains(name)) {
-      state_->fed_names.push_back(kept->first.c_str());
-      state_->fed_values.push_back(state_->weight_values.back().get());
+      part.fed_names.push_back(kept->first.c_str());
+      part.fed_values.push_back(part.weight_values.back().get());
       continue;
     }
     names.push_back(kept->first.c_str());
-    values.push_back(state_->weight_values.back().get());
+    values.push_back(part.weight_values.back().get());
     // Read in place only where no optimizer rewrites weights: it may transpose one and keep its name, and the runtime
     // would then read the untransposed bytes. With optimizations it copies each weight once a session.
-    if (!options.optimize) runtime->check(api.AddInitializer(raw_options, names.back(), values.back()));
+    if (!options.optimize) runtime.check(api.AddInitializer(raw_options, names.back(), values.back()));
   }
   if (!names.empty())
-    runtime->check(api.AddExternalInitializers(raw_options, names.data(), values.data(), names.size()));
+    runtime.check(api.AddExternalInitializers(raw_options, names.data(), values.data(), names.size()));
 
   const std::string bytes = proto.SerializeAsString();
   OrtSession* raw = nullptr;
   try {
-    runtime->check(api.CreateSessionFromArray(runtime->env(), bytes.data(), bytes.size(), raw_options, &raw));
+    runtime.check(api.CreateSessionFromArray(runtime.env(), bytes.data(), bytes.size(), raw_options, &raw));
   } catch (const Error& error) {
     throw Error(error.kind(), fmt::format("{}: {}", model.path.empty() ? "model" : model.path.string(), error.what()),
                 error.hint());
   }
-  state_->session = OwnedSession(api, raw);
+  part.session = OwnedSession(api, raw);
+  return part;
+}
+
+/// Element types of what a part hands on: the next ones have to declare their inputs.
+void add_output_types(const Runtime& runtime, const Part& part, std::map<std::string, Dtype>& types) {
+  const OrtApi& api = runtime.api();
+  for (std::size_t i = 0; i < part.outputs.size(); ++i) {
+    OrtTypeInfo* raw = nullptr;
+    runtime.check(api.SessionGetOutputTypeInfo(part.session.get(), i, &raw));
+    const OwnedTypeInfo owned(api, raw);
+    const OrtTensorTypeAndShapeInfo* info = nullptr;
+    runtime.check(api.CastTypeInfoToTensorInfo(raw, &info));
+    ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+    if (info != nullptr) runtime.check(api.GetTensorElementType(info, &type));
+    types[part.outputs[i]] = static_cast<Dtype>(type);
+  }
+}
+
+void declare_inputs(onnx::GraphProto& graph, const std::map<std::string, Dtype>& types) {
+  for (onnx::ValueInfoProto& input : *graph.mutable_input()) {
+    if (input.has_type()) continue;
+    input.mutable_type()->mutable_tensor_type()->set_elem_type(static_cast<int>(types.at(input.name())));
+  }
+}
+
+}  // namespace
+
+struct Session::State {
+  std::shared_ptr<const Runtime> runtime;
+  OwnedMemoryInfo memory;
+  std::vector<Part> parts;  // one after the other
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+};
+
+Session::Session(std::shared_ptr<const Runtime> runtime, const Model& model, const SessionOptions& options)
+    : state_(std::make_unique<State>()) {
+  state_->runtime = runtime;
+  state_->memory = cpu_memory(*runtime);
+  for (const onnx::ValueInfoProto& input : model.proto.graph().input()) state_->inputs.push_back(input.name());
+  for (const onnx::ValueInfoProto& output : model.proto.graph().output()) state_->outputs.push_back(output.name());
+  const bool in_parts = level_of(options) == ORT_DISABLE_ALL && options.profile.empty() &&
+                        static_cast<std::size_t>(model.proto.graph().node_size()) > options.part_nodes;
+  if (!in_parts) {
+    state_->parts.push_back(part_from(*runtime, state_->memory.get(), model, options));
+  } else {
+    const RunInFlight building(*runtime);
+    std::map<std::string, Dtype> types;
+    for (ModelPart& part : parts_of(model, options.part_nodes)) {
+      if (building.told_to_end()) throw Error(ErrorKind::Interrupted, "interrupted");
+      declare_inputs(*part.model.proto.mutable_graph(), types);
+      Part& made = state_->parts.emplace_back(part_from(*runtime, state_->memory.get(), part.model, options));
+      made.last_reads = std::move(part.last_reads);
+      add_output_types(*runtime, made, types);
+    }
+  }
   // Optimizing leaves several times the weights in freed blocks, which the C library would keep.
   ::malloc_trim(0);
 }
@@ -238,35 +297,44 @@ const std::vector<std::string>& Session::output_names() const noexcept { return 
 
 std::vector<Tensor> Session::run(const Sample& inputs, Recorder* recorder) const {
   const Runtime& runtime = *state_->runtime;
-  std::vector<OwnedValue> values;
-  std::vector<const OrtValue*> input_values;
-  std::vector<const char*> input_names;
+  std::map<std::string, OwnedValue> live;
   for (const std::string& name : state_->inputs) {
     const auto tensor = inputs.find(name);
     if (tensor == inputs.end()) throw Error(ErrorKind::Input, fmt::format("no value for the graph input '{}'", name));
-    values.push_back(value_of(runtime, state_->memory.get(), tensor->second));
-    input_values.push_back(values.back().get());
-    input_names.push_back(name.c_str());
+    live[name] = value_of(runtime, state_->memory.get(), tensor->second);
   }
-  input_names.insert(input_names.end(), state_->fed_names.begin(), state_->fed_names.end());
-  input_values.insert(input_values.end(), state_->fed_values.begin(), state_->fed_values.end());
-  std::vector<const char*> output_names;
-  for (const std::string& name : state_->outputs) output_names.push_back(name.c_str());
-  std::vector<OrtValue*> outputs(output_names.size(), nullptr);
-  {
-    const RecorderScope scope(recorder);
-    const RunInFlight running(runtime);
+  const RecorderScope scope(recorder);
+  const RunInFlight running(runtime);
+  for (const Part& part : state_->parts) {
+    std::vector<const char*> input_names;
+    std::vector<const OrtValue*> input_values;
+    for (const std::string& name : part.inputs) {
+      input_names.push_back(name.c_str());
+      input_values.push_back(live.at(name).get());
+    }
+    input_names.insert(input_names.end(), part.fed_names.begin(), part.fed_names.end());
+    input_values.insert(input_values.end(), part.fed_values.begin(), part.fed_values.end());
+    std::vector<const char*> output_names;
+    for (const std::string& name : part.outputs) output_names.push_back(name.c_str());
+    std::vector<OrtValue*> outputs(output_names.size(), nullptr);
     try {
-      runtime.check(runtime.api().Run(state_->session.get(), running.options(), input_names.data(), input_values.data(),
+      runtime.check(runtime.api().Run(part.session.get(), running.options(), input_names.data(), input_values.data(),
                                       input_values.size(), output_names.data(), output_names.size(), outputs.data()));
     } catch (const Error&) {
       if (running.told_to_end()) throw Error(ErrorKind::Interrupted, "interrupted");
       throw;
     }
+    for (std::size_t i = 0; i < outputs.size(); ++i) live[part.outputs[i]] = OwnedValue(runtime.api(), outputs[i]);
+    for (const std::string& name : part.last_reads) live.erase(name);
   }
   std::vector<Tensor> tensors;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    tensors.push_back(tensor_from(state_->runtime, outputs[i], state_->outputs[i]));
+  for (const std::string& name : state_->outputs) {
+    if (auto value = live.extract(name)) {
+      tensors.push_back(tensor_from(state_->runtime, value.mapped().release(), name));
+    } else {  // an output that is listed twice
+      const auto first = std::ranges::find(state_->outputs, name);
+      tensors.push_back(tensors[static_cast<std::size_t>(first - state_->outputs.begin())]);
+    }
   }
   return tensors;
 }

@@ -91,14 +91,14 @@ class Diagnosis {
       step("all-low lock-step", [&] { report_.all_low = all_low(); });
       if (repairs_ != nullptr) {
         if (explains_) {
-          step("sensitivity", [&] { sensitivities_->measure(); });
+          step("sensitivity", [&] { sensitivities(); });
           rank();
           step("causes", [&] { causes(); });
         }
         step("repairs", [&] { repair(); });
       }
       if (ranks_layers() && evidence_.alone.empty()) {
-        step("sensitivity", [&] { sensitivities_->measure(); });
+        step("sensitivity", [&] { sensitivities(); });
         note(notes_of_known(must_be_kept(*experiment_, evidence_), options_.precision.high));
       }
       rank();
@@ -234,6 +234,12 @@ class Diagnosis {
     }
   }
 
+  void sensitivities() {
+    sensitivities_->measure();
+    const std::string left_out = sensitivities_->left_out();
+    if (!left_out.empty() && std::ranges::find(report_.notes, left_out) == report_.notes.end()) note({left_out});
+  }
+
   RunFigures all_low() {
     const std::vector<Match> matches = match_layer_outputs(subject());
     experiment_->run_all_low(matches);
@@ -344,7 +350,7 @@ class Diagnosis {
     request.measure_more = [&] { return sensitivities_->measure_more(); };
     request.rank = [&] {
       say_seconds();
-      step("sensitivity", [&] { sensitivities_->measure(); });
+      step("sensitivity", [&] { sensitivities(); });
       watch_.phase("minimal search");
     };
     request.confirm = [&](const KeptSetReport& found) {

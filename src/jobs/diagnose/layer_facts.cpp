@@ -197,7 +197,8 @@ class FactFinder {
     }
     if (layer.weighted && out != nullptr) {
       const std::int64_t results = std::max<std::int64_t>(element_count(*out), 1);
-      facts.terms = static_cast<std::size_t>(multiply_accumulates(subject_.model, layer, reference_.shapes) / results);
+      facts.terms = static_cast<std::size_t>(
+          multiply_accumulates(subject_.model, layer, *nodes_.at(layer.name), reference_.shapes) / results);
     }
     if (out != nullptr && (layer.op_type == "Softmax" || layer.op_type == "LogSoftmax")) {
       const auto axis = attribute_int(node, "axis", -1);

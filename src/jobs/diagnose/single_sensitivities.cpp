@@ -1,8 +1,11 @@
 #include "jobs/diagnose/single_sensitivities.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -19,6 +22,13 @@ std::size_t sample_count(std::int64_t macs_of_a_sample, std::size_t layers) {
   constexpr double kWork = 8e11;  // multiply-accumulates: about ten seconds on two cores
   const double work = static_cast<double>(std::max<std::int64_t>(macs_of_a_sample, 1)) * static_cast<double>(layers);
   return static_cast<std::size_t>(std::clamp(kWork / work, 2.0, 6.0));
+}
+
+/// How many layers: of each, half of the network's nodes run again. A node takes about a microsecond, so that 20
+/// million are some 20 seconds of work a sample.
+std::size_t most_layers(int nodes) {
+  constexpr std::size_t kNodeRuns = 20'000'000;
+  return std::max<std::size_t>(64, kNodeRuns / static_cast<std::size_t>(std::max(nodes, 1)));
 }
 
 /// Mostly the hardest under all-low, the rest spread evenly, so that no single photo decides.
@@ -75,12 +85,31 @@ void SingleSensitivities::measure_by_trials() {
 }
 
 /// Layers whose sensitivity can be measured alone: none inside a body.
-std::vector<std::string> SingleSensitivities::names() const {
+std::vector<std::string> SingleSensitivities::all_names() const {
   std::vector<std::string> names;
   for (const Layer* layer : experiment_.candidates()) {
     if (layer->graph.empty()) names.push_back(layer->name);
   }
   return names;
+}
+
+std::vector<std::string> SingleSensitivities::names() const {
+  std::vector<std::string> names = all_names();
+  const std::size_t most = most_layers(experiment_.subject().model.proto.graph().node_size());
+  if (names.size() <= most) return names;
+  std::ranges::stable_sort(names, std::greater(), [&](const std::string& name) { return own_noise(evidence_, name); });
+  names.resize(most);
+  return names;
+}
+
+std::string SingleSensitivities::left_out() const {
+  const std::size_t all = all_names().size();
+  const std::size_t measured = names().size();
+  if (measured == all) return {};
+  return fmt::format(
+      "sensitivity was measured for the {} layers with the largest own errors; {} more are ranked behind them by own "
+      "error",
+      measured, all - measured);
 }
 
 }  // namespace vernier

@@ -15,9 +15,11 @@ class SingleSensitivities {
  public:
   SingleSensitivities(Experiment& experiment, Evidence& evidence) : experiment_(experiment), evidence_(evidence) {}
 
-  /// On two to six samples, as many as ten seconds of work allow: mostly the hardest under all-low. Fills
-  /// Evidence::alone.
+  /// On two to six samples, as many as ten seconds of work allow: mostly the hardest under all-low. Of a network of so
+  /// many nodes that all layers would take minutes, those with the largest own errors. Fills Evidence::alone.
   void measure();
+  /// Which layers were left out, in words; empty: none.
+  std::string left_out() const;
   /// When the ranking turned out poor: on three times as many. False when there are no more, or samples are a sequence.
   bool measure_more();
   /// What it took so far, in sample-inferences of the whole network.
@@ -26,6 +28,7 @@ class SingleSensitivities {
  private:
   void measure_on(std::size_t samples);
   void measure_by_trials();
+  std::vector<std::string> all_names() const;
   std::vector<std::string> names() const;
 
   Experiment& experiment_;

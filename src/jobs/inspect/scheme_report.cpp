@@ -69,11 +69,12 @@ void add_rounded(const Model& simulated, std::map<std::string, Shape>& shapes) {
 }
 
 /// 0 where a shape is not known.
-std::int64_t work_of(const Model& model, const Layer& layer, const std::map<std::string, Shape>& shapes) {
+std::int64_t work_of(const Model& model, const Layer& layer, const onnx::NodeProto& node,
+                     const std::map<std::string, Shape>& shapes) {
   const auto known = [&](const std::vector<std::string>& names) {
     return std::ranges::all_of(names, [&](const std::string& name) { return shapes.contains(name); });
   };
-  return known(layer.inputs) && known(layer.outputs) ? multiply_accumulates(model, layer, shapes) : 0;
+  return known(layer.inputs) && known(layer.outputs) ? multiply_accumulates(model, layer, node, shapes) : 0;
 }
 
 std::int64_t bytes_of(const Model& model, const std::string& name) {
@@ -176,10 +177,12 @@ SchemeReport formats_of(const Model& typed) {
   std::map<std::string, Format> formats;
   for (const PlannedLayer& layer : simulated.layers) formats[layer.name] = layer.format;
   const std::vector<Layer> layers = find_layers(simulated.model);
+  const std::map<std::string, const onnx::NodeProto*> nodes = nodes_by_name(simulated.model.proto.graph());
   for (const Layer& layer : layers) {
     const auto format = formats.find(layer.name);
     if (layer.follows || format == formats.end()) continue;
-    report.layers.push_back({layer.name, layer.op_type, format->second, work_of(simulated.model, layer, shapes), {}});
+    const std::int64_t macs = work_of(simulated.model, layer, *nodes.at(layer.name), shapes);
+    report.layers.push_back({layer.name, layer.op_type, format->second, macs, {}});
   }
   sum_up(report, stored_bytes(file));
   count_conversions(file, report);

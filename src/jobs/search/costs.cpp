@@ -85,15 +85,16 @@ CostModel cost_model(const Experiment& experiment, CostUnit unit, const LayerTim
   costs.borders = borders_of(experiment, sizes);
   const std::map<std::string, double> weights =
       unit == CostUnit::Bytes ? weight_elements(experiment.subject().model) : std::map<std::string, double>{};
+  const std::map<std::string, std::int64_t> macs = macs_by_layer(experiment);
+  const PlannedFormats formats(experiment.all_low_plan());
   for (const Layer* layer : experiment.candidates()) {
     double cost = 1;
     if (unit == CostUnit::Macs) {
       // What has no multiply-accumulates works on its elements all the same.
       for (const std::string& output : layer->outputs) cost = std::max(cost, sizes.of(output));
-      cost = std::max(cost, static_cast<double>(macs_of(experiment, *layer)));
+      cost = std::max(cost, static_cast<double>(macs.at(layer->name)));
     } else if (unit == CostUnit::Bytes) {
-      const Plan& plan = experiment.all_low_plan();
-      const double saved = std::max(0, bits_of(plan.high) - bits_of(plan.format_of(layer->name)));
+      const double saved = std::max(0, bits_of(experiment.all_low_plan().high) - bits_of(formats.of(layer->name)));
       for (const std::string& weight : layer->weights) {
         if (const auto known = weights.find(weight); known != weights.end()) cost += saved / 8 * known->second;
       }

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "analysis/figures.h"
+#include "model/graph_edit.h"
 #include "numerics/metrics.h"
 #include "vernier/format.h"
 
@@ -41,6 +42,14 @@ void fill_errors(const Evidence& evidence, const Layer& layer, LayerRow& row) {
 
 }  // namespace
 
+double own_noise(const Evidence& evidence, const std::string& layer) {
+  const auto own = evidence.own.find(layer);
+  if (own == evidence.own.end()) return 0;
+  const ErrorStats& error = own->second.error;
+  if (!error.finite()) return 1;
+  return error.ref_energy > 0 ? std::min(1.0, error.error_energy / error.ref_energy) : 0;
+}
+
 double predicted_damage(const Evidence& evidence, const std::string& layer, const Requirement* requirement) {
   // Few samples rarely change their class: the noise says more of what all samples would do.
   if (requirement != nullptr && requirement->metric == Metric::MinTop1Agreement) requirement = nullptr;
@@ -48,7 +57,7 @@ double predicted_damage(const Evidence& evidence, const std::string& layer, cons
   if (alone != evidence.alone.end()) return damage_of_all(alone->second, requirement);
   const auto own = evidence.own.find(layer);
   if (own != evidence.own.end() && !own->second.error.finite()) return std::numeric_limits<double>::infinity();
-  return 1e-12;
+  return std::numeric_limits<double>::min() * (1 + own_noise(evidence, layer));
 }
 
 std::vector<std::string> must_be_kept(const Experiment& experiment, const Evidence& evidence) {
@@ -63,20 +72,27 @@ std::vector<std::string> must_be_kept(const Experiment& experiment, const Eviden
   return layers;
 }
 
-std::int64_t macs_of(const Experiment& experiment, const Layer& layer) {
-  if (experiment.reference.shapes.empty()) return 0;
-  return multiply_accumulates(experiment.subject().model, layer, experiment.reference.shapes);
+std::map<std::string, std::int64_t> macs_by_layer(const Experiment& experiment) {
+  const Model& model = experiment.subject().model;
+  const std::map<std::string, Shape>& shapes = experiment.reference.shapes;
+  const std::map<std::string, const onnx::NodeProto*> nodes = nodes_by_name(model.proto.graph());
+  std::map<std::string, std::int64_t> macs;
+  for (const Layer& layer : experiment.subject().layers) {
+    macs[layer.name] = shapes.empty() ? 0 : multiply_accumulates(model, layer, *nodes.at(layer.name), shapes);
+  }
+  return macs;
 }
 
 std::int64_t total_macs(const Experiment& experiment) {
   std::int64_t total = 0;
-  for (const Layer& layer : experiment.subject().layers) total += macs_of(experiment, layer);
+  for (const auto& [layer, macs] : macs_by_layer(experiment)) total += macs;
   return total;
 }
 
 std::vector<LayerRow> ranked_rows(const Experiment& experiment, const Evidence& evidence) {
   const Plan& plan = experiment.all_low_plan();
   const PlannedFormats formats(plan);
+  const std::map<std::string, std::int64_t> macs = macs_by_layer(experiment);
   std::vector<LayerRow> rows;
   std::vector<double> damages;
   double sum = 0;
@@ -89,7 +105,7 @@ std::vector<LayerRow> ranked_rows(const Experiment& experiment, const Evidence& 
     row.name = layer.name;
     row.op_type = layer.op_type;
     row.graph = layer.graph;
-    row.macs = macs_of(experiment, layer);
+    row.macs = macs.at(layer.name);
     fill_errors(evidence, layer, row);
     const double damage = predicted_damage(evidence, layer.name, experiment.requirement());
     const auto alone = evidence.alone.find(layer.name);

@@ -20,9 +20,13 @@ struct Evidence {
   std::unordered_map<std::string, std::map<std::string, OutputStats>> alone;  // judged outputs, only this layer low
 };
 
+/// Noise over signal of a layer's own result, 0 to 1; 1 when it is not finite, 0 when it was not measured.
+double own_noise(const Evidence& evidence, const std::string& layer);
+
 /// Damage of running only `layer` low (analysis/requirement.h). What reaches the output decides: a mask of -1e9 becomes
 /// -inf in float16, and its Softmax gives the same zeros. Where no effect was measured, +inf when the layer's own
-/// result is not finite, else (it is inside a body) next to nothing, so that it comes last.
+/// result is not finite, else (it is inside a body, or one of many thousands) next to nothing, so that it comes last,
+/// by its own error.
 double predicted_damage(const Evidence& evidence, const std::string& layer, const Requirement* requirement);
 
 /// Candidates that alone make an output not finite where the reference is: none of them can run low as it is, in any
@@ -34,9 +38,8 @@ std::vector<std::string> must_be_kept(const Experiment& experiment, const Eviden
 /// Cost: linear in layers, and one sort.
 std::vector<LayerRow> ranked_rows(const Experiment& experiment, const Evidence& evidence);
 
-/// Multiply-accumulates of one sample; 0 before a run was complete.
-std::int64_t macs_of(const Experiment& experiment, const Layer& layer);
-/// Of all layers of the network, low or not.
+/// Multiply-accumulates of one sample, of each layer of the network, low or not; all 0 before a run was complete.
+std::map<std::string, std::int64_t> macs_by_layer(const Experiment& experiment);
 std::int64_t total_macs(const Experiment& experiment);
 
 }  // namespace vernier

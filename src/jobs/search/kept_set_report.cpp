@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -146,8 +148,9 @@ KeptSetReport report_of(const MinimalResult& result, const SearchContext& contex
   kept.notes = result.notes;
   if (journal != nullptr) kept.notes.insert(kept.notes.end(), journal->notes().begin(), journal->notes().end());
   kept.total_macs = total_macs(context.experiment);
+  const std::map<std::string, std::int64_t> macs = macs_by_layer(context.experiment);
   for (const std::size_t candidate : context.units.candidates(result.kept)) {
-    kept.kept_macs += macs_of(context.experiment, *context.experiment.candidates()[candidate]);
+    kept.kept_macs += macs.at(context.experiment.candidates()[candidate]->name);
   }
   kept.cost_unit = request.options.cost;
   kept.cost = result.cost;

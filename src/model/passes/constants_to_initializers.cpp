@@ -47,7 +47,7 @@ Outcome constants_to_initializers(Model& model, const Context&) {
       if (!is_onnx(node, "Constant") || node.output_size() != 1 || outputs.contains(node.output(0))) continue;
       const std::optional<Tensor> value = value_of(node);
       if (!value) continue;
-      set_initializer(model, graph, node.output(0), *value);
+      add_initializer(model, graph, node.output(0), *value);
       moved.insert(node.name());
     }
     constants += static_cast<int>(moved.size());

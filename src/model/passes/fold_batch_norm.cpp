@@ -94,7 +94,7 @@ void replace_parameter(Model& model, onnx::GraphProto& graph, onnx::NodeProto& l
   }
   const std::string wanted = layer.name() + (index == 1 ? ".weight" : ".bias");
   const std::string fresh = NamePool(model).unique(old.empty() ? wanted : old);
-  set_initializer(model, graph, fresh, value);
+  add_initializer(model, graph, fresh, value);
   while (layer.input_size() <= index) layer.add_input("");
   layer.set_input(index, fresh);
 }

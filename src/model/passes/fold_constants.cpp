@@ -89,7 +89,7 @@ int fold_shapes(Model& model, const Types& types) {
     const std::int64_t start = place("start", 0);
     const std::int64_t end = std::max(start, place("end", rank));
     const Shape part(type->second.shape.begin() + start, type->second.shape.begin() + end);
-    set_initializer(model, graph, node.output(0), Tensor::of_int64({end - start}, part));
+    add_initializer(model, graph, node.output(0), Tensor::of_int64({end - start}, part));
     gone.insert(node.name());
   }
   remove_nodes(graph, [&](const onnx::NodeProto& node) { return gone.contains(node.name()); });
@@ -201,7 +201,7 @@ Outcome fold_constants(Model& model, const Context& context) {
                   fmt::format("constant folding asked for {} values and got {}", part.values.size(), values.size()));
     }
     for (std::size_t i = 0; i < values.size(); ++i) {
-      set_initializer(model, *part.values[i].second, part.values[i].first, values[i]);
+      add_initializer(model, *part.values[i].second, part.values[i].first, values[i]);
     }
     for_each_graph(*model.proto.mutable_graph(), [&](onnx::GraphProto& graph) {
       remove_nodes(graph, [&](const onnx::NodeProto& node) { return part.nodes.contains(node.name()); });

@@ -57,7 +57,7 @@ Outcome fuse_bias(Model& model, const Context&) {
       if (product && matrix && weight->shape().size() == 2) bias = per_channel(*constant, weight->shape()[1], 1);
       if (!bias) continue;
       const std::string name = names.unique(before.name() + "/bias");
-      set_initializer(model, graph, name, *bias);
+      add_initializer(model, graph, name, *bias);
       if (product) before.set_op_type("Gemm");
       before.add_input(name);
       before.set_output(0, node.output(0));

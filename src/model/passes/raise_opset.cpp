@@ -186,7 +186,7 @@ std::vector<onnx::NodeProto> adopt_nodes(Model& model, onnx::GraphProto& graph, 
       if (name.empty() || known.contains(name)) continue;
       if (constants.contains(name) && !renamed.contains(name)) {
         renamed[name] = names.unique(fmt::format("{}.{}", old.name(), parameter_name(node, i, to)));
-        set_initializer(model, graph, renamed[name], constants[name]);
+        add_initializer(model, graph, renamed[name], constants[name]);
       }
       node.set_input(i, renamed.at(name));
     }

@@ -128,7 +128,7 @@ std::size_t join_slices(Model& model, onnx::GraphProto& graph, NamePool& names) 
         for (int i = 1; i < kInputs; ++i) {
           const auto& values = joined[static_cast<std::size_t>(i - 1)];
           const std::string name = names.unique(fmt::format("{}/joined_{}", node.name(), i));
-          set_initializer(model, graph, name, Tensor::of_int64({static_cast<std::int64_t>(values.size())}, values));
+          add_initializer(model, graph, name, Tensor::of_int64({static_cast<std::int64_t>(values.size())}, values));
           node.set_input(i, name);
         }
         node.set_input(0, before.input(0));

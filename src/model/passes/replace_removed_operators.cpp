@@ -36,7 +36,7 @@ class Chain {
   void apply(const std::string& op_type, const std::string& parameter, const Tensor& with) {
     apply(op_type);
     const std::string name = names_.unique(node_.name() + "." + parameter);
-    set_initializer(model_, graph_, name, with);
+    add_initializer(model_, graph_, name, with);
     nodes_.back().add_input(name);
   }
 

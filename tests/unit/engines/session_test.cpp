@@ -66,6 +66,66 @@ TEST(Session, InputOfAnotherShapeIsABackendError) {
   EXPECT_EQ(error_of([&] { session.run({{"x", counting({3})}}); }).kind(), ErrorKind::Backend);
 }
 
+/// Runs the model whole and in parts of 1, 2, ... nodes: the same bits.
+void expect_same_in_parts(const Model& model, const Sample& inputs) {
+  const auto runtime = Runtime::load();
+  const std::vector<Tensor> whole = Session(runtime, model, kExact).run(inputs);
+  for (std::size_t nodes = 1; nodes < static_cast<std::size_t>(model.proto.graph().node_size()); ++nodes) {
+    SessionOptions options = kExact;
+    options.part_nodes = nodes;
+    const Session session(runtime, model, options);
+    for (int again = 0; again < 2; ++again) {
+      const std::vector<Tensor> parts = session.run(inputs);
+      ASSERT_EQ(parts.size(), whole.size());
+      for (std::size_t i = 0; i < whole.size(); ++i) {
+        EXPECT_EQ(parts[i].dtype(), whole[i].dtype());
+        EXPECT_TRUE(same_bits(parts[i], whole[i])) << session.output_names()[i] << " in parts of " << nodes;
+      }
+    }
+  }
+}
+
+TEST(Session, InPartsComputesTheSame) {
+  expect_same_in_parts(
+      model_of("g (float[1,2,6,6] x) => (float[1,36] y, int64[2] s) <int64[2] s = {1, 36}, int64[1] zero = {0}> {"
+               " c = Conv<pads = [1,1,1,1]>(x, w) r = Relu(c) d = Sub(r, x) q, mask = Dropout(d)"
+               " m = ReduceMean<axes = [1]>(q) n = Shape(m) h = Gather(n, zero) f = Reshape(m, s)"
+               " a = Cast<to = 1>(h) y = Mul(f, a) }",
+               {{"w", bell({2, 2, 3, 3}, 7)}}),
+      {{"x", bell({1, 2, 6, 6}, 3)}});
+}
+
+TEST(Session, InPartsHandsBodiesWhatTheyCapture) {
+  const Model model = model_of(
+      "g (float[256] x) => (float[256] y) {"
+      " a = Neg(x) t = Abs(a) sum = ReduceSum<keepdims = 0>(x) zero = Sub(sum, sum)"
+      " c = Less(zero, sum) u = Mul(t, w)"
+      " v = If(c) <then_branch = yes () => (float[256] p) { p = Add(a, w) },"
+      " else_branch = no () => (float[256] q) { q = Add(u, t) }> y = Sub(v, a) }",
+      {{"w", bell({256}, 5)}});
+  ASSERT_TRUE(model.weights.contains("w")) << "beside the message";
+  for (const float sign : {1.0F, -1.0F}) {
+    Tensor ones(Dtype::Float32, {256});
+    for (float& value : ones.mutable_floats()) value = sign;
+    expect_same_in_parts(model, {{"x", ones}});
+  }
+}
+
+TEST(Session, GivesAnOutputThatIsListedTwiceTwice) {
+  Model model = model_of("g (float[2] x) => (float[2] y, float[2] z) { a = Neg(x) y = Abs(a) z = Add(y, a) }");
+  onnx::GraphProto& graph = *model.proto.mutable_graph();
+  *graph.add_output() = graph.output(0);
+  const std::vector<Tensor> outputs = Session(Runtime::load(), model, kExact).run({{"x", counting({2})}});
+  ASSERT_EQ(outputs.size(), 3U);
+  EXPECT_TRUE(same_bits(outputs[0], outputs[2]));
+  expect_same_in_parts(model, {{"x", counting({2})}});
+}
+
+TEST(Session, InPartsHandsOutInputsAsTheyAre) {
+  const Model model = model_of("g (float[2] x) => (float[2] x, float[2] y) { a = Neg(x) b = Abs(a) y = Add(b, x) }");
+  expect_same_in_parts(model, {{"x", counting({2})}});
+}
+
 TEST(Session, WithoutOptimizationsReadsWeightsWhereTheyLie) {
   auto bytes = std::shared_ptr<float[]>(new float[kWeightBytes / sizeof(float)]());
   const Shape shape{static_cast<std::int64_t>(kWeightBytes / sizeof(float))};

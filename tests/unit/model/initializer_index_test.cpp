@@ -19,7 +19,7 @@ TEST(InitializerIndex, FindsWhatScanningFindsWhateverIsChanged) {
 
   onnx::GraphProto& graph = *model.proto.mutable_graph();
   const float values[] = {5, 6};
-  remove_initializer(model, graph, "a");
+  remove_initializers(model, {"a"});
   set_initializer(model, graph, "c", Tensor::of({2}, values));  // as many as before
   EXPECT_FALSE(is_initializer(model, "a"));
   EXPECT_EQ(initializer(model, "c")->floats()[0], 5);

@@ -152,7 +152,7 @@ TEST(SchemaAdmits, KnowsTypesByOpset) {
 std::int64_t work(const std::string& inputs, const std::string& node, const std::map<std::string, Shape>& shapes) {
   const Model model = model_of(R"(<ir_version: 8, opset_import: ["" : 13]> g ()" + inputs +
                                ") => (float[a] y) { [n] y = " + node + " }");
-  return multiply_accumulates(model, layer_named(model, "n"), shapes);
+  return multiply_accumulates(model, layer_named(model, "n"), model.proto.graph().node(0), shapes);
 }
 
 TEST(MultiplyAccumulates, CountsEachOperatorAsDefined) {

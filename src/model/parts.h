@@ -1,0 +1,24 @@
+// A large network cut into parts that run one after the other.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "model/model.h"
+
+namespace vernier {
+
+struct ModelPart {
+  /// Its inputs are graph inputs, and tensors of parts before it: those have names and no types. Its outputs are what
+  /// parts behind it read, and graph outputs.
+  Model model;
+  std::vector<std::string> last_reads;  // tensors that no part behind it reads and that are no graph outputs
+};
+
+/// Parts of at most `nodes` nodes of the main graph, in the order in which they run; together they hold each node once,
+/// each after what it reads and close to it. One part, the model as it is, where it is no larger, and where values are
+/// made that are no tensors (sequences, optionals, maps). Cost: one copy of the message; weights are shared.
+std::vector<ModelPart> parts_of(const Model& model, std::size_t nodes);
+
+}  // namespace vernier
