@@ -285,6 +285,12 @@ bool can_take(const Model& model, const Layer& layer, const onnx::NodeProto* nod
                                         explain ? scheme.absent : ""));
     }
     if (layer.inputs.empty()) return refuse(reason, "none of its inputs is an activation");
+    const std::vector<std::int64_t> dilations =
+        node == nullptr ? std::vector<std::int64_t>() : attribute_ints(*node, "dilations");
+    if (target == Target::OnnxRuntime && layer.op_type == "AveragePool" &&
+        std::ranges::any_of(dilations, [](std::int64_t dilation) { return dilation != 1; })) {
+      return refuse(reason, "ONNX Runtime's AveragePool on codes takes no dilations");
+    }
     if (const std::string* inner = made_in_body(model, layer); inner != nullptr && !scheme.weights_only) {
       return refuse(reason, fmt::format("its input '{}' is made inside the body of '{}', where no range is measured",
                                         printable(*inner), printable(layer.graph)));

@@ -249,6 +249,19 @@ TEST(Scheme, AnOperatorWithoutAnIntegerKernelIsRefusedWithTheReason) {
   }
 }
 
+TEST(Scheme, ADilatedAveragePoolHasNoKernelOnCodes) {
+  for (const char* attributes : {"", ", dilations = [1, 1]", ", dilations = [2, 1]"}) {
+    const Model model = draft(std::string("g (float[1,2,8,8] x) => (float[1,2,a,b] y) {"
+                                          " [pool] y = AveragePool<kernel_shape = [2, 2]") +
+                                  attributes + ">(x) }",
+                              19);
+    std::string reason;
+    EXPECT_EQ(can_take(model, find_layers(model)[0], Format::UInt8, Target::OnnxRuntime, &reason),
+              std::string(attributes) != ", dilations = [2, 1]")
+        << attributes << reason;
+  }
+}
+
 TEST(Scheme, AnOperandThatIsNotFiniteKeepsALayerInFloat) {
   const Draft masked =
       with_initializer(draft("g (bool[2] c, float[2] x) => (float[2] y) { [mask] y = Where(c, x, v) }"), "v",
