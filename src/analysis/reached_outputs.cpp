@@ -24,7 +24,7 @@ ReachedOutputs::ReachedOutputs(const onnx::GraphProto& graph, const std::vector<
   for (std::size_t i = 0; i < outputs.size(); ++i) sets_.try_emplace(outputs[i], none_).first->second.add(i);
   for (int n = graph.node_size() - 1; n >= 0; --n) {  // sorted: all readers of a tensor come before its maker
     const auto& made = graph.node(n).output();
-    const OutputSet reached = from(std::vector<std::string>(made.begin(), made.end()));
+    const OutputSet reached = from_any(std::vector<std::string>(made.begin(), made.end()));
     for (const std::string& read : tensors_read(graph.node(n))) sets_.try_emplace(read, none_).first->second |= reached;
   }
 }
@@ -34,7 +34,7 @@ const OutputSet& ReachedOutputs::from(const std::string& name) const {
   return found == sets_.end() ? none_ : found->second;
 }
 
-OutputSet ReachedOutputs::from(const std::vector<std::string>& names) const {
+OutputSet ReachedOutputs::from_any(const std::vector<std::string>& names) const {
   OutputSet all = none_;
   for (const std::string& name : names) all |= from(name);
   return all;

@@ -32,8 +32,7 @@ class ReachedOutputs {
 
   /// From tensor `name` on; none for a tensor that the graph does not have.
   const OutputSet& from(const std::string& name) const;
-  /// From any of them.
-  OutputSet from(const std::vector<std::string>& names) const;
+  OutputSet from_any(const std::vector<std::string>& names) const;
 
  private:
   OutputSet none_;

@@ -144,7 +144,7 @@ class Segment {
     for (const std::string& name : subject.judged) ordered.emplace_back(name, Dtype::Float32);
     set_outputs(suffix, ordered);
     suffix_session_.emplace(subject.session(suffix));
-    for (const Shadow& shadow : shadows_) reached_.push_back(reached.from(shadow.tensors));
+    for (const Shadow& shadow : shadows_) reached_.push_back(reached.from_any(shadow.tensors));
   }
 
   std::size_t size() const { return shadows_.size(); }

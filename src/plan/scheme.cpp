@@ -222,6 +222,10 @@ bool can_skip(const Model& model, const Layer& layer, const onnx::NodeProto& add
                 fmt::format("it lies inside the body of '{}', where no range is measured", printable(layer.graph)));
 }
 
+bool dilates(const onnx::NodeProto& node) {
+  return std::ranges::any_of(attribute_ints(node, "dilations"), [](std::int64_t dilation) { return dilation != 1; });
+}
+
 }  // namespace
 
 bool only_where_faster(const PrecisionOptions& precision) {
@@ -285,10 +289,7 @@ bool can_take(const Model& model, const Layer& layer, const onnx::NodeProto* nod
                                         explain ? scheme.absent : ""));
     }
     if (layer.inputs.empty()) return refuse(reason, "none of its inputs is an activation");
-    const std::vector<std::int64_t> dilations =
-        node == nullptr ? std::vector<std::int64_t>() : attribute_ints(*node, "dilations");
-    if (target == Target::OnnxRuntime && layer.op_type == "AveragePool" &&
-        std::ranges::any_of(dilations, [](std::int64_t dilation) { return dilation != 1; })) {
+    if (target == Target::OnnxRuntime && layer.op_type == "AveragePool" && node != nullptr && dilates(*node)) {
       return refuse(reason, "ONNX Runtime's AveragePool on codes takes no dilations");
     }
     if (const std::string* inner = made_in_body(model, layer); inner != nullptr && !scheme.weights_only) {

@@ -24,13 +24,6 @@ std::size_t sample_count(std::int64_t macs_of_a_sample, std::size_t layers) {
   return static_cast<std::size_t>(std::clamp(kWork / work, 2.0, 6.0));
 }
 
-/// How many layers: of each, half of the network's nodes run again. A node takes about a microsecond, so that 20
-/// million are some 20 seconds of work a sample.
-std::size_t most_layers(int nodes) {
-  constexpr std::size_t kNodeRuns = 20'000'000;
-  return std::max<std::size_t>(64, kNodeRuns / static_cast<std::size_t>(std::max(nodes, 1)));
-}
-
 /// Mostly the hardest under all-low, the rest spread evenly, so that no single photo decides.
 std::vector<std::size_t> chosen_samples(const std::vector<double>& noise, std::size_t wanted) {
   std::vector<std::size_t> order(noise.size());
@@ -49,7 +42,9 @@ std::vector<std::size_t> chosen_samples(const std::vector<double>& noise, std::s
 
 }  // namespace
 
-void SingleSensitivities::measure() { measure_on(sample_count(total_macs(experiment_), names().size())); }
+void SingleSensitivities::measure() {
+  measure_on(sample_count(total_macs(experiment_), std::min(measurable().size(), most_layers())));
+}
 
 bool SingleSensitivities::measure_more() {
   const std::size_t more = std::min(experiment_.subject().samples->size(), 3 * samples_);
@@ -85,7 +80,7 @@ void SingleSensitivities::measure_by_trials() {
 }
 
 /// Layers whose sensitivity can be measured alone: none inside a body.
-std::vector<std::string> SingleSensitivities::all_names() const {
+std::vector<std::string> SingleSensitivities::measurable() const {
   std::vector<std::string> names;
   for (const Layer* layer : experiment_.candidates()) {
     if (layer->graph.empty()) names.push_back(layer->name);
@@ -93,9 +88,17 @@ std::vector<std::string> SingleSensitivities::all_names() const {
   return names;
 }
 
+/// For each of them half of the network's nodes run again. A node takes about a microsecond, so that 20 million are
+/// some 20 seconds of work a sample.
+std::size_t SingleSensitivities::most_layers() const {
+  constexpr std::size_t kNodeRuns = 20'000'000;
+  const int nodes = experiment_.subject().model.proto.graph().node_size();
+  return std::max<std::size_t>(64, kNodeRuns / static_cast<std::size_t>(std::max(nodes, 1)));
+}
+
 std::vector<std::string> SingleSensitivities::names() const {
-  std::vector<std::string> names = all_names();
-  const std::size_t most = most_layers(experiment_.subject().model.proto.graph().node_size());
+  std::vector<std::string> names = measurable();
+  const std::size_t most = most_layers();
   if (names.size() <= most) return names;
   std::ranges::stable_sort(names, std::greater(), [&](const std::string& name) { return own_noise(evidence_, name); });
   names.resize(most);
@@ -103,8 +106,8 @@ std::vector<std::string> SingleSensitivities::names() const {
 }
 
 std::string SingleSensitivities::left_out() const {
-  const std::size_t all = all_names().size();
-  const std::size_t measured = names().size();
+  const std::size_t all = measurable().size();
+  const std::size_t measured = std::min(all, most_layers());
   if (measured == all) return {};
   return fmt::format(
       "sensitivity was measured for the {} layers with the largest own errors; {} more are ranked behind them by own "

@@ -28,7 +28,8 @@ class SingleSensitivities {
  private:
   void measure_on(std::size_t samples);
   void measure_by_trials();
-  std::vector<std::string> all_names() const;
+  std::vector<std::string> measurable() const;
+  std::size_t most_layers() const;
   std::vector<std::string> names() const;
 
   Experiment& experiment_;

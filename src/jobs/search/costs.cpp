@@ -85,7 +85,8 @@ CostModel cost_model(const Experiment& experiment, CostUnit unit, const LayerTim
   costs.borders = borders_of(experiment, sizes);
   const std::map<std::string, double> weights =
       unit == CostUnit::Bytes ? weight_elements(experiment.subject().model) : std::map<std::string, double>{};
-  const std::map<std::string, std::int64_t> macs = macs_by_layer(experiment);
+  const std::map<std::string, std::int64_t> macs =
+      unit == CostUnit::Macs ? macs_by_layer(experiment) : std::map<std::string, std::int64_t>{};
   const PlannedFormats formats(experiment.all_low_plan());
   for (const Layer* layer : experiment.candidates()) {
     double cost = 1;

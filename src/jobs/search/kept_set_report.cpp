@@ -147,8 +147,8 @@ KeptSetReport report_of(const MinimalResult& result, const SearchContext& contex
   kept.recalled = journal != nullptr ? journal->recalled() : 0;
   kept.notes = result.notes;
   if (journal != nullptr) kept.notes.insert(kept.notes.end(), journal->notes().begin(), journal->notes().end());
-  kept.total_macs = total_macs(context.experiment);
   const std::map<std::string, std::int64_t> macs = macs_by_layer(context.experiment);
+  for (const auto& [layer, count] : macs) kept.total_macs += count;
   for (const std::size_t candidate : context.units.candidates(result.kept)) {
     kept.kept_macs += macs.at(context.experiment.candidates()[candidate]->name);
   }

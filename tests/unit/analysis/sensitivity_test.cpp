@@ -189,8 +189,7 @@ TEST(ReachedOutputs, AreThoseThatLieBehind) {
   EXPECT_EQ(from("t"), std::pair(false, true));
   EXPECT_EQ(from("p"), std::pair(true, false));
   EXPECT_EQ(from("nothing"), std::pair(false, false));
-  const std::vector<OutputSet> sets{reached.from(std::string("s")), reached.from(std::string("x")),
-                                    reached.from(std::string("t")), reached.from(std::string("p"))};
+  const std::vector<OutputSet> sets{reached.from("s"), reached.from("x"), reached.from("t"), reached.from("p")};
   EXPECT_EQ(groups_that_never_meet(sets, 2), (std::vector<std::vector<std::size_t>>{{0, 2}, {1}, {3}}));
 }
 
