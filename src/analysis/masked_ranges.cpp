@@ -41,8 +41,9 @@ class MaskedRanges {
 
   void visit(const onnx::NodeProto& node) {
     if (node.op_type() == "Softmax") {
-      const auto high = high_of(node.input(0));
-      if (high && chosen_.ranges.contains(node.input(0)) && left_out(node.input(0))) ask(node.input(0), *high - kReach);
+      const std::string scores = before_casts(node.input(0));
+      const auto high = high_of(scores);
+      if (high && chosen_.ranges.contains(scores) && left_out(scores)) ask(scores, *high - kReach);
       return;
     }
     for (const std::string& output : node.output()) {
@@ -66,6 +67,15 @@ class MaskedRanges {
     }
   }
 
+  /// Some softmaxes compute in another type than what feeds them.
+  std::string before_casts(std::string tensor) const {
+    for (const onnx::NodeProto* maker = walk_.maker(tensor); maker != nullptr && is_onnx(*maker, "Cast");
+         maker = walk_.maker(tensor)) {
+      tensor = maker->input(0);
+    }
+    return tensor;
+  }
+
   static bool mask_alone(const RangeStats& range) { return range.min < kMask && range.max == 0; }
 
   /// The range is that of the data beside a mask.
@@ -74,7 +84,8 @@ class MaskedRanges {
     return (mask != chosen_.masks.end() && mask->second.low < 0) || chosen_.ranges.at(tensor).nonfinite > 0;
   }
 
-  void ask(const std::string& tensor, float low) {
+  void ask(const std::string& read, float low) {
+    const std::string tensor = before_casts(read);
     const auto range = chosen_.ranges.find(tensor);
     if (range == chosen_.ranges.end() || range->second.empty()) return;
     if (!left_out(tensor) && !mask_alone(range->second)) return;

@@ -336,19 +336,22 @@ std::map<std::string, ValueType> types_behind_rounds(const Model& simulated) {
   return infer_types(plain);
 }
 
-/// A file may hold a layer with more channels than the float model has, and the same result behind it.
-void drop_other_shapes(const Subject& subject, const Model& simulated, LayerMatches& matches) {
+/// A file may hold a layer with more channels than the float model has, or compute it in float64.
+void drop_other_types(const Subject& subject, const Model& simulated, LayerMatches& matches) {
   const std::map<std::string, ValueType> ref = infer_types(subject.model);
   const std::map<std::string, ValueType> low = types_behind_rounds(simulated);
   for (std::size_t i = matches.pairs.size(); i-- > 0;) {
     const auto a = ref.find(matches.pairs[i].ref);
     const auto b = low.find(matches.pairs[i].low);
-    if (a == ref.end() || b == low.end() || !a->second.rank_known || !b->second.rank_known) continue;
+    if (a == ref.end() || b == low.end()) continue;
+    const bool wide = b->second.dtype == Dtype::Float64;
+    if (!wide && (!a->second.rank_known || !b->second.rank_known)) continue;
     const bool same = std::ranges::equal(a->second.shape, b->second.shape, [](std::int64_t one, std::int64_t other) {
       return one == other || one < 0 || other < 0;
     });
-    if (same) continue;
-    matches.missing.push_back(fmt::format("{}: of another shape in the typed file", matches.layers[i]->name));
+    if (same && !wide) continue;
+    matches.missing.push_back(
+        fmt::format("{}: of another {} in the typed file", matches.layers[i]->name, wide ? "type" : "shape"));
     matches.pairs.erase(matches.pairs.begin() + static_cast<std::ptrdiff_t>(i));
     matches.layers.erase(matches.layers.begin() + static_cast<std::ptrdiff_t>(i));
   }
@@ -369,7 +372,7 @@ LayerMatches match_layers(const Subject& subject, const Model& simulated) {
   const Readers readers(simulated);
   match_by_name(subject, simulated, readers, matches);
   if (!matches.missing.empty()) StructuralMatch(subject, simulated, readers, matches).run();
-  drop_other_shapes(subject, simulated, matches);
+  drop_other_types(subject, simulated, matches);
   return matches;
 }
 

@@ -12,8 +12,8 @@
 namespace vernier {
 
 /// Layer outputs of the float model that the file has too: by tensor name, else by node name and output index, else by
-/// structure: the same operator on inputs that were matched. Tensors of other shapes are not compared. When the file
-/// keeps a low version beside the float one, the node's own output is what the layer computed.
+/// structure: the same operator on inputs that were matched. Tensors of other shapes or of float64 are not compared.
+/// When the file keeps a low version beside the float one, the node's own output is what the layer computed.
 struct LayerMatches {
   std::vector<Match> pairs;
   std::vector<const Layer*> layers;  // parallel

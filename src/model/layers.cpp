@@ -171,6 +171,28 @@ void collect(const onnx::GraphProto& graph, const std::string& holder, const Dat
 
 }  // namespace
 
+Dtype other_float_type(const Layer& layer, const std::map<std::string, ValueType>& types) {
+  for (const std::vector<std::string>* names : {&layer.inputs, &layer.weights, &layer.outputs}) {
+    for (const std::string& name : *names) {
+      const auto type = types.find(name);
+      if (type == types.end() || type->second.dtype == Dtype::Undefined) continue;
+      if (type->second.dtype != Dtype::Float32) return type->second.dtype;
+    }
+  }
+  return Dtype::Float32;
+}
+
+std::vector<Layer> find_float32_layers(const Model& model, std::vector<std::string>* others) {
+  const std::map<std::string, ValueType> types = infer_types(model);
+  std::vector<Layer> layers = find_layers(model, types);
+  std::erase_if(layers, [&](const Layer& layer) {
+    const bool other = other_float_type(layer, types) != Dtype::Float32;
+    if (other && others != nullptr) others->push_back(layer.name);
+    return other;
+  });
+  return layers;
+}
+
 std::vector<Layer> find_layers(const Model& model) { return find_layers(model, infer_types(model)); }
 
 std::vector<Layer> find_layers(const Model& model, const std::map<std::string, ValueType>& types) {

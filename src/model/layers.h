@@ -37,6 +37,11 @@ struct Layer {
 std::vector<Layer> find_layers(const Model& model);
 /// The same with what infer_types has told of the model.
 std::vector<Layer> find_layers(const Model& model, const std::map<std::string, ValueType>& types);
+/// Those of find_layers() that compute in float32, which are the ones that are measured and lowered: the rest of a
+/// prepared model computes in float64, and stays as it is: `others` gets their names.
+std::vector<Layer> find_float32_layers(const Model& model, std::vector<std::string>* others = nullptr);
+/// The first type other than float32 that a layer's data is known to have; float32 when there is none.
+Dtype other_float_type(const Layer& layer, const std::map<std::string, ValueType>& types);
 
 /// True when the input `index` of `node` carries data, not a shape, axis, index, scale table or condition: decided by
 /// the operator's ONNX schema (its type is a type variable that admits float).

@@ -44,18 +44,6 @@ std::vector<std::string> names_of(const std::vector<Layer>& layers) {
   return names;
 }
 
-/// The first type other than float32 that a layer's data is known to have; float32 when there is none.
-Dtype other_float_type(const Layer& layer, const std::map<std::string, ValueType>& types) {
-  for (const std::vector<std::string>* names : {&layer.inputs, &layer.weights, &layer.outputs}) {
-    for (const std::string& name : *names) {
-      const auto type = types.find(name);
-      if (type == types.end() || type->second.dtype == Dtype::Undefined) continue;
-      if (type->second.dtype != Dtype::Float32) return type->second.dtype;
-    }
-  }
-  return Dtype::Float32;
-}
-
 /// Can the weight of a layer of the scheme be stored in `format` and nothing else be quantized?
 bool can_store_weight(const Model& model, const onnx::NodeProto* node, Format format, const QuantizationRules& rules,
                       std::string* reason) {

@@ -60,8 +60,8 @@ class Builder:
         return self.random.normal(0, 1, shape).astype(np.float32)
 
 
-FLOAT, HALF, INT64, INT32, UINT8 = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.INT64, TensorProto.INT32,
-                                    TensorProto.UINT8)
+FLOAT, DOUBLE, HALF, INT64, INT32, UINT8 = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.INT64,
+                                            TensorProto.INT32, TensorProto.UINT8)
 
 
 def segmentation(b):
@@ -138,6 +138,29 @@ def half_interface():
     b.add("Cast", ["head"], "scores", to=HALF)
     return (b.model([("h", HALF, [1, 3, 16, 16])], [("scores", HALF, [1, 7, 16, 16])]),
             {"h": b.normal(6, 1, 3, 16, 16).astype(np.float16)})
+
+
+@network
+def double_inside():
+    """Scores normalized in float64, with a weight of that type, between float32 layers."""
+    b = Builder(15)
+    segmentation(b)
+    b.add("Cast", ["head"], "wide", to=DOUBLE)
+    b.add("Mul", ["wide", b.constant("temperature", np.float64(0.5))], "warm")
+    b.add("Softmax", ["warm"], "shares", axis=1)
+    b.add("Cast", ["shares"], "back", to=FLOAT)
+    b.conv("back", "mix", 7, 4, size=1)
+    return b.model([("x", FLOAT, [1, 3, 16, 16])], [("mix", FLOAT, [1, 4, 16, 16])]), {"x": b.normal(6, 1, 3, 16, 16)}
+
+
+@network
+def double_output():
+    """A head that sums in float64 and gives that out."""
+    b = Builder(16)
+    segmentation(b)
+    b.add("Cast", ["head"], "wide", to=DOUBLE)
+    b.add("ReduceMean", ["wide"], "scores", axes=[2, 3], keepdims=0)
+    return b.model([("x", FLOAT, [1, 3, 16, 16])], [("scores", DOUBLE, [1, 7])]), {"x": b.normal(6, 1, 3, 16, 16)}
 
 
 @network

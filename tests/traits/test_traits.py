@@ -197,6 +197,22 @@ def test_scripts_get_labels(tmp_path):
     assert report["kept"]["file_test"]["metric"] == pytest.approx(np.mean(got == outputs(model, samples)["labels"]), abs=1e-9)
 
 
+def test_layers_in_float64_stay_and_are_named(tmp_path):
+    model, data, _ = networks.write("double_inside", tmp_path)
+    report = json.loads(vernier("diagnose", model, "--fp16", "--data", data, "--json", folder=tmp_path).stdout)
+    assert {row["name"] for row in report["layers"]} == {"stem", "relu", "head", "mix"}
+    assert "not measured and left as they are: 2 layers in float64 (warm, shares)" in report["notes"]
+
+
+def test_a_network_in_float64_is_refused_with_the_reason(tmp_path):
+    wide = onnx.helper.make_graph([onnx.helper.make_node("Relu", ["x"], ["y"], name="relu")], "wide",
+                                  *([onnx.helper.make_tensor_value_info(name, networks.DOUBLE, [1, 4])] for name in "xy"))
+    onnx.save(onnx.helper.make_model(wide, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), tmp_path / "wide.onnx")
+    np.savez(tmp_path / "x.npz", x=np.ones((2, 1, 4)))
+    done = vernier("diagnose", "wide.onnx", "--fp16", "--data", "x.npz", folder=tmp_path, codes=(3,))
+    assert "all its layers compute in float64" in done.stderr
+
+
 def test_what_nothing_float_stands_behind_is_refused_with_its_reason(tmp_path):
     b = networks.Builder(1)
     b.add("NonZero", ["x"], "places")

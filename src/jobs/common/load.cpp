@@ -108,6 +108,11 @@ void check_requirement(const Subject& subject, const std::optional<Requirement>&
   }
 }
 
+std::string of_another_type(const std::vector<std::string>& layers) {
+  return fmt::format("not measured and left as {}: {} in float64 ({})", layers.size() == 1 ? "it is" : "they are",
+                     plural(layers.size(), "layer"), list_some(layers));
+}
+
 }  // namespace
 
 Progress progress_of(const JobSinks& sinks) {
@@ -149,7 +154,13 @@ Loaded open(const std::filesystem::path& path, const PrepareOptions& preparation
       if (const std::string text = text_of(view); !text.empty()) loaded.notes.push_back(text);
     }
   }
-  subject.layers = find_layers(subject.model);
+  std::vector<std::string> others;
+  subject.layers = find_float32_layers(subject.model, &others);
+  if (!others.empty() && subject.layers.empty()) {
+    throw Error(ErrorKind::Input, printable(path.string()) + ": all its layers compute in float64",
+                "export the model in float32: low formats are chosen for float32 layers");
+  }
+  if (!others.empty()) loaded.notes.push_back(of_another_type(others));
   subject.samples = loaded.samples.get();
   for (const auto& [output, input] : options.carries) subject.carries.push_back({output, input});
   subject.judged = judged_outputs(subject.model, options);

@@ -43,7 +43,7 @@ Lowered lower(const Model& model, const SampleSource& samples, const SimulatedCh
   subject.runtime = Runtime::load();
   const PrepareOptions options = preparation_of(precision);
   subject.model = prepare(model, options, evaluator(subject.runtime)).model;
-  subject.layers = find_layers(subject.model);
+  subject.layers = find_float32_layers(subject.model);
   subject.samples = &samples;
   subject.threads = threads;
   JobSinks only_interrupts;

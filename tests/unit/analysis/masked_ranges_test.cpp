@@ -53,6 +53,14 @@ TEST(MaskedRanges, InfinitiesAreMasksToo) {
   EXPECT_EQ(found.at("k"), -12);
 }
 
+TEST(MaskedRanges, ASoftmaxMayComputeInAnotherType) {
+  const auto found =
+      lows("[add] s = Add(x, k) [wide] w = Cast<to = 11>(s) [softmax] p = Softmax(w) [back] y = Cast<to = 1>(p)",
+           {{"x", range(-1, 1)}, {"k", range(0, 0, 3)}, {"s", range(-1, 1, 3)}}, {});
+  EXPECT_EQ(found.at("s"), -11);
+  EXPECT_EQ(found.at("k"), -12);
+}
+
 TEST(MaskedRanges, DataThatSpanMoreKeepTheirRange) {
   EXPECT_EQ(lows(kAdded, {{"x", range(-20, 20)}, {"s", range(-20, 20)}}, {"s"}).at("s"), -20);
   EXPECT_EQ(lows(kAdded, {{"x", range(-1, 1)}, {"s", range(-1, 1)}}, {}).at("s"), -1) << "no mask";
