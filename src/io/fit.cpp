@@ -53,29 +53,31 @@ std::string reordered_hint(const Shape& wanted, const Shape& got) {
               std::move(hint));
 }
 
-// Index of the first NaN or infinity: all exponent bits set. Returns count when there is none.
+// Index of the first NaN or positive infinity: all exponent bits set. Returns count when there is none. Negative
+// infinity is no fault: masks of attention say "never" with it.
 template <class Bits>
-std::size_t first_not_finite(std::span<const std::byte> bytes, Bits exponent) {
+std::size_t first_fault(std::span<const std::byte> bytes, Bits exponent) {
+  constexpr Bits kSign = Bits{1} << (8 * sizeof(Bits) - 1);
   const std::size_t count = bytes.size() / sizeof(Bits);
   for (std::size_t i = 0; i < count; ++i) {
     Bits bits = 0;
     std::memcpy(&bits, bytes.data() + i * sizeof(Bits), sizeof(Bits));
-    if ((bits & exponent) == exponent) return i;
+    if ((bits & exponent) == exponent && bits != (kSign | exponent)) return i;
   }
   return count;
 }
 
-std::size_t first_not_finite(const Tensor& tensor) {
+std::size_t first_fault(const Tensor& tensor) {
   const std::span<const std::byte> bytes = tensor.bytes();
   switch (tensor.dtype()) {
     case Dtype::Float32:
-      return first_not_finite<std::uint32_t>(bytes, 0x7F800000U);
+      return first_fault<std::uint32_t>(bytes, 0x7F800000U);
     case Dtype::Float64:
-      return first_not_finite<std::uint64_t>(bytes, 0x7FF0000000000000U);
+      return first_fault<std::uint64_t>(bytes, 0x7FF0000000000000U);
     case Dtype::Float16:
-      return first_not_finite<std::uint16_t>(bytes, 0x7C00U);
+      return first_fault<std::uint16_t>(bytes, 0x7C00U);
     case Dtype::BFloat16:
-      return first_not_finite<std::uint16_t>(bytes, 0x7F80U);
+      return first_fault<std::uint16_t>(bytes, 0x7F80U);
     default:
       return static_cast<std::size_t>(tensor.count());
   }
@@ -94,7 +96,7 @@ bool is_nan(const Tensor& tensor, std::size_t i) {
 }
 
 void check_values(const Tensor& tensor, const InputInfo& input, std::size_t index, const std::string& where) {
-  if (const std::size_t bad = first_not_finite(tensor); bad != static_cast<std::size_t>(tensor.count())) {
+  if (const std::size_t bad = first_fault(tensor); bad != static_cast<std::size_t>(tensor.count())) {
     throw Error(ErrorKind::Input,
                 fmt::format("{}: {} in the inputs: sample {}, input '{}', element {}", where,
                             is_nan(tensor, bad) ? "NaN" : "infinity", index, printable(input.name), bad),

@@ -293,7 +293,21 @@ def log_of_shares():
 def attention():
     """A block of attention with a LayerNorm in pieces and a tanh GELU, as PyTorch's older exporter writes them."""
     b = Builder(11)
+    attention_block(b)
+    return b.model([("x", FLOAT, [1, 10, 32])], [("y", FLOAT, [1, 10, 32])]), {"x": b.normal(6, 1, 10, 32)}
 
+
+@network
+def masked_attention():
+    """The same with a mask of -inf among the inputs: what a decoder gets of each sample."""
+    b = Builder(17)
+    attention_block(b, mask="mask")
+    mask = np.stack([np.triu(np.full((1, 1, 10, 10), -np.inf, np.float32), 1 + i) for i in range(6)])
+    return (b.model([("x", FLOAT, [1, 10, 32]), ("mask", FLOAT, [1, 1, 10, 10])], [("y", FLOAT, [1, 10, 32])]),
+            {"x": b.normal(6, 1, 10, 32), "mask": mask})
+
+
+def attention_block(b, mask=None):
     def norm(source, output, width):
         b.add("ReduceMean", [source], f"{output}.mean", axes=[-1])
         b.add("Sub", [source, f"{output}.mean"], f"{output}.centred")
@@ -310,7 +324,8 @@ def attention():
         b.add("Transpose", [f"{name}.split"], f"{name}.t", perm=[0, 2, 3, 1] if name == "k" else [0, 2, 1, 3])
     b.add("MatMul", ["q.t", "k.t"], "scores")
     b.add("Div", ["scores", b.constant("root", np.float32(np.sqrt(8)))], "scaled")
-    b.add("Softmax", ["scaled"], "weights", axis=-1)
+    masked = "scaled" if mask is None else b.add("Add", ["scaled", mask], "masked")
+    b.add("Softmax", [masked], "weights", axis=-1)
     b.add("MatMul", ["weights", "v.t"], "mixed")
     b.add("Transpose", ["mixed"], "mixed.t", perm=[0, 2, 1, 3])
     b.add("Reshape", ["mixed.t", b.constant("joined", np.array([0, 0, 32], np.int64))], "heads")
@@ -328,7 +343,6 @@ def attention():
     b.add("Mul", ["gated", b.constant("half", np.float32(0.5))], "gelu")
     b.linear("gelu", "narrow", 64, 32)
     b.add("Add", ["residual", "narrow"], "y")
-    return b.model([("x", FLOAT, [1, 10, 32])], [("y", FLOAT, [1, 10, 32])]), {"x": b.normal(6, 1, 10, 32)}
 
 
 @network

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstring>
 #include <limits>
 
@@ -95,9 +96,20 @@ TEST(Fit, RefusesNanAndInfinityNamingSampleInputAndElement) {
   const Error error = error_of([&] { fit(bad, float_input("x", {3}), 4, "f.npy"); });
   EXPECT_EQ(error.kind(), ErrorKind::Input);
   EXPECT_STREQ(error.what(), "f.npy: NaN in the inputs: sample 4, input 'x', element 2");
-  const Tensor infinite = Tensor::of({1}, std::vector<float>{-std::numeric_limits<float>::infinity()});
+  const Tensor infinite = Tensor::of({1}, std::vector<float>{std::numeric_limits<float>::infinity()});
   EXPECT_NE(std::string(error_of([&] { fit(infinite, float_input("x", {1}), 0, "f"); }).what()).find("infinity"),
             std::string::npos);
+}
+
+TEST(Fit, TakesNegativeInfinityWhichMasksAreMadeOf) {
+  const float never = -std::numeric_limits<float>::infinity();
+  EXPECT_EQ(fit(Tensor::of({2}, std::vector<float>{0, never}), float_input("x", {2}), 0, "f").floats()[1], never);
+  Tensor half(Dtype::Float16, {1});
+  const std::uint16_t bits = 0xFC00;
+  std::memcpy(half.mutable_bytes().data(), &bits, sizeof(bits));
+  InputInfo input = float_input("x", {1});
+  input.dtype = Dtype::Float16;
+  EXPECT_NO_THROW(fit(half, input, 0, "f"));
 }
 
 TEST(Fit, RefusesBooleansOtherThanZeroAndOne) {
