@@ -89,7 +89,10 @@ const char* const kSeeds[] = {
        g (float[2] x, int64 n, bool k) => (float[2] y) <int64[1] two = {2}> {
          c = Constant <value = float[2] {1, 2}> () d = Add(c, c) e = local.f(d)
          y = Loop (n, k, x) <body = b (int64 i, bool p, float[2] u) => (bool q, float[2] v) { q = Identity(p) v = Add(u, e) }> }
-       <domain: "local", opset_import: ["" : 13]> f (u) => (v) { v = Neg(u) })"};
+       <domain: "local", opset_import: ["" : 13]> f (u) => (v) { v = Neg(u) })",
+    // A second output that the operator does not have, and that something reads: found by this target.
+    R"(<ir_version: 8, opset_import: ["" : 13]>
+       g (float[2] x) => (float[2] y) { a, b = Max(x) y = Neg(b) })"};
 
 }  // namespace
 

@@ -47,12 +47,13 @@ bool gives_its_input(const Model& model, const onnx::NodeProto& node, const Type
                      const std::map<std::string, int>& readers) {
   if (!of_onnx(node) || node.input_size() < 1 || node.output_size() < 1) return false;
   const std::string& op = node.op_type();
-  if (op == "Identity") return true;
   if (op == "Dropout") {
     const bool training = node.input_size() > 2 && !node.input(2).empty();
     const bool mask = node.output_size() > 1 && readers.contains(node.output(1));
     return !training && !mask && (opset >= 7 || attribute_int(node, "is_test", 0) == 1);
   }
+  if (node.output_size() != 1) return false;  // the schemas of all below have one: no such node is known
+  if (op == "Identity") return true;
   if (op == "Cast") {
     const auto type = types.find(node.input(0));
     return type != types.end() && static_cast<int>(type->second.dtype) == attribute_int(node, "to", 0);
