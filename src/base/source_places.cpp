@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <string_view>
+#include <utility>
 
 namespace vernier {
 namespace {
@@ -39,9 +40,28 @@ std::size_t next_place(const std::string& text, std::size_t from) {
   return std::min(text.find(".cc:", from), text.find(".h:", from));
 }
 
+/// TensorRT's: " In FUNCTION at /FILE:LINE".
+std::string without_functions(std::string text) {
+  constexpr std::string_view kIn = " In ", kAt = " at /";
+  for (std::size_t at = 0; (at = text.find(kAt, at)) != std::string::npos;) {
+    const std::size_t begin = text.rfind(kIn, at);
+    const std::size_t file_end = text.find_first_of(" :()", at + kAt.size());
+    const bool one_word = begin != std::string::npos && text.find(' ', begin + kIn.size()) == at;
+    if (!one_word || file_end == std::string::npos || text[file_end] != ':') {
+      at += kAt.size();
+      continue;
+    }
+    const std::size_t end = std::min(text.find_first_not_of("0123456789", file_end + 1), text.size());
+    text.erase(begin, end - begin);
+    at = begin;
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string without_source_places(std::string text) {
+  text = without_functions(std::move(text));
   for (std::size_t at = 0; (at = next_place(text, at)) != std::string::npos;) {
     const std::size_t line = text.find(':', at) + 1;
     std::size_t end = text.find_first_not_of("0123456789", line);

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "vernier/calibrate.h"
+#include "vernier/engine.h"
 #include "vernier/eval.h"
 #include "vernier/graph_optimization.h"
 #include "vernier/precision.h"
@@ -46,6 +47,11 @@ std::span<const std::string_view> words_of(Partitioning /*which*/) {
 
 std::span<const std::string_view> words_of(Target /*which*/) {
   static constexpr std::array<std::string_view, 3> kWords{"tensorrt", "onnxruntime", "openvino"};
+  return kWords;
+}
+
+std::span<const std::string_view> words_of(EngineChoice /*which*/) {
+  static constexpr std::array<std::string_view, 3> kWords{"any", "tensorrt", "tensorrt-rtx"};
   return kWords;
 }
 

@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 
 #include "base/text.h"
 #include "model/graph_edit.h"
@@ -291,6 +292,9 @@ bool can_take(const Model& model, const Layer& layer, const onnx::NodeProto* nod
     return !scheme.weights_only || can_store_weight(model, node, format, rules, reason);
   }
   if (node == nullptr) return refuse(reason, "the model has no such node");
+  if (const std::string_view why = no_float_kernel(target, format, layer.op_type); !why.empty()) {
+    return refuse(reason, std::string(why));
+  }
   const LowSlots slots = low_slots(*node, layer, default_opset(model.proto), format);
   return slots.refusal.empty() || refuse(reason, slots.refusal);
 }

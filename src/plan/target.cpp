@@ -58,6 +58,14 @@ const ScaledScheme& scaled_scheme(Target target, Format format, bool weights_onl
   return target == Target::OnnxRuntime && format == Format::UInt8 ? kOnnxRuntime : kInputsOnly;
 }
 
+std::string_view no_float_kernel(Target target, Format format, std::string_view op_type) {
+  if (target != Target::TensorRt || format != Format::BFloat16) return {};
+  if (op_type == "ConvTranspose")
+    return "TensorRT has no transposed convolution in bfloat16 (compiled, TensorRT-RTX 1.7.1)";
+  if (op_type == "GRU") return "TensorRT's parser mixes types within a GRU in bfloat16 (compiled, TensorRT-RTX 1.7.1)";
+  return {};
+}
+
 Format under_target(Format format, Target target, bool weights_only) {
   const bool asymmetric = target == Target::OnnxRuntime || target == Target::OpenVino;
   return format == Format::Int8 && asymmetric && !weights_only ? Format::UInt8 : format;

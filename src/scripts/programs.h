@@ -1,12 +1,12 @@
 // The Python programs that run users' scripts, in the user's Python. Each says at its beginning what it is given and
-// what it writes: host.py, and samples.py, postprocess.py, load_model.py, iterations.py,
-// metric.py.
+// what it writes: host.py and answer.py, and samples.py, postprocess.py, load_model.py, iterations.py, metric.py.
 #pragma once
 
 #include <string>
 
 namespace vernier {
 
+std::string host_program();         // what each begins with: for programs that other folders have
 std::string samples_program();      // a data loader script
 std::string postprocess_program();  // a script that changes a network
 std::string load_model_program();   // a script that makes a model

@@ -39,7 +39,7 @@ void ScriptProcess::read_line(const std::string& line) {
     if (said) said(*json);
     if (json->contains("end")) ended_ = true;
   } catch (const JsonError&) {
-    throw Error(ErrorKind::Input,
+    throw Error(fault,
                 fmt::format("{}: something else wrote where {} are announced: {}", where_, announces,
                             printable(line.substr(0, 80))),
                 fmt::format("{} must be Python 3", printable(options_.python)));
@@ -57,14 +57,14 @@ void ScriptProcess::fail(const Json& failure) const {
   } else if (hint.empty() && at == "script") {
     hint = "file.py:function names the function";
   }
-  throw Error(ErrorKind::Input,
+  throw Error(fault,
               fmt::format("{}: {}", at == "script" ? file_ : (at == "sample" && place ? place() : where_),
                           printable(failure.at("error").text())),
               printable(hint));
 }
 
 void ScriptProcess::run(const ScratchFile& scratch) {
-  require_no_pipe(file_);
+  if (fault == ErrorKind::Input) require_no_pipe(file_);
   scratch.write(program);
   ProcessOptions process;
   std::string line;
@@ -76,6 +76,7 @@ void ScriptProcess::run(const ScratchFile& scratch) {
     }
     line += text;
   };
+  process.errors = errors;
   process.inherited = {scratch.descriptor()};
   process.inherited.insert(process.inherited.end(), inherited.begin(), inherited.end());
   process.timeout_seconds = options_.script_seconds;
@@ -95,7 +96,7 @@ void ScriptProcess::run(const ScratchFile& scratch) {
   if (ended_) return;
   const std::string done = so_far ? so_far() : "";
   if (end.timed_out) {
-    throw Error(ErrorKind::Input,
+    throw Error(fault,
                 fmt::format("{}: was still running after {} s{}{}", where_, options_.script_seconds,
                             done.empty() ? "" : " and ", done),
                 "--timeout SECONDS says how long it may take");
@@ -103,10 +104,9 @@ void ScriptProcess::run(const ScratchFile& scratch) {
   std::string hint;
   if (end.signal == 9) hint = "the system kills what takes too much memory";
   if (end.signal == 0) {
-    hint = fmt::format("the script, or {} if it is no Python 3, ended itself", printable(options_.python));
+    hint = fmt::format("{}, or {} if it is no Python 3, ended itself", held, printable(options_.python));
   }
-  throw Error(ErrorKind::Input, fmt::format("{}: {}{}{}", where_, end_text(end), done.empty() ? "" : " after ", done),
-              hint);
+  throw Error(fault, fmt::format("{}: {}{}{}", where_, end_text(end), done.empty() ? "" : " after ", done), hint);
 }
 
 }  // namespace vernier

@@ -5,11 +5,13 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/scratch_file.h"
 #include "json/json.h"
 #include "scripts/script_location.h"
+#include "vernier/error.h"
 #include "vernier/samples.h"
 
 namespace vernier {
@@ -29,6 +31,10 @@ class ScriptProcess {
   std::function<std::string()> place;   // where in the samples an error happened
   std::function<std::string()> so_far;  // "3 samples": what was done before it ended; may be empty
   std::vector<int> inherited;           // descriptors 4, 5, ... of the program
+  /// Of a program that runs no script of the user's but holds something else: whose fault its end is, and its name.
+  ErrorKind fault = ErrorKind::Input;
+  std::string held = "the script";
+  std::function<void(std::string_view)> errors;  // its standard error; empty: it is ours
 
   /// Writes the program into `scratch`, which must be empty and becomes its descriptor 3, and waits for its end.
   /// Errors: Input, all that the script does wrong, in words; Backend when Python cannot be started; Interrupted.

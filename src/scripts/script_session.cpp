@@ -32,6 +32,9 @@ ScriptSession::ScriptSession(ScriptLocation script, const SessionProgram& progra
   process_.arguments = program.arguments;
   process_.kind = program.kind;
   process_.announces = program.announces;
+  process_.fault = program.fault;
+  process_.held = program.held;
+  process_.errors = program.errors;
   process_.inherited = {reply_.reading_end()};
   process_.said = [this](const Json& said) { take(said); };
   process_.place = [this] { return where(); };
@@ -56,7 +59,7 @@ ScriptSession::ScriptSession(ScriptLocation script, const SessionProgram& progra
   if (!failure) return;
   thread_.join();  // no destructor runs for what was never made
   if (late_) {
-    throw Error(ErrorKind::Input, fmt::format("{}: was still being loaded after {} s", process_.where(), seconds_),
+    throw Error(process_.fault, fmt::format("{}: was still being loaded after {} s", process_.where(), seconds_),
                 "--timeout SECONDS says how long it may take");
   }
   std::rethrow_exception(failure);
@@ -109,11 +112,11 @@ Json ScriptSession::call(const std::string& place, Json work) {
   changed_.wait(lock, [&] { return !answers_.empty() || ended_; });
   if (answers_.empty()) {
     if (late_) {
-      throw Error(ErrorKind::Input, fmt::format("{}: was still running after {} s", where(), seconds_),
+      throw Error(process_.fault, fmt::format("{}: was still running after {} s", where(), seconds_),
                   "--timeout SECONDS says how long each call may take");
     }
     if (failure_) std::rethrow_exception(failure_);
-    throw Error(ErrorKind::Input, fmt::format("{}: the script ended", where()));
+    throw Error(process_.fault, fmt::format("{}: {} ended", where(), process_.held));
   }
   Json answer = std::move(answers_.back());
   answers_.clear();

@@ -4,14 +4,17 @@
 #include <chrono>
 #include <condition_variable>
 #include <exception>
+#include <functional>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "json/json.h"
 #include "scripts/script_process.h"
 #include "scripts/script_reply.h"
+#include "vernier/error.h"
 #include "vernier/samples.h"
 
 namespace vernier {
@@ -21,20 +24,23 @@ struct SessionProgram {
   std::vector<std::string> arguments;  // behind the script and its function
   std::string kind;                    // "metric scripts"
   std::string announces;               // "a value"
+  ErrorKind fault = ErrorKind::Input;  // as of ScriptProcess, these three
+  std::string held = "the script";
+  std::function<void(std::string_view)> errors = {};
 };
 
 class ScriptSession {
  public:
   /// Starts the program and waits until it asks for work. `how`: the Python, the seconds that loading and each call may
   /// take, and what ends it.
-  /// Errors: Input: what the script does wrong; Backend when Python cannot be started; Interrupted.
+  /// Errors: `fault`: what the script does wrong; Backend when Python cannot be started; Interrupted.
   ScriptSession(ScriptLocation script, const SessionProgram& program, const SourceOptions& how);
   ~ScriptSession();
   ScriptSession(const ScriptSession&) = delete;
   ScriptSession& operator=(const ScriptSession&) = delete;
 
   /// One piece of work, and what the program says to it. `place`: for messages, "iteration 3"; may be empty.
-  /// Errors: Input, naming script and place; Interrupted. Not to be called from several threads.
+  /// Errors: `fault`, naming script and place; Interrupted. Not to be called from several threads.
   Json call(const std::string& place, Json work);
 
  private:

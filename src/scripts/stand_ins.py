@@ -2,34 +2,14 @@
 # and what lies beside it gets these: a library that asks whether TensorRT is there is told the truth.
 import importlib, importlib.abc, importlib.machinery
 
-REPLY = 4  # a pipe: where in the shared file the answer to a question is, "offset size\n"
-
 
 def ask(**question):
     """What the program that started this one says. It answers {"error": ..., "hint": ...} when it cannot."""
     tell(**question)
-    line = b""
-    while not line.endswith(b"\n"):
-        byte = os.read(REPLY, 1)
-        if not byte:
-            leave(1)
-        line += byte
-    offset, size = [int(number) for number in line.split()]
-    said = json.loads(read(offset, size).decode("utf-8"))
+    said = answer()
     if "error" in said:
         raise PolygraphyException(said["error"] + (" (" + said["hint"] + ")" if said["hint"] else ""))
     return said
-
-
-def read(offset, size):
-    parts = []
-    while size > 0:
-        part = os.pread(DATA, min(size, 1 << 30), offset)
-        if not part:
-            break
-        parts.append(part)
-        offset, size = offset + len(part), size - len(part)
-    return b"".join(parts)
 
 
 class PolygraphyException(Exception):

@@ -37,6 +37,7 @@ Command add_inspect_tactics(CLI::App& root);
 Command add_inspect_diff_tactics(CLI::App& root);
 Command add_inspect_sparsity(CLI::App& root);
 Command add_inspect_capability(CLI::App& root);
+Command add_inspect_engine(CLI::App& root);
 std::vector<Command> add_templates(CLI::App& root);
 Command add_surgeon_extract(CLI::App& root);
 Command add_surgeon_sanitize(CLI::App& root);

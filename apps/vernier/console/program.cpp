@@ -52,6 +52,7 @@ std::vector<Command> add_commands(CLI::App& root, const std::string& command) {
       add_inspect_diff_tactics(root),
       add_inspect_sparsity(root),
       add_inspect_capability(root),
+      add_inspect_engine(root),
       add_surgeon_extract(root),
       add_surgeon_sanitize(root),
       add_surgeon_insert(root),

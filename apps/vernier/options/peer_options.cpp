@@ -95,7 +95,7 @@ constexpr Refusal kRunners{"this command measures one thing: the simulated targe
 constexpr Refusal kGraphEdit{"this command does not edit graphs", "edit the model first, then give the result"};
 constexpr Refusal kTrtexecData{"raw files have no shape and no type", "--data with .npy or .npz"};
 
-constexpr std::array<RefusedRow, 37> kRefused{{
+constexpr std::array<RefusedRow, 37> kRefusedOptions{{
     {"--best", {"low formats are named one by one", "--int8 --fp16, for example"}},
     {"--fp-to-fp16", {"has another name here", "--fp16"}},
     {"--labels --label-offset --min-top1 --min-top5", {"this command measures figures of its own only", kTask}},
@@ -211,7 +211,7 @@ IgnoredOptions add_ignored_options(CLI::App& app) {
 }
 
 std::optional<Refusal> refusal_of(std::string_view name) {
-  for (const RefusedRow& row : kRefused) {
+  for (const RefusedRow& row : kRefusedOptions) {
     if (among(row.names, name)) return row.refusal;
   }
   return std::nullopt;

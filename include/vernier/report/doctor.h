@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "vernier/export.h"
+#include "vernier/report/engine.h"
 
 namespace vernier {
 
@@ -16,6 +17,12 @@ struct DoctorReport {
   std::optional<std::string> onnxruntime_version;             // absent: none that works
   std::vector<std::pair<std::string, std::string>> attempts;  // places where it was looked for, and what came of each
   std::string problem, hint;                                  // where there is none
+  /// Engines in the user's Python: each is there, or says why not. None is needed.
+  struct Engine {
+    EngineAbout about;
+    std::string missing;  // why it is not there
+  };
+  std::vector<Engine> engines;
   /// False when something needed is missing.
   bool healthy() const { return onnxruntime_version.has_value(); }
 };

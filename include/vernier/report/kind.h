@@ -26,6 +26,7 @@ enum class ReportKind {
   CheckPlacement,
   InspectFormats,
   InspectCapability,
+  InspectEngine,
 };
 /// What documents begin with: "vernier diagnose", "vernier pipeline".
 VERNIER_API std::span<const std::string_view> words_of(ReportKind which);

@@ -7,11 +7,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <fstream>
 #include <limits>
 #include <memory>
 #include <set>
-#include <string_view>
 
 #include "base/file.h"
 #include "base/machine.h"
@@ -22,6 +20,7 @@
 #include "jobs/common/output_files.h"
 #include "jobs/common/sources.h"
 #include "jobs/common/stopwatch.h"
+#include "jobs/common/typed_file.h"
 #include "jobs/data/output_diffs.h"
 #include "jobs/eval/task_tally.h"
 #include "jobs/run/live_run.h"
@@ -46,14 +45,6 @@ namespace fs = std::filesystem;
 bool is_saved(const fs::path& file) {
   const std::string extension = lower_case(file.extension().string());
   return extension == ".npz" || extension == ".json" || extension == ".pkl" || fs::is_directory(file);
-}
-
-/// TensorRT's files begin with their own mark; a typed ONNX model under that name does not.
-bool is_engine(const fs::path& file) {
-  std::ifstream in = open_input(file);
-  char mark[4] = {};
-  in.read(mark, 4);
-  return in.gcount() == 4 && std::string_view(mark, 4) == "ftrt";
 }
 
 /// "int8 and float32": what layers of the file compute in, the lowest first.
@@ -158,7 +149,7 @@ class Pipeline {
     };
     Sources sources(run_.measure, sinks_);
     for (const Stage& stage : options_.stages) {
-      if (is_engine(stage.file)) {
+      if (is_built_engine(stage.file)) {
         throw Error(
             ErrorKind::Input,
             fmt::format("stage '{}': {} is a TensorRT engine, and there is no TensorRT here", printable(stage.name),

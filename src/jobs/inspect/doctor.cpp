@@ -2,17 +2,38 @@
 
 #include "vernier/doctor.h"
 
+#include <string>
 #include <string_view>
 
 #include "base/machine.h"
 #include "base/version.h"
+#include "engines/hosts/engine_host.h"
 #include "engines/onnxruntime/runtime.h"
 #include "numerics/round.h"
 #include "vernier/error.h"
 
 namespace vernier {
 
-DoctorReport doctor() {
+namespace {
+
+constexpr double kPatience = 60;  // seconds for an engine to say what it is
+
+DoctorReport::Engine look_for(HostedEngine engine, const std::string& python) {
+  EngineHost host(engine, {python, kPatience, {}});
+  DoctorReport::Engine found;
+  try {
+    found.about = host.about();
+  } catch (const Error& error) {
+    found.about.name = host.name();
+    found.missing = error.what();
+    if (!error.hint().empty()) found.missing += " (" + error.hint() + ")";
+  }
+  return found;
+}
+
+}  // namespace
+
+DoctorReport doctor(const std::string& python) {
   DoctorReport report;
   report.vernier_version = vernier_version();
   report.onnx_version = onnx_version();
@@ -27,6 +48,9 @@ DoctorReport doctor() {
   } catch (const Error& error) {
     report.problem = error.what();
     report.hint = error.hint();
+  }
+  for (const HostedEngine engine : {HostedEngine::TensorRt, HostedEngine::TensorRtRtx}) {
+    report.engines.push_back(look_for(engine, python));
   }
   return report;
 }

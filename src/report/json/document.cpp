@@ -16,7 +16,7 @@ namespace {
 constexpr int kVersion = 1;
 
 // In the order of the enum.
-constexpr std::array<std::string_view, 15> kKinds{"vernier diagnose",
+constexpr std::array<std::string_view, 16> kKinds{"vernier diagnose",
                                                   "vernier verify",
                                                   "vernier report --diff",
                                                   "vernier data diff",
@@ -30,7 +30,8 @@ constexpr std::array<std::string_view, 15> kKinds{"vernier diagnose",
                                                   "vernier check data",
                                                   "vernier check placement",
                                                   "vernier inspect formats",
-                                                  "vernier inspect capability"};
+                                                  "vernier inspect capability",
+                                                  "vernier inspect engine"};
 
 ReportKind kind_of(const Json& json, const Place& top) {
   if (!json.is_object()) top.refuse_kind(json, "a report");

@@ -7,6 +7,24 @@
 
 namespace vernier {
 
+namespace {
+
+std::string engine_text(const DoctorReport::Engine& engine) {
+  const EngineAbout& about = engine.about;
+  if (!engine.missing.empty()) return fmt::format("{}: not found\n  tried {}\n", about.name, engine.missing);
+  std::string text = fmt::format("{} {} (package {} in {})\n", about.name, about.version, about.package, about.python);
+  for (const EngineAbout::Device& device : about.devices) {
+    text += fmt::format("  runs on {}, compute capability {}\n", device.name, device.capability);
+  }
+  if (about.devices.empty()) text += fmt::format("  runs nothing here: {}\n", about.no_device);
+  if (!about.capabilities.empty()) {
+    text += fmt::format("  compiles for compute capability {}\n", fmt::join(about.capabilities, ", "));
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string report_to_text(const DoctorReport& report) {
   std::string text = fmt::format("vernier {} | onnx {}\nmachine    {}\nSIMD       {}\n", report.vernier_version,
                                  report.onnx_version, report.machine, fmt::join(report.simd, ", "));
@@ -16,7 +34,8 @@ std::string report_to_text(const DoctorReport& report) {
   } else {
     text += fmt::format("ONNX Runtime: {}\n  hint: {}\n", report.problem, report.hint);
   }
-  return text + "TensorRT   not used: --target tensorrt is simulated (trt-sim)\n";
+  for (const DoctorReport::Engine& engine : report.engines) text += engine_text(engine);
+  return text + "Runners    --trt is simulated (trt-sim); vernier inspect engine compiles with the engine itself\n";
 }
 
 }  // namespace vernier

@@ -9,6 +9,7 @@
 #include "vernier/check.h"
 #include "vernier/convert.h"
 #include "vernier/inspect.h"
+#include "vernier/inspect_engine.h"
 #include "vernier/lint.h"
 #include "vernier/reduce.h"
 #include "vernier/repeat.h"
@@ -60,6 +61,14 @@ std::string report_to_json(const CapabilityReport&) { return "{}\n"; }
 std::string report_to_text(const CapabilityReport& report, const TextOptions&) {
   return "target " + std::string(word_of(report.target));
 }
+
+EngineReport inspect_engine(const InspectEngineOptions& options, const JobSinks&) {
+  EngineReport report;
+  report.compiled_for = options.compute_capability;
+  return report;
+}
+std::string report_to_json(const EngineReport&) { return "{}\n"; }
+std::string report_to_text(const EngineReport& report, const TextOptions&) { return "for " + report.compiled_for; }
 
 std::string plan_template(const ConvertOptions& options, const JobSinks&) { return options.model.string(); }
 std::string data_loader_template(const std::filesystem::path& model) { return model.string(); }

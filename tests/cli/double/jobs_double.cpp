@@ -302,7 +302,7 @@ JoinedData concat_data(const SavedFilesOptions& options, const JobSinks& sinks) 
 std::string merged_to_text(const JoinedData& result) { return result.file.string(); }
 std::string joined_to_text(const JoinedData& result) { return result.file.string(); }
 
-DoctorReport doctor() { return {}; }
+DoctorReport doctor(const std::string&) { return {}; }
 std::string report_to_text(const DoctorReport&) { return "nothing is here\n"; }
 
 std::string report_to_json(const DiagnoseReport& report) {

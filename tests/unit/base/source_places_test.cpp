@@ -13,6 +13,9 @@ TEST(SourcePlaces, AreTakenOutOfMessages) {
   EXPECT_EQ(without_source_places("Load failed: /src/graph.cc:12 void ns::Graph::Resolve(const X&, Y (*)(int)) const "
                                   "no such node"),
             "Load failed: no such node");
+  EXPECT_EQ(without_source_places(
+                "wildcard -1 has no solution. In operator() at /_src/shape.cpp:4633 In analyze at /_src/a.cpp:2)"),
+            "wildcard -1 has no solution.)");
   EXPECT_EQ(without_source_places("a.h:7 CheckType it is an int"), "it is an int");
   EXPECT_EQ(without_source_places("graph.cc:12 no such\nnode"), "such node");
 }

@@ -159,6 +159,18 @@ TEST(Scheme, ALayerThatTheSchemaRefusesSaysWhy) {
   EXPECT_EQ(reason, "the schema of Conv at opset 17 does not admit bfloat16 on its data path");
 }
 
+TEST(Scheme, WhatTheTargetsCompilerRefusesStaysInFloat32) {
+  const Model model = parse_model(
+      "g (float[1,1,2,2] x) => (float[1,1,2,2] y) <float[1,1,1,1] w = {1}> "
+      "{ [up] y = ConvTranspose(x, w) }",
+      22);
+  std::string reason;
+  EXPECT_FALSE(can_take(model, find_layers(model)[0], Format::BFloat16, Target::TensorRt, &reason));
+  EXPECT_NE(reason.find("compiled, TensorRT-RTX"), std::string::npos);
+  EXPECT_TRUE(can_take(model, find_layers(model)[0], Format::Float16, Target::TensorRt, &reason));
+  EXPECT_TRUE(can_take(model, find_layers(model)[0], Format::BFloat16, Target::OnnxRuntime, &reason));
+}
+
 TEST(Scheme, FollowersTakeNoFormatOfTheirOwn) {
   const Model model = scheme_net();
   std::string reason;

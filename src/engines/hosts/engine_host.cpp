@@ -1,0 +1,224 @@
+#include "engines/hosts/engine_host.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdint>
+#include <utility>
+
+#include "base/source_places.h"
+#include "base/text.h"
+#include "engines/hosts/kernels.h"
+#include "engines/hosts/programs.h"
+#include "scripts/script_session.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+constexpr std::size_t kMostWords = 4000;
+constexpr std::size_t kMostHint = 400;
+
+struct Kind {
+  const char* name;
+  std::vector<std::string> modules;
+  const char* packages;  // what to install
+};
+
+const Kind& kind_of(HostedEngine engine) {
+  static const std::array<Kind, 2> kinds{
+      {{"TensorRT", {"tensorrt", "tensorrt_bindings"}, "tensorrt"},
+       {"TensorRT-RTX",
+        {"tensorrt_rtx", "tensorrt_rtx_bindings"},
+        "--no-deps tensorrt-rtx-cu13-libs tensorrt-rtx-cu13-bindings nvidia-cuda-runtime"}}};
+  return kinds.at(static_cast<std::size_t>(engine));
+}
+
+Json json_of(const Shape& shape) {
+  Json sizes = Json::array();
+  for (const std::int64_t size : shape) sizes.add(Json(size));
+  return sizes;
+}
+
+std::vector<std::string> texts_of(const Json& list) {
+  std::vector<std::string> texts;
+  for (const Json& text : list.items()) texts.push_back(text.text());
+  return texts;
+}
+
+std::vector<EngineRefusal> refusals_of(const Json& errors) {
+  std::vector<EngineRefusal> refusals;
+  for (const Json& error : errors.items()) {
+    refusals.push_back({error.at("index").integer<int>(), error.at("node").text(), error.at("operator").text(),
+                        without_source_places(error.at("text").text())});
+  }
+  return refusals;
+}
+
+/// The last line that says something.
+std::string last_line(const std::string& text) {
+  const std::size_t end = text.find_last_not_of(" \r\n\t");
+  if (end == std::string::npos) return "";
+  const std::size_t begin = text.find_last_of('\n', end);
+  return text.substr(begin == std::string::npos ? 0 : begin + 1,
+                     end - (begin == std::string::npos ? 0 : begin + 1) + 1);
+}
+
+}  // namespace
+
+/// `read` of an answer of the host.
+template <class Read>
+auto EngineHost::checked(const Read& read) {
+  try {
+    return read();
+  } catch (const JsonError& error) {
+    session_.reset();  // whatever it is, it is not what we started
+    throw Error(ErrorKind::Backend, fmt::format("{}: gave an answer of another form: {}", name(), error.what()));
+  }
+}
+
+const char* EngineHost::name() const { return kind_of(engine_).name; }
+
+std::string EngineHost::advice() const {
+  return fmt::format("pip install {}, and --python names the Python that has it", kind_of(engine_).packages);
+}
+
+EngineHost::EngineHost(HostedEngine engine, HostOptions options) : engine_(engine), options_(std::move(options)) {}
+EngineHost::~EngineHost() = default;
+
+void EngineHost::keep_words(std::string_view text) {
+  words_ += text;
+  if (words_.size() > kMostWords) words_.erase(0, words_.size() - kMostWords);
+}
+
+void EngineHost::start() {
+  const Kind& kind = kind_of(engine_);
+  words_.clear();
+  SourceOptions how;
+  how.python = options_.python;
+  how.script_seconds = options_.seconds;
+  how.interrupted = options_.interrupted;
+  SessionProgram program;
+  program.program = tensorrt_program();
+  program.arguments = kind.modules;
+  program.kind = "engines";
+  program.announces = "answers";
+  program.fault = ErrorKind::Backend;
+  program.held = "the engine";
+  program.errors = [this](std::string_view text) { keep_words(text); };
+  session_ = std::make_unique<ScriptSession>(ScriptLocation{kind.name, ""}, program, how);
+}
+
+Json EngineHost::ask(const char* what, Json work) {
+  const Kind& kind = kind_of(engine_);
+  work["do"] = what;
+  Json said;
+  try {
+    if (!session_) start();
+    said = session_->call("", std::move(work));
+  } catch (const Error& error) {
+    session_.reset();
+    if (error.kind() == ErrorKind::Interrupted) throw;
+    const std::string words = printable(last_line(words_));
+    std::string hint = error.hint();
+    if (!words.empty()) hint = "its last words: " + words;
+    throw Error(ErrorKind::Backend, error.what(), hint);
+  }
+  const Json* const refused = said.find("refused");
+  if (refused == nullptr) return said;
+  std::string hint = said.at("hint").text();
+  const std::vector<std::string> words = texts_of(said.at("words"));
+  if (hint.empty() && !words.empty()) hint = "it said: " + printable(words.back().substr(0, kMostHint));
+  throw Error(ErrorKind::Backend, fmt::format("{}: {}", kind.name, printable(refused->text())), hint);
+}
+
+const EngineAbout& EngineHost::about() {
+  if (about_) return *about_;
+  const Json said = ask("about", Json::object());
+  about_ = std::make_unique<EngineAbout>(checked([&] {
+    const Json& done = said.at("done");
+    EngineAbout about;
+    about.name = done.at("name").text();
+    about.version = done.at("version").text();
+    about.package = done.at("package").text();
+    about.python = done.at("python").text();
+    about.no_device = done.at("no_device").text();
+    about.capabilities = texts_of(done.at("capabilities"));
+    about.compiles = done.at("compiles").boolean();
+    about.runs = done.at("runs").boolean();
+    for (const Json& device : done.at("devices").items()) {
+      about.devices.push_back(
+          {device.at("name").text(), device.at("capability").text(), device.at("memory").integer<std::size_t>()});
+    }
+    return about;
+  }));
+  return *about_;
+}
+
+EngineSupport EngineHost::supports(const std::filesystem::path& model) {
+  Json work = Json::object();
+  work["model"] = model.string();
+  const Json said = ask("supports", std::move(work));
+  return checked([&] {
+    const Json& done = said.at("done");
+    EngineSupport support;
+    support.all = done.at("supported").boolean();
+    for (const Json& part : done.at("parts").items()) {
+      EngineSupport::Part& made = support.parts.emplace_back();
+      made.supported = part.at("supported").boolean();
+      for (const Json& node : part.at("nodes").items()) made.nodes.push_back(node.integer<int>());
+    }
+    support.refusals = refusals_of(done.at("errors"));
+    return support;
+  });
+}
+
+CompiledEngine EngineHost::compile(const CompileRequest& request) {
+  Json work = Json::object();
+  work["model"] = request.model.string();
+  work["capability"] = request.capability;
+  Json shapes = Json::object();
+  for (const auto& [input, range] : request.shapes) {
+    Json ends = Json::array();
+    for (const Shape* shape : {&range.min, &range.opt, &range.max}) ends.add(json_of(*shape));
+    shapes.add(input, std::move(ends));
+  }
+  work["shapes"] = std::move(shapes);
+  const Json said = ask("compile", std::move(work));
+  return checked([&] {
+    const Json& done = said.at("done");
+    CompiledEngine engine;
+    engine.words = texts_of(said.at("words"));
+    engine.refusals = refusals_of(done.at("errors"));
+    if (!engine.refusals.empty()) {
+      engine.stage = done.at("stage").text();
+      return engine;
+    }
+    engine.bytes = done.at("bytes").integer<std::size_t>();
+    engine.seconds = done.at("seconds").number();
+    engine.kernels = kernels_of(done);
+    return engine;
+  });
+}
+
+CompiledEngine EngineHost::describe(const std::filesystem::path& engine) {
+  Json work = Json::object();
+  work["engine"] = engine.string();
+  const Json said = ask("describe", std::move(work));
+  return checked([&] {
+    const Json& done = said.at("done");
+    CompiledEngine described;
+    described.bytes = done.at("bytes").integer<std::size_t>();
+    described.kernels = kernels_of(done);
+    described.words = texts_of(said.at("words"));
+    return described;
+  });
+}
+
+std::vector<EngineKernel> EngineHost::kernels_of(const Json& done) const {
+  if (const Json* printed = done.find("printed")) return kernels_from_lines(printed->text());
+  if (const Json* json = done.find("information")) return kernels_from_json(json->text(), name());
+  return {};
+}
+
+}  // namespace vernier

@@ -1,0 +1,10 @@
+// The Python programs that hold engines. Each says at its beginning what it is given and what it answers.
+#pragma once
+
+#include <string>
+
+namespace vernier {
+
+std::string tensorrt_program();  // TensorRT and TensorRT-RTX
+
+}  // namespace vernier

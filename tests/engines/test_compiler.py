@@ -1,0 +1,120 @@
+"""NVIDIA's compiler on what we write: each typed file builds, or is refused for a reason that is listed here, and the
+layers that run in another format than the file says are those listed here. Evidence: compiled, not run. Needs
+`scripts/bootstrap --with tensorrt-rtx`; in CI it must be there."""
+import importlib.util
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def module(path):
+    """Two files of the project are called networks.py."""
+    sys.path.insert(0, str(path.parent))
+    spec = importlib.util.spec_from_file_location(path.parent.name + "_networks", path)
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+networks = module(ROOT / "tests/traits/networks.py")
+trained = module(ROOT / "bench/networks.py")
+
+PROGRAM = os.environ["VERNIER_PROGRAM"]
+ENGINES = ROOT / ".deps/engines/bin/python"
+SHARED = pathlib.Path(os.environ.get("VERNIER_SHARED", ROOT / "../shared"))
+FORMATS = ("fp16", "bf16", "int8", "fp8")
+CAPABILITIES = ("8.0", "8.9", "12.0")
+
+if not ENGINES.exists():
+    if os.environ.get("CI"):
+        raise RuntimeError("no .deps/engines: scripts/bootstrap --with tensorrt-rtx makes it")
+    pytest.skip("no .deps/engines (scripts/bootstrap --with tensorrt-rtx): NVIDIA's compiler did not look at typed files",
+                allow_module_level=True)
+
+# What the compiler refuses, by format and compute capability or by network, and the words that it gives.
+NO_FP8_BEFORE_ADA = "the model contains HW-specific datatypes"
+ASYMMETRIC = "Non-zero zero point is not supported"  # codes off zero are the network's own
+REFUSED_NETWORKS = {"codes_out": ASYMMETRIC, "quantized_to_bytes": ASYMMETRIC}
+# A GRU in float32 between layers in bfloat16; in float32 throughout it builds.
+REFUSED_FILES = {("sequence", "bf16"): "Mismatched number of elements in reshape"}
+# Files that hold nothing in the format: the network is in float16 already.
+UNCHANGED = {("half_file", "fp8")}
+# Layers that run in another format than the file says. Transposed convolutions run in float32 where the file quantizes
+# them, and in bfloat16 where it keeps them in float32 between layers in bfloat16; some convolutions in FP8 run in float32.
+DIFFER = {("grouped", "int8"): {"up", "up2"}, ("grouped", "fp8"): {"up", "up2"}, ("grouped", "bf16"): {"up", "up2"},
+          ("audio", "fp8"): {"filtered"}, ("log_mel", "fp8"): {"real", "imaginary"}}
+
+
+def vernier(*arguments, folder):
+    return subprocess.run([PROGRAM, *map(str, arguments)], cwd=folder, capture_output=True, text=True, timeout=600)
+
+
+def convert(model, form, data, folder):
+    done = vernier("convert", model, f"--{form}", "--data", data, "-o", f"{form}.onnx", "-qq", folder=folder)
+    assert done.returncode == 0, done.stderr
+    return folder / f"{form}.onnx"
+
+
+def compiled(typed, folder, capability="8.9", shapes=()):
+    """The report, or the words of the refusal."""
+    options = ["--shapes", *shapes] if shapes else []
+    done = vernier("inspect", "engine", typed, "--python", ENGINES, "--compute-capability", capability, "--json", *options,
+                   folder=folder)
+    if done.returncode == 4:
+        return None, done.stderr.splitlines()[0]
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout), ""
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("name", networks.NETWORKS)
+def test_files_of_networks_with_other_traits(name, form, tmp_path):
+    model, data, _ = networks.write(name, tmp_path)
+    typed = convert(model, form, data, tmp_path)
+    for capability in CAPABILITIES:
+        report, why = compiled(typed, tmp_path, capability)
+        too_old = (form, capability) == ("fp8", "8.0") and (name, form) not in UNCHANGED
+        refusal = REFUSED_NETWORKS.get(name) or REFUSED_FILES.get((name, form)) or (NO_FP8_BEFORE_ADA if too_old else "")
+        if refusal:
+            assert report is None and refusal in why
+            continue
+        assert report is not None, why
+        assert {layer["name"] for layer in report["layers"] if layer["differs"]} == DIFFER.get((name, form), set())
+        assert report["kernels"] and all(kernel["kind"] for kernel in report["kernels"])
+
+
+# Of shared networks: shapes of inputs with open dimensions, which are 1 elsewhere, and what cannot be built even in float32.
+SHAPES = {"ppocr-en-rec": ["x:[1,3,32,320]"], "silero-vad-16k": ["input:[1,576]"], "stories260k": ["input_ids:[1,32]"]}
+NOT_BUILT = {"dtln-part1": "MyelinCheckException", "silero-vad-16k": "graphScope"}
+# As DIFFER; an AveragePool that bfloat16 asks for is computed in float32, too.
+DIFFER_OF_TRAINED = {
+    ("mobilenetv2-imagenet", "bf16"): {"MobilenetV2/Logits/AvgPool_prequant"},
+    ("resnet8-cifar", "bf16"): {"model/average_pooling2d/AvgPool"},
+    ("ppocr-en-rec", "int8"): {"p2o.Conv.4"},
+    ("ppocr-en-rec", "fp8"): {"p2o.Conv.4"},
+    ("style-candy", "bf16"): {"batchnorm13", "activation8"},
+    ("style-candy", "int8"): {"convolution13", "convolution14"},
+    ("style-candy", "fp8"): {"convolution", "convolution13", "convolution14", "convolution15"},
+    ("vit-cifar", "fp8"): {"/0/projection/Conv"},
+}
+
+
+@pytest.mark.skipif(not SHARED.joinpath("models").is_dir(), reason=f"no models under {SHARED}: set VERNIER_SHARED")
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("name", sorted(path.parent.name for path in SHARED.glob("models/*/model.onnx")))
+def test_files_of_trained_networks(name, form, tmp_path):
+    model = trained.model_file(name)
+    typed = convert(model, form, trained.make(tmp_path, name, 2), tmp_path)
+    report, why = compiled(typed, tmp_path, shapes=SHAPES.get(name, ()))
+    if name in NOT_BUILT:
+        assert NOT_BUILT[name] in why
+        assert NOT_BUILT[name] in compiled(model, tmp_path, shapes=SHAPES.get(name, ()))[1], "the float network is refused for it, too"
+        return
+    assert report is not None, why
+    assert {layer["name"] for layer in report["layers"] if layer["differs"]} == DIFFER_OF_TRAINED.get((name, form), set())

@@ -1,0 +1,146 @@
+"""Engine hosts that behave, crash, hang, lie or talk: each ends as one clear error with exit code 4 and the engine's own
+words, or right, and leaves no process behind. The engine is stand_in/tensorrt, which STAND_IN makes misbehave."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import numpy as np
+
+PROGRAM = os.environ["VERNIER_PROGRAM"]
+STAND_IN = pathlib.Path(__file__).parent / "stand_in"
+
+
+@pytest.fixture
+def model(tmp_path):
+    weight = numpy_helper.from_array(np.ones((2, 2), np.float32), "w")
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["h"], name="first"), helper.make_node("Relu", ["h"], ["y"])]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 2])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 2])], [weight])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
+    return tmp_path / "m.onnx"
+
+
+def inspect(model, mode, *options, timeout=60):
+    environment = {**os.environ, "PYTHONPATH": str(STAND_IN), "STAND_IN": mode, "MARK": str(model)}
+    return subprocess.run([PROGRAM, "inspect", "engine", model, "--python", sys.executable, *options], capture_output=True,
+                          text=True, env=environment, timeout=timeout)
+
+
+def left_behind(model):
+    """Processes of this test that are still there: the host inherits MARK."""
+    found = []
+    for place in pathlib.Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if f"MARK={model}".encode() in place.read_bytes():
+                found.append(place)
+        except OSError:
+            pass
+    return found
+
+
+def test_an_engine_that_behaves(model):
+    report = json.loads(inspect(model, "", "--json").stdout)
+    assert report["engine"]["name"] == "TensorRT" and report["engine"]["version"] == "11.0.0"
+    assert report["compiled_for"] == "compute capability 8.9" and report["evidence"] == "compiled, not run"
+    assert [kernel["nodes"] for kernel in report["kernels"]] == [["first"], ["Relu_1"]], "the unnamed node got its name"
+    assert [layer["kernel"] for layer in report["layers"]] == [0, 1]
+    assert report["words"] == ["weights are small"]
+
+
+def test_a_library_that_talks_harms_nobody(model):
+    done = inspect(model, "chat@build", "--json")
+    assert done.returncode == 0 and len(json.loads(done.stdout)["kernels"]) == 2
+    assert not done.stderr
+
+
+@pytest.mark.parametrize("mode, says", [
+    ("crash@build", "TensorRT: was killed by signal 11"),
+    ("crash@start", "TensorRT: was killed by signal 11"),
+    ("exit@build", "TensorRT: ended with exit code 5"),
+    ("raise@build", "raised RuntimeError: cuda says 719"),
+    ("raise@parse", "raised RuntimeError: cuda says 719"),
+    ("refuse@build", "the builder of TensorRT 11.0.0 refuses it: Error Code 10: no kernel for mm)"),
+    ("refuse@parse", "the parser of TensorRT 11.0.0 refuses it, node 'first' (MatMul): no importer for it"),
+    ("lie@build", "gave an answer of another form"),
+    ("rubbish@build", "TensorRT: something else wrote where answers are announced"),
+])
+def test_what_an_engine_does_wrong_is_one_error(model, mode, says):
+    done = inspect(model, mode)
+    assert done.returncode == 4 and not done.stdout
+    errors = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1 and says in errors[0], done.stderr
+    assert "Traceback" not in done.stderr and "/src/" not in done.stderr
+    assert not left_behind(model)
+
+
+def test_its_last_words_are_told(model):
+    assert "its last words: terminate called: out of GPU memory" in inspect(model, "crash@build").stderr
+
+
+def test_an_engine_that_hangs_is_ended(model):
+    begin = time.monotonic()
+    done = inspect(model, "hang@build", "--timeout", "2")
+    assert done.returncode == 4 and "TensorRT: was still running after 2 s" in done.stderr
+    assert time.monotonic() - begin < 60
+    assert not left_behind(model)
+
+
+def test_ctrl_c_ends_it(model):
+    environment = {**os.environ, "PYTHONPATH": str(STAND_IN), "STAND_IN": "hang@build", "MARK": str(model)}
+    job = subprocess.Popen([PROGRAM, "inspect", "engine", model, "--python", sys.executable], env=environment,
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    while len(left_behind(model)) < 2:  # ours and the engine's
+        assert job.poll() is None
+        time.sleep(0.05)
+    job.terminate()
+    assert job.wait(timeout=30) in (130, 143)
+    assert not left_behind(model)
+
+
+def test_without_a_package_all_that_was_tried_is_told(model):
+    done = subprocess.run([PROGRAM, "inspect", "engine", model, "--python", sys.executable], capture_output=True, text=True)
+    assert done.returncode == 4
+    assert "TensorRT: no package of it in" in done.stderr and "TensorRT-RTX: no package of it in" in done.stderr
+    assert "pip install" in done.stderr
+
+
+@pytest.mark.parametrize("options, code, says", [
+    (["--compute-capability", "3.5"], 4, "TensorRT 11.0.0 cannot compile for compute capability 3.5: it knows 8.9, 12.0"),
+    (["--engine", "triton"], 2, "triton"),
+    (["--shapes", "z:[1]"], 2, "--shapes: no input is called 'z'"),
+    (["--timeout", "0"], 2, "--timeout"),
+    (["--model", "other.onnx"], 2, "--model"),
+])
+def test_options_that_cannot_be_met(model, options, code, says):
+    done = inspect(model, "", *options)
+    assert done.returncode == code and says in done.stderr
+
+
+def test_layer_information_of_other_tools(model, tmp_path):
+    information = tmp_path / "layers.json"
+    information.write_text(json.dumps({"Layers": [
+        {"Name": "first + Relu_1", "LayerType": "CaskGemm", "Metadata": "[ONNX Layer: first]\x1e[ONNX Layer: Relu_1]",
+         "Inputs": [{"Name": "x", "Format/Datatype": "Row major linear FP16 format"}],
+         "Outputs": [{"Name": "y", "Format/Datatype": "Row major linear FP32"}]}]}))
+    report = json.loads(inspect(information, "", "--model", model, "--json").stdout)
+    assert report["evidence"] == "layer information"
+    assert [(layer["name"], layer["reads"], layer["differs"]) for layer in report["layers"]] == [
+        ("first", ["float16"], True), ("Relu_1", ["float16"], False)]
+    assert inspect(information, "").returncode == 0
+    information.write_text("[]")
+    assert inspect(information, "").returncode == 3
+
+
+def test_doctor_names_engines(model):
+    environment = {**os.environ, "PYTHONPATH": str(STAND_IN), "STAND_IN": ""}
+    said = subprocess.run([PROGRAM, "doctor", "--python", sys.executable], capture_output=True, text=True, env=environment).stdout
+    assert "TensorRT 11.0.0 (package tensorrt in" in said
+    assert "compiles for compute capability 8.9, 12.0" in said
+    assert "TensorRT-RTX: not found" in said
