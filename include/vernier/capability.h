@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "vernier/export.h"
 #include "vernier/report/capability.h"
@@ -14,6 +15,9 @@ struct CapabilityOptions {
   std::filesystem::path model;
   Target target = Target::TensorRt;
   std::filesystem::path output;  // folder for the parts; empty: not written
+  /// TensorRt: the Python whose TensorRT or TensorRT-RTX is asked; where it has none, the published list answers.
+  std::string python = "python3";
+  double seconds = 600;  // that an answer of it may take
 };
 
 /// Errors: Input; Backend when ONNX Runtime is missing.

@@ -118,3 +118,12 @@ def test_files_of_trained_networks(name, form, tmp_path):
         return
     assert report is not None, why
     assert {layer["name"] for layer in report["layers"] if layer["differs"]} == DIFFER_OF_TRAINED.get((name, form), set())
+
+
+def test_capability_is_what_the_parser_says(tmp_path):
+    model, _, _ = networks.write("sequence", tmp_path)
+    report = json.loads(vernier("inspect", "capability", model, "--python", ENGINES, "--json", folder=tmp_path).stdout)
+    assert report["engine"].startswith("TensorRT-RTX") and report["taken"] == report["nodes"]
+    model, data, _ = networks.write("codes_out", tmp_path)
+    report = json.loads(vernier("inspect", "capability", model, "--python", ENGINES, "--json", folder=tmp_path).stdout)
+    assert [group["nodes"] for group in report["not_taken"]] == [["codes"]] and ASYMMETRIC in report["not_taken"][0]["why"]

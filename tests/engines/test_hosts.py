@@ -138,6 +138,31 @@ def test_layer_information_of_other_tools(model, tmp_path):
     assert inspect(information, "").returncode == 3
 
 
+def capability(model, mode):
+    environment = {**os.environ, "PYTHONPATH": str(STAND_IN), "STAND_IN": mode}
+    return subprocess.run([PROGRAM, "inspect", "capability", model, "--python", sys.executable, "--json"], capture_output=True,
+                          text=True, env=environment)
+
+
+def test_capability_asks_the_parser(model):
+    report = json.loads(capability(model, "").stdout)
+    assert report["engine"] == "TensorRT 11.0.0" and report["taken"] == 2
+    assert report["evidence"] == "its own parser takes the model as a whole; nothing was compiled"
+    assert report["differences"] == []
+
+
+def test_capability_says_where_the_parser_and_the_published_list_disagree(model):
+    report = json.loads(capability(model, "refuse@parse").stdout)
+    assert [(group["nodes"], group["why"]) for group in report["not_taken"]] == [(["first"], "no importer for it")]
+    assert [(part["taken"], part["nodes"]) for part in report["parts"]] == [(False, ["first"]), (True, ["Relu_1"])]
+    assert len(report["differences"]) == 1 and "takes 1 MatMul (first)" in report["differences"][0]
+
+
+def test_capability_of_a_parser_that_crashes_is_an_error(model):
+    done = capability(model, "crash@start")
+    assert done.returncode == 4 and "TensorRT: was killed by signal 11" in done.stderr
+
+
 def test_doctor_names_engines(model):
     environment = {**os.environ, "PYTHONPATH": str(STAND_IN), "STAND_IN": ""}
     said = subprocess.run([PROGRAM, "doctor", "--python", sys.executable], capture_output=True, text=True, env=environment).stdout

@@ -12,7 +12,7 @@ namespace vernier::cli {
 namespace {
 
 struct CapabilityLine {
-  std::string model, target = "tensorrt", output;
+  std::string model, target = "tensorrt", output, python = "python3";
   bool json = false, partitions = false;
   MessageGroup messages;
 };
@@ -25,8 +25,10 @@ Command add_inspect_capability(CLI::App& root) {
                               "Say which nodes an engine takes, and cut the model up by that");
   add_argument(app, "MODEL", line->model, "ONNX file");
   add_value(app, "--target", line->target, "TARGET",
-            "tensorrt or openvino, by the list of operators that each publishes, not run; onnxruntime, by the library "
-            "that is here (default: tensorrt)")
+            "tensorrt, by its own parser where --python has TensorRT or TensorRT-RTX, else by the published list; "
+            "openvino, by the published list; onnxruntime, by the library that is here (default: tensorrt)")
+      .group("Engine");
+  add_value(app, "--python", line->python, "PROGRAM", "Python that TensorRT is looked for in (default: python3)")
       .group("Engine");
   add_flag(app, "--with-partitioning", line->partitions, "Accepted; the parts are always found").group("Engine");
   add_value(app, "-o,--output", line->output, "DIR",
@@ -46,6 +48,7 @@ Command add_inspect_capability(CLI::App& root) {
             options.model = line->model;
             options.target = parse_choice<Target>("--target", line->target);
             options.output = line->output;
+            options.python = line->python;
             if (!line->output.empty()) require_writable_folder(line->output);
             const CapabilityReport report = inspect_capability(options, console.sinks());
             print_result(console, line->json ? report_to_json(report) : report_to_text(report, text_options()));

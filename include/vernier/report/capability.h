@@ -38,6 +38,7 @@ struct CapabilityReport {
   std::vector<CapabilityGroup> refused;     // in graph order of their first nodes
   std::vector<CapabilityGroup> conditions;  // taken as far as the file shows
   std::vector<CapabilityPart> parts;        // in an order in which they can run
+  std::vector<std::string> differences;     // where the engine and the list that is published of it disagree
   std::vector<std::string> notes;           // told to the sink as warnings, too
 };
 

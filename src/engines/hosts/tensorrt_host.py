@@ -88,7 +88,8 @@ def errors_of(parser):
 def supports(model):
     log.lines = []
     builder = trt.Builder(log)
-    parser = trt.OnnxParser(new_network(builder), log)
+    network = new_network(builder)  # a parser does not keep it alive
+    parser = trt.OnnxParser(network, log)
     with open(model, "rb") as file:
         supported = parser.supports_model_v2(file.read(), model)
     parts = [{"supported": bool(parser.is_subgraph_supported(index)), "nodes": list(parser.get_subgraph_nodes(index))}

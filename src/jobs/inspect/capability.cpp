@@ -10,10 +10,14 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "base/scratch_folder.h"
 #include "base/text.h"
+#include "engines/hosts/engine_host.h"
+#include "engines/hosts/find_engine.h"
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
 #include "model/graph_edit.h"
@@ -21,6 +25,7 @@
 #include "model/subgraph.h"
 #include "model/type_protos.h"
 #include "plan/operators/operators.h"
+#include "vernier/engine.h"
 #include "vernier/error.h"
 #include "vernier/report/capability.h"
 #include "vernier/run.h"
@@ -188,7 +193,11 @@ class Job {
       report_.inner_nodes += static_cast<std::size_t>(graph.node_size());
     });
     report_.inner_nodes -= report_.nodes;
-    list != nullptr ? by_list(*list) : by_runtime();
+    if (list == nullptr) {
+      by_runtime();
+    } else if (options_.target != Target::TensorRt || !by_engine(*list)) {
+      by_list(*list);
+    }
     report_.taken = static_cast<std::size_t>(std::count(taken_.begin(), taken_.end(), true));
     cut();
     return std::move(report_);
@@ -219,6 +228,54 @@ class Job {
     }
     const Judge judge(model_, list);
     for (const onnx::NodeProto& node : model_.proto.graph().node()) take(node, judge.of(node));
+  }
+
+  /// What the engine's own parser says; false where no engine is there.
+  bool by_engine(const EngineOperators& list) {
+    EngineFailures failures;
+    const auto host = find_engine(
+        EngineChoice::Any, {options_.python, options_.seconds, sinks_.interrupted},
+        [](const EngineAbout&) { return std::string(); }, failures);
+    if (host == nullptr) return false;
+    const ScratchFolder scratch;
+    write_model(model_, scratch / "model.onnx");
+    const EngineSupport support = host->supports(scratch / "model.onnx");
+    const EngineAbout& about = host->about();
+    report_.engine = about.name + " " + about.version;
+    report_.evidence = support.all ? "its own parser takes the model as a whole; nothing was compiled"
+                                   : "its own parser was asked node by node; nothing was compiled";
+    report_.source = fmt::format("package {} of {}", about.package, about.python);
+    // What it refuses is in no part. Whether a part is marked as supported says no more: where one node of a model is
+    // refused, no part of it is.
+    std::set<int> in_parts;
+    for (const EngineSupport::Part& part : support.parts) in_parts.insert(part.nodes.begin(), part.nodes.end());
+    std::map<int, std::string> reasons;
+    for (const EngineRefusal& refusal : support.refusals) reasons.emplace(refusal.index, refusal.text);
+    const Judge judge(model_, list);
+    std::vector<CapabilityGroup> more, fewer;  // that the list takes and the parser does not, and the other way round
+    for (int i = 0; i < model_.proto.graph().node_size(); ++i) {
+      const onnx::NodeProto& node = model_.proto.graph().node(i);
+      const auto reason = reasons.find(i);
+      const bool takes = support.all || (in_parts.contains(i) && reason == reasons.end());
+      take(node, {takes, takes ? "" : reason == reasons.end() ? "the parser gives no reason" : reason->second, ""});
+      const OperatorVerdict listed = judge.of(node);
+      if (listed.taken == takes) continue;
+      add_to(takes ? fewer : more, full_name(node), listed.why, node.name());
+    }
+    disagree(list, more, "takes");
+    disagree(list, fewer, "does not take");
+    return true;
+  }
+
+  void disagree(const EngineOperators& list, const std::vector<CapabilityGroup>& groups, const char* does) {
+    for (const CapabilityGroup& group : groups) {
+      std::vector<std::string> names;
+      for (const std::string& node : group.nodes) names.push_back(printable(node));
+      report_.differences.push_back(
+          fmt::format("the published list of {} {} {} {} ({}){}", list.engine, list.version, does,
+                      fmt::format("{} {}", group.nodes.size(), printable(group.op_type)), list_some(names, 3),
+                      group.why.empty() ? "" : ": " + printable(group.why)));
+    }
   }
 
   void by_runtime() {

@@ -17,6 +17,7 @@
 #include "base/scratch_folder.h"
 #include "base/text.h"
 #include "engines/hosts/engine_host.h"
+#include "engines/hosts/find_engine.h"
 #include "engines/hosts/kernels.h"
 #include "jobs/common/typed_file.h"
 #include "jobs/inspect/engine_layers.h"
@@ -59,26 +60,18 @@ std::optional<std::string> target_of(const EngineAbout& about, const std::string
 
 /// The first engine that is there and compiles for what is wanted.
 Opened open_engine(const InspectEngineOptions& options, const JobSinks& sinks) {
-  std::vector<HostedEngine> engines;
-  if (options.engine != EngineChoice::TensorRtRtx) engines.push_back(HostedEngine::TensorRt);
-  if (options.engine != EngineChoice::TensorRt) engines.push_back(HostedEngine::TensorRtRtx);
-  std::vector<std::string> failures;
-  std::string hint;
-  for (const HostedEngine engine : engines) {
-    auto host = std::make_unique<EngineHost>(engine, HostOptions{options.python, options.seconds, sinks.interrupted});
-    try {
-      std::string why;
-      if (auto capability = target_of(host->about(), options.compute_capability, why)) {
-        return {std::move(host), std::move(*capability)};
-      }
-      failures.push_back(why);
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::Backend) throw;
-      failures.emplace_back(error.what());
-      hint = host->advice();  // of the last: it is the one that needs no GPU
-    }
-  }
-  throw Error(ErrorKind::Backend, fmt::format("{}", fmt::join(failures, "; ")), hint);
+  std::string capability;
+  EngineFailures failures;
+  auto host = find_engine(
+      options.engine, {options.python, options.seconds, sinks.interrupted},
+      [&](const EngineAbout& about) {
+        std::string why;
+        if (auto target = target_of(about, options.compute_capability, why)) capability = std::move(*target);
+        return why;
+      },
+      failures);
+  if (host) return {std::move(host), std::move(capability)};
+  throw Error(ErrorKind::Backend, fmt::format("{}", fmt::join(failures.reasons, "; ")), failures.hint);
 }
 
 std::map<std::string, ShapeRange> shapes_of(const Model& file, const InspectEngineOptions& options,

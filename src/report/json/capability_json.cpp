@@ -37,6 +37,7 @@ struct Fields<CapabilityReport> {
                                           Field{"not_taken", &R::refused},
                                           Field{"conditions", &R::conditions},
                                           Field{"parts", &R::parts},
+                                          Field{"differences", &R::differences},
                                           Field{"notes", &R::notes}};
 };
 

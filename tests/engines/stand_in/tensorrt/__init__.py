@@ -145,7 +145,7 @@ class OnnxParser:
         if MODE != "refuse@parse":
             self.parts = [(True, list(range(count)))]
             return True
-        self.parts = [(False, [0]), (True, list(range(1, count)))]
+        self.parts = [(False, list(range(1, count)))]  # what is refused is in no part
         self.errors = [Error("no importer for it")]
         return False
 
