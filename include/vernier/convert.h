@@ -2,7 +2,9 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 
+#include "vernier/engine.h"
 #include "vernier/export.h"
 #include "vernier/external_data.h"
 #include "vernier/measure.h"
@@ -20,6 +22,7 @@ struct ConvertOptions {
   MeasureOptions measure;                  // calibration samples for int8 and fp8
   std::filesystem::path tensor_overrides;  // JSON: scales or ranges of single tensors, instead of calibrated ones
   ExternalDataOptions external_data;
+  std::optional<CompileOptions> compile;  // what was written, by an engine's own compiler
 };
 
 VERNIER_API ConvertResult convert(const ConvertOptions& options, const JobSinks& sinks = {});

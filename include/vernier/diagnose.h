@@ -2,8 +2,10 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
+#include "vernier/engine.h"
 #include "vernier/export.h"
 #include "vernier/external_data.h"
 #include "vernier/measure.h"
@@ -23,6 +25,9 @@ struct DiagnoseOptions {
   bool latency = true;
   SearchOptions search;
   ExternalDataOptions external_data;  // of the typed model
+  /// The typed model, by an engine's own compiler; open dimensions as in the first sample. That it is refused, or that
+  /// the engine crashes, is told in the report.
+  std::optional<CompileOptions> compile;
 };
 
 /// The whole flow: reference, calibration, own errors, all-low, sensitivities, search, typed model, verify of that

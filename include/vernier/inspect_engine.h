@@ -3,14 +3,11 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
-#include <string>
 
 #include "vernier/engine.h"
 #include "vernier/export.h"
 #include "vernier/report/engine.h"
 #include "vernier/sinks.h"
-#include "vernier/tensor.h"
 
 namespace vernier {
 
@@ -18,11 +15,7 @@ struct InspectEngineOptions {
   /// An ONNX file, which is compiled now; or layer information as JSON, of trtexec or of TensorRT's engine inspector.
   std::filesystem::path file;
   std::filesystem::path model;  // beside layer information: the ONNX file that it was made of; empty: not known
-  EngineChoice engine = EngineChoice::Any;
-  std::string compute_capability;       // "8.9"; empty: of the GPU that is here, else 8.9 where it compiles for that
-  std::map<std::string, Shape> shapes;  // of inputs; open dimensions of others are 1
-  std::string python = "python3";       // that has the engine's packages
-  double seconds = 600;                 // that each answer of the engine may take
+  CompileOptions compile;
 };
 
 /// Errors: Input: the file; Backend: no engine, or it refuses the file, in its own words; Interrupted.

@@ -107,7 +107,7 @@ def test_every_layer_inside_is_lowered_or_listed(name, low, target, folder, tmp_
     if low != "int8" and target == "onnxruntime":
         pytest.skip("the target changes INT8 alone")
     _, inside, scaled = NETWORKS[name]
-    lowered = inside if low in ("fp16", "bf16") else scaled
+    lowered = (inside - {"gru"} if low == "bf16" else inside) if low in ("fp16", "bf16") else scaled  # no GRU in TensorRT's bfloat16
     model, typed, data = folder / f"{name}.onnx", tmp_path / "typed.onnx", folder / "data.npz"
     options = [f"--{low}", *all_kernels(target), "--data", data]
 

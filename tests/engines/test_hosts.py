@@ -66,8 +66,8 @@ def test_a_library_that_talks_harms_nobody(model):
     ("exit@build", "TensorRT: ended with exit code 5"),
     ("raise@build", "raised RuntimeError: cuda says 719"),
     ("raise@parse", "raised RuntimeError: cuda says 719"),
-    ("refuse@build", "the builder of TensorRT 11.0.0 refuses it: Error Code 10: no kernel for mm)"),
-    ("refuse@parse", "the parser of TensorRT 11.0.0 refuses it, node 'first' (MatMul): no importer for it"),
+    ("refuse@build", "TensorRT 11.0.0: its builder refuses the file: Error Code 10: no kernel for mm)"),
+    ("refuse@parse", "TensorRT 11.0.0: its parser refuses the file at node 'first' (MatMul): no importer for it"),
     ("lie@build", "gave an answer of another form"),
     ("rubbish@build", "TensorRT: something else wrote where answers are announced"),
 ])
@@ -136,6 +136,54 @@ def test_layer_information_of_other_tools(model, tmp_path):
     assert inspect(information, "").returncode == 0
     information.write_text("[]")
     assert inspect(information, "").returncode == 3
+
+
+def command(model, mode, *arguments):
+    environment = {**os.environ, "PYTHONPATH": str(STAND_IN), "STAND_IN": mode}
+    return subprocess.run([PROGRAM, *map(str, arguments), "--python", sys.executable], cwd=model.parent, capture_output=True, text=True,
+                          env=environment)
+
+
+@pytest.mark.parametrize("job", ["convert", "quantize"])
+def test_what_is_written_is_compiled_where_that_is_asked(model, job):
+    form = ["--fp16"] if job == "convert" else ["--samples", "2"]
+    done = command(model, "", job, model, *form, "-o", "typed.onnx", "--compile", "--json", "-qq")
+    compiled = json.loads(done.stdout)["compiled"]
+    assert done.returncode == 0 and compiled["file"] == "typed.onnx" and compiled["kernels"]
+    assert any(layer["differs"] for layer in compiled["layers"]), "the stand-in computes in float32 whatever it is given"
+
+
+def test_a_written_file_that_the_engine_refuses_is_there_and_the_exit_code_says_so(model):
+    done = command(model, "refuse@build", "convert", model, "--fp16", "-o", "typed.onnx", "--compile")
+    assert done.returncode == 4 and "its builder refuses the file: Error Code 10: no kernel for mm)" in " ".join(done.stdout.split())
+    assert (model.parent / "typed.onnx").exists()
+
+
+@pytest.mark.parametrize("job", ["convert", "diagnose"])
+def test_tensorrt_compiles_what_is_made_for_it_alone(model, job):
+    done = command(model, "", job, model, "--int8", "--target", "openvino", "--samples", "2", "-o", "out", "--compile")
+    assert done.returncode == 2 and "made for --target openvino" in done.stderr and not (model.parent / "out").exists()
+
+
+def test_without_an_engine_nothing_is_measured_first(model):
+    done = subprocess.run([PROGRAM, "diagnose", model, "--fp16", "--compile", "--python", sys.executable], capture_output=True, text=True)
+    assert done.returncode == 4 and "no package of it" in done.stderr and not done.stdout
+
+
+@pytest.mark.parametrize("job", ["diagnose", "fix"])
+def test_a_diagnosis_tells_what_the_engine_makes_of_its_file(model, job):
+    done = command(model, "", job, model, "--fp16", "--samples", "2", "--compile", "-o", "out", "-qq")
+    assert done.returncode == 0 and "Layers that run in another format than the file asks for" in done.stdout
+    report = json.loads((model.parent / "out/report.json").read_text())
+    assert report["compiled"]["file"] == "out/model.onnx" and report["compiled"]["engine"]["name"] == "TensorRT"
+
+
+@pytest.mark.parametrize("mode, says", [("crash@build", "was killed by signal 11"), ("refuse@build", "no kernel for mm")])
+def test_an_engine_that_fails_costs_no_diagnosis(model, mode, says):
+    done = command(model, mode, "diagnose", model, "--fp16", "--samples", "2", "--compile", "-o", "out")
+    assert done.returncode == 4 and says in done.stderr
+    report = json.loads((model.parent / "out/report.json").read_text())
+    assert says in report["compiled"]["refused"] and report["layers"] and (model.parent / "out/model.onnx").exists()
 
 
 def capability(model, mode):

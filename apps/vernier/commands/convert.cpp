@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "commands/commands.h"
 #include "console/console.h"
+#include "options/engine_group.h"
 #include "options/external_data_options.h"
 #include "options/options.h"
 #include "options/residuals_option.h"
@@ -22,6 +23,7 @@ struct ConvertLine {
   std::string model, output, plan;
   bool residuals = false, json = false;
   ExternalDataGroup external_data;
+  EngineGroup engine;
   PrecisionGroup precision;
   DataGroup data;
   MessageGroup messages;
@@ -48,6 +50,7 @@ ConvertOptions options_of(const ConvertLine& line) {
   apply_residuals(line.residuals, options.precision);
   options.measure = line.data.values();
   options.external_data = line.external_data.values();
+  options.compile = line.engine.values_if_asked(options.measure.data.python);
   return options;
 }
 
@@ -85,6 +88,7 @@ Command add_convert(CLI::App& root) {
       .writes()
       .group("Output");
   line->external_data.add(app);
+  line->engine.add(app, /*with_flag=*/true);
   add_flag(app, "--json", line->json, "Print what was done as JSON, and nothing else, on stdout").group("Output");
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);
@@ -95,8 +99,8 @@ Command add_convert(CLI::App& root) {
 
   return {&app, &line->messages,
           [line, &app](Console& console) {
-            for (const std::string& text :
-                 line->data.without_effect(line->precision.any_script() || script_location(line->model).has_value()))
+            for (const std::string& text : line->data.without_effect(
+                     line->precision.any_script() || line->engine.compile || script_location(line->model).has_value()))
               console.warning(text);
             const ConvertOptions options = options_of(*line);
             if (!options.plan.empty()) refuse_beside_plan(app);
@@ -110,7 +114,9 @@ Command add_convert(CLI::App& root) {
             }
             const ConvertResult result = convert(options, console.sinks());
             print_result(console, line->json ? result_to_json(result) : result_to_text(result, text_options()));
-            return 0;
+            // Written, and of no use to the engine that was asked.
+            const bool refused = result.compiled && !result.compiled->refused.empty();
+            return refused ? static_cast<int>(ErrorKind::Backend) : 0;
           },
           ignored,
           /*spreads=*/true};

@@ -22,6 +22,7 @@ DiagnoseOptions DiagnosisLine::values(const std::string& command, const std::str
   if (per_tensor) options.precision.rules.weights_per_channel = false;
   options.command = command;
   options.external_data = external_data.values();
+  options.compile = engine.values_if_asked(options.measure.data.python);
   options.search = search.values(default_journal);
   options.search.task = task.values();
   if (task.given() && options.measure.requirement) {
@@ -32,7 +33,7 @@ DiagnoseOptions DiagnosisLine::values(const std::string& command, const std::str
 }
 
 std::vector<std::string> DiagnosisLine::without_effect() const {
-  return data.without_effect(precision.any_script() || task.any_script() || runs_programs());
+  return data.without_effect(precision.any_script() || task.any_script() || runs_programs() || engine.compile);
 }
 
 DiagnoseReport DiagnosisLine::run(const DiagnoseOptions& options, Console& console,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "console/console.h"
+#include "options/engine_group.h"
 #include "options/external_data_options.h"
 #include "options/options.h"
 #include "options/score_group.h"
@@ -23,6 +24,7 @@ struct DiagnosisLine {
   std::string model, output;
   std::vector<std::string> outputs;
   ExternalDataGroup external_data;
+  EngineGroup engine;  // of the commands that add it
   bool per_tensor = false;
   PrecisionGroup precision;
   RequirementGroup requirement;

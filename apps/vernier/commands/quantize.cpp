@@ -6,6 +6,7 @@
 
 #include "commands/commands.h"
 #include "console/console.h"
+#include "options/engine_group.h"
 #include "options/external_data_options.h"
 #include "options/options.h"
 #include "options/parse_values.h"
@@ -26,6 +27,7 @@ struct QuantizeLine {
   bool dq_only = false, paired_weights = false, residuals = false, json = false;
   LayerSelection selection;
   ExternalDataGroup external_data;
+  EngineGroup engine;
   PrecisionGroup precision;
   DataGroup data;
   MessageGroup messages;
@@ -152,6 +154,7 @@ ConvertOptions options_of(const QuantizeLine& line) {
   options.measure = line.data.values();
   options.tensor_overrides = line.overrides;
   options.external_data = line.external_data.values();
+  options.compile = line.engine.values_if_asked(options.measure.data.python);
   return options;
 }
 
@@ -167,6 +170,7 @@ Command add_quantize(CLI::App& root) {
   line->data.add_calibration_cache(app);
   add_value(app, "-o,--output", line->output, "FILE", "File to write (required)").writes().group("Output");
   line->external_data.add(app);
+  line->engine.add(app, /*with_flag=*/true);
   add_flag(app, "--json", line->json, "Print what was done as JSON, and nothing else, on stdout").group("Output");
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);
@@ -178,14 +182,17 @@ Command add_quantize(CLI::App& root) {
 
   return {&app, &line->messages,
           [line](Console& console) {
-            for (const std::string& text : line->data.without_effect(line->precision.any_script())) {
+            for (const std::string& text :
+                 line->data.without_effect(line->precision.any_script() || line->engine.compile)) {
               console.warning(text);
             }
             const ConvertOptions options = options_of(*line);
             require_writable_file(options.output);
             const ConvertResult result = convert(options, console.sinks());
             print_result(console, line->json ? result_to_json(result) : result_to_text(result, text_options()));
-            return 0;
+            // Written, and of no use to the engine that was asked.
+            const bool refused = result.compiled && !result.compiled->refused.empty();
+            return refused ? static_cast<int>(ErrorKind::Backend) : 0;
           },
           ignored,
           /*spreads=*/true};

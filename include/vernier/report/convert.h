@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "vernier/export.h"
+#include "vernier/report/engine.h"
 #include "vernier/report/text.h"
 #include "vernier/report/typed.h"
 
@@ -28,6 +30,7 @@ struct ConvertResult {
   std::vector<std::string> warnings;  // exceptions not honoured, random data: told to the sink as well
   std::map<std::string, std::size_t> layers_by_format;
   std::vector<SkippedLayers> skipped;  // in the order of their first layers
+  std::optional<EngineReport> compiled;
 };
 
 /// What was written, for people; without the warnings. As JSON: every field, skipped layers by name.

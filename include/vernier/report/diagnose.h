@@ -11,6 +11,7 @@
 #include "vernier/export.h"
 #include "vernier/format.h"
 #include "vernier/report/causes.h"
+#include "vernier/report/engine.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/kept_set.h"
 #include "vernier/report/pictures.h"
@@ -66,6 +67,7 @@ struct DiagnoseReport {
   std::optional<RunFigures> final_figures;  // `verify` of the written file: the claim
   std::optional<TypedReport> typed;
   std::optional<LatencyReport> latency;
+  std::optional<EngineReport> compiled;
   std::vector<PhaseTime> phases;
   std::vector<std::string> warnings;
   std::vector<std::string> notes;            // preparation, layers inside bodies, ...

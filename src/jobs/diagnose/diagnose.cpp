@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -25,6 +26,7 @@
 #include "jobs/common/load.h"
 #include "jobs/common/output_files.h"
 #include "jobs/common/stopwatch.h"
+#include "jobs/common/typed_file.h"
 #include "jobs/diagnose/describe.h"
 #include "jobs/diagnose/diagnosis_files.h"
 #include "jobs/diagnose/diagnosis_notes.h"
@@ -39,6 +41,7 @@
 #include "jobs/diagnose/single_sensitivities.h"
 #include "jobs/diagnose/typed_result.h"
 #include "jobs/diagnose/typed_source.h"
+#include "jobs/engine/compiler.h"
 #include "jobs/scripting/network_scripts.h"
 #include "jobs/search/chosen_objective.h"
 #include "jobs/search/evidence.h"
@@ -55,6 +58,7 @@
 #include "vernier/precision.h"
 #include "vernier/report/causes.h"
 #include "vernier/report/diagnose.h"
+#include "vernier/report/engine.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/kept_set.h"
 #include "vernier/report/outcome.h"
@@ -82,6 +86,7 @@ class Diagnosis {
   DiagnoseReport run() {
     describe(options_, report_);
     keep_inputs_safe(options_);
+    if (options_.compile) compiler_.emplace(*options_.compile, options_.precision.target, sinks_);
     step("load", [&] { load_model(); });
     const OutputFolder folder(options_.output);
     try {
@@ -115,6 +120,7 @@ class Diagnosis {
       if (repairs_ == nullptr && explains_ && ranks_layers() && !sinks_.is_interrupted())
         step("causes", [&] { causes(); });
       if (!sinks_.is_interrupted() && options_.latency && job_ranks().first()) step("latency", [&] { latency(); });
+      if (!sinks_.is_interrupted() && compiler_ && report_.typed) step("compilation", [&] { compile(); });
       if (!sinks_.is_interrupted() && !options_.output.empty()) step("pictures", [&] { pictures(); });
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::Interrupted) throw;
@@ -441,6 +447,22 @@ class Diagnosis {
     report_.latency = measure_latency(subject(), models, options_.precision.target);
   }
 
+  void compile() {
+    std::map<std::string, Shape> shapes;
+    for (const auto& [input, value] : loaded_.samples->at(0)) shapes[input] = value.shape();
+    try {
+      report_.compiled = compiler_->compile(as_typed_file(typed_->model()), shapes);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::Backend) throw;
+      EngineReport& failed = report_.compiled.emplace();
+      failed.refused = error.what();
+    }
+    if (const auto file = report_.files.find("model"); file != report_.files.end())
+      report_.compiled->file = file->second;
+    if (!report_.compiled->refused.empty())
+      warn("the engine made nothing of the typed model: " + report_.compiled->refused);
+  }
+
   void pictures() {
     std::vector<std::string> ranked;
     for (const LayerRow& row : report_.layers) ranked.push_back(row.name);
@@ -472,6 +494,7 @@ class Diagnosis {
   std::vector<std::string> doubts_;       // of the last verification
   std::unique_ptr<Objective> objective_;  // null: the requirement decides, if there is one
   std::optional<TypedResult> typed_;      // from load_model() on
+  std::optional<Compiler> compiler_;      // with --compile
 };
 
 }  // namespace

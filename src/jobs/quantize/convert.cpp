@@ -22,6 +22,7 @@
 #include "jobs/common/median_latency.h"
 #include "jobs/common/output_files.h"
 #include "jobs/common/sources.h"
+#include "jobs/engine/compiler.h"
 #include "jobs/scripting/model_script.h"
 #include "jobs/scripting/network_scripts.h"
 #include "model/contents.h"
@@ -265,7 +266,11 @@ ConvertResult run_conversion(const ConvertOptions& given_options, const JobSinks
 }  // namespace
 
 ConvertResult convert(const ConvertOptions& options, const JobSinks& sinks) {
-  return run_conversion(options, sinks, nullptr);
+  std::optional<Compiler> compiler;
+  if (options.compile) compiler.emplace(*options.compile, options.precision.target, sinks);
+  ConvertResult result = run_conversion(options, sinks, nullptr);
+  if (compiler) result.compiled = compiler->compile(options.output);
+  return result;
 }
 
 std::string plan_template(const ConvertOptions& options, const JobSinks& sinks) {

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "vernier/error.h"
 #include "vernier/report/diagnose.h"
 
 namespace vernier {
@@ -48,6 +49,7 @@ bool met(const DiagnoseReport& report) {
 }
 
 int exit_code_of(const DiagnoseReport& report) {
+  if (report.compiled && !report.compiled->refused.empty()) return static_cast<int>(ErrorKind::Backend);
   return outcome_of(report) == Outcome::NoRequirement || met(report) ? 0 : 1;
 }
 

@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "report/json/document.h"
+#include "report/json/fields_engine.h"
 #include "vernier/report/convert.h"
 
 namespace vernier {
@@ -30,7 +31,8 @@ struct Fields<ConvertResult> {
                  Field{"skipped", &R::skipped},
                  Field{"notes", &R::notes},
                  Derived{"typed_notes", [](const R& result) { return result.typed.notes; }},
-                 Field{"warnings", &R::warnings}};
+                 Field{"warnings", &R::warnings},
+                 Field{"compiled", &R::compiled}};
 };
 
 std::string result_to_json(const ConvertResult& result) { return to_document(ReportKind::Convert, result); }

@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "report/json/document.h"
+#include "report/json/fields_engine.h"
 #include "report/json/fields_figures.h"
 #include "report/json/fields_kept_set.h"
 #include "vernier/report/causes.h"
@@ -160,6 +161,7 @@ struct Fields<DiagnoseReport> {
       Field{"final_figures", &R::final_figures},
       Field{"typed", &R::typed},
       Field{"latency", &R::latency},
+      Field{"compiled", &R::compiled},
       Field{"phases", &R::phases},
       Field{"warnings", &R::warnings},
       Field{"notes", &R::notes},

@@ -1,78 +1,10 @@
 // The report of `vernier inspect engine` as JSON.
 #include <string>
-#include <tuple>
 
 #include "report/json/document.h"
-#include "vernier/report/engine.h"
+#include "report/json/fields_engine.h"
 
 namespace vernier {
-
-template <>
-struct Fields<EngineTensor> {
-  using R = EngineTensor;
-  static constexpr auto list =
-      std::tuple{Field{"name", &R::name}, Field{"type", &R::type}, Field{"layout", &R::layout}};
-};
-
-template <>
-struct Fields<EngineKernel> {
-  using R = EngineKernel;
-  static constexpr auto list =
-      std::tuple{Field{"name", &R::name},     Field{"kind", &R::kind},           Field{"tactic", &R::tactic},
-                 Field{"inputs", &R::inputs}, Field{"constants", &R::constants}, Field{"outputs", &R::outputs},
-                 Field{"nodes", &R::nodes}};
-};
-
-template <>
-struct Fields<EngineAbout::Device> {
-  using R = EngineAbout::Device;
-  static constexpr auto list = std::tuple{Field{"name", &R::name}, Field{"compute_capability", &R::capability},
-                                          Field{"memory_bytes", &R::memory}};
-};
-
-template <>
-struct Fields<EngineAbout> {
-  using R = EngineAbout;
-  static constexpr auto list =
-      std::tuple{Field{"name", &R::name},           Field{"version", &R::version},
-                 Field{"package", &R::package},     Field{"devices", &R::devices},
-                 Field{"no_device", &R::no_device}, Field{"compute_capabilities", &R::capabilities}};
-};
-
-template <>
-struct Fields<EngineLayer> {
-  using R = EngineLayer;
-  static constexpr auto list = std::tuple{Field{"name", &R::name},
-                                          Field{"operator", &R::op_type},
-                                          Field{"asked", &R::asked},
-                                          Field{"kernel", &R::kernel},
-                                          Field{"reads", &R::reads},
-                                          Field{"writes", &R::writes},
-                                          Field{"layers_in_kernel", &R::shared},
-                                          Field{"differs", &R::differs}};
-};
-
-template <>
-struct Fields<EngineReport> {
-  using R = EngineReport;
-  static constexpr bool (*compiled)(const R&) = [](const R& report) { return !report.compiled_for.empty(); };
-  static std::string evidence(const R& report) {
-    return report.compiled_for.empty() ? "layer information" : "compiled, not run";
-  }
-  static constexpr auto list = std::tuple{Field{"version", &R::version},
-                                          Field{"file", &R::file},
-                                          Field{"sha256", &R::sha256},
-                                          Field{"engine", &R::engine, compiled},
-                                          Derived{"evidence", evidence},
-                                          Field{"compiled_for", &R::compiled_for, compiled},
-                                          Field{"bytes", &R::bytes, compiled},
-                                          Field{"seconds", &R::seconds, compiled},
-                                          Field{"kernels", &R::kernels},
-                                          Field{"layers", &R::layers},
-                                          Field{"helpers", &R::helpers},
-                                          Field{"words", &R::words},
-                                          Field{"notes", &R::notes}};
-};
 
 std::string report_to_json(const EngineReport& report) { return to_document(ReportKind::InspectEngine, report); }
 

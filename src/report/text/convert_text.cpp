@@ -9,6 +9,7 @@
 
 #include "base/layout.h"
 #include "base/text.h"
+#include "report/text/engine_section.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
 #include "vernier/report/convert.h"
@@ -58,6 +59,7 @@ std::string result_to_text(const ConvertResult& result, const TextOptions& optio
   for (const std::vector<std::string>* notes : {&result.typed.notes, &result.notes}) {
     for (const std::string& note : *notes) text += wrap(printable(note), options.width, "note: ");
   }
+  if (result.compiled) text += engine_section(*result.compiled, options);
   return text;
 }
 

@@ -12,6 +12,7 @@
 #include "base/layout.h"
 #include "base/text.h"
 #include "report/text/diagnose_answer.h"
+#include "report/text/engine_section.h"
 #include "report/text/explanation_text.h"
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
@@ -318,6 +319,7 @@ std::string report_to_text(const DiagnoseReport& report, const TextOptions& opti
   text += kept_section(report, options);
   text += final_section(report, options);
   text += latency_section(report, options);
+  if (report.compiled) text += "\n" + engine_section(*report.compiled, options);
   text += remarks(report.warnings, report.notes, options);
   text += closing_section(report, answer, options);
   return text;

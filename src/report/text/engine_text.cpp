@@ -12,6 +12,7 @@
 
 #include "base/layout.h"
 #include "base/text.h"
+#include "report/text/engine_section.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
 #include "vernier/report/engine.h"
@@ -118,24 +119,46 @@ std::string kernels_table(const EngineReport& report, const TextOptions& options
   return text;
 }
 
-}  // namespace
+std::string engine_of(const EngineReport& report) {
+  return fmt::format("{} {}, compiled for {}, not run", report.engine.name, report.engine.version,
+                     printable(report.compiled_for));
+}
 
-std::string report_to_text(const EngineReport& report, const TextOptions& options) {
-  std::vector<const EngineLayer*> differing, all;
+std::vector<const EngineLayer*> differing_in(const EngineReport& report) {
+  std::vector<const EngineLayer*> differing;
   for (const EngineLayer& layer : report.layers) {
-    all.push_back(&layer);
     if (layer.differs) differing.push_back(&layer);
   }
+  return differing;
+}
+
+}  // namespace
+
+std::string engine_section(const EngineReport& report, const TextOptions& options) {
+  if (!report.refused.empty()) {
+    return labelled("Compiled", fmt::format("{}: {}", engine_of(report), printable(report.refused)), options.width);
+  }
+  const std::vector<const EngineLayer*> differing = differing_in(report);
+  std::string text = labelled("Compiled", fmt::format("{}: {}", engine_of(report), answer_of(report, differing.size())),
+                              options.width);
+  if (!differing.empty()) {
+    text += heading("Layers that run in another format than the file asks for", options.color) +
+            layers_table(report, differing, options);
+  }
+  return text;
+}
+
+std::string report_to_text(const EngineReport& report, const TextOptions& options) {
+  const std::vector<const EngineLayer*> differing = differing_in(report);
+  std::vector<const EngineLayer*> all;
+  for (const EngineLayer& layer : report.layers) all.push_back(&layer);
   std::string text = painted(wrap(answer_of(report, differing.size()), options.width),
                              differing.empty() ? Paint::Bold : Paint::Bad, options.color) +
                      "\n";
   const std::string hash = short_hash(report.sha256);
   text += labelled("File", printable(report.file) + (hash.empty() ? "" : "  (sha256 " + hash + ")"), options.width);
   if (!report.compiled_for.empty()) {
-    text += labelled("Engine",
-                     fmt::format("{} {}, compiled for {}, not run", report.engine.name, report.engine.version,
-                                 printable(report.compiled_for)),
-                     options.width);
+    text += labelled("Engine", engine_of(report), options.width);
     text += labelled(
         "Built", fmt::format("in {:.1f} s, {}", report.seconds, bytes_text(static_cast<std::int64_t>(report.bytes))),
         options.width);

@@ -64,7 +64,7 @@ std::string report_to_text(const CapabilityReport& report, const TextOptions&) {
 
 EngineReport inspect_engine(const InspectEngineOptions& options, const JobSinks&) {
   EngineReport report;
-  report.compiled_for = options.compute_capability;
+  report.compiled_for = options.compile.compute_capability;
   return report;
 }
 std::string report_to_json(const EngineReport&) { return "{}\n"; }

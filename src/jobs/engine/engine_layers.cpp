@@ -1,4 +1,4 @@
-#include "jobs/inspect/engine_layers.h"
+#include "jobs/engine/engine_layers.h"
 
 #include <algorithm>
 #include <cctype>

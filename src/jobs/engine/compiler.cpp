@@ -1,0 +1,156 @@
+#include "jobs/engine/compiler.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/scratch_folder.h"
+#include "base/text.h"
+#include "engines/hosts/engine_host.h"
+#include "engines/hosts/find_engine.h"
+#include "jobs/common/typed_file.h"
+#include "jobs/engine/engine_layers.h"
+#include "model/model.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+constexpr const char* kUsualCapability = "8.9";
+
+std::string text_of(const EngineAbout& about) { return about.name + " " + about.version; }
+
+/// What `about` would compile for; nullopt, with the reason, where it cannot.
+std::optional<std::string> target_of(const EngineAbout& about, const std::string& wanted, std::string& why) {
+  const auto knows = [&](const std::string& capability) {
+    return std::ranges::find(about.capabilities, capability) != about.capabilities.end();
+  };
+  if (wanted.empty()) {
+    if (!about.devices.empty()) return "";
+    if (knows(kUsualCapability)) return kUsualCapability;
+    if (!about.capabilities.empty()) return about.capabilities.back();
+    why = text_of(about) + " compiles for the GPU of its machine alone, and " + about.no_device;
+    return std::nullopt;
+  }
+  if (knows(wanted)) return wanted;
+  if (!about.devices.empty() && about.devices.front().capability == wanted) return "";
+  why = fmt::format(
+      "{} cannot compile for compute capability {}{}", text_of(about), wanted,
+      about.capabilities.empty() ? "" : ": it knows " + fmt::format("{}", fmt::join(about.capabilities, ", ")));
+  return std::nullopt;
+}
+
+/// `named`: by the user; `otherwise`: of inputs that were not.
+std::map<std::string, ShapeRange> shapes_of(const Model& file, const std::map<std::string, Shape>& named,
+                                            const std::map<std::string, Shape>& otherwise,
+                                            std::vector<std::string>& notes) {
+  std::map<std::string, ShapeRange> shapes;
+  std::vector<std::string> opened;
+  const std::vector<InputInfo> inputs = model_inputs(file);
+  for (const auto& [name, shape] : named) {
+    if (std::ranges::none_of(inputs, [&](const InputInfo& input) { return input.name == name; })) {
+      throw Error(ErrorKind::Usage, fmt::format("--shapes: no input is called '{}'", printable(name)));
+    }
+  }
+  for (const InputInfo& input : inputs) {
+    Shape shape = input.shape;
+    if (const auto given = named.find(input.name); given != named.end()) {
+      shape = given->second;
+    } else if (const auto known = otherwise.find(input.name); known != otherwise.end()) {
+      shape = known->second;
+    } else if (std::ranges::any_of(shape, [](std::int64_t size) { return size < 0; })) {
+      for (std::int64_t& size : shape) size = size < 0 ? 1 : size;
+      opened.push_back(input.name + " as " + shape_text(shape));
+    }
+    shapes[input.name] = {shape, shape, shape};
+  }
+  if (!opened.empty()) {
+    notes.push_back(fmt::format("open dimensions are compiled as 1: {} (--shapes says otherwise)", list_some(opened)));
+  }
+  return shapes;
+}
+
+std::string refusal_text(const CompiledEngine& compiled) {
+  const EngineRefusal& first = compiled.refusals.front();
+  std::string at;
+  if (!first.node.empty()) {
+    at = fmt::format(" at node '{}'{}", printable(first.node),
+                     first.op_type.empty() ? "" : " (" + printable(first.op_type) + ")");
+  }
+  return fmt::format("its {} refuses the file{}: {}", compiled.stage, at, printable(first.text));
+}
+
+}  // namespace
+
+Compiler::Compiler(const CompileOptions& options, const JobSinks& sinks) : options_(options), sinks_(sinks) {
+  EngineFailures failures;
+  host_ = find_engine(
+      options_.engine, {options_.python, options_.seconds, sinks_.interrupted},
+      [&](const EngineAbout& about) {
+        std::string why;
+        if (auto target = target_of(about, options_.compute_capability, why)) capability_ = std::move(*target);
+        return why;
+      },
+      failures);
+  if (host_ == nullptr) {
+    throw Error(ErrorKind::Backend, fmt::format("{}", fmt::join(failures.reasons, "; ")), failures.hint);
+  }
+}
+
+Compiler::Compiler(const CompileOptions& options, Target target, const JobSinks& sinks)
+    : Compiler((target == Target::TensorRt
+                    ? options
+                    : throw Error(ErrorKind::Usage,
+                                  fmt::format("--compile: TensorRT compiles, and the file is made for --target {}",
+                                              word_of(target)),
+                                  "--target tensorrt, or leave --compile out")),
+               sinks) {}
+
+Compiler::~Compiler() = default;
+
+EngineReport Compiler::compile(const std::filesystem::path& path) { return compile(read_typed_file(path)); }
+
+EngineReport Compiler::compile(const Model& file, const std::map<std::string, Shape>& shapes) {
+  EngineReport report;
+  report.file = file.path.string();
+  report.sha256 = file.sha256;
+  report.engine = host_->about();
+  const ScratchFolder scratch;
+  // Written again: kernels name nodes, and those that have no name got theirs when the file was read.
+  CompileRequest request{scratch / "model.onnx", shapes_of(file, options_.shapes, shapes, report.notes), capability_};
+  write_model(file, request.model);
+  if (sinks_.progress) sinks_.progress("compilation by " + text_of(report.engine), 0, 1);
+  CompiledEngine compiled = host_->compile(request);
+  report.compiled_for = capability_.empty() ? report.engine.devices.front().name : "compute capability " + capability_;
+  report.words = std::move(compiled.words);
+  if (!compiled.refusals.empty()) {
+    report.refused = refusal_text(compiled);
+    return report;
+  }
+  report.bytes = compiled.bytes;
+  report.seconds = compiled.seconds;
+  report.kernels = std::move(compiled.kernels);
+  match_kernels(file, report);
+  return report;
+}
+
+EngineReport Compiler::describe(const std::filesystem::path& engine) {
+  CompiledEngine described = host_->describe(engine);
+  EngineReport report;
+  report.file = engine.string();
+  report.engine = host_->about();
+  report.bytes = described.bytes;
+  report.kernels = std::move(described.kernels);
+  report.words = std::move(described.words);
+  return report;
+}
+
+}  // namespace vernier

@@ -1,0 +1,47 @@
+// What an engine's own compiler makes of typed files.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "model/model.h"
+#include "vernier/engine.h"
+#include "vernier/report/engine.h"
+#include "vernier/sinks.h"
+#include "vernier/target.h"
+#include "vernier/tensor.h"
+
+namespace vernier {
+
+class EngineHost;
+
+class Compiler {
+ public:
+  /// Finds the engine, so that what is not there is told before anything is measured.
+  /// Errors: Backend: no engine is there that compiles for what is wanted; Interrupted.
+  Compiler(const CompileOptions& options, const JobSinks& sinks);
+  /// For files that are made for `target`. Errors: Usage, where the engines here are those of another one.
+  Compiler(const CompileOptions& options, Target target, const JobSinks& sinks);
+  ~Compiler();
+  Compiler(const Compiler&) = delete;
+  Compiler& operator=(const Compiler&) = delete;
+
+  /// That the engine refuses the file is a value. Errors: Input: the file; Usage: a shape of no input; Backend: the
+  /// engine crashed or took too long; Interrupted.
+  EngineReport compile(const std::filesystem::path& path);
+  /// The same of a file as read_typed_file() gives it. `shapes`: of inputs with open dimensions that were not named.
+  EngineReport compile(const Model& file, const std::map<std::string, Shape>& shapes = {});
+
+  /// A built engine's own list of its kernels. Errors: Backend.
+  EngineReport describe(const std::filesystem::path& engine);
+
+ private:
+  CompileOptions options_;
+  JobSinks sinks_;
+  std::string capability_;  // empty: the device that is here
+  std::unique_ptr<EngineHost> host_;
+};
+
+}  // namespace vernier
