@@ -80,6 +80,30 @@ READ = """
 """
 
 
+def test_what_the_engine_made_of_the_model_is_shown(folder, report):
+    needed(CHROMIUM, "chromium")
+    changed = copy.deepcopy(report)
+    layer = {"operator": "Conv", "asked": "int8", "reads": ["float32"], "writes": ["float32"], "layers_in_kernel": 1}
+    tensor = {"type": "float32", "layout": ""}
+    changed["compiled"] = {
+        "version": 1, "file": "out/model.onnx", "sha256": "", "evidence": "compiled, not run", "compiled_for": "compute capability 8.9",
+        "engine": {"name": "TensorRT-RTX", "version": "1", "package": "p", "devices": [], "no_device": "", "compute_capabilities": []},
+        "bytes": 1, "seconds": 1.0, "helpers": [1], "words": [], "notes": [],
+        "layers": [{**layer, "name": HOSTILE, "kernel": 0, "differs": True}, {**layer, "name": "folded", "differs": False}],
+        "kernels": [{"name": HOSTILE, "kind": "correlation", "tactic": "", "inputs": [{**tensor, "name": "x"}], "constants": [],
+                     "outputs": [{**tensor, "name": "y"}], "nodes": [HOSTILE]},
+                    {"name": "k", "kind": "kgen", "tactic": "", "inputs": [], "constants": [], "outputs": [], "nodes": []}]}
+    seen = use(render(folder, changed, "compiled"), """
+      const engine = document.getElementById("engine");
+      return {text: engine.textContent, rows: engine.querySelectorAll("tbody tr").length};""")
+    assert "TensorRT-RTX 1, compiled for compute capability 8.9, not run" in seen["text"]
+    assert "2 kernels, 1 of which compute no layer" in seen["text"] and "1 layer in another format" in seen["text"]
+    assert "in none by name" in seen["text"] and seen["rows"] == 1 + 2 + 2
+    changed["compiled"]["refused"] = "no importer"
+    assert "made nothing of the written model: no importer" in use(render(folder, changed, "refused"), """
+      return document.getElementById("engine").textContent;""")
+
+
 def test_the_page_shows_the_report_and_can_be_used(folder, report):
     needed(CHROMIUM, "chromium")
     got = use(folder / "out/report.html", READ + """
