@@ -164,6 +164,20 @@ def double_output():
 
 
 @network
+def warped():
+    """Features warped by a flow that the network makes itself."""
+    b = Builder(18)
+    b.conv("x", "features", 3, 8)
+    b.conv("x", "flow", 3, 2)
+    b.add("Tanh", ["flow"], "bounded")
+    b.add("Transpose", ["bounded"], "grid", perm=[0, 2, 3, 1])
+    b.add("GridSample", ["features", "grid"], "moved", align_corners=0, mode="bilinear")
+    b.add("Relu", ["moved"], "relu")
+    b.conv("relu", "head", 8, 4, size=1)
+    return b.model([("x", FLOAT, [1, 3, 16, 16])], [("head", FLOAT, [1, 4, 16, 16])]), {"x": b.normal(6, 1, 3, 16, 16)}
+
+
+@network
 def codes_out():
     """The last node quantizes: the output is uint8."""
     b = Builder(7)
