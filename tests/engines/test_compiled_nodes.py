@@ -1,0 +1,57 @@
+"""ONNX's own node tests, lowered to FP16 and INT8, through NVIDIA's compiler: what it takes in float32 it takes lowered, or
+refuses for a reason listed here. The default is every twenty-fourth; VERNIER_NODE_STEP=1 takes all and prints the counts."""
+import collections
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/diff"))
+import test_lowered_nodes as nodes  # first: it sets what onnx reads when it is loaded
+
+ENGINES = ROOT / ".deps/engines/bin/python"
+STEP = int(os.environ.get("VERNIER_NODE_STEP", "24"))
+if not ENGINES.exists() and not os.environ.get("CI"):
+    pytest.skip("no .deps/engines (scripts/bootstrap --with tensorrt-rtx): NVIDIA's compiler did not look at node tests",
+                allow_module_level=True)
+
+# Errors of the compiler itself on files that it should take: a part of the node test's name, and its words.
+KNOWN = {"linear_attention": "MyelinCheckException"}
+
+
+def refusal(file):
+    """Its words; nothing where it builds."""
+    done = subprocess.run([nodes.PROGRAM, "inspect", "engine", file, "--python", ENGINES, "--json"], capture_output=True, text=True,
+                          env=nodes.ENVIRONMENT)
+    assert done.returncode in (0, 4), done.stderr
+    return done.stderr.splitlines()[0] if done.returncode else ""
+
+
+def test_what_builds_in_float32_builds_lowered(tmp_path):
+    outcomes, wrong = collections.Counter(), []
+    for case in nodes.load_model_tests(kind="node")[::STEP]:
+        made = nodes.written(case, tmp_path)
+        if made is None:
+            continue
+        folder = made[0]
+        if refusal(folder / "model.onnx"):
+            outcomes["refused in float32"] += 1
+            continue
+        for name in ("float16", "int8"):
+            typed = tmp_path / "typed.onnx"
+            typed.unlink(missing_ok=True)
+            done = subprocess.run([nodes.PROGRAM, "convert", folder / "model.onnx", *nodes.FORMATS[name], "--data",
+                                   folder / "test_data_set_0", "-o", typed, "-qq"], capture_output=True, text=True, env=nodes.ENVIRONMENT)
+            if done.returncode != 0:
+                outcomes[name, "not written"] += 1
+                continue
+            why = refusal(typed)
+            outcomes[name, "refused" if why else "built"] += 1
+            if why and not any(part in folder.name and words in why for part, words in KNOWN.items()):
+                wrong.append(f"{folder.name} in {name}: {why}")
+    print(dict(outcomes))
+    assert not wrong, "\n".join(wrong)
+    assert outcomes["float16", "built"] > 0 and outcomes["int8", "built"] > 0
