@@ -61,10 +61,12 @@ const ScaledScheme& scaled_scheme(Target target, Format format, bool weights_onl
 std::string_view no_float_kernel(Target target, Format format, std::string_view op_type) {
   if (target != Target::TensorRt || (format != Format::Float16 && format != Format::BFloat16)) return {};
   if (op_type == "GridSample") {
-    return "TensorRT takes data and grid of one type, and float16 is too coarse for places (compiled, TensorRT-RTX 1.7.1)";
+    return "TensorRT takes data and grid of one type, and float16 is too coarse for places (compiled, TensorRT-RTX "
+           "1.7.1)";
   }
   if (format != Format::BFloat16) return {};
-  if (op_type == "ConvTranspose") return "TensorRT has no transposed convolution in bfloat16 (compiled, TensorRT-RTX 1.7.1)";
+  if (op_type == "ConvTranspose")
+    return "TensorRT has no transposed convolution in bfloat16 (compiled, TensorRT-RTX 1.7.1)";
   if (op_type == "GRU") return "TensorRT's parser mixes types within a GRU in bfloat16 (compiled, TensorRT-RTX 1.7.1)";
   return {};
 }

@@ -172,8 +172,8 @@ TEST(Scheme, WhatTheTargetsCompilerRefusesStaysInFloat32) {
 }
 
 TEST(Scheme, AGridIsAsFineAsTheFileHasIt) {
-  const Model model = parse_model(
-      "g (float[1,1,2,2] x, float[1,2,2,2] g) => (float[1,1,2,2] y) { [warp] y = GridSample(x, g) }");
+  const Model model =
+      parse_model("g (float[1,1,2,2] x, float[1,2,2,2] g) => (float[1,1,2,2] y) { [warp] y = GridSample(x, g) }");
   std::string reason;
   EXPECT_FALSE(can_take(model, find_layers(model)[0], Format::Float16, Target::TensorRt, &reason));
   EXPECT_NE(reason.find("data and grid of one type"), std::string::npos);
