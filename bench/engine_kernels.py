@@ -15,14 +15,12 @@ import networks
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 FORMATS = ("fp16", "bf16", "int8", "fp8")
-SHAPES = {"ppocr-en-rec": ["x:[1,3,32,320]"], "silero-vad-16k": ["input:[1,576]"], "stories260k": ["input_ids:[1,32]"]}
-
 
 def inspected(program, file, network, capability):
     """The report, or nothing where the compiler refuses the file."""
-    shapes = ["--shapes", *SHAPES[network]] if network in SHAPES else []
+    shapes = networks.COMPILED_SHAPES.get(network)
     done = subprocess.run([program, "inspect", "engine", file, "--python", ROOT / ".deps/engines/bin/python", "--json",
-                           "--compute-capability", capability, *shapes], capture_output=True, text=True)
+                           "--compute-capability", capability, *(["--shapes", shapes] if shapes else [])], capture_output=True, text=True)
     if done.returncode == 4:
         return None
     done.check_returncode()

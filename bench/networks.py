@@ -28,6 +28,8 @@ CARRIES = {
     "dtln-part2": ["tf_op_layer_stack_5:input_5"],
     "silero-vad-16k": ["stateN:state"],
 }
+# What their open dimensions are where an engine compiles them; 1 elsewhere.
+COMPILED_SHAPES = {"ppocr-en-rec": "x:[1,3,32,320]", "silero-vad-16k": "input:[1,576]", "stories260k": "input_ids:[1,32]"}
 STATELESS = ["espcn-superres", "mobilenetv2-imagenet", "ppocr-en-rec", "resnet8-cifar", "rfb320-face", "squeezenet-imagenet",
              "stories260k", "style-candy", "vit-cifar", "yolox-nano"]
 NETWORKS = sorted(STATELESS + list(CARRIES))

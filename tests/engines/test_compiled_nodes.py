@@ -6,18 +6,13 @@ import pathlib
 import subprocess
 import sys
 
-import pytest
+from compiler import ENGINES
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/diff"))
 import test_lowered_nodes as nodes  # first: it sets what onnx reads when it is loaded
 
-ENGINES = ROOT / ".deps/engines/bin/python"
 STEP = int(os.environ.get("VERNIER_NODE_STEP", "24"))
-if not ENGINES.exists() and not os.environ.get("CI"):
-    pytest.skip("no .deps/engines (scripts/bootstrap --with tensorrt-rtx): NVIDIA's compiler did not look at node tests",
-                allow_module_level=True)
-
 # Errors of the compiler itself on files that it should take: a part of the node test's name, and its words.
 KNOWN = {"linear_attention": "MyelinCheckException"}
 

@@ -10,6 +10,8 @@ import sys
 
 import pytest
 
+from compiler import ENGINES
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
@@ -26,16 +28,9 @@ networks = module(ROOT / "tests/traits/networks.py")
 trained = module(ROOT / "bench/networks.py")
 
 PROGRAM = os.environ["VERNIER_PROGRAM"]
-ENGINES = ROOT / ".deps/engines/bin/python"
 SHARED = pathlib.Path(os.environ.get("VERNIER_SHARED", ROOT / "../shared"))
 FORMATS = ("fp16", "bf16", "int8", "fp8")
 CAPABILITIES = ("8.0", "8.9", "12.0")
-
-if not ENGINES.exists():
-    if os.environ.get("CI"):
-        raise RuntimeError("no .deps/engines: scripts/bootstrap --with tensorrt-rtx makes it")
-    pytest.skip("no .deps/engines (scripts/bootstrap --with tensorrt-rtx): NVIDIA's compiler did not look at typed files",
-                allow_module_level=True)
 
 # What the compiler refuses, by format and compute capability or by network, and the words that it gives.
 NO_FP8_BEFORE_ADA = "the model contains HW-specific datatypes"
@@ -61,9 +56,9 @@ def convert(model, form, data, folder):
     return folder / f"{form}.onnx"
 
 
-def compiled(typed, folder, capability="8.9", shapes=()):
+def compiled(typed, folder, capability="8.9", shapes=None):
     """The report, or the words of the refusal."""
-    options = ["--shapes", *shapes] if shapes else []
+    options = ["--shapes", shapes] if shapes else []
     done = vernier("inspect", "engine", typed, "--python", ENGINES, "--compute-capability", capability, "--json", *options,
                    folder=folder)
     if done.returncode == 4:
@@ -89,8 +84,7 @@ def test_files_of_networks_with_other_traits(name, form, tmp_path):
         assert report["kernels"] and all(kernel["kind"] for kernel in report["kernels"])
 
 
-# Of shared networks: shapes of inputs with open dimensions, which are 1 elsewhere, and what cannot be built even in float32.
-SHAPES = {"ppocr-en-rec": ["x:[1,3,32,320]"], "silero-vad-16k": ["input:[1,576]"], "stories260k": ["input_ids:[1,32]"]}
+# Trained networks that cannot be built even in float32.
 NOT_BUILT = {"dtln-part1": "MyelinCheckException", "silero-vad-16k": "graphScope"}
 # As DIFFER; an AveragePool that bfloat16 asks for is computed in float32, too.
 DIFFER_OF_TRAINED = {
@@ -111,10 +105,10 @@ DIFFER_OF_TRAINED = {
 def test_files_of_trained_networks(name, form, tmp_path):
     model = trained.model_file(name)
     typed = convert(model, form, trained.make(tmp_path, name, 2), tmp_path)
-    report, why = compiled(typed, tmp_path, shapes=SHAPES.get(name, ()))
+    report, why = compiled(typed, tmp_path, shapes=trained.COMPILED_SHAPES.get(name))
     if name in NOT_BUILT:
         assert NOT_BUILT[name] in why
-        assert NOT_BUILT[name] in compiled(model, tmp_path, shapes=SHAPES.get(name, ()))[1], "the float network is refused for it, too"
+        assert NOT_BUILT[name] in compiled(model, tmp_path, shapes=trained.COMPILED_SHAPES.get(name))[1], "the float network is refused for it, too"
         return
     assert report is not None, why
     assert {layer["name"] for layer in report["layers"] if layer["differs"]} == DIFFER_OF_TRAINED.get((name, form), set())

@@ -50,7 +50,7 @@ ConvertOptions options_of(const ConvertLine& line) {
   apply_residuals(line.residuals, options.precision);
   options.measure = line.data.values();
   options.external_data = line.external_data.values();
-  options.compile = line.engine.values_if_asked(options.measure.data.python);
+  options.compile = line.engine.values_if_asked(options.measure.data);
   return options;
 }
 
@@ -88,7 +88,7 @@ Command add_convert(CLI::App& root) {
       .writes()
       .group("Output");
   line->external_data.add(app);
-  line->engine.add(app, /*with_flag=*/true);
+  line->engine.add_behind_compile(app);
   add_flag(app, "--json", line->json, "Print what was done as JSON, and nothing else, on stdout").group("Output");
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);
@@ -114,9 +114,7 @@ Command add_convert(CLI::App& root) {
             }
             const ConvertResult result = convert(options, console.sinks());
             print_result(console, line->json ? result_to_json(result) : result_to_text(result, text_options()));
-            // Written, and of no use to the engine that was asked.
-            const bool refused = result.compiled && !result.compiled->refused.empty();
-            return refused ? static_cast<int>(ErrorKind::Backend) : 0;
+            return exit_code_of(result);
           },
           ignored,
           /*spreads=*/true};

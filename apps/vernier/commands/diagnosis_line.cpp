@@ -22,7 +22,7 @@ DiagnoseOptions DiagnosisLine::values(const std::string& command, const std::str
   if (per_tensor) options.precision.rules.weights_per_channel = false;
   options.command = command;
   options.external_data = external_data.values();
-  options.compile = engine.values_if_asked(options.measure.data.python);
+  options.compile = engine.values_if_asked(options.measure.data);
   options.search = search.values(default_journal);
   options.search.task = task.values();
   if (task.given() && options.measure.requirement) {

@@ -76,7 +76,7 @@ Command add_fix(CLI::App& root, const std::string& command) {
       .writes()
       .group("Output");
   line->external_data.add(app);
-  line->engine.add(app, /*with_flag=*/true);
+  line->engine.add_behind_compile(app);
   line->gate.add(app);
   line->result.add(app);
   add_message_options(app, line->messages);

@@ -30,7 +30,7 @@ Command add_inspect_engine(CLI::App& root) {
                "trtexec --exportLayerInfo or of TensorRT's engine inspector");
   add_value(app, "--model", line->model, "MODEL", "With layer information: the ONNX file that it was made of")
       .group("Engine");
-  line->engine.add(app, /*with_flag=*/false);
+  line->engine.add(app);
   line->result.add(app);
   add_message_options(app, line->messages);
   add_footer(app,

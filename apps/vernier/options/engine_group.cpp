@@ -5,28 +5,38 @@
 
 namespace vernier::cli {
 
-void EngineGroup::add(CLI::App& app, bool with_flag) {
-  constexpr const char* kGroup = "Engine";
-  if (with_flag) {
-    add_flag(app, "--compile", compile,
-             "Also compile what was written with the engine's own compiler, found in --python, and say what became of "
-             "each layer")
-        .group(kGroup);
-  }
+namespace {
+
+constexpr const char* kEngineGroup = "Engine";
+
+}  // namespace
+
+void EngineGroup::add_choice(CLI::App& app) {
   add_value(app, "--engine", engine, "ENGINE",
             "tensorrt, tensorrt-rtx, or any: the first that is there and can compile (default: any)")
-      .group(kGroup);
+      .group(kEngineGroup);
   add_value(app, "--compute-capability", capability, "X.Y",
             "What to compile for, such as 8.9 (default: the GPU that is here, else 8.9)")
-      .group(kGroup);
+      .group(kEngineGroup);
   add_values(app, "--shapes", shapes, "NAME:SHAPE",
              "Shapes of inputs with open dimensions, such as x:[1,3,224,224] (default: open dimensions are 1)")
-      .group(kGroup);
-  if (with_flag) return;
+      .group(kEngineGroup);
+}
+
+void EngineGroup::add(CLI::App& app) {
+  add_choice(app);
   add_value(app, "--python", python, "PROGRAM", "Python that has the engine's packages (default: python3)")
-      .group(kGroup);
+      .group(kEngineGroup);
   add_value(app, "--timeout", timeout, "SECONDS", "Longest time for an answer of the engine (default: 600)")
-      .group(kGroup);
+      .group(kEngineGroup);
+}
+
+void EngineGroup::add_behind_compile(CLI::App& app) {
+  add_flag(app, "--compile", compile,
+           "Also compile what was written with the engine's own compiler, found in --python, and say what became of "
+           "each layer")
+      .group(kEngineGroup);
+  add_choice(app);
 }
 
 CompileOptions EngineGroup::values() const {
@@ -42,10 +52,11 @@ CompileOptions EngineGroup::values() const {
   return options;
 }
 
-std::optional<CompileOptions> EngineGroup::values_if_asked(const std::string& python_of_scripts) const {
+std::optional<CompileOptions> EngineGroup::values_if_asked(const SourceOptions& scripts) const {
   if (compile) {
     CompileOptions options = values();
-    options.python = python_of_scripts;
+    options.python = scripts.python;
+    if (scripts.script_seconds > 0) options.seconds = scripts.script_seconds;
     return options;
   }
   if (engine != "any" || !capability.empty() || !shapes.empty()) {

@@ -7,6 +7,7 @@
 
 #include "options/syntax.h"
 #include "vernier/engine.h"
+#include "vernier/samples.h"
 
 namespace vernier::cli {
 
@@ -15,12 +16,17 @@ struct EngineGroup {
   std::string engine = "any", capability, python, timeout;
   std::vector<std::string> shapes;
 
-  /// --engine, --compute-capability and --shapes. `with_flag`: --compile, without which the others mean nothing; Python
-  /// and time are then those of the command's other groups.
-  void add(CLI::App& app, bool with_flag);
-  /// Errors: Usage: a value, or an option without --compile where that is needed.
+  /// Of a command that compiles.
+  void add(CLI::App& app);
+  /// Of a command that may: --compile, without which the others mean nothing. Python and time are those of its scripts.
+  void add_behind_compile(CLI::App& app);
+
+  /// Errors of both: Usage: a value, or an option without --compile where that is needed.
   CompileOptions values() const;
-  std::optional<CompileOptions> values_if_asked(const std::string& python_of_scripts) const;
+  std::optional<CompileOptions> values_if_asked(const SourceOptions& scripts) const;
+
+ private:
+  void add_choice(CLI::App& app);
 };
 
 }  // namespace vernier::cli

@@ -37,4 +37,7 @@ struct ConvertResult {
 VERNIER_API std::string result_to_text(const ConvertResult& result, const TextOptions& options);
 VERNIER_API std::string result_to_json(const ConvertResult& result);
 
+/// 4 where an engine was asked to compile what was written and refuses it, else 0.
+VERNIER_API int exit_code_of(const ConvertResult& result);
+
 }  // namespace vernier

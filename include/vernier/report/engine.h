@@ -1,6 +1,7 @@
 // What an engine's compiler made of a typed file: its kernels, and what each layer of the file runs in.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -17,6 +18,15 @@ struct EngineTensor {
   std::string type;    // "int8", "float16": our words; the engine's own where it has another
   std::string layout;  // the engine's words
 };
+
+/// Their types, each once, in their order.
+inline std::vector<std::string> types_of(const std::vector<EngineTensor>& tensors) {
+  std::vector<std::string> types;
+  for (const EngineTensor& tensor : tensors) {
+    if (std::ranges::find(types, tensor.type) == types.end()) types.push_back(tensor.type);
+  }
+  return types;
+}
 
 /// One kernel of a compiled engine, in the order in which they run.
 struct EngineKernel {

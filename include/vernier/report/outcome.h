@@ -23,7 +23,7 @@ VERNIER_API Outcome outcome_of(const DiagnoseReport& report);
 /// Where the search did not end by itself (Stopped, Unstable) the written file has to say so.
 VERNIER_API bool met(const DiagnoseReport& report);
 
-/// 0: nothing was asked for, or it is met. 1: it is not.
+/// 0: nothing was asked for, or it is met. 1: it is not. 4: an engine was asked to compile the file and refuses it.
 VERNIER_API int exit_code_of(const DiagnoseReport& report);
 
 }  // namespace vernier

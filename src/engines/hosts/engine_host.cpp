@@ -56,12 +56,11 @@ std::vector<EngineRefusal> refusals_of(const Json& errors) {
 }
 
 /// The last line that says something.
-std::string last_line(const std::string& text) {
+std::string last_line(std::string_view text) {
   const std::size_t end = text.find_last_not_of(" \r\n\t");
-  if (end == std::string::npos) return "";
-  const std::size_t begin = text.find_last_of('\n', end);
-  return text.substr(begin == std::string::npos ? 0 : begin + 1,
-                     end - (begin == std::string::npos ? 0 : begin + 1) + 1);
+  if (end == std::string_view::npos) return "";
+  text = text.substr(0, end + 1);
+  return std::string(text.substr(text.find_last_of('\n') + 1));  // where there is none, behind npos: from 0
 }
 
 }  // namespace
@@ -109,8 +108,16 @@ void EngineHost::start() {
   session_ = std::make_unique<ScriptSession>(ScriptLocation{kind.name, ""}, program, how);
 }
 
+void EngineHost::throw_refusal(const Json& said) const {
+  const Json* const refused = said.find("refused");
+  if (refused == nullptr) return;
+  std::string hint = said.at("hint").text();
+  const std::vector<std::string> words = texts_of(said.at("words"));
+  if (hint.empty() && !words.empty()) hint = "it said: " + printable(words.back().substr(0, kMostHint));
+  throw Error(ErrorKind::Backend, fmt::format("{}: {}", name(), printable(refused->text())), hint);
+}
+
 Json EngineHost::ask(const char* what, Json work) {
-  const Kind& kind = kind_of(engine_);
   work["do"] = what;
   Json said;
   try {
@@ -124,12 +131,8 @@ Json EngineHost::ask(const char* what, Json work) {
     if (!words.empty()) hint = "its last words: " + words;
     throw Error(ErrorKind::Backend, error.what(), hint);
   }
-  const Json* const refused = said.find("refused");
-  if (refused == nullptr) return said;
-  std::string hint = said.at("hint").text();
-  const std::vector<std::string> words = texts_of(said.at("words"));
-  if (hint.empty() && !words.empty()) hint = "it said: " + printable(words.back().substr(0, kMostHint));
-  throw Error(ErrorKind::Backend, fmt::format("{}: {}", kind.name, printable(refused->text())), hint);
+  checked([&] { throw_refusal(said); });
+  return said;
 }
 
 const EngineAbout& EngineHost::about() {

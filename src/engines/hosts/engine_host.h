@@ -85,6 +85,8 @@ class EngineHost {
  private:
   void start();
   Json ask(const char* what, Json work);
+  /// Where the host refused. Errors: Backend; JsonError.
+  void throw_refusal(const Json& said) const;
   std::vector<EngineKernel> kernels_of(const Json& done) const;
   template <class Read>
   auto checked(const Read& read);

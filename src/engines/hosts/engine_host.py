@@ -27,14 +27,13 @@ def serve(functions, words):
         if not work:
             break
         try:
-            done = functions[work.pop("do")](**work)
-            tell(done=done, words=[clean(word) for word in words()[-MOST_WORDS:]])
+            came = {"done": functions[work.pop("do")](**work)}
         except Refused as refusal:
-            tell(refused=clean(refusal), hint=clean(refusal.hint), words=[clean(word) for word in words()[-MOST_WORDS:]])
+            came = {"refused": clean(refusal), "hint": clean(refusal.hint)}
         except Exception as error:
             text = first_line(error)
-            tell(refused=clean("raised {}{}".format(type(error).__name__, ": " + text if text else "")), hint="",
-                 words=[clean(word) for word in words()[-MOST_WORDS:]])
+            came = {"refused": clean("raised {}{}".format(type(error).__name__, ": " + text if text else "")), "hint": ""}
+        tell(words=[clean(word) for word in words()[-MOST_WORDS:]], **came)
     tell(end=1)
     leave(0)
 

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstddef>
 #include <utility>
 
+#include "base/text.h"
 #include "json/json.h"
 #include "vernier/error.h"
 
@@ -15,12 +15,6 @@ namespace vernier {
 namespace {
 
 constexpr std::string_view kNode = "[ONNX Layer: ";
-
-std::string lower(std::string_view text) {
-  std::string made(text);
-  std::ranges::transform(made, made.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return made;
-}
 
 /// What stands in `text` between `from` and the next `to`; empty where either is missing.
 std::string_view between(std::string_view text, std::string_view from, std::string_view to) {
@@ -79,7 +73,7 @@ std::vector<EngineTensor> tensors_of(const Json& layer, std::string_view key) {
 
 void drop_waiting(std::vector<EngineKernel>& kernels) {
   std::erase_if(kernels, [](const EngineKernel& kernel) {
-    const std::string kind = lower(kernel.kind);
+    const std::string kind = lower_case(kernel.kind);
     return kind == "signal" || kind == "wait";
   });
 }
@@ -106,7 +100,7 @@ std::string type_in(std::string_view words) {
                                                                                          {"float32", "float32"},
                                                                                          {"fp32", "float32"},
                                                                                          {"float", "float32"}}};
-  const std::string known = lower(words);
+  const std::string known = lower_case(std::string(words));
   for (const auto& [word, type] : kTypes) {
     if (known.find(word) != std::string::npos) return std::string(type);
   }

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -21,7 +20,6 @@
 #include "base/text.h"
 #include "distributed/ranks.h"
 #include "engines/onnxruntime/runtime.h"
-#include "external_check/check_loop.h"
 #include "jobs/common/calibrated_plan.h"
 #include "jobs/common/load.h"
 #include "jobs/common/output_files.h"
@@ -36,6 +34,7 @@
 #include "jobs/diagnose/layer_times.h"
 #include "jobs/diagnose/network_nodes.h"
 #include "jobs/diagnose/network_variant.h"
+#include "jobs/diagnose/outside_check.h"
 #include "jobs/diagnose/prove_prepared.h"
 #include "jobs/diagnose/repair_network.h"
 #include "jobs/diagnose/single_sensitivities.h"
@@ -86,7 +85,9 @@ class Diagnosis {
   DiagnoseReport run() {
     describe(options_, report_);
     keep_inputs_safe(options_);
-    if (options_.compile) compiler_.emplace(*options_.compile, options_.precision.target, sinks_);
+    if (options_.compile && job_ranks().first()) {
+      compiler_.emplace(for_target(*options_.compile, options_.precision.target), sinks_);
+    }
     step("load", [&] { load_model(); });
     const OutputFolder folder(options_.output);
     try {
@@ -373,15 +374,10 @@ class Diagnosis {
       if (!(damage <= 1)) watch_.phase("search");
       return damage;
     };
-    std::optional<CheckLoop> loop;
-    if (options_.search.check && job_ranks().first()) {
-      const CheckIdentity identity{"debug precision", options_.model.string(), report_.model_sha256,
-                                   fmt::format("scheme={}", report_.scheme),
-                                   objective_text(options_, objective_.get())};
-      loop.emplace(*options_.search.check, identity, sinks_, options_.search.check_sinks);
-    }
+    std::optional<OutsideCheck> check;
     if (options_.search.check) {
-      request.external = [&](const std::vector<std::string>& kept) { return trial_of_check(*loop, kept); };
+      if (job_ranks().first()) check.emplace(options_, report_, request.objective_text, *typed_, sinks_);
+      request.external = [&](const std::vector<std::string>& kept) { return check->judge(kept); };
     }
     LayerTimes times;
     if (options_.search.cost == CostUnit::Time) {
@@ -404,17 +400,6 @@ class Diagnosis {
   void mark_kept() {
     const std::set<std::string> kept(report_.kept->layers.begin(), report_.kept->layers.end());
     for (LayerRow& row : report_.layers) row.kept = kept.contains(row.name);
-  }
-
-  /// An outside program looks at the typed model with these layers kept.
-  Trial trial_of_check(CheckLoop& loop, const std::vector<std::string>& kept) {
-    const Json state = Json::Object{{"kept", Json::Array(kept.begin(), kept.end())}};
-    const CheckLoop::Result result =
-        loop.check(state, "", [&](const std::filesystem::path& path) { typed_->write_trial(kept, path); });
-    Trial trial;
-    trial.verdict = result.verdict;
-    trial.why = result.why;
-    return trial;
   }
 
   void curve() { report_.curve = quality_curve(*experiment_, evidence_, report_.layers); }
@@ -448,15 +433,7 @@ class Diagnosis {
   }
 
   void compile() {
-    std::map<std::string, Shape> shapes;
-    for (const auto& [input, value] : loaded_.samples->at(0)) shapes[input] = value.shape();
-    try {
-      report_.compiled = compiler_->compile(as_typed_file(typed_->model()), shapes);
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::Backend) throw;
-      EngineReport& failed = report_.compiled.emplace();
-      failed.refused = error.what();
-    }
+    report_.compiled = compiler_->try_compile(as_typed_file(typed_->model()), loaded_.samples->at(0));
     if (const auto file = report_.files.find("model"); file != report_.files.end())
       report_.compiled->file = file->second;
     if (!report_.compiled->refused.empty())
@@ -494,7 +471,7 @@ class Diagnosis {
   std::vector<std::string> doubts_;       // of the last verification
   std::unique_ptr<Objective> objective_;  // null: the requirement decides, if there is one
   std::optional<TypedResult> typed_;      // from load_model() on
-  std::optional<Compiler> compiler_;      // with --compile
+  std::optional<Compiler> compiler_;      // with --compile, on the first rank
 };
 
 }  // namespace

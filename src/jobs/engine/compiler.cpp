@@ -90,6 +90,13 @@ std::string refusal_text(const CompiledEngine& compiled) {
 
 }  // namespace
 
+const CompileOptions& for_target(const CompileOptions& options, Target target) {
+  if (target == Target::TensorRt) return options;
+  throw Error(ErrorKind::Usage,
+              fmt::format("--compile: TensorRT compiles, and the file is made for --target {}", word_of(target)),
+              "--target tensorrt, or leave --compile out");
+}
+
 Compiler::Compiler(const CompileOptions& options, const JobSinks& sinks) : options_(options), sinks_(sinks) {
   EngineFailures failures;
   host_ = find_engine(
@@ -105,27 +112,33 @@ Compiler::Compiler(const CompileOptions& options, const JobSinks& sinks) : optio
   }
 }
 
-Compiler::Compiler(const CompileOptions& options, Target target, const JobSinks& sinks)
-    : Compiler((target == Target::TensorRt
-                    ? options
-                    : throw Error(ErrorKind::Usage,
-                                  fmt::format("--compile: TensorRT compiles, and the file is made for --target {}",
-                                              word_of(target)),
-                                  "--target tensorrt, or leave --compile out")),
-               sinks) {}
-
 Compiler::~Compiler() = default;
 
-EngineReport Compiler::compile(const std::filesystem::path& path) { return compile(read_typed_file(path)); }
+EngineReport Compiler::compile(const std::filesystem::path& path) { return compile(read_typed_file(path), {}); }
 
-EngineReport Compiler::compile(const Model& file, const std::map<std::string, Shape>& shapes) {
+EngineReport Compiler::try_compile(const Model& file, const Sample& like) {
+  std::map<std::string, Shape> shapes;
+  for (const auto& [input, value] : like) shapes[input] = value.shape();
+  try {
+    return compile(file, shapes);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::Backend) throw;
+    EngineReport failed;
+    failed.engine = host_->about();
+    failed.refused = error.what();
+    return failed;
+  }
+}
+
+EngineReport Compiler::compile(const Model& file, const std::map<std::string, Shape>& otherwise) {
   EngineReport report;
   report.file = file.path.string();
   report.sha256 = file.sha256;
   report.engine = host_->about();
   const ScratchFolder scratch;
   // Written again: kernels name nodes, and those that have no name got theirs when the file was read.
-  CompileRequest request{scratch / "model.onnx", shapes_of(file, options_.shapes, shapes, report.notes), capability_};
+  CompileRequest request{scratch / "model.onnx", shapes_of(file, options_.shapes, otherwise, report.notes),
+                         capability_};
   write_model(file, request.model);
   if (sinks_.progress) sinks_.progress("compilation by " + text_of(report.engine), 0, 1);
   CompiledEngine compiled = host_->compile(request);

@@ -9,6 +9,7 @@
 #include "model/model.h"
 #include "vernier/engine.h"
 #include "vernier/report/engine.h"
+#include "vernier/samples.h"
 #include "vernier/sinks.h"
 #include "vernier/target.h"
 #include "vernier/tensor.h"
@@ -17,13 +18,14 @@ namespace vernier {
 
 class EngineHost;
 
+/// The options, for files that are made for `target`. Errors: Usage, where the engines here are those of another one.
+const CompileOptions& for_target(const CompileOptions& options, Target target);
+
 class Compiler {
  public:
   /// Finds the engine, so that what is not there is told before anything is measured.
   /// Errors: Backend: no engine is there that compiles for what is wanted; Interrupted.
   Compiler(const CompileOptions& options, const JobSinks& sinks);
-  /// For files that are made for `target`. Errors: Usage, where the engines here are those of another one.
-  Compiler(const CompileOptions& options, Target target, const JobSinks& sinks);
   ~Compiler();
   Compiler(const Compiler&) = delete;
   Compiler& operator=(const Compiler&) = delete;
@@ -31,13 +33,17 @@ class Compiler {
   /// That the engine refuses the file is a value. Errors: Input: the file; Usage: a shape of no input; Backend: the
   /// engine crashed or took too long; Interrupted.
   EngineReport compile(const std::filesystem::path& path);
-  /// The same of a file as read_typed_file() gives it. `shapes`: of inputs with open dimensions that were not named.
-  EngineReport compile(const Model& file, const std::map<std::string, Shape>& shapes = {});
+  /// The same of a file as read_typed_file() gives it; open dimensions that were not named are as in `like`. That the
+  /// engine crashes or takes too long is a value, too: `refused` says it.
+  EngineReport try_compile(const Model& file, const Sample& like);
 
   /// A built engine's own list of its kernels. Errors: Backend.
   EngineReport describe(const std::filesystem::path& engine);
 
  private:
+  /// `otherwise`: shapes of inputs that were not named.
+  EngineReport compile(const Model& file, const std::map<std::string, Shape>& otherwise);
+
   CompileOptions options_;
   JobSinks sinks_;
   std::string capability_;  // empty: the device that is here

@@ -19,14 +19,6 @@ namespace {
 
 using Types = std::vector<std::string>;
 
-Types types_of(const std::vector<EngineTensor>& tensors) {
-  Types types;
-  for (const EngineTensor& tensor : tensors) {
-    if (std::ranges::find(types, tensor.type) == types.end()) types.push_back(tensor.type);
-  }
-  return types;
-}
-
 bool has_type(const Types& types, std::string_view type) { return std::ranges::find(types, type) != types.end(); }
 
 /// Whether `name` stands in `text` as a word of its own: engines join the names of what they fuse.

@@ -24,7 +24,6 @@ EngineReport compiled_now(const InspectEngineOptions& options, const JobSinks& s
     throw Error(ErrorKind::Usage,
                 "--model: names the model behind an engine or layer information, and the file is one");
   }
-  require_no_pipe(options.file);
   EngineReport report = Compiler(options.compile, sinks).compile(options.file);
   if (report.refused.empty()) return report;
   throw Error(

@@ -15,6 +15,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "distributed/ranks.h"
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
 #include "jobs/common/calibrated_plan.h"
@@ -267,7 +268,9 @@ ConvertResult run_conversion(const ConvertOptions& given_options, const JobSinks
 
 ConvertResult convert(const ConvertOptions& options, const JobSinks& sinks) {
   std::optional<Compiler> compiler;
-  if (options.compile) compiler.emplace(*options.compile, options.precision.target, sinks);
+  if (options.compile && job_ranks().first()) {
+    compiler.emplace(for_target(*options.compile, options.precision.target), sinks);
+  }
   ConvertResult result = run_conversion(options, sinks, nullptr);
   if (compiler) result.compiled = compiler->compile(options.output);
   return result;

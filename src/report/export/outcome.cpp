@@ -3,10 +3,14 @@
 #include <optional>
 
 #include "vernier/error.h"
+#include "vernier/report/convert.h"
 #include "vernier/report/diagnose.h"
+#include "vernier/report/engine.h"
 
 namespace vernier {
 namespace {
+
+bool refused(const std::optional<EngineReport>& compiled) { return compiled && !compiled->refused.empty(); }
 
 /// What the written file says, by that which decided the search; nullopt: there is none, or it was not measured.
 std::optional<bool> file_meets(const DiagnoseReport& report) {
@@ -48,8 +52,12 @@ bool met(const DiagnoseReport& report) {
   return outcome == Outcome::Met || outcome == Outcome::NothingNeeded;
 }
 
+int exit_code_of(const ConvertResult& result) {
+  return refused(result.compiled) ? static_cast<int>(ErrorKind::Backend) : 0;
+}
+
 int exit_code_of(const DiagnoseReport& report) {
-  if (report.compiled && !report.compiled->refused.empty()) return static_cast<int>(ErrorKind::Backend);
+  if (refused(report.compiled)) return static_cast<int>(ErrorKind::Backend);
   return outcome_of(report) == Outcome::NoRequirement || met(report) ? 0 : 1;
 }
 

@@ -24,14 +24,6 @@ std::string types_text(const std::vector<std::string>& types) {
   return types.empty() ? "-" : fmt::format("{}", fmt::join(types, ", "));
 }
 
-std::vector<std::string> types_of(const std::vector<EngineTensor>& tensors) {
-  std::vector<std::string> types;
-  for (const EngineTensor& tensor : tensors) {
-    if (std::ranges::find(types, tensor.type) == types.end()) types.push_back(tensor.type);
-  }
-  return types;
-}
-
 /// "12 kgen, 9 correlation": kernels by kind, most first.
 std::string kinds_text(const EngineReport& report) {
   std::map<std::string, std::size_t> counts;
