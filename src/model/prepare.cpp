@@ -24,6 +24,7 @@ struct Step {
 constexpr Step kSteps[] = {
     {"inline_functions", passes::inline_functions, When::Always},
     {"replace_removed_operators", passes::replace_removed_operators, When::LoweringOrRaising},
+    {"pad_transposed", passes::pad_transposed, When::LoweringOrRaising},
     {"refuse_unknown_operators", passes::refuse_unknown_operators, When::LoweringOrRaising},
     {"constants_to_initializers", passes::constants_to_initializers, When::Always},
     {"fold_constants", passes::fold_constants, When::Always},

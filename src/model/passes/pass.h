@@ -43,6 +43,11 @@ Outcome inline_functions(Model& model, const Context& context);
 /// The last new node keeps the name and the output. Errors: Input when an attribute does not make sense.
 Outcome replace_removed_operators(Model& model, const Context& context);
 
+/// ConvTranspose with auto_pad VALID and an output_shape -> one with pads of 0 and output_padding, where sizes are
+/// known. TensorRT-RTX 1.6 and 1.7 read such a node as if it had no output_shape (compiled, and run: 717 x 717 for 720
+/// x 720), and say nothing. ONNX Runtime gives the same bits for both.
+Outcome pad_transposed(Model& model, const Context& context);
+
 /// Constant -> initializer, and readers of Identity(initializer) -> readers of the initializer, in all graphs.
 /// Constants that are themselves a graph's output stay nodes.
 Outcome constants_to_initializers(Model& model, const Context& context);

@@ -1,5 +1,6 @@
 #include "model/prepare.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -229,6 +230,30 @@ TEST(ReplaceRemovedOperators, CropWithoutItsBorderIsRefused) {
     g (float[1,3,8,8] x) => (float[1,3,5,4] y) { [c] y = Crop <border = [1, 2]> (x) })";
   EXPECT_EQ(error_of([&] { prepared(text, kHalf); }),
             "node 'c' (Crop): border needs 4 values of 0 or more and scale 2, the file has 2 and 0");
+}
+
+TEST(PadTransposed, AnOutputShapeBehindValidBecomesPaddings) {
+  const auto text = [](const char* shape, const char* attributes) {
+    return fmt::format(R"(<ir_version: 8, opset_import: ["" : 17]>
+      g (float[1,1,5,4] x, float[1,1,3,3] w) => (float[1,1,{0}] y) {{
+        [t] y = ConvTranspose <{1}> (x, w) }})",
+                       shape, attributes);
+  };
+  const Prepared done =
+      prepared(text("12,9", R"(auto_pad = "VALID", strides = [2, 2], output_shape = [12, 9])"), kHalf);
+  const onnx::NodeProto& node = node_named(done.model, "t");
+  EXPECT_EQ(attribute_ints(node, "pads"), (std::vector<std::int64_t>{0, 0, 0, 0}));
+  EXPECT_EQ(attribute_ints(node, "output_padding"), (std::vector<std::int64_t>{1, 0}));
+  EXPECT_EQ(find_attribute(node, "auto_pad"), nullptr);
+  EXPECT_EQ(find_attribute(node, "output_shape"), nullptr);
+  EXPECT_EQ(done.notes.size(), 1U);
+  // What would cut, what goes further than a stride, and what every engine reads as it is.
+  for (const char* attributes : {R"(auto_pad = "VALID", strides = [2, 2], output_shape = [10, 9])",
+                                 R"(auto_pad = "VALID", strides = [2, 2], output_shape = [13, 9])",
+                                 R"(strides = [2, 2], output_shape = [10, 8])"}) {
+    const Prepared kept = prepared(text("?,?", attributes), kHalf);
+    EXPECT_NE(find_attribute(node_named(kept.model, "t"), "output_shape"), nullptr) << attributes;
+  }
 }
 
 constexpr const char* kRaise = R"(<ir_version: 4, opset_import: ["" : 9]>
