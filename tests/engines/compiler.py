@@ -7,5 +7,5 @@ import pytest
 ENGINES = pathlib.Path(__file__).resolve().parents[2] / ".deps/engines/bin/python"
 if not ENGINES.exists():
     if os.environ.get("CI"):
-        raise RuntimeError("no .deps/engines: scripts/bootstrap --with tensorrt-rtx makes it")
-    pytest.skip("no .deps/engines (scripts/bootstrap --with tensorrt-rtx): NVIDIA's compiler was not asked", allow_module_level=True)
+        raise RuntimeError("no .deps/engines: scripts/bootstrap --with tensorrt-rtx,openvino makes it")
+    pytest.skip("no .deps/engines (scripts/bootstrap --with tensorrt-rtx,openvino): NVIDIA's compiler was not asked", allow_module_level=True)
