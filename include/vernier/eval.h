@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "vernier/engine.h"
 #include "vernier/export.h"
 #include "vernier/measure.h"
 #include "vernier/report/eval.h"
@@ -48,8 +49,10 @@ struct EvalOptions {
   std::size_t background_classes = 0;  // Plain: classes at the beginning that are none
   double overlap = 0.65;               // boxes that overlap by more are one
   double least_score = 0.01;
-  std::string script;              // Custom: file.py[:function], as --metric-script
-  bool onnxruntime = false;        // ONNX Runtime's own kernels; else float32 kernels with our rounding behind them
+  std::string script;  // Custom: file.py[:function], as --metric-script
+  /// The engine that runs the models; absent: float32 kernels with our rounding behind them.
+  std::optional<MeasureOn> on;
+  EngineRunOptions engine;         // of `on`
   std::optional<double> min, max;  // of the first figure
   std::optional<double> max_loss;  // the first figure of `model` may be worse than that of `against` by so much
   MeasureOptions measure;          // samples, outputs, threads

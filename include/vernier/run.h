@@ -9,6 +9,7 @@
 
 #include "vernier/accuracy_record.h"
 #include "vernier/comparison.h"
+#include "vernier/engine.h"
 #include "vernier/export.h"
 #include "vernier/graph_optimization.h"
 #include "vernier/measure.h"
@@ -21,18 +22,25 @@ namespace vernier {
 enum class RunnerKind {
   OnnxRuntime,  // --onnxrt: ONNX Runtime as it is, all its optimizations and integer kernels
   Simulated,    // --sim: float32 kernels with our rounding behind them
-  TensorRt,     // --trt: the same under TensorRT's documented rules; no TensorRT runs
+  TensorRt,     // --trt: TensorRT itself where it can run; elsewhere its documented rules, simulated
+  OpenVino,     // --openvino: OpenVINO as it is
   Program,      // --exec: any program, started for each sample
 };
+
+/// Whether a runner of TensorRT is its engine: where one can run, always (else the job fails), or never.
+enum class EngineUse { IfThere, Always, Never };
 
 struct RunnerOptions {
   RunnerKind kind = RunnerKind::OnnxRuntime;
   std::filesystem::path model;
-  /// Simulated and TensorRt. A typed model says its own formats; options that say others are refused for it.
+  /// Simulated, TensorRt and OpenVino. A typed model says its own formats; options that say others are refused for it.
+  /// An engine gets the file that `convert` would write.
   PrecisionOptions precision;
   /// Program: the command line for a shell, with {model}, {inputs} and {outputs}, which become quoted paths: of the
   /// model, of a .npz with one array an input, and of the .npz that the program writes, one array an output.
   std::string command;
+  EngineUse use = EngineUse::IfThere;  // of TensorRt
+  std::string device;                  // of OpenVino; empty: CPU
 };
 
 /// Which tensors a runner gives. All empty: the model's outputs.
@@ -44,12 +52,14 @@ struct OutputChoice {
 
 struct RunOptions {
   std::vector<RunnerOptions> runners;
-  std::vector<std::filesystem::path> load_outputs;                 // runs from files, behind the runners
-  MeasureOptions measure;                                          // data, carries, threads; no requirement
-  OutputChoice onnx_outputs;                                       // of all runners but Program
-  OutputChoice trt_outputs;                                        // of TensorRt, in its place; empty: onnx_outputs
-  std::vector<std::string> providers;                              // of OnnxRuntime, best first; empty: CPU
-  GraphOptimization optimization = GraphOptimization::EnableAll;   // of OnnxRuntime
+  std::vector<std::filesystem::path> load_outputs;                // runs from files, behind the runners
+  MeasureOptions measure;                                         // data, carries, threads; no requirement
+  OutputChoice onnx_outputs;                                      // of all runners but Program
+  OutputChoice trt_outputs;                                       // of TensorRt, in its place; empty: onnx_outputs
+  std::vector<std::string> providers;                             // of OnnxRuntime, best first; empty: CPU
+  GraphOptimization optimization = GraphOptimization::EnableAll;  // of OnnxRuntime
+  /// Of runners on engines: settings, shapes, the engine file. Python and time are those of `measure.data`.
+  EngineRunOptions engine;
   std::filesystem::path save_inputs, save_outputs, save_accuracy;  // empty: not saved
   CompareOptions compare;
   /// Python files of the user, file.py[:function], run in measure.data.python; empty: none. Both are called once an

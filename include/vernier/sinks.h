@@ -7,6 +7,9 @@
 
 namespace vernier {
 
+/// A text for people, each once a job.
+using Warn = std::function<void(const std::string&)>;
+
 /// Where a job tells how far it is. Each may be empty.
 struct JobSinks {
   /// Phase, items done, items in all. Called often; the receiver decides what to print.

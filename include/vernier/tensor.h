@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,6 +40,8 @@ enum class Dtype : int {
 
 /// "float32", "int64", ...; "undefined" for a number outside the list.
 VERNIER_API std::string_view dtype_name(Dtype dtype);
+/// The reverse; nullopt for a name outside the list.
+VERNIER_API std::optional<Dtype> find_dtype(std::string_view name);
 
 /// Bits of one element (4 for UInt4 and Int4); 0 for String and Undefined.
 VERNIER_API int dtype_bits(Dtype dtype);

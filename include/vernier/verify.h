@@ -2,8 +2,10 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
+#include "vernier/engine.h"
 #include "vernier/export.h"
 #include "vernier/measure.h"
 #include "vernier/report/verify.h"
@@ -16,7 +18,9 @@ struct VerifyOptions {
   std::filesystem::path float_model;
   std::filesystem::path typed_model;
   MeasureOptions measure;
-  TaskRequirement task;  // beside the figures: what decides, in the place of a requirement
+  TaskRequirement task;         // beside the figures: what decides, in the place of a requirement
+  std::optional<MeasureOn> on;  // also run there: its figures are beside the simulated ones, and decide
+  EngineRunOptions engine;      // of `on`
   std::string command;
 };
 

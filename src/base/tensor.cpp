@@ -81,6 +81,13 @@ std::string_view dtype_name(Dtype dtype) {
   return "undefined";
 }
 
+std::optional<Dtype> find_dtype(std::string_view name) {
+  for (const DtypeRow& row : kDtypes) {
+    if (row.name == name) return row.dtype;
+  }
+  return std::nullopt;
+}
+
 int dtype_bits(Dtype dtype) {
   for (const DtypeRow& row : kDtypes) {
     if (row.dtype == dtype) return row.bits;

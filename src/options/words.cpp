@@ -51,7 +51,12 @@ std::span<const std::string_view> words_of(Target /*which*/) {
 }
 
 std::span<const std::string_view> words_of(EngineChoice /*which*/) {
-  static constexpr std::array<std::string_view, 3> kWords{"any", "tensorrt", "tensorrt-rtx"};
+  static constexpr std::array<std::string_view, 4> kWords{"any", "tensorrt", "tensorrt-rtx", "openvino"};
+  return kWords;
+}
+
+std::span<const std::string_view> words_of(MeasureOn /*which*/) {
+  static constexpr std::array<std::string_view, 3> kWords{"onnxruntime", "tensorrt", "openvino"};
   return kWords;
 }
 

@@ -1,6 +1,6 @@
 """NVIDIA's compiler on what we write: each typed file builds, or is refused for a reason that is listed here, and the
 layers that run in another format than the file says are those listed here. Evidence: compiled, not run. Needs
-`scripts/bootstrap --with tensorrt-rtx`; in CI it must be there."""
+`scripts/bootstrap --with tensorrt-rtx,openvino`; in CI it must be there."""
 import importlib.util
 import json
 import os

@@ -68,6 +68,7 @@ def test_a_library_that_talks_harms_nobody(model):
     ("raise@parse", "raised RuntimeError: cuda says 719"),
     ("refuse@build", "TensorRT 11.0.0: its builder refuses the file: Error Code 10: no kernel for mm)"),
     ("refuse@parse", "TensorRT 11.0.0: its parser refuses the file at node 'first' (MatMul): no importer for it"),
+    ("misread@parse", "TensorRT 11.0.0: it reads the file otherwise than ONNX means it: output 'y' has the shape 2x717 there, and 2x2"),
     ("lie@build", "gave an answer of another form"),
     ("rubbish@build", "TensorRT: something else wrote where answers are announced"),
 ])
@@ -160,9 +161,10 @@ def test_a_written_file_that_the_engine_refuses_is_there_and_the_exit_code_says_
 
 
 @pytest.mark.parametrize("job", ["convert", "diagnose"])
-def test_tensorrt_compiles_what_is_made_for_it_alone(model, job):
-    done = command(model, "", job, model, "--int8", "--target", "openvino", "--samples", "2", "-o", "out", "--compile")
-    assert done.returncode == 2 and "made for --target openvino" in done.stderr and not (model.parent / "out").exists()
+def test_an_engine_compiles_what_is_made_for_it_alone(model, job):
+    for target, options in (("onnxruntime", []), ("openvino", ["--engine", "tensorrt"]), ("tensorrt", ["--engine", "openvino"])):
+        done = command(model, "", job, model, "--int8", "--target", target, "--samples", "2", "-o", "out", "--compile", *options)
+        assert done.returncode == 2 and f"made for --target {target}" in done.stderr and not (model.parent / "out").exists()
 
 
 def test_without_an_engine_nothing_is_measured_first(model):

@@ -6,9 +6,11 @@
 
 #include "commands/report_commands.h"
 #include "console/console.h"
+#include "options/engine_settings.h"
 #include "options/options.h"
 #include "options/parse_values.h"
 #include "options/task_group.h"
+#include "vernier/error.h"
 #include "vernier/report/eval.h"
 #include "vernier/report/text.h"
 
@@ -19,6 +21,7 @@ struct EvalLine {
   std::string model, against, min, max, max_loss;
   std::vector<std::string> outputs;
   bool onnxruntime = false;
+  MeasureOnGroup on;
   TaskGroup task;
   DataGroup data;
   MessageGroup messages;
@@ -34,12 +37,17 @@ EvalOptions options_of(const EvalLine& line, const std::string& command) {
   EvalOptions options = line.task.values();
   options.model = line.model;
   options.against = line.against;
-  options.onnxruntime = line.onnxruntime;
+  options.on = line.on.on();
+  if (line.onnxruntime) {
+    if (options.on) throw Error(ErrorKind::Usage, "--onnxrt and --on: where shall it run?", "leave one out");
+    options.on = MeasureOn::OnnxRuntime;
+  }
   options.min = optional_number("--min", line.min);
   options.max = optional_number("--max", line.max);
   options.max_loss = optional_number("--max-loss", line.max_loss);
   options.measure = line.data.values();
   options.measure.outputs = line.outputs;
+  options.engine = line.on.values(options.measure.data);
   options.command = command;
   return options;
 }
@@ -62,8 +70,9 @@ Command add_eval(CLI::App& root, const std::string& command) {
   add_value(app, "--max", line->max, "V", "At most V, for perplexity").group(requirement);
   add_value(app, "--max-loss", line->max_loss, "V", "With --against: worse than there by at most V").group(requirement);
   add_flag(app, "--onnxrt", line->onnxruntime,
-           "Run on ONNX Runtime's own kernels, which do not round float16 (default: simulate what the file says)")
+           "The same as --on onnxruntime, whose kernels do not round float16 (default: simulate what the file says)")
       .group("Task");
+  line->on.add(app);
   line->data.add(app, "Samples to measure on");
   line->result.add(app);
   add_message_options(app, line->messages);
@@ -75,7 +84,8 @@ Command add_eval(CLI::App& root, const std::string& command) {
       "Exit code: 0 no requirement, or met; 1 missed; 2 usage; 3 input; 4 backend; 70 our fault; 130 interrupted");
   return {&app, &line->messages,
           [line, command](Console& console) {
-            for (const std::string& text : line->data.without_effect(line->task.any_script())) console.warning(text);
+            for (const std::string& text : line->data.without_effect(line->task.any_script() || line->on.on()))
+              console.warning(text);
             const EvalOptions options = options_of(*line, command);
             const TextOptions text = line->result.values();
             const EvalReport report = evaluate(options, console.sinks());

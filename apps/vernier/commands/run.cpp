@@ -10,6 +10,7 @@
 #include "commands/commands.h"
 #include "console/console.h"
 #include "options/comparison_options.h"
+#include "options/engine_settings.h"
 #include "options/options.h"
 #include "options/runner_options.h"
 #include "scripts/script_location.h"
@@ -20,6 +21,7 @@ namespace {
 struct RunLine {
   std::vector<std::string> models;
   RunnerGroup runners;
+  EngineSettingsGroup engine;
   DataGroup data;
   ComparisonGroup comparison;
   std::vector<std::string> load_outputs;
@@ -35,6 +37,7 @@ RunOptions options_of(const RunLine& line) {
   options.measure = line.data.values();
   options.onnx_outputs = line.runners.onnx_outputs();
   options.trt_outputs = line.runners.trt_outputs();
+  options.engine = line.engine.values();
   options.providers = line.runners.providers();
   options.optimization = line.runners.optimization();
   options.save_outputs = line.save_outputs;
@@ -73,6 +76,7 @@ Command add_run(CLI::App& root, const std::string& command) {
                 "saved runs)");
   line->runners.add(app);
   line->runners.add_outputs(app);
+  line->engine.add(app);
   line->data.add(app, "Samples to run on");
   line->data.add_calibration(app);
   add_value(app, "--save-inputs,--save-input-data", line->save_inputs, "FILE",
@@ -102,12 +106,13 @@ Command add_run(CLI::App& root, const std::string& command) {
   return {&app, &line->messages,
           [line, command](Console& console) {
             for (const std::string& text : line->data.without_effect(
-                     line->runners.any_script() || line->runners.any_program() || any_model_script(line->models) ||
+                     line->runners.any_script() || line->runners.any_process() || any_model_script(line->models) ||
                      !line->comparison.compare_script.empty() || !line->comparison.postprocess_script.empty()))
               console.warning(text);
             for (const std::string& text : line->comparison.without_effect()) console.warning(text);
             const RunOptions options = options_of(*line);
-            for (const auto& path : {options.save_inputs, options.save_outputs, options.save_accuracy}) {
+            for (const auto& path :
+                 {options.save_inputs, options.save_outputs, options.save_accuracy, options.engine.save_engine}) {
               if (path.has_extension()) require_writable_file(path);
             }
             const auto start = std::chrono::steady_clock::now();

@@ -4,6 +4,7 @@
 
 #include "commands/commands.h"
 #include "console/console.h"
+#include "options/engine_settings.h"
 #include "options/gate_group.h"
 #include "options/options.h"
 #include "options/score_group.h"
@@ -21,6 +22,7 @@ struct VerifyLine {
   RequirementGroup requirement;
   ScoreGroup task;
   DataGroup data;
+  MeasureOnGroup on;
   GateGroup gate;
   MessageGroup messages;
   ResultGroup result;
@@ -40,6 +42,7 @@ Command add_verify(CLI::App& root, const std::string& command) {
       .group("Requirement (one metric; default: none; must hold for each judged output)");
   line->task.add(app);
   line->data.add(app, "Samples to measure on");
+  line->on.add(app);
   line->gate.add(app);
   line->result.add(app);
   add_message_options(app, line->messages);
@@ -47,11 +50,13 @@ Command add_verify(CLI::App& root, const std::string& command) {
   add_footer(
       app,
       "Example: vernier verify model.onnx typed.onnx --data samples.npz --min-sqnr 20\n"
+      "Example: vernier verify model.onnx typed.onnx --data samples.npz --on openvino --python venv/bin/python\n"
       "Exit code: 0 no requirement, or met; 1 missed; 2 usage; 3 input; 4 backend; 70 our fault; 130 interrupted");
 
   return {&app, &line->messages,
           [line, command](Console& console) {
-            for (const std::string& text : line->data.without_effect(line->task.any_script())) console.warning(text);
+            for (const std::string& text : line->data.without_effect(line->task.any_script() || line->on.on()))
+              console.warning(text);
             VerifyOptions options;
             options.float_model = line->float_model;
             options.typed_model = line->typed_model;
@@ -63,6 +68,8 @@ Command add_verify(CLI::App& root, const std::string& command) {
               throw Error(ErrorKind::Usage, "labels, a metric script, a requirement: only one can decide",
                           "leave out the others");
             }
+            options.on = line->on.on();
+            options.engine = line->on.values(options.measure.data);
             options.command = command;
             const TextOptions text = line->result.values();
             line->gate.check();
@@ -70,7 +77,7 @@ Command add_verify(CLI::App& root, const std::string& command) {
             print_result(console, line->result.json ? report_to_json(report) : report_to_text(report, text));
             line->gate.tell(gate_of(report));
             if (report.test) return report.test->verdict == Verdict::Good ? 0 : 1;
-            return report.figures.passed.value_or(true) ? 0 : 1;
+            return deciding_figures(report).passed.value_or(true) ? 0 : 1;
           },
           ignored,
           /*spreads=*/true};

@@ -4,7 +4,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstring>
 #include <optional>
 #include <string_view>
 
@@ -128,15 +130,31 @@ std::string resolved_command(const CLI::App& app, const std::string& typed) {
   return text;
 }
 
+/// "--openvino GPU.1" is an option with a value, where "--openvino model.onnx" is a flag and an argument.
+void name_devices(std::vector<std::string>& arguments) {
+  const auto is_device = [](const std::string& text) {
+    return std::ranges::any_of(std::array{"CPU", "GPU", "NPU", "AUTO", "HETERO", "MULTI"}, [&](const char* kind) {
+      const std::string_view rest = text.starts_with(kind) ? std::string_view(text).substr(std::strlen(kind)) : "-";
+      return rest.empty() || rest.front() == '.' || rest.front() == ':';
+    });
+  };
+  for (std::size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i) {
+    if (arguments[i].starts_with("--openvino=")) arguments[i].insert(10, "-device");
+    if (arguments[i] == "--openvino" && i + 1 < arguments.size() && is_device(arguments[i + 1])) {
+      arguments[i] += "-device";
+    }
+  }
+}
+
 std::vector<std::string> normalize_arguments(std::vector<std::string> arguments) {
   bundle_check(arguments);
+  name_devices(arguments);
   constexpr std::string_view kRange = "--val-range";
   bool in_range = false;
   for (std::string& argument : arguments) {
     if (argument == "--") break;
-    // A flag that may have a value, which CLI11's flags cannot.
-    if (argument == "--trt=native") argument = "--trt-native";
-    if (argument == "--trt=sim") argument = "--trt";
+    // Flags that may have a value, which CLI11's flags cannot.
+    if (argument == "--trt=native" || argument == "--trt=sim") argument[5] = '-';
     if (argument.starts_with("--")) {
       const std::size_t end = std::min(argument.find('='), argument.size());
       std::replace(argument.begin(), argument.begin() + static_cast<std::ptrdiff_t>(end), '_', '-');

@@ -15,30 +15,61 @@ namespace {
 const char* const kRunnersGroup = "Runners";
 const char* const kOutputs = "Outputs";
 
-bool simulates(RunnerKind kind) { return kind == RunnerKind::Simulated || kind == RunnerKind::TensorRt; }
+bool takes_precision(RunnerKind kind) {
+  return kind == RunnerKind::Simulated || kind == RunnerKind::TensorRt || kind == RunnerKind::OpenVino;
+}
 
 }  // namespace
 
 void RunnerGroup::add(CLI::App& app) {
-  const auto runner = [&](const char* name, RunnerKind kind, const char* help) {
-    add_flag(
-        app, name,
-        [this, kind] {
-          runners_.push_back({kind, simulates(kind) ? common_ : PrecisionText{}, {}});
-        },
-        help)
-        .at_once()
-        .group(kRunnersGroup);
+  const auto runner = [&](const char* name, const RunnerOptions& options, const char* help) {
+    return add_flag(
+               app, name,
+               [this, options] {
+                 runners_.push_back({options, takes_precision(options.kind) ? common_ : PrecisionText{}});
+               },
+               help)
+        .at_once();
   };
-  runner("--onnxrt", RunnerKind::OnnxRuntime, "ONNX Runtime as it is, with its own kernels and optimizations");
-  runner("--sim", RunnerKind::Simulated,
-         "Our rounding in float32 kernels: each layer in the precision that the options, or a typed model, say");
-  runner("--trt", RunnerKind::TensorRt,
-         "The same under TensorRT's documented rules; nothing runs on TensorRT, and runs are named trt-sim");
+  const auto of_kind = [](RunnerKind kind) {
+    RunnerOptions options;
+    options.kind = kind;
+    return options;
+  };
+  runner("--onnxrt", of_kind(RunnerKind::OnnxRuntime), "ONNX Runtime as it is, with its own kernels and optimizations")
+      .group(kRunnersGroup);
+  runner("--sim", of_kind(RunnerKind::Simulated),
+         "Our rounding in float32 kernels: each layer in the precision that the options, or a typed model, say")
+      .group(kRunnersGroup);
+  RunnerOptions tensorrt = of_kind(RunnerKind::TensorRt);
+  runner("--trt", tensorrt,
+         "TensorRT or TensorRT-RTX, found in --python, where there is a GPU to run it on; elsewhere its documented "
+         "rules, simulated, and runs are named trt-sim. --trt=native: the engine or an error; --trt=sim: always "
+         "simulated")
+      .group(kRunnersGroup);
+  tensorrt.use = EngineUse::Always;
+  runner("--trt-native", tensorrt, "").group("");
+  tensorrt.use = EngineUse::Never;
+  runner("--trt-sim", tensorrt, "").group("");
+  runner("--openvino", of_kind(RunnerKind::OpenVino),
+         "OpenVINO, found in --python, on its CPU; --openvino DEVICE: on that device (GPU, GPU.1, NPU, AUTO, ...)")
+      .group(kRunnersGroup);
+  add_value(
+      app, "--openvino-device",
+      [this, of_kind](const std::string& device) {
+        RunnerOptions options = of_kind(RunnerKind::OpenVino);
+        options.device = device;
+        runners_.push_back({options, common_});
+      },
+      "DEVICE", "")
+      .at_once()
+      .group("");
   add_value(
       app, "--exec",
-      [this](const std::string& command) {
-        runners_.push_back({RunnerKind::Program, {}, command});
+      [this, of_kind](const std::string& command) {
+        RunnerOptions options = of_kind(RunnerKind::Program);
+        options.command = command;
+        runners_.push_back({options, {}});
       },
       "COMMAND",
       "Any program, started once a sample, one after the other: a command line with {model}, {inputs} and "
@@ -46,10 +77,6 @@ void RunnerGroup::add(CLI::App& app) {
       "model, of a .npz with an array for each input, and of the .npz to write")
       .at_once()
       .group(kRunnersGroup);
-  add_flag(app, "--trt-native", [] {
-    throw Error(ErrorKind::Usage, "--trt=native: there is no TensorRT here to run on",
-                "--trt simulates its rules; deploy.md of vernier diagnose has the trtexec line");
-  }).group("");
   add_precision_options(app, [this]() -> PrecisionText& { return precision(); });
   add_values(app, "--providers,--execution-providers", providers_, "NAME",
              "Execution providers of --onnxrt, best first, by any part of their names (default: CPU)")
@@ -73,13 +100,13 @@ void RunnerGroup::add_outputs(CLI::App& app) {
                "Also what nodes of these operator types give (default: none)")
         .group(kOutputs);
   };
-  outputs("onnx", onnx_, "--onnxrt, --sim and --trt");
+  outputs("onnx", onnx_, "--onnxrt, --sim, --trt and --openvino");
   outputs("trt", trt_, "--trt, whatever --onnx-outputs says,");
 }
 
 PrecisionText& RunnerGroup::precision() {
   for (auto runner = runners_.rbegin(); runner != runners_.rend(); ++runner) {
-    if (simulates(runner->kind)) return runner->precision;
+    if (takes_precision(runner->options.kind)) return runner->precision;
   }
   return common_;
 }
@@ -90,9 +117,12 @@ bool RunnerGroup::any_script() const {
   });
 }
 
-bool RunnerGroup::any_program() const {
-  return std::any_of(runners_.begin(), runners_.end(),
-                     [](const Typed& typed) { return typed.kind == RunnerKind::Program; });
+bool RunnerGroup::any_process() const {
+  return std::any_of(runners_.begin(), runners_.end(), [](const Typed& typed) {
+    const bool never = typed.options.use == EngineUse::Never;
+    return typed.options.kind == RunnerKind::Program || typed.options.kind == RunnerKind::OpenVino ||
+           (typed.options.kind == RunnerKind::TensorRt && !never);
+  });
 }
 
 GraphOptimization RunnerGroup::optimization() const {
@@ -103,7 +133,7 @@ std::vector<RunnerOptions> RunnerGroup::values(const std::vector<std::string>& m
   if (runners_.empty()) {
     if (models.empty()) return {};
     throw Error(ErrorKind::Usage, fmt::format("no runner was chosen for {}", printable(models.front())),
-                "add --onnxrt, --sim or --trt");
+                "add --onnxrt, --sim, --trt or --openvino");
   }
   if (models.empty()) throw Error(ErrorKind::Usage, "a runner was chosen, but no model", "vernier run MODEL --onnxrt");
   if (models.size() != 1 && runners_.size() != 1 && models.size() != runners_.size()) {
@@ -112,25 +142,27 @@ std::vector<RunnerOptions> RunnerGroup::values(const std::vector<std::string>& m
         fmt::format("{} and {}: which runs which?", plural(models.size(), "model"), plural(runners_.size(), "runner")),
         "give one model for all runners, or as many models as runners, in the same order");
   }
-  const bool takes_precision =
-      std::any_of(runners_.begin(), runners_.end(), [](const Typed& typed) { return simulates(typed.kind); });
-  if (common_.any_low() && !takes_precision) {
+  const bool any_takes = std::any_of(runners_.begin(), runners_.end(),
+                                     [](const Typed& typed) { return takes_precision(typed.options.kind); });
+  if (common_.any_low() && !any_takes) {
     throw Error(ErrorKind::Usage, "a low format was given, but --onnxrt runs a model as it is",
                 "add --sim, or --trt; vernier convert writes a typed model for --onnxrt");
   }
-  if (!common_.network_scripts.empty() && !takes_precision) {
+  if (!common_.network_scripts.empty() && !any_takes) {
     throw Error(ErrorKind::Usage, "a network script was given, but --onnxrt runs a model as it is",
                 "add --trt, or --sim: they run each layer in the precision that the script sets");
   }
   const bool is_trt = std::any_of(runners_.begin(), runners_.end(),
-                                  [](const Typed& typed) { return typed.kind == RunnerKind::TensorRt; });
+                                  [](const Typed& typed) { return typed.options.kind == RunnerKind::TensorRt; });
   if (!is_trt && !(trt_.names.empty() && trt_.excluded.empty() && trt_.op_types.empty())) {
     throw Error(ErrorKind::Usage, "--trt-outputs was given, but no --trt", "--onnx-outputs is for --onnxrt and --sim");
   }
   std::vector<RunnerOptions> values;
   for (std::size_t i = 0; i < std::max(models.size(), runners_.size()); ++i) {
     const Typed& typed = runners_[runners_.size() == 1 ? 0 : i];
-    values.push_back({typed.kind, models[models.size() == 1 ? 0 : i], typed.precision.values(), typed.command});
+    RunnerOptions& value = values.emplace_back(typed.options);
+    value.model = models[models.size() == 1 ? 0 : i];
+    value.precision = typed.precision.values();
   }
   return values;
 }

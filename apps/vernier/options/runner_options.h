@@ -9,7 +9,8 @@
 
 namespace vernier::cli {
 
-/// A precision option belongs to the nearest simulated runner before it, where there is none to all of them:
+/// A precision option belongs to the nearest runner before it that takes one (all but --onnxrt and --exec), where there
+/// is none to all of them:
 ///   --fp16 --trt --onnxrt, --trt --fp16 --onnxrt, --trt --onnxrt --fp16   all mean: trt in fp16
 ///   --sim --int8 --sim --fp16                                             one runner in int8, one in fp16
 class RunnerGroup {
@@ -20,8 +21,8 @@ class RunnerGroup {
   /// One model is for all runners; as many models as runners pair up; one runner runs each of several models.
   /// Errors: Usage when models and runners do not fit, or precision is given and nothing takes it.
   std::vector<RunnerOptions> values(const std::vector<std::string>& models) const;
-  /// True when one is a program, which --timeout bounds.
-  bool any_program() const;
+  /// True when one runs in a process of its own, a program or an engine, which --timeout bounds.
+  bool any_process() const;
   bool empty() const { return runners_.empty(); }
   bool any_script() const;
 
@@ -32,9 +33,8 @@ class RunnerGroup {
 
  private:
   struct Typed {
-    RunnerKind kind;
+    RunnerOptions options;  // but for model and precision
     PrecisionText precision;
-    std::string command;
   };
   PrecisionText& precision();
 

@@ -14,6 +14,20 @@
 
 namespace vernier {
 
+/// What an engine itself gave.
+struct EngineFigures {
+  std::string engine;  // "TensorRT-RTX 1.6.1.120 on NVIDIA H200"
+  RunFigures figures;
+  std::size_t kernels = 0;    // of the engine that gave them; 0: it does not list them
+  std::string other_formats;  // layers that it runs in another format than the file says, in a sentence; empty: none
+  struct Layer {
+    std::string name;
+    double sqnr_db = 0;
+  };
+  std::vector<Layer> layers;  // at their outputs, with all of these marked as outputs of the engine
+  std::string no_layers;      // why there are none
+};
+
 struct VerifyReport {
   int version = 1;
   std::string command;
@@ -31,12 +45,17 @@ struct VerifyReport {
   std::string objective;                  // labels or a script that decide, in words; empty: none
   std::optional<TestRow> test;            // of the typed file, by that
   std::optional<Requirement> requirement;
+  std::optional<EngineFigures> engine;  // measured on one; it decides
   std::string doubt;  // near the limit, when kernels that sum in another order give another verdict; also a warning
   std::vector<PhaseTime> phases;
   std::vector<std::string> warnings;
   std::vector<std::string> notes;
 };
 
+/// The figures that decide: of the engine where there was one, else the simulated ones.
+inline const RunFigures& deciding_figures(const VerifyReport& report) {
+  return report.engine ? report.engine->figures : report.figures;
+}
 VERNIER_API std::string report_to_json(const VerifyReport& report);
 VERNIER_API std::string report_to_text(const VerifyReport& report, const TextOptions& options);
 

@@ -3,9 +3,16 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <span>
 #include <utility>
 
+#include "base/file.h"
 #include "base/source_places.h"
 #include "base/text.h"
 #include "engines/hosts/kernels.h"
@@ -21,16 +28,19 @@ constexpr std::size_t kMostHint = 400;
 
 struct Kind {
   const char* name;
-  std::vector<std::string> modules;
-  const char* packages;  // what to install
+  std::string (*program)();
+  std::vector<std::string> modules;  // to try, in this order
+  const char* packages;              // what to install
 };
 
 const Kind& kind_of(HostedEngine engine) {
-  static const std::array<Kind, 2> kinds{
-      {{"TensorRT", {"tensorrt", "tensorrt_bindings"}, "tensorrt"},
+  static const std::array<Kind, 3> kinds{
+      {{"TensorRT", tensorrt_program, {"tensorrt", "tensorrt_bindings"}, "tensorrt"},
        {"TensorRT-RTX",
+        tensorrt_program,
         {"tensorrt_rtx", "tensorrt_rtx_bindings"},
-        "--no-deps tensorrt-rtx-cu13-libs tensorrt-rtx-cu13-bindings nvidia-cuda-runtime"}}};
+        "--no-deps tensorrt-rtx-cu13-libs tensorrt-rtx-cu13-bindings nvidia-cuda-runtime"},
+       {"OpenVINO", openvino_program, {}, "openvino"}}};
   return kinds.at(static_cast<std::size_t>(engine));
 }
 
@@ -53,6 +63,91 @@ std::vector<EngineRefusal> refusals_of(const Json& errors) {
                         without_source_places(error.at("text").text())});
   }
   return refusals;
+}
+
+Json work_of(const CompileRequest& request) {
+  Json work = Json::object();
+  work["model"] = request.model.string();
+  Json shapes = Json::object();
+  for (const auto& [input, range] : request.shapes) {
+    Json ends = Json::array();
+    for (const Shape* shape : {&range.min, &range.opt, &range.max}) ends.add(json_of(*shape));
+    shapes.add(input, std::move(ends));
+  }
+  work["shapes"] = std::move(shapes);
+  Json settings = Json::object();
+  for (const auto& [name, values] : request.settings)
+    settings.add(name, Json(Json::Array(values.begin(), values.end())));
+  work["settings"] = std::move(settings);
+  return work;
+}
+
+Shape shape_of(const Json& sizes) {
+  Shape shape;
+  for (const Json& size : sizes.items()) shape.push_back(size.integer<std::int64_t>());
+  return shape;
+}
+
+Dtype dtype_of(const Json& name) {
+  const std::optional<Dtype> dtype = find_dtype(name.text());
+  if (!dtype) throw JsonError("no type of an element: " + printable(name.text()));
+  return *dtype;
+}
+
+std::vector<EnginePort> ports_of(const Json& list) {
+  std::vector<EnginePort> ports;
+  for (const Json& port : list.items()) {
+    ports.push_back({port.at("name").text(), dtype_of(port.at("type")), shape_of(port.at("shape"))});
+  }
+  return ports;
+}
+
+/// Appends the sample to `file`, array by array, and says where each is.
+Json write_arrays(const Sample& sample, const std::filesystem::path& file) {
+  Json places = Json::array();
+  std::size_t offset = 0;
+  replace_file(file, [&](std::ostream& out) {
+    for (const auto& [name, tensor] : sample) {
+      const std::span<const std::byte> bytes = tensor.bytes();
+      out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+      Json place = Json::object();
+      place["name"] = name;
+      place["type"] = std::string(dtype_name(tensor.dtype()));
+      place["shape"] = json_of(tensor.shape());
+      place["offset"] = offset;
+      place["bytes"] = bytes.size();
+      places.add(std::move(place));
+      offset += bytes.size();
+    }
+  });
+  return places;
+}
+
+std::size_t bytes_of(Dtype dtype, const Shape& shape) {
+  try {
+    return (static_cast<std::size_t>(element_count(shape)) * static_cast<std::size_t>(dtype_bits(dtype)) + 7) / 8;
+  } catch (const Error& error) {
+    throw JsonError(error.what());
+  }
+}
+
+/// The arrays that an engine says lie in `file`. Errors: JsonError where they cannot.
+std::vector<NamedTensor> read_arrays(const Json& places, const std::filesystem::path& file) {
+  const auto text = std::make_shared<const std::string>(read_text(file, std::numeric_limits<std::size_t>::max()));
+  std::vector<NamedTensor> arrays;
+  for (const Json& place : places.items()) {
+    const Dtype dtype = dtype_of(place.at("type"));
+    Shape shape = shape_of(place.at("shape"));
+    const auto offset = place.at("offset").integer<std::size_t>();
+    const std::size_t size = bytes_of(dtype, shape);
+    if (place.at("bytes").integer<std::size_t>() != size || offset > text->size() || size > text->size() - offset) {
+      throw JsonError(fmt::format("an output of {} bytes where the file has others", size));
+    }
+    const auto* const begin = reinterpret_cast<const std::byte*>(text->data()) + offset;
+    arrays.push_back(
+        {place.at("name").text(), Tensor(dtype, std::move(shape), std::shared_ptr<const std::byte>(text, begin))});
+  }
+  return arrays;
 }
 
 /// The last line that says something.
@@ -98,8 +193,9 @@ void EngineHost::start() {
   how.script_seconds = options_.seconds;
   how.interrupted = options_.interrupted;
   SessionProgram program;
-  program.program = tensorrt_program();
+  program.program = kind.program();
   program.arguments = kind.modules;
+  if (engine_ == HostedEngine::OpenVino) program.arguments = {options_.device.empty() ? "CPU" : options_.device};
   program.kind = "engines";
   program.announces = "answers";
   program.fault = ErrorKind::Backend;
@@ -176,32 +272,28 @@ EngineSupport EngineHost::supports(const std::filesystem::path& model) {
   });
 }
 
-CompiledEngine EngineHost::compile(const CompileRequest& request) {
-  Json work = Json::object();
-  work["model"] = request.model.string();
-  work["capability"] = request.capability;
-  Json shapes = Json::object();
-  for (const auto& [input, range] : request.shapes) {
-    Json ends = Json::array();
-    for (const Shape* shape : {&range.min, &range.opt, &range.max}) ends.add(json_of(*shape));
-    shapes.add(input, std::move(ends));
-  }
-  work["shapes"] = std::move(shapes);
-  const Json said = ask("compile", std::move(work));
-  return checked([&] {
-    const Json& done = said.at("done");
-    CompiledEngine engine;
-    engine.words = texts_of(said.at("words"));
-    engine.refusals = refusals_of(done.at("errors"));
-    if (!engine.refusals.empty()) {
-      engine.stage = done.at("stage").text();
-      return engine;
-    }
-    engine.bytes = done.at("bytes").integer<std::size_t>();
-    engine.seconds = done.at("seconds").number();
-    engine.kernels = kernels_of(done);
+CompiledEngine EngineHost::compiled_of(const Json& said) const {
+  const Json& done = said.at("done");
+  CompiledEngine engine;
+  engine.words = texts_of(said.at("words"));
+  engine.refusals = refusals_of(done.at("errors"));
+  if (!engine.refusals.empty()) {
+    engine.stage = done.at("stage").text();
     return engine;
-  });
+  }
+  engine.bytes = done.at("bytes").integer<std::size_t>();
+  engine.seconds = done.at("seconds").number();
+  engine.kernels = kernels_of(done);
+  if (const Json* inputs = done.find("inputs")) engine.inputs = ports_of(*inputs);
+  if (const Json* outputs = done.find("outputs")) engine.outputs = ports_of(*outputs);
+  return engine;
+}
+
+CompiledEngine EngineHost::compile(const CompileRequest& request) {
+  Json work = work_of(request);
+  work["capability"] = request.capability;
+  const Json said = ask("compile", std::move(work));
+  return checked([&] { return compiled_of(said); });
 }
 
 CompiledEngine EngineHost::describe(const std::filesystem::path& engine) {
@@ -215,6 +307,40 @@ CompiledEngine EngineHost::describe(const std::filesystem::path& engine) {
     described.kernels = kernels_of(done);
     described.words = texts_of(said.at("words"));
     return described;
+  });
+}
+
+CompiledEngine EngineHost::open(Json work) {
+  const Json said = ask("open", std::move(work));
+  return checked([&] { return compiled_of(said); });
+}
+
+CompiledEngine EngineHost::open(const CompileRequest& request, const std::filesystem::path& save) {
+  Json work = work_of(request);
+  work["engine"] = "";
+  work["save"] = save.string();
+  return open(std::move(work));
+}
+
+CompiledEngine EngineHost::open_built(const std::filesystem::path& engine) {
+  Json work = work_of({});
+  work["engine"] = engine.string();
+  work["save"] = "";
+  return open(std::move(work));
+}
+
+std::vector<NamedTensor> EngineHost::run(const Sample& sample, double& seconds) {
+  if (arrays_ == nullptr) arrays_ = std::make_unique<ScratchFolder>();
+  const std::filesystem::path inputs = *arrays_ / "inputs", outputs = *arrays_ / "outputs";
+  Json work = Json::object();
+  work["inputs"] = write_arrays(sample, inputs);
+  work["arrays"] = inputs.string();
+  work["out"] = outputs.string();
+  const Json said = ask("run", std::move(work));
+  return checked([&] {
+    const Json& done = said.at("done");
+    seconds = done.at("seconds").number();
+    return read_arrays(done.at("outputs"), outputs);
   });
 }
 

@@ -1,5 +1,5 @@
-// An engine in a process of its own: asked what it is, which nodes it takes, and to compile. What it does wrong, from
-// an exception to a crash, is one error; the next question starts it anew.
+// An engine in a process of its own: asked what it is, which nodes it takes, to compile, and to run samples. What it
+// does wrong, from an exception to a crash, is one error; the next question starts it anew.
 #pragma once
 
 #include <cstddef>
@@ -11,31 +11,31 @@
 #include <string_view>
 #include <vector>
 
+#include "base/scratch_folder.h"
 #include "json/json.h"
+#include "vernier/engine.h"
 #include "vernier/report/engine.h"
+#include "vernier/samples.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
 
 class ScriptSession;
 
-enum class HostedEngine { TensorRt, TensorRtRtx };
+enum class HostedEngine { TensorRt, TensorRtRtx, OpenVino };
 
 struct HostOptions {
   std::string python = "python3";
+  std::string device;  // of an engine that has several kinds of them; empty: its usual one
   double seconds = 0;  // that each answer may take; 0: any number
   std::function<bool()> interrupted;
-};
-
-/// The smallest, the usual and the largest shape of an input.
-struct ShapeRange {
-  Shape min, opt, max;
 };
 
 struct CompileRequest {
   std::filesystem::path model;
   std::map<std::string, ShapeRange> shapes;  // of inputs with open dimensions
   std::string capability;                    // "8.9"; empty: of the device that is here
+  EngineSettings settings;
 };
 
 /// One node that the engine refuses, in its own words.
@@ -44,13 +44,21 @@ struct EngineRefusal {
   std::string node, op_type, text;
 };
 
+/// An input or an output of an engine. A dimension below zero is open.
+struct EnginePort {
+  std::string name;
+  Dtype dtype = Dtype::Float32;
+  Shape shape;
+};
+
 struct CompiledEngine {
   std::vector<EngineKernel> kernels;
   std::vector<EngineRefusal> refusals;  // not empty: there is no engine
   std::string stage;                    // that refused: "parser", "builder"
   std::size_t bytes = 0;
   double seconds = 0;
-  std::vector<std::string> words;  // its warnings
+  std::vector<EnginePort> inputs, outputs;  // as far as it says them
+  std::vector<std::string> words;           // its warnings
 };
 
 struct EngineSupport {
@@ -79,6 +87,15 @@ class EngineHost {
   /// An engine file that was built before; only kernels and bytes are filled.
   CompiledEngine describe(const std::filesystem::path& engine);
 
+  /// Builds an engine for the device that is here and holds it, in place of one that was held. `save`: where the engine
+  /// goes; empty: nowhere. That it refuses the model is a value: there is no engine then.
+  CompiledEngine open(const CompileRequest& request, const std::filesystem::path& save);
+  /// The same of an engine file that was built before.
+  CompiledEngine open_built(const std::filesystem::path& engine);
+  /// What the open engine makes of `sample`, in the order of its outputs; `seconds` of the inference alone, by the
+  /// device's clock where it has one. Not to be called from several threads.
+  std::vector<NamedTensor> run(const Sample& sample, double& seconds);
+
   const char* name() const;    // "TensorRT-RTX"
   std::string advice() const;  // how to get it
 
@@ -88,6 +105,8 @@ class EngineHost {
   /// Where the host refused. Errors: Backend; JsonError.
   void throw_refusal(const Json& said) const;
   std::vector<EngineKernel> kernels_of(const Json& done) const;
+  CompiledEngine compiled_of(const Json& said) const;
+  CompiledEngine open(Json work);
   template <class Read>
   auto checked(const Read& read);
   void keep_words(std::string_view text);
@@ -96,6 +115,7 @@ class EngineHost {
   HostOptions options_;
   std::string words_;  // what it last wrote to its standard error
   std::unique_ptr<EngineAbout> about_;
+  std::unique_ptr<ScratchFolder> arrays_;  // of run(): both files are overwritten by each
   std::unique_ptr<ScriptSession> session_;
 };
 

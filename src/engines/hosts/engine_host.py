@@ -38,29 +38,31 @@ def serve(functions, words):
     leave(0)
 
 
-def nvidia_devices():
-    """The GPUs that the driver names, and why there is none. No package is needed for that."""
-    import ctypes
-    try:
-        cuda = ctypes.CDLL("libcuda.so.1")
-    except OSError:
-        return [], "there is no NVIDIA driver (libcuda.so.1)"
-    code = cuda.cuInit(0)
-    if code != 0:
-        return [], "the NVIDIA driver gives error {}".format(code)
-    count = ctypes.c_int()
-    cuda.cuDeviceGetCount(ctypes.byref(count))
-    found = []
-    for index in range(count.value):
-        device, major, minor = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
-        memory, name = ctypes.c_size_t(), ctypes.create_string_buffer(256)
-        cuda.cuDeviceGet(ctypes.byref(device), index)
-        cuda.cuDeviceGetName(name, len(name), device)
-        cuda.cuDeviceTotalMem_v2(ctypes.byref(memory), device)
-        cuda.cuDeviceGetAttribute(ctypes.byref(major), 75, device)
-        cuda.cuDeviceGetAttribute(ctypes.byref(minor), 76, device)
-        found.append({"name": name.value.decode("utf-8", "replace"), "memory": memory.value,
-                      "capability": "{}.{}".format(major.value, minor.value)})
-    return found, "" if found else "the NVIDIA driver names no GPU"
+# Arrays cross in files, one behind the other, each as
+#
+#   {"name": text, "type": "float32", "shape": [1, 3], "offset": bytes, "bytes": bytes}
+#
+def read_arrays(path, places):
+    """What lies in the file: the places, each with its bytes."""
+    with open(path, "rb") as file:
+        for place in places:
+            file.seek(place["offset"])
+            yield dict(place, data=file.read(place["bytes"]))
 
 
+def write_arrays(path, arrays):
+    """`arrays`: name, type, shape, bytes. Gives their places."""
+    places, offset = [], 0
+    with open(path, "wb") as file:
+        for name, type, shape, data in arrays:
+            file.write(data)
+            places.append({"name": clean(name), "type": type, "shape": [int(size) for size in shape], "offset": offset,
+                           "bytes": len(data)})
+            offset += len(data)
+    return places
+
+
+def one_of(settings, name):
+    """The value of a setting that takes one; None where it is not given."""
+    values = settings.pop(name, None)
+    return values[-1] if values else None

@@ -6,5 +6,6 @@
 namespace vernier {
 
 std::string tensorrt_program();  // TensorRT and TensorRT-RTX
+std::string openvino_program();
 
 }  // namespace vernier

@@ -111,10 +111,14 @@ def add_profile(builder, config, network, shapes):
         config.add_optimization_profile(profile)
 
 
-def information_of(serialized):
+def load(serialized):
     engine = trt.Runtime(log).deserialize_cuda_engine(serialized)
     if engine is None:
         raise Refused("the engine cannot be loaded")
+    return engine
+
+
+def information_of(engine):
     return engine.create_engine_inspector().get_engine_information(trt.LayerInformationFormat.JSON)
 
 
@@ -123,10 +127,98 @@ def layers_of(serialized, devices):
     for severity, text in log.lines:
         if severity > Severity.INFO and text.startswith("Layers:"):
             return {"printed": clean(text)}
-    return {"information": information_of(serialized)} if devices else {}
+    return {"information": information_of(load(serialized))} if devices else {}
 
 
-def compile_model(model, shapes, capability):
+# Types of tensors: our names and their bytes.
+TYPES = {"FLOAT": ("float32", 4), "HALF": ("float16", 2), "BF16": ("bfloat16", 2), "INT8": ("int8", 1),
+         "UINT8": ("uint8", 1), "INT32": ("int32", 4), "INT64": ("int64", 8), "BOOL": ("bool", 1),
+         "FP8": ("float8e4m3fn", 1)}
+
+# What a builder can be told, by the names of the options that say it.
+FLAGS = {"allow-gpu-fallback": "GPU_FALLBACK", "direct-io": "DIRECT_IO", "directIO": "DIRECT_IO",
+         "disable-compilation-cache": "DISABLE_COMPILATION_CACHE", "error-on-timing-cache-miss": "ERROR_ON_TIMING_CACHE_MISS",
+         "exclude-lean-runtime": "EXCLUDE_LEAN_RUNTIME", "refittable": "REFIT", "sparse-weights": "SPARSE_WEIGHTS",
+         "strip-plan": "STRIP_PLAN", "version-compatible": "VERSION_COMPATIBLE", "weight-streaming": "WEIGHT_STREAMING"}
+NUMBERS = {"builder-optimization-level": "builder_optimization_level", "builderOptimizationLevel": "builder_optimization_level",
+           "max-aux-streams": "max_aux_streams", "maxTactics": "max_num_tactics"}
+CHOICES = {"hardware-compatibility-level": ("hardware_compatibility_level", "HardwareCompatibilityLevel"),
+           "tiling-optimization-level": ("tiling_optimization_level", "TilingOptimizationLevel"),
+           "runtime-platform": ("runtime_platform", "RuntimePlatform"),
+           "engine-capability": ("engine_capability", "EngineCapability")}
+
+
+def lacks(option, what):
+    raise Refused("--{}: {} has no {}".format(option, trt.__name__, what), "leave it out")
+
+
+def named(option, kind, name):
+    """The value of an enum of the engine's; of other cases, too."""
+    values = getattr(trt, kind, None)
+    if values is None:
+        lacks(option, kind)
+    found = {value.lower(): getattr(values, value) for value in dir(values) if value.isupper()}
+    if name.lower() not in found:
+        raise Refused("--{}: {} has no '{}'".format(option, kind, name), "it has " + ", ".join(sorted(found)))
+    return found[name.lower()]
+
+
+def size_of(option, text):
+    units = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+    number, unit = (text[:-1], units[text[-1].lower()]) if text and text[-1].lower() in units else (text, 1)
+    try:
+        return int(float(number) * unit)
+    except ValueError:
+        raise Refused("--{}: '{}' is no size".format(option, text), "1G, 512M, or bytes")
+
+
+def number_of(option, text):
+    try:
+        return int(text)
+    except ValueError:
+        raise Refused("--{}: '{}' is no whole number".format(option, text))
+
+
+def sum_of(option, kind, values):
+    return sum(1 << int(named(option, kind, value)) for value in values)
+
+
+def configure(config, settings):
+    """`settings`: lists of values by the names of their options. What is not known here is refused."""
+    for option, values in settings.items():
+        if option in FLAGS:
+            config.set_flag(named(option, "BuilderFlag", FLAGS[option]))
+        elif option in ("tf32", "noTF32"):
+            (config.set_flag if option == "tf32" else config.clear_flag)(named(option, "BuilderFlag", "TF32"))
+        elif option in NUMBERS:
+            if not hasattr(config, NUMBERS[option]):
+                lacks(option, NUMBERS[option])
+            setattr(config, NUMBERS[option], number_of(option, values[-1]))
+        elif option in CHOICES:
+            member, kind = CHOICES[option]
+            setattr(config, member, named(option, kind, values[-1]))
+        elif option in ("pool-limit", "memory-pool-limit"):
+            for value in values:
+                pool, colon, size = value.rpartition(":")
+                config.set_memory_pool_limit(named(option, "MemoryPoolType", pool or "workspace"), size_of(option, size))
+        elif option == "tactic-sources":
+            config.set_tactic_sources(sum_of(option, "TacticSource", values))
+        elif option == "preview-features":
+            for value in values:
+                config.set_preview_feature(named(option, "PreviewFeature", value), True)
+        else:
+            raise Refused("--{}: {} is not told that".format(option, trt.__name__), "leave it out")
+
+
+def timing_cache(config, path):
+    with open(path, "rb") as file:
+        cache = config.create_timing_cache(file.read())
+    if cache is None or not config.set_timing_cache(cache, False):
+        raise Refused("{}: is no timing cache for this engine".format(path))
+
+
+def build(model, shapes, capability, settings):
+    """The engine as bytes with the outputs that its parser found, or None with who refused it and why."""
     log.lines = []
     devices, why = nvidia_devices()
     known = capabilities()
@@ -139,30 +231,56 @@ def compile_model(model, shapes, capability):
     network = new_network(builder)
     parser = trt.OnnxParser(network, log)
     if not parser.parse_from_file(model):
-        return {"errors": errors_of(parser), "stage": "parser"}
+        return None, {"errors": errors_of(parser), "stage": "parser"}
     config = builder.create_builder_config()
     if capability:
         config.num_compute_capabilities = 1
         config.set_compute_capability(known[capability], 0)
     config.profiling_verbosity = trt.ProfilingVerbosity.DETAILED
+    cache_from, cache_to = one_of(settings, "load-timing-cache"), one_of(settings, "save-timing-cache")
+    configure(config, settings)
+    if cache_from:
+        timing_cache(config, cache_from)
     add_profile(builder, config, network, shapes)
-    begin = time.time()
     serialized = builder.build_serialized_network(network, config)
     if serialized is None:
-        return {"errors": [{"index": -1, "node": "", "operator": "", "text": clean(text)} for text in said(Severity.ERROR)],
-                "stage": "builder"}
-    return dict(layers_of(serialized, devices), bytes=int(serialized.nbytes), seconds=time.time() - begin, errors=[])
+        return None, {"errors": [{"index": -1, "node": "", "operator": "", "text": clean(text)}
+                                 for text in said(Severity.ERROR)] or [NO_REASON], "stage": "builder"}
+    if cache_to:
+        cache = config.get_timing_cache()
+        if cache is None:
+            lacks("save-timing-cache", "timing cache")
+        with open(cache_to, "wb") as file:
+            file.write(bytes(cache.serialize()))
+    outputs = [network.get_output(index) for index in range(network.num_outputs)]
+    return serialized, {"outputs": [{"name": clean(one.name), "type": TYPES.get(one.dtype.name, ("undefined",))[0],
+                                     "shape": [int(size) for size in one.shape]} for one in outputs]}
+
+
+NO_REASON = {"index": -1, "node": "", "operator": "", "text": "it says no reason"}
+
+
+def compile_model(model, shapes, capability, settings):
+    begin = time.time()
+    serialized, found = build(model, shapes, capability, settings)
+    if serialized is None:
+        return found
+    seconds = time.time() - begin
+    return dict(layers_of(serialized, nvidia_devices()[0]), bytes=int(serialized.nbytes), seconds=seconds, errors=[], **found)
 
 
 def describe(engine):
     """A built engine's own list of its kernels. The device must be one that it was built for."""
-    log.lines = []
-    with open(engine, "rb") as file:
-        data = file.read()
+    data = engine_file(engine)
+    return {"information": information_of(load(data)), "bytes": len(data)}
+
+
+def engine_file(path):
     devices, why = nvidia_devices()
     if not devices:
         raise Refused("an engine file is loaded by a GPU, and " + why, "compile the ONNX file instead, which needs none")
-    return {"information": information_of(data), "bytes": len(data)}
+    log.lines = []
+    with open(path, "rb") as file:
+        return file.read()
 
 
-serve({"about": about, "supports": supports, "compile": compile_model, "describe": describe}, said)

@@ -18,6 +18,7 @@
 #include "engines/onnxruntime/session.h"
 #include "jobs/common/sources.h"
 #include "jobs/data/output_diffs.h"
+#include "jobs/engine/engine_runner.h"
 #include "jobs/run/live_run.h"
 #include "jobs/scripting/network_scripts.h"
 #include "model/layers.h"
@@ -72,11 +73,16 @@ DebugAccuracyReport debug_accuracy(const DebugAccuracyOptions& options, const Jo
   const bool file = options.golden != "onnxrt" && options.golden != "sim";
   if (!file) {
     const RunnerKind kind = options.golden == "sim" ? RunnerKind::Simulated : RunnerKind::OnnxRuntime;
-    run.runners.push_back({kind, std::filesystem::path(runner.model), {}, {}});
+    RunnerOptions golden;
+    golden.kind = kind;
+    golden.model = std::filesystem::path(runner.model);
+    run.runners.push_back(golden);
   }
   const std::time_t now = std::time(nullptr);
   const auto live = [&](std::size_t index) {
-    return make_live_run(run, index, runner_name(run.runners[index].kind, index, now), sources, warn);
+    std::unique_ptr<EngineRunner> engine = engine_of(run, run.runners[index], sinks, warn);
+    const std::string name = runner_name(run.runners[index].kind, engine != nullptr, index, now);
+    return make_live_run(run, index, name, sources, warn, std::move(engine));
   };
   const std::unique_ptr<LiveRun> tested = live(0);
   std::unique_ptr<Run> reference;

@@ -56,7 +56,7 @@ std::map<std::string, ShapeRange> shapes_of(const Model& file, const std::map<st
   std::vector<std::string> opened;
   const std::vector<InputInfo> inputs = model_inputs(file);
   for (const auto& [name, shape] : named) {
-    if (std::ranges::none_of(inputs, [&](const InputInfo& input) { return input.name == name; })) {
+    if (std::ranges::find(inputs, name, &InputInfo::name) == inputs.end()) {
       throw Error(ErrorKind::Usage, fmt::format("--shapes: no input is called '{}'", printable(name)));
     }
   }
@@ -78,6 +78,8 @@ std::map<std::string, ShapeRange> shapes_of(const Model& file, const std::map<st
   return shapes;
 }
 
+}  // namespace
+
 std::string refusal_text(const CompiledEngine& compiled) {
   const EngineRefusal& first = compiled.refusals.front();
   std::string at;
@@ -88,19 +90,39 @@ std::string refusal_text(const CompiledEngine& compiled) {
   return fmt::format("its {} refuses the file{}: {}", compiled.stage, at, printable(first.text));
 }
 
-}  // namespace
+std::string misread_text(const Model& file, const CompiledEngine& compiled) {
+  const std::map<std::string, ValueType> types = infer_types(file);
+  for (const EnginePort& output : compiled.outputs) {
+    const auto known = types.find(output.name);
+    if (known == types.end() || !known->second.rank_known) continue;
+    const Shape& shape = known->second.shape;
+    const bool same = std::ranges::equal(shape, output.shape,
+                                         [](std::int64_t a, std::int64_t b) { return a < 0 || b < 0 || a == b; });
+    if (same) continue;
+    return fmt::format(
+        "it reads the file otherwise than ONNX means it: output '{}' has the shape {} there, and {} in the file",
+        printable(output.name), shape_text(output.shape), shape_text(shape));
+  }
+  return "";
+}
 
-const CompileOptions& for_target(const CompileOptions& options, Target target) {
-  if (target == Target::TensorRt) return options;
-  throw Error(ErrorKind::Usage,
-              fmt::format("--compile: TensorRT compiles, and the file is made for --target {}", word_of(target)),
-              "--target tensorrt, or leave --compile out");
+CompileOptions for_target(const CompileOptions& options, Target target) {
+  CompileOptions chosen = options;
+  if (target == Target::OpenVino && options.engine == EngineChoice::Any) chosen.engine = EngineChoice::OpenVino;
+  const bool of_target = (chosen.engine == EngineChoice::OpenVino) == (target == Target::OpenVino);
+  if (target != Target::OnnxRuntime && of_target) return chosen;
+  throw Error(
+      ErrorKind::Usage,
+      fmt::format("--compile: the file is made for --target {}, which {}", word_of(target),
+                  target == Target::OnnxRuntime ? "compiles nothing ahead"
+                                                : "--engine " + std::string(word_of(chosen.engine)) + " is not"),
+      "--target tensorrt or openvino, or leave --compile out");
 }
 
 Compiler::Compiler(const CompileOptions& options, const JobSinks& sinks) : options_(options), sinks_(sinks) {
   EngineFailures failures;
   host_ = find_engine(
-      options_.engine, {options_.python, options_.seconds, sinks_.interrupted},
+      options_.engine, {options_.python, "", options_.seconds, sinks_.interrupted},
       [&](const EngineAbout& about) {
         std::string why;
         if (auto target = target_of(about, options_.compute_capability, why)) capability_ = std::move(*target);
@@ -137,8 +159,8 @@ EngineReport Compiler::compile(const Model& file, const std::map<std::string, Sh
   report.engine = host_->about();
   const ScratchFolder scratch;
   // Written again: kernels name nodes, and those that have no name got theirs when the file was read.
-  CompileRequest request{scratch / "model.onnx", shapes_of(file, options_.shapes, otherwise, report.notes),
-                         capability_};
+  CompileRequest request{
+      scratch / "model.onnx", shapes_of(file, options_.shapes, otherwise, report.notes), capability_, {}};
   write_model(file, request.model);
   if (sinks_.progress) sinks_.progress("compilation by " + text_of(report.engine), 0, 1);
   CompiledEngine compiled = host_->compile(request);
@@ -148,6 +170,8 @@ EngineReport Compiler::compile(const Model& file, const std::map<std::string, Sh
     report.refused = refusal_text(compiled);
     return report;
   }
+  report.refused = misread_text(file, compiled);
+  if (!report.refused.empty()) return report;
   report.bytes = compiled.bytes;
   report.seconds = compiled.seconds;
   report.kernels = std::move(compiled.kernels);

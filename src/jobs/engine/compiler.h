@@ -17,9 +17,17 @@
 namespace vernier {
 
 class EngineHost;
+struct CompiledEngine;
 
-/// The options, for files that are made for `target`. Errors: Usage, where the engines here are those of another one.
-const CompileOptions& for_target(const CompileOptions& options, Target target);
+/// Which stage refuses a file, at which node, in the engine's words.
+std::string refusal_text(const CompiledEngine& compiled);
+
+/// Where an engine gives an output another shape than the file says, in words; else empty. It read a node otherwise.
+std::string misread_text(const Model& file, const CompiledEngine& compiled);
+
+/// The options, for files that are made for `target`: "any" engine is one of that target's.
+/// Errors: Usage, where no engine that compiles is one of it.
+CompileOptions for_target(const CompileOptions& options, Target target);
 
 class Compiler {
  public:

@@ -14,6 +14,7 @@
 #include "base/parallel.h"
 #include "base/text.h"
 #include "jobs/common/sources.h"
+#include "jobs/engine/engine_runner.h"
 #include "jobs/eval/task_tally.h"
 #include "jobs/run/live_run.h"
 #include "vernier/error.h"
@@ -108,6 +109,19 @@ std::vector<NamedTensor> in_order(std::vector<NamedTensor> outputs, const std::v
   return ordered.size() == outputs.size() ? ordered : outputs;
 }
 
+RunnerKind kind_of(std::optional<MeasureOn> on) {
+  if (!on) return RunnerKind::Simulated;
+  switch (*on) {
+    case MeasureOn::OnnxRuntime:
+      return RunnerKind::OnnxRuntime;
+    case MeasureOn::TensorRt:
+      return RunnerKind::TensorRt;
+    case MeasureOn::OpenVino:
+      return RunnerKind::OpenVino;
+  }
+  return RunnerKind::Simulated;
+}
+
 class Evaluation {
  public:
   Evaluation(const EvalOptions& options, const JobSinks& sinks) : options_(options), sinks_(sinks) {}
@@ -116,14 +130,17 @@ class Evaluation {
     check(options_);
     run_.measure = options_.measure;
     run_.onnx_outputs.names = options_.measure.outputs;
+    run_.engine = options_.engine;
     add_runner(options_.model);
     if (!options_.against.empty()) add_runner(options_.against);
     Sources sources(run_.measure, sinks_);
     std::vector<std::unique_ptr<LiveRun>> runs;
     std::vector<std::unique_ptr<TaskTally>> tallies;
     for (std::size_t i = 0; i < run_.runners.size(); ++i) {
-      const std::string name = options_.onnxruntime ? "onnxrt" : "sim";
-      runs.push_back(make_live_run(run_, i, name, sources, [&](const std::string& text) { warn(text); }));
+      const Warn said = [&](const std::string& text) { warn(text); };
+      std::unique_ptr<EngineRunner> engine = engine_of(run_, run_.runners[i], sinks_, said);
+      const std::string name = engine ? engine->text() : options_.on ? "onnxrt" : "sim";
+      runs.push_back(make_live_run(run_, i, name, sources, said, std::move(engine)));
       const std::vector<InputInfo> inputs = model_inputs(*sources.model(run_.runners[i].model));
       tallies.push_back(
           make_tally(options_, inputs, count_samples(options_.measure.data, inputs, runs.back()->size())));
@@ -166,7 +183,9 @@ class Evaluation {
  private:
   void add_runner(const std::filesystem::path& model) {
     RunnerOptions runner;
-    runner.kind = options_.onnxruntime ? RunnerKind::OnnxRuntime : RunnerKind::Simulated;
+    runner.kind = kind_of(options_.on);
+    runner.use = EngineUse::Always;
+    runner.device = options_.engine.device;
     runner.model = model;
     run_.runners.push_back(runner);
   }

@@ -234,7 +234,7 @@ class Job {
   bool by_engine(const EngineOperators& list) {
     EngineFailures failures;
     const auto host = find_engine(
-        EngineChoice::Any, {options_.python, options_.seconds, sinks_.interrupted},
+        EngineChoice::Any, {options_.python, "", options_.seconds, sinks_.interrupted},
         [](const EngineAbout&) { return std::string(); }, failures);
     if (host == nullptr) return false;
     const ScratchFolder scratch;

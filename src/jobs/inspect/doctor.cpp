@@ -19,7 +19,7 @@ namespace {
 constexpr double kPatience = 60;  // seconds for an engine to say what it is
 
 DoctorReport::Engine look_for(HostedEngine engine, const std::string& python) {
-  EngineHost host(engine, {python, kPatience, {}});
+  EngineHost host(engine, {python, "", kPatience, {}});
   DoctorReport::Engine found;
   try {
     found.about = host.about();
@@ -49,7 +49,7 @@ DoctorReport doctor(const std::string& python) {
     report.problem = error.what();
     report.hint = error.hint();
   }
-  for (const HostedEngine engine : {HostedEngine::TensorRt, HostedEngine::TensorRtRtx}) {
+  for (const HostedEngine engine : {HostedEngine::TensorRt, HostedEngine::TensorRtRtx, HostedEngine::OpenVino}) {
     report.engines.push_back(look_for(engine, python));
   }
   return report;

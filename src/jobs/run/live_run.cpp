@@ -87,36 +87,48 @@ bool find_nonfinite(const Tensor& tensor, NonFinite& counts) {
   }
 }
 
-SessionRun::SessionRun(std::string name, Model model, const SessionOptions& options,
-                       std::shared_ptr<const SampleSource> samples,
+NetworkRun::NetworkRun(std::string name, Model& model, std::shared_ptr<const SampleSource> samples,
                        std::vector<std::pair<std::string, std::string>> carries)
     : LiveRun(std::move(name), std::move(samples)),
-      model_(std::move(model)),
-      options_(options),
       carries_(std::move(carries)),
-      only_carried_(add_carried(model_, carries_)),
-      session_(Runtime::load(), model_, options_) {}
+      only_carried_(add_carried(model, carries_)) {}
 
-Iteration SessionRun::at(std::size_t index) const {
+Iteration NetworkRun::at(std::size_t index) const {
   Sample sample = samples().at(index);
   for (const auto& [input, value] : state_) sample[input] = value;
   Iteration iteration;
-  std::vector<Tensor> values;
-  const auto start = std::chrono::steady_clock::now();
+  std::vector<NamedTensor> values;
+  double seconds = 0;
   try {
-    values = session_.run(sample);
+    values = infer(sample, seconds);
   } catch (const Error& error) {
     throw Error(error.kind(), fmt::format("{}, iteration {}: {}", name(), index, error.what()), error.hint());
   }
-  iteration.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::string& output = session_.output_names()[i];
+  iteration.seconds = seconds;
+  for (NamedTensor& value : values) {
     for (const auto& [from, to] : carries_) {
-      if (output == from) state_[to] = values[i];
+      if (value.name == from) state_[to] = value.tensor;
     }
-    if (!only_carried_.contains(output)) iteration.outputs.push_back({output, std::move(values[i])});
+    if (!only_carried_.contains(value.name)) iteration.outputs.push_back(std::move(value));
   }
   return iteration;
+}
+
+SessionRun::SessionRun(std::string name, Model model, const SessionOptions& options,
+                       std::shared_ptr<const SampleSource> samples,
+                       std::vector<std::pair<std::string, std::string>> carries)
+    : NetworkRun(std::move(name), model, std::move(samples), std::move(carries)),
+      model_(std::move(model)),
+      options_(options),
+      session_(Runtime::load(), model_, options_) {}
+
+std::vector<NamedTensor> SessionRun::infer(const Sample& sample, double& seconds) const {
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<Tensor> values = session_.run(sample);
+  seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  std::vector<NamedTensor> named;
+  for (std::size_t i = 0; i < values.size(); ++i) named.push_back({session_.output_names()[i], std::move(values[i])});
+  return named;
 }
 
 std::optional<NonFinite> SessionRun::first_nonfinite(std::size_t index) const {
@@ -147,10 +159,11 @@ std::optional<NonFinite> SessionRun::first_nonfinite(std::size_t index) const {
   return std::nullopt;
 }
 
-std::string runner_name(RunnerKind kind, std::size_t index, std::time_t now) {
-  constexpr std::array kWords = {"onnxrt", "sim", "trt-sim", "exec"};
-  return fmt::format("{}-runner-N{}-{:%m/%d/%y-%H:%M:%S}", kWords.at(static_cast<std::size_t>(kind)), index,
-                     fmt::localtime(now));
+std::string runner_name(RunnerKind kind, bool on_engine, std::size_t index, std::time_t now) {
+  constexpr std::array kWords = {"onnxrt", "sim", "trt-sim", "openvino", "exec"};
+  const char* const word = kWords.at(static_cast<std::size_t>(kind));
+  return fmt::format("{}-runner-N{}-{:%m/%d/%y-%H:%M:%S}", kind == RunnerKind::TensorRt && on_engine ? "trt" : word,
+                     index, fmt::localtime(now));
 }
 
 }  // namespace vernier

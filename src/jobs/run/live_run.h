@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -16,10 +15,12 @@
 
 #include "engines/onnxruntime/session.h"
 #include "jobs/common/sources.h"
+#include "jobs/engine/engine_runner.h"
 #include "model/model.h"
 #include "vernier/run.h"
 #include "vernier/runs.h"
 #include "vernier/samples.h"
+#include "vernier/sinks.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -52,35 +53,59 @@ class LiveRun : public Run {
   std::shared_ptr<const SampleSource> samples_;
 };
 
+/// A network that is run sample by sample. State goes from one iteration to the next.
+class NetworkRun : public LiveRun {
+ public:
+  Iteration at(std::size_t index) const final;
+  bool is_sequence() const override { return !carries_.empty(); }
+
+ protected:
+  /// Adds the state outputs that `model` does not give to its outputs: they come last, and are not handed on.
+  NetworkRun(std::string name, Model& model, std::shared_ptr<const SampleSource> samples,
+             std::vector<std::pair<std::string, std::string>> carries);
+
+  /// Outputs in the order of the model's; `seconds` of the inference.
+  virtual std::vector<NamedTensor> infer(const Sample& sample, double& seconds) const = 0;
+
+ private:
+  std::vector<std::pair<std::string, std::string>> carries_;
+  std::set<std::string> only_carried_;  // outputs that were not asked for
+  mutable Sample state_;
+};
+
 /// A model on ONNX Runtime: as it is, or simulated.
-class SessionRun final : public LiveRun {
+class SessionRun final : public NetworkRun {
  public:
   /// `model` has the outputs that are to be given.
   SessionRun(std::string name, Model model, const SessionOptions& options, std::shared_ptr<const SampleSource> samples,
              std::vector<std::pair<std::string, std::string>> carries);
 
-  Iteration at(std::size_t index) const override;
-  bool is_sequence() const override { return !carries_.empty(); }
   std::optional<NonFinite> first_nonfinite(std::size_t index) const override;
 
  private:
+  std::vector<NamedTensor> infer(const Sample& sample, double& seconds) const override;
+
   Model model_;
   SessionOptions options_;
-  std::vector<std::pair<std::string, std::string>> carries_;
-  std::set<std::string> only_carried_;  // outputs that were not asked for
   Session session_;
-  mutable Sample state_;
 };
 
 /// Counts of values that are not finite; false when there are none.
 bool find_nonfinite(const Tensor& tensor, NonFinite& counts);
 
-/// The runner `index` of the job. `sources` are made of `options.measure`. Texts for people go to `warn`, each once a
-/// job.
-std::unique_ptr<LiveRun> make_live_run(const RunOptions& options, std::size_t index, const std::string& name,
-                                       Sources& sources, const std::function<void(const std::string&)>& warn);
+/// The engine of a runner that runs on one; null where it is none's, or where TensorRT was asked for and is not here:
+/// why goes to `warn`. Errors: Backend: there must be one; Interrupted.
+std::unique_ptr<EngineRunner> engine_of(const RunOptions& options, const RunnerOptions& runner, const JobSinks& sinks,
+                                        const Warn& warn);
 
-/// "onnxrt-runner-N0-11/20/26-23:59:53", as the peer names runners; the others are trt-sim, sim and exec.
-std::string runner_name(RunnerKind kind, std::size_t index, std::time_t now);
+/// The runner `index` of the job, on `engine` where there is one. `sources` are made of `options.measure`. Texts for
+/// people go to `warn`, each once a job.
+std::unique_ptr<LiveRun> make_live_run(const RunOptions& options, std::size_t index, const std::string& name,
+                                       Sources& sources, const Warn& warn,
+                                       std::unique_ptr<EngineRunner> engine = nullptr);
+
+/// "onnxrt-runner-N0-11/20/26-23:59:53", as the peer names runners. TensorRT's are called trt on an engine, else
+/// trt-sim; the others are sim, openvino and exec.
+std::string runner_name(RunnerKind kind, bool on_engine, std::size_t index, std::time_t now);
 
 }  // namespace vernier

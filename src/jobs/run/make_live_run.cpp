@@ -18,10 +18,13 @@
 #include "jobs/common/load.h"
 #include "jobs/common/sources.h"
 #include "jobs/common/typed_file.h"
+#include "jobs/engine/engine_runner.h"
+#include "jobs/run/engine_run.h"
 #include "jobs/run/live_run.h"
 #include "jobs/run/program_run.h"
 #include "jobs/scripting/network_scripts.h"
 #include "plan/lower_simulated.h"
+#include "plan/lower_typed.h"
 #include "plan/scheme.h"
 #include "plan/simulate_typed.h"
 #include "plan/typed_names.h"
@@ -84,10 +87,12 @@ bool says_formats(const PrecisionOptions& precision) {
 
 class Maker {
  public:
-  Maker(const RunOptions& options, const RunnerOptions& runner, std::string name, Sources& sources, const Warn& warn)
+  Maker(const RunOptions& options, const RunnerOptions& runner, std::string name, Sources& sources, const Warn& warn,
+        std::unique_ptr<EngineRunner> engine)
       : options_(options),
         runner_(runner),
         name_(std::move(name)),
+        engine_(std::move(engine)),
         sources_(sources),
         sinks_(sources.sinks()),
         warn_(warn) {}
@@ -100,6 +105,7 @@ class Maker {
     SimulatedFile file = simulate_typed(model);
     const bool typed = std::any_of(file.layers.begin(), file.layers.end(),
                                    [](const PlannedLayer& layer) { return layer.format != Format::Float32; });
+    if (engine_ != nullptr) return on_engine(std::move(model), typed);
     if (typed) return from_file(std::move(model), std::move(file));
     return says_formats(runner_.precision) ? from_plan() : in_float32(std::move(model));
   }
@@ -114,11 +120,14 @@ class Maker {
     if (sinks_.info) sinks_.info(fmt::format("{}: {}", name_, text));
   }
 
+  void warn_random() const { warn_("the inputs are random numbers: figures say little about real data (give --data)"); }
+  void warn_low() const {
+    warn_("the model is float32 and no low format is given: nothing is in low precision (--int8, --fp16, ...)");
+  }
+
   std::unique_ptr<LiveRun> finish(Model model, const SessionOptions& session,
                                   std::shared_ptr<const SampleSource> samples) {
-    if (samples->is_random()) {
-      warn_("the inputs are random numbers: figures say little about real data (give --data)");
-    }
+    if (samples->is_random()) warn_random();
     return std::make_unique<SessionRun>(name_, std::move(model), session, std::move(samples), options_.measure.carries);
   }
 
@@ -153,20 +162,47 @@ class Maker {
   }
 
   std::unique_ptr<LiveRun> in_float32(Model model) {
-    if (nothing_is_low()) {
-      warn_("the model is float32 and no low format is given: nothing is in low precision (--int8, --fp16, ...)");
-    }
+    if (nothing_is_low()) warn_low();
     std::shared_ptr<const SampleSource> samples = sources_.samples(model);
     mark(model, model, choice(), name_, warn_);
     return finish(std::move(model), exact(), std::move(samples));
   }
 
+  void say_typed() const {
+    if (!says_formats(runner_.precision)) return;
+    warn_(fmt::format("{}: the file says the format of each layer; precision options have no effect on it",
+                      runner_.model.string()));
+  }
+
+  std::unique_ptr<LiveRun> on_engine(Model file, bool typed) {
+    const std::string engine = engine_->text();
+    std::shared_ptr<const SampleSource> samples = sources_.samples(file);
+    if (typed) {
+      say_typed();
+    } else if (says_formats(runner_.precision)) {
+      Planned planned = plan();
+      TypedModel lowered = lower_typed(planned.loaded.subject.model, planned.plan, /*strict=*/false);
+      for (const std::string& note : lowered.notes) say(note);
+      file = std::move(lowered.model);
+    } else if (nothing_is_low()) {
+      warn_low();
+    }
+    restore_tensor_names(file);
+    mark(file, file, choice(), name_, warn_);
+    if (samples->is_random()) warn_random();
+    EngineReport report;
+    auto run = std::make_unique<EngineRun>(name_, std::move(engine_), std::move(file), std::move(samples),
+                                           options_.measure.carries, report);
+    say(fmt::format("runs on {}: {}, built in {:.1f} s", engine, plural(report.kernels.size(), "kernel"),
+                    report.seconds));
+    if (const std::string other = other_formats_text(report); !other.empty()) warn_(engine + ": " + other);
+    for (const std::string& words : report.words) say(words);
+    return run;
+  }
+
   std::unique_ptr<LiveRun> from_file(Model typed, SimulatedFile file) {
     say("formats as the file says: " + formats_of(file.layers));
-    if (says_formats(runner_.precision)) {
-      warn_(fmt::format("{}: the file says the format of each layer; precision options have no effect on it",
-                        runner_.model.string()));
-    }
+    say_typed();
     for (const std::string& note : file.notes) say(note);
     // Its inputs are float32 where the file's are float16 or bfloat16: they are rounded inside.
     std::shared_ptr<const SampleSource> samples = sources_.samples(file.model);
@@ -181,7 +217,12 @@ class Maker {
     return finish(std::move(file.model), exact(), std::move(samples));
   }
 
-  std::unique_ptr<LiveRun> from_plan() {
+  struct Planned {
+    Loaded loaded;
+    Plan plan;
+  };
+
+  Planned plan() {
     const PrecisionOptions precision =
         run_network_scripts(runner_.model, runner_.precision, options_.measure.data, sources_, warn_);
     Loaded loaded = load(runner_.model, preparation_of(precision), sources_);
@@ -201,15 +242,22 @@ class Maker {
     if (scaled && !loaded.calibration && options_.measure.calibration_cache.empty()) {
       warn_("ranges are calibrated on the samples that are compared (--calibration-data gives others)");
     }
+    return {std::move(loaded), std::move(plan)};
+  }
+
+  std::unique_ptr<LiveRun> from_plan() {
+    Planned planned = plan();
+    const Subject& subject = planned.loaded.subject;
     RoundedWeights weights;
-    Model lowered = lower_simulated(subject.model, subject.layers, plan, weights);
+    Model lowered = lower_simulated(subject.model, subject.layers, planned.plan, weights);
     mark(lowered, subject.model, choice(), name_, warn_);
-    return finish(std::move(lowered), exact(), std::move(loaded.samples));
+    return finish(std::move(lowered), exact(), std::move(planned.loaded.samples));
   }
 
   const RunOptions& options_;
   const RunnerOptions& runner_;
   std::string name_;
+  std::unique_ptr<EngineRunner> engine_;
   Sources& sources_;
   const JobSinks& sinks_;
   const Warn& warn_;
@@ -218,8 +266,8 @@ class Maker {
 }  // namespace
 
 std::unique_ptr<LiveRun> make_live_run(const RunOptions& options, std::size_t index, const std::string& name,
-                                       Sources& sources, const Warn& warn) {
-  return Maker(options, options.runners[index], name, sources, warn).make();
+                                       Sources& sources, const Warn& warn, std::unique_ptr<EngineRunner> engine) {
+  return Maker(options, options.runners[index], name, sources, warn, std::move(engine)).make();
 }
 
 }  // namespace vernier

@@ -81,22 +81,32 @@ class Job {
     };
     const std::time_t now = std::time(nullptr);
     Sources sources(options_.measure, sinks_);
+    bool any_engine = false;
     for (std::size_t i = 0; i < options_.runners.size(); ++i) {
       const RunnerOptions& runner = options_.runners[i];
-      if (runner.kind == RunnerKind::TensorRt) {
-        warn(
-            "--trt: there is no TensorRT here: its documented rules are simulated (trt-sim), "
-            "and nothing of this was run on TensorRT");
-      }
-      auto live = make_live_run(options_, i, runner_name(runner.kind, i, now), sources, warn);
+      std::unique_ptr<EngineRunner> engine = engine_of(options_, runner, sinks_, warn);
+      any_engine = any_engine || engine != nullptr;
+      const std::string name = runner_name(runner.kind, engine != nullptr, i, now);
+      auto live = make_live_run(options_, i, name, sources, warn, std::move(engine));
       live_.push_back(live.get());
       runs_.push_back(std::move(live));
     }
+    if (!any_engine) warn_of_settings(warn);
     for (const std::filesystem::path& path : options_.load_outputs) {
       for (std::unique_ptr<Run>& saved : vernier::open_runs(path)) runs_.push_back(std::move(saved));
     }
     for (const auto& one : runs_) result_.runs.push_back(one->name());
     seconds_.resize(live_.size());
+  }
+
+  void warn_of_settings(const Warn& warn) const {
+    std::vector<std::string> names;
+    for (const auto& [name, values] : options_.engine.settings) names.push_back("--" + name);
+    if (!options_.engine.shapes.empty()) names.emplace_back("shapes of a profile");
+    if (!options_.engine.save_engine.empty()) names.emplace_back("--save-engine");
+    if (names.empty()) return;
+    warn(fmt::format("{} {} no effect here: nothing runs on an engine that could be told", fmt::join(names, ", "),
+                     names.size() == 1 ? "has" : "have"));
   }
 
   void check_sizes() const {
@@ -121,7 +131,8 @@ class Job {
       if (const auto location = script_location(script)) read.emplace_back(location->file);
     }
     read.insert(read.end(), options_.load_outputs.begin(), options_.load_outputs.end());
-    for (const std::filesystem::path& path : {options_.save_inputs, options_.save_outputs, options_.save_accuracy}) {
+    for (const std::filesystem::path& path :
+         {options_.save_inputs, options_.save_outputs, options_.save_accuracy, options_.engine.save_engine}) {
       if (!path.empty()) refuse_to_overwrite(path, read);
     }
   }

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
-#include <string>
 #include <vector>
 
 #include "jobs/common/sources.h"
@@ -12,10 +10,9 @@
 #include "model/layers.h"
 #include "vernier/precision.h"
 #include "vernier/samples.h"
+#include "vernier/sinks.h"
 
 namespace vernier {
-
-using Warn = std::function<void(const std::string&)>;
 
 /// The network as scripts/network.py reads it: every node in graph order, bodies behind their node, with what is set
 /// already.

@@ -26,8 +26,10 @@
 #include "jobs/common/typed_file.h"
 #include "jobs/search/chosen_objective.h"
 #include "jobs/verify/near_limit.h"
+#include "jobs/verify/on_engine.h"
 #include "model/prepare.h"
 #include "plan/simulate_typed.h"
+#include "report/text/figures.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
 #include "vernier/report/figures.h"
@@ -134,9 +136,21 @@ std::string hidden_nonfinite(const VerifyReport& report) {
       std::ranges::count_if(report.layers, bad) == 1 ? "gives" : "give", printable(first->name), first->op_type);
 }
 
+/// Where the engine's verdict is not the simulation's, in words; else empty.
+std::string disagreement(const VerifyReport& report) {
+  if (!report.requirement || report.figures.passed == report.engine->figures.passed) return "";
+  return fmt::format("{} there, {} simulated; what was measured on the engine counts",
+                     figure_text(report.engine->figures, *report.requirement),
+                     figure_text(report.figures, *report.requirement));
+}
+
 }  // namespace
 
 VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
+  if (options.on && (options.task.labels || options.task.metric)) {
+    throw Error(ErrorKind::Usage, "--on measures figures of the outputs, not labels or metric scripts",
+                "vernier eval --on measures by labels");
+  }
   Sources sources(options.measure, sinks);
   return verify_model(read_typed_file(options.typed_model), options, sources, sinks);
 }
@@ -185,6 +199,17 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
       if (text.empty()) continue;
       report.warnings.push_back(text);
       if (sinks.warning) sinks.warning(text);
+    }
+  }
+
+  if (options.on) {
+    watch.phase("engine");
+    report.engine = measure_on_engine(typed, loaded, matches, requirement, *options.on, options.engine, sinks);
+    watch.stop();
+    for (const std::string& text : {report.engine->other_formats, disagreement(report)}) {
+      if (text.empty()) continue;
+      report.warnings.push_back(report.engine->engine + ": " + text);
+      if (sinks.warning) sinks.warning(report.warnings.back());
     }
   }
 

@@ -123,10 +123,12 @@ Gate gate_of(const DiagnoseReport& report) {
 Gate gate_of(const VerifyReport& report) {
   Gate gate;
   gate.suite = "vernier verify";
-  gate.answer = fmt::format("{}: {}", printable(report.typed_file), figure_text(report.figures, report.requirement));
+  const RunFigures& figures = deciding_figures(report);
+  gate.answer = fmt::format("{}: {}{}", printable(report.typed_file), figure_text(figures, report.requirement),
+                            report.engine ? " on " + printable(report.engine->engine) : "");
   gate.seconds = seconds_of(report.phases);
   gate.warnings = report.warnings;
-  gate.cases = cases_of(report.figures, report.requirement, report.objective);
+  gate.cases = cases_of(figures, report.requirement, report.objective);
   if (report.test) {
     const bool met = report.test->verdict == Verdict::Good;
     gate.answer = fmt::format("{}: {} is {} ({:.6g})", printable(report.typed_file), printable(report.objective),

@@ -10,10 +10,27 @@
 namespace vernier {
 
 template <>
+struct Fields<EngineFigures::Layer> {
+  using R = EngineFigures::Layer;
+  static constexpr auto list = std::tuple{Field{"name", &R::name}, Field{"sqnr_db", &R::sqnr_db}};
+};
+
+template <>
+struct Fields<EngineFigures> {
+  using R = EngineFigures;
+  static constexpr auto list = std::tuple{
+      Field{"engine", &R::engine},   Field{"figures", &R::figures},
+      Field{"kernels", &R::kernels}, Field{"other_formats", &R::other_formats},
+      Field{"layers", &R::layers},   Field{"no_layers", &R::no_layers},
+  };
+};
+
+template <>
 struct Fields<VerifyReport> {
   using R = VerifyReport;
   static constexpr bool (*by_task)(const R&) = [](const R& report) { return !report.objective.empty(); };
   static constexpr bool (*in_doubt)(const R&) = [](const R& report) { return !report.doubt.empty(); };
+  static constexpr bool (*on_engine)(const R&) = [](const R& report) { return report.engine.has_value(); };
   static constexpr auto list = std::tuple{
       Field{"version", &R::version},
       Field{"command", &R::command},
@@ -32,6 +49,7 @@ struct Fields<VerifyReport> {
       Field{"figures", &R::figures},
       Field{"objective", &R::objective, by_task},
       Field{"test", &R::test},
+      Field{"engine", &R::engine, on_engine},
       Field{"doubt", &R::doubt, in_doubt},
       Field{"compared", &R::compared},
       Field{"not_compared", &R::not_compared},

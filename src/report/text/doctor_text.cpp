@@ -1,6 +1,7 @@
 // What was found on this machine, as text.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 
 #include "vernier/report/doctor.h"
@@ -14,7 +15,8 @@ std::string engine_text(const DoctorReport::Engine& engine) {
   if (!engine.missing.empty()) return fmt::format("{}: not found\n  tried {}\n", about.name, engine.missing);
   std::string text = fmt::format("{} {} (package {} in {})\n", about.name, about.version, about.package, about.python);
   for (const EngineAbout::Device& device : about.devices) {
-    text += fmt::format("  runs on {}, compute capability {}\n", device.name, device.capability);
+    const bool gpu = !device.capability.empty() && !device.name.starts_with(device.capability);
+    text += fmt::format("  runs on {}{}\n", device.name, gpu ? ", compute capability " + device.capability : "");
   }
   if (about.devices.empty()) text += fmt::format("  runs nothing here: {}\n", about.no_device);
   if (!about.capabilities.empty()) {
@@ -35,7 +37,12 @@ std::string report_to_text(const DoctorReport& report) {
     text += fmt::format("ONNX Runtime: {}\n  hint: {}\n", report.problem, report.hint);
   }
   for (const DoctorReport::Engine& engine : report.engines) text += engine_text(engine);
-  return text + "Runners    --trt is simulated (trt-sim); vernier inspect engine compiles with the engine itself\n";
+  const bool tensorrt = std::ranges::any_of(report.engines, [](const DoctorReport::Engine& engine) {
+    return engine.missing.empty() && engine.about.runs && engine.about.name.starts_with("TensorRT");
+  });
+  return text + (tensorrt ? "Runners    --trt runs on the engine\n"
+                          : "Runners    --trt is simulated (trt-sim): no TensorRT runs here; vernier inspect engine "
+                            "compiles without a GPU\n");
 }
 
 }  // namespace vernier

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,7 +23,11 @@ namespace vernier {
 namespace {
 
 std::string answer_section(const VerifyReport& report, const TextOptions& options) {
-  const std::string figure = figure_text(report.figures, report.requirement);
+  std::string figure = figure_text(deciding_figures(report), report.requirement);
+  if (report.engine) {
+    figure += fmt::format(" on {} ({} simulated)", printable(report.engine->engine),
+                          figure_text(report.figures, report.requirement));
+  }
   std::string text;
   Paint paint = Paint::Bold;
   if (report.test) {
@@ -34,9 +39,9 @@ std::string answer_section(const VerifyReport& report, const TextOptions& option
     text = fmt::format("{} against {}.", figure, printable(report.float_file));
     text = printable(report.typed_file) + ": " + text;
   } else {
-    const bool met = report.figures.passed == true;
+    const bool met = deciding_figures(report).passed == true;
     text = fmt::format("{}: {}, {} is {}.", printable(report.typed_file), figure,
-                       required_text(report.figures, *report.requirement), met ? "met" : "missed");
+                       required_text(deciding_figures(report), *report.requirement), met ? "met" : "missed");
     paint = met ? Paint::Good : Paint::Bad;
   }
   return painted(wrap(text, options.width), paint, options.color) + "\n";
@@ -56,6 +61,12 @@ std::string header_section(const VerifyReport& report, const TextOptions& option
   text += labelled("Data", data, options.width);
   text += labelled("Runner", "simulated from what the file says: its casts and its quantize/dequantize pairs",
                    options.width);
+  if (report.engine) {
+    text += labelled("Engine",
+                     fmt::format("{}{}", printable(report.engine->engine),
+                                 report.engine->kernels > 0 ? ": " + plural(report.engine->kernels, "kernel") : ""),
+                     options.width);
+  }
   if (report.requirement) text += labelled("Requirement", requirement_text(*report.requirement), options.width);
   return text;
 }
@@ -65,6 +76,14 @@ std::optional<double> LayerRow::*ranked_by(const VerifyReport& report) {
   const bool own = std::any_of(report.layers.begin(), report.layers.end(),
                                [](const LayerRow& row) { return row.own_sqnr_db.has_value(); });
   return own ? &LayerRow::own_sqnr_db : &LayerRow::propagated_sqnr_db;
+}
+
+/// By name: what the engine gives at layers' outputs.
+std::map<std::string, double> engine_layers(const VerifyReport& report) {
+  std::map<std::string, double> layers;
+  if (!report.engine) return layers;
+  for (const EngineFigures::Layer& layer : report.engine->layers) layers[layer.name] = layer.sqnr_db;
+  return layers;
 }
 
 std::string worst_section(const VerifyReport& report, const TextOptions& options) {
@@ -92,6 +111,8 @@ std::string worst_section(const VerifyReport& report, const TextOptions& options
     table.column("inherited dB", Align::Right, "inher.");
   }
   table.column(own ? "both dB" : "SQNR dB", Align::Right);
+  const std::map<std::string, double> on_engine = engine_layers(report);
+  if (!on_engine.empty()) table.column("engine dB", Align::Right, "engine");
   events.add_headings(table);
   const std::size_t rows = options.top == 0 ? ranked.size() : std::min(options.top, ranked.size());
   for (std::size_t i = 0; i < rows; ++i) {
@@ -104,6 +125,10 @@ std::string worst_section(const VerifyReport& report, const TextOptions& options
       cells.push_back(db_text(row.inherited_sqnr_db));
     }
     cells.push_back(db_text(row.propagated_sqnr_db));
+    if (!on_engine.empty()) {
+      const auto there = on_engine.find(row.name);
+      cells.push_back(there == on_engine.end() ? "-" : db_text(there->second));
+    }
     events.add_cells(row, cells);
     table.row(std::move(cells));
   }
@@ -116,8 +141,12 @@ std::string worst_section(const VerifyReport& report, const TextOptions& options
   const char* const legend =
       own ? "own: the layer's error on exact inputs; inherited: the error that arrives with its inputs; both: at its "
             "output. "
-          : "SQNR: at the layer's output, its own error and what arrives with its inputs together. ";
-  return text + wrap(legend + event_legend(report.layers), options.width, "  ");
+          : "SQNR: at the layer's output, its own error and what arrives with its inputs together, simulated. ";
+  const char* const engine_legend =
+      on_engine.empty()
+          ? ""
+          : "engine: the same, measured with these tensors as outputs of the engine, which then fuses less. ";
+  return text + wrap(fmt::format("{}{}{}", legend, engine_legend, event_legend(report.layers)), options.width, "  ");
 }
 
 std::string compared_section(const VerifyReport& report, const TextOptions& options) {
@@ -139,7 +168,10 @@ std::string compared_section(const VerifyReport& report, const TextOptions& opti
 std::string report_to_text(const VerifyReport& report, const TextOptions& options) {
   std::string text = answer_section(report, options);
   text += header_section(report, options);
-  const std::string figures = figures_table({{"the tested model", &report.figures}}, options);
+  const std::string figures =
+      report.engine
+          ? figures_table({{"simulated", &report.figures}, {"on the engine", &report.engine->figures}}, options)
+          : figures_table({{"the tested model", &report.figures}}, options);
   if (!figures.empty()) text += heading("Figures against the reference", options.color) + figures;
   text += worst_section(report, options);
   text += compared_section(report, options);

@@ -23,7 +23,19 @@ namespace vernier {
 namespace {
 
 std::string words(RunnerKind kind) {
-  return kind == RunnerKind::OnnxRuntime ? "onnxrt" : kind == RunnerKind::TensorRt ? "trt" : "sim";
+  switch (kind) {
+    case RunnerKind::OnnxRuntime:
+      return "onnxrt";
+    case RunnerKind::Simulated:
+      return "sim";
+    case RunnerKind::TensorRt:
+      return "trt";
+    case RunnerKind::OpenVino:
+      return "openvino";
+    case RunnerKind::Program:
+      return "exec";
+  }
+  return "";
 }
 
 std::string words(const OutputChoice& choice) {

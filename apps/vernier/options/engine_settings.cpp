@@ -1,0 +1,146 @@
+#include "options/engine_settings.h"
+
+#include <array>
+#include <map>
+#include <utility>
+
+#include "options/parse_values.h"
+#include "vernier/error.h"
+
+namespace vernier::cli {
+namespace {
+
+const char* const kRunnersEngine = "Engine (of --trt and --openvino, where they run on one)";
+
+struct Setting {
+  const char* name;
+  const char* value;  // nullptr: a flag
+  const char* help;   // nullptr: hidden, for those who know it from other programs
+  bool many = false, writes = false;
+};
+
+constexpr std::array<Setting, 26> kSettings{{
+    {"builder-optimization-level", "N", "0 to 5: how long the builder looks for kernels (default: its own)"},
+    {"pool-limit", "POOL:SIZE", "Memory that a build may use, such as workspace:1G (default: its own)", true},
+    {"memory-pool-limit", "", nullptr, true},
+    {"tactic-sources", "NAME", "Libraries that kernels may come from (default: its own)", true},
+    {"load-timing-cache", "FILE", "Times of kernels that an earlier build measured (default: none)"},
+    {"save-timing-cache", "FILE", "Where those of this build go (default: nowhere)", false, true},
+    {"hardware-compatibility-level", "LEVEL", "none, ampere_plus or same_compute_capability (default: none)"},
+    {"version-compatible", nullptr, "An engine that newer releases load, too"},
+    {"inference-precision", "TYPE",
+     "OpenVINO: the type that float layers compute in, such as f32 (default: its own, bf16 on some CPUs)"},
+    {"max-aux-streams", "", nullptr},
+    {"tiling-optimization-level", "", nullptr},
+    {"runtime-platform", "", nullptr},
+    {"engine-capability", "", nullptr},
+    {"maxTactics", "", nullptr},
+    {"preview-features", "", nullptr, true},
+    {"allow-gpu-fallback", nullptr, nullptr},
+    {"direct-io", nullptr, nullptr},
+    {"disable-compilation-cache", nullptr, nullptr},
+    {"error-on-timing-cache-miss", nullptr, nullptr},
+    {"exclude-lean-runtime", nullptr, nullptr},
+    {"refittable", nullptr, nullptr},
+    {"sparse-weights", nullptr, nullptr},
+    {"strip-plan", nullptr, nullptr},
+    {"weight-streaming", nullptr, nullptr},
+    {"tf32", nullptr, nullptr},
+    {"noTF32", nullptr, nullptr},
+}};
+
+void read_shapes(const char* option, const std::vector<std::string>& texts, std::map<std::string, ShapeRange>& ranges,
+                 Shape ShapeRange::*end) {
+  for (const std::string& text : texts) {
+    auto [name, shape] = parse_input_shape(option, text);
+    ranges[name].*end = std::move(shape);
+  }
+}
+
+}  // namespace
+
+void EngineSettingsGroup::add(CLI::App& app) {
+  add_value(app, "--engine", engine_, "ENGINE",
+            "Of --trt: tensorrt, tensorrt-rtx, or any: the first that can run (default: any)")
+      .group(kRunnersEngine);
+  for (const Setting& setting : kSettings) {
+    const std::string name = setting.name;
+    Option option;
+    if (setting.value == nullptr) {
+      option = add_flag(
+          app, "--" + name, [this, name] { settings_[name] = {}; }, setting.help ? setting.help : "");
+    } else {
+      option = add_values(
+          app, "--" + name, [this, name](const std::vector<std::string>& values) { settings_[name] = values; },
+          setting.value, setting.help ? setting.help : "");
+      // None is fine too: --tactic-sources alone allows no library.
+      option.values(setting.many ? 0 : 1, setting.many ? kMostValues : 1);
+    }
+    option.group(setting.help ? kRunnersEngine : "");
+    if (setting.writes) option.writes();
+  }
+  add_value(app, "--save-engine", save_engine_, "FILE", "Where the engine of --trt goes (default: nowhere)")
+      .writes()
+      .group(kRunnersEngine);
+  const auto shapes = [&](const char* name, std::vector<std::string>& values, const char* help) {
+    add_values(app, name, values, "NAME:SHAPE", help).group(kRunnersEngine);
+  };
+  shapes("--trt-min-shapes", min_, "Smallest shapes of inputs with open dimensions (default: those of the samples)");
+  shapes("--trt-opt-shapes", opt_, "Their usual shapes, such as x:[8,3,224,224] (default: those of the first sample)");
+  shapes("--trt-max-shapes", max_, "Their largest shapes (default: those of the samples)");
+}
+
+EngineRunOptions EngineSettingsGroup::values() const {
+  EngineRunOptions options;
+  options.engine = parse_choice<EngineChoice>("--engine", engine_);
+  options.settings = settings_;
+  options.save_engine = save_engine_;
+  read_shapes("--trt-min-shapes", min_, options.shapes, &ShapeRange::min);
+  read_shapes("--trt-opt-shapes", opt_, options.shapes, &ShapeRange::opt);
+  read_shapes("--trt-max-shapes", max_, options.shapes, &ShapeRange::max);
+  for (auto& [name, range] : options.shapes) {
+    // As in Polygraphy: what is not given is as what is, the usual shape first.
+    const Shape& given = !range.opt.empty() ? range.opt : !range.max.empty() ? range.max : range.min;
+    const Shape usual = given;
+    for (Shape* end : {&range.min, &range.opt, &range.max}) {
+      if (end->empty()) *end = usual;
+    }
+  }
+  return options;
+}
+
+void MeasureOnGroup::add(CLI::App& app) {
+  const char* const group = "Engine (found in --python)";
+  add_value(app, "--on", on_, "ENGINE",
+            "Measure on tensorrt (or TensorRT-RTX), openvino or onnxruntime themselves, not in simulation alone "
+            "(default: simulation)")
+      .group(group);
+  add_value(app, "--engine", engine_, "ENGINE",
+            "With --on tensorrt: tensorrt, tensorrt-rtx, or any: the first that can run (default: any)")
+      .group(group);
+  add_value(app, "--device", device_, "DEVICE", "With --on openvino: CPU, GPU.1, NPU, ... (default: CPU)").group(group);
+  add_value(
+      app, "--inference-precision", precision_, "TYPE",
+      "With --on openvino: the type that float layers compute in, such as f32 (default: its own, bf16 on some CPUs)")
+      .group(group);
+}
+
+std::optional<MeasureOn> MeasureOnGroup::on() const {
+  if (on_.empty()) {
+    if (engine_ == "any" && device_.empty() && precision_.empty()) return std::nullopt;
+    throw Error(ErrorKind::Usage, "--engine, --device and --inference-precision belong to --on", "add --on ENGINE");
+  }
+  return parse_choice<MeasureOn>("--on", on_);
+}
+
+EngineRunOptions MeasureOnGroup::values(const SourceOptions& scripts) const {
+  EngineRunOptions options;
+  options.engine = parse_choice<EngineChoice>("--engine", engine_);
+  options.device = device_;
+  if (!precision_.empty()) options.settings["inference-precision"] = {precision_};
+  options.python = scripts.python;
+  if (scripts.script_seconds > 0) options.seconds = scripts.script_seconds;
+  return options;
+}
+
+}  // namespace vernier::cli

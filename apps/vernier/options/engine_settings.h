@@ -1,0 +1,39 @@
+// What engines that run samples are told beside the model, by the names that Polygraphy and trtexec have for it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "options/syntax.h"
+#include "vernier/engine.h"
+#include "vernier/samples.h"
+
+namespace vernier::cli {
+
+class EngineSettingsGroup {
+ public:
+  void add(CLI::App& app);
+  /// Errors: Usage: a value.
+  EngineRunOptions values() const;
+
+ private:
+  EngineSettings settings_;
+  std::string engine_ = "any", save_engine_;
+  std::vector<std::string> min_, opt_, max_;
+};
+
+/// --on ENGINE: of commands that measure in simulation, and on an engine if asked.
+class MeasureOnGroup {
+ public:
+  void add(CLI::App& app);
+  /// Errors of both: Usage: a value; an option that belongs to --on without it.
+  std::optional<MeasureOn> on() const;
+  /// Python and time are those of the scripts.
+  EngineRunOptions values(const SourceOptions& scripts) const;
+
+ private:
+  std::string on_, engine_ = "any", device_, precision_;
+};
+
+}  // namespace vernier::cli

@@ -1,0 +1,167 @@
+#include "jobs/engine/engine_runner.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "base/file.h"
+#include "base/scratch_folder.h"
+#include "base/text.h"
+#include "jobs/engine/compiler.h"
+#include "jobs/engine/engine_layers.h"
+#include "vernier/error.h"
+#include "vernier/format.h"
+
+namespace vernier {
+namespace {
+
+bool is_open(const Shape& shape) {
+  return std::ranges::any_of(shape, [](std::int64_t size) { return size < 0; });
+}
+
+void widen(ShapeRange& range, const Shape& shape) {
+  if (range.opt.empty()) range = {shape, shape, shape};
+  for (std::size_t i = 0; i < shape.size() && i < range.min.size(); ++i) {
+    range.min[i] = std::min(range.min[i], shape[i]);
+    range.max[i] = std::max(range.max[i], shape[i]);
+  }
+}
+
+/// Shapes of inputs with open dimensions: those named by the user, of others what the samples have, the first as the
+/// usual one. Reads all samples where a shape is open.
+std::map<std::string, ShapeRange> profile(const Model& file, const std::map<std::string, ShapeRange>& named,
+                                          const SampleSource& samples) {
+  std::map<std::string, ShapeRange> ranges;
+  std::set<std::string> wanted;
+  std::vector<std::string> names;
+  for (const InputInfo& input : model_inputs(file)) {
+    names.push_back(input.name);
+    if (const auto given = named.find(input.name); given != named.end()) {
+      ranges.insert(*given);
+    } else if (is_open(input.shape)) {
+      wanted.insert(input.name);
+    }
+  }
+  for (const auto& [name, range] : named) {
+    if (std::ranges::find(names, name) != names.end()) continue;
+    throw Error(ErrorKind::Usage, fmt::format("--trt-opt-shapes: no input is called '{}'", printable(name)),
+                "its inputs: " + list_some(names));
+  }
+  for (std::size_t i = 0; i < samples.size() && !wanted.empty(); ++i) {
+    const Sample sample = samples.at(i);
+    for (const std::string& name : wanted) widen(ranges[name], sample.at(name).shape());
+  }
+  return ranges;
+}
+
+/// A setting that names a file which the engine writes: it writes beside, and what is whole gets the name.
+constexpr const char* kSaveCache = "save-timing-cache";
+
+}  // namespace
+
+bool has_nvidia_driver() {
+  void* const driver = ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+  if (driver == nullptr) return false;
+  ::dlclose(driver);
+  return true;
+}
+
+EngineRunner::EngineRunner(const EngineRunOptions& options, const JobSinks& sinks, std::unique_ptr<EngineHost> host)
+    : options_(options), sinks_(sinks), host_(std::move(host)), about_(host_->about()) {}
+
+std::unique_ptr<EngineRunner> EngineRunner::find(const EngineRunOptions& options, const JobSinks& sinks,
+                                                 EngineFailures& failures) {
+  const HostOptions how{options.python, options.device, options.seconds, sinks.interrupted};
+  std::unique_ptr<EngineHost> host = find_engine(
+      options.engine, how,
+      [](const EngineAbout& about) {
+        if (about.runs) return std::string();
+        return fmt::format("{} {} cannot run here: {}", about.name, about.version, about.no_device);
+      },
+      failures);
+  if (host == nullptr) return nullptr;
+  return std::unique_ptr<EngineRunner>(new EngineRunner(options, sinks, std::move(host)));
+}
+
+std::unique_ptr<EngineRunner> EngineRunner::require(const EngineRunOptions& options, const JobSinks& sinks) {
+  EngineFailures failures;
+  std::unique_ptr<EngineRunner> found = find(options, sinks, failures);
+  if (found == nullptr) {
+    throw Error(ErrorKind::Backend, fmt::format("{}", fmt::join(failures.reasons, "; ")), failures.hint);
+  }
+  return found;
+}
+
+std::string EngineRunner::text() const {
+  return fmt::format("{} {} on {}", about_.name, about_.version,
+                     about_.devices.empty() ? "no device" : about_.devices.front().name);
+}
+
+EngineReport EngineRunner::open(const Model& file, const SampleSource& samples) {
+  EngineReport report;
+  report.file = file.path.string();
+  report.sha256 = file.sha256;
+  report.engine = about_;
+  report.compiled_for = about_.devices.front().name;
+  const ScratchFolder scratch;
+  CompileRequest request{scratch / "model.onnx", profile(file, options_.shapes, samples), "", options_.settings};
+  write_model(file, request.model);
+  const auto cache = request.settings.find(kSaveCache);
+  const std::filesystem::path keep_cache = cache == request.settings.end() ? "" : cache->second.back();
+  if (!keep_cache.empty()) cache->second = {(scratch / "cache").string()};
+  const std::filesystem::path save = options_.save_engine.empty() ? "" : scratch / "engine";
+  if (sinks_.progress) sinks_.progress("engine by " + about_.name + " " + about_.version, 0, 1);
+  CompiledEngine opened = host_->open(request, save);
+  const std::string refused = opened.refusals.empty() ? misread_text(file, opened) : refusal_text(opened);
+  if (!refused.empty()) {
+    throw Error(ErrorKind::Backend, fmt::format("{} {}: {}", about_.name, about_.version, refused));
+  }
+  if (!keep_cache.empty()) replace_file(keep_cache, read_text(scratch / "cache"));
+  if (!save.empty()) replace_file(options_.save_engine, read_text(save, std::numeric_limits<std::size_t>::max()));
+  outputs_.clear();
+  for (const onnx::ValueInfoProto& output : file.proto.graph().output()) outputs_.push_back(output.name());
+  report.bytes = opened.bytes;
+  report.seconds = opened.seconds;
+  report.kernels = std::move(opened.kernels);
+  report.words = std::move(opened.words);
+  match_kernels(file, report);
+  return report;
+}
+
+std::vector<NamedTensor> EngineRunner::run(const Sample& sample, double& seconds) {
+  std::vector<NamedTensor> given = host_->run(sample, seconds);
+  std::vector<NamedTensor> ordered;
+  for (const std::string& name : outputs_) {
+    const auto found = std::ranges::find(given, name, &NamedTensor::name);
+    if (found == given.end()) {
+      throw Error(ErrorKind::Backend, fmt::format("{} gives no output '{}'", about_.name, printable(name)));
+    }
+    ordered.push_back(std::move(*found));
+  }
+  return ordered;
+}
+
+std::string other_formats_text(const EngineReport& report) {
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> groups;  // layers by asked and run
+  for (const EngineLayer& layer : report.layers) {
+    if (!layer.differs) continue;
+    const std::string reads = fmt::format("{}", fmt::join(layer.reads, " and "));
+    groups[{std::string(format_name(layer.asked)), reads}].push_back(layer.name);
+  }
+  std::vector<std::string> sentences;
+  for (const auto& [formats, names] : groups) {
+    sentences.push_back(fmt::format("{} in {} that the file has in {}: {}", plural(names.size(), "layer"),
+                                    formats.second, formats.first, list_some(names)));
+  }
+  return sentences.empty() ? "" : fmt::format("it runs {}", fmt::join(sentences, "; "));
+}
+
+}  // namespace vernier

@@ -1,0 +1,46 @@
+#include "jobs/run/engine_run.h"
+
+#include <fmt/format.h>
+
+#include "vernier/engine.h"
+#include "vernier/report/engine.h"
+#include "vernier/run.h"
+#include "vernier/sinks.h"
+
+namespace vernier {
+
+EngineRun::EngineRun(std::string name, std::unique_ptr<EngineRunner> engine, Model model,
+                     std::shared_ptr<const SampleSource> samples,
+                     std::vector<std::pair<std::string, std::string>> carries, EngineReport& report)
+    : NetworkRun(std::move(name), model, std::move(samples), std::move(carries)), engine_(std::move(engine)) {
+  report = engine_->open(model, this->samples());
+}
+
+std::vector<NamedTensor> EngineRun::infer(const Sample& sample, double& seconds) const {
+  return engine_->run(sample, seconds);
+}
+
+std::unique_ptr<EngineRunner> engine_of(const RunOptions& options, const RunnerOptions& runner, const JobSinks& sinks,
+                                        const Warn& warn) {
+  const bool openvino = runner.kind == RunnerKind::OpenVino;
+  if (!openvino && (runner.kind != RunnerKind::TensorRt || runner.use == EngineUse::Never)) return nullptr;
+  EngineRunOptions engine = options.engine;
+  if (openvino) engine.engine = EngineChoice::OpenVino;
+  engine.device = runner.device;
+  engine.python = options.measure.data.python;
+  if (options.measure.data.script_seconds > 0) engine.seconds = options.measure.data.script_seconds;
+  if (openvino || runner.use == EngineUse::Always) return EngineRunner::require(engine, sinks);
+  EngineFailures failures;
+  if (has_nvidia_driver()) {
+    if (auto found = EngineRunner::find(engine, sinks, failures)) return found;
+  } else {
+    failures.reasons.emplace_back("there is no NVIDIA driver");
+  }
+  warn(fmt::format(
+      "--trt: no TensorRT runs here ({}): its documented rules are simulated (trt-sim), and nothing of this was run on "
+      "TensorRT",
+      fmt::join(failures.reasons, "; ")));
+  return nullptr;
+}
+
+}  // namespace vernier

@@ -1,0 +1,237 @@
+"""Samples on engines: `--trt`, `verify --on`, `eval --on`, `debug accuracy --trt`. The engine is stand_in/tensorrt on a
+stand-in of NVIDIA's driver, compiled here; it computes with ONNX Runtime, so that what comes back can be held against it."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+PROGRAM = os.environ["VERNIER_PROGRAM"]
+STAND_IN = pathlib.Path(__file__).parent / "stand_in"
+
+
+@pytest.fixture(scope="session")
+def driver(tmp_path_factory):
+    """A folder with libcuda.so.1."""
+    folder = tmp_path_factory.mktemp("driver")
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", folder / "libcuda.so.1", STAND_IN / "cuda_driver.c"], check=True)
+    return folder
+
+
+@pytest.fixture
+def vernier(driver, tmp_path):
+    def call(*arguments, mode="", gpu=True, timeout=60):
+        environment = {**os.environ, "PYTHONPATH": str(STAND_IN), "STAND_IN": mode, "MARK": str(tmp_path),
+                       "RECORD": str(tmp_path / "told.json")}
+        if gpu:
+            environment["LD_LIBRARY_PATH"] = f"{driver}:{os.environ.get('LD_LIBRARY_PATH', '')}"
+        return subprocess.run([PROGRAM, *map(str, arguments), "--python", sys.executable], cwd=tmp_path, env=environment,
+                              capture_output=True, text=True, timeout=timeout)
+    call.told = lambda: json.loads((tmp_path / "told.json").read_text())
+    call.left = lambda: [place for place in pathlib.Path("/proc").glob("[0-9]*/environ") if marked(place, tmp_path)]
+    return call
+
+
+def marked(place, folder):
+    try:
+        return f"MARK={folder}".encode() in place.read_bytes()
+    except OSError:
+        return False
+
+
+def save(path, nodes, inputs, outputs, weights=()):
+    ports = lambda made: [helper.make_tensor_value_info(name, kind, shape) for name, kind, shape in made]
+    graph = helper.make_graph(nodes, "g", ports(inputs), ports(outputs), list(weights))
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+@pytest.fixture
+def model(tmp_path):
+    """Two layers, and a batch that is open."""
+    random = np.random.default_rng(1)
+    weights = [numpy_helper.from_array(random.standard_normal((4, 4)).astype(np.float32), name) for name in ("w", "v")]
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["h"], name="first"), helper.make_node("Relu", ["h"], ["r"], name="relu"),
+             helper.make_node("MatMul", ["r", "v"], ["y"], name="second")]
+    np.savez(tmp_path / "x.npz", **{f"sample_{i}/x": random.standard_normal((i + 1, 4)).astype(np.float32) for i in range(3)})
+    return save(tmp_path / "m.onnx", nodes, [("x", TensorProto.FLOAT, ["n", 4])], [("y", TensorProto.FLOAT, ["n", 4])], weights)
+
+
+def run(vernier, model, *options, **how):
+    return vernier("run", model, *options, "--onnxrt", "--data", "x.npz", "--compare", "sqnr", "-q", **how)
+
+
+def test_what_the_engine_gives_is_compared(vernier, model):
+    done = run(vernier, model, "--trt=native")
+    assert done.returncode == 0, done.stderr
+    assert "trt-runner-N0" in done.stdout and "Passed: 3/3" in done.stdout and "sim" not in done.stdout
+    assert not vernier.left()
+
+
+def test_plain_trt_is_the_engine_where_there_is_one_and_says_so_where_there_is_none(vernier, model):
+    assert "trt-runner-N0" in run(vernier, model, "--trt").stdout
+    done = run(vernier, model, "--trt", gpu=False)
+    assert done.returncode == 0 and "trt-sim-runner-N0" in done.stdout
+    assert "no TensorRT runs here (there is no NVIDIA driver): its documented rules are simulated" in done.stderr
+    done = run(vernier, model, "--trt=sim")
+    assert "trt-sim-runner-N0" in done.stdout and "no TensorRT" not in done.stderr
+
+
+def test_native_without_a_gpu_is_an_error_that_says_what_is_missing(vernier, model):
+    done = run(vernier, model, "--trt=native", gpu=False)
+    assert done.returncode == 4 and "TensorRT 11.0.0 cannot run here: there is no NVIDIA driver" in done.stderr
+    assert "pip install" not in done.stderr, "it is installed"
+
+
+def test_the_engine_gets_the_file_that_convert_would_write(vernier, model):
+    assert run(vernier, model, "--trt=native", "--int8").returncode == 0
+    assert {"QuantizeLinear", "DequantizeLinear"} <= set(vernier.told()["operators"])
+    assert run(vernier, model, "--trt=native", "--fp16").returncode == 0
+    assert "Cast" in vernier.told()["operators"] and "QuantizeLinear" not in vernier.told()["operators"]
+    run(vernier, model, "--trt=native")
+    assert vernier.told()["operators"] == ["MatMul", "Relu", "MatMul"]
+
+
+def test_open_dimensions_are_built_for_the_samples_or_for_what_is_said(vernier, model):
+    run(vernier, model, "--trt=native")
+    assert vernier.told()["profile"] == {"x": [[1, 4], [1, 4], [3, 4]]}
+    run(vernier, model, "--trt=native", "--trt-min-shapes", "x:[1,4]", "--trt-opt-shapes", "x:[8,4]", "--trt-max-shapes", "x:[16,4]")
+    assert vernier.told()["profile"] == {"x": [[1, 4], [8, 4], [16, 4]]}
+    done = run(vernier, model, "--trt=native", "--trt-opt-shapes", "z:[8,4]")
+    assert done.returncode == 2 and "no input is called 'z'" in done.stderr
+
+
+def test_settings_reach_the_builder(vernier, model, tmp_path):
+    (tmp_path / "old").write_bytes(b"older times")
+    done = run(vernier, model, "--trt=native", "--builder-optimization-level", "5", "--pool-limit", "workspace:1.5G", "--tactic-sources",
+               "cublas", "cudnn", "--version-compatible", "--noTF32", "--load-timing-cache", "old", "--save-timing-cache", "new",
+               "--save-engine", "m.engine")
+    assert done.returncode == 0, done.stderr
+    told = vernier.told()
+    assert (told["level"], told["pools"], told["tactics"]) == (5, {"WORKSPACE": 3 << 29}, 5)
+    assert (told["flags"], told["cleared"], told["cache"]) == (["VERSION_COMPATIBLE"], ["TF32"], "older times")
+    assert (tmp_path / "new").read_bytes() == b"times of kernels"
+    assert (tmp_path / "m.engine").read_bytes().startswith(b"ftrt")
+
+
+@pytest.mark.parametrize("options, says", [
+    (["--max-aux-streams", "2"], "--max-aux-streams: tensorrt has no max_aux_streams"),
+    (["--weight-streaming"], "BuilderFlag has no 'WEIGHT_STREAMING'"),
+    (["--pool-limit", "moon:1G"], "MemoryPoolType has no 'moon'"),
+    (["--pool-limit", "workspace:lots"], "'lots' is no size"),
+    (["--hardware-compatibility-level", "ampere_plus"], "has no HardwareCompatibilityLevel"),
+    (["--builder-optimization-level", "high"], "'high' is no whole number"),
+])
+def test_what_an_engine_does_not_have_is_refused_by_the_name_of_the_option(vernier, model, tmp_path, options, says):
+    done = run(vernier, model, "--trt=native", *options, "--save-engine", "m.engine")
+    assert done.returncode == 4 and says in done.stderr
+    assert not (tmp_path / "m.engine").exists()
+
+
+def test_settings_without_an_engine_have_no_effect_and_that_is_said(vernier, model):
+    done = run(vernier, model, "--trt", "--builder-optimization-level", "5", gpu=False)
+    assert done.returncode == 0 and "--builder-optimization-level has no effect here" in done.stderr
+
+
+def test_no_input_is_overwritten(vernier, model):
+    before = model.read_bytes()
+    for option in ("--save-engine", "--save-timing-cache"):
+        done = run(vernier, model, "--trt=native", option, model)
+        assert done.returncode == 2 and model.read_bytes() == before, option
+
+
+@pytest.mark.parametrize("mode, says", [
+    ("crash@run", "was killed by signal 11"),
+    ("exit@run", "ended with exit code 5"),
+    ("raise@run", "raised RuntimeError: cuda says 719"),
+    ("refuse@run", "the engine did not run"),
+    ("rubbish@run", "something else wrote where answers are announced"),
+    ('lie@run{"bytes": 16}', "gave an answer of another form"),
+    ('lie@run{"bytes": 15}', "gave an answer of another form"),
+    ('lie@run{"shape": [-1, 4]}', "gave an answer of another form"),
+    ('lie@run{"shape": [4611686018427387904, 4]}', "gave an answer of another form"),
+    ('lie@run{"offset": -1}', "gave an answer of another form"),
+    ('lie@run{"type": "float31"}', "gave an answer of another form"),
+    ('lie@run{"name": "z", "shape": [0, 4], "bytes": 0}', "gives no output 'y'"),
+    ("nomemory@run", "the NVIDIA driver says to cuMemAlloc_v2: out of memory"),
+    ("refuse@build", "its builder refuses the file: Error Code 10: no kernel for mm)"),
+    ("refuse@parse", "its parser refuses the file at node 'first' (MatMul): no importer for it"),
+])
+def test_what_goes_wrong_is_one_error(vernier, model, mode, says):
+    done = run(vernier, model, "--trt=native", mode=mode)
+    errors = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert done.returncode == 4 and len(errors) == 1 and says in errors[0], done.stderr
+    assert "Traceback" not in done.stderr and not vernier.left()
+
+
+def test_an_engine_that_hangs_is_ended(vernier, model):
+    done = run(vernier, model, "--trt=native", "--timeout", "3", mode="hang@run")
+    assert done.returncode == 4 and "was still running after 3 s" in done.stderr and not vernier.left()
+
+
+def test_outputs_whose_size_is_known_when_they_were_computed(vernier, tmp_path):
+    np.save(tmp_path / "x.npy", np.array([[0, 1, 0, 2, 3]], np.float32))
+    found = save(tmp_path / "n.onnx", [helper.make_node("NonZero", ["x"], ["at"])], [("x", TensorProto.FLOAT, [1, 5])],
+                 [("at", TensorProto.INT64, [2, "n"])])
+    done = vernier("run", found, "--trt=native", "--data", "x.npy", "--save-outputs", "out.npz", "-q")
+    assert done.returncode == 0, done.stderr
+    with np.load(tmp_path / "out.npz") as out:
+        assert out["at"].tolist() == [[0, 0, 0], [1, 3, 4]]
+
+
+def test_state_is_carried(vernier, tmp_path):
+    nodes = [helper.make_node("Add", ["x", "state"], ["next"]), helper.make_node("Identity", ["next"], ["y"])]
+    ports = [(name, TensorProto.FLOAT, [1]) for name in ("x", "state", "next", "y")]
+    sums = save(tmp_path / "s.onnx", nodes, ports[:2], ports[2:])
+    np.savez(tmp_path / "x.npz", **{f"sample_{i}/x": np.float32([i + 1]) for i in range(4)})
+    done = vernier("run", sums, "--trt=native", "--data", "x.npz", "--carry", "next:state", "--save-outputs", "out.npz", "-q")
+    assert done.returncode == 0, done.stderr
+    with np.load(tmp_path / "out.npz") as out:
+        assert [float(out[f"iteration_{i}/y"][0]) for i in range(4)] == [1, 3, 6, 10]
+
+
+def test_verify_puts_the_engine_beside_the_simulation(vernier, model, tmp_path):
+    assert vernier("convert", model, "--int8", "--data", "x.npz", "-o", "typed.onnx").returncode == 0
+    done = vernier("verify", model, "typed.onnx", "--data", "x.npz", "--on", "tensorrt", "--json")
+    report = json.loads(done.stdout)
+    engine = report["engine"]
+    assert done.returncode == 0 and engine["engine"] == "TensorRT 11.0.0 on Stand-in GPU"
+    assert abs(engine["figures"]["outputs"][0]["sqnr_db"] - report["figures"]["outputs"][0]["sqnr_db"]) < 0.5
+    simulated = {layer["name"]: layer["propagated_sqnr_db"] for layer in report["layers"]}
+    for layer in engine["layers"]:
+        assert abs(layer["sqnr_db"] - simulated[layer["name"]]) < 0.5, layer
+    assert {layer["name"] for layer in engine["layers"]} == {"first", "relu", "second"}
+    limit = str(engine["figures"]["outputs"][0]["sqnr_db"] + 20)
+    done = vernier("verify", model, "typed.onnx", "--data", "x.npz", "--on", "tensorrt", "--min-sqnr", limit)
+    assert done.returncode == 1 and "on TensorRT 11.0.0 on Stand-in GPU" in " ".join(done.stdout.split())
+
+
+def test_verify_ends_without_an_engine(vernier, model):
+    done = vernier("verify", model, model, "--data", "x.npz", "--on", "tensorrt", gpu=False)
+    assert done.returncode == 4 and "there is no NVIDIA driver" in done.stderr and not done.stdout
+    done = vernier("verify", model, model, "--data", "x.npz", "--device", "GPU")
+    assert done.returncode == 2 and "belong to --on" in done.stderr
+
+
+def test_eval_on_the_engine(vernier, model, tmp_path):
+    random = np.random.default_rng(2)
+    np.savez(tmp_path / "one.npz", **{f"sample_{i}/x": random.standard_normal((1, 4)).astype(np.float32) for i in range(6)})
+    np.save(tmp_path / "labels.npy", np.arange(6) % 4)
+    done = vernier("eval", model, "--task", "classification", "--labels", "labels.npy", "--data", "one.npz", "--on", "tensorrt", "--json")
+    there = json.loads(done.stdout)["models"][0]
+    assert there["runner"] == "TensorRT 11.0.0 on Stand-in GPU"
+    here = json.loads(vernier("eval", model, "--task", "classification", "--labels", "labels.npy", "--data", "one.npz", "--json").stdout)
+    assert there["figures"] == here["models"][0]["figures"]
+
+
+def test_debug_accuracy_on_the_engine(vernier, model):
+    done = vernier("debug", "accuracy", model, "--trt=native", "--fp16", "--data", "x.npz", "--json")
+    report = json.loads(done.stdout)
+    assert report["tested_run"].startswith("trt-runner-N0") and report["layers"], done.stderr
