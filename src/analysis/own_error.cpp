@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <optional>
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 

@@ -18,8 +18,9 @@ namespace vernier {
 
 /// What any figure with such sums rests on, for reports.
 inline constexpr const char* kSumsEvidence =
-    "sums in float16: measured with TensorRT-RTX 1.4.0 and 1.6.1 on an H200, which it does not support; another GPU or "
-    "version may keep them otherwise";
+    "sums as TensorRT-RTX: measured with versions 1.4.0 and 1.6.1 on an H200, which it does not support; another GPU "
+    "or "
+    "version may sum otherwise";
 
 /// How often the float16 sum of one result of a Conv is rounded: n = ceil(K / 16), K = weight elements an output
 /// channel has; once where each channel has its own input (depthwise), and where the weight's shape is not known.

@@ -24,7 +24,8 @@ void RunnerGroup::add(CLI::App& app) {
     add_flag(
         app, name,
         [this, kind] {
-          runners_.push_back({kind, simulates(kind) ? common_ : PrecisionText{}, {}});
+          runners_.emplace_back().kind = kind;
+          if (simulates(kind)) runners_.back().precision = common_;
         },
         help)
         .at_once()
@@ -38,7 +39,8 @@ void RunnerGroup::add(CLI::App& app) {
   add_value(
       app, "--exec",
       [this](const std::string& command) {
-        runners_.push_back({RunnerKind::Program, {}, command});
+        runners_.emplace_back().kind = RunnerKind::Program;
+        runners_.back().command = command;
       },
       "COMMAND",
       "Any program, started once a sample, one after the other: a command line with {model}, {inputs} and "

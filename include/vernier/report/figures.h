@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "vernier/arithmetic.h"
 #include "vernier/format.h"
 
 namespace vernier {
@@ -33,6 +34,12 @@ struct RunFigures {
   std::vector<OutputFigure> outputs;
   std::optional<bool> passed;    // absent without a requirement
   std::optional<double> damage;  // share of the allowance used; 1 is exactly the limit
+};
+
+/// The same network with convolutions that keep their sums otherwise than the report's other figures assume.
+struct OtherSums {
+  Accumulate accumulate = Accumulate::Float16;
+  RunFigures figures;
 };
 
 struct LayerRow {

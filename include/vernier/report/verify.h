@@ -25,6 +25,7 @@ struct VerifyReport {
   std::size_t samples = 0;
   bool random_data = false;
   RunFigures figures;                     // near the limit of the worse of two orders of summation
+  std::optional<OtherSums> other_sums;    // target tensorrt, of files with layers in float16 or bfloat16
   std::vector<LayerRow> layers;           // graph order; formats are what the file says
   std::size_t compared = 0;               // layers compared
   std::vector<std::string> not_compared;  // names, with reasons

@@ -17,6 +17,7 @@
 #include "analysis/own_error.h"
 #include "analysis/pictures.h"
 #include "analysis/some_samples.h"
+#include "analysis/trials.h"
 #include "base/text.h"
 #include "distributed/ranks.h"
 #include "engines/onnxruntime/runtime.h"
@@ -48,8 +49,10 @@
 #include "jobs/search/golden.h"
 #include "jobs/search/judge.h"
 #include "jobs/search/kept_set.h"
+#include "plan/engine_sums.h"
 #include "plan/scheme.h"
 #include "plan/simulate_typed.h"
+#include "vernier/arithmetic.h"
 #include "vernier/calibrate.h"
 #include "vernier/error.h"
 #include "vernier/fix.h"
@@ -115,6 +118,10 @@ class Diagnosis {
         step("curve", [&] { curve(); });
       }
       if (!report_.final_figures && !report_.typed) write_and_verify();
+      if (!searches() && !report_.final_figures && !sinks_.is_interrupted() && sums_may_differ()) {
+        step("other sums", [&] { report_.other_sums = all_low_with_other_sums(); });
+      }
+      if (report_.other_sums) note({kSumsEvidence});
       for (const std::string& text : doubts_) {
         if (std::ranges::find(report_.warnings, text) == report_.warnings.end()) warn(text);
       }
@@ -408,6 +415,7 @@ class Diagnosis {
 
   void write_and_verify() {
     report_.final_figures.reset();
+    report_.other_sums.reset();
     step("typed model", [&] { report_.typed = typed_->write(final_plan(), report_.files); });
     // Nothing to claim without a file: all low, or all high, was measured already.
     if (options_.output.empty() && (!report_.kept || report_.kept->end == SearchEnd::Impossible)) return;
@@ -415,8 +423,25 @@ class Diagnosis {
     step("verify", [&] {
       const VerifyReport verified = typed_->verify();
       report_.final_figures = verified.figures;
+      report_.other_sums = verified.other_sums;
       doubts_ = verified.warnings;
     });
+  }
+
+  /// For TensorRT, which is measured to sum otherwise than simulations assume.
+  bool sums_may_differ() const {
+    return all_low_plan().target == Target::TensorRt &&
+           std::ranges::any_of(all_low_plan().layers, [](const PlannedLayer& layer) {
+             return layer.format == Format::Float16 || layer.format == Format::BFloat16;
+           });
+  }
+
+  OtherSums all_low_with_other_sums() {
+    Plan plan = all_low_plan();
+    plan.arithmetic = other_arithmetic(plan.arithmetic);
+    const TrialResult run = run_trial(subject(), plan, experiment_->judged_against(), experiment_->weights,
+                                      requirement(), all_samples(subject()), /*early_stop=*/false);
+    return {plan.arithmetic.accumulate, figures_of(subject(), run.outputs, requirement())};
   }
 
   void latency() {

@@ -97,11 +97,11 @@ class Maker {
     if (runner_.kind == RunnerKind::Program) return as_program(*sources_.model(runner_.model));
     if (runner_.kind == RunnerKind::OnnxRuntime) return as_it_is(*sources_.model(runner_.model));
     Model model = as_typed_file(*sources_.model(runner_.model));
-    SimulatedFile file = simulate_typed(model);
+    SimulatedFile file = simulate_typed(model, runner_.precision.arithmetic);
     const bool typed = std::any_of(file.layers.begin(), file.layers.end(),
                                    [](const PlannedLayer& layer) { return layer.format != Format::Float32; });
     if (typed) return from_file(std::move(model), std::move(file));
-    return says_formats(runner_.precision) ? from_plan() : in_float32(std::move(model));
+    return says_formats(runner_.precision) ? from_plan() : in_float32(model, std::move(file.model));
   }
 
  private:
@@ -152,13 +152,15 @@ class Maker {
            });
   }
 
-  std::unique_ptr<LiveRun> in_float32(Model model) {
-    if (nothing_is_low()) {
+  /// `simulated`: of `model`, as its target computes in float32.
+  std::unique_ptr<LiveRun> in_float32(const Model& model, Model simulated) {
+    if (nothing_is_low() && !runner_.precision.arithmetic.tf32) {
       warn_("the model is float32 and no low format is given: nothing is in low precision (--int8, --fp16, ...)");
     }
     std::shared_ptr<const SampleSource> samples = sources_.samples(model);
-    mark(model, model, choice(), name_, warn_);
-    return finish(std::move(model), exact(), std::move(samples));
+    if (!runner_.precision.arithmetic.tf32) simulated = model;
+    mark(simulated, model, choice(), name_, warn_);
+    return finish(std::move(simulated), exact(), std::move(samples));
   }
 
   std::unique_ptr<LiveRun> from_file(Model typed, SimulatedFile file) {

@@ -35,6 +35,12 @@ struct Fields<RunFigures> {
 };
 
 template <>
+struct Fields<OtherSums> {
+  static constexpr auto list =
+      std::tuple{Field{"accumulate", &OtherSums::accumulate}, Field{"figures", &OtherSums::figures}};
+};
+
+template <>
 struct Fields<LayerRow> {
   // Counts of a layer that was not looked at are not zero: they are absent.
   static constexpr bool (*counted)(const LayerRow&) = [](const LayerRow& row) { return row.values > 0; };

@@ -30,6 +30,7 @@ struct Fields<VerifyReport> {
       Field{"random_data", &R::random_data},
       Field{"requirement", &R::requirement},
       Field{"figures", &R::figures},
+      Field{"other_sums", &R::other_sums},
       Field{"objective", &R::objective, by_task},
       Field{"test", &R::test},
       Field{"doubt", &R::doubt, in_doubt},

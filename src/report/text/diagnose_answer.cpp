@@ -176,8 +176,9 @@ Answer searched(const DiagnoseReport& report) {
   // Without a written file the kept set's own figure is not in the report; all-low's is.
   const RunFigures& figures = report.final_figures ? *report.final_figures : report.all_low;
   const std::string met = report.final_figures || nothing
-                              ? fmt::format("{}, {} is met", figure_text(figures, report.requirement),
-                                            required_text(figures, *report.requirement))
+                              ? fmt::format("{}, {} is met{}", figure_text(figures, report.requirement),
+                                            required_text(figures, *report.requirement),
+                                            missed_as_measured(report.other_sums) ? " with sums in float32" : "")
                               : fmt::format("{} is met in simulation", required_text(figures, *report.requirement));
   if (nothing) {
     const std::size_t layers = lowered_layers(report);
@@ -232,7 +233,9 @@ const char* all_of_them(const DiagnoseReport& report) {
   return report.files.contains("report") ? "all of them in report.json" : "all of them with --top 0";
 }
 
-Answer answer_of(const DiagnoseReport& report) {
+namespace {
+
+Answer answer_by_its_figures(const DiagnoseReport& report) {
   if (report.kept && !report.kept->objective.empty()) return by_task(report);
   if (!report.requirement) return without_requirement(report);
   if (!report.kept) {
@@ -244,6 +247,20 @@ Answer answer_of(const DiagnoseReport& report) {
   }
   if (outcome_of(report) == Outcome::Impossible) return impossible(report);
   return searched(report);
+}
+
+}  // namespace
+
+Answer answer_of(const DiagnoseReport& report) {
+  Answer answer = answer_by_its_figures(report);
+  if (!report.other_sums) return answer;
+  answer.sentence += " " + other_sums_sentence(*report.other_sums, report.requirement);
+  if (missed_as_measured(report.other_sums) && met(report)) {
+    answer.advice.insert(answer.advice.begin(),
+                         "The requirement is met with sums in float32 alone: with --accumulate float16 layers are kept "
+                         "until it is met with both.");
+  }
+  return answer;
 }
 
 }  // namespace vernier

@@ -31,7 +31,8 @@ namespace {
 std::string answer_section(const DiagnoseReport& report, const Answer& answer, const TextOptions& options) {
   const Outcome outcome = outcome_of(report);
   const bool missed = outcome == Outcome::FileMisses || outcome == Outcome::Impossible;
-  const Paint paint = met(report) ? Paint::Good : missed ? Paint::Bad : Paint::Bold;
+  const bool doubtful = missed_as_measured(report.other_sums);
+  const Paint paint = missed ? Paint::Bad : met(report) && !doubtful ? Paint::Good : Paint::Bold;
   return painted(wrap(answer.sentence, options.width), paint, options.color) + "\n";
 }
 
@@ -61,6 +62,7 @@ std::string figures_section(const DiagnoseReport& report, const TextOptions& opt
   if (report.repaired) runs.emplace_back("repaired, all " + low_text(report), &*report.repaired);
   const char* const last = report.files.contains("model") ? "the written model" : "the repaired model";
   if (report.final_figures) runs.emplace_back(last, &*report.final_figures);
+  if (report.other_sums) runs.emplace_back(sums_text(report.other_sums->accumulate), &report.other_sums->figures);
   const std::string table = figures_table(runs, options);
   if (table.empty()) return {};
   return heading("Figures against the float32 model", options.color) + table;

@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/layout.h"
@@ -35,10 +36,13 @@ std::string answer_section(const VerifyReport& report, const TextOptions& option
     text = printable(report.typed_file) + ": " + text;
   } else {
     const bool met = report.figures.passed == true;
-    text = fmt::format("{}: {}, {} is {}.", printable(report.typed_file), figure,
-                       required_text(report.figures, *report.requirement), met ? "met" : "missed");
-    paint = met ? Paint::Good : Paint::Bad;
+    const bool doubtful = met && missed_as_measured(report.other_sums);
+    text = fmt::format("{}: {}, {} is {}{}.", printable(report.typed_file), figure,
+                       required_text(report.figures, *report.requirement), met ? "met" : "missed",
+                       doubtful ? " with sums in float32" : "");
+    paint = !met ? Paint::Bad : doubtful ? Paint::Bold : Paint::Good;
   }
+  if (report.other_sums) text += " " + other_sums_sentence(*report.other_sums, report.requirement);
   return painted(wrap(text, options.width), paint, options.color) + "\n";
 }
 
@@ -139,7 +143,9 @@ std::string compared_section(const VerifyReport& report, const TextOptions& opti
 std::string report_to_text(const VerifyReport& report, const TextOptions& options) {
   std::string text = answer_section(report, options);
   text += header_section(report, options);
-  const std::string figures = figures_table({{"the tested model", &report.figures}}, options);
+  std::vector<std::pair<std::string, const RunFigures*>> runs{{"the tested model", &report.figures}};
+  if (report.other_sums) runs.emplace_back(sums_text(report.other_sums->accumulate), &report.other_sums->figures);
+  const std::string figures = figures_table(runs, options);
   if (!figures.empty()) text += heading("Figures against the reference", options.color) + figures;
   text += worst_section(report, options);
   text += compared_section(report, options);

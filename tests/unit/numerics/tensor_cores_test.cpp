@@ -4,13 +4,13 @@
 
 #include <gtest/gtest.h>
 
-#include <string>
-#include <string_view>
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <limits>
 #include <random>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "numerics/metrics.h"
