@@ -1,5 +1,6 @@
 #include "plan/engine_sums.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -18,6 +19,16 @@ std::uint32_t seed_of(const std::string& layer) {
   std::uint32_t hash = 2166136261U;
   for (const char letter : layer) hash = (hash ^ static_cast<unsigned char>(letter)) * 16777619U;
   return hash;
+}
+
+/// Element by element, of one tensor.
+bool is_activation(const onnx::NodeProto& node) {
+  return traits_of(node).any(Trait::Elementwise) && node.input_size() == 1 && node.output_size() == 1;
+}
+
+bool all_in_float32(const TensorReaders& readers, const EngineSums::ReadsFloat32& reads_float32) {
+  if (readers.low_output || (readers.nodes.empty() && !readers.float_output)) return false;
+  return std::ranges::all_of(readers.nodes, [&](const onnx::NodeProto* node) { return reads_float32(*node); });
 }
 
 }  // namespace
@@ -42,6 +53,18 @@ std::optional<onnx::NodeProto> EngineSums::behind(onnx::NodeProto& node, Format 
   node.set_output(0, sum + "/products");
   while (node.input_size() > 2) node.mutable_input()->RemoveLast();
   return accumulate_node(node.output(0), bias, sum, format, roundings, seed_of(layer));
+}
+
+std::vector<std::string> EngineSums::unrounded(const onnx::NodeProto& node, const ReadersOf& readers_of,
+                                               const ReadsFloat32& reads_float32) const {
+  if (arithmetic_.accumulate != Accumulate::Float16 || !is_onnx(node, "MatMul")) return {};
+  const std::string& product = node.output(0);
+  const TensorReaders readers = readers_of(product);
+  if (all_in_float32(readers, reads_float32)) return {product};
+  if (readers.nodes.size() != 1 || readers.float_output || readers.low_output) return {};
+  const onnx::NodeProto& behind = *readers.nodes.front();
+  if (!is_activation(behind) || !all_in_float32(readers_of(behind.output(0)), reads_float32)) return {};
+  return {product, behind.output(0)};
 }
 
 void EngineSums::read_tf32(Model& model, const Model& source, onnx::GraphProto& graph, onnx::NodeProto& node,

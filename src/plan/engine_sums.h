@@ -5,9 +5,11 @@
 #include <onnx/onnx_pb.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "model/model.h"
 #include "vernier/arithmetic.h"
@@ -26,9 +28,24 @@ inline constexpr const char* kSumsEvidence =
 /// channel has; once where each channel has its own input (depthwise), and where the weight's shape is not known.
 std::int64_t roundings_of_sum(const onnx::NodeProto& conv, const Shape& weight);
 
+/// Who reads a tensor: nodes, and the graph's output, which a file gives in float32 or in a low type.
+struct TensorReaders {
+  std::vector<const onnx::NodeProto*> nodes;
+  bool float_output = false;
+  bool low_output = false;
+};
+
 class EngineSums {
  public:
+  using ReadersOf = std::function<TensorReaders(const std::string& tensor)>;
+  using ReadsFloat32 = std::function<bool(const onnx::NodeProto& reader)>;
+
   explicit EngineSums(const Arithmetic& arithmetic) : arithmetic_(arithmetic) {}
+
+  /// Tensors that are not rounded although a plan or a file says float16 or bfloat16: what the MatMul `node` gives, and
+  /// an activation behind it, where all who read it take it as float32. Empty for other nodes.
+  std::vector<std::string> unrounded(const onnx::NodeProto& node, const ReadersOf& readers_of,
+                                     const ReadsFloat32& reads_float32) const;
 
   /// What goes between `node` and the rounding of its result to `format`; `node` then writes under another name, and
   /// leaves its bias to what is returned. nullopt: nothing, it is rounded once.

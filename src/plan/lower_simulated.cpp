@@ -51,6 +51,7 @@ class GraphLowering {
 
   void lower(onnx::GraphProto& graph, const Model& source) {
     const Placement placement(source, graph, layers_, plan_, runs_on_codes_);
+    if (plan_.arithmetic != Arithmetic{} && readers_.empty()) note_readers(source);
     std::map<std::string, Format> format_of_tensor;
     std::map<std::pair<std::string, std::string>, std::string> rounded;  // (tensor, grid) -> its rounded name
     EngineSums::Tf32Names tf32;
@@ -79,6 +80,24 @@ class GraphLowering {
   }
 
  private:
+  void note_readers(const Model& source) {
+    for_each_graph(source.proto.graph(), [&](const onnx::GraphProto& graph) {
+      for (const onnx::NodeProto& node : graph.node()) {
+        for (const std::string& input : node.input()) readers_[input].nodes.push_back(&node);
+      }
+      // What leaves a body is read outside of it, by whom is not asked.
+      const bool main = &graph == &source.proto.graph();
+      for (const onnx::ValueInfoProto& output : graph.output()) {
+        (main ? readers_[output.name()].float_output : readers_[output.name()].low_output) = true;
+      }
+    });
+  }
+
+  bool reads_float32(const onnx::NodeProto& node) const {
+    const auto layer = layers_.find(node.name());
+    return layer != layers_.end() && !layer->second->follows && formats_.of(node.name()) == Format::Float32;
+  }
+
   const QuantParams& grid_of(const std::string& tensor, const std::string& layer) const {
     const auto known = plan_.tensors.find(tensor);
     if (known != plan_.tensors.end()) return known->second;
@@ -168,13 +187,20 @@ class GraphLowering {
     std::vector<onnx::NodeProto> behind;
     for (const int index : rounding.rounded_outputs) {
       const std::string name = node.output(index);
+      for (std::string& tensor : sums_.unrounded(
+               node,
+               [&](const std::string& read) { return readers_.contains(read) ? readers_.at(read) : TensorReaders{}; },
+               [&](const onnx::NodeProto& reader) { return reads_float32(reader); })) {
+        unrounded_.insert(std::move(tensor));
+      }
+      format_of_tensor[name] = rounding.format;
+      if (unrounded_.contains(name)) continue;
       const std::string raw = name + "/unrounded";
       node.set_output(index, raw);
       if (auto sum = sums_.behind(node, rounding.format, layer.name, weight)) behind.push_back(std::move(*sum));
       QuantParams params;
       params.format = rounding.format;
       behind.push_back(round_node(raw, name, params));
-      format_of_tensor[name] = rounding.format;
     }
     *graph.add_node() = std::move(node);
     for (onnx::NodeProto& round : behind) *graph.add_node() = std::move(round);
@@ -187,6 +213,8 @@ class GraphLowering {
   Placement::IsLow runs_on_codes_;
   PlannedFormats formats_;
   EngineSums sums_;
+  std::map<std::string, TensorReaders> readers_;  // where sums are not the usual ones
+  std::set<std::string> unrounded_;
   std::set<std::string> have_weight_;
 };
 

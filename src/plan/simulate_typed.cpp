@@ -132,10 +132,20 @@ class TypedSimulation {
     widen_attributes(node);
     note_layer(node);
     note_unknown_types(node);
+    for (std::string& tensor : sums_.unrounded(
+             node,
+             [&](const std::string& read) {
+               return TensorReaders{readers_[read], /*float_output=*/false, /*low_output=*/returned_.contains(read)};
+             },
+             [](const onnx::NodeProto& reader) {
+               return reader.op_type() == "Cast" && attribute_int(reader, "to", 0) == static_cast<int>(Dtype::Float32);
+             })) {
+      unrounded_.insert(std::move(tensor));
+    }
     std::vector<onnx::NodeProto> rounds;
     for (std::string& output : *node.mutable_output()) {
       const auto format = output.empty() ? std::nullopt : low_float(type_of(output));
-      if (!rounds_ || !format || has(node, kOnGrid) || has_body(node)) continue;
+      if (!rounds_ || !format || has(node, kOnGrid) || has_body(node) || unrounded_.contains(output)) continue;
       const std::string name = output;
       output = name + "/unrounded";
       if (!reads_codes(node)) {
@@ -373,6 +383,7 @@ class TypedSimulation {
   std::map<std::string, Pair> pairs_;    // QuantizeLinear output -> what it rounds
   std::map<std::string, Format> grids_;  // DequantizeLinear output -> grid of its values
   EngineSums sums_;
+  std::set<std::string> unrounded_;
   std::vector<EngineSums::Tf32Names> tf32_;  // of the graph that is rewritten, and of those around it
 };
 

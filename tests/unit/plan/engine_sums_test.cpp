@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "plan/lower_simulated.h"
@@ -114,6 +115,52 @@ TEST(EngineSums, AFileGetsTheNoiseOfItsPlan) {
   EXPECT_EQ(names_of(file.model.proto.graph(), "Tf32").size(), 1U);
   EXPECT_EQ(values_of(file.model, "m/tf32"), values_of(low, "m/tf32"));
   EXPECT_EQ(names_of(simulate_typed(typed.model).model.proto.graph(), "Accumulate"), Names{});
+}
+
+/// The tensors that a Round gives, of the plan and of the file that it makes.
+std::vector<Names> rounded_tensors(const std::string& graph, std::vector<PlannedLayer> layers) {
+  Plan plan = plan_of(std::move(layers));
+  plan.arithmetic = kMeasuredArithmetic;
+  const TypedModel typed = lower_typed(parse_model(graph), plan, /*strict=*/true);
+  std::vector<Names> rounded;
+  for (const Model& low :
+       {simulated(parse_model(graph), plan), simulate_typed(typed.model, kMeasuredArithmetic).model}) {
+    Names names;
+    for (const onnx::NodeProto& node : low.proto.graph().node()) {
+      if (node.op_type() == "Round" && node.input(0).ends_with("/unrounded")) names.push_back(node.output(0));
+    }
+    rounded.push_back(names);
+  }
+  return rounded;
+}
+
+TEST(EngineSums, AProductThatIsReadAsFloat32IsNotRounded) {
+  const auto at_the_output =
+      rounded_tensors("g (float[1,2] x) => (float[1,2] y) <float[2,2] w = {1, 2, 3, 4}> { [mm] y = MatMul(x, w) }",
+                      {{"mm", Format::Float16}});
+  EXPECT_EQ(at_the_output, (std::vector<Names>{{}, {}}));
+  const auto at_a_border = rounded_tensors(
+      "g (float[1,2] x) => (float[1,2] y) <float[2,2] w = {1, 2, 3, 4}> { [mm] h = MatMul(x, w) [e] y = Exp(h) }",
+      {{"mm", Format::Float16}, {"e", Format::Float32}});
+  EXPECT_EQ(at_a_border, (std::vector<Names>{{}, {}}));
+}
+
+TEST(EngineSums, AnActivationBetweenIsNotRoundedEither) {
+  const auto rounded = rounded_tensors(
+      "g (float[1,2] x) => (float[1,2] y) <float[2,2] w = {1, 2, 3, 4}> { [mm] h = MatMul(x, w) [s] y = Sigmoid(h) }",
+      {{"mm", Format::Float16}, {"s", Format::Float16}});
+  EXPECT_EQ(rounded, (std::vector<Names>{{}, {}}));
+}
+
+TEST(EngineSums, AProductThatALowLayerReadsIsRounded) {
+  const auto rounded = rounded_tensors(R"(
+    g (float[1,2] x) => (float[1,2] y, float[1,2] z) <float[2,2] w = {1, 2, 3, 4}> {
+      [mm] h = MatMul(x, w)
+      [s] y = Sigmoid(h)
+      [e] z = Exp(h)
+    })",
+                                       {{"mm", Format::Float16}, {"s", Format::Float16}, {"e", Format::Float32}});
+  for (const Names& names : rounded) EXPECT_EQ(names.size(), 2U);  // h and y
 }
 
 TEST(EngineSums, LayersOnCodesSumIntegers) {
