@@ -56,8 +56,9 @@ std::string scheme_text(const PrecisionOptions& precision, const std::string& ra
                                   ? "sums of Conv rounded as TensorRT-RTX was measured to"
                                   : "float32 accumulation");
   }
-  return fmt::format("{}{} in {}; target {}", text, text.empty() ? "everything" : "; the rest",
-                     format_name(precision.high), word_of(precision.target));
+  const char* const read_as = precision.arithmetic.tf32 && precision.high == Format::Float32 ? " (TF32)" : "";
+  return fmt::format("{}{} in {}{}; target {}", text, text.empty() ? "everything" : "; the rest",
+                     format_name(precision.high), read_as, word_of(precision.target));
 }
 
 }  // namespace vernier

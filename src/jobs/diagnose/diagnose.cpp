@@ -121,7 +121,7 @@ class Diagnosis {
       if (!searches() && !report_.final_figures && !sinks_.is_interrupted() && sums_may_differ()) {
         step("other sums", [&] { report_.other_sums = all_low_with_other_sums(); });
       }
-      if (report_.other_sums) note({kSumsEvidence});
+      if (report_.other_sums || precision_.arithmetic != Arithmetic{}) note({kSumsEvidence});
       for (const std::string& text : doubts_) {
         if (std::ranges::find(report_.warnings, text) == report_.warnings.end()) warn(text);
       }

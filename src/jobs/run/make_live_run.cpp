@@ -21,10 +21,12 @@
 #include "jobs/run/live_run.h"
 #include "jobs/run/program_run.h"
 #include "jobs/scripting/network_scripts.h"
+#include "plan/engine_sums.h"
 #include "plan/lower_simulated.h"
 #include "plan/scheme.h"
 #include "plan/simulate_typed.h"
 #include "plan/typed_names.h"
+#include "vernier/arithmetic.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
 #include "vernier/precision.h"
@@ -96,6 +98,7 @@ class Maker {
     say("runs " + printable(runner_.model.string()));
     if (runner_.kind == RunnerKind::Program) return as_program(*sources_.model(runner_.model));
     if (runner_.kind == RunnerKind::OnnxRuntime) return as_it_is(*sources_.model(runner_.model));
+    if (runner_.precision.arithmetic != Arithmetic{}) say(kSumsEvidence);
     Model model = as_typed_file(*sources_.model(runner_.model));
     SimulatedFile file = simulate_typed(model, runner_.precision.arithmetic);
     const bool typed = std::any_of(file.layers.begin(), file.layers.end(),

@@ -216,7 +216,6 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
 
   if (sums_may_differ(simulated, options.target)) {
     watch.phase("other sums");
-    report.notes.emplace_back(kSumsEvidence);
     report.other_sums = measure_other_sums(loaded, typed, options.arithmetic, requirement);
     watch.stop();
     // Whoever asks for sums in float16 wants what holds in either case.
@@ -227,6 +226,8 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
       report.other_sums->accumulate = Accumulate::Float16;
     }
   }
+
+  if (report.other_sums || options.arithmetic != Arithmetic{}) report.notes.emplace_back(kSumsEvidence);
 
   if (objective) {
     watch.phase("task");
