@@ -3,7 +3,7 @@
     compare_sums.py measure FOLDER   FOLDER/sums.json: typed files of each network over 4 samples, by `vernier verify` with sums in
                                      float32 and as TensorRT-RTX, the latter also over inputs that are disturbed by a fortieth of
                                      an 8-bit step of their range, and float32 itself with --tf32 (needs vernier and ../shared)
-    compare_sums.py table FOLDER     the table of docs/truth.md
+    compare_sums.py table FOLDER     the table of docs/truth.md; FOLDER/exact_sums.json is exact_sums.py's
 
 The engine's figures were measured with TensorRT-RTX 1.6.1 on an H200, which it does not support, over the same 4 samples against
 float64 for single layers and the float32 file for networks; they stand here as they were reported.
@@ -74,16 +74,17 @@ def text(figures):
 
 def table(folder):
     record = json.loads((folder / "sums.json").read_text())
-    print("| network | format | simulated, sums in float32 | simulated, as TensorRT-RTX | the same, disturbed "
+    exact = json.loads((folder / "exact_sums.json").read_text())
+    print("| network | format | simulated, sums in float32 | simulated, as TensorRT-RTX | the same, disturbed | float16 sums, exact "
           "| TensorRT-RTX 1.6.1 on an H200 | apart |")
-    print("|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|")
     for form, engine in ENGINE.items():
         for network, measured in engine.items():
             simulated = record[network][form]
             apart = max((abs(a - b) for a, b in zip(simulated["measured"], measured)))
             spread = " and ".join(f"{low:.1f} to {high:.1f}" for low, high in simulated["disturbed"] or [])
             print(f"| {network} | {form} | {text(simulated['float32'])} | {text(simulated['measured'])} | {spread or '-'} "
-                  f"| {text(measured)} | {apart:.1f} |")
+                  f"| {text(exact[network]) if form == 'fp16' else '-'} | {text(measured)} | {apart:.1f} |")
     low = min(min(record[network]["tf32"]) for network in NETWORKS)
     high = max(max(record[network]["tf32"]) for network in NETWORKS)
     print(f"\nfloat32 with --tf32: {low:.1f} to {high:.1f} dB; TensorRT-RTX, float32: 66 to 76 dB")
