@@ -255,6 +255,9 @@ Plan plan_from_json(const std::string& text, const std::string& where) {
   for (const auto& [name, params] : file.tensors) require_tensor(params, tensors.at(name));
   const Place rules = top.at("rules");
   if (file.rules) require_within(file.rules->block_size, 1, kLargestBlock, rules.at("block_size"));
+  if (file.arithmetic && *file.arithmetic != Arithmetic{} && file.target != Target::TensorRt) {
+    top.at("arithmetic").refuse(fmt::format("was measured with TensorRT, the target is {}", word_of(file.target)));
+  }
   Plan plan;
   const Place constants = top.at("constants");
   for (auto& [name, entry] : file.constants) {

@@ -57,6 +57,8 @@ TEST(PlanJson, SaysTheArithmeticWhereItIsNotTheUsualOne) {
   plan.arithmetic = kMeasuredArithmetic;
   EXPECT_NE(plan_to_json(plan).find(R"("arithmetic": {"accumulate":"float16","tf32":true},)"), std::string::npos);
   EXPECT_EQ(plan_from_json(plan_to_json(plan), "p.json"), plan);
+  plan.target = Target::OpenVino;
+  EXPECT_EQ(message_of(plan_to_json(plan)), "p.json: arithmetic was measured with TensorRT, the target is openvino");
 }
 
 /// A weight and a bias that a repair changed: the first as codes of its grid, the second as numbers.
