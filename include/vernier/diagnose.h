@@ -28,6 +28,10 @@ struct DiagnoseOptions {
   /// The typed model, by an engine's own compiler; open dimensions as in the first sample. That it is refused, or that
   /// the engine crashes, is told in the report.
   std::optional<CompileOptions> compile;
+  /// The written file must meet the requirement there, too: what misses on the engine is searched again with less
+  /// allowance. Its figures are in the report.
+  std::optional<MeasureOn> confirm_on;
+  EngineRunOptions engine;  // of `confirm_on`
 };
 
 /// The whole flow: reference, calibration, own errors, all-low, sensitivities, search, typed model, verify of that

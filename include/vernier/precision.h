@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "vernier/arithmetic.h"
 #include "vernier/calibration.h"
 #include "vernier/export.h"
 #include "vernier/format.h"
@@ -41,6 +42,7 @@ struct PrecisionOptions {
   std::vector<std::string> network_scripts;
   std::vector<LayerSetting> layer_settings;  // what scripts have set; wins over layer_precisions
   QuantizationRules rules;
+  Arithmetic arithmetic;     // of the target; anything but the default: target tensorrt
   LayerSelection selection;  // who may take a format with a scale; exceptions above win
   /// Target onnxruntime: layers take int8 also where its kernels on codes gain no time by the table of measured kernel
   /// times. Operators and layers that are named in `selection` or `layer_precisions` do so anyway.

@@ -6,11 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "analysis/surgery.h"
 #include "engines/onnxruntime/operators.h"
+#include "model/output_channels.h"
+#include "plan/engine_sums.h"
 #include "plan/placement.h"
 #include "plan/round_node.h"
 #include "vernier/format.h"
@@ -65,6 +68,7 @@ std::vector<Shadow> add_shadows(Model& model, const Subject& subject, const Plan
   std::vector<Shadow> shadows;
   const Placement placement(subject.model, subject.model.proto.graph(), by_name, plan, runs_on_codes(by_name, plan));
   const PlannedFormats formats(plan);
+  const EngineSums sums(plan.arithmetic);
   const int originals = graph.node_size();
   for (int n = 0; n < originals; ++n) {
     const auto found = by_name.find(graph.node(n).name());
@@ -75,6 +79,8 @@ std::vector<Shadow> add_shadows(Model& model, const Subject& subject, const Plan
     if (placement.passes_codes(layer.name)) continue;  // part of the layer before it
     onnx::NodeProto node = graph.node(n);
     const LayerRounding rounding = rounding_of(source, layer, node, format, plan);
+    const auto constant_weight = has_weight_axis(node) ? initializer(source, node.input(1)) : std::nullopt;
+    const Shape weight = constant_weight ? constant_weight->shape() : Shape{};
     const onnx::NodeProto* activation = placement.activation_of(node);
     if (activation != nullptr && !placement.passes_codes(activation->name())) activation = nullptr;
     Shadow shadow;
@@ -126,6 +132,7 @@ std::vector<Shadow> add_shadows(Model& model, const Subject& subject, const Plan
           rounding.rounded_outputs.end()) {
         QuantParams params;
         params.format = rounding.format;
+        if (auto sum = sums.behind(node, rounding.format, layer.name, weight)) behind.push_back(std::move(*sum));
         round_behind(name, params);
         shadow.tensors.push_back(original);
       } else if (activation != nullptr) {

@@ -50,6 +50,11 @@ std::span<const std::string_view> words_of(Target /*which*/) {
   return kWords;
 }
 
+std::span<const std::string_view> words_of(Accumulate /*which*/) {
+  static constexpr std::array<std::string_view, 2> kWords{"float32", "float16"};
+  return kWords;
+}
+
 std::span<const std::string_view> words_of(EngineChoice /*which*/) {
   static constexpr std::array<std::string_view, 4> kWords{"any", "tensorrt", "tensorrt-rtx", "openvino"};
   return kWords;

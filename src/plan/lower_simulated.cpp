@@ -7,7 +7,9 @@
 #include <set>
 
 #include "base/text.h"
+#include "model/output_channels.h"
 #include "plan/constant_codes.h"
+#include "plan/engine_sums.h"
 #include "plan/low_slots.h"
 #include "plan/placement.h"
 #include "plan/round_node.h"
@@ -22,6 +24,17 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// Empty when the node has no constant weight.
+Shape weight_shape(const Model& source, const onnx::NodeProto& node) {
+  const auto weight = has_weight_axis(node) ? initializer(source, node.input(1)) : std::nullopt;
+  return weight ? weight->shape() : Shape{};
+}
+
+/// Not on codes either.
+bool computes_in_float32(const Plan& plan, Format format) {
+  return plan.computes_in(format) == Format::Float32 && (!needs_scale(format) || plan.weights_alone(format));
+}
+
 /// Lowers the nodes of one graph. A tensor has the format of the layer that made it; what comes from outside is
 /// float32.
 class GraphLowering {
@@ -33,12 +46,15 @@ class GraphLowering {
         plan_(plan),
         weights_(weights),
         runs_on_codes_(runs_on_codes(layers, plan)),
-        formats_(plan) {}
+        formats_(plan),
+        sums_(plan.arithmetic) {}
 
   void lower(onnx::GraphProto& graph, const Model& source) {
     const Placement placement(source, graph, layers_, plan_, runs_on_codes_);
+    if (plan_.arithmetic != Arithmetic{} && readers_.empty()) note_readers(source);
     std::map<std::string, Format> format_of_tensor;
     std::map<std::pair<std::string, std::string>, std::string> rounded;  // (tensor, grid) -> its rounded name
+    EngineSums::Tf32Names tf32;
     google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
     nodes.Swap(graph.mutable_node());
     for (onnx::NodeProto& node : nodes) {
@@ -57,13 +73,31 @@ class GraphLowering {
         follow(*found->second, node, source, format_of_tensor);
         *graph.add_node() = std::move(node);
       } else {
-        lower_layer(graph, *found->second, std::move(node), source, placement, format_of_tensor, rounded);
+        lower_layer(graph, *found->second, std::move(node), source, placement, format_of_tensor, rounded, tf32);
       }
       for (onnx::NodeProto& round : quantizers) *graph.add_node() = std::move(round);
     }
   }
 
  private:
+  void note_readers(const Model& source) {
+    for_each_graph(source.proto.graph(), [&](const onnx::GraphProto& graph) {
+      for (const onnx::NodeProto& node : graph.node()) {
+        for (const std::string& input : node.input()) readers_[input].nodes.push_back(&node);
+      }
+      // What leaves a body is read outside of it, by whom is not asked.
+      const bool main = &graph == &source.proto.graph();
+      for (const onnx::ValueInfoProto& output : graph.output()) {
+        (main ? readers_[output.name()].float_output : readers_[output.name()].low_output) = true;
+      }
+    });
+  }
+
+  bool reads_float32(const onnx::NodeProto& node) const {
+    const auto layer = layers_.find(node.name());
+    return layer != layers_.end() && !layer->second->follows && formats_.of(node.name()) == Format::Float32;
+  }
+
   const QuantParams& grid_of(const std::string& tensor, const std::string& layer) const {
     const auto known = plan_.tensors.find(tensor);
     if (known != plan_.tensors.end()) return known->second;
@@ -122,8 +156,10 @@ class GraphLowering {
 
   void lower_layer(onnx::GraphProto& graph, const Layer& layer, onnx::NodeProto node, const Model& source,
                    const Placement& placement, std::map<std::string, Format>& format_of_tensor,
-                   std::map<std::pair<std::string, std::string>, std::string>& rounded) {
-    const LayerRounding rounding = rounding_of(source, layer, node, formats_.of(node.name()), plan_);
+                   std::map<std::pair<std::string, std::string>, std::string>& rounded, EngineSums::Tf32Names& tf32) {
+    const Format format = formats_.of(node.name());
+    const LayerRounding rounding = rounding_of(source, layer, node, format, plan_);
+    const Shape weight = weight_shape(source, node);
     for (const int index : rounding.data_inputs) {
       const std::string name = node.input(index);
       const QuantParams& params = rounding.input_params.at(index);
@@ -147,15 +183,24 @@ class GraphLowering {
                       weights_.get_bias(source, name, node.name(), rounding.bias->scales));
       node.set_input(rounding.bias->input, low_name);
     }
+    if (computes_in_float32(plan_, format)) sums_.read_tf32(model_, source, graph, node, tf32);
     std::vector<onnx::NodeProto> behind;
     for (const int index : rounding.rounded_outputs) {
       const std::string name = node.output(index);
+      for (std::string& tensor : sums_.unrounded(
+               node,
+               [&](const std::string& read) { return readers_.contains(read) ? readers_.at(read) : TensorReaders{}; },
+               [&](const onnx::NodeProto& reader) { return reads_float32(reader); })) {
+        unrounded_.insert(std::move(tensor));
+      }
+      format_of_tensor[name] = rounding.format;
+      if (unrounded_.contains(name)) continue;
       const std::string raw = name + "/unrounded";
       node.set_output(index, raw);
+      if (auto sum = sums_.behind(node, rounding.format, layer.name, weight)) behind.push_back(std::move(*sum));
       QuantParams params;
       params.format = rounding.format;
       behind.push_back(round_node(raw, name, params));
-      format_of_tensor[name] = rounding.format;
     }
     *graph.add_node() = std::move(node);
     for (onnx::NodeProto& round : behind) *graph.add_node() = std::move(round);
@@ -167,6 +212,9 @@ class GraphLowering {
   RoundedWeights& weights_;
   Placement::IsLow runs_on_codes_;
   PlannedFormats formats_;
+  EngineSums sums_;
+  std::map<std::string, TensorReaders> readers_;  // where sums are not the usual ones
+  std::set<std::string> unrounded_;
   std::set<std::string> have_weight_;
 };
 

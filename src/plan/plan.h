@@ -19,6 +19,7 @@
 
 #include "numerics/round.h"
 #include "plan/repaired_constants.h"
+#include "vernier/arithmetic.h"
 #include "vernier/format.h"
 #include "vernier/quantization.h"
 #include "vernier/target.h"
@@ -38,6 +39,7 @@ struct Plan {
   Target target = Target::TensorRt;
   Format high = Format::Float32;
   QuantizationRules rules;
+  Arithmetic arithmetic;  // of the target, as far as it is simulated
   /// In graph order. Layers that only move data are absent: they follow their inputs.
   std::vector<PlannedLayer> layers;
   /// Activations by tensor name, weights by initializer name; only tensors that a layer in a scaled format reads or,

@@ -19,6 +19,7 @@
 #include "numerics/grid.h"
 #include "numerics/tensor_grid.h"
 #include "plan/plan.h"
+#include "vernier/arithmetic.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
 #include "vernier/quantization.h"
@@ -43,6 +44,7 @@ struct PlanFile {
   Target target = Target::TensorRt;
   Format high = Format::Float32;
   std::optional<QuantizationRules> rules;  // absent: the usual ones
+  std::optional<Arithmetic> arithmetic;    // absent: float32 sums
   std::vector<PlannedLayer> layers;
   std::map<std::string, QuantParams> tensors;
   std::map<std::string, ConstantEntry> constants;
@@ -77,6 +79,12 @@ struct Fields<QuantizationRules> {
 };
 
 template <>
+struct Fields<Arithmetic> {
+  using R = Arithmetic;
+  static constexpr auto list = std::tuple{Field{"accumulate", &R::accumulate}, Field{"tf32", &R::tf32}};
+};
+
+template <>
 struct Fields<ConstantEntry> {
   using R = ConstantEntry;
   static constexpr auto list = std::tuple{Field{"layer", &R::layer}, Field{"shape", &R::shape},
@@ -94,6 +102,7 @@ struct Fields<PlanFile> {
                                           Field{"target", &R::target},
                                           Field{"high", &R::high},
                                           Field{"rules", &R::rules},
+                                          Field{"arithmetic", &R::arithmetic},
                                           Field{"layers", &R::layers},
                                           Field{"tensors", &R::tensors},
                                           Field{"constants", &R::constants, repaired}};
@@ -219,11 +228,12 @@ std::string plan_to_json(const Plan& plan) {
     file.constants.emplace(name, entry_of(constant, grid_of(plan.tensors, name)));
   }
   std::string text = json_text(json_of(file), {.indent = 2, .levels = 2}) + "\n";
-  if (plan.rules != QuantizationRules{}) {
-    // On one line: journals know a search by the hash of its plan.
-    const std::string line = fmt::format("\n  \"rules\": {},", json_text(json_of(plan.rules)));
-    text.insert(text.find("\n  \"layers\": "), line);
-  }
+  // On one line each: journals know a search by the hash of its plan.
+  const auto insert = [&](const char* name, const Json& json) {
+    text.insert(text.find("\n  \"layers\": "), fmt::format("\n  \"{}\": {},", name, json_text(json)));
+  };
+  if (plan.rules != QuantizationRules{}) insert("rules", json_of(plan.rules));
+  if (plan.arithmetic != Arithmetic{}) insert("arithmetic", json_of(plan.arithmetic));
   return text;
 }
 
@@ -245,6 +255,9 @@ Plan plan_from_json(const std::string& text, const std::string& where) {
   for (const auto& [name, params] : file.tensors) require_tensor(params, tensors.at(name));
   const Place rules = top.at("rules");
   if (file.rules) require_within(file.rules->block_size, 1, kLargestBlock, rules.at("block_size"));
+  if (file.arithmetic && *file.arithmetic != Arithmetic{} && file.target != Target::TensorRt) {
+    top.at("arithmetic").refuse(fmt::format("was measured with TensorRT, the target is {}", word_of(file.target)));
+  }
   Plan plan;
   const Place constants = top.at("constants");
   for (auto& [name, entry] : file.constants) {
@@ -256,6 +269,7 @@ Plan plan_from_json(const std::string& text, const std::string& where) {
   plan.target = file.target;
   plan.high = file.high;
   if (file.rules) plan.rules = *file.rules;
+  if (file.arithmetic) plan.arithmetic = *file.arithmetic;
   plan.layers = std::move(file.layers);
   plan.tensors = std::move(file.tensors);
   return plan;

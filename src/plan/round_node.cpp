@@ -13,14 +13,23 @@
 
 namespace vernier {
 
-onnx::NodeProto round_node(const std::string& input, const std::string& output, const QuantParams& params,
-                           std::int64_t slot) {
+namespace {
+
+onnx::NodeProto own_node(const char* op_type, const std::string& input, const std::string& output) {
   onnx::NodeProto node;
   node.set_domain(kDomain);
-  node.set_op_type("Round");
-  node.set_name(output + "_round");
+  node.set_op_type(op_type);
+  node.set_name(output + "_" + lower_case(op_type));
   node.add_input(input);
   node.add_output(output);
+  return node;
+}
+
+}  // namespace
+
+onnx::NodeProto round_node(const std::string& input, const std::string& output, const QuantParams& params,
+                           std::int64_t slot) {
+  onnx::NodeProto node = own_node("Round", input, output);
   set_attribute(node, "format", std::string(format_name(params.format)));
   // An empty list is not written: ONNX Runtime cannot tell the type of an empty attribute.
   if (!params.scale.empty()) set_attribute(node, "scale", params.scale);
@@ -50,6 +59,20 @@ QuantParams round_params(const onnx::NodeProto& node) {
   params.axis = static_cast<int>(attribute_int(node, "axis", -1));
   params.lowest_code = static_cast<std::int32_t>(attribute_int(node, "lowest_code", 0));
   return params;
+}
+
+onnx::NodeProto accumulate_node(const std::string& input, const std::string& bias, const std::string& output,
+                                Format format, std::int64_t roundings, std::uint32_t seed) {
+  onnx::NodeProto node = own_node("Accumulate", input, output);
+  if (!bias.empty()) node.add_input(bias);
+  set_attribute(node, "format", std::string(format_name(format)));
+  set_attribute(node, "roundings", roundings);
+  set_attribute(node, "seed", static_cast<std::int64_t>(seed));
+  return node;
+}
+
+onnx::NodeProto tf32_node(const std::string& input, const std::string& output) {
+  return own_node("Tf32", input, output);
 }
 
 }  // namespace vernier

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "numerics/round.h"
+#include "vernier/format.h"
 
 namespace vernier {
 
@@ -20,5 +21,15 @@ onnx::NodeProto round_node(const std::string& input, const std::string& output, 
                            std::int64_t slot = -1);
 /// Reads the attributes back.
 QuantParams round_params(const onnx::NodeProto& node);
+
+/// Accumulate: X (float32), the sums of a convolution's products, and B (float32, one value for each index of dimension
+/// 1; empty: none) -> Y, what a kernel gives that keeps its sums in `format`, in front of its last rounding:
+///   X + noise of all but the last of `roundings` (numerics/tensor_cores.h), and with B that rounded to `format`, plus
+///   B
+/// Attributes: format (string), roundings (int), seed (int).
+onnx::NodeProto accumulate_node(const std::string& input, const std::string& bias, const std::string& output,
+                                Format format, std::int64_t roundings, std::uint32_t seed);
+/// Tf32: X (float32) -> Y (float32), rounded to the mantissa of TF32.
+onnx::NodeProto tf32_node(const std::string& input, const std::string& output);
 
 }  // namespace vernier

@@ -320,6 +320,7 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
   plan.target = precision.target;
   plan.high = precision.high;
   plan.rules = precision.rules;
+  plan.arithmetic = precision.arithmetic;
   std::vector<Format> low = precision.low;
   std::stable_sort(low.begin(), low.end(), [](Format a, Format b) { return bits_of(a) < bits_of(b); });
   const std::map<std::string, ValueType> types = infer_types(model);

@@ -48,14 +48,17 @@ std::string scheme_text(const PrecisionOptions& precision, const std::string& ra
   for (const Format listed : precision.low) {
     const Format format = under_target(listed, precision.target, precision.rules.weights_only);
     if (!text.empty()) text += "; ";
-    text += needs_scale(format) ? scaled_text(format, precision, ranges_from)
-                                : fmt::format(
-                                      "{}: all layers that can take it, inputs, weights and outputs rounded, float32 "
-                                      "accumulation",
-                                      format_name(format));
+    text += needs_scale(format)
+                ? scaled_text(format, precision, ranges_from)
+                : fmt::format("{}: all layers that can take it, inputs, weights and outputs rounded, {}",
+                              format_name(format),
+                              precision.arithmetic.accumulate == Accumulate::Float16
+                                  ? "sums of Conv rounded as TensorRT-RTX was measured to"
+                                  : "float32 accumulation");
   }
-  return fmt::format("{}{} in {}; target {}", text, text.empty() ? "everything" : "; the rest",
-                     format_name(precision.high), word_of(precision.target));
+  const char* const read_as = precision.arithmetic.tf32 && precision.high == Format::Float32 ? " (TF32)" : "";
+  return fmt::format("{}{} in {}{}; target {}", text, text.empty() ? "everything" : "; the rest",
+                     format_name(precision.high), read_as, word_of(precision.target));
 }
 
 }  // namespace vernier

@@ -14,8 +14,10 @@
 #include "model/output_channels.h"
 #include "model/passes/pass.h"
 #include "plan/constant_codes.h"
+#include "plan/engine_sums.h"
 #include "plan/round_node.h"
 #include "plan/typed_weights.h"
+#include "vernier/arithmetic.h"
 #include "vernier/format.h"
 #include "vernier/tensor.h"
 
@@ -41,8 +43,8 @@ constexpr Traits kOnGrid = kFollows | Trait::StaysOnGrid;
 class TypedSimulation {
  public:
   /// `rounds` false: values stay as float32 has them, and inputs and outputs of the types that the file gives them.
-  TypedSimulation(const Model& typed, bool rounds)
-      : rounds_(rounds), source_(normalized_file(typed)), types_(infer_types(source_)) {
+  TypedSimulation(const Model& typed, bool rounds, const Arithmetic& arithmetic)
+      : rounds_(rounds), source_(normalized_file(typed)), types_(infer_types(source_)), sums_(arithmetic) {
     result_.model = source_;
     for_each_graph(source_.proto.graph(), [&](const onnx::GraphProto& graph) { count_readers(graph); });
   }
@@ -71,6 +73,7 @@ class TypedSimulation {
     widen_initializers(graph);
     google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
     nodes.Swap(graph.mutable_node());
+    tf32_.push_back({});
     widen_interface(graph);
     for (onnx::NodeProto& node : nodes) {
       for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
@@ -81,6 +84,7 @@ class TypedSimulation {
       }
       rewrite_node(graph, std::move(node));
     }
+    tf32_.pop_back();
   }
 
   /// float16 and bfloat16 constants, exactly.
@@ -128,16 +132,41 @@ class TypedSimulation {
     widen_attributes(node);
     note_layer(node);
     note_unknown_types(node);
+    for (std::string& tensor : sums_.unrounded(
+             node,
+             [&](const std::string& read) {
+               return TensorReaders{readers_[read], /*float_output=*/false, /*low_output=*/returned_.contains(read)};
+             },
+             [](const onnx::NodeProto& reader) {
+               return reader.op_type() == "Cast" && attribute_int(reader, "to", 0) == static_cast<int>(Dtype::Float32);
+             })) {
+      unrounded_.insert(std::move(tensor));
+    }
     std::vector<onnx::NodeProto> rounds;
     for (std::string& output : *node.mutable_output()) {
       const auto format = output.empty() ? std::nullopt : low_float(type_of(output));
-      if (!rounds_ || !format || has(node, kOnGrid) || has_body(node)) continue;
+      if (!rounds_ || !format || has(node, kOnGrid) || has_body(node) || unrounded_.contains(output)) continue;
       const std::string name = output;
       output = name + "/unrounded";
-      rounds.push_back(round_node(output, name, grid_of(*format)));
+      if (!reads_codes(node)) {
+        const std::string layer = node.name();
+        const Shape weight = node.input_size() > 1 ? value_type(node.input(1)).shape : Shape{};
+        if (auto sum = sums_.behind(node, *format, layer, weight)) rounds.push_back(std::move(*sum));
+      }
+      rounds.push_back(round_node(name + "/unrounded", name, grid_of(*format)));
     }
+    if (computes_in_float32(node)) sums_.read_tf32(result_.model, source_, graph, node, tf32_.back());
     *graph.add_node() = std::move(node);
     for (onnx::NodeProto& round : rounds) *graph.add_node() = std::move(round);
+  }
+
+  /// A kernel on codes, which sums integers.
+  bool reads_codes(const onnx::NodeProto& node) const {
+    return node.input_size() > 0 && grids_.contains(node.input(0));
+  }
+
+  bool computes_in_float32(const onnx::NodeProto& node) const {
+    return has_weight_axis(node) && type_of(node.output(0)) == Dtype::Float32 && !reads_codes(node);
   }
 
   void rewrite_cast(onnx::GraphProto& graph, onnx::NodeProto node) {
@@ -353,6 +382,9 @@ class TypedSimulation {
   std::map<std::string, std::string> rounded_inputs_;
   std::map<std::string, Pair> pairs_;    // QuantizeLinear output -> what it rounds
   std::map<std::string, Format> grids_;  // DequantizeLinear output -> grid of its values
+  EngineSums sums_;
+  std::set<std::string> unrounded_;
+  std::vector<EngineSums::Tf32Names> tf32_;  // of the graph that is rewritten, and of those around it
 };
 
 }  // namespace
@@ -378,8 +410,10 @@ Model normalized_file(const Model& typed) {
   return model;
 }
 
-SimulatedFile simulate_typed(const Model& typed) { return TypedSimulation(typed, /*rounds=*/true).run(); }
+SimulatedFile simulate_typed(const Model& typed, const Arithmetic& arithmetic) {
+  return TypedSimulation(typed, /*rounds=*/true, arithmetic).run();
+}
 
-SimulatedFile without_roundings(const Model& typed) { return TypedSimulation(typed, /*rounds=*/false).run(); }
+SimulatedFile without_roundings(const Model& typed) { return TypedSimulation(typed, /*rounds=*/false, {}).run(); }
 
 }  // namespace vernier

@@ -1,6 +1,7 @@
 // A typed model (ours or anyone's: Casts, float16/bfloat16 tensors, Q/DQ) -> an equivalent float32 graph with `Round`
 // nodes, built only from what the *file* says, so that it runs on any ONNX Runtime provider with real rounding after
-// each node. This is the independent road to the numbers: it shares nothing with plan-driven lowering but Round itself.
+// each node. This is the independent road to the numbers: it shares nothing with plan-driven lowering but
+// Round itself and what engines do within a layer (engine_sums.h).
 #pragma once
 
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "model/model.h"
 #include "plan/plan.h"
+#include "vernier/arithmetic.h"
 
 namespace vernier {
 
@@ -29,7 +31,8 @@ struct SimulatedFile {
   std::vector<std::string> notes;          // "Loop body left as it is", ...
 };
 
-SimulatedFile simulate_typed(const Model& typed);
+/// `arithmetic`: what the file does not say.
+SimulatedFile simulate_typed(const Model& typed, const Arithmetic& arithmetic = {});
 
 /// The float32 network behind a typed file: the same graph without its roundings, with the weights as the file has
 /// them. Inputs and outputs keep their types. What computes on codes (QLinearConv, MatMulInteger) stays as it is.

@@ -76,7 +76,7 @@ ConfirmedResult search_confirmed(const std::vector<SearchItem>& items, const Ora
     const double measured = confirm(best.minimal);
     const double room = kSpareRoom * measured / claimed;
     const bool repeatable = best.minimal.end == SearchEnd::Certified || best.minimal.end == SearchEnd::NothingNeeded;
-    const bool noise = room > best.room && room <= kMostRoom;  // false for NaN
+    const bool noise = room > best.room && room <= options.most_room;  // false for NaN
     if (!(measured > 1) || !repeatable || !noise || round == kConfirmRounds || rounds.spent()) break;
     MinimalResult tighter = rounds.search(items, room);
     best.minimal.trials = tighter.trials;

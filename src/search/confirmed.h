@@ -28,13 +28,12 @@ struct ConfirmedResult {
 ///
 /// Calls:  of confirm: one a round, for sets that passed; at most kConfirmRounds rounds.
 /// Edges:  the last set confirmed or not is returned: the caller knows what confirm said. No further round when the two
-///         differ by more than a factor of kMostRoom (that is a fault, not noise), after a contradiction or an empty
-///         budget, or when nothing passes with less allowance.
+///         differ by more than a factor of options.most_room (that is a fault, not noise), after a contradiction or an
+///         empty budget, or when nothing passes with less allowance.
 /// Errors: those of search_minimal; what confirm throws passes through.
 ConfirmedResult search_confirmed(const std::vector<SearchItem>& items, const Oracle& oracle, const Confirm& confirm,
                                  const MinimalOptions& options);
 
 inline constexpr std::size_t kConfirmRounds = 4;
-inline constexpr double kMostRoom = 1.5;  // 1.8 dB; flipped quantization steps of few samples were seen to give 0.8 dB
 
 }  // namespace vernier

@@ -36,6 +36,15 @@ def small():
     return model(nodes, [value("x", [1, 4])], [value("y", [1, 3])], [weights("w1", 4, 8), weights("w2", 8, 3, seed=1)])
 
 
+def convolutions():
+    """x [1,8,10,10] -> wide (Conv 3x3 to 32, bias) -> relu -> deep (Conv 3x3 to 8, bias) -> y: sums of 72 and 288 products."""
+    nodes = [helper.make_node("Conv", ["x", "w1", "b1"], ["a"], name="wide"),
+             helper.make_node("Relu", ["a"], ["b"], name="relu"),
+             helper.make_node("Conv", ["b", "w2", "b2"], ["y"], name="deep")]
+    return model(nodes, [value("x", [1, 8, 10, 10])], [value("y", [1, 8, 6, 6])],
+                 [weights("w1", 32, 8, 3, 3), weights("b1", 32, seed=1), weights("w2", 8, 32, 3, 3, seed=2), weights("b2", 8, seed=3)])
+
+
 def external(location):
     made = small()
     tensor = made.graph.initializer[0]
@@ -136,7 +145,7 @@ def with_nan():
     return array
 
 
-MODELS = {"small.onnx": small, "wrong_channels.onnx": wrong_channels, "codes.onnx": codes,
+MODELS = {"small.onnx": small, "convolutions.onnx": convolutions, "wrong_channels.onnx": wrong_channels, "codes.onnx": codes,
           "quantized.onnx": quantized, "sliced.onnx": sliced, "external_missing.onnx": lambda: external("nowhere.bin"),
           "external_outside.onnx": lambda: external("../outside.bin"), "cyclic.onnx": cyclic,
           "unknown_operator.onnx": lambda: unknown("Frobnicate"),

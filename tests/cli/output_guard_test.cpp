@@ -39,7 +39,8 @@ bool names_a_place(const CLI::Option& option) {
 }
 
 /// Options that name a place and only read it.
-const std::set<std::string> kRead{"--labels",
+const std::set<std::string> kRead{"--load-timing-cache",
+                                  "--labels",
                                   "--metric-script",
                                   "--load-debug-replay",
                                   "--golden",

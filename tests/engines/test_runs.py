@@ -220,6 +220,51 @@ def test_verify_ends_without_an_engine(vernier, model):
     assert done.returncode == 2 and "belong to --on" in done.stderr
 
 
+def diagnose(vernier, model, limit, mode, *options):
+    done = vernier("diagnose", model, "--int8", "--data", "x.npz", "--min-sqnr", limit, "--confirm-on", "tensorrt", "-o", "out", *options, mode=mode)
+    return done, json.loads((model.parent / "out/report.json").read_text())
+
+
+def test_a_diagnosis_ends_when_the_engine_agrees(vernier, model):
+    done, report = diagnose(vernier, model, 25, "")
+    assert done.returncode == 0 and report["engine"]["engine"] == "TensorRT 11.0.0 on Stand-in GPU"
+    assert abs(report["engine"]["figures"]["outputs"][0]["sqnr_db"] - report["final_figures"]["outputs"][0]["sqnr_db"]) < 0.5
+    assert "On TensorRT 11.0.0 on Stand-in GPU the written model gives" in " ".join(done.stdout.split())
+    assert "on TensorRT 11.0.0 on Stand-in GPU" in (model.parent / "out/report.html").read_text() or report["engine"]
+
+
+def test_a_diagnosis_goes_on_where_the_engine_does_not_agree(vernier, model):
+    """The engine's results are 2 % too large, which is noise of 34 dB beside that of the format."""
+    _, plain = diagnose(vernier, model, 1, "noisy@run")
+    there = plain["engine"]["figures"]["outputs"][0]["sqnr_db"]
+    alone = -20 * np.log10(0.02)  # all that is left when no layer is low
+    assert there < alone < plain["all_low"]["outputs"][0]["sqnr_db"]
+    limit = (there + alone) / 2
+    done, noisy = diagnose(vernier, model, limit, "noisy@run")
+    assert done.returncode == 0 and noisy["engine"]["figures"]["passed"]
+    assert plain["kept"]["layers"] == [] and noisy["kept"]["layers"] != []
+    assert any("searched again with" in text for text in noisy["kept"]["notes"])
+    done, missed = diagnose(vernier, model, alone + 10, "noisy@run")
+    assert done.returncode == 1 and "The requirement is missed on TensorRT 11.0.0 on Stand-in GPU" in " ".join(done.stdout.split())
+    assert not missed["engine"]["figures"]["passed"] and missed["final_figures"]["passed"]
+
+
+@pytest.mark.parametrize("options, code, says", [
+    (["--confirm-on", "triton"], 2, "triton"),
+    (["--device", "GPU"], 2, "belong to --confirm-on"),
+    (["--confirm-on", "tensorrt", "--labels", "labels.npy", "--min-top1", "0.5"], 2, "confirms a requirement, not labels"),
+])
+def test_what_cannot_be_confirmed_is_refused(vernier, model, options, code, says):
+    np.save(model.parent / "labels.npy", np.arange(3) % 4)
+    done = vernier("diagnose", model, "--int8", "--data", "x.npz", *options)
+    assert done.returncode == code and says in done.stderr
+
+
+def test_nothing_is_measured_before_the_engine_is_there(vernier, model):
+    done = vernier("diagnose", model, "--int8", "--data", "x.npz", "--min-sqnr", "25", "--confirm-on", "tensorrt", "-o", "out", gpu=False)
+    assert done.returncode == 4 and "there is no NVIDIA driver" in done.stderr and not (model.parent / "out").exists()
+
+
 def test_eval_on_the_engine(vernier, model, tmp_path):
     random = np.random.default_rng(2)
     np.savez(tmp_path / "one.npz", **{f"sample_{i}/x": random.standard_normal((1, 4)).astype(np.float32) for i in range(6)})

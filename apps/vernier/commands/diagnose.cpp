@@ -51,6 +51,7 @@ Command add_diagnose(CLI::App& root, const std::string& command) {
       .group("Output");
   line->external_data.add(app);
   line->engine.add_behind_compile(app);
+  line->engine.add_confirm_on(app);
   line->gate.add(app);
   line->result.add(app);
   add_message_options(app, line->messages);

@@ -23,6 +23,8 @@ DiagnoseOptions DiagnosisLine::values(const std::string& command, const std::str
   options.command = command;
   options.external_data = external_data.values();
   options.compile = engine.values_if_asked(options.measure.data);
+  options.confirm_on = engine.confirms_on();
+  options.engine = engine.run_values(options.measure.data);
   options.search = search.values(default_journal);
   options.search.task = task.values();
   if (task.given() && options.measure.requirement) {
@@ -33,7 +35,8 @@ DiagnoseOptions DiagnosisLine::values(const std::string& command, const std::str
 }
 
 std::vector<std::string> DiagnosisLine::without_effect() const {
-  return data.without_effect(precision.any_script() || task.any_script() || runs_programs() || engine.compile);
+  return data.without_effect(precision.any_script() || task.any_script() || runs_programs() || engine.compile ||
+                             !engine.confirm_on.empty());
 }
 
 DiagnoseReport DiagnosisLine::run(const DiagnoseOptions& options, Console& console,

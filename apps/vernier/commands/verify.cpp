@@ -7,6 +7,7 @@
 #include "options/engine_settings.h"
 #include "options/gate_group.h"
 #include "options/options.h"
+#include "options/parse_values.h"
 #include "options/score_group.h"
 #include "vernier/error.h"
 #include "vernier/report/gate.h"
@@ -17,7 +18,8 @@ namespace vernier::cli {
 namespace {
 
 struct VerifyLine {
-  std::string float_model, typed_model;
+  std::string float_model, typed_model, target = "tensorrt";
+  ArithmeticText arithmetic;
   std::vector<std::string> outputs;
   RequirementGroup requirement;
   ScoreGroup task;
@@ -41,6 +43,12 @@ Command add_verify(CLI::App& root, const std::string& command) {
              "Outputs to judge (default: every float output that carries no state)")
       .group("Requirement (one metric; default: none; must hold for each judged output)");
   line->task.add(app);
+  add_value(
+      app, "--target", line->target, "TARGET",
+      "The engine that the file is for. tensorrt: where layers are in FP16 or BF16, figures with sums in float32 and "
+      "in float16; openvino, onnxruntime: with float32 (default: tensorrt)")
+      .group("Arithmetic");
+  add_arithmetic_options(app, "Arithmetic", [line]() -> ArithmeticText& { return line->arithmetic; });
   line->data.add(app, "Samples to measure on");
   line->on.add(app);
   line->gate.add(app);
@@ -63,6 +71,8 @@ Command add_verify(CLI::App& root, const std::string& command) {
             options.measure = line->data.values();
             options.measure.outputs = line->outputs;
             line->requirement.read_into(options.measure);
+            options.target = parse_choice<Target>("--target", line->target);
+            options.arithmetic = line->arithmetic.values(options.target);
             options.task = line->task.values();
             if (line->task.given() && options.measure.requirement) {
               throw Error(ErrorKind::Usage, "labels, a metric script, a requirement: only one can decide",

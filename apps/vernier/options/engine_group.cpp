@@ -39,6 +39,18 @@ void EngineGroup::add_behind_compile(CLI::App& app) {
   add_choice(app);
 }
 
+void EngineGroup::add_confirm_on(CLI::App& app) {
+  add_value(app, "--confirm-on", confirm_on, "ENGINE",
+            "End only when the written file meets the requirement on tensorrt (or TensorRT-RTX), openvino or "
+            "onnxruntime themselves, too (default: in simulation)")
+      .group(kEngineGroup);
+  add_value(app, "--device", device, "DEVICE", "With --confirm-on openvino: CPU, GPU.1, NPU, ... (default: CPU)")
+      .group(kEngineGroup);
+  add_value(app, "--inference-precision", inference_precision, "TYPE",
+            "With --confirm-on openvino: the type that float layers compute in, such as f32 (default: its own)")
+      .group(kEngineGroup);
+}
+
 CompileOptions EngineGroup::values() const {
   CompileOptions options;
   options.engine = parse_choice<EngineChoice>("--engine", engine);
@@ -59,10 +71,26 @@ std::optional<CompileOptions> EngineGroup::values_if_asked(const SourceOptions& 
     if (scripts.script_seconds > 0) options.seconds = scripts.script_seconds;
     return options;
   }
-  if (engine != "any" || !capability.empty() || !shapes.empty()) {
+  if ((engine != "any" && confirm_on.empty()) || !capability.empty() || !shapes.empty()) {
     throw Error(ErrorKind::Usage, "--engine, --compute-capability and --shapes belong to --compile", "add --compile");
   }
   return std::nullopt;
+}
+
+std::optional<MeasureOn> EngineGroup::confirms_on() const {
+  if (!confirm_on.empty()) return parse_choice<MeasureOn>("--confirm-on", confirm_on);
+  if (device.empty() && inference_precision.empty()) return std::nullopt;
+  throw Error(ErrorKind::Usage, "--device and --inference-precision belong to --confirm-on", "add --confirm-on ENGINE");
+}
+
+EngineRunOptions EngineGroup::run_values(const SourceOptions& scripts) const {
+  EngineRunOptions options;
+  options.engine = parse_choice<EngineChoice>("--engine", engine);
+  options.device = device;
+  if (!inference_precision.empty()) options.settings["inference-precision"] = {inference_precision};
+  options.python = scripts.python;
+  if (scripts.script_seconds > 0) options.seconds = scripts.script_seconds;
+  return options;
 }
 
 }  // namespace vernier::cli

@@ -19,7 +19,7 @@ struct Setting {
   bool many = false, writes = false;
 };
 
-constexpr std::array<Setting, 26> kSettings{{
+constexpr std::array<Setting, 25> kSettings{{
     {"builder-optimization-level", "N", "0 to 5: how long the builder looks for kernels (default: its own)"},
     {"pool-limit", "POOL:SIZE", "Memory that a build may use, such as workspace:1G (default: its own)", true},
     {"memory-pool-limit", "", nullptr, true},
@@ -45,7 +45,6 @@ constexpr std::array<Setting, 26> kSettings{{
     {"sparse-weights", nullptr, nullptr},
     {"strip-plan", nullptr, nullptr},
     {"weight-streaming", nullptr, nullptr},
-    {"tf32", nullptr, nullptr},
     {"noTF32", nullptr, nullptr},
 }};
 

@@ -11,14 +11,23 @@
 #include <vector>
 
 #include "options/syntax.h"
+#include "vernier/arithmetic.h"
 #include "vernier/format.h"
 #include "vernier/measure.h"
 #include "vernier/precision.h"
 #include "vernier/report/text.h"
 #include "vernier/requirement.h"
 #include "vernier/samples.h"
+#include "vernier/target.h"
 
 namespace vernier::cli {
+
+/// How the target computes within a layer, as typed.
+struct ArithmeticText {
+  std::string accumulate = "float32";
+  bool tf32 = false;
+  Arithmetic values(Target target) const;
+};
 
 /// Precision options as typed.
 struct PrecisionText {
@@ -27,6 +36,7 @@ struct PrecisionText {
   std::string high = "float32";
   std::string target = "tensorrt";
   bool even_if_slower = false;
+  ArithmeticText arithmetic;
   std::string calibration = "minmax";
   std::vector<std::string> layer_precisions;
   std::string constraints = "prefer";
@@ -41,6 +51,9 @@ struct PrecisionText {
 /// names of the option that says how ranges are chosen.
 void add_precision_options(CLI::App& app, const std::function<PrecisionText&()>& into,
                            const char* method = "--calibration-method");
+
+/// Adds --accumulate and --tf32 to `group`; where they go as for the options above.
+void add_arithmetic_options(CLI::App& app, const std::string& group, const std::function<ArithmeticText&()>& into);
 
 /// For commands with one precision.
 class PrecisionGroup {

@@ -23,8 +23,9 @@ constexpr std::string_view kTyped = "every model written here is strongly typed"
 
 constexpr std::array<IgnoredRow, 17> kIgnored{{
     {"--strongly-typed --stronglyTyped", Takes::Nothing, kTyped},
-    {"--tf32", Takes::Nothing, "TF32 is not simulated: float32 layers are computed in full float32"},
-    {"--noTF32", Takes::Nothing, "float32 layers are computed in full float32 anyway"},
+    {"--tf32", Takes::Nothing, "this command computes float32 layers in full float32"},
+    {"--noTF32", Takes::Nothing,
+     "float32 layers are computed in full float32 unless --tf32 or --accumulate float16 is given"},
     {"--sparse-weights --version-compatible --exclude-lean-runtime --trt-safety-restricted --refittable --strip-plan "
      "--direct-io --error-on-timing-cache-miss --disable-compilation-cache --allow-gpu-fallback --weight-streaming "
      "--plugin-instancenorm --decomposable-attentions --directIO --separateProfileRun --skipInference --cpuOnly "

@@ -29,9 +29,10 @@ void add_precision_options(CLI::App& app, const std::function<PrecisionText&()>&
   };
   const auto value = [&](const char* names, std::string PrecisionText::*member, const char* value_name,
                          const char* help) {
+    static const PrecisionText defaults;
     add_value(
         app, names, [into, member](const std::string& text) { into().*member = text; }, value_name, help,
-        PrecisionText{}.*member)
+        defaults.*member)
         .at_once()
         .group(kPrecisionGroup);
   };
@@ -77,10 +78,41 @@ void add_precision_options(CLI::App& app, const std::function<PrecisionText&()>&
       "--target onnxruntime: quantize every operator that has an integer kernel, also where that gains no time")
       .at_once()
       .group(kPrecisionGroup);
+  add_arithmetic_options(app, kPrecisionGroup, [into]() -> ArithmeticText& { return into().arithmetic; });
   value(
       method, &PrecisionText::calibration, "METHOD",
       "How ranges of activations are chosen: minmax, percentile[:99.99] (99.999 without a number), entropy, mse, aciq; "
       "auto: for each tensor the one of these with the least error of the layers that read it (default: minmax)");
+}
+
+void add_arithmetic_options(CLI::App& app, const std::string& group, const std::function<ArithmeticText&()>& into) {
+  add_value(
+      app, "--accumulate", [into](const std::string& text) { into().accumulate = text; }, "FORMAT",
+      "--target tensorrt: what FP16 convolutions keep their sums in. float16: as TensorRT-RTX was measured to, rounded "
+      "every 16 products, in FP16 and BF16 also before the bias is added, and with --tf32; what is required must hold "
+      "with both (default: float32)",
+      ArithmeticText{}.accumulate)
+      .at_once()
+      .group(group);
+  add_flag(
+      app, "--tf32", [into] { into().tf32 = true; },
+      "--target tensorrt: Conv, ConvTranspose, Gemm and MatMul in float32 read ten bits of mantissa")
+      .at_once()
+      .group(group);
+}
+
+Arithmetic ArithmeticText::values(Target target) const {
+  Arithmetic arithmetic;
+  arithmetic.accumulate = parse_choice<Accumulate>("--accumulate", accumulate);
+  arithmetic.tf32 = tf32 || arithmetic.accumulate == Accumulate::Float16;
+  if (arithmetic != Arithmetic{} && target != Target::TensorRt) {
+    throw Error(
+        ErrorKind::Usage,
+        fmt::format("{}: it was measured with TensorRT, and says nothing of {}",
+                    arithmetic.accumulate == Accumulate::Float16 ? "--accumulate float16" : "--tf32", word_of(target)),
+        "leave it out, or --target tensorrt");
+  }
+  return arithmetic;
 }
 
 PrecisionOptions PrecisionText::values() const {
@@ -120,6 +152,7 @@ PrecisionOptions PrecisionText::values() const {
                 fmt::format("--even-if-slower: a choice of --target onnxruntime, not of {}", word_of(options.target)),
                 "leave it out");
   }
+  options.arithmetic = arithmetic.values(options.target);
   if (const auto choice = parse_calibration_method(calibration)) {
     options.calibration = *choice;
   } else {

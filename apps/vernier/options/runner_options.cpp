@@ -24,11 +24,7 @@ bool takes_precision(RunnerKind kind) {
 void RunnerGroup::add(CLI::App& app) {
   const auto runner = [&](const char* name, const RunnerOptions& options, const char* help) {
     return add_flag(
-               app, name,
-               [this, options] {
-                 runners_.push_back({options, takes_precision(options.kind) ? common_ : PrecisionText{}});
-               },
-               help)
+               app, name, [this, options] { add_runner(options); }, help)
         .at_once();
   };
   const auto of_kind = [](RunnerKind kind) {
@@ -59,7 +55,7 @@ void RunnerGroup::add(CLI::App& app) {
       [this, of_kind](const std::string& device) {
         RunnerOptions options = of_kind(RunnerKind::OpenVino);
         options.device = device;
-        runners_.push_back({options, common_});
+        add_runner(options);
       },
       "DEVICE", "")
       .at_once()
@@ -69,7 +65,7 @@ void RunnerGroup::add(CLI::App& app) {
       [this, of_kind](const std::string& command) {
         RunnerOptions options = of_kind(RunnerKind::Program);
         options.command = command;
-        runners_.push_back({options, {}});
+        add_runner(options);
       },
       "COMMAND",
       "Any program, started once a sample, one after the other: a command line with {model}, {inputs} and "
@@ -102,6 +98,11 @@ void RunnerGroup::add_outputs(CLI::App& app) {
   };
   outputs("onnx", onnx_, "--onnxrt, --sim, --trt and --openvino");
   outputs("trt", trt_, "--trt, whatever --onnx-outputs says,");
+}
+
+void RunnerGroup::add_runner(const RunnerOptions& options) {
+  runners_.emplace_back().options = options;
+  if (takes_precision(options.kind)) runners_.back().precision = common_;
 }
 
 PrecisionText& RunnerGroup::precision() {

@@ -37,6 +37,7 @@ class RunnerGroup {
     PrecisionText precision;
   };
   PrecisionText& precision();
+  void add_runner(const RunnerOptions& options);
 
   std::vector<Typed> runners_;
   PrecisionText common_;

@@ -65,9 +65,11 @@ struct DiagnoseReport {
   std::vector<LayerPicture> pictures;  // of the worst layers, when a report is written
   std::optional<KeptSetReport> kept;
   std::optional<RunFigures> final_figures;  // `verify` of the written file: the claim
+  std::optional<OtherSums> other_sums;      // of that, or without it of all low; target tensorrt, float16 or bfloat16
   std::optional<TypedReport> typed;
   std::optional<LatencyReport> latency;
   std::optional<EngineReport> compiled;
+  std::optional<EngineFigures> engine;  // of the written file, run on an engine that has to agree
   std::vector<PhaseTime> phases;
   std::vector<std::string> warnings;
   std::vector<std::string> notes;            // preparation, layers inside bodies, ...

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "vernier/arithmetic.h"
 #include "vernier/format.h"
 
 namespace vernier {
@@ -33,6 +34,26 @@ struct RunFigures {
   std::vector<OutputFigure> outputs;
   std::optional<bool> passed;    // absent without a requirement
   std::optional<double> damage;  // share of the allowance used; 1 is exactly the limit
+};
+
+/// The same network with convolutions that keep their sums otherwise than the report's other figures assume.
+struct OtherSums {
+  Accumulate accumulate = Accumulate::Float16;
+  RunFigures figures;
+};
+
+/// What an engine itself gave.
+struct EngineFigures {
+  std::string engine;  // "TensorRT-RTX 1.6.1.120 on NVIDIA H200"
+  RunFigures figures;
+  std::size_t kernels = 0;    // of the engine that gave them; 0: it does not list them
+  std::string other_formats;  // layers that it runs in another format than the file says, in a sentence; empty: none
+  struct Layer {
+    std::string name;
+    double sqnr_db = 0;
+  };
+  std::vector<Layer> layers;  // at their outputs, with all of these marked as outputs of the engine
+  std::string no_layers;      // why there are none
 };
 
 struct LayerRow {

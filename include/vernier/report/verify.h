@@ -14,20 +14,6 @@
 
 namespace vernier {
 
-/// What an engine itself gave.
-struct EngineFigures {
-  std::string engine;  // "TensorRT-RTX 1.6.1.120 on NVIDIA H200"
-  RunFigures figures;
-  std::size_t kernels = 0;    // of the engine that gave them; 0: it does not list them
-  std::string other_formats;  // layers that it runs in another format than the file says, in a sentence; empty: none
-  struct Layer {
-    std::string name;
-    double sqnr_db = 0;
-  };
-  std::vector<Layer> layers;  // at their outputs, with all of these marked as outputs of the engine
-  std::string no_layers;      // why there are none
-};
-
 struct VerifyReport {
   int version = 1;
   std::string command;
@@ -39,6 +25,7 @@ struct VerifyReport {
   std::size_t samples = 0;
   bool random_data = false;
   RunFigures figures;                     // near the limit of the worse of two orders of summation
+  std::optional<OtherSums> other_sums;    // target tensorrt, of files with layers in float16 or bfloat16
   std::vector<LayerRow> layers;           // graph order; formats are what the file says
   std::size_t compared = 0;               // layers compared
   std::vector<std::string> not_compared;  // names, with reasons

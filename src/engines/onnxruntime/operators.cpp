@@ -5,13 +5,17 @@
 #include <exception>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "engines/onnxruntime/recorder.h"
 #include "engines/onnxruntime/runtime.h"
 #include "model/model.h"
+#include "numerics/round.h"
+#include "numerics/tensor_cores.h"
 #include "plan/round_node.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -82,6 +86,15 @@ struct Kernel {
     check(api->KernelInfoGetAttribute_int64(info, name, &value));
     return value;
   }
+
+  Format format_attribute(const OrtKernelInfo* info) const {
+    std::size_t size = 0;
+    check(api->KernelInfoGetAttribute_string(info, "format", nullptr, &size));
+    std::string name(size, '\0');
+    check(api->KernelInfoGetAttribute_string(info, "format", name.data(), &size));
+    name.resize(size - 1);
+    return parse_format(name).value();
+  }
 };
 
 struct RoundKernel final : Kernel {
@@ -90,11 +103,7 @@ struct RoundKernel final : Kernel {
 
   void create(const OrtKernelInfo* info) {
     std::size_t size = 0;
-    check(api->KernelInfoGetAttribute_string(info, "format", nullptr, &size));
-    std::string name(size, '\0');
-    check(api->KernelInfoGetAttribute_string(info, "format", name.data(), &size));
-    name.resize(size - 1);
-    params.format = parse_format(name).value();
+    params.format = format_attribute(info);
     // The runtime drops empty lists: a format without a scale has none.
     if (present(api->KernelInfoGetAttributeArray_float(info, "scale", nullptr, &size)) && size != 0) {
       params.scale.resize(size);
@@ -126,6 +135,48 @@ struct RoundKernel final : Kernel {
     } else {
       round_to(params, channels, inner, in.values, out);
     }
+  }
+};
+
+struct AccumulateKernel final : Kernel {
+  QuantParams params;
+  std::int64_t roundings = 1;
+  std::uint32_t seed = 0;
+
+  void create(const OrtKernelInfo* info) {
+    params.format = format_attribute(info);
+    roundings = int_attribute(info, "roundings");
+    seed = static_cast<std::uint32_t>(int_attribute(info, "seed"));
+  }
+
+  void compute(OrtKernelContext* context) const override {
+    const Input in = input(context, 0);
+    const std::span<float> out = output(context, 0, in);
+    if (in.shape.size() < 2) throw Error(ErrorKind::Backend, "Accumulate: the sums have no channels");
+    const std::int64_t channels = in.shape[1];
+    std::int64_t inner = 1;
+    for (std::size_t i = 2; i < in.shape.size(); ++i) inner *= in.shape[i];
+    add_sum_noise(channels, inner, roundings, seed, in.values, out);
+    std::size_t inputs = 0;
+    check(api->KernelContext_GetInputCount(context, &inputs));
+    if (inputs < 2) return;
+    const std::span<const float> bias = input(context, 1).values;
+    if (!std::cmp_equal(bias.size(), channels)) throw Error(ErrorKind::Backend, "Accumulate: no bias of that shape");
+    round_to(params, out, out);
+    for (std::size_t first = 0; first < out.size();) {
+      for (const float addend : bias) {
+        for (const std::size_t end = first + static_cast<std::size_t>(inner); first < end; ++first)
+          out[first] += addend;
+      }
+    }
+  }
+};
+
+struct Tf32Kernel final : Kernel {
+  void create(const OrtKernelInfo* /*info*/) {}
+  void compute(OrtKernelContext* context) const override {
+    const Input in = input(context, 0);
+    round_to_tf32(in.values, output(context, 0, in));
   }
 };
 
@@ -277,7 +328,11 @@ Operator make_operator(const char* name, std::size_t inputs, std::size_t outputs
   op.GetOutputType = [](const OrtCustomOp*, size_t) { return ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT; };
   op.GetInputTypeCount = [](const OrtCustomOp* self) { return static_cast<const Operator*>(self)->inputs; };
   op.GetOutputTypeCount = [](const OrtCustomOp* self) { return static_cast<const Operator*>(self)->outputs; };
-  op.GetInputCharacteristic = [](const OrtCustomOp*, size_t) { return INPUT_OUTPUT_REQUIRED; };
+  // The second input of Accumulate may be absent, and the second output of Compare.
+  op.GetInputCharacteristic = [](const OrtCustomOp* self, size_t index) {
+    return index == 0 || static_cast<const Operator*>(self)->outputs > 1 ? INPUT_OUTPUT_REQUIRED
+                                                                         : INPUT_OUTPUT_OPTIONAL;
+  };
   op.GetOutputCharacteristic = [](const OrtCustomOp*, size_t index) {
     return index == 0 ? INPUT_OUTPUT_REQUIRED : INPUT_OUTPUT_OPTIONAL;
   };
@@ -313,9 +368,10 @@ onnx::NodeProto slot_node(const char* op_type, const std::string& output, std::i
 }  // namespace
 
 void register_operators(const Runtime& runtime, OrtSessionOptions* options) {
-  static std::array<Operator, 4> operators{
-      make_operator<RoundKernel>("Round", 1, 1), make_operator<ObserveKernel>("Observe", 1, 1),
-      make_operator<CompareKernel>("Compare", 2, 2), make_operator<InjectKernel>("Inject", 1, 1)};
+  static std::array<Operator, 6> operators{
+      make_operator<RoundKernel>("Round", 1, 1),           make_operator<ObserveKernel>("Observe", 1, 1),
+      make_operator<CompareKernel>("Compare", 2, 2),       make_operator<InjectKernel>("Inject", 1, 1),
+      make_operator<AccumulateKernel>("Accumulate", 2, 1), make_operator<Tf32Kernel>("Tf32", 1, 1)};
   static OrtCustomOpDomain* domain = [&] {
     shape_api = &runtime.api();
     OrtCustomOpDomain* made = nullptr;

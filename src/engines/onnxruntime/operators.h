@@ -2,6 +2,8 @@
 // out, and each passes its input through in place, so that the next layer depends on it and tensors die early.
 //
 //   Round(X) -> Y            rounds to a format's grid (src/plan/round_node.h); with a slot, counts events
+//   Accumulate(X, B) -> Y    what a convolution that sums in float16 makes of X and bias B (round_node.h)
+//   Tf32(X) -> Y             rounds to ten bits of mantissa
 //   Observe(X) -> X          folds X into ranges[slot]
 //   Compare(R, G) -> R, G    folds reference R and tested G into errors[slot]; the second output is optional
 //   Inject(X) -> X           replaced by Recorder::injections[slot] when there is one

@@ -17,6 +17,7 @@
 #include "analysis/own_error.h"
 #include "analysis/pictures.h"
 #include "analysis/some_samples.h"
+#include "analysis/trials.h"
 #include "base/text.h"
 #include "distributed/ranks.h"
 #include "engines/onnxruntime/runtime.h"
@@ -41,6 +42,7 @@
 #include "jobs/diagnose/typed_result.h"
 #include "jobs/diagnose/typed_source.h"
 #include "jobs/engine/compiler.h"
+#include "jobs/engine/engine_runner.h"
 #include "jobs/scripting/network_scripts.h"
 #include "jobs/search/chosen_objective.h"
 #include "jobs/search/evidence.h"
@@ -48,8 +50,10 @@
 #include "jobs/search/golden.h"
 #include "jobs/search/judge.h"
 #include "jobs/search/kept_set.h"
+#include "plan/engine_sums.h"
 #include "plan/scheme.h"
 #include "plan/simulate_typed.h"
+#include "vernier/arithmetic.h"
 #include "vernier/calibrate.h"
 #include "vernier/error.h"
 #include "vernier/fix.h"
@@ -71,6 +75,9 @@
 namespace vernier {
 namespace {
 
+/// An engine computes otherwise, float16 sums for example: 10 dB.
+constexpr double kMostRoomOfEngines = 10;
+
 class Diagnosis {
  public:
   /// `repairs` null: none is tried.
@@ -88,6 +95,7 @@ class Diagnosis {
     if (options_.compile && job_ranks().first()) {
       compiler_.emplace(for_target(*options_.compile, options_.precision.target), sinks_);
     }
+    if (options_.confirm_on) require_engine();
     step("load", [&] { load_model(); });
     const OutputFolder folder(options_.output);
     try {
@@ -115,6 +123,10 @@ class Diagnosis {
         step("curve", [&] { curve(); });
       }
       if (!report_.final_figures && !report_.typed) write_and_verify();
+      if (!searches() && !report_.final_figures && !sinks_.is_interrupted() && sums_may_differ()) {
+        step("other sums", [&] { report_.other_sums = all_low_with_other_sums(); });
+      }
+      if (report_.other_sums || precision_.arithmetic != Arithmetic{}) note({kSumsEvidence});
       for (const std::string& text : doubts_) {
         if (std::ranges::find(report_.warnings, text) == report_.warnings.end()) warn(text);
       }
@@ -370,10 +382,12 @@ class Diagnosis {
         damage = file_test->damage;
       } else if (report_.final_figures && report_.final_figures->damage) {
         damage = *report_.final_figures->damage;
+        if (report_.engine && !(*report_.engine->figures.damage <= damage)) damage = *report_.engine->figures.damage;
       }
       if (!(damage <= 1)) watch_.phase("search");
       return damage;
     };
+    if (options_.confirm_on) request.most_room = kMostRoomOfEngines;
     std::optional<OutsideCheck> check;
     if (options_.search.check) {
       if (job_ranks().first()) check.emplace(options_, report_, request.objective_text, *typed_, sinks_);
@@ -408,6 +422,8 @@ class Diagnosis {
 
   void write_and_verify() {
     report_.final_figures.reset();
+    report_.engine.reset();
+    report_.other_sums.reset();
     step("typed model", [&] { report_.typed = typed_->write(final_plan(), report_.files); });
     // Nothing to claim without a file: all low, or all high, was measured already.
     if (options_.output.empty() && (!report_.kept || report_.kept->end == SearchEnd::Impossible)) return;
@@ -415,8 +431,26 @@ class Diagnosis {
     step("verify", [&] {
       const VerifyReport verified = typed_->verify();
       report_.final_figures = verified.figures;
+      report_.other_sums = verified.other_sums;
+      report_.engine = verified.engine;
       doubts_ = verified.warnings;
     });
+  }
+
+  /// For TensorRT, which is measured to sum otherwise than simulations assume.
+  bool sums_may_differ() const {
+    return all_low_plan().target == Target::TensorRt &&
+           std::ranges::any_of(all_low_plan().layers, [](const PlannedLayer& layer) {
+             return layer.format == Format::Float16 || layer.format == Format::BFloat16;
+           });
+  }
+
+  OtherSums all_low_with_other_sums() {
+    Plan plan = all_low_plan();
+    plan.arithmetic = other_arithmetic(plan.arithmetic);
+    const TrialResult run = run_trial(subject(), plan, experiment_->judged_against(), experiment_->weights,
+                                      requirement(), all_samples(subject()), /*early_stop=*/false);
+    return {plan.arithmetic.accumulate, figures_of(subject(), run.outputs, requirement())};
   }
 
   void latency() {
@@ -430,6 +464,20 @@ class Diagnosis {
         models.repaired = &typed_->model();  // else the two are one network
     }
     report_.latency = measure_latency(subject(), models, options_.precision.target);
+  }
+
+  /// Before anything is measured: an engine that is not here.
+  void require_engine() const {
+    if (!job_ranks().alone()) {
+      throw Error(ErrorKind::Usage, "--confirm-on: one process has the engine", "run it without mpirun");
+    }
+    if (options_.search.task.labels || options_.search.task.metric || options_.search.check) {
+      throw Error(ErrorKind::Usage, "--confirm-on confirms a requirement, not labels, metric scripts or checks",
+                  "--min-sqnr DB or another requirement; vernier eval --on measures by labels");
+    }
+    EngineRunOptions engine = options_.engine;
+    if (*options_.confirm_on == MeasureOn::OpenVino) engine.engine = EngineChoice::OpenVino;
+    if (*options_.confirm_on != MeasureOn::OnnxRuntime) EngineRunner::require(engine, sinks_);
   }
 
   void compile() {

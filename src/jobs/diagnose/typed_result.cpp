@@ -77,6 +77,11 @@ VerifyReport TypedResult::verify() const {
   VerifyOptions verify_options;
   verify_options.float_model = options_.model;
   verify_options.measure = options_.measure;
+  verify_options.target = options_.precision.target;
+  verify_options.arithmetic = options_.precision.arithmetic;
+  verify_options.on = options_.confirm_on;
+  verify_options.engine = options_.engine;
+  verify_options.layers_on_engine = false;
   const JobSinks quiet;  // what there is to say was said when the model was loaded
   if (options_.output.empty() || !job_ranks().first()) return verify_model(typed_, verify_options, sources_, quiet);
   verify_options.typed_model = options_.output / "model.onnx";
@@ -85,7 +90,7 @@ VerifyReport TypedResult::verify() const {
 
 TestRow TypedResult::judged_by(const Objective& objective, const std::vector<std::string>& kept) const {
   Judge judge(experiment_, &objective, /*early_stop=*/false);
-  Model written = simulate_typed(typed_).model;
+  Model written = simulate_typed(typed_, options_.precision.arithmetic).model;
   fit_beside(written, loaded_);
   const auto trial = judge.of_model(std::move(written), /*early_stop=*/false);
   const Verdict verdict = trial.verdict == Verdict::Good ? Verdict::Good : Verdict::Bad;

@@ -23,11 +23,13 @@
 #include "jobs/run/live_run.h"
 #include "jobs/run/program_run.h"
 #include "jobs/scripting/network_scripts.h"
+#include "plan/engine_sums.h"
 #include "plan/lower_simulated.h"
 #include "plan/lower_typed.h"
 #include "plan/scheme.h"
 #include "plan/simulate_typed.h"
 #include "plan/typed_names.h"
+#include "vernier/arithmetic.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
 #include "vernier/precision.h"
@@ -101,13 +103,14 @@ class Maker {
     say("runs " + printable(runner_.model.string()));
     if (runner_.kind == RunnerKind::Program) return as_program(*sources_.model(runner_.model));
     if (runner_.kind == RunnerKind::OnnxRuntime) return as_it_is(*sources_.model(runner_.model));
+    if (runner_.precision.arithmetic != Arithmetic{}) say(kSumsEvidence);
     Model model = as_typed_file(*sources_.model(runner_.model));
-    SimulatedFile file = simulate_typed(model);
+    SimulatedFile file = simulate_typed(model, runner_.precision.arithmetic);
     const bool typed = std::any_of(file.layers.begin(), file.layers.end(),
                                    [](const PlannedLayer& layer) { return layer.format != Format::Float32; });
     if (engine_ != nullptr) return on_engine(std::move(model), typed);
     if (typed) return from_file(std::move(model), std::move(file));
-    return says_formats(runner_.precision) ? from_plan() : in_float32(std::move(model));
+    return says_formats(runner_.precision) ? from_plan() : in_float32(model, std::move(file.model));
   }
 
  private:
@@ -161,11 +164,13 @@ class Maker {
            });
   }
 
-  std::unique_ptr<LiveRun> in_float32(Model model) {
-    if (nothing_is_low()) warn_low();
+  /// `simulated`: of `model`, as its target computes in float32.
+  std::unique_ptr<LiveRun> in_float32(const Model& model, Model simulated) {
+    if (nothing_is_low() && !runner_.precision.arithmetic.tf32) warn_low();
     std::shared_ptr<const SampleSource> samples = sources_.samples(model);
-    mark(model, model, choice(), name_, warn_);
-    return finish(std::move(model), exact(), std::move(samples));
+    if (!runner_.precision.arithmetic.tf32) simulated = model;
+    mark(simulated, model, choice(), name_, warn_);
+    return finish(std::move(simulated), exact(), std::move(samples));
   }
 
   void say_typed() const {

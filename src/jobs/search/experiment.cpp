@@ -40,7 +40,8 @@ void Experiment::adopt(Plan all_low, const std::vector<std::string>& candidates)
 bool Experiment::all_high_is_reference() const {
   const auto low = std::count_if(all_low_plan_.layers.begin(), all_low_plan_.layers.end(),
                                  [](const PlannedLayer& layer) { return layer.format != Format::Float32; });
-  return all_low_plan_.high == Format::Float32 && low == static_cast<std::ptrdiff_t>(candidates_.size());
+  return all_low_plan_.high == Format::Float32 && !all_low_plan_.arithmetic.tf32 &&
+         low == static_cast<std::ptrdiff_t>(candidates_.size());
 }
 
 Plan Experiment::plan_keeping(const std::vector<std::string>& layers) const {

@@ -217,7 +217,9 @@ class KeptSetSearch {
     const Confirm confirm = [&](const MinimalResult& result) {
       return request_.confirm(report_of(result, context_, tests_, journal()));
     };
-    return search_confirmed(context_.items, oracle, confirm, options).minimal;
+    MinimalOptions confirmed = options;
+    if (request_.most_room) confirmed.most_room = *request_.most_room;
+    return search_confirmed(context_.items, oracle, confirm, confirmed).minimal;
   }
 
   MinimalResult search_list(const Oracle& oracle, const MinimalOptions& options) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct SearchRequest {
   std::function<Trial(const std::vector<std::string>& kept)> external;
   const LayerTimes* times = nullptr;  // for CostUnit::Time
   ConfirmKept confirm;
+  std::optional<double> most_room;  // MinimalOptions::most_room, where `confirm` may differ by more than noise
   /// Sensitivities of single layers on more samples than before, into the evidence; false when there are no more.
   std::function<bool()> measure_more;
   /// Fills the evidence that ranks layers, for Minimal behind another mode.

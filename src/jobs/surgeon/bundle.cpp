@@ -135,6 +135,7 @@ DiagnoseReport of_one(DiagnoseReport report, const LayerRow& row) {
   report.kept.reset();
   report.typed.reset();
   report.final_figures.reset();
+  report.other_sums.reset();
   report.model_file = std::filesystem::path(report.model_file).filename().string();
   return report;
 }

@@ -21,6 +21,23 @@ constexpr double kSpread = 0.1;
 
 }  // namespace
 
+RunFigures figures_of_file(const Subject& subject, const Model& typed, const Requirement* requirement) {
+  std::vector<std::vector<Tensor>> references(subject.samples->size());
+  run_outputs(subject, subject.model, all_samples(subject),
+              [&](std::size_t sample, const std::vector<Tensor>& outputs) {
+                references[sample] = outputs;
+                return true;
+              });
+  std::map<std::string, OutputStats> stats;
+  run_outputs(subject, typed, all_samples(subject), [&](std::size_t sample, const std::vector<Tensor>& outputs) {
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      stats_of(stats, subject, subject.judged[i]).add_sample(sample, references[sample][i], outputs[i]);
+    }
+    return true;
+  });
+  return figures_of(subject, stats, requirement);
+}
+
 std::optional<BothOrders> measure_other_order(const Subject& subject, const Model& typed, const RunFigures& figures,
                                               const Requirement* requirement) {
   if (requirement == nullptr || !figures.damage || !(*figures.damage >= kNear && *figures.damage <= 1 / kNear))
@@ -28,19 +45,7 @@ std::optional<BothOrders> measure_other_order(const Subject& subject, const Mode
   if (!subject.optimize) return {};
   Subject plain = subject;
   plain.optimize = false;
-  std::vector<std::vector<Tensor>> references(subject.samples->size());
-  run_outputs(plain, plain.model, all_samples(plain), [&](std::size_t sample, const std::vector<Tensor>& outputs) {
-    references[sample] = outputs;
-    return true;
-  });
-  std::map<std::string, OutputStats> stats;
-  run_outputs(plain, typed, all_samples(plain), [&](std::size_t sample, const std::vector<Tensor>& outputs) {
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      stats_of(stats, subject, subject.judged[i]).add_sample(sample, references[sample][i], outputs[i]);
-    }
-    return true;
-  });
-  const RunFigures other = figures_of(subject, stats, requirement);
+  const RunFigures other = figures_of_file(plain, typed, requirement);
   const bool other_is_worse = !(*other.damage <= *figures.damage);
   BothOrders both{other_is_worse ? other : figures, "", ""};
   const std::string pair = fmt::format("{} with kernels that sum in one order, {} in another",

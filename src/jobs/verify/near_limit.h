@@ -23,4 +23,8 @@ struct BothOrders {
 std::optional<BothOrders> measure_other_order(const Subject& subject, const Model& typed, const RunFigures& figures,
                                               const Requirement* requirement);
 
+/// What the outputs of `typed`, which stands beside the subject's model, are against those of that, over all samples.
+/// Cost: two plain runs.
+RunFigures figures_of_file(const Subject& subject, const Model& typed, const Requirement* requirement);
+
 }  // namespace vernier

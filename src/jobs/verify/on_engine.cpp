@@ -85,14 +85,14 @@ class Measurement {
     types_ = infer_types(file_);
   }
 
-  EngineFigures measure(const Requirement* requirement) {
+  EngineFigures measure(const Requirement* requirement, bool layers) {
     EngineFigures figures;
     std::unique_ptr<EngineRunner> engine = start();
     figures.engine = engine ? engine->text() : "ONNX Runtime " + loaded_.subject.runtime->version();
     std::vector<Pair> judged;
     for (const std::string& output : loaded_.subject.judged) judged.push_back({output, output});
     figures.figures = figures_of(loaded_.subject, run(std::move(engine), judged, figures), requirement);
-    measure_layers(figures);
+    if (layers) measure_layers(figures);
     return figures;
   }
 
@@ -167,8 +167,8 @@ class Measurement {
 
 EngineFigures measure_on_engine(const Model& typed, const Loaded& loaded, const LayerMatches& matches,
                                 const Requirement* requirement, MeasureOn on, const EngineRunOptions& options,
-                                const JobSinks& sinks) {
-  return Measurement(typed, loaded, matches, on, options, sinks).measure(requirement);
+                                bool layers, const JobSinks& sinks) {
+  return Measurement(typed, loaded, matches, on, options, sinks).measure(requirement, layers);
 }
 
 }  // namespace vernier

@@ -11,14 +11,15 @@
 
 namespace vernier {
 
-/// Runs `typed` on the engine over all samples, twice: as it is, for its outputs, and with the tensors of `matches`
-/// marked as outputs, layer by layer, which changes what the engine can fuse. An engine that refuses to be marked gives
-/// outputs alone, with the reason. `loaded`: of the float model, beside which `typed` was read.
+/// Runs `typed` on the engine over all samples: as it is, for its outputs, and with `layers` a second time, with the
+/// tensors of `matches` marked as outputs, layer by layer, which changes what the engine can fuse. An engine that
+/// refuses to be marked gives outputs alone, with the reason. `loaded`: of the float model, beside which `typed` was
+/// read.
 ///
 /// Cost:   two builds of the engine, two of its runs and two of the reference a sample. One sample in memory.
 /// Errors: Backend: no engine runs here, or it refuses the file; Interrupted.
 EngineFigures measure_on_engine(const Model& typed, const Loaded& loaded, const LayerMatches& matches,
                                 const Requirement* requirement, MeasureOn on, const EngineRunOptions& options,
-                                const JobSinks& sinks);
+                                bool layers, const JobSinks& sinks);
 
 }  // namespace vernier

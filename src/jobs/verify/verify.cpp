@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/figures.h"
@@ -28,8 +29,10 @@
 #include "jobs/verify/near_limit.h"
 #include "jobs/verify/on_engine.h"
 #include "model/prepare.h"
+#include "plan/engine_sums.h"
 #include "plan/simulate_typed.h"
 #include "report/text/figures.h"
+#include "vernier/arithmetic.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
 #include "vernier/report/figures.h"
@@ -85,15 +88,34 @@ TestRow test_by(const Objective& objective, const Subject& subject, const Model&
 
 }  // namespace
 
+namespace {
+
+/// The file keeps its Ifs: the same ones are inlined, so that the bodies' layers meet their twins. Both halves of a
+/// comparison share one opset: a file below the float model's is raised.
+void bring_beside(const Loaded& loaded, const Model& typed, Model& simulated) {
+  const Subject& subject = loaded.subject;
+  if (loaded.inlined_ifs || default_opset(subject.model.proto) > default_opset(typed.proto)) {
+    PrepareOptions prepare_options;
+    prepare_options.formats = {Format::Float32};
+    prepare_options.inline_ifs = loaded.inlined_ifs;
+    prepare_options.min_opset = default_opset(subject.model.proto);
+    show_samples(*loaded.samples, loaded.calibration.get(), prepare_options);
+    simulated = prepare(simulated, prepare_options, evaluator(subject.runtime)).model;
+  }
+  fit_beside(simulated, loaded);
+}
+
+}  // namespace
+
 Loaded load_beside(const Model& typed, SimulatedFile& simulated, const std::filesystem::path& float_model,
-                   Sources& sources) {
+                   Sources& sources, const Arithmetic& arithmetic) {
   PrepareOptions preparation;
   preparation.formats = {Format::Float32};
   preparation.min_opset = default_opset(typed.proto);
   // A reference that rounds is simulated by the same rules as what is held against it: ONNX Runtime's own kernels round
   // float16 elsewhere.
   const std::shared_ptr<const Model> given = sources.model(float_model);
-  SimulatedFile reference = simulate_typed(*given);
+  SimulatedFile reference = simulate_typed(*given, arithmetic);
   const bool rounds =
       std::ranges::any_of(reference.layers, [](const PlannedLayer& layer) { return layer.format != Format::Float32; });
   if (rounds) {
@@ -103,19 +125,8 @@ Loaded load_beside(const Model& typed, SimulatedFile& simulated, const std::file
     sources.set_model(float_model, std::move(reference.model));
   }
   Loaded loaded = load_judged(float_model, preparation, sources);
-  const Subject& subject = loaded.subject;
   check_same_interface(*loaded.original, typed);
-  if (loaded.inlined_ifs || default_opset(subject.model.proto) > default_opset(typed.proto)) {
-    // The file keeps its Ifs: inline the same ones, so that the bodies' layers meet their twins. Both halves of a
-    // comparison share one opset: a file below the float model's is raised.
-    PrepareOptions prepare_options;
-    prepare_options.formats = {Format::Float32};
-    prepare_options.inline_ifs = loaded.inlined_ifs;
-    prepare_options.min_opset = default_opset(subject.model.proto);
-    show_samples(*loaded.samples, loaded.calibration.get(), prepare_options);
-    simulated.model = prepare(simulated.model, prepare_options, evaluator(subject.runtime)).model;
-  }
-  fit_beside(simulated.model, loaded);
+  bring_beside(loaded, typed, simulated.model);
   return loaded;
 }
 
@@ -144,6 +155,21 @@ std::string disagreement(const VerifyReport& report) {
                      figure_text(report.figures, *report.requirement));
 }
 
+/// For TensorRT, which is measured to sum otherwise than simulations assume.
+bool sums_may_differ(const SimulatedFile& file, Target target) {
+  return target == Target::TensorRt && std::ranges::any_of(file.layers, [](const PlannedLayer& layer) {
+           return layer.format == Format::Float16 || layer.format == Format::BFloat16;
+         });
+}
+
+OtherSums measure_other_sums(const Loaded& loaded, const Model& typed, const Arithmetic& arithmetic,
+                             const Requirement* requirement) {
+  const Arithmetic other = other_arithmetic(arithmetic);
+  SimulatedFile simulated = simulate_typed(typed, other);
+  bring_beside(loaded, typed, simulated.model);
+  return {other.accumulate, figures_of_file(loaded.subject, simulated.model, requirement)};
+}
+
 }  // namespace
 
 VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
@@ -159,8 +185,8 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
   VerifyReport report;
   Stopwatch watch(report.phases);
   watch.phase("load");
-  SimulatedFile simulated = simulate_typed(typed);
-  const Loaded loaded = load_beside(typed, simulated, options.float_model, sources);
+  SimulatedFile simulated = simulate_typed(typed, options.arithmetic);
+  const Loaded loaded = load_beside(typed, simulated, options.float_model, sources, options.arithmetic);
   const Subject& subject = loaded.subject;
 
   report.command = options.command;
@@ -202,9 +228,25 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
     }
   }
 
+  if (sums_may_differ(simulated, options.target)) {
+    watch.phase("other sums");
+    report.other_sums = measure_other_sums(loaded, typed, options.arithmetic, requirement);
+    watch.stop();
+    // Whoever asks for sums in float16 wants what holds in either case.
+    RunFigures& other = report.other_sums->figures;
+    if (options.arithmetic.accumulate == Accumulate::Float16 && requirement &&
+        !(*other.damage <= *report.figures.damage)) {
+      std::swap(report.figures, other);
+      report.other_sums->accumulate = Accumulate::Float16;
+    }
+  }
+
+  if (report.other_sums || options.arithmetic != Arithmetic{}) report.notes.emplace_back(kSumsEvidence);
+
   if (options.on) {
     watch.phase("engine");
-    report.engine = measure_on_engine(typed, loaded, matches, requirement, *options.on, options.engine, sinks);
+    report.engine = measure_on_engine(typed, loaded, matches, requirement, *options.on, options.engine,
+                                      options.layers_on_engine, sinks);
     watch.stop();
     for (const std::string& text : {report.engine->other_formats, disagreement(report)}) {
       if (text.empty()) continue;

@@ -8,6 +8,7 @@
 #include "jobs/common/sources.h"
 #include "model/model.h"
 #include "plan/simulate_typed.h"
+#include "vernier/arithmetic.h"
 #include "vernier/report/verify.h"
 #include "vernier/sinks.h"
 #include "vernier/verify.h"
@@ -20,8 +21,9 @@ namespace vernier {
 VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sources& sources, const JobSinks& sinks);
 
 /// The float model in `float_model`, ready to be measured beside `typed`; `simulated`, made of `typed`, is brought to
-/// the same opset and has the same Ifs inlined. Errors: Input when inputs or outputs differ.
+/// the same opset and has the same Ifs inlined. `arithmetic`: of a reference that rounds.
+/// Errors: Input when inputs or outputs differ.
 Loaded load_beside(const Model& typed, SimulatedFile& simulated, const std::filesystem::path& float_model,
-                   Sources& sources);
+                   Sources& sources, const Arithmetic& arithmetic = {});
 
 }  // namespace vernier

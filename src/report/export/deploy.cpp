@@ -58,7 +58,9 @@ std::string trtexec_10(const DiagnoseReport& report, const Files& files) {
                                       shell_quote(files.model), shell_quote(files.engine), full_float32(report))) +
          (report.high == Format::Float32 ? "\n`--noTF32` keeps the kept layers in full float32, which is what was "
                                            "measured. Without it they run faster "
-                                           "in TF32, with 10 mantissa bits: measure before you drop it.\n"
+                                           "in TF32, with 10 mantissa bits: measure before you drop it. "
+                                           "TensorRT-RTX was measured to do so with the flag, too: `--tf32` "
+                                           "simulates that.\n"
                                          : "");
 }
 
@@ -242,6 +244,10 @@ std::string record(const DiagnoseReport& report) {
   if (report.requirement) line("requirement", markdown_text(requirement_text(*report.requirement)));
   if (report.final_figures) {
     line("verify of the written model", markdown_text(figure_text(*report.final_figures, report.requirement)));
+  }
+  if (report.other_sums) {
+    line(sums_text(report.other_sums->accumulate),
+         markdown_text(figure_text(report.other_sums->figures, report.requirement)));
   }
   if (report.kept) {
     line("kept set", report.kept->certified

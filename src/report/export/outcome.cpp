@@ -16,6 +16,7 @@ bool refused(const std::optional<EngineReport>& compiled) { return compiled && !
 std::optional<bool> file_meets(const DiagnoseReport& report) {
   const bool by_task = !report.kept->objective.empty();
   if (by_task && report.kept->file_test) return report.kept->file_test->verdict == Verdict::Good;
+  if (report.engine && report.engine->figures.passed == false) return false;
   if (!by_task && report.final_figures) return report.final_figures->passed == true;
   return std::nullopt;
 }
@@ -26,6 +27,7 @@ Outcome outcome_of(const DiagnoseReport& report) {
   const bool by_task = report.kept && !report.kept->objective.empty();
   if (!report.requirement && !by_task) return Outcome::NoRequirement;
   if (!report.kept) {
+    if (report.engine && report.engine->figures.passed == false) return Outcome::FileMisses;
     if (report.final_figures) return report.final_figures->passed == true ? Outcome::Met : Outcome::FileMisses;
     return report.all_low.passed == true ? Outcome::NothingNeeded : Outcome::NotSearched;
   }

@@ -93,7 +93,7 @@ const ENDS = {
 })();
 
 (function figures() {
-  const runs = [["float32 as prepared", report.reference], [`all kept in ${report.high}`, report.all_high], ["all " + low, report.all_low], ["with the repairs", report.repaired], [report.files.model ? "the written model" : "the repaired model", report.final_figures]].filter(r => r[1] && (r[1].outputs || []).length);
+  const runs = [["float32 as prepared", report.reference], [`all kept in ${report.high}`, report.all_high], ["all " + low, report.all_low], ["with the repairs", report.repaired], [report.files.model ? "the written model" : "the repaired model", report.final_figures], ["on " + (report.engine || {}).engine, (report.engine || {}).figures], [(report.other_sums || {}).accumulate === "float16" ? "TensorRT-RTX's sums" : "sums in float32", (report.other_sums || {}).figures]].filter(r => r[1] && (r[1].outputs || []).length);
   if (!runs.length) return;
   const top1 = runs.some(r => r[1].outputs.some(o => has(o.top1_agreement)));
   const heads = ["run", "output", "SQNR dB", "worst sample", "largest error", "cosine", ...(top1 ? ["same top-1"] : []), "not finite"];

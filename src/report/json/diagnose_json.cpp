@@ -159,6 +159,8 @@ struct Fields<DiagnoseReport> {
       Field{"repaired", &R::repaired},
       Field{"kept", &R::kept},
       Field{"final_figures", &R::final_figures},
+      Field{"other_sums", &R::other_sums},
+      Field{"engine", &R::engine},
       Field{"typed", &R::typed},
       Field{"latency", &R::latency},
       Field{"compiled", &R::compiled},

@@ -35,6 +35,12 @@ struct Fields<RunFigures> {
 };
 
 template <>
+struct Fields<OtherSums> {
+  static constexpr auto list =
+      std::tuple{Field{"accumulate", &OtherSums::accumulate}, Field{"figures", &OtherSums::figures}};
+};
+
+template <>
 struct Fields<LayerRow> {
   // Counts of a layer that was not looked at are not zero: they are absent.
   static constexpr bool (*counted)(const LayerRow&) = [](const LayerRow& row) { return row.values > 0; };
@@ -70,6 +76,22 @@ struct Fields<Limit> {
 template <>
 struct Fields<Requirement> {
   static constexpr auto list = std::tuple{Field{"metric", &Requirement::metric}, Field{"limits", &Requirement::limits}};
+};
+
+template <>
+struct Fields<EngineFigures::Layer> {
+  using R = EngineFigures::Layer;
+  static constexpr auto list = std::tuple{Field{"name", &R::name}, Field{"sqnr_db", &R::sqnr_db}};
+};
+
+template <>
+struct Fields<EngineFigures> {
+  using R = EngineFigures;
+  static constexpr auto list = std::tuple{
+      Field{"engine", &R::engine},   Field{"figures", &R::figures},
+      Field{"kernels", &R::kernels}, Field{"other_formats", &R::other_formats},
+      Field{"layers", &R::layers},   Field{"no_layers", &R::no_layers},
+  };
 };
 
 }  // namespace vernier

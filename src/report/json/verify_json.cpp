@@ -10,22 +10,6 @@
 namespace vernier {
 
 template <>
-struct Fields<EngineFigures::Layer> {
-  using R = EngineFigures::Layer;
-  static constexpr auto list = std::tuple{Field{"name", &R::name}, Field{"sqnr_db", &R::sqnr_db}};
-};
-
-template <>
-struct Fields<EngineFigures> {
-  using R = EngineFigures;
-  static constexpr auto list = std::tuple{
-      Field{"engine", &R::engine},   Field{"figures", &R::figures},
-      Field{"kernels", &R::kernels}, Field{"other_formats", &R::other_formats},
-      Field{"layers", &R::layers},   Field{"no_layers", &R::no_layers},
-  };
-};
-
-template <>
 struct Fields<VerifyReport> {
   using R = VerifyReport;
   static constexpr bool (*by_task)(const R&) = [](const R& report) { return !report.objective.empty(); };
@@ -47,6 +31,7 @@ struct Fields<VerifyReport> {
       Field{"random_data", &R::random_data},
       Field{"requirement", &R::requirement},
       Field{"figures", &R::figures},
+      Field{"other_sums", &R::other_sums},
       Field{"objective", &R::objective, by_task},
       Field{"test", &R::test},
       Field{"engine", &R::engine, on_engine},

@@ -257,6 +257,9 @@ std::string debug_precision_to_text(const DiagnoseReport& report, const TextOpti
   } else if (report.final_figures && report.final_figures->passed == false && kept.end != SearchEnd::Impossible) {
     more += wrap("The written model misses it by a hair: ask for a little more than is needed.", options.width);
   }
+  if (report.other_sums) {
+    more += wrap(other_sums_sentence(*report.other_sums, report.requirement), options.width);
+  }
   std::string text = answer(report, options) + more + (more.empty() ? "" : "\n");
   text += labelled("Model", printable(report.model_file), options.width);
   text += labelled("Data", printable(report.data), options.width);

@@ -163,6 +163,21 @@ Answer searched(const DiagnoseReport& report) {
   const KeptSetReport& kept = *report.kept;
   const bool everything = kept.layers.size() == lowered_layers(report) && !kept.layers.empty();
   const Outcome outcome = outcome_of(report);
+  if (outcome == Outcome::FileMisses && report.engine && report.engine->figures.passed == false) {
+    answer.sentence = fmt::format("The requirement is missed on {}: {} kept gives {} there, and {} is not reached.",
+                                  printable(report.engine->engine), kept_text(report),
+                                  figure_text(report.engine->figures, report.requirement),
+                                  required_text(report.engine->figures, *report.requirement));
+    answer.advice.push_back(fmt::format("Simulated it gives {}. vernier verify --on shows the two layer by layer.",
+                                        figure_text(*report.final_figures, report.requirement)));
+    if (report.engine->other_formats.find("in bfloat16 that the file has in float32") != std::string::npos) {
+      answer.advice.emplace_back(
+          "The engine computes float32 layers in bfloat16 here, by its own choice. --inference-precision f32 forbids "
+          "it "
+          "(OpenVINO's INFERENCE_PRECISION_HINT, which the deployment has to set, too).");
+    }
+    return answer;
+  }
   if (outcome == Outcome::FileMisses) {
     answer.sentence = fmt::format("The requirement is missed: {} kept gives {}, and {} is not reached.",
                                   kept_text(report), figure_text(*report.final_figures, report.requirement),
@@ -175,10 +190,12 @@ Answer searched(const DiagnoseReport& report) {
   const bool nothing = outcome == Outcome::NothingNeeded;
   // Without a written file the kept set's own figure is not in the report; all-low's is.
   const RunFigures& figures = report.final_figures ? *report.final_figures : report.all_low;
-  const std::string met = report.final_figures || nothing
-                              ? fmt::format("{}, {} is met", figure_text(figures, report.requirement),
-                                            required_text(figures, *report.requirement))
-                              : fmt::format("{} is met in simulation", required_text(figures, *report.requirement));
+  const std::string met =
+      report.final_figures || nothing
+          ? fmt::format("{}, {} is met{}", figure_text(figures, report.requirement),
+                        required_text(figures, *report.requirement),
+                        !report.engine && missed_as_measured(report.other_sums) ? " with sums in float32" : "")
+          : fmt::format("{} is met in simulation", required_text(figures, *report.requirement));
   if (nothing) {
     const std::size_t layers = lowered_layers(report);
     answer.sentence =
@@ -232,7 +249,9 @@ const char* all_of_them(const DiagnoseReport& report) {
   return report.files.contains("report") ? "all of them in report.json" : "all of them with --top 0";
 }
 
-Answer answer_of(const DiagnoseReport& report) {
+namespace {
+
+Answer answer_by_its_figures(const DiagnoseReport& report) {
   if (report.kept && !report.kept->objective.empty()) return by_task(report);
   if (!report.requirement) return without_requirement(report);
   if (!report.kept) {
@@ -244,6 +263,27 @@ Answer answer_of(const DiagnoseReport& report) {
   }
   if (outcome_of(report) == Outcome::Impossible) return impossible(report);
   return searched(report);
+}
+
+}  // namespace
+
+Answer answer_of(const DiagnoseReport& report) {
+  Answer answer = answer_by_its_figures(report);
+  if (report.engine) {
+    if (report.engine->figures.passed != false) {
+      answer.sentence += fmt::format(" On {} the written model gives {}.", printable(report.engine->engine),
+                                     figure_text(report.engine->figures, report.requirement));
+    }
+    return answer;  // what sums might make of it is known
+  }
+  if (!report.other_sums) return answer;
+  answer.sentence += " " + other_sums_sentence(*report.other_sums, report.requirement);
+  if (missed_as_measured(report.other_sums) && met(report)) {
+    answer.advice.insert(answer.advice.begin(),
+                         "The requirement is met with sums in float32 alone: with --accumulate float16 layers are kept "
+                         "until it is met with both.");
+  }
+  return answer;
 }
 
 }  // namespace vernier

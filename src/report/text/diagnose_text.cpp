@@ -31,7 +31,8 @@ namespace {
 std::string answer_section(const DiagnoseReport& report, const Answer& answer, const TextOptions& options) {
   const Outcome outcome = outcome_of(report);
   const bool missed = outcome == Outcome::FileMisses || outcome == Outcome::Impossible;
-  const Paint paint = met(report) ? Paint::Good : missed ? Paint::Bad : Paint::Bold;
+  const bool doubtful = !report.engine && missed_as_measured(report.other_sums);
+  const Paint paint = missed ? Paint::Bad : met(report) && !doubtful ? Paint::Good : Paint::Bold;
   return painted(wrap(answer.sentence, options.width), paint, options.color) + "\n";
 }
 
@@ -49,6 +50,9 @@ std::string header_section(const DiagnoseReport& report, const TextOptions& opti
   text += labelled("Data", data, options.width);
   text += labelled("Scheme", printable(report.scheme), options.width);
   text += labelled("Runner", runner_text(report.runner), options.width);
+  if (report.engine) {
+    text += labelled("Confirmed on", printable(report.engine->engine) + ", which ran the written model", options.width);
+  }
   if (report.requirement) text += labelled("Requirement", requirement_text(*report.requirement), options.width);
   return text;
 }
@@ -61,6 +65,8 @@ std::string figures_section(const DiagnoseReport& report, const TextOptions& opt
   if (report.repaired) runs.emplace_back("repaired, all " + low_text(report), &*report.repaired);
   const char* const last = report.files.contains("model") ? "the written model" : "the repaired model";
   if (report.final_figures) runs.emplace_back(last, &*report.final_figures);
+  if (report.engine) runs.emplace_back("on the engine", &report.engine->figures);
+  if (report.other_sums) runs.emplace_back(sums_text(report.other_sums->accumulate), &report.other_sums->figures);
   const std::string table = figures_table(runs, options);
   if (table.empty()) return {};
   return heading("Figures against the float32 model", options.color) + table;

@@ -103,6 +103,26 @@ std::string required_text(const RunFigures& run, const Requirement& requirement)
   return "the required " + limit_text(requirement.metric, requirement.limit_for(figure->name).value_or(0));
 }
 
+std::string sums_text(Accumulate accumulate) {
+  return accumulate == Accumulate::Float16 ? "TensorRT-RTX's sums" : "sums in float32";
+}
+
+bool missed_as_measured(const std::optional<OtherSums>& other) {
+  return other && other->accumulate == Accumulate::Float16 && other->figures.passed == false;
+}
+
+std::string other_sums_sentence(const OtherSums& other, const std::optional<Requirement>& requirement) {
+  const char* const how = other.accumulate == Accumulate::Float16
+                              ? "Summed as TensorRT-RTX was measured to (--accumulate float16)"
+                              : "Summed in float32";
+  std::string text = fmt::format("{}, {}", how, figure_text(other.figures, requirement));
+  if (requirement && other.figures.passed) {
+    text +=
+        fmt::format(": {} is {}", required_text(other.figures, *requirement), *other.figures.passed ? "met" : "missed");
+  }
+  return text + ".";
+}
+
 std::string requirement_text(const Requirement& requirement) {
   std::string text(metric_option(requirement.metric));
   for (std::size_t i = 0; i < requirement.limits.size(); ++i) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "vernier/arithmetic.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/text.h"
 #include "vernier/requirement.h"
@@ -24,6 +25,16 @@ std::string figure_text(const RunFigures& run, const std::optional<Requirement>&
 
 /// "the required 24 dB"; of the deciding output of `run`.
 std::string required_text(const RunFigures& run, const Requirement& requirement);
+
+/// "TensorRT-RTX's sums", "sums in float32": what a run with such sums is called.
+std::string sums_text(Accumulate accumulate);
+
+/// "Summed as TensorRT-RTX was measured to (--accumulate float16), 24.3 dB: the required 30 dB is missed." Without a
+/// requirement the figure alone.
+std::string other_sums_sentence(const OtherSums& other, const std::optional<Requirement>& requirement);
+
+/// The requirement is missed where the engine sums as was measured, whatever it is in float32.
+bool missed_as_measured(const std::optional<OtherSums>& other);
 
 /// "--min-sqnr 24 dB", "--min-sqnr 24 dB, scores 46 dB".
 std::string requirement_text(const Requirement& requirement);

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/layout.h"
@@ -40,10 +41,13 @@ std::string answer_section(const VerifyReport& report, const TextOptions& option
     text = printable(report.typed_file) + ": " + text;
   } else {
     const bool met = deciding_figures(report).passed == true;
-    text = fmt::format("{}: {}, {} is {}.", printable(report.typed_file), figure,
-                       required_text(deciding_figures(report), *report.requirement), met ? "met" : "missed");
-    paint = met ? Paint::Good : Paint::Bad;
+    const bool doubtful = met && !report.engine && missed_as_measured(report.other_sums);
+    text = fmt::format("{}: {}, {} is {}{}.", printable(report.typed_file), figure,
+                       required_text(deciding_figures(report), *report.requirement), met ? "met" : "missed",
+                       doubtful ? " with sums in float32" : "");
+    paint = !met ? Paint::Bad : doubtful ? Paint::Bold : Paint::Good;
   }
+  if (report.other_sums && !report.engine) text += " " + other_sums_sentence(*report.other_sums, report.requirement);
   return painted(wrap(text, options.width), paint, options.color) + "\n";
 }
 
@@ -168,10 +172,11 @@ std::string compared_section(const VerifyReport& report, const TextOptions& opti
 std::string report_to_text(const VerifyReport& report, const TextOptions& options) {
   std::string text = answer_section(report, options);
   text += header_section(report, options);
-  const std::string figures =
-      report.engine
-          ? figures_table({{"simulated", &report.figures}, {"on the engine", &report.engine->figures}}, options)
-          : figures_table({{"the tested model", &report.figures}}, options);
+  std::vector<std::pair<std::string, const RunFigures*>> runs{
+      {report.engine ? "simulated" : "the tested model", &report.figures}};
+  if (report.other_sums) runs.emplace_back(sums_text(report.other_sums->accumulate), &report.other_sums->figures);
+  if (report.engine) runs.emplace_back("on the engine", &report.engine->figures);
+  const std::string figures = figures_table(runs, options);
   if (!figures.empty()) text += heading("Figures against the reference", options.color) + figures;
   text += worst_section(report, options);
   text += compared_section(report, options);

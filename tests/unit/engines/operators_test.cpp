@@ -10,6 +10,7 @@
 #include "engines/onnxruntime/session.h"
 #include "numerics/metrics.h"
 #include "numerics/round.h"
+#include "numerics/tensor_cores.h"
 #include "plan/round_node.h"
 #include "tiny_networks.h"
 #include "vernier/error.h"
@@ -115,6 +116,33 @@ TEST(RoundOperator, GivesTheBitsOfRoundToInEveryFormat) {
     const Tensor got = session.run({{"x", values}, {"z", values}}).front();
     EXPECT_TRUE(same_bits(got, rounded(grid.params, values))) << grid.name;
   }
+}
+
+TEST(AccumulateOperator, AddsTheNoiseOfTheSumAndWithABiasRoundsInFrontOfIt) {
+  const Tensor values = bell({2, 4, 16}, 5, 3.0F);
+  Tensor noisy(Dtype::Float32, values.shape());
+  add_sum_noise(4, 16, 9, 77, values.floats(), noisy.mutable_floats());
+  const Session alone = session_with({accumulate_node("x", "", "y", Format::Float16, 9, 77)}, {"y"});
+  EXPECT_TRUE(same_bits(alone.run({{"x", values}, {"z", values}}).front(), noisy));
+
+  const std::vector<float> bias{0.5F, -1.0F, 0.001F, 3.0F};
+  Tensor expected = rounded(grid_of(Format::Float16), noisy);
+  for (std::size_t i = 0; i < expected.mutable_floats().size(); ++i) {
+    expected.mutable_floats()[i] += bias[i / 16 % 4];
+  }
+  Model model = model_of("g (float[?,?,?] x, float[?] b) => (float[?,?,?] y) { y = Add(x, b) }");
+  *model.proto.mutable_graph()->mutable_node(0) = accumulate_node("x", "b", "y", Format::Float16, 9, 77);
+  const Session session(Runtime::load(), model, {.optimize = false, .threads = 1, .integer_kernels = false});
+  EXPECT_TRUE(same_bits(session.run({{"x", values}, {"b", Tensor::of({4}, bias)}}).front(), expected));
+  EXPECT_THROW(session.run({{"x", values}, {"b", Tensor::of({3}, std::vector<float>{1, 2, 3})}}), Error);
+}
+
+TEST(Tf32Operator, GivesTheBitsOfRoundToTf32) {
+  const Tensor values = telling_values();
+  Tensor expected(Dtype::Float32, values.shape());
+  round_to_tf32(values.floats(), expected.mutable_floats());
+  const Session session = session_with({tf32_node("x", "y")}, {"y"});
+  EXPECT_TRUE(same_bits(session.run({{"x", values}, {"z", values}}).front(), expected));
 }
 
 TEST(RoundOperator, CountsEventsInItsSlotAndOnlyThere) {

@@ -33,6 +33,29 @@ Model all_operators() {
   return model;
 }
 
+/// Noise is a function of the layer and the place in its tensor, whichever thread runs it, and however many the session
+/// has.
+TEST(Operators, GiveTheSameNoiseInEveryThread) {
+  Model model = model_of("g (float[1,8,512] x) => (float[1,8,512] y) { y = Identity(x) }");
+  *model.proto.mutable_graph()->mutable_node(0) = accumulate_node("x", "", "y", Format::Float16, 36, 5);
+  const Tensor x = bell({1, 8, 512}, 3, 1);
+  const Session one(Runtime::load(), model, {.optimize = false, .threads = 1, .integer_kernels = false});
+  const Tensor alone = one.run({{"x", x}}).front();
+  EXPECT_FALSE(same_bits(alone, x));
+  for (const int inner_threads : {1, 4}) {
+    const Session session(Runtime::load(), model,
+                          {.optimize = inner_threads == 4, .threads = inner_threads, .integer_kernels = false});
+    std::vector<Tensor> outputs(kThreads);
+    {
+      std::vector<std::jthread> threads;
+      for (std::size_t t = 0; t < kThreads; ++t) {
+        threads.emplace_back([&, t] { outputs[t] = session.run({{"x", x}}).front(); });
+      }
+    }
+    for (const Tensor& output : outputs) EXPECT_TRUE(same_bits(output, alone));
+  }
+}
+
 TEST(Operators, KeepRunsOfSeveralThreadsApart) {
   const Session session(Runtime::load(), all_operators(), {.optimize = false, .threads = 1, .integer_kernels = false});
   struct Outcome {

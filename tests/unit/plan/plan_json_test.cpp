@@ -51,6 +51,16 @@ TEST(PlanJson, ReadsBackWhatItWroteToTheLastBit) {
   EXPECT_EQ(plan_from_json(plan_to_json(Plan{}), "p.json"), Plan{});
 }
 
+TEST(PlanJson, SaysTheArithmeticWhereItIsNotTheUsualOne) {
+  EXPECT_EQ(plan_to_json(example()).find("arithmetic"), std::string::npos);
+  Plan plan = example();
+  plan.arithmetic = kMeasuredArithmetic;
+  EXPECT_NE(plan_to_json(plan).find(R"("arithmetic": {"accumulate":"float16","tf32":true},)"), std::string::npos);
+  EXPECT_EQ(plan_from_json(plan_to_json(plan), "p.json"), plan);
+  plan.target = Target::OpenVino;
+  EXPECT_EQ(message_of(plan_to_json(plan)), "p.json: arithmetic was measured with TensorRT, the target is openvino");
+}
+
 /// A weight and a bias that a repair changed: the first as codes of its grid, the second as numbers.
 Plan repaired() {
   Plan plan = example();

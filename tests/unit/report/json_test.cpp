@@ -39,6 +39,14 @@ TEST(ReportJson, ReadsBackEqual) {
   }
 }
 
+TEST(ReportJson, KeepsWhatOtherSumsGive) {
+  DiagnoseReport report = requirement_met();
+  EXPECT_EQ(met_json().find("other_sums"), nullptr);
+  report.other_sums = OtherSums{Accumulate::Float16, report.all_low};
+  EXPECT_EQ(parsed(report_to_json(report)).at("other_sums").at("accumulate"), "float16");
+  EXPECT_EQ(again(report).other_sums.value().figures.outputs[0].sqnr_db, report.all_low.outputs[0].sqnr_db);
+}
+
 TEST(ReportJson, KeepsEveryValue) {
   const DiagnoseReport report = requirement_met();
   const DiagnoseReport copy = again(report);

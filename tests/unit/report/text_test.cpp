@@ -8,6 +8,7 @@
 
 #include "base/layout.h"
 #include "cases.h"
+#include "vernier/arithmetic.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/text.h"
@@ -39,6 +40,35 @@ TEST(DiagnoseText, TellsOfAMetRequirement) { expect_golden("diagnose_met.txt", r
 
 TEST(DiagnoseText, ShowsTheCurveWithoutARequirement) {
   expect_golden("diagnose_open.txt", report_to_text(without_requirement(), {}));
+}
+
+TEST(DiagnoseText, SaysThatARequirementIsMetWithOneKindOfSumsAlone) {
+  DiagnoseReport report = requirement_met();
+  report.other_sums = OtherSums{Accumulate::Float16, *report.final_figures};
+  report.other_sums->figures.outputs[0].sqnr_db = 23.1;
+  report.other_sums->figures.passed = false;
+  std::string text = unwrapped(report_to_text(report, {}));
+  EXPECT_NE(text.find("the required 24 dB is met with sums in float32. Summed as TensorRT-RTX was measured to "
+                      "(--accumulate float16), 23.1 dB: the required 24 dB is missed."),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("with --accumulate float16 layers are kept until it is met with both"), std::string::npos);
+  EXPECT_NE(text.find("TensorRT-RTX's sums"), std::string::npos);
+  report.other_sums->figures.passed = true;
+  text = unwrapped(report_to_text(report, {}));
+  EXPECT_NE(text.find("the required 24 dB is met. Summed as"), std::string::npos);
+  EXPECT_EQ(text.find("kept until it is met with both"), std::string::npos);
+}
+
+TEST(VerifyText, SaysThatARequirementIsMetWithOneKindOfSumsAlone) {
+  VerifyReport report = verified();
+  report.other_sums = OtherSums{Accumulate::Float16, report.figures};
+  report.figures.passed = true;
+  EXPECT_NE(unwrapped(report_to_text(report, {})).find("is met with sums in float32. Summed as TensorRT-RTX was"),
+            std::string::npos);
+  report.figures.passed = false;
+  report.other_sums->accumulate = Accumulate::Float32;
+  EXPECT_NE(unwrapped(report_to_text(report, {})).find("is missed. Summed in float32, "), std::string::npos);
 }
 
 TEST(DiagnoseText, DoesNotCallOutOneLayerOfOne) {

@@ -290,6 +290,8 @@ class Context:
             return False
         self.results = self.compute(self.read)
         for name, result in self.results.items():
+            if MODE == "noisy@run":
+                result *= result.dtype.type(1.02)
             if name in self.allocators:
                 self.places[name] = self.allocators[name].reallocate_output_async(name, 0, result.nbytes, 1, stream)
                 self.allocators[name].notify_shape(name, result.shape)

@@ -10,11 +10,13 @@
 #include "job_files.h"
 #include "numerics/round.h"
 #include "plan/simulate_typed.h"
+#include "vernier/arithmetic.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/figures.h"
 #include "vernier/requirement.h"
+#include "vernier/target.h"
 #include "vernier/tensor.h"
 #include "vernier/verify.h"
 
@@ -97,6 +99,27 @@ TEST(Verify, OfOurOwnFilesAgreesWithTheSimulationThatMadeThem) {
     EXPECT_EQ(report.figures.outputs.front().sqnr_db, made.final_figures.value().outputs.front().sqnr_db);
     EXPECT_TRUE(report.not_compared.empty()) << format_name(low);
     EXPECT_EQ(row_named(report.layers, "conv2").format, low);
+  }
+}
+
+TEST(Verify, GivesTheNoiseOfFloat16SumsThatTheSearchHad) {
+  for (const Format low : {Format::Float16, Format::BFloat16}) {
+    const NetFiles files;
+    DiagnoseOptions options = files.diagnose_options({low});
+    options.precision.arithmetic = kMeasuredArithmetic;
+    const DiagnoseReport made = diagnose(options);
+    VerifyOptions again = files.verify_options(files / "out" / "model.onnx");
+    const VerifyReport usual = verify(again);
+    again.arithmetic = kMeasuredArithmetic;
+    const VerifyReport measured = verify(again);
+    const auto db = [](const RunFigures& run) { return run.outputs.front().sqnr_db; };
+    EXPECT_NEAR(db(measured.figures), db(made.all_low), 0.05) << format_name(low);
+    EXPECT_EQ(db(usual.other_sums.value().figures), db(measured.figures)) << format_name(low);
+    EXPECT_EQ(db(usual.figures), db(measured.other_sums.value().figures)) << format_name(low);
+    EXPECT_NE(db(usual.figures), db(measured.figures)) << format_name(low);
+    again.target = Target::OpenVino;
+    again.arithmetic = {};
+    EXPECT_FALSE(verify(again).other_sums) << "measured with TensorRT alone";
   }
 }
 

@@ -1,0 +1,54 @@
+#include "numerics/tensor_cores.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstddef>
+
+#include "numerics/tensor_cores_simd.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+constexpr std::size_t kTellingChannel = 16;
+constexpr double kSteps = 65536;
+// Of the difference of two numbers, each one of kSteps with equal chances.
+constexpr double kHashedVariance = (kSteps * kSteps - 1) / 6;
+
+/// Variance of one rounding to float16 of values with that mean of squared powers of two.
+double rounding_variance(double squared_powers) { return squared_powers * 0x1p-20 / 12; }
+
+}  // namespace
+
+void add_sum_noise(std::int64_t channels, std::int64_t inner, std::int64_t roundings, std::uint32_t seed,
+                   std::span<const float> values, std::span<float> out) {
+  const std::size_t n = values.size();
+  if (out.size() != n || roundings < 1 || channels < 0 || inner < 0) {
+    throw Error(ErrorKind::Internal,
+                fmt::format("noise of {} roundings, of {} values into room for {}", roundings, n, out.size()));
+  }
+  if (n == 0) return;
+  const auto row = static_cast<std::size_t>(inner);
+  const std::size_t sample = row * static_cast<std::size_t>(channels);
+  if (sample == 0 || n % sample != 0) {
+    throw Error(ErrorKind::Internal, fmt::format("{} values are no [n, {}, {}]", n, channels, inner));
+  }
+  const std::size_t run = row < kTellingChannel ? sample : row;
+  const double roundings_within = static_cast<double>(roundings - 1) / 2;
+  for (std::size_t first = 0; first < n; first += run) {
+    const double squared_powers = sum_squared_powers(values.data() + first, run) / static_cast<double>(run);
+    const double variance = roundings_within * rounding_variance(squared_powers);
+    add_hashed_noise(values.data() + first, out.data() + first, run, seed, static_cast<std::uint32_t>(first),
+                     static_cast<float>(std::sqrt(variance / kHashedVariance)));
+  }
+}
+
+void round_to_tf32(std::span<const float> values, std::span<float> out) {
+  if (values.size() != out.size()) {
+    throw Error(ErrorKind::Internal, fmt::format("{} values to round into room for {}", values.size(), out.size()));
+  }
+  round_row_to_tf32(values.data(), out.data(), values.size());
+}
+
+}  // namespace vernier

@@ -1,0 +1,67 @@
+// What TensorRT was measured to do within a layer (vernier/arithmetic.h, docs/truth.md), as nodes of a simulated graph.
+// Both roads to one, from a plan and from a file, ask here, and get the same noise for the same layer.
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/model.h"
+#include "vernier/arithmetic.h"
+#include "vernier/format.h"
+#include "vernier/tensor.h"
+
+namespace vernier {
+
+/// What any figure with such sums rests on, for reports.
+inline constexpr const char* kSumsEvidence =
+    "sums as TensorRT-RTX: measured with versions 1.4.0 and 1.6.1 on an H200, which it does not support; another GPU "
+    "or "
+    "version may sum otherwise";
+
+/// How often the float16 sum of one result of a Conv is rounded: n = ceil(K / 16), K = weight elements an output
+/// channel has; once where each channel has its own input (depthwise), and where the weight's shape is not known.
+std::int64_t roundings_of_sum(const onnx::NodeProto& conv, const Shape& weight);
+
+/// Who reads a tensor: nodes, and the graph's output, which a file gives in float32 or in a low type.
+struct TensorReaders {
+  std::vector<const onnx::NodeProto*> nodes;
+  bool float_output = false;
+  bool low_output = false;
+};
+
+class EngineSums {
+ public:
+  using ReadersOf = std::function<TensorReaders(const std::string& tensor)>;
+  using ReadsFloat32 = std::function<bool(const onnx::NodeProto& reader)>;
+
+  explicit EngineSums(const Arithmetic& arithmetic) : arithmetic_(arithmetic) {}
+
+  /// Tensors that are not rounded although a plan or a file says float16 or bfloat16: what the MatMul `node` gives, and
+  /// an activation behind it, where all who read it take it as float32. Empty for other nodes.
+  std::vector<std::string> unrounded(const onnx::NodeProto& node, const ReadersOf& readers_of,
+                                     const ReadsFloat32& reads_float32) const;
+
+  /// What goes between `node` and the rounding of its result to `format`; `node` then writes under another name, and
+  /// leaves its bias to what is returned. nullopt: nothing, it is rounded once.
+  /// `layer`: its name in the file, from which the noise follows; `weight`: shape of its input 1, empty: not known.
+  std::optional<onnx::NodeProto> behind(onnx::NodeProto& node, Format format, const std::string& layer,
+                                        const Shape& weight) const;
+
+  /// Tensors of one graph by name, as TF32.
+  using Tf32Names = std::map<std::string, std::string>;
+  /// Lets `node`, a layer in float32 that is about to be added to `graph`, read TF32 where such layers do. Constants
+  /// are rounded here; they come from `model` or, where that has none of that name, from `source`.
+  void read_tf32(Model& model, const Model& source, onnx::GraphProto& graph, onnx::NodeProto& node, Tf32Names& names);
+
+ private:
+  Arithmetic arithmetic_;
+  Tf32Names constants_;
+};
+
+}  // namespace vernier
