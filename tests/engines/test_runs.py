@@ -213,6 +213,13 @@ def test_verify_puts_the_engine_beside_the_simulation(vernier, model, tmp_path):
     assert done.returncode == 1 and "on TensorRT 11.0.0 on Stand-in GPU" in " ".join(done.stdout.split())
 
 
+@pytest.mark.parametrize("command", [["run", "--trt", "--engine", "openvino"], ["verify", "m.onnx", "--on", "tensorrt", "--engine", "openvino"],
+                                     ["verify", "m.onnx", "--on", "openvino", "--engine", "tensorrt"]])
+def test_two_engines_at_once_are_refused(vernier, model, command):
+    done = vernier(command[0], model, *command[1:], "--data", "x.npz")
+    assert done.returncode == 2 and "was asked for" in done.stderr
+
+
 def test_verify_ends_without_an_engine(vernier, model):
     done = vernier("verify", model, model, "--data", "x.npz", "--on", "tensorrt", gpu=False)
     assert done.returncode == 4 and "there is no NVIDIA driver" in done.stderr and not done.stdout

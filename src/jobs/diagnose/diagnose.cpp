@@ -475,9 +475,8 @@ class Diagnosis {
       throw Error(ErrorKind::Usage, "--confirm-on confirms a requirement, not labels, metric scripts or checks",
                   "--min-sqnr DB or another requirement; vernier eval --on measures by labels");
     }
-    EngineRunOptions engine = options_.engine;
-    if (*options_.confirm_on == MeasureOn::OpenVino) engine.engine = EngineChoice::OpenVino;
-    if (*options_.confirm_on != MeasureOn::OnnxRuntime) EngineRunner::require(engine, sinks_);
+    if (*options_.confirm_on == MeasureOn::OnnxRuntime) return;
+    EngineRunner::require(options_for(*options_.confirm_on, options_.engine), sinks_);
   }
 
   void compile() {

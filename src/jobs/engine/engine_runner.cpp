@@ -74,6 +74,16 @@ bool has_nvidia_driver() {
   return true;
 }
 
+EngineRunOptions options_for(MeasureOn on, const EngineRunOptions& options) {
+  EngineRunOptions chosen = options;
+  const bool openvino = on == MeasureOn::OpenVino;
+  if (openvino && options.engine == EngineChoice::Any) chosen.engine = EngineChoice::OpenVino;
+  if (openvino == (chosen.engine == EngineChoice::OpenVino)) return chosen;
+  throw Error(ErrorKind::Usage,
+              fmt::format("--engine {}: {} was asked for", word_of(options.engine), openvino ? "OpenVINO" : "TensorRT"),
+              "leave --engine out");
+}
+
 EngineRunner::EngineRunner(const EngineRunOptions& options, const JobSinks& sinks, std::unique_ptr<EngineHost> host)
     : options_(options), sinks_(sinks), host_(std::move(host)), about_(host_->about()) {}
 
@@ -83,7 +93,7 @@ std::unique_ptr<EngineRunner> EngineRunner::find(const EngineRunOptions& options
   std::unique_ptr<EngineHost> host = find_engine(
       options.engine, how,
       [](const EngineAbout& about) {
-        if (about.runs) return std::string();
+        if (about.runs && !about.devices.empty()) return std::string();
         return fmt::format("{} {} cannot run here: {}", about.name, about.version, about.no_device);
       },
       failures);

@@ -19,6 +19,9 @@ namespace vernier {
 /// Whether NVIDIA's driver is on this machine, without which no engine of TensorRT runs: known without a process.
 bool has_nvidia_driver();
 
+/// `options` for the engine that `on` means, which is not ONNX Runtime. Errors: Usage: they choose another one.
+EngineRunOptions options_for(MeasureOn on, const EngineRunOptions& options);
+
 class EngineRunner {
  public:
   /// The first engine of `options.engine` that has a device to run on; null, with what was tried, where there is none.

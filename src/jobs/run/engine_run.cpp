@@ -24,8 +24,7 @@ std::unique_ptr<EngineRunner> engine_of(const RunOptions& options, const RunnerO
                                         const Warn& warn) {
   const bool openvino = runner.kind == RunnerKind::OpenVino;
   if (!openvino && (runner.kind != RunnerKind::TensorRt || runner.use == EngineUse::Never)) return nullptr;
-  EngineRunOptions engine = options.engine;
-  if (openvino) engine.engine = EngineChoice::OpenVino;
+  EngineRunOptions engine = options_for(openvino ? MeasureOn::OpenVino : MeasureOn::TensorRt, options.engine);
   engine.device = runner.device;
   engine.python = options.measure.data.python;
   if (options.measure.data.script_seconds > 0) engine.seconds = options.measure.data.script_seconds;

@@ -80,7 +80,6 @@ class Measurement {
   Measurement(const Model& typed, const Loaded& loaded, const LayerMatches& matches, MeasureOn on,
               const EngineRunOptions& options, const JobSinks& sinks)
       : file_(typed), loaded_(loaded), matches_(matches), on_(on), options_(options), sinks_(sinks) {
-    if (on == MeasureOn::OpenVino) options_.engine = EngineChoice::OpenVino;
     fit_beside(file_, loaded_);
     types_ = infer_types(file_);
   }
@@ -145,7 +144,7 @@ class Measurement {
 
   /// Null: ONNX Runtime, which is here already.
   std::unique_ptr<EngineRunner> start() const {
-    return on_ == MeasureOn::OnnxRuntime ? nullptr : EngineRunner::require(options_, sinks_);
+    return on_ == MeasureOn::OnnxRuntime ? nullptr : EngineRunner::require(options_for(on_, options_), sinks_);
   }
 
   static std::vector<std::pair<std::string, std::string>> carries_of(const Subject& subject) {
