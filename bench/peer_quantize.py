@@ -1,6 +1,7 @@
-"""One network through another quantizer, judged as vernier judges, as one line of JSON; called by compare_fix.py.
+"""One network through another quantizer, judged as vernier judges, as one line of JSON; called by compare_fix.py and
+placements.py.
 
-    python bench/peer_quantize.py METHOD MODEL.onnx CALIBRATION JUDGING [--needs OUTPUT:DB ...] [--limit SECONDS]
+    python bench/peer_quantize.py METHOD MODEL.onnx CALIBRATION JUDGING [--needs OUTPUT:DB ...] [--limit SECONDS] [--keep FILE.onnx]
 
 METHOD is one of METHODS; those of NNCF need a Python with nncf, openvino, onnx and onnxruntime, those of ModelOpt one with
 nvidia-modelopt's ONNX part and onnxruntime. Samples are files of bench/networks.py. A figure is the signal-to-noise ratio of the worst output over all
@@ -13,6 +14,7 @@ import math
 import os
 import pathlib
 import re
+import shutil
 import signal
 import tempfile
 import time
@@ -216,6 +218,8 @@ def modelopt_quantize(args, calibration, judging, method):
                  calibration_eps=["cpu"], high_precision_dtype="fp32", output_path=str(out), log_level="ERROR")
         outputs = judge(doubles(onnxruntime_run(args.model), judging), onnxruntime_run(out), judging)
         graph = onnx.load(out).graph
+        if args.keep:
+            shutil.copyfile(out, args.keep)
     codes = {node.output[0] for node in graph.node if node.op_type == "DequantizeLinear"}
     weighted = [node for node in graph.node if node.op_type in WEIGHTED]
     return {"outputs": outputs, "version": f"ModelOpt {importlib.metadata.version('nvidia-modelopt')}",
@@ -254,6 +258,7 @@ def main():
     parser.add_argument("judging")
     parser.add_argument("--needs", nargs="*", default=[])
     parser.add_argument("--limit", type=int, default=300)
+    parser.add_argument("--keep", help="where ModelOpt's file goes")
     args = parser.parse_args()
 
     def out_of_time(*_):

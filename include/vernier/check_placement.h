@@ -3,9 +3,12 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 
+#include "vernier/engine.h"
 #include "vernier/export.h"
 #include "vernier/report/check_placement.h"
+#include "vernier/sinks.h"
 #include "vernier/target.h"
 
 namespace vernier {
@@ -13,9 +16,11 @@ namespace vernier {
 struct CheckPlacementOptions {
   std::filesystem::path model;
   Target target = Target::TensorRt;
+  std::optional<CompileOptions> compile;  // the file, by the engine's own compiler, too
 };
 
-/// Errors: Input; Backend when ONNX Runtime refuses the file.
-VERNIER_API CheckPlacementReport check_placement(const CheckPlacementOptions& options);
+/// Errors: Input; Backend when ONNX Runtime refuses the file, or an engine is to compile and is not there, crashes or
+/// takes too long (that it refuses the file is a value); Usage: no engine that compiles is one of the target's.
+VERNIER_API CheckPlacementReport check_placement(const CheckPlacementOptions& options, const JobSinks& sinks = {});
 
 }  // namespace vernier

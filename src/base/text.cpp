@@ -58,6 +58,7 @@ std::vector<std::string> nearest_names(std::string_view wanted, std::span<const 
     if (part || distance <= std::max<std::size_t>(2, wanted.size() / 2)) ranked.emplace_back(distance, name);
   }
   std::sort(ranked.begin(), ranked.end());
+  ranked.erase(std::unique(ranked.begin(), ranked.end()), ranked.end());
   std::vector<std::string> nearest;
   for (std::size_t i = 0; i < std::min(limit, ranked.size()); ++i) nearest.push_back(ranked[i].second);
   return nearest;

@@ -121,6 +121,11 @@ bool carries_data(const onnx::NodeProto& node, int index, int opset) {
   return input_role(node, index, opset) == InputRole::Data;
 }
 
+bool is_known_operator(const std::string& op_type) {
+  return onnx::OpSchemaRegistry::Schema(op_type) != nullptr ||
+         std::ranges::any_of(operator_table(), [&](const OperatorRow& row) { return row.op_type == op_type; });
+}
+
 bool schema_admits_input(const onnx::NodeProto& node, int index, int opset, Dtype dtype) {
   const onnx::OpSchema* schema = schema_of(node, opset);
   return schema != nullptr && admits_dtype(node, formal(schema->inputs(), index), dtype);

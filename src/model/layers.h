@@ -47,6 +47,9 @@ Dtype other_float_type(const Layer& layer, const std::map<std::string, ValueType
 /// the operator's ONNX schema (its type is a type variable that admits float).
 bool carries_data(const onnx::NodeProto& node, int index, int opset);
 
+/// Whether ONNX, at any opset, or ONNX Runtime has an operator of that name.
+bool is_known_operator(const std::string& op_type);
+
 /// True when the schema of `node` at `opset` lets that input (output) be of `dtype`.
 bool schema_admits_input(const onnx::NodeProto& node, int index, int opset, Dtype dtype);
 bool schema_admits_output(const onnx::NodeProto& node, int index, int opset, Dtype dtype);

@@ -119,9 +119,11 @@ bool NamePatterns::match(const std::string& name) const {
   return std::ranges::any_of(patterns_, [&](const Pattern& pattern) { return pattern.match(name); });
 }
 
-void NamePatterns::require_matches(const std::vector<std::string>& names, const std::string& what) const {
+void NamePatterns::require_matches(const std::vector<std::string>& names, const std::string& what,
+                                   bool (*may_be_absent)(const std::string&)) const {
   for (const Pattern& pattern : patterns_) {
     if (std::ranges::any_of(names, [&](const std::string& name) { return pattern.match(name); })) continue;
+    if (may_be_absent != nullptr && may_be_absent(pattern.text)) continue;
     const std::vector<std::string> near = nearest_names(pattern.text, names);
     throw Error(ErrorKind::Usage, fmt::format("{}: no {} is named '{}'", option_, what, printable(pattern.text)),
                 near.empty() ? "list the layers with: vernier inspect model MODEL --show layers"
@@ -151,7 +153,10 @@ Selection::Selection(const Model& model, const std::vector<Layer>& layers, const
     throw Error(ErrorKind::Usage, "--quantize-residuals: the network has no Add, and so no residual branch",
                 "leave it out");
   }
-  op_types_.require_matches(op_types, "layer's operator");
+  // Lists of operators are written for many networks: one that this one lacks is passed over.
+  const bool any = std::ranges::any_of(op_types, [&](const std::string& name) { return op_types_.match(name); });
+  op_types_.require_matches(op_types, "layer's operator", any ? is_known_operator : nullptr);
+  excluded_op_types_.require_matches(op_types, "layer's operator", is_known_operator);
   const Flow flow(model);
   for (const std::string& text : selection.subgraphs) inside_.merge(nodes_of(text, flow));
 }

@@ -19,8 +19,10 @@ class NamePatterns {
 
   bool empty() const { return patterns_.empty(); }
   bool match(const std::string& name) const;
-  /// Errors: Usage when one of the texts matches none of `names`, offering the nearest.
-  void require_matches(const std::vector<std::string>& names, const std::string& what) const;
+  /// Errors: Usage when one of the texts matches none of `names`, offering the nearest; unless `may_be_absent` says of
+  /// it that another network has it.
+  void require_matches(const std::vector<std::string>& names, const std::string& what,
+                       bool (*may_be_absent)(const std::string&) = nullptr) const;
 
  private:
   struct Pattern {

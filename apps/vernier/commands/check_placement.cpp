@@ -6,6 +6,7 @@
 
 #include "commands/commands.h"
 #include "console/console.h"
+#include "options/engine_group.h"
 #include "options/options.h"
 #include "options/parse_values.h"
 #include "vernier/report/check_placement.h"
@@ -16,6 +17,7 @@ namespace {
 struct PlacementLine {
   std::string model, target = "tensorrt";
   bool json = false;
+  EngineGroup engine;
   MessageGroup messages;
 };
 
@@ -28,20 +30,24 @@ Command add_check_placement(CLI::App& root) {
   add_argument(app, "MODEL", line->model, "ONNX file with Q/DQ pairs, whoever wrote it");
   add_value(app, "--target", line->target, "TARGET",
             "tensorrt, onnxruntime or openvino. onnxruntime: checked against the graph that its optimizer makes; the "
-            "others: by their documentation, not run (default: tensorrt)")
+            "others: by their documentation (default: tensorrt)")
       .group("Rules");
+  line->engine.add_with_compile(app);
   add_flag(app, "--json", line->json, "Print the findings as JSON, and nothing else, on stdout").group("Output");
   add_message_options(app, line->messages);
   add_footer(app,
              "Example: vernier check placement quantized.onnx --target onnxruntime\n"
-             "Exit code: 0 all pairs can be fused; 1 some cannot; 2 usage; 3 input; 4 backend; 70 our fault");
+             "Exit code: 0 all pairs can be fused; 1 some cannot; 2 usage; 3 input; 4 backend, or the engine refuses the "
+             "file (--compile); 70 our fault");
 
   return {&app, &line->messages, [line](Console& console) {
             CheckPlacementOptions options;
             options.model = line->model;
             options.target = parse_choice<Target>("--target", line->target);
-            const CheckPlacementReport report = check_placement(options);
+            options.compile = line->engine.values_if_asked();
+            const CheckPlacementReport report = check_placement(options, console.sinks());
             print_result(console, line->json ? report_to_json(report) : report_to_text(report, text_options()));
+            if (report.compiled && !report.compiled->refused.empty()) return 4;
             return report.findings.empty() ? 0 : 1;
           }};
 }

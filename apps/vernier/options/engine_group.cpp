@@ -1,5 +1,7 @@
 #include "options/engine_group.h"
 
+#include <fmt/format.h>
+
 #include "options/parse_values.h"
 #include "vernier/error.h"
 
@@ -31,12 +33,22 @@ void EngineGroup::add(CLI::App& app) {
       .group(kEngineGroup);
 }
 
-void EngineGroup::add_behind_compile(CLI::App& app) {
+void EngineGroup::add_flag_to_compile(CLI::App& app, const char* what) {
   add_flag(app, "--compile", compile,
-           "Also compile what was written with the engine's own compiler, found in --python, and say what became of "
-           "each layer")
+           fmt::format("Also compile {} with the engine's own compiler, found in --python, and say what became of "
+                       "each layer",
+                       what))
       .group(kEngineGroup);
+}
+
+void EngineGroup::add_behind_compile(CLI::App& app) {
+  add_flag_to_compile(app, "what was written");
   add_choice(app);
+}
+
+void EngineGroup::add_with_compile(CLI::App& app) {
+  add_flag_to_compile(app, "the file");
+  add(app);
 }
 
 void EngineGroup::add_confirm_on(CLI::App& app) {
@@ -64,17 +76,21 @@ CompileOptions EngineGroup::values() const {
   return options;
 }
 
-std::optional<CompileOptions> EngineGroup::values_if_asked(const SourceOptions& scripts) const {
-  if (compile) {
-    CompileOptions options = values();
-    options.python = scripts.python;
-    if (scripts.script_seconds > 0) options.seconds = scripts.script_seconds;
-    return options;
-  }
+std::optional<CompileOptions> EngineGroup::values_if_asked() const {
+  if (compile) return values();
   if ((engine != "any" && confirm_on.empty()) || !capability.empty() || !shapes.empty()) {
     throw Error(ErrorKind::Usage, "--engine, --compute-capability and --shapes belong to --compile", "add --compile");
   }
   return std::nullopt;
+}
+
+std::optional<CompileOptions> EngineGroup::values_if_asked(const SourceOptions& scripts) const {
+  std::optional<CompileOptions> options = values_if_asked();
+  if (options) {
+    options->python = scripts.python;
+    if (scripts.script_seconds > 0) options->seconds = scripts.script_seconds;
+  }
+  return options;
 }
 
 std::optional<MeasureOn> EngineGroup::confirms_on() const {

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "vernier/export.h"
+#include "vernier/report/engine.h"
 #include "vernier/report/text.h"
 #include "vernier/target.h"
 
@@ -16,6 +18,9 @@ struct PlacementFinding {
   std::string node;  // where it shows
   std::string why;
   std::string change;  // what would let the engine fuse it
+  /// tensorrt: what TensorRT-RTX makes of such a place, where it was compiled both ways: compiled, not run. TensorRT is
+  /// another product. Empty: not compiled.
+  std::string compiled;
 };
 
 struct CheckPlacementReport {
@@ -28,6 +33,7 @@ struct CheckPlacementReport {
   /// onnxruntime: what is left in its optimized graph, and operators that run on codes there.
   bool ran = false;
   std::size_t quantizers_left = 0, dequantizers_left = 0, integer_kernels = 0;
+  std::optional<EngineReport> compiled;  // this file, by the engine's own compiler
 };
 
 VERNIER_API std::string report_to_text(const CheckPlacementReport& report, const TextOptions& options);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "engines/onnxruntime/optimized_graph.h"
 #include "engines/onnxruntime/runtime.h"
 #include "jobs/common/typed_file.h"
+#include "jobs/engine/compiler.h"
 #include "model/operator_traits.h"
 #include "plan/rules/rules.h"
 #include "plan/simulate_typed.h"
@@ -97,7 +99,9 @@ void verify_by_running(const Model& file, const std::vector<QdqGraph>& graphs, C
 
 }  // namespace
 
-CheckPlacementReport check_placement(const CheckPlacementOptions& options) {
+CheckPlacementReport check_placement(const CheckPlacementOptions& options, const JobSinks& sinks) {
+  std::optional<Compiler> compiler;
+  if (options.compile) compiler.emplace(for_target(*options.compile, options.target), sinks);
   const Model read = read_typed_file(options.model);
   const Model file = normalized_file(read);
   const std::vector<QdqGraph> graphs = QdqGraph::all_of(file);
@@ -109,6 +113,7 @@ CheckPlacementReport check_placement(const CheckPlacementOptions& options) {
     std::ranges::move(apply_rules(graph, options.target), std::back_inserter(report.findings));
   }
   if (options.target == Target::OnnxRuntime) verify_by_running(read, graphs, report);
+  if (compiler) report.compiled = compiler->compile(options.model);
   return report;
 }
 

@@ -24,6 +24,7 @@ std::vector<PlacementFinding> apply_rules(const QdqGraph& graph, Target target) 
       rule.look_at(graph, node, findings);
       for (std::size_t i = before; i < findings.size(); ++i) {
         findings[i].rule = rule.name;
+        findings[i].compiled = rule.compiled;
         if (findings[i].node.empty()) findings[i].node = node.name();
       }
     }

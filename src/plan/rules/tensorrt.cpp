@@ -1,4 +1,5 @@
-// TensorRT, explicit quantization: rules of its documentation. Documented, not run.
+// TensorRT, explicit quantization: rules of its documentation, not run, and beside each what TensorRT-RTX, another
+// product, was seen to compile.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -171,15 +172,15 @@ void mixed_formats(const QdqGraph& graph, const Node& node, Findings& findings) 
 }
 
 constexpr std::array kTensorrtRules = {
-    PlacementRule{"zero-point", zero_point},
-    PlacementRule{"code-type", code_type},
-    PlacementRule{"activation-along-axis", activation_along_axis},
-    PlacementRule{"weight-axis", weight_along_other_axis},
-    PlacementRule{"one-input-in-float", one_input_in_float_for_tensorrt},
-    PlacementRule{"pair-in-an-epilogue", pair_in_an_epilogue},
-    PlacementRule{"skip-branch-in-float", skip_branch_in_float},
-    PlacementRule{"unequal-concat", unequal_concat},
-    PlacementRule{"int8-and-float8", mixed_formats},
+    PlacementRule{"zero-point", zero_point, "refused"},
+    PlacementRule{"code-type", code_type, "int32 codes are refused; uint8 codes with zero point 0 are taken, as int8"},
+    PlacementRule{"activation-along-axis", activation_along_axis, "the layer behind runs in float32"},
+    PlacementRule{"weight-axis", weight_along_other_axis, "the layer runs in float32"},
+    PlacementRule{"one-input-in-float", one_input_in_float_for_tensorrt, "the layer runs in float32"},
+    PlacementRule{"pair-in-an-epilogue", pair_in_an_epilogue, "as many kernels as without the pair"},
+    PlacementRule{"skip-branch-in-float", skip_branch_in_float, "as many kernels as with a pair there"},
+    PlacementRule{"unequal-concat", unequal_concat, "as many kernels as with one scale"},
+    PlacementRule{"int8-and-float8", mixed_formats, "taken: kernels of both formats in one engine"},
 };
 
 }  // namespace

@@ -28,7 +28,8 @@ template <>
 struct Fields<PlacementFinding> {
   using R = PlacementFinding;
   static constexpr auto list =
-      std::tuple{Field{"rule", &R::rule}, Field{"node", &R::node}, Field{"why", &R::why}, Field{"change", &R::change}};
+      std::tuple{Field{"rule", &R::rule}, Field{"node", &R::node}, Field{"why", &R::why}, Field{"change", &R::change},
+                 Field{"compiled", &R::compiled}};
 };
 
 template <>
@@ -47,7 +48,8 @@ struct Fields<CheckPlacementReport> {
                                           Field{"dequantizers", &R::dequantizers},
                                           Field{"stored_constants", &R::stored_constants},
                                           Field{"findings", &R::findings},
-                                          Derived{"left", left}};
+                                          Derived{"left", left},
+                                          Field{"compiled", &R::compiled}};
 };
 
 std::string report_to_json(const CheckPlacementReport& report) {

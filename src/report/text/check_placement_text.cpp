@@ -8,6 +8,7 @@
 
 #include "base/layout.h"
 #include "base/text.h"
+#include "report/text/engine_section.h"
 #include "report/text/sections.h"
 #include "vernier/report/check_placement.h"
 #include "vernier/report/text.h"
@@ -48,8 +49,12 @@ std::string report_to_text(const CheckPlacementReport& report, const TextOptions
                                             plural(report.integer_kernels, "kernel") + " on codes",
                                             plural(report.quantizers_left, "QuantizeLinear node"),
                                             plural(report.dequantizers_left, "DequantizeLinear node"))
-                              : "documented, not run",
+                              : report.target == Target::TensorRt
+                                    ? "documented for TensorRT, not run; with each place, what TensorRT-RTX 1.7.1 "
+                                      "was seen to make of its kind, compiled for 8.9, not run"
+                                    : "documented, not run",
                    options.width);
+  if (report.compiled) text += engine_section(*report.compiled, options);
   // One paragraph for all places of which the same is to be said.
   std::vector<std::pair<const PlacementFinding*, std::vector<std::string>>> groups;
   for (const PlacementFinding& finding : report.findings) {
@@ -66,6 +71,7 @@ std::string report_to_text(const CheckPlacementReport& report, const TextOptions
     text += "\n" + wrap(fmt::format("{}: {}", list_some(nodes, 3), printable(finding->why)), options.width,
                         finding->rule + ": ");
     text += wrap(printable(finding->change), options.width, "  change: ");
+    if (!finding->compiled.empty()) text += wrap(finding->compiled, options.width, "  TensorRT-RTX: ");
   }
   return text;
 }

@@ -211,7 +211,7 @@ std::string report_to_text(const DebugLossReport& report, const TextOptions&) {
 std::string report_to_json(const DebugLossReport&) { return "{}"; }
 std::string report_to_csv(const DebugLossReport&) { return "layer"; }
 
-CheckPlacementReport check_placement(const CheckPlacementOptions& options) {
+CheckPlacementReport check_placement(const CheckPlacementOptions& options, const JobSinks&) {
   act(options.model, {});
   CheckPlacementReport report;
   report.file = options.model.string();

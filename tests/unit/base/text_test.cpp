@@ -20,6 +20,8 @@ TEST(NearestNames, OffersTheClosestFirst) {
   const std::vector<std::string> names{"Conv_10", "Conv_1", "Relu_3"};
   EXPECT_EQ(nearest_names("Conv1", names).front(), "Conv_1");
   EXPECT_TRUE(nearest_names("something_else_entirely", names).empty());
+  const std::vector<std::string> twice = {"Conv", "Conv", "Concat"};
+  EXPECT_EQ(nearest_names("Cnov", twice), (std::vector<std::string>{"Conv"}));
 }
 
 TEST(Printable, EscapesWhatCouldMoveTheCursor) {

@@ -71,10 +71,20 @@ std::string refusal(const LayerSelection& wanted) {
   return {};
 }
 
+TEST(Selection, PassesOverOperatorsThatOtherNetworksHave) {
+  EXPECT_EQ(selected(only(&LayerSelection::op_types, {"Relu", "Concat"})),
+            selected(only(&LayerSelection::op_types, {"Relu"})));
+  EXPECT_EQ(refusal(only(&LayerSelection::excluded_op_types, {"Concat"})), "");
+}
+
 TEST(Selection, RefusesWhatTheModelDoesNotHave) {
   EXPECT_EQ(refusal(only(&LayerSelection::nodes, {"haed_fc"})), "--nodes-to-quantize: no layer is named 'haed_fc'");
   EXPECT_EQ(refusal(only(&LayerSelection::op_types, {"Conv"})),
             "--op-types-to-quantize: no layer's operator is named 'Conv'");
+  EXPECT_EQ(refusal(only(&LayerSelection::op_types, {"Relu", "Cnov"})),
+            "--op-types-to-quantize: no layer's operator is named 'Cnov'");
+  EXPECT_EQ(refusal(only(&LayerSelection::excluded_op_types, {"Cnov"})),
+            "--op-types-to-exclude: no layer's operator is named 'Cnov'");
   EXPECT_EQ(refusal(only(&LayerSelection::excluded_nodes, {"/(/"})),
             "--nodes-to-exclude /(/: not a regular expression");
   EXPECT_EQ(refusal(only(&LayerSelection::subgraphs, {"a:nowhere"})),

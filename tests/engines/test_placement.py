@@ -1,0 +1,78 @@
+"""Placement rules for TensorRT held against what NVIDIA's compiler does, both ways. Evidence: compiled, not run."""
+import json
+import os
+import pathlib
+import subprocess
+
+import onnx
+import pytest
+
+from compiler import ENGINES
+from placement_cases import CASES
+
+PROGRAM = os.environ["VERNIER_PROGRAM"]
+# What `check placement` says that TensorRT-RTX makes of a place, and how that shows in the list of its kernels.
+REFUSED, IN_FLOAT, AS_MANY_KERNELS, TAKEN = "refused", "in float", "as many kernels", "taken"
+SEEN = {
+    "zero-point": ("refused", REFUSED),
+    "code-type": ("int32 codes are refused; uint8 codes with zero point 0 are taken, as int8", TAKEN),
+    "activation-along-axis": ("the layer behind runs in float32", IN_FLOAT),
+    "weight-axis": ("the layer runs in float32", IN_FLOAT),
+    "one-input-in-float": ("the layer runs in float32", IN_FLOAT),
+    "pair-in-an-epilogue": ("as many kernels as without the pair", AS_MANY_KERNELS),
+    "skip-branch-in-float": ("as many kernels as with a pair there", AS_MANY_KERNELS),
+    "unequal-concat": ("as many kernels as with one scale", AS_MANY_KERNELS),
+    "int8-and-float8": ("taken: kernels of both formats in one engine", TAKEN),
+}
+
+
+def vernier(*arguments):
+    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=600)
+
+
+def checked(model, path):
+    onnx.save(model, path)
+    done = vernier("check", "placement", path, "--target", "tensorrt", "--json", "--compile", "--python", ENGINES, "--compute-capability", "8.9")
+    report = json.loads(done.stdout)
+    assert done.returncode == (4 if report["compiled"].get("refused") else 1 if report["findings"] else 0), done.stderr
+    return report
+
+
+def in_float(compiled):
+    return [kernel["name"] for kernel in compiled["kernels"] if kernel["kind"] in ("correlation", "gemm") and
+            all(tensor["type"] == "float32" for tensor in kernel["inputs"])]
+
+
+def test_every_rule_has_its_case():
+    assert set(SEEN) == set(CASES)
+
+
+def test_the_guide_says_the_same():
+    guide = pathlib.Path(__file__).resolve().parents[2].joinpath("docs/guides/engines.md").read_text()
+    for rule, (words, _) in SEEN.items():
+        row = next(line for line in guide.splitlines() if line.startswith(f"| `{rule}` |"))
+        assert row.endswith(f"| {words} |")
+
+
+@pytest.mark.parametrize("rule", CASES)
+def test_a_rule_says_what_the_compiler_does(rule, tmp_path):
+    stands, changed = (checked(model, tmp_path / f"{name}.onnx") for name, model in zip(("stands", "changed"), CASES[rule]))
+    words, seen = SEEN[rule]
+    assert {finding["rule"] for finding in stands["findings"]} == {rule}
+    assert {finding["compiled"] for finding in stands["findings"]} == {words}
+    assert not changed["findings"] and not changed["compiled"].get("refused") and not in_float(changed["compiled"])
+    if seen == REFUSED:
+        assert "Non-zero zero point is not supported" in stands["compiled"]["refused"]
+        return
+    assert "refused" not in stands["compiled"]
+    assert bool(in_float(stands["compiled"])) == (seen == IN_FLOAT)
+    if seen == AS_MANY_KERNELS:
+        assert len(stands["compiled"]["kernels"]) == len(changed["compiled"]["kernels"])
+    if rule == "int8-and-float8":
+        assert {tensor["type"] for kernel in stands["compiled"]["kernels"] for tensor in kernel["inputs"]} >= {"int8", "float8"}
+
+
+def test_a_target_without_a_compiler_is_refused(tmp_path):
+    onnx.save(CASES["weight-axis"][1], tmp_path / "model.onnx")
+    done = vernier("check", "placement", tmp_path / "model.onnx", "--target", "onnxruntime", "--compile", "--python", ENGINES)
+    assert done.returncode == 2 and "onnxruntime" in done.stderr
