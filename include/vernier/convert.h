@@ -23,8 +23,12 @@ struct ConvertOptions {
   std::filesystem::path tensor_overrides;  // JSON: scales or ranges of single tensors, instead of calibrated ones
   ExternalDataOptions external_data;
   std::optional<CompileOptions> compile;  // what was written, by an engine's own compiler
+  /// The output is TensorRT's engine instead of its ONNX file, where `compile` asks for it or TensorRT can run here;
+  /// elsewhere the ONNX file gets that name, with a warning.
+  bool as_engine = false;
 };
 
+/// Errors: Usage, Input; Backend: what compiles is not there, crashes or takes too long; Interrupted.
 VERNIER_API ConvertResult convert(const ConvertOptions& options, const JobSinks& sinks = {});
 
 }  // namespace vernier

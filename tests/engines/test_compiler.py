@@ -8,6 +8,7 @@ import pathlib
 import subprocess
 import sys
 
+import onnx
 import pytest
 
 from compiler import ENGINES
@@ -121,3 +122,16 @@ def test_capability_is_what_the_parser_says(tmp_path):
     model, data, _ = networks.write("codes_out", tmp_path)
     report = json.loads(vernier("inspect", "capability", model, "--python", ENGINES, "--json", folder=tmp_path).stdout)
     assert [group["nodes"] for group in report["not_taken"]] == [["codes"]] and ASYMMETRIC in report["not_taken"][0]["why"]
+
+
+def test_an_engine_is_written(tmp_path):
+    model, _, _ = networks.write("sequence", tmp_path)
+    done = vernier("convert", model, "--fp16", "-o", "model.engine", "--compile", "--python", ENGINES, "--compute-capability", "8.9", folder=tmp_path)
+    assert done.returncode == 0 and "an engine of TensorRT-RTX" in done.stdout, done.stderr
+    with pytest.raises(onnx.checker.ValidationError):
+        onnx.checker.check_model(tmp_path / "model.engine")
+    model, data, _ = networks.write("codes_out", tmp_path)
+    done = vernier("convert", model, "--fp16", "-o", "refused.engine", "--compile", "--python", ENGINES, folder=tmp_path)
+    assert done.returncode == 4 and ASYMMETRIC in done.stderr and not tmp_path.joinpath("refused.engine").exists()
+    done = vernier("convert", model, "--fp16", "--target", "openvino", "-o", "other.engine", "--compile", "--python", ENGINES, folder=tmp_path)
+    assert done.returncode == 2 and "--target openvino" in done.stderr

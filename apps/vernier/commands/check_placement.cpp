@@ -35,10 +35,11 @@ Command add_check_placement(CLI::App& root) {
   line->engine.add_with_compile(app);
   add_flag(app, "--json", line->json, "Print the findings as JSON, and nothing else, on stdout").group("Output");
   add_message_options(app, line->messages);
-  add_footer(app,
-             "Example: vernier check placement quantized.onnx --target onnxruntime\n"
-             "Exit code: 0 all pairs can be fused; 1 some cannot; 2 usage; 3 input; 4 backend, or the engine refuses the "
-             "file (--compile); 70 our fault");
+  add_footer(
+      app,
+      "Example: vernier check placement quantized.onnx --target onnxruntime\n"
+      "Exit code: 0 all pairs can be fused; 1 some cannot; 2 usage; 3 input; 4 backend, or the engine refuses the "
+      "file (--compile); 70 our fault");
 
   return {&app, &line->messages, [line](Console& console) {
             CheckPlacementOptions options;

@@ -29,6 +29,11 @@ struct ConvertLine {
   MessageGroup messages;
 };
 
+bool is_engine_name(const std::filesystem::path& path) {
+  const std::string extension = path.extension().string();
+  return extension == ".engine" || extension == ".plan" || extension == ".trt";
+}
+
 ConvertOptions options_of(const ConvertLine& line) {
   if (line.output.empty()) throw Error(ErrorKind::Usage, "vernier convert: -o is missing", "-o out.onnx");
   if (line.plan.empty() == !line.precision.any_low()) {
@@ -51,6 +56,7 @@ ConvertOptions options_of(const ConvertLine& line) {
   options.measure = line.data.values();
   options.external_data = line.external_data.values();
   options.compile = line.engine.values_if_asked(options.measure.data);
+  options.as_engine = is_engine_name(options.output);
   return options;
 }
 
@@ -63,11 +69,6 @@ void refuse_beside_plan(const CLI::App& app) {
                             option.name),
                 "leave out one of them, or change the plan: it is JSON");
   }
-}
-
-bool is_engine_name(const std::filesystem::path& path) {
-  const std::string extension = path.extension().string();
-  return extension == ".engine" || extension == ".plan" || extension == ".trt";
 }
 
 }  // namespace
@@ -83,8 +84,10 @@ Command add_convert(CLI::App& root) {
   add_residuals_option(app, line->residuals, "Precision");
   line->data.add(app, "Samples to learn the ranges of int8 and fp8 from");
   line->data.add_calibration_cache(app);
-  add_value(app, "-o,--output", line->output, "FILE",
-            "File to write; under an engine's name (.engine .plan .trt) it is a typed ONNX model as well (required)")
+  add_value(
+      app, "-o,--output", line->output, "FILE",
+      "File to write; under an engine's name (.engine .plan .trt) TensorRT's engine where it runs here or --compile "
+      "is given, else a typed ONNX model (required)")
       .writes()
       .group("Output");
   line->external_data.add(app);
@@ -108,10 +111,6 @@ Command add_convert(CLI::App& root) {
               console.warning("--calibration-cache has no effect with --plan: the plan already holds its scales");
             }
             require_writable_file(options.output);
-            if (is_engine_name(options.output)) {
-              console.warning(fmt::format("{}: no TensorRT here: a typed ONNX model is written under this name",
-                                          options.output.string()));
-            }
             const ConvertResult result = convert(options, console.sinks());
             print_result(console, line->json ? result_to_json(result) : result_to_text(result, text_options()));
             return exit_code_of(result);

@@ -31,6 +31,7 @@ struct ConvertResult {
   std::map<std::string, std::size_t> layers_by_format;
   std::vector<SkippedLayers> skipped;  // in the order of their first layers
   std::optional<EngineReport> compiled;
+  bool is_engine = false;  // the file is the engine that was compiled, not ONNX
 };
 
 /// What was written, for people; without the warnings. As JSON: every field, skipped layers by name.

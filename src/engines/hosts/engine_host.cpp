@@ -289,8 +289,9 @@ CompiledEngine EngineHost::compiled_of(const Json& said) const {
   return engine;
 }
 
-CompiledEngine EngineHost::compile(const CompileRequest& request) {
+CompiledEngine EngineHost::compile(const CompileRequest& request, const std::filesystem::path& save) {
   Json work = work_of(request);
+  work["save"] = save.string();
   work["capability"] = request.capability;
   const Json said = ask("compile", std::move(work));
   return checked([&] { return compiled_of(said); });

@@ -82,13 +82,13 @@ class EngineHost {
   /// Interrupted.
   const EngineAbout& about();
   EngineSupport supports(const std::filesystem::path& model);
-  /// That it refuses the model is a value.
-  CompiledEngine compile(const CompileRequest& request);
+  /// That it refuses the model is a value: there is no engine then. `save`: where the engine goes; empty: nowhere.
+  CompiledEngine compile(const CompileRequest& request, const std::filesystem::path& save);
   /// An engine file that was built before; only kernels and bytes are filled.
   CompiledEngine describe(const std::filesystem::path& engine);
 
-  /// Builds an engine for the device that is here and holds it, in place of one that was held. `save`: where the engine
-  /// goes; empty: nowhere. That it refuses the model is a value: there is no engine then.
+  /// Builds an engine for the device that is here and holds it, in place of one that was held. The rest as of
+  /// compile().
   CompiledEngine open(const CompileRequest& request, const std::filesystem::path& save);
   /// The same of an engine file that was built before.
   CompiledEngine open_built(const std::filesystem::path& engine);

@@ -118,8 +118,14 @@ def information_of(compiled):
     return json.dumps({"Layers": layers})
 
 
-def compile_model(model, shapes, capability, settings):
+def refuse_files(path):
+    if path:
+        raise Refused("its engines are not kept in files here")
+
+
+def compile_model(model, shapes, capability, settings, save):
     begin = time.time()
+    refuse_files(save)
     compiled, refused = load(model, shapes, capability, settings)
     if compiled is None:
         return refused
@@ -139,8 +145,7 @@ def open_engine(model, shapes, settings, engine, save):
     global held, request
     held = request = None
     begin = time.time()
-    if engine or save:
-        raise Refused("its engines are not kept in files here")
+    refuse_files(engine or save)
     compiled, refused = load(model, shapes, "", settings)
     if compiled is None:
         return refused

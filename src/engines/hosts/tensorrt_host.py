@@ -260,12 +260,19 @@ def build(model, shapes, capability, settings):
 NO_REASON = {"index": -1, "node": "", "operator": "", "text": "it says no reason"}
 
 
-def compile_model(model, shapes, capability, settings):
+def save_engine(serialized, path):
+    if path:
+        with open(path, "wb") as file:
+            file.write(memoryview(serialized))
+
+
+def compile_model(model, shapes, capability, settings, save):
     begin = time.time()
     serialized, found = build(model, shapes, capability, settings)
     if serialized is None:
         return found
     seconds = time.time() - begin
+    save_engine(serialized, save)
     return dict(layers_of(serialized, nvidia_devices()[0]), bytes=int(serialized.nbytes), seconds=seconds, errors=[], **found)
 
 

@@ -131,9 +131,7 @@ def open_engine(model, shapes, settings, engine, save):
             return found
     seconds = time.time() - begin
     held = Held(serialized)
-    if save:
-        with open(save, "wb") as file:
-            file.write(memoryview(serialized))
+    save_engine(serialized, save)
     return {"information": information_of(held.engine), "bytes": len(memoryview(serialized)), "seconds": seconds,
             "errors": [], "inputs": held.ports(held.inputs), "outputs": held.ports(held.outputs)}
 

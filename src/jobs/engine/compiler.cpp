@@ -6,12 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/file.h"
 #include "base/scratch_folder.h"
 #include "base/text.h"
 #include "engines/hosts/engine_host.h"
@@ -136,13 +138,15 @@ Compiler::Compiler(const CompileOptions& options, const JobSinks& sinks) : optio
 
 Compiler::~Compiler() = default;
 
-EngineReport Compiler::compile(const std::filesystem::path& path) { return compile(read_typed_file(path), {}); }
+EngineReport Compiler::compile(const std::filesystem::path& path, const std::filesystem::path& save) {
+  return compile(read_typed_file(path), {}, save);
+}
 
 EngineReport Compiler::try_compile(const Model& file, const Sample& like) {
   std::map<std::string, Shape> shapes;
   for (const auto& [input, value] : like) shapes[input] = value.shape();
   try {
-    return compile(file, shapes);
+    return compile(file, shapes, {});
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::Backend) throw;
     EngineReport failed;
@@ -152,7 +156,8 @@ EngineReport Compiler::try_compile(const Model& file, const Sample& like) {
   }
 }
 
-EngineReport Compiler::compile(const Model& file, const std::map<std::string, Shape>& otherwise) {
+EngineReport Compiler::compile(const Model& file, const std::map<std::string, Shape>& otherwise,
+                               const std::filesystem::path& save) {
   EngineReport report;
   report.file = file.path.string();
   report.sha256 = file.sha256;
@@ -163,7 +168,7 @@ EngineReport Compiler::compile(const Model& file, const std::map<std::string, Sh
       scratch / "model.onnx", shapes_of(file, options_.shapes, otherwise, report.notes), capability_, {}};
   write_model(file, request.model);
   if (sinks_.progress) sinks_.progress("compilation by " + text_of(report.engine), 0, 1);
-  CompiledEngine compiled = host_->compile(request);
+  CompiledEngine compiled = host_->compile(request, save.empty() ? save : scratch / "engine");
   report.compiled_for = capability_.empty() ? report.engine.devices.front().name : "compute capability " + capability_;
   report.words = std::move(compiled.words);
   if (!compiled.refusals.empty()) {
@@ -172,6 +177,7 @@ EngineReport Compiler::compile(const Model& file, const std::map<std::string, Sh
   }
   report.refused = misread_text(file, compiled);
   if (!report.refused.empty()) return report;
+  if (!save.empty()) replace_file(save, read_text(scratch / "engine", std::numeric_limits<std::size_t>::max()));
   report.bytes = compiled.bytes;
   report.seconds = compiled.seconds;
   report.kernels = std::move(compiled.kernels);

@@ -38,9 +38,9 @@ class Compiler {
   Compiler(const Compiler&) = delete;
   Compiler& operator=(const Compiler&) = delete;
 
-  /// That the engine refuses the file is a value. Errors: Input: the file; Usage: a shape of no input; Backend: the
-  /// engine crashed or took too long; Interrupted.
-  EngineReport compile(const std::filesystem::path& path);
+  /// That the engine refuses the file is a value. `save`: where the engine goes; empty: nowhere. Errors: Input: the
+  /// file; Usage: a shape of no input; Backend: the engine crashed or took too long, or writes no engines; Interrupted.
+  EngineReport compile(const std::filesystem::path& path, const std::filesystem::path& save = {});
   /// The same of a file as read_typed_file() gives it; open dimensions that were not named are as in `like`. That the
   /// engine crashes or takes too long is a value, too: `refused` says it.
   EngineReport try_compile(const Model& file, const Sample& like);
@@ -50,7 +50,8 @@ class Compiler {
 
  private:
   /// `otherwise`: shapes of inputs that were not named.
-  EngineReport compile(const Model& file, const std::map<std::string, Shape>& otherwise);
+  EngineReport compile(const Model& file, const std::map<std::string, Shape>& otherwise,
+                       const std::filesystem::path& save);
 
   CompileOptions options_;
   JobSinks sinks_;

@@ -24,6 +24,7 @@
 #include "jobs/common/output_files.h"
 #include "jobs/common/sources.h"
 #include "jobs/engine/compiler.h"
+#include "jobs/engine/engine_runner.h"
 #include "jobs/scripting/model_script.h"
 #include "jobs/scripting/network_scripts.h"
 #include "model/contents.h"
@@ -264,15 +265,60 @@ ConvertResult run_conversion(const ConvertOptions& given_options, const JobSinks
   return result;
 }
 
+/// For an engine's name without --compile: a compiler where its engines run, as `run --trt` would take one.
+void find_running(std::optional<Compiler>& compiler, const ConvertOptions& options, const JobSinks& sinks) {
+  std::string why = "there is no NVIDIA driver";
+  if (has_nvidia_driver()) {
+    CompileOptions compile;
+    compile.python = options.measure.data.python;
+    if (options.measure.data.script_seconds > 0) compile.seconds = options.measure.data.script_seconds;
+    try {
+      compiler.emplace(for_target(compile, options.precision.target), sinks);
+      return;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::Backend && error.kind() != ErrorKind::Usage) throw;
+      why = error.what();
+    }
+  }
+  if (!sinks.warning) return;
+  sinks.warning(fmt::format(
+      "{}: a typed ONNX model is written under this name, for no TensorRT runs here ({}); --compile asks for an engine",
+      printable(options.output.string()), why));
+}
+
 }  // namespace
 
 ConvertResult convert(const ConvertOptions& options, const JobSinks& sinks) {
   std::optional<Compiler> compiler;
-  if (options.compile && job_ranks().first()) {
-    compiler.emplace(for_target(*options.compile, options.precision.target), sinks);
+  const bool first = job_ranks().first();
+  if (options.compile && first) compiler.emplace(for_target(*options.compile, options.precision.target), sinks);
+  if (!options.as_engine) {
+    ConvertResult result = run_conversion(options, sinks, nullptr);
+    if (compiler) result.compiled = compiler->compile(options.output);
+    return result;
   }
-  ConvertResult result = run_conversion(options, sinks, nullptr);
-  if (compiler) result.compiled = compiler->compile(options.output);
+  if (!compiler && first) find_running(compiler, options, sinks);
+  if (!compiler) return run_conversion(options, sinks, nullptr);
+  if (options.precision.target != Target::TensorRt) {
+    throw Error(ErrorKind::Usage,
+                fmt::format("{}: an engine's name, and the file is made for --target {}",
+                            printable(options.output.string()), word_of(options.precision.target)),
+                "-o typed.onnx");
+  }
+  const ScratchFolder scratch;
+  ConvertOptions typed = options;
+  typed.output = scratch / "typed.onnx";
+  typed.external_data = {};
+  ConvertResult result = run_conversion(typed, sinks, nullptr);
+  EngineReport compiled = compiler->compile(typed.output, options.output);
+  if (!compiled.refused.empty()) {
+    throw Error(ErrorKind::Backend,
+                fmt::format("{} {}: {}", compiled.engine.name, compiled.engine.version, compiled.refused),
+                "-o typed.onnx writes the typed model alone");
+  }
+  compiled.file = result.typed.file = options.output.string();
+  result.compiled = std::move(compiled);
+  result.is_engine = true;
   return result;
 }
 

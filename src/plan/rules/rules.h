@@ -17,8 +17,8 @@ struct PlacementRule {
   std::string_view name;
   /// Adds what it finds at `node`; the rest of a finding is filled in by the caller.
   void (*look_at)(const QdqGraph& graph, const onnx::NodeProto& node, std::vector<PlacementFinding>& findings);
-  /// What TensorRT-RTX 1.7.1 makes of such a place, for compute capability 8.9; tests/engines/test_placement.py compiles
-  /// it both ways. Empty: not compiled.
+  /// What TensorRT-RTX 1.7.1 makes of such a place, for compute capability 8.9; tests/engines/test_placement.py
+  /// compiles it both ways. Empty: not compiled.
   std::string_view compiled = {};
 };
 

@@ -32,7 +32,8 @@ struct Fields<ConvertResult> {
                  Field{"notes", &R::notes},
                  Derived{"typed_notes", [](const R& result) { return result.typed.notes; }},
                  Field{"warnings", &R::warnings},
-                 Field{"compiled", &R::compiled}};
+                 Field{"compiled", &R::compiled},
+                 Field{"is_engine", &R::is_engine}};
 };
 
 std::string result_to_json(const ConvertResult& result) { return to_document(ReportKind::Convert, result); }

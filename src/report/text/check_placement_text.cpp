@@ -49,10 +49,10 @@ std::string report_to_text(const CheckPlacementReport& report, const TextOptions
                                             plural(report.integer_kernels, "kernel") + " on codes",
                                             plural(report.quantizers_left, "QuantizeLinear node"),
                                             plural(report.dequantizers_left, "DequantizeLinear node"))
-                              : report.target == Target::TensorRt
-                                    ? "documented for TensorRT, not run; with each place, what TensorRT-RTX 1.7.1 "
-                                      "was seen to make of its kind, compiled for 8.9, not run"
-                                    : "documented, not run",
+                   : report.target == Target::TensorRt
+                       ? "documented for TensorRT, not run; with each place, what TensorRT-RTX 1.7.1 "
+                         "was seen to make of its kind, compiled for 8.9, not run"
+                       : "documented, not run",
                    options.width);
   if (report.compiled) text += engine_section(*report.compiled, options);
   // One paragraph for all places of which the same is to be said.

@@ -36,10 +36,18 @@ std::string skipped_text(const SkippedLayers& group) {
   return weighted || group.chosen ? fmt::format("{} ({})", text, list_some(names)) : text;
 }
 
+std::string written_text(const ConvertResult& result) {
+  const std::string file = printable(result.typed.file);
+  if (!result.is_engine || !result.compiled) return file + ", strongly typed";
+  const EngineReport& engine = *result.compiled;
+  return fmt::format("{}, an engine of {} {} for {} ({})", file, engine.engine.name, engine.engine.version,
+                     engine.compiled_for, bytes_text(engine.bytes));
+}
+
 }  // namespace
 
 std::string result_to_text(const ConvertResult& result, const TextOptions& options) {
-  std::string text = labelled("Written", printable(result.typed.file) + ", strongly typed", options.width);
+  std::string text = labelled("Written", written_text(result), options.width);
   if (!result.scheme.empty()) text += labelled("Scheme", printable(result.scheme), options.width);
   std::string layers;
   for (const auto& [format, count] : result.layers_by_format) {
