@@ -14,6 +14,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <unordered_map>
 #include <unordered_set>
@@ -284,6 +285,12 @@ onnx::ModelProto parse_file(const fs::path& path, Sha256* hash) {
   google::protobuf::io::CodedInputStream stream(&array);
   stream.SetTotalBytesLimit(2'147'483'647);
   if (!proto.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage()) {
+    const std::string_view begin(reinterpret_cast<const char*>(file->bytes().data()),
+                                 std::min<std::size_t>(4, file->bytes().size()));
+    if (begin.substr(std::min<std::size_t>(1, begin.size())) == "trt") {
+      throw Error(ErrorKind::Input, fmt::format("{}: an engine of TensorRT, not an ONNX model", path.string()),
+                  "vernier run ENGINE --trt runs it, vernier inspect engine ENGINE lists its kernels");
+    }
     throw Error(ErrorKind::Input, fmt::format("{}: not an ONNX model, or a truncated one ({} bytes)", path.string(),
                                               file->bytes().size()));
   }

@@ -287,3 +287,29 @@ def test_debug_accuracy_on_the_engine(vernier, model):
     done = vernier("debug", "accuracy", model, "--trt=native", "--fp16", "--data", "x.npz", "--json")
     report = json.loads(done.stdout)
     assert report["tested_run"].startswith("trt-runner-N0") and report["layers"], done.stderr
+
+
+def test_an_engine_file_runs_in_the_place_of_a_model(vernier, model):
+    assert run(vernier, model, "--trt=native", "--save-engine", "m.engine").returncode == 0
+    assert vernier("run", model, "--onnxrt", "--data", "x.npz", "--save-outputs", "float.json", "-q").returncode == 0
+    done = vernier("run", "m.engine", "--trt", "--data", "x.npz", "--load-outputs", "float.json", "--compare", "sqnr", "-q")
+    assert done.returncode == 0 and "trt-runner-N0" in done.stdout and "Passed: 3/3" in done.stdout, done.stderr
+    done = vernier("run", "m.engine", "--trt", "--input-shapes", "x:[2,4]", "--save-outputs", "random.json", "-q")
+    assert done.returncode == 0 and "random numbers" in done.stderr
+    done = vernier("run", "m.engine", "--trt", "--fp16", "--data", "x.npz", "-q")
+    assert done.returncode == 0 and "precision options have no effect on an engine that is built" in done.stderr
+    for options, code, says in ((["--trt", "--trt-outputs", "mark", "all"], 2, "the outputs that it was built with"),
+                                (["--onnxrt"], 3, "an engine of TensorRT, not an ONNX model"), (["--trt=sim"], 3, "an engine of TensorRT")):
+        done = vernier("run", "m.engine", *options, "--data", "x.npz", "-q")
+        assert done.returncode == code and says in done.stderr, options
+    done = vernier("run", "m.engine", "--trt", "--data", "x.npz", gpu=False)
+    assert done.returncode == 4 and "cannot run here" in done.stderr
+
+
+def test_convert_writes_an_engine_where_one_runs(vernier, model, tmp_path):
+    done = vernier("convert", model, "--fp16", "-o", "m.engine")
+    assert done.returncode == 0 and "an engine of TensorRT 11.0.0 for stand-in" in done.stdout.lower().replace("tensorrt", "TensorRT"), done.stdout
+    assert (tmp_path / "m.engine").read_bytes().startswith(b"ftrt") and "Cast" in vernier.told()["operators"]
+    done = vernier("convert", model, "--fp16", "-o", "n.engine", gpu=False)
+    assert done.returncode == 0 and "a typed ONNX model is written under this name" in done.stderr
+    onnx.load(tmp_path / "n.engine")

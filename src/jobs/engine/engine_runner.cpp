@@ -4,12 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "base/file.h"
@@ -66,6 +69,14 @@ std::map<std::string, ShapeRange> profile(const Model& file, const std::map<std:
 constexpr const char* kSaveCache = "save-timing-cache";
 
 }  // namespace
+
+bool is_engine_file(const std::filesystem::path& path) {
+  std::array<char, 4> begin{};
+  std::ifstream file(path, std::ios::binary);
+  file.read(begin.data(), begin.size());
+  // "ftrt" of TensorRT, "vtrt" of TensorRT-RTX; an ONNX file has no "trt" there: its second byte is a length or number.
+  return file && std::string_view(begin.data() + 1, 3) == "trt";
+}
 
 bool has_nvidia_driver() {
   void* const driver = ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
@@ -143,6 +154,39 @@ EngineReport EngineRunner::open(const Model& file, const SampleSource& samples) 
   report.kernels = std::move(opened.kernels);
   report.words = std::move(opened.words);
   match_kernels(file, report);
+  return report;
+}
+
+EngineReport EngineRunner::open_built(const std::filesystem::path& engine, Model& ports) {
+  if (sinks_.progress) sinks_.progress("engine by " + about_.name + " " + about_.version, 0, 1);
+  CompiledEngine opened = host_->open_built(engine);
+  ports = Model();
+  ports.path = engine;
+  onnx::GraphProto& graph = *ports.proto.mutable_graph();
+  graph.set_name("engine");
+  const auto say = [](const EnginePort& port, onnx::ValueInfoProto& info) {
+    info.set_name(port.name);
+    onnx::TypeProto::Tensor& type = *info.mutable_type()->mutable_tensor_type();
+    type.set_elem_type(static_cast<int>(port.dtype));
+    for (const std::int64_t size : port.shape) {
+      auto& dimension = *type.mutable_shape()->add_dim();
+      if (size >= 0) dimension.set_dim_value(size);
+    }
+  };
+  outputs_.clear();
+  for (const EnginePort& port : opened.inputs) say(port, *graph.add_input());
+  for (const EnginePort& port : opened.outputs) {
+    say(port, *graph.add_output());
+    outputs_.push_back(port.name);
+  }
+  EngineReport report;
+  report.file = engine.string();
+  report.engine = about_;
+  report.compiled_for = about_.devices.front().name;
+  report.bytes = opened.bytes;
+  report.seconds = opened.seconds;
+  report.kernels = std::move(opened.kernels);
+  report.words = std::move(opened.words);
   return report;
 }
 

@@ -1,6 +1,7 @@
 // An engine that runs samples: built for the device that is here from a file as it stands, strongly typed.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,6 +16,10 @@
 #include "vernier/tensor.h"
 
 namespace vernier {
+
+/// Whether the file is an engine that TensorRT or TensorRT-RTX wrote: by its first bytes. False where it cannot be
+/// read.
+bool is_engine_file(const std::filesystem::path& path);
 
 /// Whether NVIDIA's driver is on this machine, without which no engine of TensorRT runs: known without a process.
 bool has_nvidia_driver();
@@ -35,6 +40,10 @@ class EngineRunner {
   /// none, in place of one that was built before. What became of each layer is the report.
   /// Errors: Backend: it refuses the file, in its own words, or what it was told; Input: the samples; Interrupted.
   EngineReport open(const Model& file, const SampleSource& samples);
+
+  /// The same of an engine file that was built before. `ports` becomes a model without nodes that has the engine's
+  /// inputs and outputs. Errors: Backend: it cannot be loaded here; Interrupted.
+  EngineReport open_built(const std::filesystem::path& engine, Model& ports);
 
   /// Outputs in the order of the file's; `seconds` of the inference alone. One at a time. Errors: Backend, in the
   /// engine's words; Interrupted.

@@ -11,9 +11,9 @@ namespace vernier {
 
 EngineRun::EngineRun(std::string name, std::unique_ptr<EngineRunner> engine, Model model,
                      std::shared_ptr<const SampleSource> samples,
-                     std::vector<std::pair<std::string, std::string>> carries, EngineReport& report)
+                     std::vector<std::pair<std::string, std::string>> carries, EngineReport* report)
     : NetworkRun(std::move(name), model, std::move(samples), std::move(carries)), engine_(std::move(engine)) {
-  report = engine_->open(model, this->samples());
+  if (report != nullptr) *report = engine_->open(model, this->samples());
 }
 
 std::vector<NamedTensor> EngineRun::infer(const Sample& sample, double& seconds) const {
@@ -28,7 +28,9 @@ std::unique_ptr<EngineRunner> engine_of(const RunOptions& options, const RunnerO
   engine.device = runner.device;
   engine.python = options.measure.data.python;
   if (options.measure.data.script_seconds > 0) engine.seconds = options.measure.data.script_seconds;
-  if (openvino || runner.use == EngineUse::Always) return EngineRunner::require(engine, sinks);
+  // Nothing else runs an engine's file.
+  const bool built = !openvino && is_engine_file(runner.model);
+  if (openvino || built || runner.use == EngineUse::Always) return EngineRunner::require(engine, sinks);
   EngineFailures failures;
   if (has_nvidia_driver()) {
     if (auto found = EngineRunner::find(engine, sinks, failures)) return found;

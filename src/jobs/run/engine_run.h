@@ -18,10 +18,11 @@ namespace vernier {
 
 class EngineRun final : public NetworkRun {
  public:
-  /// `model` has the outputs that are to be given; what the engine makes of it goes to `report`.
+  /// `model` has the outputs that are to be given. Where `report` is null the engine is open and gives these; else it
+  /// is built of `model`, and what it makes of that goes to `report`.
   EngineRun(std::string name, std::unique_ptr<EngineRunner> engine, Model model,
             std::shared_ptr<const SampleSource> samples, std::vector<std::pair<std::string, std::string>> carries,
-            EngineReport& report);
+            EngineReport* report);
 
   /// One at a time: there is one engine.
   bool is_sequence() const override { return true; }

@@ -101,6 +101,7 @@ class Maker {
 
   std::unique_ptr<LiveRun> make() {
     say("runs " + printable(runner_.model.string()));
+    if (engine_ != nullptr && is_engine_file(runner_.model)) return as_built();
     if (runner_.kind == RunnerKind::Program) return as_program(*sources_.model(runner_.model));
     if (runner_.kind == RunnerKind::OnnxRuntime) return as_it_is(*sources_.model(runner_.model));
     if (runner_.precision.arithmetic != Arithmetic{}) say(kSumsEvidence);
@@ -197,12 +198,33 @@ class Maker {
     if (samples->is_random()) warn_random();
     EngineReport report;
     auto run = std::make_unique<EngineRun>(name_, std::move(engine_), std::move(file), std::move(samples),
-                                           options_.measure.carries, report);
+                                           options_.measure.carries, &report);
     say(fmt::format("runs on {}: {}, built in {:.1f} s", engine, plural(report.kernels.size(), "kernel"),
                     report.seconds));
     if (const std::string other = other_formats_text(report); !other.empty()) warn_(engine + ": " + other);
     for (const std::string& words : report.words) say(words);
     return run;
+  }
+
+  /// An engine that was built before: it gives the outputs that it was built with.
+  std::unique_ptr<LiveRun> as_built() {
+    if (any(choice())) {
+      throw Error(
+          ErrorKind::Usage,
+          fmt::format("{}: an engine gives the outputs that it was built with", printable(runner_.model.string())),
+          "choose outputs where the engine is built, from the ONNX file");
+    }
+    if (says_formats(runner_.precision)) {
+      warn_(fmt::format("{}: precision options have no effect on an engine that is built",
+                        printable(runner_.model.string())));
+    }
+    Model ports;
+    const EngineReport report = engine_->open_built(runner_.model, ports);
+    std::shared_ptr<const SampleSource> samples = sources_.samples(ports);
+    if (samples->is_random()) warn_random();
+    say(fmt::format("runs on {}: {}", engine_->text(), plural(report.kernels.size(), "kernel")));
+    return std::make_unique<EngineRun>(name_, std::move(engine_), std::move(ports), std::move(samples),
+                                       options_.measure.carries, nullptr);
   }
 
   std::unique_ptr<LiveRun> from_file(Model typed, SimulatedFile file) {

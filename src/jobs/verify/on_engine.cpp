@@ -110,7 +110,7 @@ class Measurement {
                      sinks_);
     }
     EngineReport report;
-    const EngineRun live(figures.engine, std::move(engine), std::move(marked), loaded_.samples, carries, report);
+    const EngineRun live(figures.engine, std::move(engine), std::move(marked), loaded_.samples, carries, &report);
     if (figures.kernels == 0) {
       figures.kernels = report.kernels.size();
       figures.other_formats = other_formats_text(report);
