@@ -9,6 +9,10 @@
 
 namespace vernier {
 
+/// A built engine of TensorRT ("ftrt") or TensorRT-RTX ("vtrt"), by its first bytes; a typed ONNX model under such a
+/// name is none. Errors: Input when it cannot be read.
+bool is_built_engine(const std::filesystem::path& path);
+
 /// Parses the file and nothing more: names are as written, weights may be missing, the graph may be broken
 /// (malformation_of() tells).
 /// Errors: Input: missing, empty, above 2 GB, not ONNX, truncated.

@@ -5,9 +5,11 @@
 #include <google/protobuf/io/zero_copy_stream_impl.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <optional>
@@ -20,6 +22,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/mapped_file.h"
 #include "base/text.h"
@@ -285,9 +288,7 @@ onnx::ModelProto parse_file(const fs::path& path, Sha256* hash) {
   google::protobuf::io::CodedInputStream stream(&array);
   stream.SetTotalBytesLimit(2'147'483'647);
   if (!proto.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage()) {
-    const std::string_view begin(reinterpret_cast<const char*>(file->bytes().data()),
-                                 std::min<std::size_t>(4, file->bytes().size()));
-    if (begin.substr(std::min<std::size_t>(1, begin.size())) == "trt") {
+    if (is_built_engine(path)) {
       throw Error(ErrorKind::Input, fmt::format("{}: an engine of TensorRT, not an ONNX model", path.string()),
                   "vernier run ENGINE --trt runs it, vernier inspect engine ENGINE lists its kernels");
     }
@@ -299,6 +300,14 @@ onnx::ModelProto parse_file(const fs::path& path, Sha256* hash) {
 }
 
 }  // namespace
+
+bool is_built_engine(const fs::path& path) {
+  std::ifstream in = open_input(path);
+  std::array<char, 4> mark{};
+  in.read(mark.data(), mark.size());
+  const std::string_view text(mark.data(), mark.size());
+  return in.gcount() == 4 && (text == "ftrt" || text == "vtrt");
+}
 
 onnx::ModelProto read_raw_proto(const fs::path& path, std::string* sha256) {
   Sha256 hash;

@@ -313,3 +313,24 @@ def test_convert_writes_an_engine_where_one_runs(vernier, model, tmp_path):
     done = vernier("convert", model, "--fp16", "-o", "n.engine", gpu=False)
     assert done.returncode == 0 and "a typed ONNX model is written under this name" in done.stderr
     onnx.load(tmp_path / "n.engine")
+
+
+def test_a_stage_of_a_pipeline_runs_on_the_engine(vernier, model, tmp_path):
+    assert vernier("convert", model, "--int8", "--data", "x.npz", "-o", "int8.onnx").returncode == 0
+    assert run(vernier, model, "--trt=native", "--save-engine", "m.engine").returncode == 0
+    stages = ["--stage", "float:m.onnx", "--stage", "built:m.engine@tensorrt", "--stage", "engine:int8.onnx@tensorrt", "--stage",
+              "ort:int8.onnx@onnxruntime"]
+    done = vernier("pipeline", *stages, "--data", "x.npz", "--min-sqnr", "5", "--json")
+    assert done.returncode == 0, done.stderr
+    read = json.loads(done.stdout)["stages"]
+    assert [(stage["is"], stage.get("on")) for stage in read] == [("float32", None), ("engine", "tensorrt"), ("int8", "tensorrt"), ("int8", "onnxruntime")]
+    assert read[1]["engine"].startswith("TensorRT 11.0.0 on ") and read[3]["engine"].startswith("ONNX Runtime 1.")
+    assert float(read[1]["total_db"]) > 100 > read[2]["total_db"]
+    (tmp_path / "stages.yaml").write_text("stages:\n- {name: float, file: m.onnx}\n- {name: engine, file: int8.onnx, on: tensorrt}\n")
+    assert vernier("pipeline", "stages.yaml", "--data", "x.npz", "--min-sqnr", "5").returncode == 0
+    done = vernier("pipeline", *stages, "--data", "x.npz", gpu=False)
+    assert done.returncode == 4 and "cannot run here" in done.stderr
+    done = vernier("pipeline", *stages, "--data", "x.npz", "--min-sqnr", "60")
+    assert done.returncode == 1 and "vernier verify m.onnx int8.onnx --data x.npz --python" in done.stdout and "--on tensorrt" in done.stdout
+    done = vernier("pipeline", "--stage", "float:m.onnx", "--stage", "built:m.engine", "--data", "x.npz")
+    assert done.returncode == 3 and "built:m.engine@tensorrt" in done.stderr

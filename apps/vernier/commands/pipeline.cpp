@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 
@@ -10,6 +11,7 @@
 #include "base/text.h"
 #include "commands/report_commands.h"
 #include "console/console.h"
+#include "options/engine_settings.h"
 #include "options/gate_group.h"
 #include "options/options.h"
 #include "options/parse_values.h"
@@ -28,6 +30,7 @@ struct PipelineLine {
   TaskGroup task;
   DataGroup data;
   GateGroup gate;
+  MeasureOnGroup engine;
   MessageGroup messages;
   ResultGroup result;
 };
@@ -41,7 +44,10 @@ std::vector<Stage> stages_of(const PipelineLine& line) {
       throw Error(ErrorKind::Usage, fmt::format("--stage: '{}' is not NAME:FILE", printable(text)),
                   "--stage float:model.onnx");
     }
-    stages.push_back({text.substr(0, colon), text.substr(colon + 1)});
+    const std::size_t at = text.rfind('@');  // of other words behind it, a part of the file's name
+    const std::optional<MeasureOn> on =
+        at == std::string::npos || at <= colon + 1 ? std::nullopt : parse_word<MeasureOn>(text.substr(at + 1));
+    stages.push_back({text.substr(0, colon), text.substr(colon + 1, on ? at - colon - 1 : std::string::npos), on});
   }
   return stages;
 }
@@ -65,10 +71,11 @@ Command add_pipeline(CLI::App& root, const std::string& command) {
       root, "pipeline",
       "At which stage is accuracy lost, from the framework's outputs over ONNX files to the engine's outputs?");
   add_argument(app, "FILE", line->file,
-               "Stages as YAML or JSON: {stages: [{name: .., file: ..}]} (default: --stage alone)")
+               "Stages as YAML or JSON: {stages: [{name: .., file: .., on: ..}]} (default: --stage alone)")
       .required(false);
-  add_values(app, "--stage", line->stages, "NAME:FILE",
-             "A stage, the most trusted first: saved outputs (.npz, results JSON), or an ONNX file, float or typed")
+  add_values(app, "--stage", line->stages, "NAME:FILE[@ENGINE]",
+             "A stage, the most trusted first: saved outputs (.npz, results JSON), or an ONNX file, float or typed, "
+             "simulated or on an engine: int8:int8.onnx@tensorrt, @openvino, @onnxruntime")
       .group("Stages");
   add_values(app, "--outputs", line->outputs, "NAME",
              "Tensors to compare, inner ones too, such as those before NMS (default: the models' outputs)")
@@ -78,6 +85,7 @@ Command add_pipeline(CLI::App& root, const std::string& command) {
       .group("Stages");
   line->task.add(app);
   line->data.add(app, "Samples for the stages that are models");
+  line->engine.add_without_on(app, "a stage @tensorrt", "a stage @openvino");
   add_value(app, "-o,--output", line->output, "DIR",
             "Write report.json and report.html, a page for browsers, into this folder (default: print only)")
       .writes()
@@ -94,11 +102,14 @@ Command add_pipeline(CLI::App& root, const std::string& command) {
       "interrupted");
   return {&app, &line->messages,
           [line, &app, command](Console& console) {
-            for (const std::string& text : line->data.without_effect()) console.warning(text);
             PipelineOptions options;
             options.stages = stages_of(*line);
+            const bool on_engine =
+                std::ranges::any_of(options.stages, [](const Stage& stage) { return stage.on.has_value(); });
+            for (const std::string& text : line->data.without_effect(on_engine)) console.warning(text);
             options.measure = line->data.values();
             options.measure.outputs = line->outputs;
+            options.engine = line->engine.values(options.measure.data);
             options.min_sqnr_db = parse_number("--min-sqnr", line->min_sqnr);
             if (line->task.given()) options.task = line->task.values();
             options.output = line->output;

@@ -1,5 +1,7 @@
 #include "options/engine_settings.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <map>
 #include <utility>
@@ -10,6 +12,7 @@
 namespace vernier::cli {
 namespace {
 
+const char* const kEngineFound = "Engine (found in --python)";
 const char* const kRunnersEngine = "Engine (of --trt and --openvino, where they run on one)";
 
 struct Setting {
@@ -109,19 +112,25 @@ EngineRunOptions EngineSettingsGroup::values() const {
 }
 
 void MeasureOnGroup::add(CLI::App& app) {
-  const char* const group = "Engine (found in --python)";
   add_value(app, "--on", on_, "ENGINE",
             "Measure on tensorrt (or TensorRT-RTX), openvino or onnxruntime themselves, not in simulation alone "
             "(default: simulation)")
-      .group(group);
+      .group(kEngineFound);
+  add_without_on(app, "--on tensorrt", "--on openvino");
+}
+
+void MeasureOnGroup::add_without_on(CLI::App& app, const std::string& on_tensorrt, const std::string& on_openvino) {
   add_value(app, "--engine", engine_, "ENGINE",
-            "With --on tensorrt: tensorrt, tensorrt-rtx, or any: the first that can run (default: any)")
-      .group(group);
-  add_value(app, "--device", device_, "DEVICE", "With --on openvino: CPU, GPU.1, NPU, ... (default: CPU)").group(group);
-  add_value(
-      app, "--inference-precision", precision_, "TYPE",
-      "With --on openvino: the type that float layers compute in, such as f32 (default: its own, bf16 on some CPUs)")
-      .group(group);
+            fmt::format("With {}: tensorrt, tensorrt-rtx, or any: the first that can run (default: any)", on_tensorrt))
+      .group(kEngineFound);
+  add_value(app, "--device", device_, "DEVICE",
+            fmt::format("With {}: CPU, GPU.1, NPU, ... (default: CPU)", on_openvino))
+      .group(kEngineFound);
+  add_value(app, "--inference-precision", precision_, "TYPE",
+            fmt::format("With {}: the type that float layers compute in, such as f32 (default: its own, bf16 on some "
+                        "CPUs)",
+                        on_openvino))
+      .group(kEngineFound);
 }
 
 std::optional<MeasureOn> MeasureOnGroup::on() const {

@@ -27,6 +27,8 @@ class EngineSettingsGroup {
 class MeasureOnGroup {
  public:
   void add(CLI::App& app);
+  /// Of a command that says otherwise where it measures, in those words.
+  void add_without_on(CLI::App& app, const std::string& on_tensorrt, const std::string& on_openvino);
   /// Errors of both: Usage: a value; an option that belongs to --on without it.
   std::optional<MeasureOn> on() const;
   /// Python and time are those of the scripts.

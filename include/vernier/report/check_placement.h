@@ -20,7 +20,7 @@ struct PlacementFinding {
   std::string change;  // what would let the engine fuse it
   /// tensorrt: what TensorRT-RTX makes of such a place, where it was compiled both ways: compiled, not run. TensorRT is
   /// another product. Empty: not compiled.
-  std::string compiled;
+  std::string compiled{};
 };
 
 struct CheckPlacementReport {

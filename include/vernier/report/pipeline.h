@@ -15,13 +15,15 @@ namespace vernier {
 
 struct StageReport {
   std::string name, file;
-  std::string kind;                // "saved outputs", "float32", "float16", "int8", "int8 and float16" ...
+  std::string kind;                // "saved outputs", "float32", "float16", "int8", "int8 and float16", "engine" ...
   std::optional<double> step_db;   // worst output against the stage before
   std::optional<double> total_db;  // worst output against the first stage
   std::optional<double> max_abs;   // against the first stage
   std::string worst_output;        // against the stage before
   std::vector<TaskFigure> figures;
   std::vector<std::string> not_compared;
+  std::optional<std::string> on;      // "tensorrt": the engine that ran it, as --on names it
+  std::optional<std::string> engine;  // its name, version and device
 };
 
 struct PipelineReport {

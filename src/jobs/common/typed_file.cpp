@@ -1,11 +1,8 @@
 #include "jobs/common/typed_file.h"
 
 #include <algorithm>
-#include <array>
-#include <fstream>
 #include <set>
 #include <string>
-#include <string_view>
 
 #include "base/file.h"
 #include "engines/onnxruntime/runtime.h"
@@ -49,13 +46,5 @@ Model as_typed_file(const Model& file) {
 }
 
 Model read_typed_file(const std::filesystem::path& path) { return as_typed_file(read_model(path)); }
-
-bool is_built_engine(const std::filesystem::path& path) {
-  std::ifstream in = open_input(path);
-  std::array<char, 4> mark{};
-  in.read(mark.data(), mark.size());
-  const std::string_view text(mark.data(), mark.size());
-  return in.gcount() == 4 && (text == "ftrt" || text == "vtrt");
-}
 
 }  // namespace vernier

@@ -14,8 +14,4 @@ Model as_typed_file(const Model& file);
 /// The same of what is in `path` now. Errors: as read_model().
 Model read_typed_file(const std::filesystem::path& path);
 
-/// A built engine of TensorRT ("ftrt") or TensorRT-RTX ("vtrt"), by its first bytes; a typed ONNX model under such a
-/// name is none. Errors: Input when it cannot be read.
-bool is_built_engine(const std::filesystem::path& path);
-
 }  // namespace vernier

@@ -72,8 +72,7 @@ bool runs_as_asked(const EngineKernel& kernel, Format asked, bool weighted, bool
     case Format::Float8E4M3FN:
     case Format::Float8E5M2:
       return has_type(reads, "float8");
-    case Format::Int8:
-      return has_type(reads, "int8");
+    case Format::Int8:  // what is never negative may be read as uint8: the same codes
     case Format::UInt8:
       return has_type(reads, "uint8") || has_type(reads, "int8");
     case Format::Int4:

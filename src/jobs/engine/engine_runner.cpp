@@ -4,15 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <map>
 #include <set>
-#include <string_view>
 #include <utility>
 
 #include "base/file.h"
@@ -69,14 +66,6 @@ std::map<std::string, ShapeRange> profile(const Model& file, const std::map<std:
 constexpr const char* kSaveCache = "save-timing-cache";
 
 }  // namespace
-
-bool is_engine_file(const std::filesystem::path& path) {
-  std::array<char, 4> begin{};
-  std::ifstream file(path, std::ios::binary);
-  file.read(begin.data(), begin.size());
-  // "ftrt" of TensorRT, "vtrt" of TensorRT-RTX; an ONNX file has no "trt" there: its second byte is a length or number.
-  return file && std::string_view(begin.data() + 1, 3) == "trt";
-}
 
 bool has_nvidia_driver() {
   void* const driver = ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);

@@ -17,10 +17,6 @@
 
 namespace vernier {
 
-/// Whether the file is an engine that TensorRT or TensorRT-RTX wrote: by its first bytes. False where it cannot be
-/// read.
-bool is_engine_file(const std::filesystem::path& path);
-
 /// Whether NVIDIA's driver is on this machine, without which no engine of TensorRT runs: known without a process.
 bool has_nvidia_driver();
 

@@ -109,19 +109,6 @@ std::vector<NamedTensor> in_order(std::vector<NamedTensor> outputs, const std::v
   return ordered.size() == outputs.size() ? ordered : outputs;
 }
 
-RunnerKind kind_of(std::optional<MeasureOn> on) {
-  if (!on) return RunnerKind::Simulated;
-  switch (*on) {
-    case MeasureOn::OnnxRuntime:
-      return RunnerKind::OnnxRuntime;
-    case MeasureOn::TensorRt:
-      return RunnerKind::TensorRt;
-    case MeasureOn::OpenVino:
-      return RunnerKind::OpenVino;
-  }
-  return RunnerKind::Simulated;
-}
-
 class Evaluation {
  public:
   Evaluation(const EvalOptions& options, const JobSinks& sinks) : options_(options), sinks_(sinks) {}
@@ -183,7 +170,7 @@ class Evaluation {
  private:
   void add_runner(const std::filesystem::path& model) {
     RunnerOptions runner;
-    runner.kind = kind_of(options_.on);
+    runner.kind = runner_kind(options_.on);
     runner.use = EngineUse::Always;
     runner.device = options_.engine.device;
     runner.model = model;

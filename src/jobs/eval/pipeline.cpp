@@ -24,6 +24,7 @@
 #include "jobs/data/output_diffs.h"
 #include "jobs/eval/task_tally.h"
 #include "jobs/run/live_run.h"
+#include "model/raw_proto.h"
 #include "plan/simulate_typed.h"
 #include "report/text/pipeline_answer.h"
 #include "vernier/error.h"
@@ -142,6 +143,7 @@ class Pipeline {
   void open() {
     run_.measure = options_.measure;
     run_.onnx_outputs.names = options_.measure.outputs;
+    run_.engine = options_.engine;
     const auto warn = [&](const std::string& text) {
       if (!warned_.insert(text).second) return;
       report_.warnings.push_back(text);
@@ -149,28 +151,43 @@ class Pipeline {
     };
     Sources sources(run_.measure, sinks_);
     for (const Stage& stage : options_.stages) {
-      if (is_built_engine(stage.file)) {
+      const bool saved = is_saved(stage.file), built = !saved && is_built_engine(stage.file);
+      if (built && stage.on != MeasureOn::TensorRt) {
         throw Error(
             ErrorKind::Input,
-            fmt::format("stage '{}': {} is a TensorRT engine, and there is no TensorRT here", printable(stage.name),
+            fmt::format("stage '{}': {} is a TensorRT engine, which is not simulated", printable(stage.name),
                         printable(stage.file.string())),
-            "run it where it was built, save its outputs (polygraphy run --save-outputs out.json), and give that file");
+            fmt::format("{0}:{1}@tensorrt where it can run; else run it there, save its outputs (polygraphy run "
+                        "--save-outputs out.json), and give that file",
+                        printable(stage.name), printable(stage.file.string())));
       }
-      report_.stages.push_back({stage.name, stage.file.string(), "saved outputs", {}, {}, {}, {}, {}, {}});
-      if (is_saved(stage.file)) {
+      if (saved && stage.on) {
+        throw Error(ErrorKind::Usage, fmt::format("stage '{}': saved outputs run on no engine", printable(stage.name)));
+      }
+      StageReport& said = report_.stages.emplace_back();
+      said.name = stage.name;
+      said.file = stage.file.string();
+      said.kind = "saved outputs";
+      if (saved) {
         std::vector<std::unique_ptr<Run>> saved = open_runs(stage.file);
         runs_.push_back(std::move(saved.back()));  // the last of a file, as everywhere
         continue;
       }
       report_.onnxruntime_version = Runtime::load()->version();
       RunnerOptions runner;
-      runner.kind = RunnerKind::Simulated;
+      runner.kind = runner_kind(stage.on);
+      runner.use = EngineUse::Always;
+      runner.device = options_.engine.device;
       runner.model = stage.file;
       run_.runners.push_back(runner);
-      const std::shared_ptr<const Model> model = sources.model(stage.file);
-      report_.stages.back().kind = kind_of(*model);
-      if (inputs_.empty()) inputs_ = model_inputs(*model);
-      auto live = make_live_run(run_, run_.runners.size() - 1, stage.name, sources, warn);
+      said.kind = built ? "engine" : kind_of(*sources.model(stage.file));
+      if (inputs_.empty() && !built) inputs_ = model_inputs(*sources.model(stage.file));
+      std::unique_ptr<EngineRunner> engine = engine_of(run_, runner, sinks_, warn);
+      if (stage.on) {
+        said.on = word_of(*stage.on);
+        said.engine = engine ? engine->text() : "ONNX Runtime " + report_.onnxruntime_version;
+      }
+      auto live = make_live_run(run_, run_.runners.size() - 1, stage.name, sources, warn, std::move(engine));
       report_.data = live->samples().description();
       sequence_ = sequence_ || live->is_sequence();
       if (live_ == nullptr) live_ = live.get();
@@ -185,8 +202,8 @@ class Pipeline {
   }
 
   void figures() {
-    if (live_ == nullptr) {
-      throw Error(ErrorKind::Usage, "--task needs a stage that is a model: it says what the inputs are");
+    if (inputs_.empty()) {
+      throw Error(ErrorKind::Usage, "--task needs a stage that is an ONNX model: it says what the inputs are");
     }
     const SampleCount samples = count_samples(options_.measure.data, inputs_, report_.samples);
     for (std::size_t i = 0; i < runs_.size(); ++i) {

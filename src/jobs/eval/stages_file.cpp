@@ -4,6 +4,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <cstddef>
+#include <optional>
 #include <set>
 
 #include "base/file.h"
@@ -45,8 +46,17 @@ std::vector<Stage> stages_of(const YAML::Node& root, const std::filesystem::path
       throw wrong(file, stage.Mark(), fmt::format("stages[{}]: \"{}\" is missing", stages.size(), key));
     };
     const std::filesystem::path path = text("file");
-    require_keys(stage, {"name", "file"}, file, fmt::format("stages[{}]", stages.size()));
-    stages.push_back({text("name"), path.is_absolute() ? path : file.parent_path() / path});
+    require_keys(stage, {"name", "file", "on"}, file, fmt::format("stages[{}]", stages.size()));
+    std::optional<MeasureOn> on;
+    if (stage["on"].IsDefined()) {
+      on = parse_word<MeasureOn>(text("on"));
+      if (!on) {
+        throw wrong(
+            file, stage["on"].Mark(),
+            fmt::format("stages[{}]: \"on\" is one of {}", stages.size(), fmt::join(words_of(MeasureOn{}), ", ")));
+      }
+    }
+    stages.push_back({text("name"), path.is_absolute() ? path : file.parent_path() / path, on});
   }
   return stages;
 }

@@ -12,6 +12,7 @@
 #include "jobs/engine/compiler.h"
 #include "jobs/engine/engine_layers.h"
 #include "model/model.h"
+#include "model/raw_proto.h"
 #include "vernier/error.h"
 
 namespace vernier {

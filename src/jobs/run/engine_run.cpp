@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "model/raw_proto.h"
 #include "vernier/engine.h"
 #include "vernier/report/engine.h"
 #include "vernier/run.h"
@@ -20,6 +21,19 @@ std::vector<NamedTensor> EngineRun::infer(const Sample& sample, double& seconds)
   return engine_->run(sample, seconds);
 }
 
+RunnerKind runner_kind(std::optional<MeasureOn> on) {
+  if (!on) return RunnerKind::Simulated;
+  switch (*on) {
+    case MeasureOn::OnnxRuntime:
+      return RunnerKind::OnnxRuntime;
+    case MeasureOn::TensorRt:
+      return RunnerKind::TensorRt;
+    case MeasureOn::OpenVino:
+      return RunnerKind::OpenVino;
+  }
+  return RunnerKind::Simulated;
+}
+
 std::unique_ptr<EngineRunner> engine_of(const RunOptions& options, const RunnerOptions& runner, const JobSinks& sinks,
                                         const Warn& warn) {
   const bool openvino = runner.kind == RunnerKind::OpenVino;
@@ -29,7 +43,7 @@ std::unique_ptr<EngineRunner> engine_of(const RunOptions& options, const RunnerO
   engine.python = options.measure.data.python;
   if (options.measure.data.script_seconds > 0) engine.seconds = options.measure.data.script_seconds;
   // Nothing else runs an engine's file.
-  const bool built = !openvino && is_engine_file(runner.model);
+  const bool built = !openvino && is_built_engine(runner.model);
   if (openvino || built || runner.use == EngineUse::Always) return EngineRunner::require(engine, sinks);
   EngineFailures failures;
   if (has_nvidia_driver()) {

@@ -93,6 +93,9 @@ class SessionRun final : public NetworkRun {
 /// Counts of values that are not finite; false when there are none.
 bool find_nonfinite(const Tensor& tensor, NonFinite& counts);
 
+/// The runner that measures there; absent: in simulation.
+RunnerKind runner_kind(std::optional<MeasureOn> on);
+
 /// The engine of a runner that runs on one; null where it is none's, or where TensorRT was asked for and is not here:
 /// why goes to `warn`. Errors: Backend: there must be one; Interrupted.
 std::unique_ptr<EngineRunner> engine_of(const RunOptions& options, const RunnerOptions& runner, const JobSinks& sinks,

@@ -23,6 +23,7 @@
 #include "jobs/run/live_run.h"
 #include "jobs/run/program_run.h"
 #include "jobs/scripting/network_scripts.h"
+#include "model/raw_proto.h"
 #include "plan/engine_sums.h"
 #include "plan/lower_simulated.h"
 #include "plan/lower_typed.h"
@@ -101,7 +102,7 @@ class Maker {
 
   std::unique_ptr<LiveRun> make() {
     say("runs " + printable(runner_.model.string()));
-    if (engine_ != nullptr && is_engine_file(runner_.model)) return as_built();
+    if (engine_ != nullptr && is_built_engine(runner_.model)) return as_built();
     if (runner_.kind == RunnerKind::Program) return as_program(*sources_.model(runner_.model));
     if (runner_.kind == RunnerKind::OnnxRuntime) return as_it_is(*sources_.model(runner_.model));
     if (runner_.precision.arithmetic != Arithmetic{}) say(kSumsEvidence);

@@ -47,7 +47,7 @@ function stageChart() {
 (function table() {
   const figures = stages.length ? (stages[0].figures || []).map(f => f.name) : [];
   const heads = ["stage", "is", "dB to the stage before", "dB to the first", "largest error", ...figures.map(shown), ""];
-  const rows = stages.map(stage => h("tr", {class: isLost(stage) ? "lost" : null}, h("td", {}, name(stage.name), h("div", {class: "small"}, name(stage.file))), h("td", {}, shown(stage.is)),
+  const rows = stages.map(stage => h("tr", {class: isLost(stage) ? "lost" : null}, h("td", {}, name(stage.name), h("div", {class: "small"}, name(stage.file))), h("td", {}, shown(stage.is), stage.engine ? h("div", {class: "small"}, "on ", shown(stage.engine)) : ""),
     h("td", {class: "num" + (isBad(stage) ? " bad" : "")}, has(stage.step_db) ? db(stage.step_db) : ""), h("td", {class: "num"}, has(stage.total_db) ? db(stage.total_db) : ""),
     h("td", {class: "num"}, has(stage.max_abs) ? plain(stage.max_abs, 3) : ""), figures.map((unused, i) => h("td", {class: "num"}, (stage.figures || [])[i] ? figure(stage.figures[i]) : "")),
     h("td", {}, isLost(stage) ? h("span", {class: "tag hot"}, "lost here") : "")));

@@ -20,6 +20,8 @@ struct Fields<StageReport> {
   static constexpr auto list = std::tuple{Field{"name", &R::name},
                                           Field{"file", &R::file},
                                           Field{"is", &R::kind},
+                                          Field{"on", &R::on},
+                                          Field{"engine", &R::engine},
                                           Field{"step_db", &R::step_db},
                                           Field{"total_db", &R::total_db},
                                           Field{"max_abs", &R::max_abs},

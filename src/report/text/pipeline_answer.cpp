@@ -43,6 +43,12 @@ std::vector<std::string> pipeline_commands(const PipelineReport& report, const s
   const StageReport& before = *(lost_stage(report) - 1);
   const bool from_model = before.kind != "saved outputs", to_model = lost.kind != "saved outputs";
   const std::string from = shell_quote(before.file), to = shell_quote(lost.file);
+  if (lost.kind == "engine") return {fmt::format("vernier inspect engine {}", to)};
+  const auto floats = std::ranges::find(report.stages, std::string("float32"), &StageReport::kind);
+  if (lost.on && to_model && floats != report.stages.end()) {
+    // Where the engine and the simulation part, layer by layer.
+    return {fmt::format("vernier verify {} {}{} --on {}", shell_quote(floats->file), to, data, *lost.on)};
+  }
   if (from_model && to_model && before.kind == "float32" && lost.kind != "float32") {
     return {fmt::format("vernier verify {} {}{}", from, to, data),
             fmt::format("vernier diagnose {}{} {} --min-sqnr {:g} -o out", from, data, low_option(lost.kind),

@@ -35,6 +35,8 @@ PipelineReport three_stages() {
                     "logits",
                     {{"top-1", 0.25, true, true}},
                     {"boxes: another shape"}}};
+  report.stages[2].on = "tensorrt";
+  report.stages[2].engine = "TensorRT 11.0 on GPU";
   report.lost_at = "low";
   report.answer = "Accuracy is lost at stage 'low': values that are not finite against 'float'.";
   report.next = {"vernier verify f.onnx l.onnx"};

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "vernier/error.h"
 #include "vernier/pipeline.h"
 
@@ -34,6 +36,14 @@ TEST(StagesFile, YamlAndJsonSayTheSame) {
     EXPECT_EQ(stages[1].name, "8");
     EXPECT_EQ(stages[1].file, "/int8.onnx");
   }
+}
+
+TEST(StagesFile, AStageMayRunOnAnEngine) {
+  const auto stages = stages_from_text("stages: [{name: a, file: a.onnx}, {name: b, file: a.onnx, on: openvino}]", "p");
+  EXPECT_EQ(stages.at(0).on, std::nullopt);
+  EXPECT_EQ(stages.at(1).on, MeasureOn::OpenVino);
+  EXPECT_EQ(message_of("stages:\n  - {name: a, file: a.onnx, on: tpu}\n"),
+            "folder/p.yaml:2: stages[0]: \"on\" is one of onnxruntime, tensorrt, openvino");
 }
 
 TEST(StagesFile, ErrorsNameTheLine) {
