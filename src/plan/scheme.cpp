@@ -292,7 +292,9 @@ bool can_take(const Model& model, const Layer& layer, const onnx::NodeProto* nod
     return !scheme.weights_only || can_store_weight(model, node, format, rules, reason);
   }
   if (node == nullptr) return refuse(reason, "the model has no such node");
-  if (const std::string_view why = no_float_kernel(target, format, layer.op_type); !why.empty()) {
+  const onnx::NodeProto* const holder = layer.graph.empty() ? nullptr : find_node(model.proto.graph(), layer.graph);
+  const std::string_view held = holder == nullptr ? "" : std::string_view(holder->op_type());
+  if (const std::string_view why = no_float_kernel(target, format, *node, held); !why.empty()) {
     return refuse(reason, std::string(why));
   }
   const LowSlots slots = low_slots(*node, layer, default_opset(model.proto), format);

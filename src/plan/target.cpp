@@ -34,6 +34,34 @@ constexpr std::array<std::string_view, 3> kRequantized = {"Conv", "ConvTranspose
 // Runtime's MatMulNBits).
 constexpr std::array kMatrixProducts = {ScaledOperator{"Gemm", Float}, ScaledOperator{"MatMul", Float}};
 
+constexpr std::string_view kNoBFloat16 = "TensorRT's parser takes no bfloat16 for it (compiled, TensorRT-RTX 1.7.1)";
+
+/// What TensorRT refuses in half precision.
+struct RefusedFloat {
+  std::string_view op_type;
+  bool bfloat16_alone;
+  int with_input;  // only nodes that have this input
+  std::string_view why;
+};
+
+constexpr std::array kRefusedFloats = {
+    RefusedFloat{"GridSample", false, 0,
+                 "TensorRT takes data and grid of one type, and float16 is too coarse for places (compiled, "
+                 "TensorRT-RTX 1.7.1)"},
+    RefusedFloat{"LSTM", false, 7,
+                 "TensorRT's parser mixes types within an LSTM with peepholes in half precision "
+                 "(compiled, TensorRT-RTX 1.7.1)"},
+    RefusedFloat{"TensorScatter", false, 0,
+                 "TensorRT takes a cache only as the network gets it, without a Cast (compiled, TensorRT-RTX 1.7.1)"},
+    RefusedFloat{"ConvTranspose", true, 0,
+                 "TensorRT has no transposed convolution in bfloat16 (compiled, TensorRT-RTX 1.7.1)"},
+    RefusedFloat{"GRU", true, 0,
+                 "TensorRT's parser mixes types within a GRU in bfloat16 (compiled, TensorRT-RTX 1.7.1)"},
+    RefusedFloat{"HardSwish", true, 0, kNoBFloat16},
+    RefusedFloat{"LpNormalization", true, 0, kNoBFloat16},
+    RefusedFloat{"LpPool", true, 0, kNoBFloat16},
+    RefusedFloat{"Mish", true, 0, kNoBFloat16}};
+
 constexpr ScaledScheme kInputsOnly{.operators = kWeightedInputs};
 constexpr ScaledScheme kWeightsOnly{.operators = kWeightedInputs, .weights_only = true};
 constexpr ScaledScheme kFourBitWeights{.operators = kMatrixProducts,
@@ -58,16 +86,13 @@ const ScaledScheme& scaled_scheme(Target target, Format format, bool weights_onl
   return target == Target::OnnxRuntime && format == Format::UInt8 ? kOnnxRuntime : kInputsOnly;
 }
 
-std::string_view no_float_kernel(Target target, Format format, std::string_view op_type) {
+std::string_view no_float_kernel(Target target, Format format, const onnx::NodeProto& node, std::string_view holder) {
   if (target != Target::TensorRt || (format != Format::Float16 && format != Format::BFloat16)) return {};
-  if (op_type == "GridSample") {
-    return "TensorRT takes data and grid of one type, and float16 is too coarse for places (compiled, TensorRT-RTX "
-           "1.7.1)";
+  if (holder == "Scan") return "TensorRT's compiler fails on casts within a Scan (compiled, TensorRT-RTX 1.7.1)";
+  for (const RefusedFloat& row : kRefusedFloats) {
+    if (node.op_type() != row.op_type || (row.bfloat16_alone && format != Format::BFloat16)) continue;
+    if (row.with_input < node.input_size() && !node.input(row.with_input).empty()) return row.why;
   }
-  if (format != Format::BFloat16) return {};
-  if (op_type == "ConvTranspose")
-    return "TensorRT has no transposed convolution in bfloat16 (compiled, TensorRT-RTX 1.7.1)";
-  if (op_type == "GRU") return "TensorRT's parser mixes types within a GRU in bfloat16 (compiled, TensorRT-RTX 1.7.1)";
   return {};
 }
 

@@ -50,9 +50,9 @@ struct ScaledScheme {
 /// weights alone are quantized, which of int4 is always so.
 const ScaledScheme& scaled_scheme(Target target, Format format, bool weights_only = false);
 
-/// Why the engines of a target do not run an operator in a format without a scale (float16, bfloat16), as their own
-/// compilers say; empty when nothing is known against it.
-std::string_view no_float_kernel(Target target, Format format, std::string_view op_type);
+/// Why the engines of a target do not run a node in a format without a scale (float16, bfloat16), as their own
+/// compilers say; empty when nothing is known against it. `holder`: the operator whose body has the node; empty: none.
+std::string_view no_float_kernel(Target target, Format format, const onnx::NodeProto& node, std::string_view holder);
 
 /// What a low format means under a target: kernels of ONNX Runtime and OpenVINO take asymmetric uint8 activations.
 Format under_target(Format format, Target target, bool weights_only = false);

@@ -13,6 +13,7 @@
 #include "model/layers.h"
 #include "model/operator_traits.h"
 #include "plan/simulate_typed.h"
+#include "plan/typed_weights.h"
 
 namespace vernier {
 namespace {
@@ -92,6 +93,18 @@ bool reads_codes(const Nodes& made_by, const Nodes& nodes, const std::string& la
   return made != made_by.end() && is_quantization(*made->second, "DequantizeLinear");
 }
 
+/// Whether the file's Cast to the format is a part of the kernel: its data are rounded inside then, and what it reads
+/// and writes says nothing of what it computes in.
+bool casts_within(const EngineKernel& kernel, const Nodes& nodes, Format asked) {
+  return std::ranges::any_of(kernel.nodes, [&](const std::string& name) {
+    const auto found = nodes.find(name);
+    if (found == nodes.end() || !is_onnx(*found->second, "Cast")) return false;
+    return std::ranges::any_of(found->second->attribute(), [&](const onnx::AttributeProto& attribute) {
+      return attribute.name() == "to" && attribute.i() == static_cast<int>(dtype_of_format(asked));
+    });
+  });
+}
+
 }  // namespace
 
 void find_helpers(EngineReport& report) {
@@ -136,7 +149,8 @@ void match_kernels(const Model& typed, EngineReport& report) {
       const EngineKernel& computed = report.kernels[*kernel];
       row.reads = types_of(computed.inputs.empty() ? computed.constants : computed.inputs);
       row.writes = types_of(computed.outputs);
-      row.differs = !runs_as_asked(computed, row.asked, layer.weighted, reads_codes(made_by, nodes, layer.name));
+      row.differs = !runs_as_asked(computed, row.asked, layer.weighted, reads_codes(made_by, nodes, layer.name)) &&
+                    !casts_within(computed, nodes, row.asked);
       ++sharing[*kernel];
     }
     report.layers.push_back(std::move(row));

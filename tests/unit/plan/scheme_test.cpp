@@ -171,6 +171,41 @@ TEST(Scheme, WhatTheTargetsCompilerRefusesStaysInFloat32) {
   EXPECT_TRUE(can_take(model, find_layers(model)[0], Format::BFloat16, Target::OnnxRuntime, &reason));
 }
 
+TEST(Scheme, WhatTheTargetsParserMixesStaysInFloat32) {
+  const auto takes = [](const char* graph, Format format) {
+    const Model model = parse_model(graph, 22);
+    return can_take(model, find_layers(model)[0], format, Target::TensorRt, nullptr);
+  };
+  const char* const mish = "g (float[2] x) => (float[2] y) { [act] y = Mish(x) }";
+  EXPECT_FALSE(takes(mish, Format::BFloat16));
+  EXPECT_TRUE(takes(mish, Format::Float16));
+  const char* const plain =
+      "g (float[1,1,2] x) => (float[1,1,1,1] y) <float[1,4,2] w = {1, 1, 1, 1, 1, 1, 1, 1}, float[1,4,1] r = {1, 1, 1, "
+      "1}> "
+      "{ [lstm] y = LSTM <hidden_size = 1> (x, w, r) }";
+  const char* const peepholes =
+      "g (float[1,1,2] x) => (float[1,1,1,1] y) <float[1,4,2] w = {1, 1, 1, 1, 1, 1, 1, 1}, float[1,4,1] r = {1, 1, 1, "
+      "1}, "
+      "float[1,3] p = {1, 1, 1}> { [lstm] y = LSTM <hidden_size = 1> (x, w, r, , , , , p) }";
+  for (const Format format : {Format::Float16, Format::BFloat16}) {
+    EXPECT_TRUE(takes(plain, format));
+    EXPECT_FALSE(takes(peepholes, format));
+  }
+}
+
+TEST(Scheme, BodiesOfAScanStayInFloat32ForTensorRt) {
+  const Model model = parse_model(
+      "g (float[2] s, float[3,2] x) => (float[2] y, float[3,2] z) { [scan] y, z = Scan <num_scan_inputs = 1, body = b "
+      "(float[2] i, float[2] n) => (float[2] o, float[2] p) { [sum] o = Add(i, n) [same] p = Identity(o) }> (s, x) }",
+      22);
+  const std::vector<Layer> layers = find_layers(model);
+  const auto sum = std::ranges::find(layers, "sum", &Layer::name);
+  ASSERT_NE(sum, layers.end());
+  std::string reason;
+  EXPECT_FALSE(can_take(model, *sum, Format::Float16, Target::TensorRt, &reason));
+  EXPECT_NE(reason.find("within a Scan"), std::string::npos) << reason;
+}
+
 TEST(Scheme, AGridIsAsFineAsTheFileHasIt) {
   const Model model =
       parse_model("g (float[1,1,2,2] x, float[1,2,2,2] g) => (float[1,1,2,2] y) { [warp] y = GridSample(x, g) }");

@@ -69,6 +69,17 @@ TEST(EngineLayers, AProductInLowerPrecisionThanAskedDiffers) {
   EXPECT_FALSE(matched({kernel("mm", "gemm", "float32", "float32", {"mm"})}, plain).layers[0].differs);
 }
 
+TEST(EngineLayers, AKernelThatRoundsInsideRunsAsTheFileSays) {
+  const Model half = model_of(R"(g (float[2] x) => (float[2] y) {
+      [down] a = Cast <to = 10> (x)
+      [abs] b = Abs(a)
+      [up] y = Cast <to = 1> (b)
+    })",
+                              {}, 13);
+  EXPECT_FALSE(matched({kernel("k", "kgen", "float32", "float32", {"down", "abs", "up"})}, half).layers[0].differs);
+  EXPECT_TRUE(matched({kernel("k", "kgen", "float32", "float32", {"abs", "up"})}, half).layers[0].differs);
+}
+
 TEST(EngineLayers, AKernelOnCodesIsWhatAFileAsksThatQuantizesInFrontOfAHalf) {
   const Model halves = model_of(R"(g (float[2,2] x) => (float16[2,2] h)
     <float s = {0.1}, int8 z = {0}, float16[2,2] w = {1, 2, 3, 4}> {
