@@ -15,7 +15,7 @@ struct CapabilityOptions {
   std::filesystem::path model;
   Target target = Target::TensorRt;
   std::filesystem::path output;  // folder for the parts; empty: not written
-  /// TensorRt: the Python whose TensorRT or TensorRT-RTX is asked; where it has none, the published list answers.
+  /// The Python whose TensorRT, TensorRT-RTX or OpenVINO is asked; where it has none, the published list answers.
   std::string python = "python3";
   double seconds = 600;  // that an answer of it may take
 };

@@ -25,10 +25,12 @@ Command add_inspect_capability(CLI::App& root) {
                               "Say which nodes an engine takes, and cut the model up by that");
   add_argument(app, "MODEL", line->model, "ONNX file");
   add_value(app, "--target", line->target, "TARGET",
-            "tensorrt, by its own parser where --python has TensorRT or TensorRT-RTX, else by the published list; "
-            "openvino, by the published list; onnxruntime, by the library that is here (default: tensorrt)")
+            "tensorrt, by its own parser where --python has TensorRT or TensorRT-RTX; openvino, by its own reader and "
+            "CPU plugin where --python has it; both else by the published list; onnxruntime, by the library that is "
+            "here (default: tensorrt)")
       .group("Engine");
-  add_value(app, "--python", line->python, "PROGRAM", "Python that TensorRT is looked for in (default: python3)")
+  add_value(app, "--python", line->python, "PROGRAM",
+            "Python that TensorRT or OpenVINO is looked for in (default: python3)")
       .group("Engine");
   add_flag(app, "--with-partitioning", line->partitions, "Accepted; the parts are always found").group("Engine");
   add_value(app, "-o,--output", line->output, "DIR",

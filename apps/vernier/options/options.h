@@ -34,7 +34,7 @@ struct PrecisionText {
   std::vector<Format> flags;  // --int8 ...
   std::vector<std::string> low;
   std::string high = "float32";
-  std::string target = "tensorrt";
+  std::string target;  // empty: tensorrt
   bool even_if_slower = false;
   ArithmeticText arithmetic;
   std::string calibration = "minmax";

@@ -145,7 +145,7 @@ PrecisionOptions PrecisionText::values() const {
         "leave out --precision, or choose a lower format");
   }
 
-  options.target = parse_choice<Target>("--target", target);
+  options.target = parse_choice<Target>("--target", target.empty() ? "tensorrt" : target);
   options.even_if_slower = even_if_slower;
   if (even_if_slower && options.target != Target::OnnxRuntime) {
     throw Error(ErrorKind::Usage,

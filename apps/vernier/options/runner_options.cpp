@@ -47,8 +47,10 @@ void RunnerGroup::add(CLI::App& app) {
   runner("--trt-native", tensorrt, "").group("");
   tensorrt.use = EngineUse::Never;
   runner("--trt-sim", tensorrt, "").group("");
-  runner("--openvino", of_kind(RunnerKind::OpenVino),
-         "OpenVINO, found in --python, on its CPU; --openvino DEVICE: on that device (GPU, GPU.1, NPU, AUTO, ...)")
+  runner(
+      "--openvino", of_kind(RunnerKind::OpenVino),
+      "OpenVINO, found in --python, on its CPU; --openvino DEVICE: on that device (GPU, GPU.1, NPU, AUTO, ...). Where "
+      "no other runner takes precision options, --target is openvino unless it is given")
       .group(kRunnersGroup);
   add_value(
       app, "--openvino-device",
@@ -158,12 +160,18 @@ std::vector<RunnerOptions> RunnerGroup::values(const std::vector<std::string>& m
   if (!is_trt && !(trt_.names.empty() && trt_.excluded.empty() && trt_.op_types.empty())) {
     throw Error(ErrorKind::Usage, "--trt-outputs was given, but no --trt", "--onnx-outputs is for --onnxrt and --sim");
   }
+  const bool openvino_alone = std::all_of(runners_.begin(), runners_.end(), [](const Typed& typed) {
+    return typed.options.kind == RunnerKind::OpenVino || !takes_precision(typed.options.kind);
+  });
   std::vector<RunnerOptions> values;
   for (std::size_t i = 0; i < std::max(models.size(), runners_.size()); ++i) {
     const Typed& typed = runners_[runners_.size() == 1 ? 0 : i];
     RunnerOptions& value = values.emplace_back(typed.options);
     value.model = models[models.size() == 1 ? 0 : i];
-    value.precision = typed.precision.values();
+    PrecisionText precision = typed.precision;
+    // A file placed for TensorRT would be slower there, and its codes may have other results.
+    if (openvino_alone && precision.target.empty()) precision.target = "openvino";
+    value.precision = precision.values();
   }
   return values;
 }

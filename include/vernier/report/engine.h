@@ -47,6 +47,7 @@ struct EngineAbout {
   std::string no_device;                  // why there is none
   std::vector<std::string> capabilities;  // compiled for without such a device
   bool compiles = false, runs = false;
+  bool parses = true;  // says of each node whether it is taken, without compiling
 };
 
 /// What one layer of the file became.

@@ -34,12 +34,13 @@ struct Kind {
 };
 
 const Kind& kind_of(HostedEngine engine) {
-  static const std::array<Kind, 3> kinds{
+  static const std::array<Kind, 4> kinds{
       {{"TensorRT", tensorrt_program, {"tensorrt", "tensorrt_bindings"}, "tensorrt"},
        {"TensorRT-RTX",
         tensorrt_program,
         {"tensorrt_rtx", "tensorrt_rtx_bindings"},
         "--no-deps tensorrt-rtx-cu13-libs tensorrt-rtx-cu13-bindings nvidia-cuda-runtime"},
+       {"trtexec", trtexec_program, {}, ""},
        {"OpenVINO", openvino_program, {}, "openvino"}}};
   return kinds.at(static_cast<std::size_t>(engine));
 }
@@ -174,6 +175,7 @@ auto EngineHost::checked(const Read& read) {
 const char* EngineHost::name() const { return kind_of(engine_).name; }
 
 std::string EngineHost::advice() const {
+  if (*kind_of(engine_).packages == '\0') return "";
   return fmt::format("pip install {}, and --python names the Python that has it", kind_of(engine_).packages);
 }
 
@@ -196,6 +198,10 @@ void EngineHost::start() {
   program.program = kind.program();
   program.arguments = kind.modules;
   if (engine_ == HostedEngine::OpenVino) program.arguments = {options_.device.empty() ? "CPU" : options_.device};
+  if (engine_ == HostedEngine::Trtexec) {
+    if (files_ == nullptr) files_ = std::make_unique<ScratchFolder>();
+    program.arguments = {(*files_ / "").string()};
+  }
   program.kind = "engines";
   program.announces = "answers";
   program.fault = ErrorKind::Backend;
@@ -245,6 +251,7 @@ const EngineAbout& EngineHost::about() {
     about.capabilities = texts_of(done.at("capabilities"));
     about.compiles = done.at("compiles").boolean();
     about.runs = done.at("runs").boolean();
+    if (const Json* parses = done.find("parses")) about.parses = parses->boolean();
     for (const Json& device : done.at("devices").items()) {
       about.devices.push_back(
           {device.at("name").text(), device.at("capability").text(), device.at("memory").integer<std::size_t>()});
@@ -331,8 +338,8 @@ CompiledEngine EngineHost::open_built(const std::filesystem::path& engine) {
 }
 
 std::vector<NamedTensor> EngineHost::run(const Sample& sample, double& seconds) {
-  if (arrays_ == nullptr) arrays_ = std::make_unique<ScratchFolder>();
-  const std::filesystem::path inputs = *arrays_ / "inputs", outputs = *arrays_ / "outputs";
+  if (files_ == nullptr) files_ = std::make_unique<ScratchFolder>();
+  const std::filesystem::path inputs = *files_ / "inputs", outputs = *files_ / "outputs";
   Json work = Json::object();
   work["inputs"] = write_arrays(sample, inputs);
   work["arrays"] = inputs.string();

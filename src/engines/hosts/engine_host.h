@@ -22,7 +22,7 @@ namespace vernier {
 
 class ScriptSession;
 
-enum class HostedEngine { TensorRt, TensorRtRtx, OpenVino };
+enum class HostedEngine { TensorRt, TensorRtRtx, Trtexec, OpenVino };
 
 struct HostOptions {
   std::string python = "python3";
@@ -97,7 +97,7 @@ class EngineHost {
   std::vector<NamedTensor> run(const Sample& sample, double& seconds);
 
   const char* name() const;    // "TensorRT-RTX"
-  std::string advice() const;  // how to get it
+  std::string advice() const;  // how to get it; empty where nothing can be installed alone
 
  private:
   void start();
@@ -115,7 +115,7 @@ class EngineHost {
   HostOptions options_;
   std::string words_;  // what it last wrote to its standard error
   std::unique_ptr<EngineAbout> about_;
-  std::unique_ptr<ScratchFolder> arrays_;  // of run(): both files are overwritten by each
+  std::unique_ptr<ScratchFolder> files_;  // of run(), each overwrites the last's, and of trtexec
   std::unique_ptr<ScriptSession> session_;
 };
 

@@ -1,5 +1,5 @@
 # OpenVINO. It compiles for a device of its own machine, and a CPU is one; the device is named as OpenVINO names it.
-import time
+import re, time
 
 DEVICE = sys.argv[3]
 
@@ -48,11 +48,59 @@ def device_of(capability):
     return device
 
 
-def refusal(error):
-    """OpenVINO says where in its sources an exception came from, line by line, before it says what is wrong."""
+# How its reader tells of what it cannot convert, of each first failure of an operator
+#
+#   -- Conv-15 with a message:
+#   While validating ONNX node '<Node(Conv): name of the output>': Check '...' failed at src/...:
+#   FrontEnd API failed with GeneralFailure:
+#   why
+#
+# and in the end, of all operators that it does not know, "-- No conversion rule found for operations: A-15, my.B".
+# Lines in between say where in its sources an exception came from.
+NOISE = ("Exception from", "Check '", "While validating", "FrontEnd API failed", "Summary:", "-- Conversion is failed",
+         "Model wasn't fully converted")
+FAILED, UNKNOWN = " with a message:", "-- No conversion rule found for operations: "
+
+
+def reason_in(lines):
+    said = [line for line in lines if line and not line.startswith(NOISE)]
+    return clean((said or [line for line in lines if line] or ["it says no reason"])[-1])
+
+
+def refusals(error):
+    """One for each node that it names, by the name of an output, or for each operator."""
     lines = [line.strip() for line in str(error).splitlines()]
-    said = [line for line in lines if line and not line.startswith(("Exception from", "Check '", "While validating"))]
-    return {"index": -1, "node": "", "operator": "", "text": clean((said or lines or ["it says no reason"])[-1])}
+    starts = [index for index, line in enumerate(lines) if line.startswith("-- ") and line.endswith(FAILED)]
+    ends = starts[1:] + [lines.index("Summary:") if "Summary:" in lines else len(lines)]
+    found = []
+    for start, end in zip(starts, ends):
+        part = lines[start + 1:end]
+        operator, node = lines[start][3:-len(FAILED)].rpartition("-")[0], ""
+        named = re.search(r"<Node\(([^)]*)\): (.*?)>'", "\n".join(part))
+        if named:
+            operator, node = named.groups()
+        found.append({"index": -1, "node": clean(node), "operator": clean(operator), "text": reason_in(part)})
+    for line in lines:
+        for name in line[len(UNKNOWN):].split(", ") if line.startswith(UNKNOWN) else ():
+            operator = re.sub(r"-\d+$", "", name).split(".")[-1]
+            found.append({"index": -1, "node": "", "operator": clean(operator),
+                          "text": "it has no conversion rule for the operator " + clean(name)})
+    return found or [{"index": -1, "node": "", "operator": "", "text": reason_in(lines)}]
+
+
+def supports(model):
+    """By its reader, and of what that made by the device's plugin, which names operators of its own: what they are
+    called begins with the name of the node's output."""
+    try:
+        network = core.read_model(model)
+    except Exception as error:
+        return {"supported": False, "parts": [], "errors": refusals(error)}
+    device = device_of("")
+    taken = core.query_model(network, device)
+    errors = [{"index": -1, "node": clean(node.get_friendly_name()), "operator": clean(node.get_type_name()),
+               "text": "the plugin of {} does not take {}".format(device, clean(node.get_type_name()))}
+              for node in network.get_ordered_ops() if node.get_friendly_name() not in taken]
+    return {"supported": not errors, "parts": [], "errors": errors}
 
 
 def load(model, shapes, capability, settings):
@@ -71,7 +119,7 @@ def load(model, shapes, capability, settings):
     except Refused:
         raise
     except Exception as error:
-        return None, {"errors": [refusal(error)], "stage": stage}
+        return None, {"errors": refusals(error), "stage": stage}
 
 
 def tensors(ports, types, layouts):
@@ -186,4 +234,4 @@ def no_words():
     return []
 
 
-serve({"about": about, "compile": compile_model, "open": open_engine, "run": run}, no_words)
+serve({"about": about, "supports": supports, "compile": compile_model, "open": open_engine, "run": run}, no_words)

@@ -80,16 +80,30 @@ std::map<std::string, ShapeRange> shapes_of(const Model& file, const std::map<st
   return shapes;
 }
 
+/// OpenVINO calls a node by its output: the node's name where the file has such an output.
+std::string node_of(const Model& file, const std::string& called) {
+  std::string name = called;
+  for_each_graph(file.proto.graph(), [&](const onnx::GraphProto& graph) {
+    for (const onnx::NodeProto& node : graph.node()) {
+      if (std::ranges::find(node.output(), called) != node.output().end()) name = node.name();
+    }
+  });
+  return name;
+}
+
 }  // namespace
 
-std::string refusal_text(const CompiledEngine& compiled) {
+std::string refusal_text(const Model& file, const CompiledEngine& compiled) {
   const EngineRefusal& first = compiled.refusals.front();
   std::string at;
   if (!first.node.empty()) {
-    at = fmt::format(" at node '{}'{}", printable(first.node),
+    at = fmt::format(" at node '{}'{}", printable(node_of(file, first.node)),
                      first.op_type.empty() ? "" : " (" + printable(first.op_type) + ")");
   }
-  return fmt::format("its {} refuses the file{}: {}", compiled.stage, at, printable(first.text));
+  const std::size_t others = compiled.refusals.size() - 1;
+  const bool by_node = !first.node.empty() && others > 0;
+  return fmt::format("its {} refuses the file{}: {}{}", compiled.stage, at, printable(first.text),
+                     by_node ? fmt::format(" (and {} more)", others) : "");
 }
 
 std::string misread_text(const Model& file, const CompiledEngine& compiled) {
@@ -172,7 +186,7 @@ EngineReport Compiler::compile(const Model& file, const std::map<std::string, Sh
   report.compiled_for = capability_.empty() ? report.engine.devices.front().name : "compute capability " + capability_;
   report.words = std::move(compiled.words);
   if (!compiled.refusals.empty()) {
-    report.refused = refusal_text(compiled);
+    report.refused = refusal_text(file, compiled);
     return report;
   }
   report.refused = misread_text(file, compiled);

@@ -19,8 +19,8 @@ namespace vernier {
 class EngineHost;
 struct CompiledEngine;
 
-/// Which stage refuses a file, at which node, in the engine's words.
-std::string refusal_text(const CompiledEngine& compiled);
+/// Which stage refuses a file, at which node of it, in the engine's words.
+std::string refusal_text(const Model& file, const CompiledEngine& compiled);
 
 /// Where an engine gives an output another shape than the file says, in words; else empty. It read a node otherwise.
 std::string misread_text(const Model& file, const CompiledEngine& compiled);

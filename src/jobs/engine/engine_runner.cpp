@@ -130,7 +130,7 @@ EngineReport EngineRunner::open(const Model& file, const SampleSource& samples) 
   const std::filesystem::path save = options_.save_engine.empty() ? "" : scratch / "engine";
   if (sinks_.progress) sinks_.progress("engine by " + about_.name + " " + about_.version, 0, 1);
   CompiledEngine opened = host_->open(request, save);
-  const std::string refused = opened.refusals.empty() ? misread_text(file, opened) : refusal_text(opened);
+  const std::string refused = opened.refusals.empty() ? misread_text(file, opened) : refusal_text(file, opened);
   if (!refused.empty()) {
     throw Error(ErrorKind::Backend, fmt::format("{} {}: {}", about_.name, about_.version, refused));
   }

@@ -195,7 +195,7 @@ class Job {
     report_.inner_nodes -= report_.nodes;
     if (list == nullptr) {
       by_runtime();
-    } else if (options_.target != Target::TensorRt || !by_engine(*list)) {
+    } else if (!by_engine(*list)) {
       by_list(*list);
     }
     report_.taken = static_cast<std::size_t>(std::count(taken_.begin(), taken_.end(), true));
@@ -230,33 +230,50 @@ class Job {
     for (const onnx::NodeProto& node : model_.proto.graph().node()) take(node, judge.of(node));
   }
 
-  /// What the engine's own parser says; false where no engine is there.
+  /// What the engine's own parser says; false where no engine is there, or it does not say what it means.
   bool by_engine(const EngineOperators& list) {
     EngineFailures failures;
+    const bool openvino = options_.target == Target::OpenVino;
     const auto host = find_engine(
-        EngineChoice::Any, {options_.python, "", options_.seconds, sinks_.interrupted},
-        [](const EngineAbout&) { return std::string(); }, failures);
+        openvino ? EngineChoice::OpenVino : EngineChoice::Any,
+        {options_.python, "", options_.seconds, sinks_.interrupted},
+        [](const EngineAbout& about) {
+          return about.parses ? std::string() : fmt::format("{} {} is not asked that", about.name, about.version);
+        },
+        failures);
     if (host == nullptr) return false;
     const ScratchFolder scratch;
     write_model(model_, scratch / "model.onnx");
     const EngineSupport support = host->supports(scratch / "model.onnx");
     const EngineAbout& about = host->about();
+    std::map<int, std::string> reasons;
+    for (const EngineRefusal& refusal : support.refusals) {
+      const std::vector<int> nodes = meant_by(refusal);
+      if (nodes.empty() && refusal.index < 0 && openvino) {
+        note(fmt::format("{} {} refuses something and names no node of the file: {}", about.name, about.version,
+                         printable(refusal.text)));
+        return false;
+      }
+      for (const int node : nodes) reasons.emplace(node, refusal.text);
+    }
     report_.engine = about.name + " " + about.version;
-    report_.evidence = support.all ? "its own parser takes the model as a whole; nothing was compiled"
-                                   : "its own parser was asked node by node; nothing was compiled";
+    report_.evidence = openvino      ? support.all
+                                           ? "its own reader and CPU plugin take the model; nothing was compiled"
+                                           : "its own reader names these nodes, the first of each operator that it cannot "
+                                             "convert, or its CPU plugin does not take them; nothing was compiled"
+                       : support.all ? "its own parser takes the model as a whole; nothing was compiled"
+                                     : "its own parser was asked node by node; nothing was compiled";
     report_.source = fmt::format("package {} of {}", about.package, about.python);
-    // What it refuses is in no part. Whether a part is marked as supported says no more: where one node of a model is
-    // refused, no part of it is.
+    // What TensorRT refuses is in no part. Whether a part is marked as supported says no more: where one node of a
+    // model is refused, no part of it is. OpenVINO makes no parts.
     std::set<int> in_parts;
     for (const EngineSupport::Part& part : support.parts) in_parts.insert(part.nodes.begin(), part.nodes.end());
-    std::map<int, std::string> reasons;
-    for (const EngineRefusal& refusal : support.refusals) reasons.emplace(refusal.index, refusal.text);
     const Judge judge(model_, list);
     std::vector<CapabilityGroup> more, fewer;  // that the list takes and the parser does not, and the other way round
     for (int i = 0; i < model_.proto.graph().node_size(); ++i) {
       const onnx::NodeProto& node = model_.proto.graph().node(i);
       const auto reason = reasons.find(i);
-      const bool takes = support.all || (in_parts.contains(i) && reason == reasons.end());
+      const bool takes = support.all || ((openvino || in_parts.contains(i)) && reason == reasons.end());
       take(node, {takes, takes ? "" : reason == reasons.end() ? "the parser gives no reason" : reason->second, ""});
       const OperatorVerdict listed = judge.of(node);
       if (listed.taken == takes) continue;
@@ -265,6 +282,41 @@ class Job {
     disagree(list, more, "takes");
     disagree(list, fewer, "does not take");
     return true;
+  }
+
+  /// Nodes of the main graph: by index, by an output (within a body perhaps, or what an engine's own names begin with),
+  /// or all of an operator.
+  std::vector<int> meant_by(const EngineRefusal& refusal) const {
+    if (refusal.index >= 0) return {refusal.index};
+    std::vector<int> of_operator;
+    for (int i = 0; i < model_.proto.graph().node_size(); ++i) {
+      const onnx::NodeProto& node = model_.proto.graph().node(i);
+      if (refusal.node.empty() && !refusal.op_type.empty() &&
+          holds(node, [&](const onnx::NodeProto& inner) { return inner.op_type() == refusal.op_type; })) {
+        of_operator.push_back(i);
+      }
+      if (!refusal.node.empty() &&
+          holds(node, [&](const onnx::NodeProto& inner) { return names(inner, refusal.node); })) {
+        return {i};
+      }
+    }
+    return of_operator;
+  }
+
+  template <class Is>
+  static bool holds(const onnx::NodeProto& node, const Is& is) {
+    bool found = is(node);
+    for_each_body(node, [&](const onnx::GraphProto& body) {
+      for (const onnx::NodeProto& inner : body.node()) found = found || holds(inner, is);
+    });
+    return found;
+  }
+
+  static bool names(const onnx::NodeProto& node, const std::string& name) {
+    const auto begins = [&](const std::string& own) {
+      return !own.empty() && (name == own || name.starts_with(own + "/"));
+    };
+    return begins(node.name()) || std::ranges::any_of(node.output(), begins);
   }
 
   void disagree(const EngineOperators& list, const std::vector<CapabilityGroup>& groups, const char* does) {
