@@ -11,9 +11,9 @@ namespace {
 std::vector<HostedEngine> engines_of(EngineChoice choice) {
   switch (choice) {
     case EngineChoice::Any:
-      return {HostedEngine::TensorRt, HostedEngine::TensorRtRtx};
+      return {HostedEngine::TensorRt, HostedEngine::TensorRtRtx, HostedEngine::Trtexec};
     case EngineChoice::TensorRt:
-      return {HostedEngine::TensorRt};
+      return {HostedEngine::TensorRt, HostedEngine::Trtexec};
     case EngineChoice::TensorRtRtx:
       return {HostedEngine::TensorRtRtx};
     case EngineChoice::OpenVino:
@@ -38,7 +38,8 @@ std::unique_ptr<EngineHost> find_engine(EngineChoice choice, const HostOptions& 
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::Backend) throw;
       failures.reasons.emplace_back(error.what());
-      if (!any_there) failures.hint = host->advice();  // of the last: it is the one that needs no GPU
+      // Of the last that can be installed: it is the one that needs no GPU.
+      if (!any_there && !host->advice().empty()) failures.hint = host->advice();
     }
   }
   if (any_there) failures.hint.clear();

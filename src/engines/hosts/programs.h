@@ -6,6 +6,7 @@
 namespace vernier {
 
 std::string tensorrt_program();  // TensorRT and TensorRT-RTX
+std::string trtexec_program();   // TensorRT by its program alone
 std::string openvino_program();
 
 }  // namespace vernier

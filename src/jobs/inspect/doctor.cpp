@@ -49,7 +49,8 @@ DoctorReport doctor(const std::string& python) {
     report.problem = error.what();
     report.hint = error.hint();
   }
-  for (const HostedEngine engine : {HostedEngine::TensorRt, HostedEngine::TensorRtRtx, HostedEngine::OpenVino}) {
+  for (const HostedEngine engine :
+       {HostedEngine::TensorRt, HostedEngine::TensorRtRtx, HostedEngine::Trtexec, HostedEngine::OpenVino}) {
     report.engines.push_back(look_for(engine, python));
   }
   return report;

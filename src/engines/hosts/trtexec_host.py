@@ -1,0 +1,415 @@
+# TensorRT by its program trtexec alone, for machines that have no Python package of it. Arguments: a folder for its
+# files. Each piece of work starts it anew; its formats are those of NVIDIA/TensorRT, samples/common: sampleOptions.cpp
+# (options), sampleReporting.cpp (exportOutput, exportTimes), sampleUtils.cpp (loadInputs: the bytes of the tensor).
+import re, shutil, signal, struct, subprocess, time
+
+FOLDER = sys.argv[3]
+USUAL_PLACE = "/usr/src/tensorrt/bin/trtexec"  # of NVIDIA's Debian packages, JetPack's among them, which set no PATH
+PROGRAM = shutil.which("trtexec") or shutil.which(USUAL_PLACE)
+if not PROGRAM:
+    fail("script", "no such program", "tried trtexec on the PATH, {}".format(USUAL_PLACE))
+
+MOST_LOG = 1 << 20  # bytes that are read of what it prints
+# What it adds to an error behind the one that says why.
+CONSEQUENCES = ("Failed to parse onnx file", "Parsing model failed", "Failed to create engine", "Engine set up failed",
+                "Engine could not be created", "Inference set up failed", "Error occurred during inference")
+
+
+def place(name):
+    return os.path.join(FOLDER, name)
+
+
+class Said:
+    """What one run printed. Lines are "[date-time] [E] [TRT] text"; I, W, E and V are how bad it is."""
+
+    def __init__(self, code, text):
+        self.code, self.text = code, text
+        self.lines = text.splitlines()
+
+    def of(self, letter):
+        found = re.findall(r"^(?:\[[^\]\n]*\] )?\[" + letter + r"\] (?:\[TRT\] )?(.*)$", self.text, re.M)
+        return [line.strip() for line in found if line.strip() and not line.startswith(CONSEQUENCES)]
+
+    def last(self):
+        lines = [line for line in self.lines if line.strip() and not line.startswith("&&&&")]
+        return self.of("E")[-1] if self.of("E") else lines[-1].strip() if lines else ""
+
+    def passed(self):
+        return self.code == 0 and "&&&& PASSED" in self.text
+
+
+last = Said(0, "")
+
+
+def call(*arguments):
+    """Runs it to its end. Refuses where it crashed; that it failed is the caller's."""
+    global last
+    last = Said(0, "")
+    log = place("trtexec.log")
+    with open(log, "wb") as file:
+        code = subprocess.call([PROGRAM] + list(arguments), cwd=FOLDER, stdin=subprocess.DEVNULL, stdout=file, stderr=file)
+    with open(log, "rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(0, size - MOST_LOG))
+        last = Said(code, file.read().decode("utf-8", "replace"))
+    if code < 0:
+        words = last.last()
+        raise Refused("{} was killed by signal {}".format(PROGRAM, -code) + (": " + words if words else ""),
+                      "the system kills what takes too much memory" if -code == signal.SIGKILL else "")
+    return last
+
+
+def version_in(text):
+    """"10.3.0" for the "[TensorRT v100300]" of its first line; before 10, "[TensorRT v8502]" is 8.5.2."""
+    found = re.search(r"TensorRT\.trtexec \[TensorRT v(\d+)\]", text)
+    if not found:
+        return ""
+    number = int(found.group(1))
+    major = number // (10000 if number >= 10000 else 1000)
+    return "{}.{}.{}".format(major, number // 100 % (100 if number >= 10000 else 10), number % 100)
+
+
+def learn():
+    said = call("--help")
+    options = set(re.findall(r"--\w+", said.text))
+    if said.code or not version_in(said.text) or not {"--onnx", "--loadEngine", "--exportOutput"} <= options:
+        words = said.last()
+        raise Refused("{} does not answer --help as trtexec does".format(PROGRAM) + (": " + words if words else ""))
+    if "--stronglyTyped" not in options and "--fp16" in options:
+        raise Refused("{} of TensorRT {} builds no strongly typed networks".format(PROGRAM, version_in(said.text)),
+                      "TensorRT 10 and newer do")
+    return version_in(said.text), options
+
+
+try:
+    VERSION, OPTIONS = learn()
+except (Refused, OSError) as error:
+    fail("script", str(error), getattr(error, "hint", ""))
+
+
+def about():
+    devices, why = nvidia_devices()
+    return {"name": "TensorRT", "version": VERSION, "package": PROGRAM, "python": sys.executable, "devices": devices,
+            "capabilities": [], "no_device": why, "compiles": bool(devices), "runs": bool(devices), "parses": False}
+
+
+# Inputs and outputs of an ONNX file, read from its bytes: no package is needed for that. Fields by their numbers in
+# onnx.proto: ModelProto.graph 7; GraphProto.input 11, output 12, initializer 5; ValueInfoProto.name 1, type 2;
+# TypeProto.tensor_type 1; Tensor.elem_type 1, shape 2; TensorShapeProto.dim 1; Dimension.dim_value 1; TensorProto.name 8.
+TYPES = {1: "float32", 2: "uint8", 3: "int8", 6: "int32", 7: "int64", 9: "bool", 10: "float16", 16: "bfloat16"}
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value, at, shift = value | (byte & 127) << shift, at + 1, shift + 7
+        if byte < 128:
+            return value, at
+
+
+def fields(data):
+    at = 0
+    while at < len(data):
+        key, at = varint(data, at)
+        number, wire = key >> 3, key & 7
+        if wire == 0:
+            value, at = varint(data, at)
+        else:
+            size, at = varint(data, at) if wire == 2 else ({1: 8, 5: 4}[wire], at)
+            value, at = data[at:at + size], at + size
+        yield number, value
+
+
+def all_of(data, number):
+    return [value for found, value in fields(data) if found == number]
+
+
+def port_of(info):
+    tensor = all_of(all_of(info, 2)[0], 1)[0]
+    sizes = [(all_of(size, 1) or [-1])[0] for shape in all_of(tensor, 2) for size in all_of(shape, 1)]
+    return {"name": bytes(all_of(info, 1)[0]).decode("utf-8"), "type": TYPES.get((all_of(tensor, 1) or [0])[0], "undefined"),
+            "shape": sizes}
+
+
+def ports_of_model(path):
+    with open(path, "rb") as file:
+        graph = all_of(memoryview(file.read()), 7)[0]
+    constants = {bytes(name).decode("utf-8") for one in all_of(graph, 5) for name in all_of(one, 8)}
+    inputs = [port for port in map(port_of, all_of(graph, 11)) if port["name"] not in constants]
+    return inputs, list(map(port_of, all_of(graph, 12)))
+
+
+# The types of a built engine's tensors, in its layers' "Format/Datatype": "Row major linear FP16 format", or "Datatype".
+WORDS = (("BF16", "bfloat16"), ("BFloat16", "bfloat16"), ("FP16", "float16"), ("Half", "float16"), ("FP32", "float32"),
+         ("Float", "float32"), ("UInt8", "uint8"), ("Int8", "int8"), ("Int64", "int64"), ("Int32", "int32"), ("Bool", "bool"))
+
+
+def ports_of_layers(information):
+    """By "Bindings", the names of inputs and outputs; what no layer gives is an input."""
+    read, given = {}, {}
+    for layer in information.get("Layers", []):
+        for key, found in (("Inputs", read), ("Outputs", given)):
+            for tensor in layer.get(key, []) if isinstance(layer, dict) else []:
+                found[tensor.get("Name")] = tensor
+    sides = [], []
+    for name in information.get("Bindings", []):
+        tensor = given.get(name) or read.get(name) or {}
+        words = str(tensor.get("Datatype") or tensor.get("Format/Datatype") or "").lower()
+        type = next((type for word, type in WORDS if word.lower() in words), None)
+        if type is None:
+            raise Refused("trtexec does not say of which type '{}' is".format(clean(name)),
+                          "engines say it that were built with --profilingVerbosity=detailed")
+        sides[name in given].append({"name": clean(name), "type": type, "shape": [int(size) for size in tensor["Dimensions"]]})
+    return sides
+
+
+def quoted(name):
+    """A name in a list such as --shapes=name:1x3,'other:0':4."""
+    if "," in name or "'" in name:
+        raise Refused("trtexec takes no commas and quotes in the name of an input: {}".format(clean(name)))
+    return "'" + name + "'" if ":" in name else name
+
+
+def shapes_of(shapes):
+    return ",".join("{}:{}".format(quoted(name), "x".join(map(str, shape)) or "scalar") for name, shape in shapes)
+
+
+# What the builder can be told: names of our options, and of trtexec's.
+FLAGS = {"allow-gpu-fallback": "allowGPUFallback", "direct-io": "directIO", "directIO": "directIO", "noTF32": "noTF32",
+         "disable-compilation-cache": "noCompilationCache", "error-on-timing-cache-miss": "errorOnTimingCacheMiss",
+         "exclude-lean-runtime": "excludeLeanRuntime", "refittable": "refit", "strip-plan": "stripWeights",
+         "version-compatible": "versionCompatible", "weight-streaming": "allowWeightStreaming"}
+VALUES = {"builder-optimization-level": "builderOptimizationLevel", "builderOptimizationLevel": "builderOptimizationLevel",
+          "max-aux-streams": "maxAuxStreams", "maxTactics": "maxNbTactics", "runtime-platform": "runtimePlatform",
+          "hardware-compatibility-level": "hardwareCompatibilityLevel", "tiling-optimization-level": "tilingOptimizationLevel"}
+
+
+def pool_of(text):
+    """Without a unit trtexec means MiB, and we bytes."""
+    pool, colon, size = text.rpartition(":")
+    return "{}:{}".format(pool or "workspace", size + "B" if size.isdigit() else size)
+
+
+def told(settings):
+    for option, values in settings.items():
+        if option in FLAGS:
+            known, argument = FLAGS[option], "--" + FLAGS[option]
+        elif option in VALUES:
+            known, argument = VALUES[option], "--{}={}".format(VALUES[option], values[-1])
+        elif option in ("pool-limit", "memory-pool-limit"):
+            known, argument = "memPoolSize", "--memPoolSize=" + ",".join(map(pool_of, values))
+        elif option == "sparse-weights":
+            known, argument = "sparsity", "--sparsity=enable"
+        elif option == "tf32":
+            continue  # it is allowed where --noTF32 does not forbid it
+        else:
+            raise Refused("--{}: trtexec is not told that".format(option), "leave it out")
+        if "--" + known not in OPTIONS:
+            raise Refused("--{}: {} of TensorRT {} has no --{}".format(option, PROGRAM, VERSION, known), "leave it out")
+        yield argument
+
+
+# "In node 3 with name: first and operator: MatMul (importMatMul): UNSUPPORTED_NODE: why", TensorRT 10's parser.
+AT_NODE = re.compile(r"In node (-?\d+) with name: (.*?) and operator: (\w*) ?\(\w+\): (?:[A-Z_]+: )?(.*)")
+
+
+def refusals(said):
+    found = []
+    for text in said.of("E"):
+        at = AT_NODE.search(text)
+        index, node, operator, why = at.groups() if at else (-1, "", "", text)
+        found.append({"index": int(index), "node": clean(node), "operator": clean(operator), "text": clean(why)})
+    found.sort(key=lambda one: not one["node"])  # what names a node says the most
+    if not found:
+        words = said.last()
+        found = [{"index": -1, "node": "", "operator": "", "text": clean(words) or "exit code {}".format(said.code)}]
+    return found
+
+
+ONLY_BUILD = "--skipInference" if "--skipInference" in OPTIONS else "--buildOnly"
+ENGINE, LAYERS = "engine", "layers.json"
+
+
+def information():
+    try:
+        with open(place(LAYERS), "rb") as file:
+            text = file.read().decode("utf-8", "replace")
+        read = json.loads(text)
+        if not isinstance(read, dict):
+            raise ValueError
+        return text, read
+    except (OSError, ValueError):
+        raise Refused("trtexec wrote no layer information that can be read")
+
+
+def remove(*names):
+    for name in names:
+        if os.path.exists(place(name)):
+            os.remove(place(name))
+
+
+def build(model, shapes, settings):
+    """The ports of the engine that it built, or None with who refused it and why."""
+    devices, why = nvidia_devices()
+    if not devices:
+        raise Refused("trtexec compiles for the GPU of its machine alone, and " + why)
+    remove(ENGINE, LAYERS, "cache")
+    cache_from, cache_to = one_of(settings, "load-timing-cache"), one_of(settings, "save-timing-cache")
+    arguments = list(told(settings))
+    if cache_from:
+        shutil.copyfile(cache_from, place("cache"))
+    if cache_from or cache_to:
+        arguments.append("--timingCacheFile=cache")  # read where it is there, and written
+    inputs, outputs = ports_of_model(model)
+    # It refuses shapes of inputs whose shape is known.
+    dynamic = [port["name"] for port in inputs if -1 in port["shape"]]
+    missing = [name for name in dynamic if name not in shapes]
+    if missing:
+        raise Refused("input '{}' has open dimensions, and no shape was given".format(clean(missing[0])))
+    for index, option in enumerate(("min", "opt", "max") if dynamic else ()):
+        arguments.append("--{}Shapes={}".format(option, shapes_of((name, shapes[name][index]) for name in dynamic)))
+    if "--stronglyTyped" in OPTIONS:  # else there are no other networks
+        arguments.append("--stronglyTyped")
+    said = call("--onnx=" + model, "--saveEngine=" + ENGINE, "--exportLayerInfo=" + LAYERS, "--profilingVerbosity=detailed",
+                ONLY_BUILD, *arguments)
+    if said.code:
+        parser = "Failed to parse onnx file" in said.text or "Parsing model failed" in said.text
+        return None, {"errors": refusals(said), "stage": "parser" if parser else "builder"}
+    if not said.passed() or not os.path.exists(place(ENGINE)):
+        raise Refused("trtexec ended without an engine and without an error", said.last())
+    if cache_to:
+        shutil.copyfile(place("cache"), cache_to)
+    return (inputs, outputs), {}
+
+
+def compile_model(model, shapes, capability, settings, save):
+    if capability and capability not in [device["capability"] for device in nvidia_devices()[0]]:
+        raise Refused("trtexec compiles for the GPU of its machine alone")
+    begin = time.time()
+    ports, found = build(model, shapes, settings)
+    if ports is None:
+        return found
+    seconds = time.time() - begin
+    if save:
+        shutil.copyfile(place(ENGINE), save)
+    # Open dimensions of outputs are not compared with what the file says.
+    return {"information": information()[0], "bytes": os.path.getsize(place(ENGINE)), "seconds": seconds, "errors": []}
+
+
+def loaded(engine):
+    devices, why = nvidia_devices()
+    if not devices:
+        raise Refused("an engine file is loaded by a GPU, and " + why, "compile the ONNX file instead")
+    remove(LAYERS)
+    said = call("--loadEngine=" + os.path.abspath(engine), "--exportLayerInfo=" + LAYERS, ONLY_BUILD)
+    if not said.passed():
+        raise Refused("the engine cannot be loaded: " + (said.last() or "exit code {}".format(said.code)))
+    return information()
+
+
+def describe(engine):
+    return {"information": loaded(engine)[0], "bytes": os.path.getsize(engine)}
+
+
+held = None  # (path of the engine, inputs, outputs)
+
+
+def open_engine(model, shapes, settings, engine, save):
+    global held
+    held = None
+    begin = time.time()
+    if engine:
+        inputs, outputs = ports_of_layers(loaded(engine)[1])
+        engine = os.path.abspath(engine)
+    else:
+        ports, found = build(model, shapes, settings)
+        if ports is None:
+            return found
+        inputs, outputs = ports
+        engine = place(ENGINE)
+    seconds = time.time() - begin
+    if save:
+        shutil.copyfile(engine, save)
+    held = engine, {port["name"]: port for port in inputs}, {port["name"]: port for port in outputs}
+    return {"information": information()[0], "bytes": os.path.getsize(engine), "seconds": seconds, "errors": [],
+            "inputs": inputs, "outputs": outputs}
+
+
+CODES = {"float32": "f", "float16": "e", "int8": "b", "uint8": "B", "int32": "i", "int64": "q", "bool": "?"}
+
+
+def packed(type, values):
+    """Little-endian, as tensors are."""
+    if type == "bfloat16":  # the upper halves of float32, rounded: what was printed has six digits
+        floats = struct.unpack("<{}I".format(len(values)), struct.pack("<{}f".format(len(values)), *values))
+        return struct.pack("<{}H".format(len(values)), *[min(bits + 0x8000, 0xffffffff) >> 16 for bits in floats])
+    if type not in CODES:
+        raise Refused("trtexec prints no values of the type " + type)
+    whole = CODES[type] in "bBiq?"
+    return struct.pack("<{}{}".format(len(values), CODES[type]), *[int(value) if whole else value for value in values])
+
+
+# Numbers as C++ prints them: JSON has other words for these.
+NOT_FINITE = (("nan", "NaN"), ("inf", "Infinity"))
+
+
+def printed_outputs():
+    """[{"name": "y", "dimensions": "1x4", "values": [...]}]"""
+    try:
+        with open(place("outputs.json"), "rb") as file:
+            text = file.read().decode("utf-8", "replace")
+        for word, json_word in NOT_FINITE:
+            text = re.sub(r"([\[,]\s*)(-?)" + word + r"(?=\s*[,\]])",
+                          lambda found: found.group(1) + ("" if word == "nan" else found.group(2)) + json_word, text)
+        read = json.loads(text)
+        return [(one["name"], [int(size) for size in re.findall(r"\d+", one["dimensions"])], one["values"]) for one in read]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise Refused("trtexec wrote no outputs that can be read")
+
+
+def seconds_of():
+    """The last inference's time on the GPU."""
+    try:
+        with open(place("times.json")) as file:
+            return float(json.load(file)[-1]["computeMs"]) / 1000
+    except (OSError, ValueError, KeyError, TypeError, IndexError):
+        raise Refused("trtexec wrote no times that can be read")
+
+
+def run(arrays, inputs, out):
+    engine, wanted, outputs = held
+    remove("outputs.json", "times.json")
+    files, shapes = [], []
+    for index, array in enumerate(read_arrays(arrays, inputs)):
+        name = array["name"]
+        if wanted[name]["type"] != array["type"]:
+            raise Refused("input '{}' is {} in the engine, and {} was given".format(name, wanted[name]["type"], array["type"]))
+        with open(place("input{}".format(index)), "wb") as file:
+            file.write(array["data"])
+        files.append("{}:input{}".format(quoted(name), index))
+        if -1 in wanted[name]["shape"]:
+            shapes.append((name, array["shape"]))
+    arguments = ["--shapes=" + shapes_of(shapes)] if shapes else []
+    if files:
+        arguments.append("--loadInputs=" + ",".join(files))
+    said = call("--loadEngine=" + engine, "--exportOutput=outputs.json", "--exportTimes=times.json", "--iterations=1",
+                "--warmUp=0", "--duration=0", *arguments)
+    if not said.passed():
+        raise Refused("the engine did not run: " + (said.last() or "exit code {}".format(said.code)))
+    found = []
+    for name, shape, values in printed_outputs():
+        count = 1
+        for size in shape:
+            count *= size
+        if name not in outputs or count != len(values):
+            raise Refused("trtexec gives {} values of '{}', of the shape {}".format(len(values), clean(name), shape))
+        try:
+            found.append((name, outputs[name]["type"], shape, packed(outputs[name]["type"], values)))
+        except (struct.error, ValueError, OverflowError, TypeError):
+            raise Refused("trtexec gives values of '{}' that are no {}".format(clean(name), outputs[name]["type"]))
+    return {"outputs": write_arrays(out, found), "seconds": seconds_of()}
+
+
+serve({"about": about, "compile": compile_model, "describe": describe, "open": open_engine, "run": run},
+      lambda: last.of("W"))
