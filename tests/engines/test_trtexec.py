@@ -5,6 +5,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import time
 
 import numpy as np
 import onnx
@@ -18,15 +19,18 @@ PROGRAM = os.environ["VERNIER_PROGRAM"]
 
 @pytest.fixture
 def vernier(driver, tmp_path):  # noqa: F811
-    def call(*arguments, mode="", gpu=True, timeout=60, version="100300", path=None):
+    def call(*arguments, mode="", gpu=True, timeout=60, version="100300", path=None, start=False):
         (tmp_path / "temporary").mkdir(exist_ok=True)
         environment = {**os.environ, "STAND_IN": mode, "STAND_IN_VERSION": version, "MARK": str(tmp_path), "RECORD": str(tmp_path / "told"),
                        "TMPDIR": str(tmp_path / "temporary"),
                        "PATH": f"{path or STAND_IN / 'trtexec'}:{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"}
         if gpu:
             environment["LD_LIBRARY_PATH"] = f"{driver}:{os.environ.get('LD_LIBRARY_PATH', '')}"
-        return subprocess.run([PROGRAM, *map(str, arguments), "--python", sys.executable], cwd=tmp_path, env=environment,
-                              capture_output=True, text=True, timeout=timeout)
+        command = [PROGRAM, *map(str, arguments), "--python", sys.executable]
+        if start:
+            return subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=timeout)
+    call.record = tmp_path / "told"
     call.told = lambda: [json.loads(line) for line in (tmp_path / "told").read_text().splitlines()]
     call.left = lambda: [place for place in pathlib.Path("/proc").glob("[0-9]*/environ") if marked(place, tmp_path)]
     call.files = lambda: [place for place in (tmp_path / "temporary").iterdir() if not place.name.startswith(".")]
@@ -122,6 +126,20 @@ def test_when_it_hangs_it_is_ended_too(vernier, model, place):  # noqa: F811
     assert done.returncode == 4 and "was still running after 5 s" in done.stderr and not vernier.left()
 
 
+def test_ctrl_c_ends_it_too(vernier, model):  # noqa: F811
+    job = vernier("inspect", "engine", model, mode="hang@build", start=True)
+    while not vernier.record.exists():
+        assert job.poll() is None
+        time.sleep(0.05)
+    job.terminate()
+    assert job.wait(timeout=30) in (130, 143) and not vernier.left()
+
+
+def test_convert_writes_its_engine(vernier, model, tmp_path):  # noqa: F811
+    done = vernier("convert", model, "--fp16", "-o", "m.engine")
+    assert done.returncode == 0 and (tmp_path / "m.engine").read_bytes().startswith(b"ftrt"), done.stderr
+
+
 def test_values_of_all_types_come_back(vernier, tmp_path):
     """Six digits of floats, which trtexec prints; numbers that are not finite; types that are no floats; a fixed shape."""
     x = np.array([[1.2345678, -2, 0, 3e-5]], np.float32)
@@ -144,7 +162,9 @@ def test_an_engine_file_runs(vernier, model):  # noqa: F811
     assert run(vernier, model, "--save-engine", "m.engine").returncode == 0
     done = vernier("run", "m.engine", "--trt", "--data", "x.npz", "--save-outputs", "out.json", "-q")
     assert done.returncode == 0, done.stderr
-    (model.parent / "bad.engine").write_bytes(b"ftrq" + bytes(20))
+    (model.parent / "bad.engine").write_bytes(b"xtrt" + bytes(20))
+    done = vernier("run", "bad.engine", "--trt", "--data", "x.npz", "-q")
+    assert done.returncode == 4 and "the engine cannot be loaded: IRuntime::deserializeCudaEngine: Error Code 1" in done.stderr
     done = vernier("inspect", "engine", "m.engine", "--json")
     assert done.returncode == 0 and [kernel["name"] for kernel in json.loads(done.stdout)["kernels"]] == ["all"], done.stderr
 

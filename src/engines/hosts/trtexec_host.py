@@ -12,7 +12,7 @@ if not PROGRAM:
 MOST_LOG = 1 << 20  # bytes that are read of what it prints
 # What it adds to an error behind the one that says why.
 CONSEQUENCES = ("Failed to parse onnx file", "Parsing model failed", "Failed to create engine", "Engine set up failed",
-                "Engine could not be created", "Inference set up failed", "Error occurred during inference")
+                "Engine could not be created", "Engine deserialization failed", "Inference set up failed", "Error occurred during inference")
 
 
 def place(name):
@@ -30,9 +30,10 @@ class Said:
         found = re.findall(r"^(?:\[[^\]\n]*\] )?\[" + letter + r"\] (?:\[TRT\] )?(.*)$", self.text, re.M)
         return [line.strip() for line in found if line.strip() and not line.startswith(CONSEQUENCES)]
 
-    def last(self):
+    def words(self):
+        """Its first error, which the others follow from; else its last line."""
         lines = [line for line in self.lines if line.strip() and not line.startswith("&&&&")]
-        return self.of("E")[-1] if self.of("E") else lines[-1].strip() if lines else ""
+        return (self.of("E") or [line.strip() for line in lines[-1:]] or [""])[0]
 
     def passed(self):
         return self.code == 0 and "&&&& PASSED" in self.text
@@ -53,7 +54,7 @@ def call(*arguments):
         file.seek(max(0, size - MOST_LOG))
         last = Said(code, file.read().decode("utf-8", "replace"))
     if code < 0:
-        words = last.last()
+        words = last.words()
         raise Refused("{} was killed by signal {}".format(PROGRAM, -code) + (": " + words if words else ""),
                       "the system kills what takes too much memory" if -code == signal.SIGKILL else "")
     return last
@@ -73,7 +74,7 @@ def learn():
     said = call("--help")
     options = set(re.findall(r"--\w+", said.text))
     if said.code or not version_in(said.text) or not {"--onnx", "--loadEngine", "--exportOutput"} <= options:
-        words = said.last()
+        words = said.words()
         raise Refused("{} does not answer --help as trtexec does".format(PROGRAM) + (": " + words if words else ""))
     if "--stronglyTyped" not in options and "--fp16" in options:
         raise Refused("{} of TensorRT {} builds no strongly typed networks".format(PROGRAM, version_in(said.text)),
@@ -220,9 +221,9 @@ def refusals(said):
         at = AT_NODE.search(text)
         index, node, operator, why = at.groups() if at else (-1, "", "", text)
         found.append({"index": int(index), "node": clean(node), "operator": clean(operator), "text": clean(why)})
-    found.sort(key=lambda one: not one["node"])  # what names a node says the most
+    found.sort(key=lambda one: (not one["node"], "rror" not in one["text"]))  # what says the most first
     if not found:
-        words = said.last()
+        words = said.words()
         found = [{"index": -1, "node": "", "operator": "", "text": clean(words) or "exit code {}".format(said.code)}]
     return found
 
@@ -277,7 +278,7 @@ def build(model, shapes, settings):
         parser = "Failed to parse onnx file" in said.text or "Parsing model failed" in said.text
         return None, {"errors": refusals(said), "stage": "parser" if parser else "builder"}
     if not said.passed() or not os.path.exists(place(ENGINE)):
-        raise Refused("trtexec ended without an engine and without an error", said.last())
+        raise Refused("trtexec ended without an engine and without an error", said.words())
     if cache_to:
         shutil.copyfile(place("cache"), cache_to)
     return (inputs, outputs), {}
@@ -304,7 +305,7 @@ def loaded(engine):
     remove(LAYERS)
     said = call("--loadEngine=" + os.path.abspath(engine), "--exportLayerInfo=" + LAYERS, ONLY_BUILD)
     if not said.passed():
-        raise Refused("the engine cannot be loaded: " + (said.last() or "exit code {}".format(said.code)))
+        raise Refused("the engine cannot be loaded: " + (said.words() or "exit code {}".format(said.code)))
     return information()
 
 
@@ -396,7 +397,7 @@ def run(arrays, inputs, out):
     said = call("--loadEngine=" + engine, "--exportOutput=outputs.json", "--exportTimes=times.json", "--iterations=1",
                 "--warmUp=0", "--duration=0", *arguments)
     if not said.passed():
-        raise Refused("the engine did not run: " + (said.last() or "exit code {}".format(said.code)))
+        raise Refused("the engine did not run: " + (said.words() or "exit code {}".format(said.code)))
     found = []
     for name, shape, values in printed_outputs():
         count = 1
