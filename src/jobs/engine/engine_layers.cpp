@@ -93,16 +93,16 @@ bool reads_codes(const Nodes& made_by, const Nodes& nodes, const std::string& la
   return made != made_by.end() && is_quantization(*made->second, "DequantizeLinear");
 }
 
-/// Whether the file's Cast to the format is a part of the kernel: its data are rounded inside then, and what it reads
-/// and writes says nothing of what it computes in.
+/// Whether the file's Cast to the format is a part of a generated kernel: its data are rounded inside then, and what it
+/// reads and writes says nothing of what it computes in. A library's kernel computes in what it reads.
 bool casts_within(const EngineKernel& kernel, const Nodes& nodes, Format asked) {
-  return std::ranges::any_of(kernel.nodes, [&](const std::string& name) {
-    const auto found = nodes.find(name);
-    if (found == nodes.end() || !is_onnx(*found->second, "Cast")) return false;
-    return std::ranges::any_of(found->second->attribute(), [&](const onnx::AttributeProto& attribute) {
-      return attribute.name() == "to" && attribute.i() == static_cast<int>(dtype_of_format(asked));
-    });
-  });
+  return generated(kernel) && std::ranges::any_of(kernel.nodes, [&](const std::string& name) {
+           const auto found = nodes.find(name);
+           if (found == nodes.end() || !is_onnx(*found->second, "Cast")) return false;
+           return std::ranges::any_of(found->second->attribute(), [&](const onnx::AttributeProto& attribute) {
+             return attribute.name() == "to" && attribute.i() == static_cast<int>(dtype_of_format(asked));
+           });
+         });
 }
 
 }  // namespace

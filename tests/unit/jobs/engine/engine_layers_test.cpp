@@ -77,6 +77,7 @@ TEST(EngineLayers, AKernelThatRoundsInsideRunsAsTheFileSays) {
     })",
                               {}, 13);
   EXPECT_FALSE(matched({kernel("k", "kgen", "float32", "float32", {"down", "abs", "up"})}, half).layers[0].differs);
+  EXPECT_TRUE(matched({kernel("k", "abs", "float32", "float32", {"down", "abs", "up"})}, half).layers[0].differs);
   EXPECT_TRUE(matched({kernel("k", "kgen", "float32", "float32", {"abs", "up"})}, half).layers[0].differs);
 }
 
