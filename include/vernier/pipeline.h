@@ -19,7 +19,7 @@ namespace vernier {
 struct Stage {
   std::string name;
   std::filesystem::path file;
-  std::optional<MeasureOn> on;  // the engine that runs it; absent: simulated
+  std::optional<MeasureOn> on{};  // the engine that runs it; absent: simulated
 };
 
 struct PipelineOptions {

@@ -22,8 +22,8 @@ struct StageReport {
   std::string worst_output;        // against the stage before
   std::vector<TaskFigure> figures;
   std::vector<std::string> not_compared;
-  std::optional<std::string> on;      // "tensorrt": the engine that ran it, as --on names it
-  std::optional<std::string> engine;  // its name, version and device
+  std::optional<std::string> on{};      // "tensorrt": the engine that ran it, as --on names it
+  std::optional<std::string> engine{};  // its name, version and device
 };
 
 struct PipelineReport {

@@ -169,31 +169,35 @@ class Pipeline {
       said.file = stage.file.string();
       said.kind = "saved outputs";
       if (saved) {
-        std::vector<std::unique_ptr<Run>> saved = open_runs(stage.file);
-        runs_.push_back(std::move(saved.back()));  // the last of a file, as everywhere
-        continue;
+        runs_.push_back(std::move(open_runs(stage.file).back()));  // the last of a file, as everywhere
+      } else {
+        open_model(stage, built, sources, warn);
       }
-      report_.onnxruntime_version = Runtime::load()->version();
-      RunnerOptions runner;
-      runner.kind = runner_kind(stage.on);
-      runner.use = EngineUse::Always;
-      runner.device = options_.engine.device;
-      runner.model = stage.file;
-      run_.runners.push_back(runner);
-      said.kind = built ? "engine" : kind_of(*sources.model(stage.file));
-      if (inputs_.empty() && !built) inputs_ = model_inputs(*sources.model(stage.file));
-      std::unique_ptr<EngineRunner> engine = engine_of(run_, runner, sinks_, warn);
-      if (stage.on) {
-        said.on = word_of(*stage.on);
-        said.engine = engine ? engine->text() : "ONNX Runtime " + report_.onnxruntime_version;
-      }
-      auto live = make_live_run(run_, run_.runners.size() - 1, stage.name, sources, warn, std::move(engine));
-      report_.data = live->samples().description();
-      sequence_ = sequence_ || live->is_sequence();
-      if (live_ == nullptr) live_ = live.get();
-      runs_.push_back(std::move(live));
     }
     report_.samples = runs_.front()->size();
+  }
+
+  void open_model(const Stage& stage, bool built, Sources& sources, const Warn& warn) {
+    StageReport& said = report_.stages.back();
+    report_.onnxruntime_version = Runtime::load()->version();
+    RunnerOptions runner;
+    runner.kind = runner_kind(stage.on);
+    runner.use = EngineUse::Always;
+    runner.device = options_.engine.device;
+    runner.model = stage.file;
+    run_.runners.push_back(runner);
+    said.kind = built ? "engine" : kind_of(*sources.model(stage.file));
+    if (inputs_.empty() && !built) inputs_ = model_inputs(*sources.model(stage.file));
+    std::unique_ptr<EngineRunner> engine = engine_of(run_, runner, sinks_, warn);
+    if (stage.on) {
+      said.on = word_of(*stage.on);
+      said.engine = engine ? engine->text() : "ONNX Runtime " + report_.onnxruntime_version;
+    }
+    auto live = make_live_run(run_, run_.runners.size() - 1, stage.name, sources, warn, std::move(engine));
+    report_.data = live->samples().description();
+    sequence_ = sequence_ || live->is_sequence();
+    if (live_ == nullptr) live_ = live.get();
+    runs_.push_back(std::move(live));
   }
 
   OutputDiffs diff(std::size_t before, std::size_t after, std::size_t threads) const {
