@@ -32,6 +32,9 @@ struct DiagnoseOptions {
   /// allowance. Its figures are in the report.
   std::optional<MeasureOn> confirm_on;
   EngineRunOptions engine;  // of `confirm_on`
+  /// Every trial of the search runs on `confirm_on`, in the place of the simulation, which then only ranks layers; the
+  /// engine alone decides. Cost: one build of the engine and its runs of all samples a trial.
+  bool trials_on_engine = false;
 };
 
 /// The whole flow: reference, calibration, own errors, all-low, sensitivities, search, typed model, verify of that

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "vernier/check.h"
+#include "vernier/engine.h"
 #include "vernier/export.h"
 #include "vernier/external_data.h"
 #include "vernier/format.h"
@@ -24,6 +25,10 @@ struct SimulatedCheck {
   Format low = Format::Int8;
   Target target = Target::TensorRt;
   double min_sqnr_db = 20;
+  /// An engine that runs each candidate, as the typed file that convert() would write, in the place of the simulation;
+  /// float32 is then a format, too: what the engine itself adds.
+  std::optional<MeasureOn> on{};
+  EngineRunOptions engine{};
 };
 
 struct ReduceOptions {

@@ -272,6 +272,52 @@ def test_nothing_is_measured_before_the_engine_is_there(vernier, model):
     assert done.returncode == 4 and "there is no NVIDIA driver" in done.stderr and not (model.parent / "out").exists()
 
 
+def precision(vernier, model, limit, *options, mode="noisy@run"):
+    return vernier("debug", "precision", model, "--int8", "--data", "x.npz", "--min-sqnr", limit, "--journal", "none", "--json", *options, mode=mode)
+
+
+@pytest.mark.parametrize("mode", ["minimal", "bisect"])
+def test_trials_of_a_search_run_on_the_engine(vernier, model, mode):
+    """The engine's results are 2 % too large: what passes in simulation with nothing kept fails there."""
+    alone = -20 * np.log10(0.02)  # all that is left when no layer is low
+    low = json.loads(precision(vernier, model, 1, "--on", "tensorrt").stdout)
+    limit = (low["engine"]["figures"]["outputs"][0]["sqnr_db"] + alone) / 2
+    here = json.loads(precision(vernier, model, limit).stdout)
+    assert low["kept"]["layers"] == here["kept"]["layers"] == [] and "engine" not in here
+    done = precision(vernier, model, limit, "--on", "tensorrt", "--mode", mode)
+    there = json.loads(done.stdout)
+    assert done.returncode == 0 and there["kept"]["layers"] != [] and there["engine"]["figures"]["passed"], done.stderr
+    assert there["kept"]["objective"].endswith(", on tensorrt")
+    assert "the set passes on all 3 samples, on TensorRT 11.0.0 on Stand-in GPU" in there["kept"]["proven"]
+    high, none = (next(test for test in there["kept"]["tests"] if len(test["layers"]) == count) for count in (2, 0))
+    assert abs(high["metric"] - alone) < 0.1 and none["metric"] < limit
+    done = precision(vernier, model, alone + 0.5, "--on", "tensorrt", "--mode", mode)
+    assert done.returncode == 1 and json.loads(done.stdout)["kept"]["end"] == "impossible"
+
+
+@pytest.mark.parametrize("mode", ["crash@run", "refuse@parse"])
+def test_a_search_on_an_engine_that_takes_nothing_is_an_error(vernier, model, mode):
+    done = precision(vernier, model, 20, "--on", "tensorrt", mode=mode)
+    assert done.returncode == 4 and "TensorRT 11.0.0" in done.stderr and not vernier.left()
+    done = vernier("debug", "precision", model, "--int8", "--data", "x.npz", "--on", "tensorrt")
+    assert done.returncode == 2 and "--on measures a requirement" in done.stderr
+
+
+def test_a_part_that_goes_wrong_on_the_engine_alone(vernier, model, tmp_path):
+    reduce = lambda *options, **how: vernier("debug", "reduce", model, "-o", "part.onnx", "--data", "x.npz", "--min-sqnr", "60", *options, **how)
+    done = reduce("--check-sim", "float32", "--on", "tensorrt", mode="noisy@run")
+    assert done.returncode == 0 and "float32 on tensorrt against float32, at least 60 dB" in done.stdout, done.stderr
+    assert len(onnx.load(tmp_path / "part.onnx").graph.node) == 1 and not vernier.left()
+    done = reduce("--check-sim", "float32", "--on", "tensorrt")
+    assert done.returncode == 1 and "nothing to reduce" in done.stdout
+    done = reduce("--check-sim", "float32")
+    assert done.returncode == 2 and "--on ENGINE" in done.stderr
+    done = reduce("--on", "tensorrt", "--check", "true")
+    assert done.returncode == 2 and "--on belongs to --check-sim" in done.stderr
+    done = reduce("--check-sim", "int8", "--on", "tensorrt", mode="crash@run")
+    assert done.returncode == 4 and "TensorRT 11.0.0" in done.stderr
+
+
 def test_eval_on_the_engine(vernier, model, tmp_path):
     random = np.random.default_rng(2)
     np.savez(tmp_path / "one.npz", **{f"sample_{i}/x": random.standard_normal((1, 4)).astype(np.float32) for i in range(6)})

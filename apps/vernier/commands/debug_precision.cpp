@@ -12,6 +12,7 @@
 #include "console/console.h"
 #include "options/check_options.h"
 #include "options/comparison_options.h"
+#include "options/engine_settings.h"
 #include "options/parse_values.h"
 #include "search/journal.h"
 #include "vernier/diagnose.h"
@@ -31,9 +32,10 @@ struct PrecisionLine : DiagnosisLine {
   bool json = false, ask = false;
   ComparisonGroup comparison;
   CheckGroup check;
+  MeasureOnGroup on_engine;
   MessageGroup messages;
 
-  bool runs_programs() const override { return check.given(); }
+  bool runs_programs() const override { return check.given() || on_engine.on(); }
 };
 
 /// What a comparison as a search's objective cannot do.
@@ -60,6 +62,15 @@ DiagnoseOptions options_of(const PrecisionLine& line, const std::string& command
   if (options.measure.requirement && line.comparison.any()) {
     throw Error(ErrorKind::Usage, "a requirement and options of a comparison: only one can decide",
                 "leave out one of the two");
+  }
+  options.confirm_on = line.on_engine.on();
+  options.trials_on_engine = options.confirm_on.has_value();
+  if (options.trials_on_engine) {
+    options.engine = line.on_engine.values(options.measure.data);
+    if (!options.measure.requirement || line.check.given() || line.ask) {
+      throw Error(ErrorKind::Usage, "--on measures a requirement, not a comparison, labels, a metric script or a check",
+                  "--min-sqnr DB, or another requirement");
+    }
   }
   if (line.task.given()) {
     if (line.comparison.any() || line.check.given() || line.ask) {
@@ -114,6 +125,7 @@ void add_common(CLI::App& app, const std::shared_ptr<PrecisionLine>& line) {
   line->comparison.add(app);
   line->data.add(app, "Samples to measure on");
   line->data.add_calibration(app);
+  line->on_engine.add(app);
   line->check.add(app, "polygraphy_debug.engine");
   add_flag(app, "--ask", line->ask, "No check: you look at each model, and type p or f (needs a terminal)")
       .group("Check");

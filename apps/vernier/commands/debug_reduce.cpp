@@ -7,6 +7,7 @@
 #include "commands/commands.h"
 #include "console/console.h"
 #include "options/check_options.h"
+#include "options/engine_settings.h"
 #include "options/external_data_options.h"
 #include "options/options.h"
 #include "options/parse_values.h"
@@ -25,6 +26,7 @@ struct ReduceLine {
   ExternalDataGroup external_data;
   DataGroup data;
   CheckGroup check;
+  MeasureOnGroup engine;
   MessageGroup messages;
 };
 
@@ -59,11 +61,17 @@ ReduceOptions options_of(const ReduceLine& line, const std::string& command) {
     }
     SimulatedCheck& check = options.simulated.emplace();
     check.low = parse_format_name("--check-sim", line.check_sim);
-    if (check.low == Format::Float32) {
-      throw Error(ErrorKind::Usage, "--check-sim float32: it is what the others are compared with", "int8 or float16");
+    check.on = line.engine.on();
+    check.engine = line.engine.values(options.measure.data);
+    if (check.low == Format::Float32 && !check.on) {
+      throw Error(ErrorKind::Usage, "--check-sim float32: it is what the others are compared with",
+                  "int8 or float16, or --on ENGINE, whose float32 may be another");
     }
     check.target = parse_choice<Target>("--target", line.target);
     check.min_sqnr_db = parse_number("--min-sqnr", line.min_sqnr);
+  }
+  if (!simulated && line.engine.on()) {
+    throw Error(ErrorKind::Usage, "--on belongs to --check-sim", "--check-sim int8 --on tensorrt");
   }
   options.command = command;
   return options;
@@ -105,6 +113,7 @@ Command add_debug_reduce(CLI::App& root, const std::string& command) {
   add_value(app, "--target", line->target, "TARGET",
             "With --check-sim: whose rules FORMAT follows, tensorrt, onnxruntime or openvino (default: tensorrt)")
       .group("Check");
+  line->engine.add(app);
   line->check.add(app, "polygraphy_debug.onnx");
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);

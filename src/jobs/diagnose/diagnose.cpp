@@ -30,6 +30,7 @@
 #include "jobs/diagnose/diagnosis_files.h"
 #include "jobs/diagnose/diagnosis_notes.h"
 #include "jobs/diagnose/diagnosis_ranges.h"
+#include "jobs/diagnose/engine_trials.h"
 #include "jobs/diagnose/explain.h"
 #include "jobs/diagnose/latency.h"
 #include "jobs/diagnose/layer_times.h"
@@ -382,12 +383,21 @@ class Diagnosis {
         damage = file_test->damage;
       } else if (report_.final_figures && report_.final_figures->damage) {
         damage = *report_.final_figures->damage;
-        if (report_.engine && !(*report_.engine->figures.damage <= damage)) damage = *report_.engine->figures.damage;
+        const bool on_engine_alone = options_.trials_on_engine && report_.engine;
+        if (on_engine_alone || (report_.engine && !(*report_.engine->figures.damage <= damage))) {
+          damage = *report_.engine->figures.damage;
+        }
       }
       if (!(damage <= 1)) watch_.phase("search");
       return damage;
     };
     if (options_.confirm_on) request.most_room = kMostRoomOfEngines;
+    std::optional<EngineTrials> trials;
+    if (options_.trials_on_engine) {
+      trials.emplace(options_, loaded_, *typed_, sinks_);
+      request.engine = trials->engine();
+      request.external = [&](const std::vector<std::string>& kept) { return trials->judge(kept); };
+    }
     std::optional<OutsideCheck> check;
     if (options_.search.check) {
       if (job_ranks().first()) check.emplace(options_, report_, request.objective_text, *typed_, sinks_);
@@ -468,11 +478,13 @@ class Diagnosis {
 
   /// Before anything is measured: an engine that is not here.
   void require_engine() const {
+    const char* const option = options_.trials_on_engine ? "--on" : "--confirm-on";
     if (!job_ranks().alone()) {
-      throw Error(ErrorKind::Usage, "--confirm-on: one process has the engine", "run it without mpirun");
+      throw Error(ErrorKind::Usage, fmt::format("{}: one process has the engine", option), "run it without mpirun");
     }
     if (options_.search.task.labels || options_.search.task.metric || options_.search.check) {
-      throw Error(ErrorKind::Usage, "--confirm-on confirms a requirement, not labels, metric scripts or checks",
+      throw Error(ErrorKind::Usage,
+                  fmt::format("{} measures a requirement, not labels, metric scripts or checks", option),
                   "--min-sqnr DB or another requirement; vernier eval --on measures by labels");
     }
     if (*options_.confirm_on == MeasureOn::OnnxRuntime) return;

@@ -37,8 +37,10 @@ ExternalDataOptions TypedResult::external_data_of_others() const {
 
 TypedModel TypedResult::lowered(const Plan& plan) { return lower_typed(exported(), plan, /*strict=*/false); }
 
+Model TypedResult::trial(const std::vector<std::string>& kept) { return lowered(experiment_.plan_keeping(kept)).model; }
+
 void TypedResult::write_trial(const std::vector<std::string>& kept, const std::filesystem::path& path) {
-  write_model(lowered(experiment_.plan_keeping(kept)).model, path, {external_data_of_others()});
+  write_model(trial(kept), path, {external_data_of_others()});
 }
 
 void TypedResult::write_float(Plan& plan, std::map<std::string, std::string>& files) const {

@@ -27,7 +27,9 @@ class TypedResult {
 
   /// The model that `plan` says, as a file would hold it.
   TypedModel lowered(const Plan& plan);
-  /// The same with only `kept` raised, into `path`: for whoever tries it.
+  /// The same with only `kept` raised.
+  Model trial(const std::vector<std::string>& kept);
+  /// That, into `path`: for whoever tries it.
   void write_trial(const std::vector<std::string>& kept, const std::filesystem::path& path);
 
   /// Where there is a folder: the rewritten float model as float.onnx, which `plan` belongs to from here on.

@@ -14,8 +14,10 @@
 #include "engines/onnxruntime/session.h"
 #include "jobs/common/calibrated_plan.h"
 #include "jobs/common/load.h"
+#include "jobs/verify/on_engine.h"
 #include "model/prepare.h"
 #include "plan/lower_simulated.h"
+#include "plan/lower_typed.h"
 #include "plan/scheme.h"
 #include "vernier/error.h"
 #include "vernier/precision.h"
@@ -39,6 +41,7 @@ Lowered lower(const Model& model, const SampleSource& samples, const SimulatedCh
   precision.target = check.target;
   Lowered lowered;
   lowered.loaded.original = std::shared_ptr<const Model>(std::shared_ptr<const Model>(), &model);  // the caller's
+  lowered.loaded.samples = std::shared_ptr<const SampleSource>(std::shared_ptr<const SampleSource>(), &samples);
   Subject& subject = lowered.loaded.subject;
   subject.runtime = Runtime::load();
   const PrepareOptions options = preparation_of(precision);
@@ -72,18 +75,28 @@ double worst_of(const std::map<std::string, OutputStats>& outputs) {
 
 }  // namespace
 
-Trial SimCheck::judge(const Model& part, const SampleSource& samples) const {
+Trial SimCheck::judge(const Model& part, const SampleSource& samples) {
+  if (check_.on && *check_.on != MeasureOn::OnnxRuntime && engine_ == nullptr) {
+    engine_ = EngineRunner::require(options_for(*check_.on, check_.engine), sinks_);
+  }
   Trial trial;
   try {
     const Lowered lowered = lower(part, samples, check_, threads_, sinks_);
     const Subject& subject = lowered.loaded.subject;
-    RoundedWeights weights;
-    const Model low = lower_simulated(subject.model, subject.layers, lowered.plan, weights);
-    trial.metric = worst_of(lockstep(subject, low, {}).outputs);
+    if (check_.on) {
+      const Model typed =
+          check_.low == Format::Float32 ? subject.model : lower_typed(subject.model, lowered.plan, false).model;
+      trial.metric = worst_of(outputs_on_engine(typed, lowered.loaded, engine_, sinks_));
+    } else {
+      RoundedWeights weights;
+      const Model low = lower_simulated(subject.model, subject.layers, lowered.plan, weights);
+      trial.metric = worst_of(lockstep(subject, low, {}).outputs);
+    }
     trial.verdict = trial.metric < check_.min_sqnr_db ? Verdict::Bad : Verdict::Good;
     trial.why = fmt::format("worst output {:.2f} dB", trial.metric);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::Input && error.kind() != ErrorKind::Backend) throw;
+    engine_.reset();  // it may be dead
     trial.why = error.what();
   }
   return trial;
@@ -98,7 +111,7 @@ SimCheck::Guide SimCheck::guide(const Model& whole, const SampleSource& samples)
   const Lockstep run = lockstep(subject, low, matches);
   Guide guide;
   guide.worst_db = worst_of(run.outputs);
-  if (guide.worst_db >= check_.min_sqnr_db) return guide;
+  if (guide.worst_db >= check_.min_sqnr_db && !check_.on) return guide;
   std::map<std::string, double> arrived;
   for (std::size_t i = 0; i < matches.size(); ++i) {
     if (run.errors[i].count > 0) arrived[matches[i].ref] = sqnr_db(run.errors[i]);

@@ -10,7 +10,7 @@
 
 namespace vernier {
 
-EngineRun::EngineRun(std::string name, std::unique_ptr<EngineRunner> engine, Model model,
+EngineRun::EngineRun(std::string name, std::shared_ptr<EngineRunner> engine, Model model,
                      std::shared_ptr<const SampleSource> samples,
                      std::vector<std::pair<std::string, std::string>> carries, EngineReport* report)
     : NetworkRun(std::move(name), model, std::move(samples), std::move(carries)), engine_(std::move(engine)) {

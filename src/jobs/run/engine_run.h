@@ -18,9 +18,9 @@ namespace vernier {
 
 class EngineRun final : public NetworkRun {
  public:
-  /// `model` has the outputs that are to be given. Where `report` is null the engine is open and gives these; else it
-  /// is built of `model`, and what it makes of that goes to `report`.
-  EngineRun(std::string name, std::unique_ptr<EngineRunner> engine, Model model,
+  /// `model` has the outputs that are to be given. Runs of one engine must not live at the same time. Where `report` is
+  /// null the engine is open and gives these; else it is built of `model`, and what it makes of that goes to `report`.
+  EngineRun(std::string name, std::shared_ptr<EngineRunner> engine, Model model,
             std::shared_ptr<const SampleSource> samples, std::vector<std::pair<std::string, std::string>> carries,
             EngineReport* report);
 
@@ -32,7 +32,7 @@ class EngineRun final : public NetworkRun {
  private:
   std::vector<NamedTensor> infer(const Sample& sample, double& seconds) const override;
 
-  std::unique_ptr<EngineRunner> engine_;
+  std::shared_ptr<EngineRunner> engine_;
 };
 
 }  // namespace vernier

@@ -47,6 +47,7 @@ std::string objective_text(const DiagnoseOptions& options, const Objective* obje
       text += fmt::format(" {}{}{:.17g}", limit.output, limit.output.empty() ? "" : ":", limit.value);
     }
   }
+  if (options.trials_on_engine) text += fmt::format(", on {}", word_of(options.confirm_on.value()));
   const std::filesystem::path& golden = options.search.golden;
   return text + (golden.empty() ? "" : fmt::format(", against {}", printable(golden.string())));
 }

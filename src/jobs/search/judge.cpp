@@ -43,6 +43,16 @@ bool higher_is_better(Metric metric) { return metric != Metric::MaxAbsError && m
 
 }  // namespace
 
+Trial trial_of(const std::map<std::string, OutputStats>& outputs, const Requirement& requirement) {
+  const Worst worst = worst_of(outputs, requirement);
+  Trial trial;
+  trial.damage = damage_of_all(outputs, &requirement);
+  trial.metric = worst.metric;
+  trial.why = needs_text(requirement, worst.output, worst.metric, /*bound=*/false);
+  trial.verdict = trial.damage <= 1 ? Verdict::Good : Verdict::Bad;
+  return trial;
+}
+
 std::string needs_text(const Requirement& requirement, const std::string& output, double metric, bool bound) {
   if (!std::isfinite(metric)) return {};
   const bool higher = higher_is_better(requirement.metric);

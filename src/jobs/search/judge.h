@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "analysis/figures.h"
 #include "jobs/search/experiment.h"
 #include "jobs/search/objective.h"
 #include "search/oracle.h"
@@ -50,6 +52,9 @@ class Judge {
   bool early_stop_;
   double confidence_;
 };
+
+/// Verdict, damage, metric and what it would have needed, of outputs that are measured. Samples are not counted.
+Trial trial_of(const std::map<std::string, OutputStats>& outputs, const Requirement& requirement);
 
 /// "--min-sqnr 22.31": a limit that a figure meets, rounded to the safe side; with "below" or "above" for a bound.
 std::string needs_text(const Requirement& requirement, const std::string& output, double metric, bool bound);

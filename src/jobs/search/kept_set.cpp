@@ -99,7 +99,8 @@ class KeptSetSearch {
     MinimalOptions options = search_options();
     const bool list = request_.options.mode != SearchMode::Minimal;
     MinimalResult result = list ? search_list(recorded, options) : search_minimal_set(recorded, options);
-    if (request_.external && passes(result.final_trial) && !sinks_.is_interrupted()) look_again(recorded, result);
+    if (request_.verdicts_only() && passes(result.final_trial) && !sinks_.is_interrupted())
+      look_again(recorded, result);
     KeptSetReport report = report_of(result, context_, tests_, journal());
     if (list && passes(result.final_trial)) request_.confirm(report);
     if (list && result.end == SearchEnd::Found && request_.options.minimal_too && !sinks_.is_interrupted())
@@ -140,7 +141,7 @@ class KeptSetSearch {
 
   double predicted(std::size_t candidate) const {
     // An objective of its own kind has no damage of single layers: their noise ranks them.
-    const bool figures = request_.objective == nullptr && !request_.external;
+    const bool figures = request_.objective == nullptr && !request_.verdicts_only();
     const Requirement* requirement = figures ? experiment_.requirement() : nullptr;
     return predicted_damage(evidence_, experiment_.candidates()[candidate]->name, requirement);
   }
@@ -200,7 +201,7 @@ class KeptSetSearch {
     tests_.push_back(row_of(context_.layers(set), trial));
     if (sinks_.progress) sinks_.progress("search", tests_.size(), 0);
     std::string text = fmt::format("evaluation {}: {} kept", tests_.size(), tests_.back().layers.size());
-    if (request_.objective == nullptr && !request_.external) {
+    if (request_.objective == nullptr && !request_.verdicts_only()) {
       text += fmt::format(", {:.2f} {}{}", trial.metric, metric_unit(experiment_.requirement()->metric),
                           trial.stopped_early ? " or worse" : "");
     }

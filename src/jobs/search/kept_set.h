@@ -25,8 +25,11 @@ using ConfirmKept = std::function<double(const KeptSetReport&)>;
 struct SearchRequest {
   SearchOptions options;
   const Objective* objective = nullptr;  // null: the experiment's requirement
-  /// Judges a set of kept layers in the place of both, and knows verdicts only.
+  /// Judges a set of kept layers outside the simulation. It knows verdicts only, unless `engine` names an engine that
+  /// runs the trials: figures are then of the requirement, and no answer is doubted.
   std::function<Trial(const std::vector<std::string>& kept)> external;
+  std::string engine;
+  bool verdicts_only() const { return external && engine.empty(); }
   const LayerTimes* times = nullptr;  // for CostUnit::Time
   ConfirmKept confirm;
   std::optional<double> most_room;  // MinimalOptions::most_room, where `confirm` may differ by more than noise

@@ -19,10 +19,11 @@ namespace {
 void say_what_is_proven(const MinimalResult& result, const SearchContext& context, KeptSetReport& kept) {
   const bool whole = context.request.options.whole_groups;
   const char* unit = whole ? "kept layer or group" : "kept layer";
-  kept.proven.push_back(
-      context.request.external
-          ? std::string("the check passes the model with this set, twice")
-          : fmt::format("the set passes on all {}", plural(context.experiment.subject().samples->size(), "sample")));
+  const std::string samples = plural(context.experiment.subject().samples->size(), "sample");
+  kept.proven.push_back(context.request.verdicts_only() ? "the check passes the model with this set, twice"
+                        : context.request.engine.empty()
+                            ? fmt::format("the set passes on all {}", samples)
+                            : fmt::format("the set passes on all {}, on {}", samples, context.request.engine));
   const std::vector<Certificate::Needed>& needed = result.certificate.needed;
   const auto by_chance = static_cast<std::size_t>(std::count_if(
       needed.begin(), needed.end(), [](const Certificate::Needed& one) { return one.trial.confidence < 1; }));
@@ -59,7 +60,7 @@ void say_what_is_assumed(const MinimalResult& result, const SearchContext& conte
   if (context.request.options.whole_groups) {
     kept.assumed.emplace_back("that groups switch as wholes: without --whole-groups fewer layers may do");
   }
-  if (result.trials > 0 && result.end == SearchEnd::Certified && context.request.external) {
+  if (result.trials > 0 && result.end == SearchEnd::Certified && context.request.verdicts_only()) {
     kept.assumed.emplace_back("that the check gives the same verdict again: only the answer was asked twice");
   }
 }

@@ -87,16 +87,30 @@ class Measurement {
   EngineFigures measure(const Requirement* requirement, bool layers) {
     EngineFigures figures;
     std::unique_ptr<EngineRunner> engine = start();
-    figures.engine = engine ? engine->text() : "ONNX Runtime " + loaded_.subject.runtime->version();
-    std::vector<Pair> judged;
-    for (const std::string& output : loaded_.subject.judged) judged.push_back({output, output});
-    figures.figures = figures_of(loaded_.subject, run(std::move(engine), judged, figures), requirement);
+    figures.engine = text_of(engine.get());
+    figures.figures = figures_of(loaded_.subject, run(std::move(engine), judged(), figures), requirement);
     if (layers) measure_layers(figures);
     return figures;
   }
 
+  std::map<std::string, OutputStats> outputs(const std::shared_ptr<EngineRunner>& engine) const {
+    EngineFigures unread;
+    unread.engine = text_of(engine.get());
+    return run(engine, judged(), unread);
+  }
+
  private:
-  std::map<std::string, OutputStats> run(std::unique_ptr<EngineRunner> engine, const std::vector<Pair>& pairs,
+  std::string text_of(const EngineRunner* engine) const {
+    return engine != nullptr ? engine->text() : "ONNX Runtime " + loaded_.subject.runtime->version();
+  }
+
+  std::vector<Pair> judged() const {
+    std::vector<Pair> pairs;
+    for (const std::string& output : loaded_.subject.judged) pairs.push_back({output, output});
+    return pairs;
+  }
+
+  std::map<std::string, OutputStats> run(const std::shared_ptr<EngineRunner>& engine, const std::vector<Pair>& pairs,
                                          EngineFigures& figures) const {
     Model marked = file_;
     std::vector<std::pair<std::string, Dtype>> outputs;
@@ -110,7 +124,7 @@ class Measurement {
                      sinks_);
     }
     EngineReport report;
-    const EngineRun live(figures.engine, std::move(engine), std::move(marked), loaded_.samples, carries, &report);
+    const EngineRun live(figures.engine, engine, std::move(marked), loaded_.samples, carries, &report);
     if (figures.kernels == 0) {
       figures.kernels = report.kernels.size();
       figures.other_formats = other_formats_text(report);
@@ -168,6 +182,13 @@ EngineFigures measure_on_engine(const Model& typed, const Loaded& loaded, const 
                                 const Requirement* requirement, MeasureOn on, const EngineRunOptions& options,
                                 bool layers, const JobSinks& sinks) {
   return Measurement(typed, loaded, matches, on, options, sinks).measure(requirement, layers);
+}
+
+std::map<std::string, OutputStats> outputs_on_engine(const Model& typed, const Loaded& loaded,
+                                                     const std::shared_ptr<EngineRunner>& engine,
+                                                     const JobSinks& sinks) {
+  const LayerMatches none;
+  return Measurement(typed, loaded, none, MeasureOn::OnnxRuntime, {}, sinks).outputs(engine);
 }
 
 }  // namespace vernier

@@ -1,8 +1,14 @@
 // What an engine itself makes of a typed file, beside what the simulation says.
 #pragma once
 
+#include <map>
+#include <memory>
+#include <string>
+
+#include "analysis/figures.h"
 #include "analysis/match_layers.h"
 #include "jobs/common/load.h"
+#include "jobs/engine/engine_runner.h"
 #include "model/model.h"
 #include "vernier/engine.h"
 #include "vernier/report/verify.h"
@@ -21,5 +27,11 @@ namespace vernier {
 EngineFigures measure_on_engine(const Model& typed, const Loaded& loaded, const LayerMatches& matches,
                                 const Requirement* requirement, MeasureOn on, const EngineRunOptions& options,
                                 bool layers, const JobSinks& sinks);
+
+/// Sums of the judged outputs alone, over all samples, on `engine`, which stays open; null: on ONNX Runtime.
+/// Cost and errors: as above, of one build.
+std::map<std::string, OutputStats> outputs_on_engine(const Model& typed, const Loaded& loaded,
+                                                     const std::shared_ptr<EngineRunner>& engine,
+                                                     const JobSinks& sinks);
 
 }  // namespace vernier

@@ -254,7 +254,12 @@ std::string debug_precision_to_text(const DiagnoseReport& report, const TextOpti
                              "search, so that the file has room.",
                              printable(kept.file_test->needs)),
                  options.width);
-  } else if (report.final_figures && report.final_figures->passed == false && kept.end != SearchEnd::Impossible) {
+  } else if (report.engine && report.engine->figures.passed == false) {
+    more += wrap(fmt::format("On {} the written model misses it: {}.", printable(report.engine->engine),
+                             figure_text(report.engine->figures, report.requirement)),
+                 options.width);
+  } else if (!report.engine && report.final_figures && report.final_figures->passed == false &&
+             kept.end != SearchEnd::Impossible) {
     more += wrap("The written model misses it by a hair: ask for a little more than is needed.", options.width);
   }
   if (report.other_sums) {
@@ -265,7 +270,10 @@ std::string debug_precision_to_text(const DiagnoseReport& report, const TextOpti
   text += labelled("Data", printable(report.data), options.width);
   text += labelled("Wanted", printable(wanted_text(report)), options.width);
   text += labelled("Scheme", report.scheme, options.width);
-  text += labelled("Runner", runner_text(report.runner), options.width);
+  text += labelled(
+      "Runner",
+      report.engine ? printable(report.engine->engine) + ", which ran every trial" : runner_text(report.runner),
+      options.width);
   text += labelled(
       "Search",
       fmt::format("{}{}: {}", word_of(kept.mode), kept.direction == SearchDirection::Reverse ? ", reverse" : "",

@@ -106,6 +106,12 @@ using Commands = std::vector<std::string>;
 TEST(PipelineCommands, LookIntoTheStageWhereAccuracyIsLost) {
   PipelineReport report = three_stages();
   EXPECT_EQ(pipeline_answer(report), report.answer);
+  EXPECT_EQ(pipeline_commands(report, "--data x.npz"),
+            Commands{"vernier verify f.onnx l.onnx --data x.npz --on tensorrt"});
+  report.stages[2].kind = "engine";
+  EXPECT_EQ(pipeline_commands(report, ""), Commands{"vernier inspect engine l.onnx"});
+  report.stages[2].kind = "float16";
+  report.stages[2].on.reset();
   EXPECT_EQ(pipeline_commands(report, "--data 'a b.npz'"),
             (Commands{"vernier verify f.onnx l.onnx --data 'a b.npz'",
                       "vernier diagnose f.onnx --data 'a b.npz' --fp16 --min-sqnr 30 -o out"}));

@@ -1,0 +1,43 @@
+#include "jobs/diagnose/engine_trials.h"
+
+#include "engines/onnxruntime/runtime.h"
+#include "jobs/search/judge.h"
+#include "jobs/verify/on_engine.h"
+#include "vernier/engine.h"
+#include "vernier/error.h"
+
+namespace vernier {
+
+EngineTrials::EngineTrials(const DiagnoseOptions& options, const Loaded& loaded, TypedResult& typed,
+                           const JobSinks& sinks)
+    : options_(options), loaded_(loaded), typed_(typed), sinks_(sinks) {
+  start();
+}
+
+void EngineTrials::start() {
+  if (engine_ != nullptr || *options_.confirm_on == MeasureOn::OnnxRuntime) return;
+  engine_ = EngineRunner::require(options_for(*options_.confirm_on, options_.engine), sinks_);
+}
+
+std::string EngineTrials::engine() const {
+  return engine_ != nullptr ? engine_->text() : "ONNX Runtime " + loaded_.subject.runtime->version();
+}
+
+Trial EngineTrials::judge(const std::vector<std::string>& kept) {
+  start();
+  try {
+    Trial trial =
+        trial_of(outputs_on_engine(typed_.trial(kept), loaded_, engine_, sinks_), *options_.measure.requirement);
+    trial.samples = loaded_.samples->size();
+    ran_ = true;
+    return trial;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::Backend || !ran_) throw;
+    engine_.reset();  // it may be dead
+    Trial trial;
+    trial.why = std::string("did not run: ") + error.what();
+    return trial;
+  }
+}
+
+}  // namespace vernier

@@ -1,0 +1,40 @@
+// Trials of a search on an engine: each is a typed model that is built and run there.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "jobs/common/load.h"
+#include "jobs/diagnose/typed_result.h"
+#include "jobs/engine/engine_runner.h"
+#include "search/oracle.h"
+#include "vernier/diagnose.h"
+#include "vernier/sinks.h"
+
+namespace vernier {
+
+class EngineTrials {
+ public:
+  /// On `options.confirm_on`, by the requirement, which must be there. All arguments must outlive it.
+  /// Errors: Backend: the engine is not here; Interrupted.
+  EngineTrials(const DiagnoseOptions& options, const Loaded& loaded, TypedResult& typed, const JobSinks& sinks);
+
+  /// "TensorRT-RTX 1.6.1.120 on NVIDIA H200"
+  std::string engine() const;
+  /// The typed model with these layers kept. One that the engine refuses, or dies of, is Invalid, in its words.
+  /// Errors: Backend: the first one does not run, and so hardly any; it does not start again; Interrupted.
+  Trial judge(const std::vector<std::string>& kept);
+
+ private:
+  void start();
+
+  const DiagnoseOptions& options_;
+  const Loaded& loaded_;
+  TypedResult& typed_;
+  const JobSinks& sinks_;
+  bool ran_ = false;
+  std::shared_ptr<EngineRunner> engine_;  // null: ONNX Runtime, or to be started
+};
+
+}  // namespace vernier
