@@ -54,6 +54,18 @@ def test_the_engine_gives_what_is_simulated(network, data, tmp_path):
     assert distances[len(distances) // 2] < 0.5, "half of the layers are as simulated"
 
 
+def test_every_marked_tensor_comes_back_by_its_name(tmp_path):
+    """Its reader drops nodes that change nothing: two outputs of the file are then one tensor with one name."""
+    nodes = [helper.make_node("Exp", ["x"], ["e"], name="exp"), helper.make_node("Dropout", ["e"], ["d"], name="drop"),
+             helper.make_node("Identity", ["d"], ["i"], name="same"), helper.make_node("Neg", ["i"], ["y"], name="neg")]
+    ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 4]) for name in "xy"]
+    onnx.save(helper.make_model(helper.make_graph(nodes, "g", ports[:1], ports[1:]), opset_imports=[helper.make_opsetid("", 17)], ir_version=8),
+              tmp_path / "m.onnx")
+    vernier("run", tmp_path / "m.onnx", "--openvino", "--onnxrt", "--onnx-outputs", "mark", "all", "--save-outputs", tmp_path / "out.json")
+    runs = json.loads((tmp_path / "out.json").read_text())["lst"]
+    assert [set(run[1][0]["outputs"]) for run in runs] == [{"e", "d", "i", "y"}] * 2
+
+
 def test_inspect_engine_lists_its_kernels(data, tmp_path):
     samples, typed = networks.make(data, "resnet8-cifar", 4), tmp_path / "int8.onnx"
     said = json.loads(vernier("convert", networks.model_file("resnet8-cifar"), "--int8", "--target", "openvino", "--data", samples, "-o", typed,

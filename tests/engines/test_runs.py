@@ -259,7 +259,7 @@ def test_a_diagnosis_goes_on_where_the_engine_does_not_agree(vernier, model):
 @pytest.mark.parametrize("options, code, says", [
     (["--confirm-on", "triton"], 2, "triton"),
     (["--device", "GPU"], 2, "belong to --confirm-on"),
-    (["--confirm-on", "tensorrt", "--labels", "labels.npy", "--min-top1", "0.5"], 2, "confirms a requirement, not labels"),
+    (["--confirm-on", "tensorrt", "--labels", "labels.npy", "--min-top1", "0.5"], 2, "measures a requirement, not labels"),
 ])
 def test_what_cannot_be_confirmed_is_refused(vernier, model, options, code, says):
     np.save(model.parent / "labels.npy", np.arange(3) % 4)
@@ -270,6 +270,17 @@ def test_what_cannot_be_confirmed_is_refused(vernier, model, options, code, says
 def test_nothing_is_measured_before_the_engine_is_there(vernier, model):
     done = vernier("diagnose", model, "--int8", "--data", "x.npz", "--min-sqnr", "25", "--confirm-on", "tensorrt", "-o", "out", gpu=False)
     assert done.returncode == 4 and "there is no NVIDIA driver" in done.stderr and not (model.parent / "out").exists()
+
+
+def test_what_marked_tensors_change_in_the_engine_is_told(vernier, model):
+    done = run(vernier, model, "--trt=native", "--trt-outputs", "mark", "all", mode="fuses")
+    said = " ".join(done.stderr.split())
+    assert "changes it: 3 kernels instead of 1; nodes no longer fused: first, relu, second; output 'y' differs by up to" in said, said
+    assert "(34.2 dB) on the first sample" in said  # 2 %, of the larger
+    assert vernier.told()["operators"] == ["MatMul", "Relu", "MatMul"]
+    done = vernier("run", model, "--trt=native", "--trt-outputs", "mark", "all", "--data", "x.npz", "-v")
+    assert "changes neither its kernels nor its outputs" in done.stdout + done.stderr and "warning: TensorRT" not in done.stderr
+    assert "marking tensors" not in vernier("run", model, "--trt=native", "--data", "x.npz", "-v").stdout
 
 
 def precision(vernier, model, limit, *options, mode="noisy@run"):

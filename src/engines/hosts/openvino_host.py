@@ -104,7 +104,7 @@ def supports(model):
 
 
 def load(model, shapes, capability, settings):
-    """A compiled model, or None with who refused it and why."""
+    """A compiled model with the names of each of its outputs, or None with who refused it and why."""
     config = {"ENABLE_MMAP": False}
     precision = one_of(settings, "inference-precision")
     if precision:
@@ -115,7 +115,10 @@ def load(model, shapes, capability, settings):
     try:
         network = core.read_model(model)
         stage = "compiler"
-        return core.compile_model(network, device_of(capability), config), {}
+        # A node that changes nothing goes, and two outputs then have one name: theirs are in the file's order.
+        named = [port.get_names() for port in network.outputs]
+        compiled = core.compile_model(network, device_of(capability), config)
+        return (compiled, [before | port.get_names() for before, port in zip(named, compiled.outputs)]), {}
     except Refused:
         raise
     except Exception as error:
@@ -174,13 +177,14 @@ def refuse_files(path):
 def compile_model(model, shapes, capability, settings, save):
     begin = time.time()
     refuse_files(save)
-    compiled, refused = load(model, shapes, capability, settings)
-    if compiled is None:
+    made, refused = load(model, shapes, capability, settings)
+    if made is None:
         return refused
-    return {"information": information_of(compiled), "bytes": 0, "seconds": time.time() - begin, "errors": []}
+    return {"information": information_of(made[0]), "bytes": 0, "seconds": time.time() - begin, "errors": []}
 
 
 held = request = None
+output_names = []
 
 
 def ports(list_of_ports):
@@ -190,14 +194,15 @@ def ports(list_of_ports):
 
 
 def open_engine(model, shapes, settings, engine, save):
-    global held, request
+    global held, request, output_names
     held = request = None
     begin = time.time()
     refuse_files(engine or save)
-    compiled, refused = load(model, shapes, "", settings)
-    if compiled is None:
+    made, refused = load(model, shapes, "", settings)
+    if made is None:
         return refused
-    held, request = compiled, compiled.create_infer_request()
+    held, output_names = made
+    request = held.create_infer_request()
     return {"information": information_of(held), "bytes": 0, "seconds": time.time() - begin, "errors": [],
             "inputs": ports(held.inputs), "outputs": ports(held.outputs)}
 
@@ -226,8 +231,8 @@ def run(arrays, inputs, out):
                       numpy.ascontiguousarray(tensor.data).tobytes()))
     places = write_arrays(out, found)
     # What two nodes give as one tensor has the names of both.
-    return {"outputs": [dict(place, name=clean(name)) for place, port in zip(places, held.outputs)
-                        for name in port.get_names()], "seconds": seconds}
+    return {"outputs": [dict(place, name=clean(name)) for place, names in zip(places, output_names) for name in names],
+            "seconds": seconds}
 
 
 def no_words():

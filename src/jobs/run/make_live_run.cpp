@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@
 #include "jobs/run/engine_run.h"
 #include "jobs/run/live_run.h"
 #include "jobs/run/program_run.h"
+#include "jobs/run/unmarked_engine.h"
 #include "jobs/scripting/network_scripts.h"
 #include "model/raw_proto.h"
 #include "plan/engine_sums.h"
@@ -182,8 +184,9 @@ class Maker {
   }
 
   std::unique_ptr<LiveRun> on_engine(Model file, bool typed) {
-    const std::string engine = engine_->text();
-    std::shared_ptr<const SampleSource> samples = sources_.samples(file);
+    const std::shared_ptr<EngineRunner> runner = std::move(engine_);
+    const std::string engine = runner->text();
+    const std::shared_ptr<const SampleSource> samples = sources_.samples(file);
     if (typed) {
       say_typed();
     } else if (says_formats(runner_.precision)) {
@@ -191,20 +194,37 @@ class Maker {
       TypedModel lowered = lower_typed(planned.loaded.subject.model, planned.plan, /*strict=*/false);
       for (const std::string& note : lowered.notes) say(note);
       file = std::move(lowered.model);
-    } else if (nothing_is_low()) {
-      warn_low();
     }
     restore_tensor_names(file);
-    mark(file, file, choice(), name_, warn_);
     if (samples->is_random()) warn_random();
+    const std::optional<UnmarkedEngine> unmarked = without_marks(*runner, file, *samples);
+    mark(file, file, choice(), name_, warn_);
     EngineReport report;
-    auto run = std::make_unique<EngineRun>(name_, std::move(engine_), std::move(file), std::move(samples),
-                                           options_.measure.carries, &report);
+    auto run = std::make_unique<EngineRun>(name_, runner, std::move(file), samples, options_.measure.carries, &report);
     say(fmt::format("runs on {}: {}, built in {:.1f} s", engine, plural(report.kernels.size(), "kernel"),
                     report.seconds));
     if (const std::string other = other_formats_text(report); !other.empty()) warn_(engine + ": " + other);
     for (const std::string& words : report.words) say(words);
+    if (unmarked) {
+      double seconds = 0;
+      const UnmarkedEngine::Changes changes = unmarked->changes(report, runner->run(samples->at(0), seconds));
+      const std::string text = fmt::format("{}: {}", engine, changes.text);
+      changes.outputs ? warn_(text) : say(text);
+    }
     return run;
+  }
+
+  /// The engine as it is where tensors are to be marked, which may change it.
+  std::optional<UnmarkedEngine> without_marks(EngineRunner& runner, const Model& file,
+                                              const SampleSource& samples) const {
+    if (!any(choice())) return std::nullopt;
+    try {
+      return UnmarkedEngine(runner, file, samples);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::Backend) throw;
+      warn_(fmt::format("without marked tensors it does not run: {}", error.what()));
+      return std::nullopt;
+    }
   }
 
   /// An engine that was built before: it gives the outputs that it was built with.
