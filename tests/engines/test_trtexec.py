@@ -162,7 +162,7 @@ def test_an_engine_file_runs(vernier, model):  # noqa: F811
     assert run(vernier, model, "--save-engine", "m.engine").returncode == 0
     done = vernier("run", "m.engine", "--trt", "--data", "x.npz", "--save-outputs", "out.json", "-q")
     assert done.returncode == 0, done.stderr
-    (model.parent / "bad.engine").write_bytes(b"xtrt" + bytes(20))
+    (model.parent / "bad.engine").write_bytes(b"ftrt" + bytes(20))
     done = vernier("run", "bad.engine", "--trt", "--data", "x.npz", "-q")
     assert done.returncode == 4 and "the engine cannot be loaded: IRuntime::deserializeCudaEngine: Error Code 1" in done.stderr
     done = vernier("inspect", "engine", "m.engine", "--json")
