@@ -26,6 +26,7 @@ struct ConvertOptions {
   /// The output is TensorRT's engine instead of its ONNX file, where `compile` asks for it or TensorRT can run here;
   /// elsewhere the ONNX file gets that name, with a warning.
   bool as_engine = false;
+  EngineSettings builder{};  // what TensorRT is told then
 };
 
 /// Errors: Usage, Input; Backend: what compiles is not there, crashes or takes too long; Interrupted.

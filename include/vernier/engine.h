@@ -34,6 +34,7 @@ struct CompileOptions {
   std::map<std::string, Shape> shapes;  // of inputs; open dimensions of others are 1
   std::string python = "python3";       // that has the engine's packages
   double seconds = 600;                 // that each answer of the engine may take
+  EngineSettings settings{};
 };
 
 /// Where figures are measured beside the simulation: "onnxruntime", "tensorrt" (or TensorRT-RTX), "openvino".

@@ -40,7 +40,10 @@ struct RunnerOptions {
   /// model, of a .npz with one array an input, and of the .npz that the program writes, one array an output.
   std::string command;
   EngineUse use = EngineUse::IfThere;  // of TensorRt
-  std::string device;                  // of OpenVino; empty: CPU
+  /// Of TensorRt up to release 10, where it runs: the engine gets the file as it is, and the formats of `precision` as
+  /// flags, ranges of a calibration cache, constraints and network scripts, among which its builder chooses.
+  bool weakly_typed = false;
+  std::string device;  // of OpenVino; empty: CPU
 };
 
 /// Which tensors a runner gives. All empty: the model's outputs.

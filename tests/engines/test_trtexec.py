@@ -51,6 +51,19 @@ def test_what_it_gives_is_compared(vernier, model):  # noqa: F811
     assert not vernier.left() and not vernier.files()
 
 
+def test_a_weakly_typed_engine_is_told_by_flags(vernier, model, tmp_path):  # noqa: F811
+    (tmp_path / "c").write_text("TRT-100300-EntropyCalibration2\nx: 3ca3d70a\n")
+    weak = ["--weakly-typed", "--int8", "--fp16", "--calibration-cache", "c"]
+    done = run(vernier, model, *weak, "--layer-precisions", "second:float16", "--precision-constraints", "prefer")
+    build = vernier.told()[0]
+    assert "trt-weak-runner-N0" in done.stdout and "stronglyTyped" not in build and {"int8", "fp16"} <= set(build), done.stderr
+    assert (build["precisionConstraints"], build["layerPrecisions"], build["calib"]) == ("prefer", "second:fp16", str(tmp_path / "c"))
+    for options, says in ((["--layer-precisions", "sec*:float16"], "trtexec takes whole names of layers"),
+                          (["--bf16"], "has no --bf16")):
+        done = run(vernier, model, *weak, *options)
+        assert done.returncode == 4 and says in done.stderr, done.stderr
+
+
 def test_an_engine_that_has_no_other_networks_is_not_told_to_type_strongly(vernier, model, tmp_path):  # noqa: F811
     script = (STAND_IN / "trtexec/trtexec").read_text().replace("shapes stronglyTyped", "shapes").replace("\nfp16 help", "\nhelp")
     (tmp_path / "bin").mkdir()

@@ -22,6 +22,7 @@ struct RepeatLine {
   PrecisionGroup precision;
   DataGroup data;
   CheckGroup check;
+  EngineSettings builder;
   MessageGroup messages;
 };
 
@@ -45,6 +46,22 @@ int report(Console& console, const RepeatReport& done, const CheckOptions& check
   }
   print_result(console, text);
   return done.ended ? 0 : 1;
+}
+
+/// What a build keeps for the next one, or takes from another one.
+void add_builder(CLI::App& app, EngineSettings& builder) {
+  const auto file = [&](const char* option, const char* name, const char* help) {
+    return add_value(
+               app, option, [&builder, name](const std::string& path) { builder[name] = {path}; }, "FILE", help)
+        .group("Builder (where TensorRT runs)");
+  };
+  file("--load-tactics,--load-tactic-replay", "load-tactics",
+       "TensorRT 10: the implementation of each layer (default: its own choice)");
+  file("--save-tactics,--save-tactic-replay", "save-tactics",
+       "TensorRT 10: where the implementations of a build go (default: nowhere)")
+      .writes();
+  file("--load-timing-cache", "load-timing-cache", "Times of kernels that an earlier build measured (default: none)");
+  file("--save-timing-cache", "save-timing-cache", "Where those of a build go (default: nowhere)").writes();
 }
 
 void add_until(CLI::App& app, std::string& until) {
@@ -76,20 +93,21 @@ Command add_debug_repeat(CLI::App& root) {
 Command add_debug_build(CLI::App& root) {
   auto line = std::make_shared<RepeatLine>();
   CLI::App& app = add_command(command_group(root, "debug", "Find where a model goes wrong"), "build",
-                              "Write a model again and again, with a check of each one");
+                              "Build an engine again and again, with a check of each one");
   add_argument(app, "MODEL", line->model, "ONNX file");
   add_until(app, line->until);
   line->precision.add(app);
   line->data.add(app, "Samples to learn the ranges of int8 and fp8 from");
+  add_builder(app, line->builder);
   line->check.add(app, "polygraphy_debug.engine");
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);
   add_footer(
       app,
-      "Without TensorRT no engine is built: the file is a typed ONNX model, the same in every iteration. What differs "
-      "from one to the next is what the check does with it.\n"
-      "Example: vernier debug build model.onnx --fp16 --until 10 --check ./build_and_compare.sh "
-      "polygraphy_debug.engine\n"
+      "Where no TensorRT runs no engine is built: the file is a typed ONNX model, the same in every iteration. What "
+      "differs from one to the next is what the check does with it.\n"
+      "Example: vernier debug build model.onnx --fp16 --until 10 --save-tactics replay.json --artifacts replay.json "
+      "--check ./compare.sh polygraphy_debug.engine\n"
       "Exit code: 0 what was waited for came, or N checks ran; 2 usage; 3 input; 4 backend; 70 our fault; 130 "
       "interrupted");
   return {&app, &line->messages,
@@ -99,21 +117,21 @@ Command add_debug_build(CLI::App& root) {
             options.check = line->check.values();
             options.command = "debug build";
             options.model = line->model;
-            console.warning(fmt::format("{}: no TensorRT here: a typed ONNX model is written under this name",
-                                        options.check.candidate.string()));
-            ConvertOptions convert_options;
-            convert_options.model = line->model;
-            convert_options.precision = line->precision.values();
-            convert_options.measure = line->data.values();
+            ConvertOptions build;
+            build.model = line->model;
+            build.precision = line->precision.values();
+            build.measure = line->data.values();
+            build.as_engine = true;
+            build.builder = line->builder;
             const bool typed = line->precision.any_low();
-            options.write = [convert_options, typed, &console](const std::filesystem::path& path) mutable {
-              if (!typed) {
-                std::filesystem::copy_file(convert_options.model, path,
-                                           std::filesystem::copy_options::overwrite_existing);
-                return;
+            JobSinks sinks = console.sinks();
+            options.write = [build, typed, sinks](const std::filesystem::path& path) mutable {
+              build.output = path;
+              const ConvertResult result = convert(build, sinks);
+              sinks.warning = {};  // they are the same each time
+              if (!result.is_engine && !typed) {
+                std::filesystem::copy_file(build.model, path, std::filesystem::copy_options::overwrite_existing);
               }
-              convert_options.output = path;
-              convert(convert_options, console.sinks());
             };
             return report(console, debug_repeat(options, console.sinks(), check_sinks(console)), options.check);
           },

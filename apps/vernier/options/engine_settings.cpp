@@ -22,13 +22,24 @@ struct Setting {
   bool many = false, writes = false;
 };
 
-constexpr std::array<Setting, 25> kSettings{{
+constexpr std::array<Setting, 32> kSettings{{
     {"builder-optimization-level", "N", "0 to 5: how long the builder looks for kernels (default: its own)"},
     {"pool-limit", "POOL:SIZE", "Memory that a build may use, such as workspace:1G (default: its own)", true},
     {"memory-pool-limit", "", nullptr, true},
     {"tactic-sources", "NAME", "Libraries that kernels may come from (default: its own)", true},
     {"load-timing-cache", "FILE", "Times of kernels that an earlier build measured (default: none)"},
     {"save-timing-cache", "FILE", "Where those of this build go (default: nowhere)", false, true},
+    {"load-tactics", "FILE",
+     "TensorRT 10: the implementation of each layer, as another build chose (default: its own)"},
+    {"save-tactics", "FILE", "TensorRT 10: where those of this build go, as JSON (default: nowhere)", false, true},
+    {"load-tactic-replay", "", nullptr},
+    {"save-tactic-replay", "", nullptr, false, true},
+    {"trt-config-script", "FILE.py[:FUNC]",
+     "load_config(builder, network), which makes the builder's configuration in the place of these options (default: "
+     "none)"},
+    {"trt-config-postprocess-script", "FILE.py[:FUNC]",
+     "postprocess_config(builder, network, config), which edits it (default: none)"},
+    {"trt-cpps", "", nullptr},
     {"hardware-compatibility-level", "LEVEL", "none, ampere_plus or same_compute_capability (default: none)"},
     {"version-compatible", nullptr, "An engine that newer releases load, too"},
     {"inference-precision", "TYPE",

@@ -76,6 +76,11 @@ void RunnerGroup::add(CLI::App& app) {
       .at_once()
       .group(kRunnersGroup);
   add_precision_options(app, [this]() -> PrecisionText& { return precision(); });
+  add_flag(
+      app, "--weakly-typed", weakly_typed_,
+      "Of --trt with TensorRT 10: the builder chooses among the formats, by flags, ranges, constraints and scripts "
+      "(default: a typed file)")
+      .group(kRunnersGroup);
   add_values(app, "--providers,--execution-providers", providers_, "NAME",
              "Execution providers of --onnxrt, best first, by any part of their names (default: CPU)")
       .group(kRunnersGroup);
@@ -163,11 +168,15 @@ std::vector<RunnerOptions> RunnerGroup::values(const std::vector<std::string>& m
   const bool openvino_alone = std::all_of(runners_.begin(), runners_.end(), [](const Typed& typed) {
     return typed.options.kind == RunnerKind::OpenVino || !takes_precision(typed.options.kind);
   });
+  if (weakly_typed_ && !is_trt) {
+    throw Error(ErrorKind::Usage, "--weakly-typed was given, but no --trt", "it says how TensorRT's engine is built");
+  }
   std::vector<RunnerOptions> values;
   for (std::size_t i = 0; i < std::max(models.size(), runners_.size()); ++i) {
     const Typed& typed = runners_[runners_.size() == 1 ? 0 : i];
     RunnerOptions& value = values.emplace_back(typed.options);
     value.model = models[models.size() == 1 ? 0 : i];
+    value.weakly_typed = weakly_typed_ && value.kind == RunnerKind::TensorRt;
     PrecisionText precision = typed.precision;
     // A file placed for TensorRT would be slower there, and its codes may have other results.
     if (openvino_alone && precision.target.empty()) precision.target = "openvino";

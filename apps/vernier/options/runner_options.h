@@ -44,6 +44,7 @@ class RunnerGroup {
   std::vector<std::string> providers_;
   std::string optimization_ = "ORT_ENABLE_ALL";
   OutputChoice onnx_, trt_;
+  bool weakly_typed_ = false;
 };
 
 }  // namespace vernier::cli

@@ -66,3 +66,8 @@ def one_of(settings, name):
     """The value of a setting that takes one; None where it is not given."""
     values = settings.pop(name, None)
     return values[-1] if values else None
+
+
+def one_of_two(settings, name, other):
+    first, second = one_of(settings, name), one_of(settings, other)
+    return first or second

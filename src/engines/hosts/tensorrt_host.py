@@ -70,8 +70,10 @@ def about():
             "no_device": why, "compiles": bool(capabilities() or devices), "runs": bool(devices)}
 
 
-def new_network(builder):
+def new_network(builder, weakly_typed=False):
     flags = trt.NetworkDefinitionCreationFlag
+    if weakly_typed:
+        return builder.create_network(0)
     strongly_typed = 1 << int(flags.STRONGLY_TYPED) if hasattr(flags, "STRONGLY_TYPED") else 0
     return builder.create_network(strongly_typed)
 
@@ -227,22 +229,29 @@ def build(model, shapes, capability, settings):
     if capability and capability not in known:
         raise Refused("it cannot compile for compute capability {}".format(capability),
                       "it knows " + ", ".join(known) if known else "it compiles for the GPU of its machine alone")
+    weak = WeakTypes(settings)
     builder = trt.Builder(log)
-    network = new_network(builder)
+    network = new_network(builder, weak.given)
     parser = trt.OnnxParser(network, log)
     if not parser.parse_from_file(model):
         return None, {"errors": errors_of(parser), "stage": "parser"}
-    config = builder.create_builder_config()
+    cache_from, cache_to = one_of(settings, "load-timing-cache"), one_of(settings, "save-timing-cache")
+    scripts = ConfigScripts(settings)
+    config = scripts.made(builder, network)
     if capability:
         config.num_compute_capabilities = 1
         config.set_compute_capability(known[capability], 0)
     config.profiling_verbosity = trt.ProfilingVerbosity.DETAILED
-    cache_from, cache_to = one_of(settings, "load-timing-cache"), one_of(settings, "save-timing-cache")
+    replay = Replay(config, settings)
     configure(config, settings)
+    weak.apply(network, config)
     if cache_from:
         timing_cache(config, cache_from)
-    add_profile(builder, config, network, shapes)
+    if not scripts.make or not config.num_optimization_profiles:
+        add_profile(builder, config, network, shapes)
+    scripts.edited(builder, network, config)
     serialized = builder.build_serialized_network(network, config)
+    replay.end()
     if serialized is None:
         return None, {"errors": [{"index": -1, "node": "", "operator": "", "text": clean(text)}
                                  for text in said(Severity.ERROR)] or [NO_REASON], "stage": "builder"}

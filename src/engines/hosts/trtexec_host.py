@@ -192,6 +192,40 @@ def pool_of(text):
     return "{}:{}".format(pool or "workspace", size + "B" if size.isdigit() else size)
 
 
+TYPE_WORDS = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "int8": "int8", "float8e4m3fn": "fp8", "int4": "int4"}
+
+
+def type_word(format):
+    if format not in TYPE_WORDS:
+        raise Refused("--weakly-typed: trtexec has no flag for {}".format(format), "it knows " + ", ".join(TYPE_WORDS))
+    return TYPE_WORDS[format]
+
+
+def weak_types(settings):
+    """Arguments of a weakly typed build, or None where the network is strongly typed."""
+    if settings.pop("weakly-typed", None) is None:
+        return None
+    if settings.pop("network-scripts", None):
+        raise Refused("--weakly-typed: trtexec runs no network scripts", "--layer-precisions NAME:FORMAT for single layers")
+    arguments = ["--" + word for word in map(type_word, settings.pop("formats", [])) if word != "fp32"]
+    layers = [text.rpartition(":") for text in settings.pop("layer-formats", [])]
+    if any(set(name) & set("?[,") or "*" in name and name != "*" for name, colon, format in layers):
+        raise Refused("--layer-precisions: trtexec takes whole names of layers, or * for all")
+    if layers:
+        arguments.append("--layerPrecisions=" + ",".join(quoted(name) + ":" + type_word(format) for name, colon, format in layers))
+    constraints = one_of(settings, "constraints")
+    if constraints in ("obey", "prefer"):
+        arguments.append("--precisionConstraints=" + constraints)
+    cache = one_of(settings, "calibration-cache")
+    if cache:
+        arguments.append("--calib=" + os.path.abspath(cache))
+    for argument in arguments:
+        if argument.split("=")[0] not in OPTIONS:
+            raise Refused("--weakly-typed: {} of TensorRT {} has no {}".format(PROGRAM, VERSION, argument.split("=")[0]),
+                          "leave it out: a typed file says the type of each layer")
+    return arguments
+
+
 def told(settings):
     for option, values in settings.items():
         if option in FLAGS:
@@ -257,7 +291,8 @@ def build(model, shapes, settings):
         raise Refused("trtexec compiles for the GPU of its machine alone, and " + why)
     remove(ENGINE, LAYERS, "cache")
     cache_from, cache_to = one_of(settings, "load-timing-cache"), one_of(settings, "save-timing-cache")
-    arguments = list(told(settings))
+    weak = weak_types(settings)
+    arguments = list(told(settings)) + (weak or [])
     if cache_from:
         shutil.copyfile(cache_from, place("cache"))
     if cache_from or cache_to:
@@ -270,7 +305,7 @@ def build(model, shapes, settings):
         raise Refused("input '{}' has open dimensions, and no shape was given".format(clean(missing[0])))
     for index, option in enumerate(("min", "opt", "max") if dynamic else ()):
         arguments.append("--{}Shapes={}".format(option, shapes_of((name, shapes[name][index]) for name in dynamic)))
-    if "--stronglyTyped" in OPTIONS:  # else there are no other networks
+    if weak is None and "--stronglyTyped" in OPTIONS:  # else there are no other networks
         arguments.append("--stronglyTyped")
     said = call("--onnx=" + model, "--saveEngine=" + ENGINE, "--exportLayerInfo=" + LAYERS, "--profilingVerbosity=detailed",
                 ONLY_BUILD, *arguments)

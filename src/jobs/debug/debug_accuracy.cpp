@@ -81,7 +81,7 @@ DebugAccuracyReport debug_accuracy(const DebugAccuracyOptions& options, const Jo
   const std::time_t now = std::time(nullptr);
   const auto live = [&](std::size_t index) {
     std::unique_ptr<EngineRunner> engine = engine_of(run, run.runners[index], sinks, warn);
-    const std::string name = runner_name(run.runners[index].kind, engine != nullptr, index, now);
+    const std::string name = runner_name(run.runners[index], engine != nullptr, index, now);
     return make_live_run(run, index, name, sources, warn, std::move(engine));
   };
   const std::unique_ptr<LiveRun> tested = live(0);

@@ -20,6 +20,7 @@
 #include "engines/hosts/find_engine.h"
 #include "jobs/common/typed_file.h"
 #include "jobs/engine/engine_layers.h"
+#include "jobs/engine/host_files.h"
 #include "model/model.h"
 #include "vernier/error.h"
 
@@ -178,8 +179,9 @@ EngineReport Compiler::compile(const Model& file, const std::map<std::string, Sh
   report.engine = host_->about();
   const ScratchFolder scratch;
   // Written again: kernels name nodes, and those that have no name got theirs when the file was read.
-  CompileRequest request{
-      scratch / "model.onnx", shapes_of(file, options_.shapes, otherwise, report.notes), capability_, {}};
+  CompileRequest request{scratch / "model.onnx", shapes_of(file, options_.shapes, otherwise, report.notes), capability_,
+                         options_.settings};
+  const HostFiles files(request.settings);
   write_model(file, request.model);
   if (sinks_.progress) sinks_.progress("compilation by " + text_of(report.engine), 0, 1);
   CompiledEngine compiled = host_->compile(request, save.empty() ? save : scratch / "engine");
@@ -192,6 +194,7 @@ EngineReport Compiler::compile(const Model& file, const std::map<std::string, Sh
   report.refused = misread_text(file, compiled);
   if (!report.refused.empty()) return report;
   if (!save.empty()) replace_file(save, read_text(scratch / "engine", std::numeric_limits<std::size_t>::max()));
+  files.keep();
   report.bytes = compiled.bytes;
   report.seconds = compiled.seconds;
   report.kernels = std::move(compiled.kernels);

@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "jobs/engine/compiler.h"
 #include "jobs/engine/engine_layers.h"
+#include "jobs/engine/host_files.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
 
@@ -61,9 +62,6 @@ std::map<std::string, ShapeRange> profile(const Model& file, const std::map<std:
   }
   return ranges;
 }
-
-/// A setting that names a file which the engine writes: it writes beside, and what is whole gets the name.
-constexpr const char* kSaveCache = "save-timing-cache";
 
 }  // namespace
 
@@ -115,6 +113,8 @@ std::string EngineRunner::text() const {
                      about_.devices.empty() ? "no device" : about_.devices.front().name);
 }
 
+void EngineRunner::tell(const EngineSettings& settings) { options_.settings.insert(settings.begin(), settings.end()); }
+
 EngineReport EngineRunner::open(const Model& file, const SampleSource& samples) {
   EngineReport report;
   report.file = file.path.string();
@@ -124,9 +124,7 @@ EngineReport EngineRunner::open(const Model& file, const SampleSource& samples) 
   const ScratchFolder scratch;
   CompileRequest request{scratch / "model.onnx", profile(file, options_.shapes, samples), "", options_.settings};
   write_model(file, request.model);
-  const auto cache = request.settings.find(kSaveCache);
-  const std::filesystem::path keep_cache = cache == request.settings.end() ? "" : cache->second.back();
-  if (!keep_cache.empty()) cache->second = {(scratch / "cache").string()};
+  const HostFiles files(request.settings);
   const std::filesystem::path save = options_.save_engine.empty() ? "" : scratch / "engine";
   if (sinks_.progress) sinks_.progress("engine by " + about_.name + " " + about_.version, 0, 1);
   CompiledEngine opened = host_->open(request, save);
@@ -134,7 +132,7 @@ EngineReport EngineRunner::open(const Model& file, const SampleSource& samples) 
   if (!refused.empty()) {
     throw Error(ErrorKind::Backend, fmt::format("{} {}: {}", about_.name, about_.version, refused));
   }
-  if (!keep_cache.empty()) replace_file(keep_cache, read_text(scratch / "cache"));
+  files.keep();
   if (!save.empty()) replace_file(options_.save_engine, read_text(save, std::numeric_limits<std::size_t>::max()));
   outputs_.clear();
   for (const onnx::ValueInfoProto& output : file.proto.graph().output()) outputs_.push_back(output.name());

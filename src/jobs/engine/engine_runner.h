@@ -32,6 +32,9 @@ class EngineRunner {
   /// The same, where there must be one. Errors: Backend, with what was tried.
   static std::unique_ptr<EngineRunner> require(const EngineRunOptions& options, const JobSinks& sinks);
 
+  /// More that the engine is told when it is built.
+  void tell(const EngineSettings& settings);
+
   /// Builds an engine of `file` (as read_typed_file() gives it), for the shapes of `samples` where the options name
   /// none, in place of one that was built before. What became of each layer is the report.
   /// Errors: Backend: it refuses the file, in its own words, or what it was told; Input: the samples; Interrupted.

@@ -270,6 +270,7 @@ void find_running(std::optional<Compiler>& compiler, const ConvertOptions& optio
   std::string why = "there is no NVIDIA driver";
   if (has_nvidia_driver()) {
     CompileOptions compile;
+    compile.settings = options.builder;
     compile.python = options.measure.data.python;
     if (options.measure.data.script_seconds > 0) compile.seconds = options.measure.data.script_seconds;
     try {
@@ -284,6 +285,9 @@ void find_running(std::optional<Compiler>& compiler, const ConvertOptions& optio
   sinks.warning(fmt::format(
       "{}: a typed ONNX model is written under this name, for no TensorRT runs here ({}); --compile asks for an engine",
       printable(options.output.string()), why));
+  for (const auto& [setting, values] : options.builder) {
+    sinks.warning(fmt::format("--{} has no effect here: no engine is built", setting));
+  }
 }
 
 }  // namespace

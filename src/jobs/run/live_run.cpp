@@ -159,11 +159,11 @@ std::optional<NonFinite> SessionRun::first_nonfinite(std::size_t index) const {
   return std::nullopt;
 }
 
-std::string runner_name(RunnerKind kind, bool on_engine, std::size_t index, std::time_t now) {
+std::string runner_name(const RunnerOptions& runner, bool on_engine, std::size_t index, std::time_t now) {
   constexpr std::array kWords = {"onnxrt", "sim", "trt-sim", "openvino", "exec"};
-  const char* const word = kWords.at(static_cast<std::size_t>(kind));
-  return fmt::format("{}-runner-N{}-{:%m/%d/%y-%H:%M:%S}", kind == RunnerKind::TensorRt && on_engine ? "trt" : word,
-                     index, fmt::localtime(now));
+  const char* word = kWords.at(static_cast<std::size_t>(runner.kind));
+  if (runner.kind == RunnerKind::TensorRt && on_engine) word = runner.weakly_typed ? "trt-weak" : "trt";
+  return fmt::format("{}-runner-N{}-{:%m/%d/%y-%H:%M:%S}", word, index, fmt::localtime(now));
 }
 
 }  // namespace vernier

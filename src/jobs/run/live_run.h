@@ -107,8 +107,8 @@ std::unique_ptr<LiveRun> make_live_run(const RunOptions& options, std::size_t in
                                        Sources& sources, const Warn& warn,
                                        std::unique_ptr<EngineRunner> engine = nullptr);
 
-/// "onnxrt-runner-N0-11/20/26-23:59:53", as the peer names runners. TensorRT's are called trt on an engine, else
-/// trt-sim; the others are sim, openvino and exec.
-std::string runner_name(RunnerKind kind, bool on_engine, std::size_t index, std::time_t now);
+/// "onnxrt-runner-N0-11/20/26-23:59:53", as the peer names runners. TensorRT's are called trt on an engine, or
+/// trt-weak where its builder chose the formats, else trt-sim; the others are sim, openvino and exec.
+std::string runner_name(const RunnerOptions& runner, bool on_engine, std::size_t index, std::time_t now);
 
 }  // namespace vernier

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -112,6 +113,9 @@ class Maker {
     SimulatedFile file = simulate_typed(model, runner_.precision.arithmetic);
     const bool typed = std::any_of(file.layers.begin(), file.layers.end(),
                                    [](const PlannedLayer& layer) { return layer.format != Format::Float32; });
+    if (runner_.weakly_typed && engine_ == nullptr) {
+      warn_("--weakly-typed has no effect in simulation: each layer has the format that the options say");
+    }
     if (engine_ != nullptr) return on_engine(std::move(model), typed);
     if (typed) return from_file(std::move(model), std::move(file));
     return says_formats(runner_.precision) ? from_plan() : in_float32(model, std::move(file.model));
@@ -187,7 +191,10 @@ class Maker {
     const std::shared_ptr<EngineRunner> runner = std::move(engine_);
     const std::string engine = runner->text();
     const std::shared_ptr<const SampleSource> samples = sources_.samples(file);
-    if (typed) {
+    const ScratchFolder scratch;
+    if (runner_.weakly_typed) {
+      runner->tell(weak_types(typed, scratch / "cache"));
+    } else if (typed) {
       say_typed();
     } else if (says_formats(runner_.precision)) {
       Planned planned = plan();
@@ -203,7 +210,8 @@ class Maker {
     auto run = std::make_unique<EngineRun>(name_, runner, std::move(file), samples, options_.measure.carries, &report);
     say(fmt::format("runs on {}: {}, built in {:.1f} s", engine, plural(report.kernels.size(), "kernel"),
                     report.seconds));
-    if (const std::string other = other_formats_text(report); !other.empty()) warn_(engine + ": " + other);
+    const std::string other = runner_.weakly_typed ? "" : other_formats_text(report);
+    if (!other.empty()) warn_(engine + ": " + other);
     for (const std::string& words : report.words) say(words);
     if (unmarked) {
       double seconds = 0;
@@ -212,6 +220,42 @@ class Maker {
       changes.outputs ? warn_(text) : say(text);
     }
     return run;
+  }
+
+  /// What a builder is told that chooses among formats by itself. `cache`: a place for ranges that are learned.
+  EngineSettings weak_types(bool typed, const std::filesystem::path& cache) {
+    if (typed) {
+      throw Error(ErrorKind::Usage,
+                  fmt::format("--weakly-typed: {} says the format of each layer", printable(runner_.model.string())),
+                  "leave it out, or give the float model");
+    }
+    const PrecisionOptions& precision = runner_.precision;
+    EngineSettings settings{{"weakly-typed", {}}};
+    if (!precision.layer_precisions.empty() || !precision.network_scripts.empty()) {
+      settings["constraints"] = {std::string(word_of(precision.constraints))};
+    }
+    for (const Format format : formats_named(precision)) {
+      settings["formats"].emplace_back(format_name(format));
+    }
+    for (const auto& [layer, format] : precision.layer_precisions) {
+      settings["layer-formats"].push_back(fmt::format("{}:{}", layer, format_name(format)));
+    }
+    for (const std::string& script : precision.network_scripts) settings["network-scripts"].push_back(script);
+    if (std::ranges::find(settings["formats"], "int8") == settings["formats"].end()) return settings;
+    const std::filesystem::path& given = options_.measure.calibration_cache;
+    if (given.empty() || !std::filesystem::exists(given)) {
+      PrecisionOptions ranges = precision;
+      ranges.network_scripts.clear();
+      ranges.layer_precisions.clear();
+      plan(ranges, given.empty() ? cache : given);
+    }
+    const std::filesystem::path& file = given.empty() ? cache : given;
+    if (!std::filesystem::exists(file)) {
+      throw Error(ErrorKind::Usage, "--weakly-typed --int8: no ranges, which random inputs do not give",
+                  "--data SAMPLES, or --calibration-cache FILE");
+    }
+    settings["calibration-cache"] = {file.string()};
+    return settings;
   }
 
   /// The engine as it is where tensors are to be marked, which may change it.
@@ -270,9 +314,11 @@ class Maker {
     Plan plan;
   };
 
-  Planned plan() {
+  Planned plan() { return plan(runner_.precision, options_.measure.calibration_cache); }
+
+  Planned plan(const PrecisionOptions& options, const std::filesystem::path& cache) {
     const PrecisionOptions precision =
-        run_network_scripts(runner_.model, runner_.precision, options_.measure.data, sources_, warn_);
+        run_network_scripts(runner_.model, options, options_.measure.data, sources_, warn_);
     Loaded loaded = load(runner_.model, preparation_of(precision), sources_);
     for (const std::string& text : loaded.warnings) warn_(text);
     for (const std::string& text : loaded.notes) say(text);
@@ -280,8 +326,8 @@ class Maker {
     AssignedFormats assigned = assign_formats(subject.model, subject.layers, precision);
     for (const std::string& text : assigned.warnings) warn_(text);
     Plan plan = std::move(assigned.plan);
-    for (const std::string& text : calibrate_on_samples(plan, subject.model, subject.layers, loaded, precision,
-                                                        options_.measure.calibration_cache)) {
+    for (const std::string& text :
+         calibrate_on_samples(plan, subject.model, subject.layers, loaded, precision, cache)) {
       warn_(text);
     }
     say(plan.scheme + "; " + formats_of(plan.layers));

@@ -86,7 +86,7 @@ class Job {
       const RunnerOptions& runner = options_.runners[i];
       std::unique_ptr<EngineRunner> engine = engine_of(options_, runner, sinks_, warn);
       any_engine = any_engine || engine != nullptr;
-      const std::string name = runner_name(runner.kind, engine != nullptr, i, now);
+      const std::string name = runner_name(runner, engine != nullptr, i, now);
       auto live = make_live_run(options_, i, name, sources, warn, std::move(engine));
       live_.push_back(live.get());
       runs_.push_back(std::move(live));

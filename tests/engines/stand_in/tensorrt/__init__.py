@@ -1,6 +1,6 @@
 """A stand-in for the package `tensorrt`: the calls that our host makes, with answers that can be right or wrong in a way
 that STAND_IN names. It compiles any model to one kernel a node, and runs it in ONNX Runtime, in memory of stand_in/cuda_driver.c.
-What it was told goes to the file that RECORD names, as JSON."""
+What it was told goes to the file that RECORD names, as JSON. It is like release 11, or 10 where STAND_IN_RELEASE says so."""
 import ctypes
 import enum
 import json
@@ -10,7 +10,8 @@ import sys
 import time
 
 MODE = os.environ.get("STAND_IN", "")
-__version__ = "11.0.0"
+TEN = os.environ.get("STAND_IN_RELEASE") == "10"
+__version__ = "10.0.0" if TEN else "11.0.0"
 
 
 def misbehave(where):
@@ -84,7 +85,7 @@ class LayerInformationFormat(enum.IntEnum):
 
 
 class DataType(enum.Enum):
-    FLOAT, HALF, INT8, INT32, BOOL, UINT8, BF16, INT64 = range(8)
+    FLOAT, HALF, INT8, INT32, BOOL, UINT8, FP8, BF16, INT64 = range(9)
 
 
 TYPES = {"tensor(float)": DataType.FLOAT, "tensor(float16)": DataType.HALF, "tensor(int64)": DataType.INT64,
@@ -100,11 +101,16 @@ class Tensor:
 
 
 class Network:
-    def __init__(self):
-        self.inputs, self.outputs, self.names, self.data = [], [], [], b""
+    def __init__(self, weakly_typed=False):
+        self.inputs, self.outputs, self.names, self.data, self.layers = [], [], [], b"", []
+        self.weakly_typed = weakly_typed
 
     num_inputs = property(lambda self: len(self.inputs))
     num_outputs = property(lambda self: len(self.outputs))
+    num_layers = property(lambda self: len(self.layers))
+
+    def get_layer(self, index):
+        return self.layers[index]
 
     def get_input(self, index):
         return self.inputs[index]
@@ -126,6 +132,8 @@ class Cache:
 class Config:
     """What it does not have, such as max_aux_streams, is not there."""
     builder_optimization_level = 3
+    if TEN:
+        algorithm_selector = int8_calibrator = None
 
     def __init__(self):
         self.told = {"flags": [], "cleared": [], "pools": {}, "profile": {}}
@@ -155,6 +163,8 @@ class Config:
     def get_timing_cache(self):
         return Cache()
 
+    num_optimization_profiles = property(lambda self: int(bool(self.told["profile"])))
+
     def add_optimization_profile(self, profile):
         self.told["profile"] = profile
 
@@ -169,8 +179,8 @@ class Builder:
         misbehave("start")
 
     def create_network(self, flags):
-        assert flags == 2, "networks are strongly typed"
-        return Network()
+        assert flags == 2 or TEN and flags == 0, "networks are strongly typed"
+        return Network(weakly_typed=flags == 0)
 
     def create_builder_config(self):
         return Config()
@@ -183,6 +193,10 @@ class Builder:
         if MODE == "refuse@build":
             self.log.log(ILogger.Severity.ERROR, "Error Code 10: no kernel for mm In optimize at /src/optimizer.cpp:12)")
             return None
+        tactics = release_10.choose(config, network.names) if TEN else []
+        if tactics is None:
+            self.log.log(ILogger.Severity.ERROR, "Error Code 9: no algorithm is left")
+            return None
         self.log.log(ILogger.Severity.WARNING, "weights are small")
         lines = ["Name: {0}, LayerType: gemm, Inputs: [ {{ Name: i, Dimensions: [1], Datatype: Float, Format: f }}], "
                  "Outputs: [ {{ Name: o, Dimensions: [1], Datatype: Float, Format: f }}], TacticName: t, StreamId: 0, "
@@ -191,7 +205,8 @@ class Builder:
         if "RECORD" in os.environ:
             import onnx
             told = dict(config.told, level=int(config.builder_optimization_level),
-                        operators=[node.op_type for node in onnx.load_from_string(network.data).graph.node])
+                        operators=[node.op_type for node in onnx.load_from_string(network.data).graph.node],
+                        weakly_typed=network.weakly_typed, chosen=tactics, **(release_10.told(config, network) if TEN else {}))
             with open(os.environ["RECORD"], "w") as file:
                 json.dump(told, file)
         return Serialized(b"ftrt" + network.data)
@@ -361,6 +376,7 @@ class OnnxParser:
             return False
         model = onnx.load(path)
         self.network.names = [node.name for node in model.graph.node]
+        self.network.layers = [release_10.Layer(name) for name in self.network.names] if TEN else []
         self.network.data = model.SerializeToString()
         self.network.inputs = [Tensor(port) for port in model.graph.input]
         self.network.outputs = [Tensor(port) for port in model.graph.output]
@@ -383,3 +399,8 @@ class OnnxParser:
 
     def get_subgraph_nodes(self, index):
         return self.parts[index][1]
+
+
+if TEN:
+    from . import release_10
+    from .release_10 import BuilderFlag, IAlgorithmSelector, IInt8EntropyCalibrator2, IInt8MinMaxCalibrator
