@@ -9,6 +9,7 @@ judging samples together: the sum of squares of the float network's output over 
 OpenVINO, ONNX files in ONNX Runtime without graph optimizations, each beside the float network in the same program.
 """
 import argparse
+import contextlib
 import json
 import math
 import os
@@ -212,7 +213,8 @@ def modelopt_quantize(args, calibration, judging, method):
     class Samples(Reader, CalibrationDataReader):
         pass
 
-    with tempfile.TemporaryDirectory() as folder:
+    # It leaves files of its own where it runs.
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         out = pathlib.Path(folder) / "int8.onnx"
         quantize(newer(args.model, folder), quantize_mode="int8", calibration_data_reader=Samples(calibration), calibration_method=method,
                  calibration_eps=["cpu"], high_precision_dtype="fp32", output_path=str(out), log_level="ERROR")
@@ -260,6 +262,8 @@ def main():
     parser.add_argument("--limit", type=int, default=300)
     parser.add_argument("--keep", help="where ModelOpt's file goes")
     args = parser.parse_args()
+    args.model, args.calibration, args.judging = map(os.path.abspath, (args.model, args.calibration, args.judging))
+    args.keep = args.keep and os.path.abspath(args.keep)
 
     def out_of_time(*_):
         raise OutOfTime
