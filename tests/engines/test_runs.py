@@ -391,3 +391,18 @@ def test_a_stage_of_a_pipeline_runs_on_the_engine(vernier, model, tmp_path):
     assert done.returncode == 1 and "vernier verify m.onnx int8.onnx --data x.npz --python" in done.stdout and "--on tensorrt" in done.stdout
     done = vernier("pipeline", "--stage", "float:m.onnx", "--stage", "built:m.engine", "--data", "x.npz")
     assert done.returncode == 3 and "built:m.engine@tensorrt" in done.stderr
+
+
+def test_fewer_bits_are_held_against_float16_in_kernels(vernier, model):
+    """The stand-in has one kernel a node, Q/DQ and Casts among them."""
+    done = vernier("convert", model, "--int8", "--data", "x.npz", "-o", "typed.onnx", "--compile", gpu=False)
+    said = " ".join(done.stdout.split())
+    nodes = len(onnx.load(model.parent / "typed.onnx").graph.node)
+    assert done.returncode == 0 and f"{nodes} kernels" in said, done.stderr
+    assert vernier("convert", model, "--fp16", "-o", "half.onnx").returncode == 0
+    half = len(onnx.load(model.parent / "half.onnx").graph.node)
+    assert half < nodes and f"With every layer in float16 it has {half}," in said
+    done = vernier("diagnose", model, "--int8", "--data", "x.npz", "--compile", "-o", "out", gpu=False)
+    assert json.loads((model.parent / "out/report.json").read_text())["compiled"]["float16_kernels"] == half, done.stderr
+    done = vernier("convert", model, "--fp16", "-o", "half.onnx", "--compile", gpu=False)
+    assert done.returncode == 0 and "With every layer" not in done.stdout

@@ -72,6 +72,8 @@ struct EngineReport {
   std::vector<EngineLayer> layers;  // empty without a model
   /// Kernels in which no layer is computed: they rescale, convert, move or fill; by index.
   std::vector<std::size_t> helpers;
+  /// Of the same network with all layers in float16 that can be, where the file has layers in fewer bits.
+  std::optional<std::size_t> float16_kernels;
   std::string refused;             // why it made no engine of the file, in its own words: there are no kernels then
   std::vector<std::string> words;  // the engine's own warnings
   std::vector<std::string> notes;

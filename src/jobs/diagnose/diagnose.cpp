@@ -497,6 +497,14 @@ class Diagnosis {
       report_.compiled->file = file->second;
     if (!report_.compiled->refused.empty())
       warn("the engine made nothing of the typed model: " + report_.compiled->refused);
+    if (all_low_plan().target == Target::TensorRt && compiled_below_float16(*report_.compiled)) {
+      PrecisionOptions half;
+      half.low = {Format::Float16};
+      const Plan plan = assign_formats(subject().model, subject().layers, half).plan;
+      const EngineReport other =
+          compiler_->try_compile(as_typed_file(typed_->lowered(plan).model), loaded_.samples->at(0));
+      if (other.refused.empty()) report_.compiled->float16_kernels = other.kernels.size();
+    }
   }
 
   void pictures() {

@@ -157,6 +157,12 @@ EngineReport Compiler::compile(const std::filesystem::path& path, const std::fil
   return compile(read_typed_file(path), {}, save);
 }
 
+bool compiled_below_float16(const EngineReport& report) {
+  return report.refused.empty() && std::ranges::any_of(report.layers, [](const EngineLayer& layer) {
+           return bits_of(layer.asked) < bits_of(Format::Float16);
+         });
+}
+
 EngineReport Compiler::try_compile(const Model& file, const Sample& like) {
   std::map<std::string, Shape> shapes;
   for (const auto& [input, value] : like) shapes[input] = value.shape();

@@ -29,6 +29,9 @@ std::string misread_text(const Model& file, const CompiledEngine& compiled);
 /// Errors: Usage, where no engine that compiles is one of it.
 CompileOptions for_target(const CompileOptions& options, Target target);
 
+/// Whether the file has layers in fewer bits than float16, and was compiled.
+bool compiled_below_float16(const EngineReport& report);
+
 class Compiler {
  public:
   /// Finds the engine, so that what is not there is told before anything is measured.

@@ -265,6 +265,23 @@ ConvertResult run_conversion(const ConvertOptions& given_options, const JobSinks
   return result;
 }
 
+/// Fewer bits are not always fewer kernels: those of the same network in float16.
+void count_float16_kernels(EngineReport& compiled, Compiler& compiler, const ConvertOptions& options,
+                           const JobSinks& sinks) {
+  if (options.precision.target != Target::TensorRt || !compiled_below_float16(compiled)) return;
+  const ScratchFolder scratch;
+  ConvertOptions half;
+  half.model = options.model;
+  half.output = scratch / "float16.onnx";
+  half.precision.low = {Format::Float16};
+  half.measure.data = options.measure.data;
+  JobSinks quiet = sinks;
+  quiet.warning = {};  // they are of another file
+  run_conversion(half, quiet, nullptr);
+  const EngineReport other = compiler.compile(half.output);
+  if (other.refused.empty()) compiled.float16_kernels = other.kernels.size();
+}
+
 /// For an engine's name without --compile: a compiler where its engines run, as `run --trt` would take one.
 void find_running(std::optional<Compiler>& compiler, const ConvertOptions& options, const JobSinks& sinks) {
   std::string why = "there is no NVIDIA driver";
@@ -298,7 +315,10 @@ ConvertResult convert(const ConvertOptions& options, const JobSinks& sinks) {
   if (options.compile && first) compiler.emplace(for_target(*options.compile, options.precision.target), sinks);
   if (!options.as_engine) {
     ConvertResult result = run_conversion(options, sinks, nullptr);
-    if (compiler) result.compiled = compiler->compile(options.output);
+    if (compiler) {
+      result.compiled = compiler->compile(options.output);
+      count_float16_kernels(*result.compiled, *compiler, options, sinks);
+    }
     return result;
   }
   if (!compiler && first) find_running(compiler, options, sinks);

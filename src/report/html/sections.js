@@ -132,7 +132,8 @@ const ENDS = {
     table(["#", "kind", "reads", "writes", "name"], c.kernels.map((k, i) => [i + 1, shown(k.kind), types(once(k.inputs)), types(once(k.outputs)), name(k.name)])));
   section("engine", "The engine", engine,
     h("p", {}, `${many(c.kernels.length, "kernel")}, ${count(c.helpers.length)} of which compute no layer but rescale, convert or move data. ` +
-      (differ.length ? `${many(differ.length, "layer")} in another format than the file asks for:` : "Every layer runs in the format that the file asks for.")),
+      (differ.length ? `${many(differ.length, "layer")} in another format than the file asks for:` : "Every layer runs in the format that the file asks for.") +
+      (has(c.float16_kernels) && c.float16_kernels < c.kernels.length ? ` With every layer in float16 it has ${count(c.float16_kernels)}, so that float16 may be as fast.` : "")),
     differ.length ? layerRows(differ) : "", rest);
 })();
 

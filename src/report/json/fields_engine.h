@@ -74,6 +74,7 @@ struct Fields<EngineReport> {
                                           Field{"kernels", &R::kernels},
                                           Field{"layers", &R::layers},
                                           Field{"helpers", &R::helpers},
+                                          Field{"float16_kernels", &R::float16_kernels},
                                           Field{"words", &R::words},
                                           Field{"notes", &R::notes}};
 };

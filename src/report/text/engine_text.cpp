@@ -35,6 +35,14 @@ std::string kinds_text(const EngineReport& report) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
+/// Fewer bits are not always fewer kernels. Empty where nothing is to be said.
+std::string float16_text(const EngineReport& report) {
+  if (!report.float16_kernels || *report.float16_kernels >= report.kernels.size()) return "";
+  return fmt::format(
+      " With every layer in float16 it has {}, so that float16 may be as fast: vernier bench measures it.",
+      *report.float16_kernels);
+}
+
 std::string answer_of(const EngineReport& report, std::size_t differing) {
   std::string text = plural(report.kernels.size(), "kernel");
   if (!report.helpers.empty()) {
@@ -44,9 +52,11 @@ std::string answer_of(const EngineReport& report, std::size_t differing) {
   }
   text += ". ";
   if (report.layers.empty()) return text + "Which layers they compute is not known without the model: --model MODEL.";
-  if (differing == 0) return text + "Every layer runs in the format that the file asks for.";
-  return text + fmt::format("{} in another format than the file asks for.",
-                            plural(differing, "layer") + (differing == 1 ? " runs" : " run"));
+  if (differing == 0) return text + "Every layer runs in the format that the file asks for." + float16_text(report);
+  return text +
+         fmt::format("{} in another format than the file asks for.",
+                     plural(differing, "layer") + (differing == 1 ? " runs" : " run")) +
+         float16_text(report);
 }
 
 std::vector<std::string> layer_cells(const EngineReport& report, const EngineLayer& layer) {
