@@ -17,6 +17,7 @@ struct DiffOptions {
   /// Which run of a file that holds several: its name, a part that only one has, or its number from 0. Empty: the last.
   std::string reference_run, tested_run;
   DiffMetric metric = DiffMetric::Sqnr;
+  bool metric_chosen = true;  // else a threshold's meaning is said in the answer
   std::optional<double> threshold;
   std::string command;
 };

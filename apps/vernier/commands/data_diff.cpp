@@ -22,8 +22,9 @@ namespace {
 struct DiffLine {
   std::vector<std::string> files;
   std::string reference, tested;  // under the words of older scripts
+  bool tested_by_script = false;
   std::string reference_run, tested_run;
-  std::string metric = "sqnr", threshold, format = "table", top = "15";
+  std::string metric, threshold, format = "table", top = "15";
   MessageGroup messages;
 };
 
@@ -40,7 +41,13 @@ DiffOptions options_of(const DiffLine& line) {
   options.tested = files[1];
   options.reference_run = line.reference_run;
   options.tested_run = line.tested_run;
-  options.metric = parse_choice<DiffMetric>("--metric", line.metric);
+  if (!line.metric.empty()) {
+    options.metric = parse_choice<DiffMetric>("--metric", line.metric);
+  } else if (!line.tested.empty() && line.tested_by_script) {
+    options.metric = DiffMetric::MaxAbs;  // what the threshold of the script with these words means
+  } else {
+    options.metric_chosen = false;
+  }
   if (!line.threshold.empty()) options.threshold = parse_number("--threshold", line.threshold);
   return options;
 }
@@ -55,19 +62,25 @@ Command add_data_diff(CLI::App& root, const std::string& command) {
   add_value(app, "--fp16-outputs,--fp32-outputs,--reference", line->reference, "FILE",
             "The reference, instead of the first argument (default: none)")
       .group("Files");
-  add_value(app, "--int8-outputs,--tested", line->tested, "FILE",
-            "The tested run, instead of the second argument (default: none)")
+  add_value(
+      app, "--int8-outputs", [line](const std::string& file) { line->tested = file, line->tested_by_script = true; },
+      "FILE", "The same as --tested, with the metric of parse_layer_errors.py: max_abs, unless --metric says another")
+      .group("Files");
+  add_value(app, "--tested", line->tested, "FILE", "The tested run, instead of the second argument (default: none)")
       .group("Files");
   add_value(app, "--reference-run", line->reference_run, "RUN",
             "Which run of the reference file: its name, a part of it, or its number from 0 (default: the last)")
       .group("Files");
   add_value(app, "--tested-run", line->tested_run, "RUN", "The same for the tested file (default: the last)")
       .group("Files");
-  add_value(app, "--metric", line->metric, "METRIC",
-            "What to rank by: sqnr max_abs mean_abs max_rel cosine mse (default: sqnr)")
+  add_value(
+      app, "--metric", line->metric, "METRIC",
+      "What to rank by: sqnr (dB) max_abs mean_abs max_rel cosine mse (default: sqnr; behind --int8-outputs max_abs)")
       .group("Ranking");
-  add_value(app, "--threshold", line->threshold, "T",
-            "Outputs worse than T are marked, and the exit code is 1 when there is one (default: none)")
+  add_value(
+      app, "--threshold", line->threshold, "T",
+      "Outputs worse than T, in the metric's unit, are marked, and the exit code is 1 when there is one (default: "
+      "none)")
       .group("Ranking");
   add_value(app, "--top", line->top, "N", "Outputs in the printed table; 0: all (default: 15)").group("Output");
   add_value(app, "--format", line->format, "FORMAT",

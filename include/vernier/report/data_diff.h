@@ -52,6 +52,7 @@ struct DiffReport {
   std::string reference_file, reference_run, tested_file, tested_run;
   std::size_t iterations = 0;
   DiffMetric metric = DiffMetric::Sqnr;
+  bool metric_chosen = true;  // not the default
   std::optional<double> threshold;
   std::vector<DiffRow> rows;              // worst first
   std::vector<std::string> not_compared;  // with the reason

@@ -55,6 +55,7 @@ DiffReport data_diff(const DiffOptions& options, const JobSinks& sinks) {
   report.command = options.command;
   report.reference_file = options.reference.string();
   report.tested_file = options.tested.string();
+  report.metric_chosen = options.metric_chosen;
   report.metric = options.metric;
   report.threshold = options.threshold;
   const std::unique_ptr<Run> reference =

@@ -26,19 +26,20 @@ std::string value_text(DiffMetric metric, double value) {
 std::string answer(const DiffReport& report, const TextOptions& options) {
   const DiffMetric metric = report.metric;
   const DiffRow& worst = report.rows.front();
-  const bool in_db = metric == DiffMetric::Sqnr && std::isfinite(worst.sqnr_db);
-  const std::string unit = in_db ? " dB" : "";
+  const bool in_db = metric == DiffMetric::Sqnr;
   std::string text = fmt::format("Worst of {}: {}, {} {}{}", plural(report.rows.size(), "output"),
-                                 printable(worst.name), word_of(metric), value_text(metric, worst.value(metric)), unit);
+                                 printable(worst.name), word_of(metric), value_text(metric, worst.value(metric)),
+                                 in_db && std::isfinite(worst.sqnr_db) ? " dB" : "");
   Paint paint = Paint::Bold;
   if (report.threshold) {
     const auto beyond =
         std::count_if(report.rows.begin(), report.rows.end(), [](const DiffRow& row) { return row.beyond; });
-    text += fmt::format("; {} beyond the threshold of {:g}{}",
+    text += fmt::format("; {} {} the threshold of {:g}{}{}",
                         beyond == 0   ? "none is"
                         : beyond == 1 ? "1 is"
                                       : fmt::format("{} are", beyond),
-                        *report.threshold, unit);
+                        larger_is_better(metric) ? "below" : "above", *report.threshold, in_db ? " dB" : "",
+                        report.metric_chosen ? "" : " (sqnr is the default; --metric max_abs: absolute differences)");
     paint = report.passed == true ? Paint::Good : Paint::Bad;
   }
   return painted(wrap(text + ".", options.width), paint, options.color) + "\n";
@@ -57,7 +58,7 @@ std::string report_to_text(const DiffReport& report, const TextOptions& options)
   text += labelled("Iterations", std::to_string(report.iterations), options.width);
   if (report.all_bad) {
     text += "\n" + painted(wrap("Every output is bad, the first ones too: single layers do not do that. Look at the "
-                                "calibration data and the preprocessing of both runs first.",
+                                "preprocessing of both runs first, and at the calibration data where one is quantized.",
                                 options.width),
                            Paint::Warning, options.color);
   }
