@@ -157,7 +157,7 @@ def test_the_page_shows_the_report_and_can_be_used(folder, report):
     assert got["moved"] and got["theme_changed"]
     assert got["file"] == "layers.csv" and got["csv_type"] == "text/csv"
     for section in ("Damage over depth", "The network", "Worst layers", "All layers", "Kept set", "Figures",
-                    "Latency", "How to make it again"):
+                    "Latency", "Reproduce"):
         assert section in got["sections"]
 
 
@@ -261,7 +261,7 @@ def test_the_page_of_a_pipeline_shows_where_accuracy_is_lost(folder, stages):
         lost: text("#stages tr.lost .tag"), bars: document.querySelectorAll("#stages svg rect").length,
         bad: document.querySelectorAll("#stages svg rect.bars").length, commands: text("#advice pre").length,
         images: document.images.length, theme_changed: document.documentElement.dataset.theme !== theme};""")
-    assert got["sections"] == ["Stages", "How to make it again"]
+    assert got["sections"] == ["Stages", "Reproduce"]
     assert got["names"][:2] == ["saved", "float"] and got["names"][2].startswith("</script><img src=x")
     assert got["lost"] == ["lost here"]
     assert (got["bars"], got["bad"], got["commands"], got["images"]) == (2, 1, 2, 0)

@@ -48,20 +48,18 @@ void say_what_is_proven(const MinimalResult& result, const SearchContext& contex
 
 void say_what_is_assumed(const MinimalResult& result, const SearchContext& context, KeptSetReport& kept) {
   if (result.lower_bound) {
-    kept.assumed.emplace_back("the lower bound: that keeping more layers never makes a passing set fail");
+    kept.assumed.emplace_back("keeping more layers never makes a passing set fail, on which the lower bound rests");
   } else if (result.end == SearchEnd::Certified) {
-    kept.assumed.emplace_back(
-        "that no quite different, cheaper set passes: --prove-minimum says how much cheaper one could be");
+    kept.assumed.emplace_back("another set may be cheaper: --prove-minimum says by how much at most");
   }
   if (context.request.options.mode != SearchMode::Minimal && result.end == SearchEnd::Found) {
-    kept.assumed.emplace_back(
-        "that only such lists of layers come into question: layers within the list may not be needed");
+    kept.assumed.emplace_back("layers within the list may not be needed: only such lists were tried");
   }
   if (context.request.options.whole_groups) {
-    kept.assumed.emplace_back("that groups switch as wholes: without --whole-groups fewer layers may do");
+    kept.assumed.emplace_back("fewer layers may do without --whole-groups");
   }
   if (result.trials > 0 && result.end == SearchEnd::Certified && context.request.verdicts_only()) {
-    kept.assumed.emplace_back("that the check gives the same verdict again: only the answer was asked twice");
+    kept.assumed.emplace_back("the check gives the same verdict again: only the answer was asked twice");
   }
 }
 

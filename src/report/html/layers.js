@@ -13,6 +13,18 @@ function causeBox(cause, withLayer) {
     (cause.repairs || []).length ? h("p", {class: "small"}, "Repairs to try: " + cause.repairs.map(shown).join(", ")) : "");
 }
 
+/** Layers that break for one reason: the most damaging one in detail, the others by name. */
+function causeGroup(causes) {
+  const [first, ...others] = causes;
+  const names = [...new Set(others.map(cause => cause.layer))].filter(layer => layer && layer !== first.layer);
+  const share = [first.layer, ...names].reduce((sum, layer) => sum + number((layers.find(row => row.name === layer) || {}).share || 0), 0);
+  const box = causeBox(first, true);
+  if (!names.length) return box;
+  box.append(h("p", {class: "small"}, `Likewise at ${many(names.length, "other layer")}${share > 0 ? `, together ${percent(share)} of the damage` : ""}: `,
+    names.slice(0, 8).map((layer, i) => [i ? ", " : "", name(layer)]), names.length > 8 ? ` and ${count(names.length - 8)} more` : ""));
+  return box;
+}
+
 /** What was accepted first; a large network has thousands that were tried, and not all rows at first. */
 function repairTable(repairs) {
   const atFirst = 30;

@@ -29,11 +29,13 @@ function card(what, big, more, tone) {
 (function causes() {
   const all = explanation.causes || [];
   if (!all.length && !(explanation.repairs || []).length) return;
-  const children = all.slice(0, 12).map(cause => h("div", {}, causeBox(cause, true)));
-  if (all.length > 12) children.push(h("p", {class: "small"}, `${many(all.length - 12, "more cause")} under the layers below.`));
+  const groups = new Map();
+  for (const cause of all) groups.set(cause.id, [...(groups.get(cause.id) || []), cause]);
+  const children = [...groups.values()].map(causes => h("div", {}, causeGroup(causes)));
   if ((explanation.proposals || []).length) children.push(h("p", {}, "Worth trying: " + explanation.proposals.map(shown).join(", ") + "."));
   if ((explanation.repairs || []).length) children.push(h("h3", {}, "Repairs tried"), repairTable(explanation.repairs));
-  section("why", "Why", `What breaks${report.repaired ? ", before the repairs" : ""}, with the numbers that show it.`, children);
+  const harmless = report.kept && report.kept.end === "nothing-needed";
+  section("why", harmless ? "Seen, and harmless here" : "Why", harmless ? "The requirement is met with nothing kept." : `What breaks${report.repaired ? ", before the repairs" : ""}, with the numbers that show it.`, children);
 })();
 
 (function depth() {
@@ -81,7 +83,7 @@ const ENDS = {
     if (chart) children.push(h("h3", {}, "Accuracy against cost"), h("div", {class: "scroll"}, chart));
   }
   children.push(h("p", {class: "small"}, `${many(k.evaluations, "evaluation")} of the whole sample set; search: ${shown(k.mode || "minimal")}; it ended: ${ENDS[k.end] || shown(k.end)}.`));
-  for (const text of [...(k.notes || []), ...(k.assumed || []).map(t => "assumed: " + t)]) children.push(h("p", {class: "small"}, shown(text)));
+  for (const text of [...(k.notes || []), ...(k.assumed || []).map(t => "Not proven: " + t)]) children.push(h("p", {class: "small"}, shown(text)));
   section("kept", "Kept set", "", children);
 })();
 
@@ -157,5 +159,5 @@ if ((report.warnings || []).length || (report.notes || []).length || (report.typ
   const total = (report.phases || []).reduce((sum, p) => sum + p.seconds, 0);
   line("Time", total ? `${plain(total, 3)} s: ` + report.phases.filter(p => p.seconds >= total / 100).map(p => `${shown(p.phase)} ${plain(p.seconds, 2)}`).join(", ") : "");
   line("Files", Object.entries(report.files || {}).map(([what, file]) => h("div", {}, what + ": ", name(file))));
-  section("reproduce", "How to make it again", "", report.command ? command(report.command) : "", record);
+  section("reproduce", "Reproduce", "", report.command ? command(report.command) : "", record);
 })();

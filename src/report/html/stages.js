@@ -66,5 +66,5 @@ if ((report.warnings || []).length) section("notes", "Warnings", "", h("ul", {cl
   line("Versions", [["vernier", report.vernier_version], ["ONNX Runtime", report.onnxruntime_version], ["onnx", report.onnx_version]].filter(v => v[1]).map(v => v[0] + " " + shown(v[1])).join(", "));
   line("Machine", shown(report.machine));
   line("Files", Object.entries(report.files || {}).map(([what, file]) => h("div", {}, what + ": ", name(file))));
-  section("reproduce", "How to make it again", "", report.command ? command(report.command) : "", record);
+  section("reproduce", "Reproduce", "", report.command ? command(report.command) : "", record);
 })();

@@ -240,7 +240,7 @@ std::string grounds_section(const KeptSetReport& kept, const TextOptions& option
                      options.width);
   }
   for (const std::string& proven : kept.proven) text += labelled("Proven", proven, options.width);
-  for (const std::string& assumed : kept.assumed) text += labelled("Assumed", assumed, options.width);
+  for (const std::string& assumed : kept.assumed) text += labelled("Not proven", assumed, options.width);
   return text.empty() ? text : "\n" + text;
 }
 

@@ -57,6 +57,28 @@ double deciding_sqnr_db(const RunFigures& run) {
   return figure == nullptr ? -std::numeric_limits<double>::infinity() : figure->sqnr_db;
 }
 
+/// The smallest share of largest classes that are the float model's; nullopt where no output is class scores.
+std::optional<double> same_top1(const RunFigures& run) {
+  std::optional<double> least;
+  for (const OutputFigure& figure : run.outputs) {
+    if (figure.top1_agreement) least = std::min(least.value_or(1), *figure.top1_agreement);
+  }
+  return least;
+}
+
+/// What the task may see of the result, beside a figure that it does not see.
+void say_agreement(const DiagnoseReport& report, const RunFigures& run, Answer& answer) {
+  const std::optional<double> agreement = same_top1(run);
+  if (!agreement || (report.requirement && report.requirement->metric == Metric::MinTop1Agreement)) return;
+  answer.sentence += fmt::format(" Same top-1 as the float model: {}.", percent_text(agreement));
+  const std::optional<double> before = same_top1(report.all_low);
+  if (!before || *agreement >= *before || deciding_sqnr_db(run) <= deciding_sqnr_db(report.all_low)) return;
+  answer.advice.push_back(fmt::format(
+      "SQNR and task disagree: against everything in {} the SQNR rose, and the same top-1 fell from {} to {} over {}. "
+      "Let the task decide: --min-top1-agreement, or --labels FILE --min-top1.",
+      low_text(report), percent_text(before), percent_text(agreement), plural(report.samples, "sample")));
+}
+
 Answer without_requirement(const DiagnoseReport& report) {
   Answer answer;
   answer.sentence = fmt::format("Everything in {}: {}.", all_low_text(report), figure_text(report.all_low, {}));
@@ -149,11 +171,11 @@ Answer by_task(const DiagnoseReport& report) {
     }
     return answer;
   }
-  answer.sentence =
-      outcome == Outcome::NothingNeeded
-          ? fmt::format("Keep nothing: everything in {}, {} is met{}.", all_low_text(report), objective, value())
-          : fmt::format("{}eep {}: {} is met{}.", outcome == Outcome::Stopped ? "Stopped early: k" : "K",
-                        kept_text(report), objective, value());
+  answer.sentence = outcome == Outcome::NothingNeeded
+                        ? fmt::format("No layer needs {}: everything in {}, {} is met{}.", format_name(report.high),
+                                      all_low_text(report), objective, value())
+                        : fmt::format("{}eep {}: {} is met{}.", outcome == Outcome::Stopped ? "Stopped early: k" : "K",
+                                      kept_text(report), objective, value());
   say_how_to_deploy(report, answer);
   return answer;
 }
@@ -198,9 +220,9 @@ Answer searched(const DiagnoseReport& report) {
           : fmt::format("{} is met in simulation", required_text(figures, *report.requirement));
   if (nothing) {
     const std::size_t layers = lowered_layers(report);
-    answer.sentence =
-        fmt::format("Keep nothing: with {} in {}, {}.",
-                    layers == 1 ? "the one layer" : fmt::format("all {} layers", layers), all_low_text(report), met);
+    answer.sentence = fmt::format("No layer needs {}: {} in {} {} {}.", format_name(report.high),
+                                  layers == 1 ? "the one layer" : fmt::format("all {} layers", layers),
+                                  all_low_text(report), layers == 1 ? "gives" : "give", met);
   } else if (outcome == Outcome::Stopped) {
     answer.sentence = fmt::format("Stopped early, so fewer may do: keep {}: {}.", kept_text(report), met);
     answer.advice.emplace_back("Run the same command without its limit to get a certified set.");
@@ -267,7 +289,9 @@ Answer answer_by_its_figures(const DiagnoseReport& report) {
 
 }  // namespace
 
-Answer answer_of(const DiagnoseReport& report) {
+namespace {
+
+Answer answer_with_sums(const DiagnoseReport& report) {
   Answer answer = answer_by_its_figures(report);
   if (report.engine) {
     if (report.engine->figures.passed != false) {
@@ -282,6 +306,18 @@ Answer answer_of(const DiagnoseReport& report) {
     answer.advice.insert(answer.advice.begin(),
                          "The requirement is met with sums in float32 alone: with --accumulate float16 layers are kept "
                          "until it is met with both.");
+  }
+  return answer;
+}
+
+}  // namespace
+
+Answer answer_of(const DiagnoseReport& report) {
+  Answer answer = answer_with_sums(report);
+  if (report.final_figures) {
+    say_agreement(report, *report.final_figures, answer);
+  } else if (!report.requirement) {
+    say_agreement(report, report.all_low, answer);
   }
   return answer;
 }

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "base/layout.h"
@@ -15,29 +17,70 @@
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
 #include "vernier/report/causes.h"
+#include "vernier/report/outcome.h"
 
 namespace vernier {
 namespace {
 
-/// The surest cause of each layer; further ones of the same layer only where they are nearly as sure.
-std::string causes_text(const DiagnoseReport& report, const TextOptions& options) {
-  const Explanation& explanation = *report.explanation;
-  std::string text = heading(report.repaired ? "Causes, before the repairs" : "Causes", options.color);
+/// Layers that break for one reason.
+struct CauseGroup {
+  const Cause* first = nullptr;     // of the most damaging layer
+  std::vector<std::string> layers;  // with the first; empty: the network as a whole
+  double share = 0;                 // of the damage of all layers
+};
+
+/// Of each layer its surest cause; further ones only where they are nearly as sure.
+std::vector<CauseGroup> grouped(const DiagnoseReport& report) {
+  std::map<std::string, double> shares;
+  for (const LayerRow& row : report.layers) shares[row.name] = row.share.value_or(0);
   std::map<std::string, double> surest;
-  std::size_t lines = 0;
-  std::set<std::string> explained;
-  for (const Cause& cause : explanation.causes) {
-    explained.insert(cause.layer);
+  std::map<std::string, std::size_t> places;
+  std::vector<CauseGroup> groups;
+  for (const Cause& cause : report.explanation->causes) {
     const auto [first, fresh] = surest.emplace(cause.layer, cause.confidence);
     if (!fresh && cause.confidence < first->second - 0.1) continue;
-    if (options.top > 0 && ++lines > options.top) continue;
-    text += wrap(fmt::format("{}: {}: {}", cause.layer.empty() ? "the network" : printable(cause.layer), cause.id,
-                             printable(cause.sentence)),
-                 options.width, "  ");
+    const auto [place, is_new] = places.emplace(cause.id, groups.size());
+    if (is_new) groups.push_back({&cause, {}, 0});
+    CauseGroup& group = groups[place->second];
+    if (cause.layer.empty() || std::ranges::find(group.layers, printable(cause.layer)) != group.layers.end()) continue;
+    group.layers.push_back(printable(cause.layer));
+    group.share += shares[cause.layer];
   }
-  if (options.top > 0 && lines > options.top) {
-    text += fmt::format("  ... and {} ({})\n", plural(lines - options.top, "more cause"), all_of_them(report));
+  return groups;
+}
+
+std::string group_text(const CauseGroup& group, const TextOptions& options) {
+  std::string head = group.first->id;
+  if (!group.layers.empty()) head += ": " + plural(group.layers.size(), "layer");
+  if (group.share > 0) head += fmt::format(", {} of the damage", percent_text(group.share));
+  if (!group.first->repairs.empty()) head += fmt::format("; repairs: {}", fmt::join(group.first->repairs, ", "));
+  const std::string where = group.layers.empty() ? "the network" : group.layers.front();
+  std::string text = wrap(head, options.width, "  ") +
+                     wrap(fmt::format("{}: {}", where, printable(group.first->sentence)), options.width, "    ");
+  if (group.layers.size() > 1) {
+    const std::vector<std::string> others(group.layers.begin() + 1, group.layers.end());
+    text += wrap("likewise " + list_some(others, 4), options.width, "    ");
   }
+  return text;
+}
+
+/// What is found in a network that needs nothing is not what breaks it.
+const char* causes_heading(const DiagnoseReport& report) {
+  if (outcome_of(report) == Outcome::NothingNeeded) return "Seen, and harmless here";
+  return report.repaired ? "Causes, before the repairs" : "Causes";
+}
+
+std::string causes_text(const DiagnoseReport& report, const TextOptions& options) {
+  const Explanation& explanation = *report.explanation;
+  std::string text = heading(causes_heading(report), options.color);
+  const std::vector<CauseGroup> groups = grouped(report);
+  const std::size_t shown = options.top == 0 ? groups.size() : std::min(options.top, groups.size());
+  for (std::size_t i = 0; i < shown; ++i) text += group_text(groups[i], options);
+  if (shown < groups.size()) {
+    text += fmt::format("  ... and {} ({})\n", plural(groups.size() - shown, "more cause"), all_of_them(report));
+  }
+  std::set<std::string> explained;
+  for (const Cause& cause : explanation.causes) explained.insert(cause.layer);
   std::size_t without = 0;
   for (const std::string& layer : explanation.examined) without += explained.contains(layer) ? 0 : 1;
   if (without > 0) {

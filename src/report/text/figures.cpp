@@ -91,7 +91,7 @@ std::string figure_text(const RunFigures& run, const std::optional<Requirement>&
   } else if (metric == Metric::MinCosine) {
     text = "a cosine of " + text;
   } else if (metric == Metric::MinTop1Agreement) {
-    text += " top-1 agreement";
+    text += " same top-1";
   }
   if (run.outputs.size() > 1) text += fmt::format(" at output '{}'", shorten_middle(printable(figure->name), 40));
   return text;
@@ -149,7 +149,7 @@ std::string figures_table(const std::vector<std::pair<std::string, const RunFigu
   table.column("worst sample", Align::Right, "worst");
   table.column("largest error", Align::Right, "error");
   table.column("cosine", Align::Right);
-  table.column("top-1", Align::Right);
+  table.column("same top-1", Align::Right, "top-1");
   table.column("not finite", Align::Right, "lost");
   for (const auto& [label, run] : runs) {
     std::string first = label;
@@ -172,8 +172,8 @@ std::string figures_table(const std::vector<std::pair<std::string, const RunFigu
   for (const auto& [label, run] : runs) {
     for (const OutputFigure& figure : run->outputs) {
       if (!figure.class_axis || !said.insert(figure.name).second) continue;
-      text += fmt::format("top-1 of '{}': the largest along axis {} ({})\n", printable(figure.name), *figure.class_axis,
-                          figure.class_axis_from);
+      text += fmt::format("same top-1 of '{}': the largest along axis {} ({})\n", printable(figure.name),
+                          *figure.class_axis, figure.class_axis_from);
     }
   }
   return text;

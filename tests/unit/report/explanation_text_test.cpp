@@ -28,18 +28,56 @@ DiagnoseReport with(const Explanation& explanation) {
   return report;
 }
 
-TEST(ExplanationText, SaysHowManyCausesTopLeavesOut) {
+TEST(ExplanationText, GroupsLayersThatBreakForOneReason) {
   Explanation explanation;
   for (const char* layer : {"a", "b", "c"}) {
     explanation.examined.emplace_back(layer);
     explanation.causes.push_back(cause_of(layer));
+  }
+  explanation.causes[1].sentence = "of its own";
+  explanation.causes.front().repairs = {"weight-grid", "keep-high"};
+  DiagnoseReport report = with(explanation);
+  report.layers.clear();
+  for (const char* layer : {"a", "b"}) {
+    report.layers.emplace_back().name = layer;
+    report.layers.back().share = 0.25;
+  }
+  const std::string text = explanation_section(report, {});
+  EXPECT_NE(text.find("  weight-grid: 3 layers, 50.0 % of the damage; repairs: weight-grid, keep-high\n"
+                      "    a: its weights lie on another grid\n"
+                      "    likewise b, c\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("of its own"), std::string::npos) << text;
+}
+
+TEST(ExplanationText, LeavesOutLessSureCausesOfALayer) {
+  Explanation explanation;
+  explanation.examined = {"a"};
+  explanation.causes = {cause_of("a"), cause_of("a"), cause_of("a")};
+  explanation.causes[1].id = "nearly-as-sure";
+  explanation.causes[1].confidence = 0.85;
+  explanation.causes[2].id = "less-sure";
+  explanation.causes[2].confidence = 0.5;
+  const std::string text = explanation_section(with(explanation), {});
+  EXPECT_NE(text.find("weight-grid: 1 layer"), std::string::npos) << text;
+  EXPECT_NE(text.find("nearly-as-sure: 1 layer"), std::string::npos) << text;
+  EXPECT_EQ(text.find("less-sure:"), std::string::npos) << text;
+}
+
+TEST(ExplanationText, SaysHowManyCausesTopLeavesOut) {
+  Explanation explanation;
+  for (const char* id : {"weight-grid", "depthwise", "overflow"}) {
+    explanation.examined.emplace_back(id);
+    explanation.causes.push_back(cause_of(id));
+    explanation.causes.back().id = id;
   }
   DiagnoseReport report = with(explanation);
   TextOptions options;
   options.top = 1;
   std::string text = explanation_section(report, options);
   EXPECT_NE(text.find("  ... and 2 more causes (all of them with --top 0)\n"), std::string::npos) << text;
-  EXPECT_EQ(text.find("b: weight-grid"), std::string::npos) << text;
+  EXPECT_EQ(text.find("depthwise"), std::string::npos) << text;
   report.files["report"] = "report.json";
   text = explanation_section(report, options);
   EXPECT_NE(text.find("(all of them in report.json)"), std::string::npos) << text;

@@ -60,6 +60,31 @@ TEST(DiagnoseText, SaysThatARequirementIsMetWithOneKindOfSumsAlone) {
   EXPECT_EQ(text.find("kept until it is met with both"), std::string::npos);
 }
 
+TEST(DiagnoseText, WarnsWhereSqnrAndTaskDisagree) {
+  DiagnoseReport report = requirement_met();
+  EXPECT_EQ(report_to_text(report, {}).find("disagree"), std::string::npos);
+  report.all_low.outputs[0].top1_agreement = 0.99;
+  report.final_figures->outputs[0].top1_agreement = 0.95;
+  const std::string text = unwrapped(report_to_text(report, {}));
+  EXPECT_NE(text.find("is met. Same top-1 as the float model: 95.0 %."), std::string::npos) << text;
+  EXPECT_NE(text.find("SQNR and task disagree: against everything in int8 the SQNR rose, and the same top-1 fell from "
+                      "99.0 % to 95.0 % over 20 samples."),
+            std::string::npos)
+      << text;
+  report.all_low.outputs[0].top1_agreement = report.final_figures->outputs[0].top1_agreement = std::nullopt;
+  EXPECT_EQ(unwrapped(report_to_text(report, {})).find("Same top-1"), std::string::npos);
+}
+
+TEST(DiagnoseText, CallsWhatItFindsHarmlessWhereNothingIsKept) {
+  DiagnoseReport report = requirement_met();
+  report.explanation.emplace();
+  report.explanation->examined = {"a"};
+  EXPECT_NE(report_to_text(report, {}).find("\nCauses\n"), std::string::npos);
+  report.kept->layers.clear();
+  report.kept->end = SearchEnd::NothingNeeded;
+  EXPECT_NE(report_to_text(report, {}).find("\nSeen, and harmless here\n"), std::string::npos);
+}
+
 TEST(VerifyText, SaysThatARequirementIsMetWithOneKindOfSumsAlone) {
   VerifyReport report = verified();
   report.other_sums = OtherSums{Accumulate::Float16, report.figures};
