@@ -114,9 +114,10 @@ TEST(Verify, GivesTheNoiseOfFloat16SumsThatTheSearchHad) {
     const VerifyReport measured = verify(again);
     const auto db = [](const RunFigures& run) { return run.outputs.front().sqnr_db; };
     EXPECT_NEAR(db(measured.figures), db(made.all_low), 0.05) << format_name(low);
-    EXPECT_EQ(db(usual.other_sums.value().figures), db(measured.figures)) << format_name(low);
-    EXPECT_EQ(db(usual.figures), db(measured.other_sums.value().figures)) << format_name(low);
-    EXPECT_NE(db(usual.figures), db(measured.figures)) << format_name(low);
+    // One of the two compares layers, too, which stops fusions: on some CPUs the last bits of sums differ.
+    EXPECT_NEAR(db(usual.other_sums.value().figures), db(measured.figures), 0.01) << format_name(low);
+    EXPECT_NEAR(db(usual.figures), db(measured.other_sums.value().figures), 0.01) << format_name(low);
+    EXPECT_GT(db(usual.figures), db(measured.figures) + 0.1) << format_name(low);
     again.target = Target::OpenVino;
     again.arithmetic = {};
     EXPECT_FALSE(verify(again).other_sums) << "measured with TensorRT alone";
