@@ -1,6 +1,4 @@
-// `vernier check data`: the samples as given, and changed in the usual ways, through the float model.
-
-#include "vernier/check_data.h"
+#include "jobs/data_check/check_inputs.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +6,6 @@
 #include <cmath>
 #include <cstddef>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -19,16 +16,13 @@
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
-#include "io/labels.h"
-#include "jobs/common/sources.h"
-#include "jobs/eval/norm_statistics.h"
-#include "jobs/eval/reading_verdict.h"
+#include "jobs/data_check/norm_statistics.h"
+#include "jobs/data_check/reading_verdict.h"
 #include "model/model.h"
 #include "tasks/ranks.h"
 #include "tasks/readings.h"
 #include "vernier/error.h"
 #include "vernier/report/check_data.h"
-#include "vernier/run.h"
 #include "vernier/samples.h"
 #include "vernier/sinks.h"
 #include "vernier/tensor.h"
@@ -36,7 +30,9 @@
 namespace vernier {
 namespace {
 
-constexpr std::size_t kMostSamples = 16, kMostLabelled = 64;
+/// For a warning: enough that confidence does not jump by chance, few enough to cost nothing beside a diagnosis.
+constexpr std::size_t kFewSamples = 6;
+
 /// The largest probability of an output that looks like classes; nullopt for others.
 std::optional<double> confidence_of(const Tensor& output) {
   if (output.dtype() != Dtype::Float32 || output.count() < 2 || output.count() > 100000) return std::nullopt;
@@ -57,9 +53,15 @@ std::optional<double> confidence_of(const Tensor& output) {
   return 1 / total;
 }
 
-class DataCheck {
+class InputCheck {
  public:
-  DataCheck(const CheckDataOptions& options, const JobSinks& sinks) : options_(options), sinks_(sinks) {}
+  InputCheck(const Model& model, const SampleSource& samples, std::size_t most, const LabelsOfInputs& labels,
+             const JobSinks& sinks)
+      : model_(model),
+        samples_(samples),
+        size_(most == 0 ? samples.size() : std::min(most, samples.size())),
+        labels_(labels),
+        sinks_(sinks) {}
 
   CheckDataReport run() {
     open();
@@ -69,6 +71,8 @@ class DataCheck {
       if (sinks_.progress) sinks_.progress("reading", i + 1, changes.size());
       if (sinks_.is_interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
       report_.readings.push_back(read_as(changes[i]));
+      const InputReading& given = report_.readings.front();
+      if (!given.accuracy && !given.misfit && !given.confidence) break;
     }
     judge_readings(report_, hits_, steps_);
     return std::move(report_);
@@ -76,23 +80,8 @@ class DataCheck {
 
  private:
   void open() {
-    model_ = read_model(options_.model);
-    SourceOptions source = options_.measure.data;
-    if (source.limit == 0) source.limit = options_.labels.empty() ? kMostSamples : kMostLabelled;
-    samples_ = samples_for(model_, source, sinks_);
-    report_.file = options_.model.string();
-    report_.data = samples_->description();
-    report_.samples = samples_->size();
-    if (samples_->is_random()) {
-      throw Error(ErrorKind::Usage, "check data looks at your inputs, and none were given", "--data SOURCE");
-    }
-    if (!options_.labels.empty()) {
-      labels_ = read_labels(options_.labels);
-      if (labels_.size() < samples_->size()) {
-        throw Error(ErrorKind::Input, fmt::format("{}: {} for {}", printable(options_.labels.string()),
-                                                  plural(labels_.size(), "label"), plural(samples_->size(), "sample")));
-      }
-    }
+    report_.data = samples_.description();
+    report_.samples = size_;
     norms_ = first_norms(model_);
     const std::map<std::string, ValueType> types = infer_types(model_);
     std::erase_if(norms_, [&](const TrainedNorm& norm) {
@@ -122,8 +111,8 @@ class DataCheck {
       seen.min = 1e300;
       seen.max = -1e300;
       std::vector<ChannelMoments> channels;
-      for (std::size_t i = 0; i < samples_->size(); ++i) {
-        const Tensor tensor = samples_->at(i).at(input.name);
+      for (std::size_t i = 0; i < size_; ++i) {
+        const Tensor tensor = samples_.at(i).at(input.name);
         seen.shape = shape_text(tensor.shape());
         const int axis = image_axis(tensor.shape());
         if (axis >= 0) {
@@ -164,8 +153,8 @@ class DataCheck {
     std::vector<std::vector<ChannelMoments>> seen(norms_.size());
     double confidence = 0;
     std::size_t confident = 0, right = 0;
-    for (std::size_t i = 0; i < samples_->size(); ++i) {
-      Sample sample = samples_->at(i);
+    for (std::size_t i = 0; i < size_; ++i) {
+      Sample sample = samples_.at(i);
       if (!change.words.empty()) sample[image_] = changed(sample.at(image_), change);
       const std::vector<Tensor> outputs = session_->run(sample);
       for (std::size_t n = 0; n < norms_.size(); ++n) {
@@ -179,9 +168,11 @@ class DataCheck {
       if (const std::optional<double> sure = confidence_of(first)) {
         confidence += *sure;
         ++confident;
+      } else if (norms_.empty() && labels_.labels.empty()) {
+        return reading;  // nothing tells readings of such a network apart
       }
-      if (labels_.empty() || first.dtype() != Dtype::Float32) continue;
-      const std::int64_t label = labels_[i] + options_.label_offset;
+      if (labels_.labels.empty() || first.dtype() != Dtype::Float32) continue;
+      const std::int64_t label = labels_.labels[i] + labels_.offset;
       if (label < 0 || label >= first.count()) {
         throw Error(
             ErrorKind::Input,
@@ -192,9 +183,9 @@ class DataCheck {
       hits_[change.words].push_back(hit);
       right += hit ? 1 : 0;
     }
-    const auto all = static_cast<double>(samples_->size());
-    if (confident == samples_->size()) reading.confidence = confidence / all;
-    if (!labels_.empty()) reading.accuracy = static_cast<double>(right) / all;
+    const auto all = static_cast<double>(size_);
+    if (confident == size_) reading.confidence = confidence / all;
+    if (!labels_.labels.empty()) reading.accuracy = static_cast<double>(right) / all;
     std::vector<double> misfits;
     for (std::size_t n = 0; n < norms_.size(); ++n) {
       const SeenNorm norm = compared_with(norms_[n], seen[n]);
@@ -209,12 +200,12 @@ class DataCheck {
     return reading;
   }
 
-  const CheckDataOptions& options_;
+  const Model& model_;
+  const SampleSource& samples_;
+  std::size_t size_;
+  LabelsOfInputs labels_;
   const JobSinks& sinks_;
   CheckDataReport report_;
-  Model model_;
-  std::shared_ptr<const SampleSource> samples_;
-  std::vector<std::int64_t> labels_;
   ReadingHits hits_;
   ReadingSteps steps_;
   std::vector<TrainedNorm> norms_;
@@ -225,8 +216,26 @@ class DataCheck {
 
 }  // namespace
 
-CheckDataReport check_data(const CheckDataOptions& options, const JobSinks& sinks) {
-  return DataCheck(options, sinks).run();
+CheckDataReport check_inputs(const Model& model, const SampleSource& samples, std::size_t most,
+                             const LabelsOfInputs& labels, const JobSinks& sinks) {
+  return InputCheck(model, samples, most, labels, sinks).run();
+}
+
+std::string input_warning(const Model& model, const SampleSource& samples, const JobSinks& sinks) {
+  JobSinks quiet;
+  quiet.interrupted = sinks.interrupted;
+  CheckDataReport report;
+  try {
+    report = check_inputs(model, samples, kFewSamples, {}, quiet);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::Interrupted) throw;
+    return {};  // what is wrong with the network or its samples is told by those who need them
+  }
+  if (!report.better && !report.unlike_training) return {};
+  const std::string sentence = report.answer.substr(0, report.answer.find(". "));
+  return fmt::format("{} (the first {}; vernier check data looks closer)",
+                     sentence.ends_with('.') ? sentence.substr(0, sentence.size() - 1) : sentence,
+                     plural(report.samples, "sample"));
 }
 
 }  // namespace vernier

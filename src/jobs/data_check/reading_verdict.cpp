@@ -1,4 +1,4 @@
-#include "jobs/eval/reading_verdict.h"
+#include "jobs/data_check/reading_verdict.h"
 
 #include <fmt/format.h>
 

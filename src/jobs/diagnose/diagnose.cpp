@@ -26,6 +26,7 @@
 #include "jobs/common/output_files.h"
 #include "jobs/common/stopwatch.h"
 #include "jobs/common/typed_file.h"
+#include "jobs/data_check/check_inputs.h"
 #include "jobs/diagnose/describe.h"
 #include "jobs/diagnose/diagnosis_files.h"
 #include "jobs/diagnose/diagnosis_notes.h"
@@ -180,6 +181,11 @@ class Diagnosis {
     report_.notes.insert(report_.notes.end(), texts.begin(), texts.end());
   }
 
+  void warn_of_inputs() {
+    if (report_.random_data || !options_.measure.carries.empty() || !job_ranks().first()) return;
+    if (const std::string text = input_warning(*loaded_.original, *loaded_.samples, sinks_); !text.empty()) warn(text);
+  }
+
   void load_model() {
     precision_ = run_network_scripts(options_.model, options_.precision, options_.measure.data, sources_,
                                      [&](const std::string& text) { warn(text); });
@@ -193,6 +199,7 @@ class Diagnosis {
     report_.samples = loaded_.samples->size();
     report_.random_data = loaded_.samples->is_random();
     for (const std::string& text : loaded_.warnings) warn(text);
+    warn_of_inputs();
     report_.notes = typed_source_.notes;
     note(loaded_.notes);
     AssignedFormats assigned = assign_formats(subject().model, subject().layers, precision_);

@@ -19,12 +19,14 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "distributed/ranks.h"
 #include "engines/onnxruntime/runtime.h"
 #include "jobs/common/calibrated_plan.h"
 #include "jobs/common/load.h"
 #include "jobs/common/output_files.h"
 #include "jobs/common/sources.h"
 #include "jobs/common/stopwatch.h"
+#include "jobs/data_check/check_inputs.h"
 #include "jobs/quantize/sufficiency.h"
 #include "numerics/range_methods.h"
 #include "plan/scheme.h"
@@ -177,8 +179,14 @@ class Calibration {
     if (!options_.output.empty()) write_output(cached.cache.ranges);
   }
 
+  void warn_of_inputs() {
+    if (loaded_.samples->is_random() || !options_.measure.carries.empty() || !job_ranks().first()) return;
+    if (const std::string text = input_warning(*loaded_.original, *loaded_.samples, sinks_); !text.empty()) warn(text);
+  }
+
   void from_samples() {
     for (const std::string& text : loaded_.warnings) warn(text);  // of the samples, which a cache makes unnecessary
+    warn_of_inputs();
     check_method(choice(), quantized_);
     const std::filesystem::path& cache = options_.measure.calibration_cache;
     const bool to_file = !cache.empty() || !options_.output.empty();

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <istream>
+#include <optional>
 #include <sstream>
 #include <string>
 

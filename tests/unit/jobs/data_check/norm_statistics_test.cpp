@@ -1,4 +1,4 @@
-#include "jobs/eval/norm_statistics.h"
+#include "jobs/data_check/norm_statistics.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,32 @@
+// Whether samples are what a network was trained on: the samples as given, and changed in the usual ways, through the
+// float model.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "model/model.h"
+#include "vernier/report/check_data.h"
+#include "vernier/samples.h"
+#include "vernier/sinks.h"
+
+namespace vernier {
+
+struct LabelsOfInputs {
+  std::span<const std::int64_t> labels;  // one a sample; empty: none
+  std::int64_t offset = 0;
+};
+
+/// Of the first `most` samples; 0: of all. Where nothing can tell readings apart the inputs as given are the only one.
+CheckDataReport check_inputs(const Model& model, const SampleSource& samples, std::size_t most,
+                             const LabelsOfInputs& labels, const JobSinks& sinks);
+
+/// The same with a few samples, as one line to warn with where they surely fit better when they are read otherwise, or
+/// are unlike what the network was trained on; else empty, also where the network cannot be run like that. Cost: one
+/// run of a sample; of networks that give classes or have BatchNormalizations up to 60.
+/// Errors: Interrupted.
+std::string input_warning(const Model& model, const SampleSource& samples, const JobSinks& sinks);
+
+}  // namespace vernier
