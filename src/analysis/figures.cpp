@@ -4,13 +4,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <set>
 
 #include "analysis/class_scores.h"
+#include "analysis/sampling_interval.h"
 #include "base/text.h"
 #include "vernier/error.h"
 
 namespace vernier {
+namespace {
+
+constexpr std::size_t kMostWithIntervals = 64;  // outputs: more would take seconds
+
+}  // namespace
 
 RunFigures figures_of(const Subject& subject, const std::map<std::string, OutputStats>& stats,
                       const Requirement* requirement) {
@@ -32,6 +39,10 @@ RunFigures figures_of(const Subject& subject, const std::map<std::string, Output
         figure.class_axis = s.class_axis;
         figure.class_axis_from = subject.class_axes.at(name).said_by;
       }
+    }
+    if (subject.carries.empty() && subject.judged.size() <= kMostWithIntervals && s.pooled.finite()) {
+      figure.sqnr_interval = sqnr_interval(s.each);
+      if (figure.top1_agreement) figure.top1_interval = agreement_interval(s.each);
     }
     figure.nonfinite = s.pooled.got_nan + s.pooled.got_inf;
     figure.reference_nonfinite = s.pooled.ref_nonfinite;

@@ -58,6 +58,14 @@ double share(double used, double allowed) {
 
 }  // namespace
 
+SampleSums& SampleSums::operator+=(const SampleSums& other) {
+  ref_energy += other.ref_energy;
+  error_energy += other.error_energy;
+  rows += other.rows;
+  rows_agreed += other.rows_agreed;
+  return *this;
+}
+
 ErrorStats OutputStats::add_sample(std::size_t index, const Tensor& ref, const Tensor& got) {
   if (ref.shape() != got.shape()) {
     throw Error(ErrorKind::Internal,
@@ -72,6 +80,7 @@ ErrorStats OutputStats::add_sample(std::size_t index, const Tensor& ref, const T
     worst_sample = index;
   }
   ++samples;
+  const std::int64_t rows_before = rows, agreed_before = rows_agreed;
   const Rows shape = rows_of(ref.shape(), class_axis);
   along_last = shape == rows_of(ref.shape(), std::nullopt);
   for (std::size_t o = 0; shape.length > 0 && o < shape.outer; ++o) {
@@ -83,6 +92,7 @@ ErrorStats OutputStats::add_sample(std::size_t index, const Tensor& ref, const T
       if (same) ++rows_agreed;
     }
   }
+  each.push_back({one.ref_energy, one.error_energy, rows - rows_before, rows_agreed - agreed_before});
   return one;
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "numerics/metrics.h"
 #include "vernier/requirement.h"
@@ -12,8 +13,15 @@
 
 namespace vernier {
 
+/// What one sample adds to the sums of an output.
+struct SampleSums {
+  double ref_energy = 0, error_energy = 0;
+  std::int64_t rows = 0, rows_agreed = 0;
+  SampleSums& operator+=(const SampleSums& other);
+};
+
 /// What is known of one output after some samples: pooled over samples, and the worst sample.
-struct OutputStats {
+struct OutputSums {
   ErrorStats pooled;
   std::int64_t rows = 0;         // rows that have a largest element (classification)
   std::int64_t rows_agreed = 0;  // rows whose largest element is at the same place on both sides
@@ -23,6 +31,10 @@ struct OutputStats {
   /// A row lies along this axis, from 0 or from -1 backwards. Absent: along the last one that is longer than 1.
   std::optional<int> class_axis = {};
   bool along_last = true;  // rows lie along the last axis longer than 1, said or not
+};
+
+struct OutputStats : OutputSums {
+  std::vector<SampleSums> each;  // in the order in which they were added
 
   /// Returns the sums of this sample alone.
   ErrorStats add_sample(std::size_t index, const Tensor& ref, const Tensor& got);

@@ -81,7 +81,7 @@ void pack_segment(const MeasuredSegment& measured, Packer& packer) {
     packer.put(sensitivity.outputs.size());
     for (const auto& [output, stats] : sensitivity.outputs) {
       packer.put(output);
-      packer.put(stats);
+      packer.put(static_cast<const OutputSums&>(stats));
     }
   }
 }
@@ -95,7 +95,7 @@ MeasuredSegment unpack_segment(Unpacker& unpacker) {
     const auto outputs = unpacker.get<std::size_t>();
     for (std::size_t i = 0; i < outputs; ++i) {
       const std::string output = unpacker.get_text();
-      sensitivity.outputs[output] = unpacker.get<OutputStats>();
+      static_cast<OutputSums&>(sensitivity.outputs[output]) = unpacker.get<OutputSums>();
     }
   }
   return measured;

@@ -13,6 +13,11 @@
 
 namespace vernier {
 
+/// Within which a figure lies with a confidence of 95 %, by which samples happen to be there.
+struct SamplingInterval {
+  double low = 0, high = 0;
+};
+
 /// One judged output of one run, against the reference.
 struct OutputFigure {
   std::string name;
@@ -23,9 +28,11 @@ struct OutputFigure {
   double mse = 0;
   double cosine = 0;
   std::optional<double> top1_agreement;  // share of rows whose largest element is at the same place
-  std::optional<int> class_axis;         // those rows lie along; absent: along the last axis longer than 1
-  std::string class_axis_from;           // what says so: "ArgMax", "Conv", an option
-  std::int64_t nonfinite = 0;            // elements not finite where the reference is
+  /// Absent: fewer than 8 samples, frames of a sequence, more than 64 outputs, or figures that are not finite.
+  std::optional<SamplingInterval> sqnr_interval, top1_interval;
+  std::optional<int> class_axis;  // those rows lie along; absent: along the last axis longer than 1
+  std::string class_axis_from;    // what says so: "ArgMax", "Conv", an option
+  std::int64_t nonfinite = 0;     // elements not finite where the reference is
   std::int64_t reference_nonfinite = 0;
 };
 

@@ -10,6 +10,11 @@
 namespace vernier {
 
 template <>
+struct Fields<SamplingInterval> {
+  static constexpr auto list = std::tuple{Field{"low", &SamplingInterval::low}, Field{"high", &SamplingInterval::high}};
+};
+
+template <>
 struct Fields<OutputFigure> {
   static constexpr bool (*has_axis)(const OutputFigure&) = [](const OutputFigure& figure) {
     return figure.class_axis.has_value();
@@ -22,6 +27,8 @@ struct Fields<OutputFigure> {
                                           Field{"mse", &OutputFigure::mse},
                                           Field{"cosine", &OutputFigure::cosine},
                                           Field{"top1_agreement", &OutputFigure::top1_agreement},
+                                          Field{"sqnr_db_95_percent", &OutputFigure::sqnr_interval},
+                                          Field{"top1_agreement_95_percent", &OutputFigure::top1_interval},
                                           Field{"class_axis", &OutputFigure::class_axis},
                                           Field{"class_axis_from", &OutputFigure::class_axis_from, has_axis},
                                           Field{"nonfinite", &OutputFigure::nonfinite},

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <limits>
 #include <optional>
@@ -65,6 +66,32 @@ std::optional<double> same_top1(const RunFigures& run) {
     if (figure.top1_agreement) least = std::min(least.value_or(1), *figure.top1_agreement);
   }
   return least;
+}
+
+/// How sure the deciding figure is, over so many samples, and how many would decide a limit that it may miss.
+void say_interval(const DiagnoseReport& report, const RunFigures& run, Answer& answer) {
+  const OutputFigure* figure = deciding_output(run, report.requirement);
+  if (figure == nullptr) return;
+  const bool of_sqnr = !report.requirement || report.requirement->metric == Metric::MinSqnrDb;
+  const bool of_top1 = report.requirement && report.requirement->metric == Metric::MinTop1Agreement;
+  const std::optional<SamplingInterval>& interval = of_top1 ? figure->top1_interval : figure->sqnr_interval;
+  if (!interval || !(of_sqnr || of_top1)) return;
+  const auto text = [&](double value) { return of_top1 ? percent_text(value) : db_text(value); };
+  answer.sentence += fmt::format(" 95 % confidence over these {}: {} to {}{}.", plural(report.samples, "sample"),
+                                 text(interval->low), text(interval->high), of_top1 ? "" : " dB");
+  if (!report.requirement) return;
+  const double limit = report.requirement->limit_for(figure->name).value_or(0);
+  const double value = of_top1 ? figure->top1_agreement.value_or(0) : figure->sqnr_db;
+  if (limit <= interval->low || limit >= interval->high) return;
+  // The width shrinks with the root of the number of samples.
+  const double ratio = (interval->high - interval->low) / 2 / std::max(std::abs(value - limit), 1e-9);
+  const double wanted = std::ceil(static_cast<double>(report.samples) * ratio * ratio);
+  answer.advice.insert(
+      answer.advice.begin(),
+      fmt::format("{} lies within what these samples leave open: {}.", limit_text(report.requirement->metric, limit),
+                  wanted < 1e6 ? fmt::format("about {} would decide it, if the figure stays",
+                                             count_text(static_cast<std::int64_t>(wanted)))
+                               : "the figure is too near to it for any number of samples"));
 }
 
 /// What the task may see of the result, beside a figure that it does not see.
@@ -316,8 +343,10 @@ Answer answer_with_sums(const DiagnoseReport& report) {
 Answer answer_of(const DiagnoseReport& report) {
   Answer answer = answer_with_sums(report);
   if (report.final_figures) {
+    say_interval(report, *report.final_figures, answer);
     say_agreement(report, *report.final_figures, answer);
   } else if (!report.requirement) {
+    say_interval(report, report.all_low, answer);
     say_agreement(report, report.all_low, answer);
   }
   return answer;
