@@ -151,14 +151,6 @@ std::vector<NamedTensor> read_arrays(const Json& places, const std::filesystem::
   return arrays;
 }
 
-/// The last line that says something.
-std::string last_line(std::string_view text) {
-  const std::size_t end = text.find_last_not_of(" \r\n\t");
-  if (end == std::string_view::npos) return "";
-  text = text.substr(0, end + 1);
-  return std::string(text.substr(text.find_last_of('\n') + 1));  // where there is none, behind npos: from 0
-}
-
 }  // namespace
 
 /// `read` of an answer of the host.
