@@ -136,7 +136,7 @@ class Sanitizer {
       if (!any || options_.passes > 0) break;
     }
     if (options_.cleanup) apply(model, passes::remove_dead_nodes);
-    if (fold) for_each_graph(*model.proto.mutable_graph(), [](onnx::GraphProto& graph) { graph.clear_value_info(); });
+    if (fold) for_each_graph(*model.proto.mutable_graph(), keep_custom_types);
   }
 
   struct Differences {
