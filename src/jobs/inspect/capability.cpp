@@ -75,8 +75,8 @@ class Judge {
 /// Loads each node as a model of its own.
 class RuntimeJudge {
  public:
-  explicit RuntimeJudge(const Model& model)
-      : model_(model), runtime_(Runtime::load()), types_(infer_type_protos(model)), whole_(loads(model).empty()) {}
+  RuntimeJudge(const Model& model, std::shared_ptr<const Runtime> runtime)
+      : model_(model), runtime_(std::move(runtime)), types_(infer_type_protos(model)), whole_(loads(model).empty()) {}
 
   const Runtime& runtime() const { return *runtime_; }
   bool whole() const { return whole_; }
@@ -331,7 +331,7 @@ class Job {
   }
 
   void by_runtime() {
-    RuntimeJudge judge(model_);
+    RuntimeJudge judge(model_, Runtime::load(options_.custom_operators));
     report_.engine = "ONNX Runtime " + judge.runtime().version();
     report_.source = judge.runtime().place();
     report_.evidence = judge.whole() ? "the library loaded the model, CPU provider"

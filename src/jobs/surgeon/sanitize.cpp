@@ -39,7 +39,10 @@ constexpr int kMostRounds = 8;
 class Sanitizer {
  public:
   Sanitizer(const SanitizeOptions& options, const JobSinks& sinks)
-      : options_(options), sinks_(sinks), runtime_(Runtime::load()), evaluate_(evaluator(runtime_)) {}
+      : options_(options),
+        sinks_(sinks),
+        runtime_(Runtime::load(options.measure.custom_operators)),
+        evaluate_(evaluator(runtime_)) {}
 
   SurgeonResult run() {
     const Model original = read_model(options_.model);
