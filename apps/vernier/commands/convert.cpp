@@ -102,8 +102,9 @@ Command add_convert(CLI::App& root) {
 
   return {&app, &line->messages,
           [line, &app](Console& console) {
-            for (const std::string& text : line->data.without_effect(
-                     line->precision.any_script() || line->engine.compile || script_location(line->model).has_value()))
+            for (const std::string& text :
+                 line->data.without_effect(line->precision.any_script() || line->engine.compile ||
+                                           is_engine_name(line->output) || script_location(line->model).has_value()))
               console.warning(text);
             const ConvertOptions options = options_of(*line);
             if (!options.plan.empty()) refuse_beside_plan(app);
