@@ -20,6 +20,7 @@ struct CapabilityOptions {
   std::string python = "python3";
   double seconds = 600;                                 // that an answer of it may take
   std::vector<std::filesystem::path> custom_operators;  // as in MeasureOptions
+  std::vector<std::filesystem::path> plugins;           // as in CompileOptions
 };
 
 /// Errors: Input; Backend when ONNX Runtime is missing.

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <vector>
 
 #include "vernier/engine.h"
 #include "vernier/export.h"
@@ -26,6 +27,7 @@ struct ConvertOptions {
   /// The output is TensorRT's engine instead of its ONNX file, where `compile` asks for it or TensorRT can run here;
   /// elsewhere the ONNX file gets that name, with a warning.
   bool as_engine = false;
+  std::vector<std::filesystem::path> plugins;  // as in CompileOptions, for as_engine without `compile`
 };
 
 /// Errors: Usage, Input; Backend: what compiles is not there, crashes or takes too long; Interrupted.

@@ -51,6 +51,7 @@ Command add_check_placement(CLI::App& root) {
             options.custom_operators.assign(line->custom_ops.begin(), line->custom_ops.end());
             options.target = parse_choice<Target>("--target", line->target);
             options.compile = line->engine.values_if_asked();
+            for (const std::string& text : line->engine.without_effect()) console.warning(text);
             const CheckPlacementReport report = check_placement(options, console.sinks());
             print_result(console, line->json ? report_to_json(report) : report_to_text(report, text_options()));
             if (report.compiled && !report.compiled->refused.empty()) return 4;

@@ -25,6 +25,8 @@ namespace {
 
 constexpr std::size_t kMostWords = 4000;
 constexpr std::size_t kMostHint = 400;
+// Between what an engine's program is told and the plugins.
+constexpr const char* kPlugins = "--plugins";
 
 struct Kind {
   const char* name;
@@ -194,6 +196,9 @@ void EngineHost::start() {
     if (files_ == nullptr) files_ = std::make_unique<ScratchFolder>();
     program.arguments = {(*files_ / "").string()};
   }
+  if (!options_.plugins.empty()) program.arguments.emplace_back(kPlugins);
+  // trtexec works in another folder, and the system's loader looks elsewhere for names without a slash.
+  for (const auto& plugin : options_.plugins) program.arguments.push_back(std::filesystem::absolute(plugin).string());
   program.kind = "engines";
   program.announces = "answers";
   program.fault = ErrorKind::Backend;
@@ -251,6 +256,14 @@ const EngineAbout& EngineHost::about() {
     return about;
   }));
   return *about_;
+}
+
+void EngineHost::load_plugins() {
+  if (options_.plugins.empty()) return;
+  if (engine_ == HostedEngine::OpenVino) {
+    throw Error(ErrorKind::Backend, "--plugins: OpenVINO takes no plugins of TensorRT", "leave it out");
+  }
+  ask("plugins", Json::object());
 }
 
 EngineSupport EngineHost::supports(const std::filesystem::path& model) {
