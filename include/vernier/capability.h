@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "vernier/export.h"
 #include "vernier/report/capability.h"
@@ -17,7 +18,9 @@ struct CapabilityOptions {
   std::filesystem::path output;  // folder for the parts; empty: not written
   /// The Python whose TensorRT, TensorRT-RTX or OpenVINO is asked; where it has none, the published list answers.
   std::string python = "python3";
-  double seconds = 600;  // that an answer of it may take
+  double seconds = 600;                                 // that an answer of it may take
+  std::vector<std::filesystem::path> custom_operators;  // as in MeasureOptions
+  std::vector<std::filesystem::path> plugins;           // as in CompileOptions
 };
 
 /// Errors: Input; Backend when ONNX Runtime is missing.

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <vector>
 
 #include "vernier/engine.h"
 #include "vernier/export.h"
@@ -16,7 +17,8 @@ namespace vernier {
 struct CheckPlacementOptions {
   std::filesystem::path model;
   Target target = Target::TensorRt;
-  std::optional<CompileOptions> compile;  // the file, by the engine's own compiler, too
+  std::optional<CompileOptions> compile;                // the file, by the engine's own compiler, too
+  std::vector<std::filesystem::path> custom_operators;  // as in MeasureOptions
 };
 
 /// Errors: Input; Backend when ONNX Runtime refuses the file, or an engine is to compile and is not there, crashes or

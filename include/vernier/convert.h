@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <vector>
 
 #include "vernier/engine.h"
 #include "vernier/export.h"
@@ -27,6 +28,7 @@ struct ConvertOptions {
   /// elsewhere the ONNX file gets that name, with a warning.
   bool as_engine = false;
   EngineSettings builder{};  // what TensorRT is told then
+  std::vector<std::filesystem::path> plugins;  // as in CompileOptions, for as_engine without `compile`
 };
 
 /// Errors: Usage, Input; Backend: what compiles is not there, crashes or takes too long; Interrupted.

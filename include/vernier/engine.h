@@ -35,6 +35,7 @@ struct CompileOptions {
   std::string python = "python3";       // that has the engine's packages
   double seconds = 600;                 // that each answer of the engine may take
   EngineSettings settings{};
+  std::vector<std::filesystem::path> plugins;  // of TensorRT: libraries that its process loads
 };
 
 /// Where figures are measured beside the simulation: "onnxruntime", "tensorrt" (or TensorRT-RTX), "openvino".
@@ -47,9 +48,10 @@ struct EngineRunOptions {
   std::string device;                        // OpenVINO: "GPU.0"; empty: CPU
   std::map<std::string, ShapeRange> shapes;  // of inputs with open dimensions; of others those of the samples
   EngineSettings settings;
-  std::filesystem::path save_engine;  // empty: it is not kept
-  std::string python = "python3";     // that has the engine's packages
-  double seconds = 600;               // that each answer of the engine may take
+  std::filesystem::path save_engine;           // empty: it is not kept
+  std::string python = "python3";              // that has the engine's packages
+  double seconds = 600;                        // that each answer of the engine may take
+  std::vector<std::filesystem::path> plugins;  // as in CompileOptions
 };
 
 }  // namespace vernier

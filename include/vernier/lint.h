@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <vector>
 
 #include "vernier/export.h"
 #include "vernier/report/lint.h"
@@ -11,6 +12,7 @@ namespace vernier {
 
 struct LintOptions {
   std::filesystem::path model;
+  std::vector<std::filesystem::path> custom_operators;  // as in MeasureOptions
 };
 
 /// Checks the file, its graph, every node alone (its operator, attributes and types), and loads it into ONNX Runtime.

@@ -27,6 +27,9 @@ struct MeasureOptions {
   /// given the graph says it (docs/contract.md, 4). Axes count from 0, or from -1 backwards.
   std::vector<std::pair<std::string, int>> top1_axes;
   std::size_t threads = 0;  // 0: all usable cores
+  /// --custom-ops: shared libraries of custom operators, each with ONNX Runtime's RegisterCustomOps(). They run inside
+  /// this process, which a crash in one of their operators ends.
+  std::vector<std::filesystem::path> custom_operators;
 };
 
 }  // namespace vernier

@@ -38,6 +38,7 @@ struct ExtractOptions {
   /// Samples of the whole model: the inputs and outputs that the part has on them are written beside it, to
   /// STEM_inputs.json and STEM_outputs.json.
   std::optional<MeasureOptions> with_data;
+  std::vector<std::filesystem::path> custom_operators;  // as in MeasureOptions
 };
 
 /// The part of the graph between tensors.

@@ -124,6 +124,13 @@ std::string printable(std::string_view name) {
 
 std::string first_line(std::string_view text) { return std::string(text.substr(0, text.find('\n'))); }
 
+std::string last_line(std::string_view text) {
+  const std::size_t end = text.find_last_not_of(" \r\n\t");
+  if (end == std::string_view::npos) return "";
+  text = text.substr(0, end + 1);
+  return std::string(text.substr(text.find_last_of('\n') + 1));  // where there is none, behind npos: from 0
+}
+
 std::string lower_case(std::string text) {
   for (char& c : text) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');

@@ -25,6 +25,8 @@ std::string printable(std::string_view name);
 
 /// What stands before the first line break.
 std::string first_line(std::string_view text);
+/// The last line that is not empty.
+std::string last_line(std::string_view text);
 
 /// ASCII letters in lower case; bytes of other alphabets stay.
 std::string lower_case(std::string text);

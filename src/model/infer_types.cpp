@@ -41,9 +41,10 @@ bool give_reshapes_a_rank(onnx::GraphProto& graph) {
 /// Infers inside `proto`, which it spoils, and tells each tensor's type; what is told later is nearer the truth.
 void infer_inside(onnx::ModelProto& proto,
                   const std::function<void(const std::string& name, const onnx::TypeProto& type)>& tell) {
-  // Old intermediate annotations may be wrong; only inputs, outputs and initializers are believed. Stubs keep type and
+  // Old intermediate annotations may be wrong; only inputs, outputs and initializers are believed, and
+  // what nobody could infer. Stubs keep type and
   // dims, which is all that inference needs of large weights.
-  for_each_graph(*proto.mutable_graph(), [](onnx::GraphProto& graph) { graph.clear_value_info(); });
+  for_each_graph(*proto.mutable_graph(), keep_custom_types);
   try {
     const onnx::ShapeInferenceOptions options(/*check_type_val=*/false, /*strict_mode_val=*/0, /*data_prop_val=*/true);
     do {

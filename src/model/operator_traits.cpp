@@ -1,5 +1,7 @@
 #include "model/operator_traits.h"
 
+#include <onnx/defs/schema.h>
+
 #include <string>
 #include <unordered_map>
 
@@ -207,6 +209,11 @@ Traits traits_of(std::string_view op_type, std::string_view domain) {
 }
 
 Traits traits_of(const onnx::NodeProto& node) { return traits_of(node.op_type(), node.domain()); }
+
+bool is_custom(const onnx::NodeProto& node) {
+  return !of_onnx(node) && node.domain() != kMicrosoft &&
+         onnx::OpSchemaRegistry::Schema(node.op_type(), node.domain()) == nullptr;
+}
 
 bool of_onnx(const onnx::NodeProto& node) { return spelled(node.domain()).empty(); }
 

@@ -92,6 +92,9 @@ Traits traits_of(const onnx::NodeProto& node);
 /// True when the node's operator has any of these traits.
 inline bool has(const onnx::NodeProto& node, Traits any) { return traits_of(node).any(any); }
 
+/// True for operators that neither ONNX nor ONNX Runtime defines: of other domains, whose library is the user's.
+bool is_custom(const onnx::NodeProto& node);
+
 /// True for operators of ONNX itself. Messages of nodes spell its domain "" or "ai.onnx".
 bool of_onnx(const onnx::NodeProto& node);
 /// True for that operator of ONNX itself.

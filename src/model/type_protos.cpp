@@ -2,15 +2,36 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include "base/text.h"
+#include "model/operator_traits.h"
 #include "vernier/error.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
+
+void keep_custom_types(onnx::GraphProto& graph) {
+  std::set<std::string> custom;
+  for (const onnx::NodeProto& node : graph.node()) {
+    if (is_custom(node)) custom.insert(node.output().begin(), node.output().end());
+  }
+  auto& values = *graph.mutable_value_info();
+  values.erase(std::remove_if(values.begin(), values.end(),
+                              [&](const onnx::ValueInfoProto& value) {
+                                return !custom.contains(value.name()) || !value.type().has_tensor_type();
+                              }),
+               values.end());
+  for (onnx::ValueInfoProto& value : values) {
+    onnx::TypeProto_Tensor& type = *value.mutable_type()->mutable_tensor_type();
+    if (!type.has_shape()) continue;
+    for (auto& dim : *type.mutable_shape()->mutable_dim()) dim.Clear();
+  }
+}
 
 void override_input_shapes(Model& model, const std::map<std::string, Shape>& shapes, const std::string& option) {
   if (shapes.empty()) return;
@@ -43,7 +64,7 @@ void override_input_shapes(Model& model, const std::map<std::string, Shape>& sha
       if (dim >= 0) added.set_dim_value(dim);
     }
   }
-  for_each_graph(graph, [](onnx::GraphProto& inner) { inner.clear_value_info(); });
+  for_each_graph(graph, keep_custom_types);
   for (onnx::ValueInfoProto& output : *graph.mutable_output()) {
     if (output.type().has_tensor_type()) output.mutable_type()->mutable_tensor_type()->clear_shape();
   }

@@ -17,6 +17,10 @@ std::map<std::string, onnx::TypeProto> infer_type_protos(const Model& model);
 /// tensors is gone afterwards.
 std::map<std::string, ValueType> infer_types_in_place(Model& model);
 
+/// Drops what `graph` says of its inner tensors, but for what custom operators give (is_custom): inference knows
+/// nothing of these. Their element type and rank are believed, and no sizes.
+void keep_custom_types(onnx::GraphProto& graph);
+
 /// Sets dimensions of graph inputs, drops what was annotated before, and infers the shapes of the outputs anew.
 /// Errors: Usage when no input has that name, or the rank differs.
 void override_input_shapes(Model& model, const std::map<std::string, Shape>& shapes, const std::string& option);

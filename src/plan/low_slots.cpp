@@ -36,6 +36,7 @@ LowSlots low_slots(const onnx::NodeProto& node, const Layer& layer, int opset, F
                    const std::function<bool(const std::string&)>& is_float32) {
   const NodeTypes types = node_types(node, opset);
   if (!types.has_schema) {
+    if (is_custom(node)) return refused(node, fmt::format("a custom operator, of domain {}", node.domain()));
     return refused(node, fmt::format("ONNX defines no operator {}{}{} at opset {}", node.domain(),
                                      node.domain().empty() ? "" : ".", node.op_type(), opset));
   }

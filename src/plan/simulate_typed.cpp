@@ -13,6 +13,7 @@
 #include "model/operator_traits.h"
 #include "model/output_channels.h"
 #include "model/passes/pass.h"
+#include "model/type_protos.h"
 #include "plan/constant_codes.h"
 #include "plan/engine_sums.h"
 #include "plan/round_node.h"
@@ -69,7 +70,7 @@ class TypedSimulation {
   }
 
   void rewrite(onnx::GraphProto& graph) {
-    graph.clear_value_info();
+    keep_custom_types(graph);
     widen_initializers(graph);
     google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
     nodes.Swap(graph.mutable_node());

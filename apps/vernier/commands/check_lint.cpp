@@ -1,9 +1,11 @@
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/file.h"
 #include "commands/commands.h"
 #include "console/console.h"
+#include "options/custom_ops_option.h"
 #include "options/options.h"
 #include "vernier/lint.h"
 #include "vernier/report/lint.h"
@@ -13,6 +15,7 @@ namespace {
 
 struct LintLine {
   std::string model, output;
+  std::vector<std::string> custom_ops;
   bool json = false;
   MessageGroup messages;
 };
@@ -24,6 +27,7 @@ Command add_check_lint(CLI::App& root) {
   CLI::App& app = add_command(command_group(root, "check", "Judge what was saved, and model files"), "lint",
                               "Find everything that is wrong with a model file, in one run");
   add_argument(app, "MODEL", line->model, "ONNX file");
+  add_custom_ops_option(app, line->custom_ops, "Engine");
   add_value(app, "-o,--output", line->output, "FILE", "Also write the report as JSON (default: not written)")
       .writes()
       .group("Output");
@@ -37,6 +41,7 @@ Command add_check_lint(CLI::App& root) {
           [line](Console& console) {
             LintOptions options;
             options.model = line->model;
+            options.custom_operators.assign(line->custom_ops.begin(), line->custom_ops.end());
             if (!line->output.empty()) require_writable_file(line->output);
             const LintReport report = lint_model(options, console.sinks());
             if (!line->output.empty()) replace_file(line->output, report_to_json(report));

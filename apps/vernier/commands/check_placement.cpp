@@ -3,9 +3,11 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "commands/commands.h"
 #include "console/console.h"
+#include "options/custom_ops_option.h"
 #include "options/engine_group.h"
 #include "options/options.h"
 #include "options/parse_values.h"
@@ -16,6 +18,7 @@ namespace {
 
 struct PlacementLine {
   std::string model, target = "tensorrt";
+  std::vector<std::string> custom_ops;
   bool json = false;
   EngineGroup engine;
   MessageGroup messages;
@@ -32,6 +35,7 @@ Command add_check_placement(CLI::App& root) {
             "tensorrt, onnxruntime or openvino. onnxruntime: checked against the graph that its optimizer makes; the "
             "others: by their documentation (default: tensorrt)")
       .group("Rules");
+  add_custom_ops_option(app, line->custom_ops, "Rules");
   line->engine.add_with_compile(app);
   add_flag(app, "--json", line->json, "Print the findings as JSON, and nothing else, on stdout").group("Output");
   add_message_options(app, line->messages);
@@ -44,8 +48,10 @@ Command add_check_placement(CLI::App& root) {
   return {&app, &line->messages, [line](Console& console) {
             CheckPlacementOptions options;
             options.model = line->model;
+            options.custom_operators.assign(line->custom_ops.begin(), line->custom_ops.end());
             options.target = parse_choice<Target>("--target", line->target);
             options.compile = line->engine.values_if_asked();
+            for (const std::string& text : line->engine.without_effect()) console.warning(text);
             const CheckPlacementReport report = check_placement(options, console.sinks());
             print_result(console, line->json ? report_to_json(report) : report_to_text(report, text_options()));
             if (report.compiled && !report.compiled->refused.empty()) return 4;

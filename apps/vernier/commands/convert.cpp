@@ -57,6 +57,7 @@ ConvertOptions options_of(const ConvertLine& line) {
   options.external_data = line.external_data.values();
   options.compile = line.engine.values_if_asked(options.measure.data);
   options.as_engine = is_engine_name(options.output);
+  options.plugins.assign(line.engine.plugins.begin(), line.engine.plugins.end());
   return options;
 }
 
@@ -102,10 +103,12 @@ Command add_convert(CLI::App& root) {
 
   return {&app, &line->messages,
           [line, &app](Console& console) {
-            for (const std::string& text : line->data.without_effect(
-                     line->precision.any_script() || line->engine.compile || script_location(line->model).has_value()))
+            for (const std::string& text :
+                 line->data.without_effect(line->precision.any_script() || line->engine.compile ||
+                                           is_engine_name(line->output) || script_location(line->model).has_value()))
               console.warning(text);
             const ConvertOptions options = options_of(*line);
+            for (const std::string& text : line->engine.without_effect(options.as_engine)) console.warning(text);
             if (!options.plan.empty()) refuse_beside_plan(app);
             if (!options.plan.empty() && !options.measure.calibration_cache.empty()) {
               console.warning("--calibration-cache has no effect with --plan: the plan already holds its scales");

@@ -107,6 +107,9 @@ int search_exit_code(const DiagnoseReport& report) {
 
 int run_search(const PrecisionLine& line, const std::string& command, Console& console) {
   for (const std::string& text : line.without_effect()) console.warning(text);
+  for (const std::string& text : line.on_engine.without_effect(line.on_engine.on() == MeasureOn::TensorRt)) {
+    console.warning(text);
+  }
   const DiagnoseOptions options = options_of(line, command, console);
   TextOptions text = text_options();
   text.top = parse_count("--rows", line.rows, 0, 1'000'000'000);

@@ -126,6 +126,8 @@ Command add_debug_reduce(CLI::App& root, const std::string& command) {
   return {&app, &line->messages,
           [line, command](Console& console) {
             const ReduceOptions options = options_of(*line, command);
+            for (const std::string& text : line->engine.without_effect(line->engine.on() == MeasureOn::TensorRt))
+              console.warning(text);
             require_writable_file(options.output);
             if (!options.min_good.empty()) require_writable_file(options.min_good);
             const ReduceReport report = debug_reduce(options, console.sinks(), check_sinks(console));

@@ -1,5 +1,7 @@
 #include "commands/diagnosis_line.h"
 
+#include <utility>
+
 #include "base/file.h"
 #include "vernier/diagnose.h"
 #include "vernier/error.h"
@@ -35,8 +37,10 @@ DiagnoseOptions DiagnosisLine::values(const std::string& command, const std::str
 }
 
 std::vector<std::string> DiagnosisLine::without_effect() const {
-  return data.without_effect(precision.any_script() || task.any_script() || runs_programs() || engine.compile ||
-                             !engine.confirm_on.empty());
+  std::vector<std::string> texts = data.without_effect(precision.any_script() || task.any_script() || runs_programs() ||
+                                                       engine.compile || !engine.confirm_on.empty());
+  for (std::string& text : engine.without_effect()) texts.push_back(std::move(text));
+  return texts;
 }
 
 DiagnoseReport DiagnosisLine::run(const DiagnoseOptions& options, Console& console,

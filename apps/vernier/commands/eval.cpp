@@ -87,6 +87,8 @@ Command add_eval(CLI::App& root, const std::string& command) {
             for (const std::string& text : line->data.without_effect(line->task.any_script() || line->on.on()))
               console.warning(text);
             const EvalOptions options = options_of(*line, command);
+            for (const std::string& text : line->on.without_effect(options.on == MeasureOn::TensorRt))
+              console.warning(text);
             const TextOptions text = line->result.values();
             const EvalReport report = evaluate(options, console.sinks());
             print_result(console, line->result.json ? report_to_json(report) : report_to_text(report, text));

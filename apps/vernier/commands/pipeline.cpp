@@ -107,6 +107,9 @@ Command add_pipeline(CLI::App& root, const std::string& command) {
             const bool on_engine =
                 std::ranges::any_of(options.stages, [](const Stage& stage) { return stage.on.has_value(); });
             for (const std::string& text : line->data.without_effect(on_engine)) console.warning(text);
+            const bool on_tensorrt =
+                std::ranges::any_of(options.stages, [](const Stage& stage) { return stage.on == MeasureOn::TensorRt; });
+            for (const std::string& text : line->engine.without_effect(on_tensorrt)) console.warning(text);
             options.measure = line->data.values();
             options.measure.outputs = line->outputs;
             options.engine = line->engine.values(options.measure.data);

@@ -186,6 +186,7 @@ Command add_quantize(CLI::App& root) {
                  line->data.without_effect(line->precision.any_script() || line->engine.compile)) {
               console.warning(text);
             }
+            for (const std::string& text : line->engine.without_effect()) console.warning(text);
             const ConvertOptions options = options_of(*line);
             require_writable_file(options.output);
             const ConvertResult result = convert(options, console.sinks());

@@ -65,6 +65,8 @@ Command add_verify(CLI::App& root, const std::string& command) {
           [line, command](Console& console) {
             for (const std::string& text : line->data.without_effect(line->task.any_script() || line->on.on()))
               console.warning(text);
+            for (const std::string& text : line->on.without_effect(line->on.on() == MeasureOn::TensorRt))
+              console.warning(text);
             VerifyOptions options;
             options.float_model = line->float_model;
             options.typed_model = line->typed_model;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "options/custom_ops_option.h"
 #include "options/options.h"
 #include "options/parse_values.h"
 #include "scripts/script_location.h"
@@ -70,6 +71,7 @@ void DataGroup::add(CLI::App& app, const std::string& data_help) {
       .group(kDataGroup);
   add_value(app, "--threads", threads_, "N", "Threads to compute with, up to 4096; 0: all usable cores (default: 0)")
       .group(kDataGroup);
+  add_custom_ops_option(app, custom_ops_, kDataGroup);
 
   add_value(app, "--image", geometry_, "HOW",
             "short-crop:256,224 | stretch:WxH | letterbox:SIZE[,pad=114,center|topleft] | height:32, in pixels "
@@ -194,6 +196,7 @@ MeasureOptions DataGroup::values() const {
   }
   options.calibration_cache = calibration_cache_;
   for (const std::string& text : carries_) options.carries.push_back(parse_pair("--carry", text, "OUT:IN"));
+  options.custom_operators.assign(custom_ops_.begin(), custom_ops_.end());
   options.threads = parse_count("--threads", threads_, 0, kMostThreads);
   return options;
 }

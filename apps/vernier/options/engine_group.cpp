@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "options/parse_values.h"
+#include "options/plugins_option.h"
 #include "vernier/error.h"
 
 namespace vernier::cli {
@@ -23,6 +24,7 @@ void EngineGroup::add_choice(CLI::App& app) {
   add_values(app, "--shapes", shapes, "NAME:SHAPE",
              "Shapes of inputs with open dimensions, such as x:[1,3,224,224] (default: open dimensions are 1)")
       .group(kEngineGroup);
+  add_plugins_option(app, plugins, kEngineGroup);
 }
 
 void EngineGroup::add(CLI::App& app) {
@@ -67,6 +69,7 @@ CompileOptions EngineGroup::values() const {
   CompileOptions options;
   options.engine = parse_choice<EngineChoice>("--engine", engine);
   options.compute_capability = capability;
+  options.plugins.assign(plugins.begin(), plugins.end());
   for (const std::string& text : shapes) options.shapes.insert(parse_input_shape("--shapes", text));
   if (!python.empty()) options.python = python;
   if (!timeout.empty()) {
@@ -93,6 +96,11 @@ std::optional<CompileOptions> EngineGroup::values_if_asked(const SourceOptions& 
   return options;
 }
 
+std::vector<std::string> EngineGroup::without_effect(bool engine_file) const {
+  const bool confirms = !confirm_on.empty() && confirms_on() == MeasureOn::TensorRt;
+  return plugins_without_effect(plugins, compile || engine_file || confirms);
+}
+
 std::optional<MeasureOn> EngineGroup::confirms_on() const {
   if (!confirm_on.empty()) return parse_choice<MeasureOn>("--confirm-on", confirm_on);
   if (device.empty() && inference_precision.empty()) return std::nullopt;
@@ -103,6 +111,7 @@ EngineRunOptions EngineGroup::run_values(const SourceOptions& scripts) const {
   EngineRunOptions options;
   options.engine = parse_choice<EngineChoice>("--engine", engine);
   options.device = device;
+  options.plugins.assign(plugins.begin(), plugins.end());
   if (!inference_precision.empty()) options.settings["inference-precision"] = {inference_precision};
   options.python = scripts.python;
   if (scripts.script_seconds > 0) options.seconds = scripts.script_seconds;

@@ -15,7 +15,7 @@ struct EngineGroup {
   bool compile = false;
   std::string engine = "any", capability, python, timeout;
   std::string confirm_on, device, inference_precision;
-  std::vector<std::string> shapes;
+  std::vector<std::string> shapes, plugins;
 
   /// Of a command that compiles.
   void add(CLI::App& app);
@@ -32,6 +32,8 @@ struct EngineGroup {
   std::optional<CompileOptions> values_if_asked(const SourceOptions& scripts) const;
   std::optional<MeasureOn> confirms_on() const;
   EngineRunOptions run_values(const SourceOptions& scripts) const;
+  /// Options that were given and do nothing, in words. `engine_file`: an engine is written without --compile, too.
+  std::vector<std::string> without_effect(bool engine_file = false) const;
 
  private:
   void add_flag_to_compile(CLI::App& app, const char* what);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "options/parse_values.h"
+#include "options/plugins_option.h"
 #include "vernier/error.h"
 
 namespace vernier::cli {
@@ -95,6 +96,7 @@ void EngineSettingsGroup::add(CLI::App& app) {
   add_value(app, "--save-engine", save_engine_, "FILE", "Where the engine of --trt goes (default: nowhere)")
       .writes()
       .group(kRunnersEngine);
+  add_plugins_option(app, plugins_, kRunnersEngine);
   const auto shapes = [&](const char* name, std::vector<std::string>& values, const char* help) {
     add_values(app, name, values, "NAME:SHAPE", help).group(kRunnersEngine);
   };
@@ -108,6 +110,7 @@ EngineRunOptions EngineSettingsGroup::values() const {
   options.engine = parse_choice<EngineChoice>("--engine", engine_);
   options.settings = settings_;
   options.save_engine = save_engine_;
+  options.plugins.assign(plugins_.begin(), plugins_.end());
   read_shapes("--trt-min-shapes", min_, options.shapes, &ShapeRange::min);
   read_shapes("--trt-opt-shapes", opt_, options.shapes, &ShapeRange::opt);
   read_shapes("--trt-max-shapes", max_, options.shapes, &ShapeRange::max);
@@ -142,6 +145,11 @@ void MeasureOnGroup::add_without_on(CLI::App& app, const std::string& on_tensorr
                         "CPUs)",
                         on_openvino))
       .group(kEngineFound);
+  add_plugins_option(app, plugins_, kEngineFound);
+}
+
+std::vector<std::string> MeasureOnGroup::without_effect(bool tensorrt) const {
+  return plugins_without_effect(plugins_, tensorrt);
 }
 
 std::optional<MeasureOn> MeasureOnGroup::on() const {
@@ -156,6 +164,7 @@ EngineRunOptions MeasureOnGroup::values(const SourceOptions& scripts) const {
   EngineRunOptions options;
   options.engine = parse_choice<EngineChoice>("--engine", engine_);
   options.device = device_;
+  options.plugins.assign(plugins_.begin(), plugins_.end());
   if (!precision_.empty()) options.settings["inference-precision"] = {precision_};
   options.python = scripts.python;
   if (scripts.script_seconds > 0) options.seconds = scripts.script_seconds;

@@ -20,7 +20,7 @@ class EngineSettingsGroup {
  private:
   EngineSettings settings_;
   std::string engine_ = "any", save_engine_;
-  std::vector<std::string> min_, opt_, max_;
+  std::vector<std::string> plugins_, min_, opt_, max_;
 };
 
 /// --on ENGINE: of commands that measure in simulation, and on an engine if asked.
@@ -33,9 +33,12 @@ class MeasureOnGroup {
   std::optional<MeasureOn> on() const;
   /// Python and time are those of the scripts.
   EngineRunOptions values(const SourceOptions& scripts) const;
+  /// Options that were given and do nothing, in words. `tensorrt`: something runs on TensorRT, by --on or otherwise.
+  std::vector<std::string> without_effect(bool tensorrt) const;
 
  private:
   std::string on_, engine_ = "any", device_, precision_;
+  std::vector<std::string> plugins_;
 };
 
 }  // namespace vernier::cli

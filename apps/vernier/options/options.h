@@ -112,7 +112,7 @@ class DataGroup {
       threads_ = "0";
   std::string python_, timeout_;
   std::string geometry_, color_ = "rgb", layout_;
-  std::vector<std::string> load_inputs_, mean_, std_, val_range_, shapes_, carries_;
+  std::vector<std::string> custom_ops_, load_inputs_, mean_, std_, val_range_, shapes_, carries_;
   bool split_batch_ = false;
 };
 

@@ -21,7 +21,9 @@ constexpr std::string_view kBuilder = "it tells a TensorRT builder how to build;
 constexpr std::string_view kRuntime = "it tells an engine how to run; values are the same";
 constexpr std::string_view kTyped = "every model written here is strongly typed";
 
-constexpr std::array<IgnoredRow, 17> kIgnored{{
+constexpr std::array<IgnoredRow, 19> kIgnored{{
+    {"--plugins --staticPlugins --dynamicPlugins", Takes::Many, "nothing runs on TensorRT"},
+    {"--setPluginsToSerialize", Takes::Many, "engines hold no plugins here; --plugins loads them where they are"},
     {"--strongly-typed --stronglyTyped", Takes::Nothing, kTyped},
     {"--tf32", Takes::Nothing, "this command computes float32 layers in full float32"},
     {"--noTF32", Takes::Nothing,
@@ -150,7 +152,7 @@ constexpr std::array<RefusedRow, 37> kRefusedOptions{{
     {"--trt --onnxrt --tf --pluginref --sim --exec --openvino --providers --execution-providers "
      "--graph-optimization-level",
      kRunners},
-    {"--plugins --plugin-dir --use-dla --enable-uint8-asymmetric-quantization-dla --refitFromOnnx", kNoTensorRt},
+    {"--plugin-dir --use-dla --enable-uint8-asymmetric-quantization-dla --refitFromOnnx", kNoTensorRt},
     {"--check --check-inference --fail-code --fail-returncode --ignore-fail-code --ignore-fail-returncode --fail-regex "
      "--show-output --hide-fail-output --artifacts --art-dir --artifacts-dir --iter-artifact --intermediate-artifact "
      "--no-remove-intermediate --iter-info --iteration-info --load-debug-replay --save-debug-replay --until",

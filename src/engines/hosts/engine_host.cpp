@@ -25,6 +25,8 @@ namespace {
 
 constexpr std::size_t kMostWords = 4000;
 constexpr std::size_t kMostHint = 400;
+// Between what an engine's program is told and the plugins.
+constexpr const char* kPlugins = "--plugins";
 
 struct Kind {
   const char* name;
@@ -151,14 +153,6 @@ std::vector<NamedTensor> read_arrays(const Json& places, const std::filesystem::
   return arrays;
 }
 
-/// The last line that says something.
-std::string last_line(std::string_view text) {
-  const std::size_t end = text.find_last_not_of(" \r\n\t");
-  if (end == std::string_view::npos) return "";
-  text = text.substr(0, end + 1);
-  return std::string(text.substr(text.find_last_of('\n') + 1));  // where there is none, behind npos: from 0
-}
-
 }  // namespace
 
 /// `read` of an answer of the host.
@@ -202,6 +196,9 @@ void EngineHost::start() {
     if (files_ == nullptr) files_ = std::make_unique<ScratchFolder>();
     program.arguments = {(*files_ / "").string()};
   }
+  if (!options_.plugins.empty()) program.arguments.emplace_back(kPlugins);
+  // trtexec works in another folder, and the system's loader looks elsewhere for names without a slash.
+  for (const auto& plugin : options_.plugins) program.arguments.push_back(std::filesystem::absolute(plugin).string());
   program.kind = "engines";
   program.announces = "answers";
   program.fault = ErrorKind::Backend;
@@ -259,6 +256,14 @@ const EngineAbout& EngineHost::about() {
     return about;
   }));
   return *about_;
+}
+
+void EngineHost::load_plugins() {
+  if (options_.plugins.empty()) return;
+  if (engine_ == HostedEngine::OpenVino) {
+    throw Error(ErrorKind::Backend, "--plugins: OpenVINO takes no plugins of TensorRT", "leave it out");
+  }
+  ask("plugins", Json::object());
 }
 
 EngineSupport EngineHost::supports(const std::filesystem::path& model) {

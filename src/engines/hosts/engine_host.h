@@ -29,6 +29,7 @@ struct HostOptions {
   std::string device;  // of an engine that has several kinds of them; empty: its usual one
   double seconds = 0;  // that each answer may take; 0: any number
   std::function<bool()> interrupted;
+  std::vector<std::filesystem::path> plugins;  // of TensorRT, loaded before it does anything but say what it is
 };
 
 struct CompileRequest {
@@ -81,6 +82,8 @@ class EngineHost {
   /// Errors of all: Backend, in the engine's words: it is not there, it refuses, it crashed, it took too long;
   /// Interrupted.
   const EngineAbout& about();
+  /// Errors, too: a plugin cannot be loaded, or it is an engine that takes none.
+  void load_plugins();
   EngineSupport supports(const std::filesystem::path& model);
   /// That it refuses the model is a value: there is no engine then. `save`: where the engine goes; empty: nowhere.
   CompiledEngine compile(const CompileRequest& request, const std::filesystem::path& save);

@@ -62,6 +62,12 @@ def write_arrays(path, arrays):
     return places
 
 
+def split_plugins(arguments):
+    """What stands before --plugins, and the libraries behind it."""
+    at = arguments.index("--plugins") if "--plugins" in arguments else len(arguments)
+    return arguments[:at], arguments[at + 1:]
+
+
 def one_of(settings, name):
     """The value of a setting that takes one; None where it is not given."""
     values = settings.pop(name, None)

@@ -1,16 +1,15 @@
 # TensorRT and TensorRT-RTX, which are one API: what a package has is asked, versions are never compared. Arguments: the
-# modules to try, the first that can be imported is taken.
-import glob, importlib, time
+# modules to try, the first that can be imported is taken; then, behind --plugins, libraries of plugins.
+import ctypes, glob, importlib, time
 
 # Libraries that the modules load by name, in the order of their needs, in whatever folder of packages they lie.
 LIBRARIES = ("nvidia/*/lib/libcudart.so*", "tensorrt_rtx_libs/libtensorrt_rtx.so.*",
              "tensorrt_rtx_libs/libtensorrt_onnxparser_rtx.so.*", "tensorrt_libs/libnvinfer.so.*",
              "tensorrt_libs/libnvinfer_plugin.so.*", "tensorrt_libs/libnvonnxparser.so.*")
-MODULES = sys.argv[3:]
+MODULES, PLUGINS = split_plugins(sys.argv[3:])
 
 
 def load_libraries():
-    import ctypes
     for pattern in LIBRARIES:
         for folder in sys.path:
             for path in sorted(glob.glob(os.path.join(glob.escape(folder), pattern))):
@@ -87,8 +86,33 @@ def errors_of(parser):
     return found
 
 
+# What a library has that TensorRT loads by itself; others announce their plugins while the system loads them.
+CREATORS = ("getCreators", "getPluginCreators")
+plugins_loaded = not PLUGINS
+
+
+def load_plugins():
+    global plugins_loaded
+    if plugins_loaded:
+        return {}
+    if hasattr(trt, "init_libnvinfer_plugins"):
+        trt.init_libnvinfer_plugins(log, "")
+    registry = trt.get_plugin_registry() if hasattr(trt, "get_plugin_registry") else None
+    for path in PLUGINS:
+        try:
+            library = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
+        except OSError as error:
+            raise Refused("--plugins {}: cannot be loaded: {}".format(path, first_line(error)))
+        if hasattr(registry, "load_library") and any(hasattr(library, name) for name in CREATORS):
+            if registry.load_library(path) is None:
+                raise Refused("--plugins {}: its plugins cannot be registered".format(path))
+    plugins_loaded = True
+    return {}
+
+
 def supports(model):
     log.lines = []
+    load_plugins()
     builder = trt.Builder(log)
     network = new_network(builder)  # a parser does not keep it alive
     parser = trt.OnnxParser(network, log)
@@ -222,6 +246,7 @@ def timing_cache(config, path):
 def build(model, shapes, capability, settings):
     """The engine as bytes with the outputs that its parser found, or None with who refused it and why."""
     log.lines = []
+    load_plugins()
     devices, why = nvidia_devices()
     known = capabilities()
     if not capability and not devices:
@@ -296,6 +321,7 @@ def engine_file(path):
     if not devices:
         raise Refused("an engine file is loaded by a GPU, and " + why, "compile the ONNX file instead, which needs none")
     log.lines = []
+    load_plugins()
     with open(path, "rb") as file:
         return file.read()
 

@@ -141,5 +141,5 @@ def run(arrays, inputs, out):
     return held.run(read_arrays(arrays, inputs), out)
 
 
-serve({"about": about, "supports": supports, "compile": compile_model, "describe": describe, "open": open_engine,
+serve({"about": about, "plugins": load_plugins, "supports": supports, "compile": compile_model, "describe": describe, "open": open_engine,
        "run": run}, said)

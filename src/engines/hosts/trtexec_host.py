@@ -1,9 +1,10 @@
 # TensorRT by its program trtexec alone, for machines that have no Python package of it. Arguments: a folder for its
-# files. Each piece of work starts it anew; its formats are those of NVIDIA/TensorRT, samples/common: sampleOptions.cpp
-# (options), sampleReporting.cpp (exportOutput, exportTimes), sampleUtils.cpp (loadInputs: the bytes of the tensor).
+# files; behind --plugins, libraries of plugins. Each piece of work starts it anew; its formats are those of
+# NVIDIA/TensorRT, samples/common: sampleOptions.cpp (options), sampleReporting.cpp (exportOutput, exportTimes),
+# sampleUtils.cpp (loadInputs: the bytes of the tensor).
 import re, shutil, signal, struct, subprocess, time
 
-FOLDER = sys.argv[3]
+(FOLDER,), PLUGINS = split_plugins(sys.argv[3:])
 USUAL_PLACE = "/usr/src/tensorrt/bin/trtexec"  # of NVIDIA's Debian packages, JetPack's among them, which set no PATH
 PROGRAM = shutil.which("trtexec") or shutil.which(USUAL_PLACE)
 if not PROGRAM:
@@ -278,6 +279,28 @@ def information():
         raise Refused("trtexec wrote no layer information that can be read")
 
 
+def plugin_options():
+    """Libraries that TensorRT loads by itself have one of these functions; others announce their plugins while the system
+    loads them."""
+    for path in PLUGINS:
+        try:
+            with open(path, "rb") as file:
+                data = file.read()
+        except OSError as error:
+            raise Refused("--plugins {}: cannot be read: {}".format(path, error.strerror))
+        creators = b"getCreators" in data or b"getPluginCreators" in data
+        names = [name for name in (["--dynamicPlugins"] if creators else []) + ["--staticPlugins", "--plugins"] if name in OPTIONS]
+        if not names:
+            raise Refused("--plugins: trtexec of TensorRT {} is not told that".format(VERSION), "leave it out")
+        yield "{}={}".format(names[0], path)
+
+
+def load_plugins():
+    """It loads them itself, each time."""
+    list(plugin_options())
+    return {}
+
+
 def remove(*names):
     for name in names:
         if os.path.exists(place(name)):
@@ -292,7 +315,7 @@ def build(model, shapes, settings):
     remove(ENGINE, LAYERS, "cache")
     cache_from, cache_to = one_of(settings, "load-timing-cache"), one_of(settings, "save-timing-cache")
     weak = weak_types(settings)
-    arguments = list(told(settings)) + (weak or [])
+    arguments = [*plugin_options(), *told(settings), *(weak or [])]
     if cache_from:
         shutil.copyfile(cache_from, place("cache"))
     if cache_from or cache_to:
@@ -338,7 +361,7 @@ def loaded(engine):
     if not devices:
         raise Refused("an engine file is loaded by a GPU, and " + why, "compile the ONNX file instead")
     remove(LAYERS)
-    said = call("--loadEngine=" + os.path.abspath(engine), "--exportLayerInfo=" + LAYERS, ONLY_BUILD)
+    said = call("--loadEngine=" + os.path.abspath(engine), "--exportLayerInfo=" + LAYERS, ONLY_BUILD, *plugin_options())
     if not said.passed():
         raise Refused("the engine cannot be loaded: " + (said.words() or "exit code {}".format(said.code)))
     return information()
@@ -426,7 +449,7 @@ def run(arrays, inputs, out):
         files.append("{}:input{}".format(quoted(name), index))
         if -1 in wanted[name]["shape"]:
             shapes.append((name, array["shape"]))
-    arguments = ["--shapes=" + shapes_of(shapes)] if shapes else []
+    arguments = [*plugin_options(), *(["--shapes=" + shapes_of(shapes)] if shapes else [])]
     if files:
         arguments.append("--loadInputs=" + ",".join(files))
     said = call("--loadEngine=" + engine, "--exportOutput=outputs.json", "--exportTimes=times.json", "--iterations=1",
@@ -447,5 +470,5 @@ def run(arrays, inputs, out):
     return {"outputs": write_arrays(out, found), "seconds": seconds_of()}
 
 
-serve({"about": about, "compile": compile_model, "describe": describe, "open": open_engine, "run": run},
+serve({"about": about, "plugins": load_plugins, "compile": compile_model, "describe": describe, "open": open_engine, "run": run},
       lambda: last.of("W"))

@@ -11,9 +11,8 @@ namespace vernier {
 onnx::ModelProto optimized_graph(const std::shared_ptr<const Runtime>& runtime, const std::filesystem::path& path,
                                  const std::filesystem::path& scratch) {
   const OrtApi& api = runtime->api();
-  OrtSessionOptions* raw_options = nullptr;
-  runtime->check(api.CreateSessionOptions(&raw_options));
-  const Handle<OrtSessionOptions, &OrtApi::ReleaseSessionOptions> options(api, raw_options);
+  const OwnedOptions options = runtime->new_options();
+  OrtSessionOptions* const raw_options = options.get();
   runtime->check(api.SetSessionGraphOptimizationLevel(raw_options, ORT_ENABLE_EXTENDED));
   runtime->check(api.SetSessionLogSeverityLevel(raw_options, ORT_LOGGING_LEVEL_FATAL));
   runtime->check(api.SetOptimizedModelFilePath(raw_options, scratch.c_str()));

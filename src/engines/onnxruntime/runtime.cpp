@@ -5,12 +5,15 @@
 #include <glob.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <mutex>
 
 #include "base/source_places.h"
 #include "base/text.h"
+#include "engines/onnxruntime/operator_libraries.h"
 #include "vernier/error.h"
 
 namespace vernier {
@@ -55,8 +58,14 @@ void Runtime::check(OrtStatus* status) const {
   throw Error(ErrorKind::Backend, fmt::format("ONNX Runtime {}: {} (code {})", version_, text, code));
 }
 
+OwnedOptions Runtime::new_options() const {
+  OrtSessionOptions* raw = nullptr;
+  check(with_operators_ ? api_->CloneSessionOptions(with_operators_.get(), &raw) : api_->CreateSessionOptions(&raw));
+  return {*api_, raw};
+}
+
 Runtime::~Runtime() {
-  if (env_ != nullptr) api_->ReleaseEnv(env_);
+  if (env_ != nullptr && plain_ == nullptr) api_->ReleaseEnv(env_);
   // The library stays mapped: its own threads and allocators may outlive us.
 }
 
@@ -140,6 +149,27 @@ std::shared_ptr<const Runtime> Runtime::load() {
   // What it logs as an error comes as a status too, once and in our words.
   runtime->check(runtime->api_->CreateEnv(ORT_LOGGING_LEVEL_FATAL, "vernier", &runtime->env_));
   loaded = runtime;
+  return runtime;
+}
+
+std::shared_ptr<const Runtime> Runtime::load(const std::vector<std::filesystem::path>& libraries) {
+  std::shared_ptr<const Runtime> plain = load();
+  if (libraries.empty()) return plain;
+  static std::mutex mutex;
+  static std::map<std::vector<fs::path>, std::weak_ptr<const Runtime>> loaded;
+  const std::lock_guard lock(mutex);
+  if (auto runtime = loaded[libraries].lock()) return runtime;
+  std::shared_ptr<Runtime> runtime(new Runtime);
+  runtime->library_ = plain->library_;
+  runtime->api_ = plain->api_;
+  runtime->env_ = plain->env_;
+  runtime->version_ = plain->version_;
+  runtime->place_ = plain->place_;
+  runtime->attempts_ = plain->attempts_;
+  runtime->operator_libraries_ = libraries;
+  runtime->with_operators_ = register_libraries(*plain, libraries);
+  runtime->plain_ = std::move(plain);
+  loaded[libraries] = runtime;
   return runtime;
 }
 

@@ -4,6 +4,7 @@
 
 #include <onnxruntime_c_api.h>
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,36 +15,6 @@ namespace vernier {
 struct LoadAttempt {
   std::string place;
   std::string outcome;  // "loaded", "not found", "too old: 1.14.0, API 21 needs 1.21"
-};
-
-class Runtime {
- public:
-  /// Tries, in this order: the file that VERNIER_ORT_LIBRARY names, a copy already in the process, the project's own
-  /// virtual environment, the active one, the loader's path. Loaded once a process.
-  /// Errors: Backend with every attempt when none works.
-  static std::shared_ptr<const Runtime> load();
-
-  ~Runtime();
-  Runtime(const Runtime&) = delete;
-  Runtime& operator=(const Runtime&) = delete;
-
-  const OrtApi& api() const noexcept { return *api_; }
-  OrtEnv* env() const noexcept { return env_; }
-  const std::string& version() const noexcept { return version_; }
-  const std::string& place() const noexcept { return place_; }
-  const std::vector<LoadAttempt>& attempts() const noexcept { return attempts_; }
-
-  /// Throws Backend with the runtime's own text when `status` is an error; releases it.
-  void check(OrtStatus* status) const;
-
- private:
-  Runtime() = default;
-  void* library_ = nullptr;
-  const OrtApi* api_ = nullptr;
-  OrtEnv* env_ = nullptr;
-  std::string version_;
-  std::string place_;
-  std::vector<LoadAttempt> attempts_;
 };
 
 /// Owns one object of the C API. Move-only; empty by default.
@@ -62,6 +33,49 @@ class Handle {
     void operator()(T* p) const noexcept { (api->*Release)(p); }
   };
   std::unique_ptr<T, Free> raw_;
+};
+
+using OwnedOptions = Handle<OrtSessionOptions, &OrtApi::ReleaseSessionOptions>;
+
+class Runtime {
+ public:
+  /// Tries, in this order: the file that VERNIER_ORT_LIBRARY names, a copy already in the process, the project's own
+  /// virtual environment, the active one, the loader's path. Loaded once a process.
+  /// Errors: Backend with every attempt when none works.
+  static std::shared_ptr<const Runtime> load();
+  /// The same, and every session of it knows the custom operators of `libraries` (operator_libraries.h), which are
+  /// asked for them once as long as somebody holds what this returns. Errors: as register_libraries(), too.
+  static std::shared_ptr<const Runtime> load(const std::vector<std::filesystem::path>& libraries);
+
+  ~Runtime();
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+
+  const OrtApi& api() const noexcept { return *api_; }
+  OrtEnv* env() const noexcept { return env_; }
+  const std::string& version() const noexcept { return version_; }
+  const std::string& place() const noexcept { return place_; }
+  const std::vector<LoadAttempt>& attempts() const noexcept { return attempts_; }
+  const std::vector<std::filesystem::path>& operator_libraries() const noexcept { return operator_libraries_; }
+
+  /// Of a session: empty but for the custom operators.
+  OwnedOptions new_options() const;
+
+  /// Throws Backend with the runtime's own text when `status` is an error; releases it.
+  void check(OrtStatus* status) const;
+
+ private:
+  Runtime() = default;
+  void* library_ = nullptr;
+  const OrtApi* api_ = nullptr;
+  OrtEnv* env_ = nullptr;
+  std::string version_;
+  std::string place_;
+  std::vector<LoadAttempt> attempts_;
+  // With custom operators: whose library and environment these are.
+  std::shared_ptr<const Runtime> plain_;
+  std::vector<std::filesystem::path> operator_libraries_;
+  OwnedOptions with_operators_;
 };
 
 }  // namespace vernier

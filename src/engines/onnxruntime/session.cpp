@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 
+#include "engines/onnxruntime/operator_libraries.h"
 #include "engines/onnxruntime/operators.h"
 #include "engines/onnxruntime/optimizer_faults.h"
 #include "engines/onnxruntime/providers.h"
@@ -26,7 +27,6 @@ namespace vernier {
 namespace {
 
 using OwnedSession = Handle<OrtSession, &OrtApi::ReleaseSession>;
-using OwnedOptions = Handle<OrtSessionOptions, &OrtApi::ReleaseSessionOptions>;
 using OwnedValue = Handle<OrtValue, &OrtApi::ReleaseValue>;
 using OwnedTypeInfo = Handle<OrtTypeInfo, &OrtApi::ReleaseTypeInfo>;
 using OwnedMemoryInfo = Handle<OrtMemoryInfo, &OrtApi::ReleaseMemoryInfo>;
@@ -145,9 +145,8 @@ constexpr std::size_t kManyOutputs = 16;
 
 OwnedOptions runtime_options(const Runtime& runtime, const SessionOptions& options, const onnx::GraphProto& graph) {
   const OrtApi& api = runtime.api();
-  OrtSessionOptions* raw = nullptr;
-  runtime.check(api.CreateSessionOptions(&raw));
-  OwnedOptions owned(api, raw);
+  OwnedOptions owned = runtime.new_options();
+  OrtSessionOptions* const raw = owned.get();
   runtime.check(api.SetSessionGraphOptimizationLevel(raw, level_of(options)));
   if (!options.profile.empty()) runtime.check(api.EnableProfiling(raw, options.profile.c_str()));
   append_providers(runtime, raw, options.providers);
@@ -224,8 +223,9 @@ Part part_from(const Runtime& runtime, const OrtMemoryInfo* memory, const Model&
   try {
     runtime.check(api.CreateSessionFromArray(runtime.env(), bytes.data(), bytes.size(), raw_options, &raw));
   } catch (const Error& error) {
-    throw Error(error.kind(), fmt::format("{}: {}", model.path.empty() ? "model" : model.path.string(), error.what()),
-                error.hint());
+    const std::string path = model.path.empty() ? "model" : model.path.string();
+    refuse_custom_operator(runtime, proto, path, error.what());
+    throw Error(error.kind(), fmt::format("{}: {}", path, error.what()), error.hint());
   }
   part.session = OwnedSession(api, raw);
   return part;

@@ -131,7 +131,7 @@ Loaded open(const std::filesystem::path& path, const PrepareOptions& preparation
   loaded.original = sources.model(path);
   const Model& original = *loaded.original;
   check_carries(original, options.carries);
-  loaded.subject.runtime = Runtime::load();
+  loaded.subject.runtime = sources.runtime();
   loaded.samples = sources.samples(original);
   loaded.calibration = sources.calibration(original);
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "engines/onnxruntime/custom_types.h"
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
 #include "vernier/tensor.h"
@@ -71,9 +72,17 @@ bool same_input(const InputInfo& a, const InputInfo& b, bool random) {
 
 Sources::Sources(const MeasureOptions& options, const JobSinks& sinks) : options_(options), sinks_(sinks) {}
 
+const std::shared_ptr<const Runtime>& Sources::runtime() {
+  if (runtime_ == nullptr) runtime_ = Runtime::load(options_.custom_operators);
+  return runtime_;
+}
+
 std::shared_ptr<const Model> Sources::model(const std::filesystem::path& file) {
   std::shared_ptr<const Model>& known = models_[file];
-  if (!known) known = std::make_shared<const Model>(read_model(file));
+  if (known) return known;
+  Model read = read_model(file);
+  if (!options_.custom_operators.empty()) learn_custom_types(*runtime(), read);
+  known = std::make_shared<const Model>(std::move(read));
   return known;
 }
 
@@ -93,7 +102,7 @@ std::shared_ptr<const Prepared> Sources::prepared(const std::filesystem::path& f
     learned = calibration(*original);
     show_samples(*shown, learned.get(), options);
   }
-  auto made = std::make_shared<const Prepared>(prepare(*original, options, evaluator(Runtime::load())));
+  auto made = std::make_shared<const Prepared>(prepare(*original, options, evaluator(runtime())));
   options.sample_at = {};
   prepared_ = Kept{file, std::move(options), made};
   return made;

@@ -17,6 +17,8 @@
 
 namespace vernier {
 
+class Runtime;
+
 /// Of one job, on one thread. A file that changes while the job runs is not looked at again.
 class Sources {
  public:
@@ -43,6 +45,9 @@ class Sources {
   /// --calibration-data for `model`; null where there is none.
   std::shared_ptr<const SampleSource> calibration(const Model& model);
 
+  /// ONNX Runtime with the custom operators of the job. Errors: as Runtime::load().
+  const std::shared_ptr<const Runtime>& runtime();
+
   const MeasureOptions& options() const { return options_; }
   const JobSinks& sinks() const { return sinks_; }
 
@@ -61,6 +66,7 @@ class Sources {
 
   const MeasureOptions& options_;
   const JobSinks& sinks_;
+  std::shared_ptr<const Runtime> runtime_;
   std::map<std::filesystem::path, std::shared_ptr<const Model>> models_;
   std::optional<Kept> prepared_;
   std::vector<Opened> samples_, calibration_;

@@ -100,7 +100,8 @@ class InputCheck {
     }
     Model marked = model_;
     set_outputs(marked, outputs);
-    session_.emplace(Runtime::load(), marked, SessionOptions{.optimize = true, .threads = 2});
+    session_.emplace(Runtime::load(options_.measure.custom_operators), marked,
+                     SessionOptions{.optimize = true, .threads = 2});
   }
 
   void look_at_inputs() {

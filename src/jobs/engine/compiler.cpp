@@ -139,7 +139,7 @@ CompileOptions for_target(const CompileOptions& options, Target target) {
 Compiler::Compiler(const CompileOptions& options, const JobSinks& sinks) : options_(options), sinks_(sinks) {
   EngineFailures failures;
   host_ = find_engine(
-      options_.engine, {options_.python, "", options_.seconds, sinks_.interrupted},
+      options_.engine, {options_.python, "", options_.seconds, sinks_.interrupted, options_.plugins},
       [&](const EngineAbout& about) {
         std::string why;
         if (auto target = target_of(about, options_.compute_capability, why)) capability_ = std::move(*target);
@@ -149,6 +149,7 @@ Compiler::Compiler(const CompileOptions& options, const JobSinks& sinks) : optio
   if (host_ == nullptr) {
     throw Error(ErrorKind::Backend, fmt::format("{}", fmt::join(failures.reasons, "; ")), failures.hint);
   }
+  host_->load_plugins();
 }
 
 Compiler::~Compiler() = default;

@@ -87,7 +87,7 @@ EngineRunner::EngineRunner(const EngineRunOptions& options, const JobSinks& sink
 
 std::unique_ptr<EngineRunner> EngineRunner::find(const EngineRunOptions& options, const JobSinks& sinks,
                                                  EngineFailures& failures) {
-  const HostOptions how{options.python, options.device, options.seconds, sinks.interrupted};
+  const HostOptions how{options.python, options.device, options.seconds, sinks.interrupted, options.plugins};
   std::unique_ptr<EngineHost> host = find_engine(
       options.engine, how,
       [](const EngineAbout& about) {
@@ -96,6 +96,7 @@ std::unique_ptr<EngineRunner> EngineRunner::find(const EngineRunOptions& options
       },
       failures);
   if (host == nullptr) return nullptr;
+  host->load_plugins();
   return std::unique_ptr<EngineRunner>(new EngineRunner(options, sinks, std::move(host)));
 }
 

@@ -179,7 +179,7 @@ class Pipeline {
 
   void open_model(const Stage& stage, bool built, Sources& sources, const Warn& warn) {
     StageReport& said = report_.stages.back();
-    report_.onnxruntime_version = Runtime::load()->version();
+    report_.onnxruntime_version = sources.runtime()->version();
     RunnerOptions runner;
     runner.kind = runner_kind(stage.on);
     runner.use = EngineUse::Always;

@@ -75,8 +75,8 @@ class Judge {
 /// Loads each node as a model of its own.
 class RuntimeJudge {
  public:
-  explicit RuntimeJudge(const Model& model)
-      : model_(model), runtime_(Runtime::load()), types_(infer_type_protos(model)), whole_(loads(model).empty()) {}
+  RuntimeJudge(const Model& model, std::shared_ptr<const Runtime> runtime)
+      : model_(model), runtime_(std::move(runtime)), types_(infer_type_protos(model)), whole_(loads(model).empty()) {}
 
   const Runtime& runtime() const { return *runtime_; }
   bool whole() const { return whole_; }
@@ -193,11 +193,10 @@ class Job {
       report_.inner_nodes += static_cast<std::size_t>(graph.node_size());
     });
     report_.inner_nodes -= report_.nodes;
-    if (list == nullptr) {
-      by_runtime();
-    } else if (!by_engine(*list)) {
-      by_list(*list);
-    }
+    const bool asked = list != nullptr && by_engine(*list);
+    if (list == nullptr) by_runtime();
+    if (list != nullptr && !asked) by_list(*list);
+    if (!asked && !options_.plugins.empty()) note("--plugins has no effect here: TensorRT was not asked");
     report_.taken = static_cast<std::size_t>(std::count(taken_.begin(), taken_.end(), true));
     cut();
     return std::move(report_);
@@ -236,12 +235,13 @@ class Job {
     const bool openvino = options_.target == Target::OpenVino;
     const auto host = find_engine(
         openvino ? EngineChoice::OpenVino : EngineChoice::Any,
-        {options_.python, "", options_.seconds, sinks_.interrupted},
+        {options_.python, "", options_.seconds, sinks_.interrupted, options_.plugins},
         [](const EngineAbout& about) {
           return about.parses ? std::string() : fmt::format("{} {} is not asked that", about.name, about.version);
         },
         failures);
     if (host == nullptr) return false;
+    host->load_plugins();
     const ScratchFolder scratch;
     write_model(model_, scratch / "model.onnx");
     const EngineSupport support = host->supports(scratch / "model.onnx");
@@ -331,7 +331,7 @@ class Job {
   }
 
   void by_runtime() {
-    RuntimeJudge judge(model_);
+    RuntimeJudge judge(model_, Runtime::load(options_.custom_operators));
     report_.engine = "ONNX Runtime " + judge.runtime().version();
     report_.source = judge.runtime().place();
     report_.evidence = judge.whole() ? "the library loaded the model, CPU provider"

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -14,6 +15,7 @@
 
 #include "base/scratch_folder.h"
 #include "base/text.h"
+#include "engines/onnxruntime/operator_libraries.h"
 #include "engines/onnxruntime/optimized_graph.h"
 #include "engines/onnxruntime/runtime.h"
 #include "jobs/common/typed_file.h"
@@ -37,12 +39,18 @@ void count_pairs(const QdqGraph& graph, CheckPlacementReport& report) {
 
 /// What is left in the optimized graph decides: a finding about a node that became a kernel on codes is dropped, and a
 /// node that still reads dequantized data without a finding gets one.
-void verify_by_running(const Model& file, const std::vector<QdqGraph>& graphs, CheckPlacementReport& report) {
+void verify_by_running(const std::shared_ptr<const Runtime>& runtime, const Model& file,
+                       const std::vector<QdqGraph>& graphs, CheckPlacementReport& report) {
   const ScratchFolder scratch;
   // Written again: optimized nodes are found by the names that reading gave them.
   write_model(file, scratch / "file.onnx");
-  const onnx::ModelProto optimized =
-      optimized_graph(Runtime::load(), scratch / "file.onnx", scratch / "optimized.onnx");
+  onnx::ModelProto optimized;
+  try {
+    optimized = optimized_graph(runtime, scratch / "file.onnx", scratch / "optimized.onnx");
+  } catch (const Error& error) {
+    refuse_custom_operator(*runtime, file.proto, file.path.string(), error.what());
+    throw;
+  }
   report.ran = true;
   std::map<std::string, const onnx::NodeProto*> made_by;
   std::set<std::string> stored;
@@ -112,7 +120,8 @@ CheckPlacementReport check_placement(const CheckPlacementOptions& options, const
     count_pairs(graph, report);
     std::ranges::move(apply_rules(graph, options.target), std::back_inserter(report.findings));
   }
-  if (options.target == Target::OnnxRuntime) verify_by_running(read, graphs, report);
+  if (options.target == Target::OnnxRuntime)
+    verify_by_running(Runtime::load(options.custom_operators), read, graphs, report);
   if (compiler) report.compiled = compiler->compile(options.model);
   return report;
 }

@@ -313,7 +313,7 @@ class Linter {
     try {
       if (unread_) throw Error(*unread_);
       look_at_pairs(*model_);
-      const Session session(Runtime::load(), *model_, {.optimize = false});
+      const Session session(Runtime::load(options_.custom_operators), *model_, {.optimize = false});
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Internal) throw;
       std::string text = error.what();

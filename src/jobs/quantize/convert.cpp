@@ -289,12 +289,14 @@ void find_running(std::optional<Compiler>& compiler, const ConvertOptions& optio
     CompileOptions compile;
     compile.settings = options.builder;
     compile.python = options.measure.data.python;
+    compile.plugins = options.plugins;
     if (options.measure.data.script_seconds > 0) compile.seconds = options.measure.data.script_seconds;
     try {
       compiler.emplace(for_target(compile, options.precision.target), sinks);
       return;
     } catch (const Error& error) {
-      if (error.kind() != ErrorKind::Backend && error.kind() != ErrorKind::Usage) throw;
+      const bool may_lack = error.kind() == ErrorKind::Backend || error.kind() == ErrorKind::Usage;
+      if (!may_lack || !options.plugins.empty()) throw;
       why = error.what();
     }
   }

@@ -182,7 +182,7 @@ class Job {
         check.on ? fmt::format("on {}", word_of(*check.on)) : fmt::format("simulated under {}", word_of(check.target)),
         check.min_sqnr_db);
     const std::size_t threads = options_.measure.threads == 0 ? usable_cores() : options_.measure.threads;
-    SimCheck judge(check, threads, sinks_);
+    SimCheck judge(check, whole_.runtime(), threads, sinks_);
     Reducer::Hooks hooks;
     hooks.freeze_others = false;  // their values are at hand for every sample
     hooks.judge = [&](const Candidate& part, const std::string& label) {
@@ -309,7 +309,7 @@ class Job {
       for (Sample& sample : fed) sample = crop(sample, shrunk_->crops);
     }
     const HeldSamples held(fed, "values inside the model");
-    std::vector<Sample> all = TensorValues(Runtime::load(), result, held).of(output_names(result), fed.size());
+    std::vector<Sample> all = TensorValues(whole_.runtime(), result, held).of(output_names(result), fed.size());
     for (std::size_t i = 0; i < all.size(); ++i) all[i].merge(fed[i]);
     const PartData files = write_part_data(options_.output, result, all, "reduced-model");
     report_.inputs_file = files.inputs.string();

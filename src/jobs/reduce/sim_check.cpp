@@ -34,8 +34,8 @@ struct Lowered {
   std::vector<std::string> candidates;
 };
 
-Lowered lower(const Model& model, const SampleSource& samples, const SimulatedCheck& check, std::size_t threads,
-              const JobSinks& sinks) {
+Lowered lower(const Model& model, const SampleSource& samples, const SimulatedCheck& check,
+              const std::shared_ptr<const Runtime>& runtime, std::size_t threads, const JobSinks& sinks) {
   PrecisionOptions precision;
   precision.low = {check.low};
   precision.target = check.target;
@@ -43,7 +43,7 @@ Lowered lower(const Model& model, const SampleSource& samples, const SimulatedCh
   lowered.loaded.original = std::shared_ptr<const Model>(std::shared_ptr<const Model>(), &model);  // the caller's
   lowered.loaded.samples = std::shared_ptr<const SampleSource>(std::shared_ptr<const SampleSource>(), &samples);
   Subject& subject = lowered.loaded.subject;
-  subject.runtime = Runtime::load();
+  subject.runtime = runtime;
   const PrepareOptions options = preparation_of(precision);
   subject.model = prepare(model, options, evaluator(subject.runtime)).model;
   subject.layers = find_float32_layers(subject.model);
@@ -81,7 +81,7 @@ Trial SimCheck::judge(const Model& part, const SampleSource& samples) {
   }
   Trial trial;
   try {
-    const Lowered lowered = lower(part, samples, check_, threads_, sinks_);
+    const Lowered lowered = lower(part, samples, check_, runtime_, threads_, sinks_);
     const Subject& subject = lowered.loaded.subject;
     if (check_.on) {
       const Model typed =
@@ -103,7 +103,7 @@ Trial SimCheck::judge(const Model& part, const SampleSource& samples) {
 }
 
 SimCheck::Guide SimCheck::guide(const Model& whole, const SampleSource& samples) const {
-  const Lowered lowered = lower(whole, samples, check_, threads_, sinks_);
+  const Lowered lowered = lower(whole, samples, check_, runtime_, threads_, sinks_);
   const Subject& subject = lowered.loaded.subject;
   RoundedWeights weights;
   const Model low = lower_simulated(subject.model, subject.layers, lowered.plan, weights);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "jobs/engine/engine_runner.h"
@@ -17,10 +18,13 @@
 
 namespace vernier {
 
+class Runtime;
+
 class SimCheck {
  public:
-  SimCheck(const SimulatedCheck& check, std::size_t threads, const JobSinks& sinks)
-      : check_(check), threads_(threads), sinks_(sinks) {}
+  SimCheck(const SimulatedCheck& check, std::shared_ptr<const Runtime> runtime, std::size_t threads,
+           const JobSinks& sinks)
+      : check_(check), runtime_(std::move(runtime)), threads_(threads), sinks_(sinks) {}
 
   /// Bad when an output is below the threshold; `metric` is the worst output's SQNR in dB, over all samples.
   /// Errors: Interrupted; Backend: the engine does not start. A part that does not run is Invalid.
@@ -42,6 +46,7 @@ class SimCheck {
 
  private:
   SimulatedCheck check_;
+  std::shared_ptr<const Runtime> runtime_;
   std::size_t threads_;
   JobSinks sinks_;
   std::shared_ptr<EngineRunner> engine_;  // null: none, ONNX Runtime, or to be started

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engines/onnxruntime/custom_types.h"
 #include "engines/onnxruntime/session.h"
 #include "jobs/common/sources.h"
 #include "model/passes/pass.h"
@@ -17,8 +18,9 @@ WholeModel::WholeModel(const ReduceOptions& options, const JobSinks& sinks,
     : options_(options),
       sinks_(sinks),
       warn_(std::move(warn)),
-      runtime_(Runtime::load()),
+      runtime_(Runtime::load(options.measure.custom_operators)),
       model_(read_model(options.model)) {
+  if (!options.measure.custom_operators.empty()) learn_custom_types(*runtime_, model_);
   override_input_shapes(model_, options_.input_shapes, "--model-input-shapes");
   passes::constants_to_initializers(model_, {{}, evaluator(runtime_), default_opset(model_.proto)});
   if (model_.proto.graph().node_size() == 0) {

@@ -26,6 +26,7 @@ class WholeModel {
   WholeModel(const ReduceOptions& options, const JobSinks& sinks, std::function<void(const std::string&)> warn);
 
   const Model& model() const { return model_; }
+  const std::shared_ptr<const Runtime>& runtime() const { return runtime_; }
 
   /// False: ONNX Runtime does not load the model itself; there are no values then.
   bool loads() const { return load_failure_.empty(); }

@@ -114,13 +114,14 @@ Iteration NetworkRun::at(std::size_t index) const {
   return iteration;
 }
 
-SessionRun::SessionRun(std::string name, Model model, const SessionOptions& options,
-                       std::shared_ptr<const SampleSource> samples,
+SessionRun::SessionRun(std::string name, const std::shared_ptr<const Runtime>& runtime, Model model,
+                       const SessionOptions& options, std::shared_ptr<const SampleSource> samples,
                        std::vector<std::pair<std::string, std::string>> carries)
     : NetworkRun(std::move(name), model, std::move(samples), std::move(carries)),
+      runtime_(runtime),
       model_(std::move(model)),
       options_(options),
-      session_(Runtime::load(), model_, options_) {}
+      session_(runtime_, model_, options_) {}
 
 std::vector<NamedTensor> SessionRun::infer(const Sample& sample, double& seconds) const {
   const auto start = std::chrono::steady_clock::now();
@@ -144,7 +145,7 @@ std::optional<NonFinite> SessionRun::first_nonfinite(std::size_t index) const {
   std::vector<std::string> unknown;
   Model model = model_;
   set_outputs(model, choose_outputs(model_, everything, unknown));
-  const Session session(Runtime::load(), model, options_);
+  const Session session(runtime_, model, options_);
   const std::vector<Tensor> values = session.run(sample);
   for (std::size_t i = 0; i < values.size(); ++i) {
     NonFinite found;

@@ -77,7 +77,8 @@ class NetworkRun : public LiveRun {
 class SessionRun final : public NetworkRun {
  public:
   /// `model` has the outputs that are to be given.
-  SessionRun(std::string name, Model model, const SessionOptions& options, std::shared_ptr<const SampleSource> samples,
+  SessionRun(std::string name, const std::shared_ptr<const Runtime>& runtime, Model model,
+             const SessionOptions& options, std::shared_ptr<const SampleSource> samples,
              std::vector<std::pair<std::string, std::string>> carries);
 
   std::optional<NonFinite> first_nonfinite(std::size_t index) const override;
@@ -85,6 +86,7 @@ class SessionRun final : public NetworkRun {
  private:
   std::vector<NamedTensor> infer(const Sample& sample, double& seconds) const override;
 
+  std::shared_ptr<const Runtime> runtime_;
   Model model_;
   SessionOptions options_;
   Session session_;

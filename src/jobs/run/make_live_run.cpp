@@ -139,7 +139,8 @@ class Maker {
   std::unique_ptr<LiveRun> finish(Model model, const SessionOptions& session,
                                   std::shared_ptr<const SampleSource> samples) {
     if (samples->is_random()) warn_random();
-    return std::make_unique<SessionRun>(name_, std::move(model), session, std::move(samples), options_.measure.carries);
+    return std::make_unique<SessionRun>(name_, sources_.runtime(), std::move(model), session, std::move(samples),
+                                        options_.measure.carries);
   }
 
   std::unique_ptr<LiveRun> as_program(const Model& model) {

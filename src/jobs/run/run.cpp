@@ -104,6 +104,7 @@ class Job {
     for (const auto& [name, values] : options_.engine.settings) names.push_back("--" + name);
     if (!options_.engine.shapes.empty()) names.emplace_back("shapes of a profile");
     if (!options_.engine.save_engine.empty()) names.emplace_back("--save-engine");
+    if (!options_.engine.plugins.empty()) names.emplace_back("--plugins");
     if (names.empty()) return;
     warn(fmt::format("{} {} no effect here: nothing runs on an engine that could be told", fmt::join(names, ", "),
                      names.size() == 1 ? "has" : "have"));

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -88,13 +89,13 @@ void describe(std::map<std::string, onnx::TypeProto>& types, const std::vector<T
 
 /// Inputs and outputs of the part on each sample, in files beside it.
 void write_data(const Model& whole, const Model& part, const ExtractOptions& options, const SampleSource& samples,
-                SurgeonResult& result) {
+                const std::shared_ptr<const Runtime>& runtime, SurgeonResult& result) {
   if (samples.is_random()) {
     result.warnings.push_back("the inputs are random numbers: figures say little about real data (give samples)");
   }
   std::vector<std::string> names = input_names(part);
   for (std::string& name : output_names(part)) names.push_back(std::move(name));
-  TensorValues values(Runtime::load(), whole, samples);
+  TensorValues values(runtime, whole, samples);
   const std::vector<Sample> all = values.of(names, samples.size());
   const PartData files = write_part_data(options.output, part, all, "whole-model");
   result.samples = PartSamples{files.inputs, files.outputs, all.size()};
@@ -127,12 +128,13 @@ SurgeonResult extract_part(const Model& model, const ExtractOptions& options, co
                 fmt::format("--inputs: the outputs also need '{}', which is not among them", printable(name)),
                 fmt::format("add {}:auto:auto", printable(name)));
   }
-  const MeasureOptions measure = options.with_data.value_or(MeasureOptions());
+  MeasureOptions measure = options.with_data.value_or(MeasureOptions());
+  measure.custom_operators = options.custom_operators;
   Sources sources(measure, sinks);
   std::vector<std::string> ends = boundary(model, nodes);
   ends.insert(ends.end(), outputs.begin(), outputs.end());
   if (std::any_of(ends.begin(), ends.end(), [&](const std::string& name) { return !types.contains(name); })) {
-    TensorValues(Runtime::load(), model, *sources.samples(model)).learn_types(ends, types);
+    TensorValues(sources.runtime(), model, *sources.samples(model)).learn_types(ends, types);
   }
   // What was given of an input of the model itself counts, too.
   Model described = model;
@@ -152,7 +154,7 @@ SurgeonResult extract_part(const Model& model, const ExtractOptions& options, co
     }
   }
   write_model(part, options.output, {.external_data = options.external_data});
-  if (options.with_data) write_data(model, part, options, *sources.samples(model), result);
+  if (options.with_data) write_data(model, part, options, *sources.samples(model), sources.runtime(), result);
   for (const std::string& text : result.warnings) {
     if (sinks.warning) sinks.warning(text);
   }

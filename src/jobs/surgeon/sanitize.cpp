@@ -39,7 +39,10 @@ constexpr int kMostRounds = 8;
 class Sanitizer {
  public:
   Sanitizer(const SanitizeOptions& options, const JobSinks& sinks)
-      : options_(options), sinks_(sinks), runtime_(Runtime::load()), evaluate_(evaluator(runtime_)) {}
+      : options_(options),
+        sinks_(sinks),
+        runtime_(Runtime::load(options.measure.custom_operators)),
+        evaluate_(evaluator(runtime_)) {}
 
   SurgeonResult run() {
     const Model original = read_model(options_.model);
@@ -136,7 +139,7 @@ class Sanitizer {
       if (!any || options_.passes > 0) break;
     }
     if (options_.cleanup) apply(model, passes::remove_dead_nodes);
-    if (fold) for_each_graph(*model.proto.mutable_graph(), [](onnx::GraphProto& graph) { graph.clear_value_info(); });
+    if (fold) for_each_graph(*model.proto.mutable_graph(), keep_custom_types);
   }
 
   struct Differences {

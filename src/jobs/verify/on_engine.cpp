@@ -120,8 +120,10 @@ class Measurement {
     if (engine == nullptr) {
       SessionOptions session;
       session.integer_kernels = true;
-      return compare(loaded_, SessionRun(figures.engine, std::move(marked), session, loaded_.samples, carries), pairs,
-                     sinks_);
+      return compare(
+          loaded_,
+          SessionRun(figures.engine, loaded_.subject.runtime, std::move(marked), session, loaded_.samples, carries),
+          pairs, sinks_);
     }
     EngineReport report;
     const EngineRun live(figures.engine, engine, std::move(marked), loaded_.samples, carries, &report);

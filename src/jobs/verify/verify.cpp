@@ -178,7 +178,7 @@ VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
                 "vernier eval --on measures by labels");
   }
   Sources sources(options.measure, sinks);
-  return verify_model(read_typed_file(options.typed_model), options, sources, sinks);
+  return verify_model(as_typed_file(*sources.model(options.typed_model)), options, sources, sinks);
 }
 
 VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sources& sources, const JobSinks& sinks) {

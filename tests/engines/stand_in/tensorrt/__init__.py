@@ -39,6 +39,26 @@ def misbehave(where):
         os.write(1, b"and one that writes past Python\n")
 
 
+class Registry:
+    """Of plugins. Libraries that announce theirs while they are loaded are known to it without being asked."""
+    libraries, own = [], False
+
+    def load_library(self, path):
+        if MODE == "refuse@plugins":
+            return None
+        self.libraries.append(path)
+        return len(self.libraries)
+
+
+def get_plugin_registry():
+    return Registry()
+
+
+def init_libnvinfer_plugins(logger, namespace):
+    Registry.own = True
+    return True
+
+
 class ILogger:
     class Severity(enum.IntEnum):
         INTERNAL_ERROR, ERROR, WARNING, INFO, VERBOSE = range(5)
@@ -204,7 +224,8 @@ class Builder:
         self.log.log(ILogger.Severity.VERBOSE, "Layers:\n" + "\n".join(lines))
         if "RECORD" in os.environ:
             import onnx
-            told = dict(config.told, level=int(config.builder_optimization_level),
+            told = dict(config.told, plugins=Registry.libraries, own_plugins=Registry.own,
+                        announced=hasattr(ctypes.CDLL(None), "announced"), level=int(config.builder_optimization_level),
                         operators=[node.op_type for node in onnx.load_from_string(network.data).graph.node],
                         weakly_typed=network.weakly_typed, chosen=tactics, **(release_10.told(config, network) if TEN else {}))
             with open(os.environ["RECORD"], "w") as file:
