@@ -27,7 +27,7 @@ struct ConvertOptions {
   /// The output is TensorRT's engine instead of its ONNX file, where `compile` asks for it or TensorRT can run here;
   /// elsewhere the ONNX file gets that name, with a warning.
   bool as_engine = false;
-  EngineSettings builder{};  // what TensorRT is told then
+  EngineSettings builder{};                    // what TensorRT is told then
   std::vector<std::filesystem::path> plugins;  // as in CompileOptions, for as_engine without `compile`
 };
 

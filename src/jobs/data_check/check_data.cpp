@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "engines/onnxruntime/runtime.h"
 #include "io/labels.h"
 #include "jobs/common/sources.h"
 #include "jobs/data_check/check_inputs.h"
@@ -38,7 +39,8 @@ CheckDataReport check_data(const CheckDataOptions& options, const JobSinks& sink
                                                 plural(labels.size(), "label"), plural(samples->size(), "sample")));
     }
   }
-  CheckDataReport report = check_inputs(model, *samples, 0, {labels, options.label_offset}, sinks);
+  CheckDataReport report = check_inputs(Runtime::load(options.measure.custom_operators), model, *samples, 0,
+                                        {labels, options.label_offset}, sinks);
   report.file = options.model.string();
   return report;
 }

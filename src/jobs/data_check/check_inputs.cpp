@@ -55,9 +55,10 @@ std::optional<double> confidence_of(const Tensor& output) {
 
 class InputCheck {
  public:
-  InputCheck(const Model& model, const SampleSource& samples, std::size_t most, const LabelsOfInputs& labels,
-             const JobSinks& sinks)
-      : model_(model),
+  InputCheck(const std::shared_ptr<const Runtime>& runtime, const Model& model, const SampleSource& samples,
+             std::size_t most, const LabelsOfInputs& labels, const JobSinks& sinks)
+      : runtime_(runtime),
+        model_(model),
         samples_(samples),
         size_(most == 0 ? samples.size() : std::min(most, samples.size())),
         labels_(labels),
@@ -100,8 +101,7 @@ class InputCheck {
     }
     Model marked = model_;
     set_outputs(marked, outputs);
-    session_.emplace(Runtime::load(options_.measure.custom_operators), marked,
-                     SessionOptions{.optimize = true, .threads = 2});
+    session_.emplace(runtime_, marked, SessionOptions{.optimize = true, .threads = 2});
   }
 
   void look_at_inputs() {
@@ -201,6 +201,7 @@ class InputCheck {
     return reading;
   }
 
+  std::shared_ptr<const Runtime> runtime_;
   const Model& model_;
   const SampleSource& samples_;
   std::size_t size_;
@@ -217,17 +218,19 @@ class InputCheck {
 
 }  // namespace
 
-CheckDataReport check_inputs(const Model& model, const SampleSource& samples, std::size_t most,
-                             const LabelsOfInputs& labels, const JobSinks& sinks) {
-  return InputCheck(model, samples, most, labels, sinks).run();
+CheckDataReport check_inputs(const std::shared_ptr<const Runtime>& runtime, const Model& model,
+                             const SampleSource& samples, std::size_t most, const LabelsOfInputs& labels,
+                             const JobSinks& sinks) {
+  return InputCheck(runtime, model, samples, most, labels, sinks).run();
 }
 
-std::string input_warning(const Model& model, const SampleSource& samples, const JobSinks& sinks) {
+std::string input_warning(const std::shared_ptr<const Runtime>& runtime, const Model& model,
+                          const SampleSource& samples, const JobSinks& sinks) {
   JobSinks quiet;
   quiet.interrupted = sinks.interrupted;
   CheckDataReport report;
   try {
-    report = check_inputs(model, samples, kFewSamples, {}, quiet);
+    report = check_inputs(runtime, model, samples, kFewSamples, {}, quiet);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::Interrupted) throw;
     return {};  // what is wrong with the network or its samples is told by those who need them

@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 
+#include "engines/onnxruntime/runtime.h"
 #include "model/model.h"
 #include "vernier/report/check_data.h"
 #include "vernier/samples.h"
@@ -20,13 +22,15 @@ struct LabelsOfInputs {
 };
 
 /// Of the first `most` samples; 0: of all. Where nothing can tell readings apart the inputs as given are the only one.
-CheckDataReport check_inputs(const Model& model, const SampleSource& samples, std::size_t most,
-                             const LabelsOfInputs& labels, const JobSinks& sinks);
+CheckDataReport check_inputs(const std::shared_ptr<const Runtime>& runtime, const Model& model,
+                             const SampleSource& samples, std::size_t most, const LabelsOfInputs& labels,
+                             const JobSinks& sinks);
 
 /// The same with a few samples, as one line to warn with where they surely fit better when they are read otherwise, or
 /// are unlike what the network was trained on; else empty, also where the network cannot be run like that. Cost: one
 /// run of a sample; of networks that give classes or have BatchNormalizations up to 60.
 /// Errors: Interrupted.
-std::string input_warning(const Model& model, const SampleSource& samples, const JobSinks& sinks);
+std::string input_warning(const std::shared_ptr<const Runtime>& runtime, const Model& model,
+                          const SampleSource& samples, const JobSinks& sinks);
 
 }  // namespace vernier

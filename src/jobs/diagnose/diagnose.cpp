@@ -183,7 +183,9 @@ class Diagnosis {
 
   void warn_of_inputs() {
     if (report_.random_data || !options_.measure.carries.empty() || !job_ranks().first()) return;
-    if (const std::string text = input_warning(*loaded_.original, *loaded_.samples, sinks_); !text.empty()) warn(text);
+    if (const std::string text = input_warning(subject().runtime, *loaded_.original, *loaded_.samples, sinks_);
+        !text.empty())
+      warn(text);
   }
 
   void load_model() {

@@ -181,7 +181,9 @@ class Calibration {
 
   void warn_of_inputs() {
     if (loaded_.samples->is_random() || !options_.measure.carries.empty() || !job_ranks().first()) return;
-    if (const std::string text = input_warning(*loaded_.original, *loaded_.samples, sinks_); !text.empty()) warn(text);
+    if (const std::string text = input_warning(subject().runtime, *loaded_.original, *loaded_.samples, sinks_);
+        !text.empty())
+      warn(text);
   }
 
   void from_samples() {
