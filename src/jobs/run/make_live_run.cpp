@@ -15,21 +15,18 @@
 #include "analysis/surgery.h"
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
-#include "jobs/common/calibrated_plan.h"
-#include "jobs/common/load.h"
 #include "jobs/common/sources.h"
 #include "jobs/common/typed_file.h"
 #include "jobs/engine/engine_runner.h"
 #include "jobs/run/engine_run.h"
 #include "jobs/run/live_run.h"
+#include "jobs/run/planned_network.h"
 #include "jobs/run/program_run.h"
 #include "jobs/run/unmarked_engine.h"
-#include "jobs/scripting/network_scripts.h"
 #include "model/raw_proto.h"
 #include "plan/engine_sums.h"
 #include "plan/lower_simulated.h"
 #include "plan/lower_typed.h"
-#include "plan/scheme.h"
 #include "plan/simulate_typed.h"
 #include "plan/typed_names.h"
 #include "vernier/arithmetic.h"
@@ -73,21 +70,6 @@ void mark(Model& model, const Model& named, const OutputChoice& choice, const st
   }
   say_left_out(left_out, runner, warn);
   set_outputs(model, outputs);
-}
-
-std::string formats_of(const std::vector<PlannedLayer>& layers) {
-  std::map<Format, std::size_t> counts;
-  for (const PlannedLayer& layer : layers) ++counts[layer.format];
-  std::string text;
-  for (const auto& [format, count] : counts) {
-    text += fmt::format("{}{} in {}", text.empty() ? "" : ", ", plural(count, "layer"), format_name(format));
-  }
-  return text;
-}
-
-bool says_formats(const PrecisionOptions& precision) {
-  return formats_named(precision) != std::set<Format>{Format::Float32} || !precision.layer_precisions.empty() ||
-         !precision.layer_settings.empty() || !precision.network_scripts.empty();
 }
 
 class Maker {
@@ -190,7 +172,7 @@ class Maker {
     if (typed) {
       say_typed();
     } else if (says_formats(runner_.precision)) {
-      Planned planned = plan();
+      const PlannedNetwork planned = plan();
       TypedModel lowered = lower_typed(planned.loaded.subject.model, planned.plan, /*strict=*/false);
       for (const std::string& note : lowered.notes) say(note);
       file = std::move(lowered.model);
@@ -265,36 +247,17 @@ class Maker {
     return finish(std::move(file.model), exact(), std::move(samples));
   }
 
-  struct Planned {
-    Loaded loaded;
-    Plan plan;
-  };
-
-  Planned plan() {
-    const PrecisionOptions precision =
-        run_network_scripts(runner_.model, runner_.precision, options_.measure.data, sources_, warn_);
-    Loaded loaded = load(runner_.model, preparation_of(precision), sources_);
-    for (const std::string& text : loaded.warnings) warn_(text);
-    for (const std::string& text : loaded.notes) say(text);
-    const Subject& subject = loaded.subject;
-    AssignedFormats assigned = assign_formats(subject.model, subject.layers, precision);
-    for (const std::string& text : assigned.warnings) warn_(text);
-    Plan plan = std::move(assigned.plan);
-    for (const std::string& text : calibrate_on_samples(plan, subject.model, subject.layers, loaded, precision,
-                                                        options_.measure.calibration_cache)) {
-      warn_(text);
-    }
-    say(plan.scheme + "; " + formats_of(plan.layers));
-    const bool scaled = std::any_of(plan.layers.begin(), plan.layers.end(),
-                                    [](const PlannedLayer& layer) { return needs_scale(layer.format); });
-    if (scaled && !loaded.calibration && options_.measure.calibration_cache.empty()) {
+  PlannedNetwork plan() {
+    PlannedNetwork planned =
+        plan_network(runner_, options_.measure, sources_, warn_, [&](const std::string& text) { say(text); });
+    if (planned.calibrated_here && !planned.loaded.calibration) {
       warn_("ranges are calibrated on the samples that are compared (--calibration-data gives others)");
     }
-    return {std::move(loaded), std::move(plan)};
+    return planned;
   }
 
   std::unique_ptr<LiveRun> from_plan() {
-    Planned planned = plan();
+    PlannedNetwork planned = plan();
     const Subject& subject = planned.loaded.subject;
     RoundedWeights weights;
     Model lowered = lower_simulated(subject.model, subject.layers, planned.plan, weights);
