@@ -15,6 +15,7 @@
 #include "analysis/surgery.h"
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
+#include "jobs/common/load.h"
 #include "jobs/common/sources.h"
 #include "jobs/common/typed_file.h"
 #include "jobs/engine/engine_runner.h"
@@ -109,7 +110,7 @@ class Maker {
     if (sinks_.info) sinks_.info(fmt::format("{}: {}", name_, text));
   }
 
-  void warn_random() const { warn_("the inputs are random numbers: figures say little about real data (give --data)"); }
+  void warn_random() const { warn_(kRandomInputs); }
   void warn_low() const {
     warn_("the model is float32 and no low format is given: nothing is in low precision (--int8, --fp16, ...)");
   }
