@@ -2,6 +2,7 @@
 #pragma once
 
 #include "vernier/accuracy_record.h"
+#include "vernier/bench.h"
 #include "vernier/bundle.h"
 #include "vernier/calibrate.h"
 #include "vernier/calibration.h"
@@ -34,6 +35,7 @@
 #include "vernier/quantization.h"
 #include "vernier/reduce.h"
 #include "vernier/repeat.h"
+#include "vernier/report/bench.h"
 #include "vernier/report/calibrate.h"
 #include "vernier/report/capability.h"
 #include "vernier/report/causes.h"

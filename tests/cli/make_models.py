@@ -54,6 +54,12 @@ def external(location):
     return made
 
 
+def lookup():
+    """i [n,2], indices of the five rows of a table -> Gather -> scale (Mul) -> y [n,2,3]."""
+    nodes = [helper.make_node("Gather", ["table", "i"], ["a"], name="look"), helper.make_node("Mul", ["a", "factor"], ["y"], name="scale")]
+    return model(nodes, [value("i", ["n", 2], TensorProto.INT64)], [value("y", ["n", 2, 3])], [weights("table", 5, 3), weights("factor", 3)])
+
+
 def newer_ir():
     made = small()
     made.ir_version = 14  # what an exporter of a later year writes
@@ -152,7 +158,7 @@ MODELS = {"small.onnx": small, "convolutions.onnx": convolutions, "wrong_channel
           "unknown_domain.onnx": lambda: unknown("Frobnicate", "com.example"), "slow.onnx": slow,
           "mixed.onnx": mixed, "hostile_names.onnx": hostile_names,
           "pooled.onnx": lambda: pooled(kernel_shape=[3, 3]),
-          "dilated.onnx": lambda: pooled(kernel_shape=[3, 3], dilations=[2, 2]), "newer_ir.onnx": newer_ir}
+          "dilated.onnx": lambda: pooled(kernel_shape=[3, 3], dilations=[2, 2]), "newer_ir.onnx": newer_ir, "lookup.onnx": lookup}
 ARRAYS = {"good.npz": lambda: {"x": samples((3, 1, 4))}, "zero.npz": lambda: {"x": samples((0, 1, 4))},
           "nan.npz": lambda: {"x": with_nan()}, "wrong_name.npz": lambda: {"xx": samples((3, 1, 4))},
           "wrong_rank.npz": lambda: {"x": samples((3, 1, 4, 4, 4))}, "wrong_shape.npz": lambda: {"x": samples((3, 1, 5))},

@@ -55,7 +55,8 @@ TEST(PeerOptions, NoneIsUnknownToACommandThatMeasuresOrWrites) {
   CLI::App root("", "vernier");
   const std::vector<Command> commands{
       add_diagnose(root, ""),       add_convert(root),       add_verify(root, ""),          add_run(root, ""),
-      add_debug_accuracy(root, ""), add_calibrate(root, ""), add_debug_precision(root, ""), add_debug_reduce(root, "")};
+      add_debug_accuracy(root, ""), add_calibrate(root, ""), add_debug_precision(root, ""), add_debug_reduce(root, ""),
+      add_bench(root, "")};
   for (const Command& command : commands) {
     std::vector<std::string> words{command.app->get_name()};
     if (command.app->get_parent() != &root) words.insert(words.begin(), command.app->get_parent()->get_name());

@@ -10,7 +10,7 @@ import pytest
 COMMANDS = {"diagnose": ["m.onnx", "--int8"], "convert": ["m.onnx", "--fp16", "-o", "out.onnx"], "verify": ["a", "b"],
             "run": ["m.onnx", "--onnxrt"], "debug accuracy": ["m.onnx", "--sim"], "calibrate": ["m.onnx"],
             "debug precision": ["nothing-needed.onnx", "--int8", "--journal", "none"],
-            "debug reduce": ["m.onnx", "-o", "r.onnx", "--check-sim", "int8"]}
+            "bench": ["m.onnx"], "debug reduce": ["m.onnx", "-o", "r.onnx", "--check-sim", "int8"]}
 
 
 def answer(program, command, option):
@@ -30,7 +30,7 @@ def test_refusals_say_what_to_use(program, command, tmp_path, monkeypatch):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_what_has_no_effect_is_said_and_the_work_done(program, command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    option = "--useSpinWait" if command == "run" else "--sparse-weights"  # an engine of run could be told the latter
+    option = "--useSpinWait" if command in ("run", "bench") else "--sparse-weights"  # an engine of run could be told the latter
     code, said = answer(program, command, option)
     assert code == 0, said
     assert f"warning: {option} has no effect here" in said

@@ -91,6 +91,20 @@ def test_what_it_refuses_is_told_in_its_words(data):
     assert "--pool-limit: it is not told that" in done.stderr
 
 
+def test_it_is_timed_beside_onnxruntime(data):
+    model = networks.model_file("resnet8-cifar")
+    done = vernier("bench", model, "--onnxrt", "--openvino", "--int8", "--threads", "1", "--layers", "--duration", "0", "--warm-up", "0", "--json")
+    onnxrt, openvino = json.loads(done.stdout)["rows"]
+    assert openvino["formats"] == "int8" and openvino["clock"] == "wall" and openvino["iterations"] == onnxrt["iterations"] == 10
+    assert openvino["of_first"]["ratio"] > 0 and "with_copies_median_ms" not in openvino
+    convolutions = [layer for layer in openvino["layers"] if layer["kind"] == "Convolution"]
+    assert convolutions and all(layer["layers"] for layer in convolutions)
+    assert sum(layer["median_ms"] for layer in openvino["layers"]) < 10 * openvino["latency"]["median_ms"]
+    assert "has no CUDA graphs" not in done.stderr
+    done = vernier("bench", model, "--openvino", "--use-cuda-graph", code=2)
+    assert "only TensorRT's engines" in done.stderr
+
+
 def capability(model):
     return json.loads(vernier("inspect", "capability", model, "--target", "openvino", "--json").stdout)
 

@@ -17,6 +17,7 @@ Command add_calibrate(CLI::App& root, const std::string& command);
 Command add_convert(CLI::App& root);
 Command add_quantize(CLI::App& root);
 Command add_run(CLI::App& root, const std::string& command);
+Command add_bench(CLI::App& root, const std::string& command);
 Command add_inspect(CLI::App& root);
 Command add_inspect_data(CLI::App& root);
 Command add_inspect_plan(CLI::App& root);

@@ -34,6 +34,7 @@ std::vector<Command> add_commands(CLI::App& root, const std::string& command) {
       add_convert(root),
       add_quantize(root),
       add_run(root, command),
+      add_bench(root, command),
       add_inspect(root),
       add_inspect_data(root),
       add_inspect_plan(root),

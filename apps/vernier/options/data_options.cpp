@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -35,7 +36,11 @@ void check_geometry(const std::string& geometry) {
 
 }  // namespace
 
-void DataGroup::add(CLI::App& app, const std::string& data_help) {
+void DataGroup::add(CLI::App& app, const std::string& data_help) { add(app, data_help, /*timed=*/false); }
+
+void DataGroup::add_to_time(CLI::App& app, const std::string& data_help) { add(app, data_help, /*timed=*/true); }
+
+void DataGroup::add(CLI::App& app, const std::string& data_help, bool timed) {
   add_value(app, "--data", data_, "SOURCE",
             data_help +
                 ": .npy, .npz, a folder of .npz, a folder of images or one image, saved inputs JSON, ONNX test data "
@@ -52,25 +57,32 @@ void DataGroup::add(CLI::App& app, const std::string& data_help) {
             "Python that runs scripts, with NumPy for data loaders (default: python3)")
       .group(kDataGroup);
   add_value(app, "--timeout", timeout_, "SECONDS",
-            "End a script, or one start of --exec, that takes longer (default: never)")
+            timed ? "End a script, or an answer of an engine, that takes longer (default: 600 for engines)"
+                  : "End a script, or one start of --exec, that takes longer (default: never)")
       .group(kDataGroup);
   add_value(app, "--samples", samples_, "N", "Use at most N samples, 1 or more (default: all; of random data: 1)")
       .group(kDataGroup);
-  add_value(app, "--iterations,--iters", iterations_, "N", "The same as --samples (default: none)").group(kDataGroup);
+  if (!timed) {
+    add_value(app, "--iterations,--iters", iterations_, "N", "The same as --samples (default: none)").group(kDataGroup);
+  }
   add_flag(app, "--split-batch", split_batch_,
            "Split a .npy or .npz along a dynamic first dimension into samples of batch 1 (default: do not)")
       .group(kDataGroup);
-  add_values(app, "--carry", carries_, "OUT:IN",
-             "Feed output OUT back to input IN with the next sample; both start at zero (default: none)")
-      .group(kDataGroup);
+  if (!timed) {
+    add_values(app, "--carry", carries_, "OUT:IN",
+               "Feed output OUT back to input IN with the next sample; both start at zero (default: none)")
+        .group(kDataGroup);
+  }
   add_values(app, "--val-range", val_range_, "[NAME:][LO,HI]", "Range of random data, ends included (default: [0,1])")
       .group(kDataGroup);
   add_value(app, "--seed", seed_, "N", "Seed of random data, 0 or more (default: 1)").group(kDataGroup);
-  add_values(app, "--input-shapes,--inputs", shapes_, "NAME:[DIMS]",
+  add_values(app, timed ? "--input-shapes,--inputs,--shapes" : "--input-shapes,--inputs", shapes_, "NAME:[DIMS]",
              "Shapes of dynamic inputs of random data, x:[1,3,224,224] (default: dynamic dimensions become 1)")
       .group(kDataGroup);
-  add_value(app, "--threads", threads_, "N", "Threads to compute with, up to 4096; 0: all usable cores (default: 0)")
-      .group(kDataGroup);
+  if (!timed) {
+    add_value(app, "--threads", threads_, "N", "Threads to compute with, up to 4096; 0: all usable cores (default: 0)")
+        .group(kDataGroup);
+  }
   add_custom_ops_option(app, custom_ops_, kDataGroup);
 
   add_value(app, "--image", geometry_, "HOW",
@@ -117,10 +129,7 @@ SourceOptions DataGroup::source() const {
     auto [name, range] = parse_value_range("--val-range", text);
     source.value_ranges[name] = range;
   }
-  for (const std::string& text : shapes_) {
-    auto [name, shape] = parse_input_shape("--input-shapes", text);
-    source.shapes[name] = shape;
-  }
+  for (auto& [name, shape] : parse_input_shapes("--input-shapes", shapes_)) source.shapes[name] = std::move(shape);
   for (const std::string& text : carries_) source.carried.push_back(parse_pair("--carry", text, "OUT:IN").second);
 
   check_geometry(geometry_);

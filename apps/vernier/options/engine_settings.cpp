@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cctype>
+#include <filesystem>
+#include <functional>
 #include <map>
+#include <sstream>
 #include <utility>
 
 #include "options/parse_values.h"
@@ -65,10 +69,7 @@ constexpr std::array<Setting, 32> kSettings{{
 
 void read_shapes(const char* option, const std::vector<std::string>& texts, std::map<std::string, ShapeRange>& ranges,
                  Shape ShapeRange::*end) {
-  for (const std::string& text : texts) {
-    auto [name, shape] = parse_input_shape(option, text);
-    ranges[name].*end = std::move(shape);
-  }
+  for (auto& [name, shape] : parse_input_shapes(option, texts)) ranges[name].*end = std::move(shape);
 }
 
 }  // namespace
@@ -103,6 +104,41 @@ void EngineSettingsGroup::add(CLI::App& app) {
   shapes("--trt-min-shapes", min_, "Smallest shapes of inputs with open dimensions (default: those of the samples)");
   shapes("--trt-opt-shapes", opt_, "Their usual shapes, such as x:[8,3,224,224] (default: those of the first sample)");
   shapes("--trt-max-shapes", max_, "Their largest shapes (default: those of the samples)");
+}
+
+void EngineSettingsGroup::add_words_of_trtexec(CLI::App& app) {
+  const auto values = [&](const char* name, const std::function<void(const std::vector<std::string>&)>& given) {
+    add_values(app, name, given).group("");
+  };
+  add_values(app, "--minShapes", min_, "", "").group("");
+  add_values(app, "--optShapes", opt_, "", "").group("");
+  add_values(app, "--maxShapes", max_, "", "").group("");
+  add_value(app, "--saveEngine", save_engine_, "", "").writes().group("");
+  add_value(
+      app, "--builderOptimizationLevel",
+      [this](const std::string& level) { settings_["builder-optimization-level"] = {level}; }, "", "")
+      .group("");
+  add_value(
+      app, "--timingCacheFile",
+      [this](const std::string& file) {
+        if (std::filesystem::exists(file)) settings_["load-timing-cache"] = {file};
+        settings_["save-timing-cache"] = {file};
+      },
+      "", "")
+      .writes()
+      .group("");
+  values("--memPoolSize", [this](const std::vector<std::string>& texts) {
+    std::vector<std::string>& pools = settings_["pool-limit"];
+    for (const std::string& text : texts) {
+      std::istringstream list(text);
+      for (std::string pool; std::getline(list, pool, ',');) {
+        // A number alone is mebibytes there, and bytes here.
+        if (!pool.empty() && std::isdigit(static_cast<unsigned char>(pool.back())) != 0) pool += 'M';
+        if (!pool.empty() && (pool.back() == 'B' || pool.back() == 'b')) pool.pop_back();
+        pools.push_back(pool);
+      }
+    }
+  });
 }
 
 EngineRunOptions EngineSettingsGroup::values() const {

@@ -14,6 +14,8 @@ namespace vernier::cli {
 class EngineSettingsGroup {
  public:
   void add(CLI::App& app);
+  /// The same in trtexec's words, where they differ, hidden from the help: --minShapes, --memPoolSize ...
+  void add_words_of_trtexec(CLI::App& app);
   /// Errors: Usage: a value.
   EngineRunOptions values() const;
 

@@ -90,6 +90,9 @@ class DataGroup {
  public:
   /// `data_help` says what the samples are used for.
   void add(CLI::App& app, const std::string& data_help);
+  /// For a command that runs one sample again and again: --iterations counts its runs, nothing is carried, and
+  /// --threads are its own.
+  void add_to_time(CLI::App& app, const std::string& data_help);
   /// --calibration-data, for commands that calibrate and measure, and --calibration-cache.
   void add_calibration(CLI::App& app);
   /// --calibration-cache alone, for commands whose samples are there to calibrate.
@@ -100,6 +103,7 @@ class DataGroup {
   std::vector<std::string> without_effect(bool scripts = false) const;
 
  private:
+  void add(CLI::App& app, const std::string& data_help, bool timed);
   SourceOptions source() const;
   /// Where the samples come from, by whichever option; empty: random data.
   std::vector<std::string> locations() const;

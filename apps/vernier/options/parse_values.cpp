@@ -139,6 +139,32 @@ std::pair<std::string, Shape> parse_input_shape(std::string_view option, const s
   return {name, shape};
 }
 
+std::vector<std::pair<std::string, Shape>> parse_input_shapes(std::string_view option,
+                                                              const std::vector<std::string>& texts) {
+  std::vector<std::pair<std::string, Shape>> shapes;
+  for (const std::string& text : texts) {
+    std::string part;
+    bool quoted = false, bracket = false, named = false;
+    const auto end = [&] {
+      shapes.push_back(parse_input_shape(option, part));
+      part.clear();
+      named = false;
+    };
+    for (const char c : text) {
+      quoted = quoted != (c == '\'');
+      bracket = !quoted && (c == '[' || (bracket && c != ']'));
+      named = named || (!quoted && c == ':');
+      if (c == ',' && !quoted && !bracket && named) {
+        end();
+      } else if (c != '\'') {
+        part += c;
+      }
+    }
+    end();
+  }
+  return shapes;
+}
+
 std::vector<float> parse_channels(std::string_view option, const std::vector<std::string>& texts) {
   std::vector<float> values;
   for (const std::string& text : texts) {

@@ -46,6 +46,11 @@ std::pair<std::string, std::pair<double, double>> parse_value_range(std::string_
 /// "x:[1,3,224,224]" or "x:1x3x224x224" -> {"x", {1, 3, 224, 224}}; "x:[]" is a scalar.
 std::pair<std::string, Shape> parse_input_shape(std::string_view option, const std::string& text);
 
+/// Several of them, apart or as trtexec writes them, joined by commas, with names in single quotes where they hold a
+/// colon: "x:1x3,'y:0':1x4".
+std::vector<std::pair<std::string, Shape>> parse_input_shapes(std::string_view option,
+                                                              const std::vector<std::string>& texts);
+
 /// One value or three (one a channel), apart or joined by commas: "0.485,0.456,0.406".
 std::vector<float> parse_channels(std::string_view option, const std::vector<std::string>& texts);
 

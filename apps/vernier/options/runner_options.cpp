@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "options/parse_values.h"
 #include "vernier/error.h"
+#include "vernier/format.h"
 
 namespace vernier::cli {
 namespace {
@@ -19,9 +20,23 @@ bool takes_precision(RunnerKind kind) {
   return kind == RunnerKind::Simulated || kind == RunnerKind::TensorRt || kind == RunnerKind::OpenVino;
 }
 
+void refuse_simulation(CLI::App& app) {
+  const auto refuse = [](const char* name) {
+    throw Error(ErrorKind::Usage, fmt::format("{}: a simulation has no speed worth telling", name),
+                "--onnxrt, --trt or --openvino");
+  };
+  for (const char* name : {"--sim", "--trt-sim"}) {
+    add_flag(app, name, [refuse, name] { refuse(name); }).group("");
+  }
+  add_values(app, "--exec", [](const std::vector<std::string>&) {
+    throw Error(ErrorKind::Usage, "--exec: it starts the program once a sample, and most of that time is the start",
+                "let the program time itself; --onnxrt, --trt or --openvino");
+  }).group("");
+}
+
 }  // namespace
 
-void RunnerGroup::add(CLI::App& app) {
+void RunnerGroup::add(CLI::App& app, bool timed) {
   const auto runner = [&](const char* name, const RunnerOptions& options, const char* help) {
     return add_flag(
                app, name, [this, options] { add_runner(options); }, help)
@@ -34,19 +49,27 @@ void RunnerGroup::add(CLI::App& app) {
   };
   runner("--onnxrt", of_kind(RunnerKind::OnnxRuntime), "ONNX Runtime as it is, with its own kernels and optimizations")
       .group(kRunnersGroup);
-  runner("--sim", of_kind(RunnerKind::Simulated),
-         "Our rounding in float32 kernels: each layer in the precision that the options, or a typed model, say")
-      .group(kRunnersGroup);
+  if (!timed) {
+    runner("--sim", of_kind(RunnerKind::Simulated),
+           "Our rounding in float32 kernels: each layer in the precision that the options, or a typed model, say")
+        .group(kRunnersGroup);
+  }
   RunnerOptions tensorrt = of_kind(RunnerKind::TensorRt);
+  if (timed) tensorrt.use = EngineUse::Always;
   runner("--trt", tensorrt,
-         "TensorRT or TensorRT-RTX, found in --python, where there is a GPU to run it on; elsewhere its documented "
-         "rules, simulated, and runs are named trt-sim. --trt=native: the engine or an error; --trt=sim: always "
-         "simulated")
+         timed ? "TensorRT or TensorRT-RTX, found in --python, on the GPU that is here; never simulated"
+               : "TensorRT or TensorRT-RTX, found in --python, where there is a GPU to run it on; elsewhere its "
+                 "documented rules, simulated, and runs are named trt-sim. --trt=native: the engine or an error; "
+                 "--trt=sim: always simulated")
       .group(kRunnersGroup);
   tensorrt.use = EngineUse::Always;
   runner("--trt-native", tensorrt, "").group("");
   tensorrt.use = EngineUse::Never;
-  runner("--trt-sim", tensorrt, "").group("");
+  if (timed) {
+    refuse_simulation(app);
+  } else {
+    runner("--trt-sim", tensorrt, "").group("");
+  }
   runner(
       "--openvino", of_kind(RunnerKind::OpenVino),
       "OpenVINO, found in --python, on its CPU; --openvino DEVICE: on that device (GPU, GPU.1, NPU, AUTO, ...). Where "
@@ -62,19 +85,16 @@ void RunnerGroup::add(CLI::App& app) {
       "DEVICE", "")
       .at_once()
       .group("");
-  add_value(
-      app, "--exec",
-      [this, of_kind](const std::string& command) {
-        RunnerOptions options = of_kind(RunnerKind::Program);
-        options.command = command;
-        add_runner(options);
-      },
-      "COMMAND",
-      "Any program, started once a sample, one after the other: a command line with {model}, {inputs} and "
-      "{outputs}, the paths of the "
-      "model, of a .npz with an array for each input, and of the .npz to write")
-      .at_once()
-      .group(kRunnersGroup);
+  if (!timed) add_exec(app);
+  if (timed) {
+    // trtexec's word for the fastest of what it may.
+    add_flag(app, "--best",
+             [this] {
+               for (const Format format : {Format::Int8, Format::Float16}) precision().flags.push_back(format);
+             })
+        .at_once()
+        .group("");
+  }
   add_precision_options(app, [this]() -> PrecisionText& { return precision(); });
   add_flag(
       app, "--weakly-typed", weakly_typed_,
@@ -87,6 +107,23 @@ void RunnerGroup::add(CLI::App& app) {
   add_value(app, "--graph-optimization-level", optimization_, "LEVEL",
             "Of --onnxrt: ORT_DISABLE_ALL, ORT_ENABLE_BASIC, ORT_ENABLE_EXTENDED or ORT_ENABLE_ALL (default: "
             "ORT_ENABLE_ALL)")
+      .group(kRunnersGroup);
+}
+
+void RunnerGroup::add_exec(CLI::App& app) {
+  add_value(
+      app, "--exec",
+      [this](const std::string& command) {
+        RunnerOptions options;
+        options.kind = RunnerKind::Program;
+        options.command = command;
+        add_runner(options);
+      },
+      "COMMAND",
+      "Any program, started once a sample, one after the other: a command line with {model}, {inputs} and "
+      "{outputs}, the paths of the "
+      "model, of a .npz with an array for each input, and of the .npz to write")
+      .at_once()
       .group(kRunnersGroup);
 }
 
@@ -137,6 +174,49 @@ GraphOptimization RunnerGroup::optimization() const {
   return parse_choice<GraphOptimization>("--graph-optimization-level", optimization_);
 }
 
+void RunnerGroup::add_first(RunnerKind kind) {
+  Typed typed;
+  typed.options.kind = kind;
+  if (kind == RunnerKind::TensorRt) typed.options.use = EngineUse::Always;
+  if (takes_precision(kind)) typed.precision = common_;
+  runners_.insert(runners_.begin(), std::move(typed));
+}
+
+void RunnerGroup::check_precision(const char* takers) const {
+  const bool any_takes = std::any_of(runners_.begin(), runners_.end(),
+                                     [](const Typed& typed) { return takes_precision(typed.options.kind); });
+  if (common_.any_low() && !any_takes) {
+    throw Error(ErrorKind::Usage, "a low format was given, but --onnxrt runs a model as it is",
+                fmt::format("add {}; vernier convert writes a typed model for --onnxrt", takers));
+  }
+  if (!common_.network_scripts.empty() && !any_takes) {
+    throw Error(ErrorKind::Usage, "a network script was given, but --onnxrt runs a model as it is",
+                fmt::format("add {}: they run each layer in the precision that the script sets", takers));
+  }
+}
+
+RunnerOptions RunnerGroup::value(const Typed& typed, const std::string& model, bool for_openvino) {
+  RunnerOptions value = typed.options;
+  value.model = model;
+  PrecisionText precision = typed.precision;
+  // A file placed for TensorRT would be slower there, and its codes may have other results.
+  if (for_openvino && precision.target.empty()) precision.target = "openvino";
+  value.precision = precision.values();
+  return value;
+}
+
+std::vector<RunnerOptions> RunnerGroup::every(const std::vector<std::string>& models) const {
+  check_precision("--trt or --openvino");
+  if (weakly_typed_) throw Error(ErrorKind::Usage, "--weakly-typed: typed files are timed here", "leave it out");
+  std::vector<RunnerOptions> values;
+  for (const std::string& model : models) {
+    for (const Typed& typed : runners_) {
+      values.push_back(value(typed, model, typed.options.kind == RunnerKind::OpenVino));
+    }
+  }
+  return values;
+}
+
 std::vector<RunnerOptions> RunnerGroup::values(const std::vector<std::string>& models) const {
   if (runners_.empty()) {
     if (models.empty()) return {};
@@ -150,16 +230,7 @@ std::vector<RunnerOptions> RunnerGroup::values(const std::vector<std::string>& m
         fmt::format("{} and {}: which runs which?", plural(models.size(), "model"), plural(runners_.size(), "runner")),
         "give one model for all runners, or as many models as runners, in the same order");
   }
-  const bool any_takes = std::any_of(runners_.begin(), runners_.end(),
-                                     [](const Typed& typed) { return takes_precision(typed.options.kind); });
-  if (common_.any_low() && !any_takes) {
-    throw Error(ErrorKind::Usage, "a low format was given, but --onnxrt runs a model as it is",
-                "add --sim, or --trt; vernier convert writes a typed model for --onnxrt");
-  }
-  if (!common_.network_scripts.empty() && !any_takes) {
-    throw Error(ErrorKind::Usage, "a network script was given, but --onnxrt runs a model as it is",
-                "add --trt, or --sim: they run each layer in the precision that the script sets");
-  }
+  check_precision("--sim, or --trt");
   const bool is_trt = std::any_of(runners_.begin(), runners_.end(),
                                   [](const Typed& typed) { return typed.options.kind == RunnerKind::TensorRt; });
   if (!is_trt && !(trt_.names.empty() && trt_.excluded.empty() && trt_.op_types.empty())) {
@@ -174,13 +245,8 @@ std::vector<RunnerOptions> RunnerGroup::values(const std::vector<std::string>& m
   std::vector<RunnerOptions> values;
   for (std::size_t i = 0; i < std::max(models.size(), runners_.size()); ++i) {
     const Typed& typed = runners_[runners_.size() == 1 ? 0 : i];
-    RunnerOptions& value = values.emplace_back(typed.options);
-    value.model = models[models.size() == 1 ? 0 : i];
-    value.weakly_typed = weakly_typed_ && value.kind == RunnerKind::TensorRt;
-    PrecisionText precision = typed.precision;
-    // A file placed for TensorRT would be slower there, and its codes may have other results.
-    if (openvino_alone && precision.target.empty()) precision.target = "openvino";
-    value.precision = precision.values();
+    values.push_back(value(typed, models[models.size() == 1 ? 0 : i], openvino_alone));
+    values.back().weakly_typed = weakly_typed_ && values.back().kind == RunnerKind::TensorRt;
   }
   return values;
 }

@@ -15,12 +15,19 @@ namespace vernier::cli {
 ///   --sim --int8 --sim --fp16                                             one runner in int8, one in fp16
 class RunnerGroup {
  public:
-  void add(CLI::App& app);
+  void add(CLI::App& app) { add(app, /*timed=*/false); }
+  /// For a command that times: --trt is the engine, and what simulates or starts a program is refused.
+  void add_to_time(CLI::App& app) { add(app, /*timed=*/true); }
   /// --onnx-outputs and its relatives, for commands where the tensors can be chosen.
   void add_outputs(CLI::App& app);
   /// One model is for all runners; as many models as runners pair up; one runner runs each of several models.
   /// Errors: Usage when models and runners do not fit, or precision is given and nothing takes it.
   std::vector<RunnerOptions> values(const std::vector<std::string>& models) const;
+  /// Every model on every runner, model by model; OpenVINO gets what is placed for it. Errors: Usage when precision is
+  /// given and nothing takes it.
+  std::vector<RunnerOptions> every(const std::vector<std::string>& models) const;
+  /// As if its option stood in front of all others; for a command where none was given.
+  void add_first(RunnerKind kind);
   /// True when one runs in a process of its own, a program or an engine, which --timeout bounds.
   bool any_process() const;
   bool empty() const { return runners_.empty(); }
@@ -36,6 +43,11 @@ class RunnerGroup {
     RunnerOptions options;  // but for model and precision
     PrecisionText precision;
   };
+  void add(CLI::App& app, bool timed);
+  void add_exec(CLI::App& app);
+  /// `takers`: the runners that take one, for messages.
+  void check_precision(const char* takers) const;
+  static RunnerOptions value(const Typed& typed, const std::string& model, bool for_openvino);
   PrecisionText& precision();
   void add_runner(const RunnerOptions& options);
 

@@ -121,7 +121,9 @@ std::vector<GivenOption> given_options(const CLI::App& app) {
   std::vector<GivenOption> given;
   for (const CLI::Option* option : app.get_options()) {
     if (option->count() == 0) continue;
-    given.push_back({option->get_name(), option->get_group(),
+    // What is hidden has no name in CLI11's own words.
+    const bool hidden = option->get_name().empty() && !option->get_lnames().empty();
+    given.push_back({hidden ? "--" + option->get_lnames().front() : option->get_name(), option->get_group(),
                      option->get_expected_max() == 0 ? std::vector<std::string>{} : option->results(),
                      !option->get_configurable()});
   }

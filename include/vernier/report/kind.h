@@ -27,6 +27,7 @@ enum class ReportKind {
   InspectFormats,
   InspectCapability,
   InspectEngine,
+  Bench,
 };
 /// What documents begin with: "vernier diagnose", "vernier pipeline".
 VERNIER_API std::span<const std::string_view> words_of(ReportKind which);

@@ -92,4 +92,27 @@ class Gpu:
         self.call("cuEventElapsedTime", ctypes.byref(milliseconds), begin, end)
         return milliseconds.value / 1000
 
+    def wait(self):
+        self.call("cuStreamSynchronize", ctypes.c_void_p(self.stream))
+
+    def graph_of(self, work):
+        """What `work` puts on the stream, as one graph that can be launched again and again."""
+        stream, graph, ready = ctypes.c_void_p(self.stream), ctypes.c_void_p(), ctypes.c_void_p()
+        self.call("cuStreamBeginCapture_v2", stream, 1)  # 1: of this thread's calls alone
+        try:
+            work()
+        finally:
+            code = self.cuda.cuStreamEndCapture(stream, ctypes.byref(graph))
+        if code or not graph.value:
+            raise Refused("the NVIDIA driver gives error {} for the capture".format(code))
+        self.call("cuGraphInstantiateWithFlags", ctypes.byref(ready), graph, ctypes.c_ulonglong(0))
+        self.call("cuGraphDestroy", graph)
+        return ready
+
+    def launch_graph(self, graph):
+        self.call("cuGraphLaunch", graph, ctypes.c_void_p(self.stream))
+
+    def free_graph(self, graph):
+        self.call("cuGraphExecDestroy", graph)
+
 

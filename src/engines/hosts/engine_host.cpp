@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -27,6 +29,7 @@ constexpr std::size_t kMostWords = 4000;
 constexpr std::size_t kMostHint = 400;
 // Between what an engine's program is told and the plugins.
 constexpr const char* kPlugins = "--plugins";
+constexpr std::size_t kMostRuns = 100000;  // that one answer has times of
 
 struct Kind {
   const char* name;
@@ -151,6 +154,13 @@ std::vector<NamedTensor> read_arrays(const Json& places, const std::filesystem::
         {place.at("name").text(), Tensor(dtype, std::move(shape), std::shared_ptr<const std::byte>(text, begin))});
   }
   return arrays;
+}
+
+/// Seconds of one run. Errors: JsonError where they are none.
+double time_of(const Json& seconds) {
+  const double value = seconds.number();
+  if (!std::isfinite(value) || value <= 0) throw JsonError(fmt::format("a time of {} s", value));
+  return value;
 }
 
 }  // namespace
@@ -342,18 +352,62 @@ CompiledEngine EngineHost::open_built(const std::filesystem::path& engine) {
   return open(std::move(work));
 }
 
-std::vector<NamedTensor> EngineHost::run(const Sample& sample, double& seconds) {
+void EngineHost::give_inputs(const Sample& sample, Json& work) {
   if (files_ == nullptr) files_ = std::make_unique<ScratchFolder>();
-  const std::filesystem::path inputs = *files_ / "inputs", outputs = *files_ / "outputs";
-  Json work = Json::object();
+  const std::filesystem::path inputs = *files_ / "inputs";
   work["inputs"] = write_arrays(sample, inputs);
   work["arrays"] = inputs.string();
+}
+
+std::vector<NamedTensor> EngineHost::run(const Sample& sample, double& seconds) {
+  Json work = Json::object();
+  give_inputs(sample, work);
+  const std::filesystem::path outputs = *files_ / "outputs";
   work["out"] = outputs.string();
   const Json said = ask("run", std::move(work));
   return checked([&] {
     const Json& done = said.at("done");
     seconds = done.at("seconds").number();
     return read_arrays(done.at("outputs"), outputs);
+  });
+}
+
+EngineTimes EngineHost::time(const TimeRequest& request) {
+  Json work = Json::object();
+  work["inputs"] = Json::array();
+  work["arrays"] = "";
+  if (request.sample != nullptr) give_inputs(*request.sample, work);
+  work["seconds"] = request.seconds;
+  work["least"] = request.least;
+  work["most"] = std::max(request.least, kMostRuns);
+  work["skip"] = request.skip;
+  work["copies"] = request.copies;
+  work["graph"] = request.cuda_graph;
+  const Json said = ask("time", std::move(work));
+  return checked([&] {
+    const Json& done = said.at("done");
+    EngineTimes times;
+    times.device_clock = done.at("device_clock").boolean();
+    for (const Json& seconds : done.at("seconds").items()) times.seconds.push_back(time_of(seconds));
+    if (times.seconds.size() < std::max<std::size_t>(request.least, 1)) {
+      throw JsonError(fmt::format("{} of {} runs", plural(times.seconds.size(), "time"), request.least));
+    }
+    return times;
+  });
+}
+
+std::vector<KernelTime> EngineHost::profile(std::size_t runs) {
+  Json work = Json::object();
+  work["runs"] = runs;
+  const Json said = ask("profile", std::move(work));
+  return checked([&] {
+    std::vector<KernelTime> times;
+    for (const Json& kernel : said.at("done").at("kernels").items()) {
+      const double seconds = kernel.at("seconds").number();
+      if (!std::isfinite(seconds) || seconds < 0) throw JsonError(fmt::format("a time of {} s", seconds));
+      times.push_back({kernel.at("name").text(), seconds});
+    }
+    return times;
   });
 }
 

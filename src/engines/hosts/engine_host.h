@@ -72,6 +72,27 @@ struct EngineSupport {
   std::vector<EngineRefusal> refusals;
 };
 
+/// How the engine that is open is timed.
+struct TimeRequest {
+  const Sample* sample = nullptr;  // null: what was given last, and is there already
+  double seconds = 0;              // as many runs as fit
+  std::size_t least = 1;           // runs, at least
+  std::size_t skip = 0;            // runs before that which do not count
+  bool copies = false;             // wall time, inputs copied in and outputs out; else of the inference alone
+  bool cuda_graph = false;         // launched as one graph, where the engine has such
+};
+
+struct EngineTimes {
+  std::vector<double> seconds;  // of each run
+  bool device_clock = false;    // by the device's own clock; else wall time
+};
+
+/// One kernel's time.
+struct KernelTime {
+  std::string name;
+  double seconds = 0;  // median
+};
+
 class EngineHost {
  public:
   EngineHost(HostedEngine engine, HostOptions options);
@@ -99,6 +120,13 @@ class EngineHost {
   /// device's clock where it has one. Not to be called from several threads.
   std::vector<NamedTensor> run(const Sample& sample, double& seconds);
 
+  /// Errors, as of all, also where it gives no times, or some that are none.
+  EngineTimes time(const TimeRequest& request);
+  /// Times of the kernels in `runs` runs on what was given last to time(), in the order in which they run.
+  std::vector<KernelTime> profile(std::size_t runs);
+  /// Whether each question starts the engine anew, so that a turn of a few milliseconds costs seconds.
+  bool starts_anew() const { return engine_ == HostedEngine::Trtexec; }
+
   const char* name() const;    // "TensorRT-RTX"
   std::string advice() const;  // how to get it; empty where nothing can be installed alone
 
@@ -110,6 +138,7 @@ class EngineHost {
   std::vector<EngineKernel> kernels_of(const Json& done) const;
   CompiledEngine compiled_of(const Json& said) const;
   CompiledEngine open(Json work);
+  void give_inputs(const Sample& sample, Json& work);
   template <class Read>
   auto checked(const Read& read);
   void keep_words(std::string_view text);

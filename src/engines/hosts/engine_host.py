@@ -9,6 +9,8 @@
 #   {"refused": text, "hint": text, "words": [...]}
 #
 # The engine's own program stands behind this text.
+import math, time
+
 MOST_WORDS = 20
 
 
@@ -66,6 +68,24 @@ def split_plugins(arguments):
     """What stands before --plugins, and the libraries behind it."""
     at = arguments.index("--plugins") if "--plugins" in arguments else len(arguments)
     return arguments[:at], arguments[at + 1:]
+
+
+def repeated(once, seconds, least, most, skip):
+    """What `once` says of each run: as many as fit into `seconds`, from `least` to `most`, behind `skip` that do not
+    count."""
+    for _ in range(skip):
+        once()
+    said, end = [], time.perf_counter() + seconds
+    while len(said) < least or (len(said) < most and time.perf_counter() < end):
+        said.append(once())
+        if not math.isfinite(said[-1]):  # JSON has no word for it
+            raise Refused("gives {} as the seconds of a run".format(said[-1]))
+    return said
+
+
+def median(values):
+    values = sorted(values)
+    return (values[(len(values) - 1) // 2] + values[len(values) // 2]) / 2
 
 
 def one_of(settings, name):

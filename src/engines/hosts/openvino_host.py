@@ -1,5 +1,5 @@
 # OpenVINO. It compiles for a device of its own machine, and a CPU is one; the device is named as OpenVINO names it.
-import re, time
+import re
 
 DEVICE = sys.argv[3]
 
@@ -104,11 +104,15 @@ def supports(model):
 
 
 def load(model, shapes, capability, settings):
-    """A compiled model with the names of each of its outputs, or None with who refused it and why."""
+    """A compiled model, the names of each of its outputs, and how to compile it once more with other settings; or None
+    with who refused it and why."""
     config = {"ENABLE_MMAP": False}
     precision = one_of(settings, "inference-precision")
     if precision:
         config["INFERENCE_PRECISION_HINT"] = precision
+    threads = one_of(settings, "threads")
+    if threads:
+        config["INFERENCE_NUM_THREADS"] = int(threads)
     if settings:
         raise Refused("--{}: it is not told that".format(next(iter(settings))), "leave it out")
     stage = "reader"
@@ -118,7 +122,8 @@ def load(model, shapes, capability, settings):
         # A node that changes nothing goes, and two outputs then have one name: theirs are in the file's order.
         named = [port.get_names() for port in network.outputs]
         compiled = core.compile_model(network, device_of(capability), config)
-        return (compiled, [before | port.get_names() for before, port in zip(named, compiled.outputs)]), {}
+        names = [before | port.get_names() for before, port in zip(named, compiled.outputs)]
+        return (compiled, names, lambda **more: core.compile_model(network, device_of(capability), {**config, **more})), {}
     except Refused:
         raise
     except Exception as error:
@@ -183,7 +188,7 @@ def compile_model(model, shapes, capability, settings, save):
     return {"information": information_of(made[0]), "bytes": 0, "seconds": time.time() - begin, "errors": []}
 
 
-held = request = None
+held = request = again = None
 output_names = []
 
 
@@ -194,17 +199,51 @@ def ports(list_of_ports):
 
 
 def open_engine(model, shapes, settings, engine, save):
-    global held, request, output_names
+    global held, request, again, output_names
     held = request = None
     begin = time.time()
     refuse_files(engine or save)
     made, refused = load(model, shapes, "", settings)
     if made is None:
         return refused
-    held, output_names = made
+    held, output_names, again = made
     request = held.create_infer_request()
     return {"information": information_of(held), "bytes": 0, "seconds": time.time() - begin, "errors": [],
             "inputs": ports(held.inputs), "outputs": ports(held.outputs)}
+
+
+def give(arrays, inputs):
+    for array in read_arrays(arrays, inputs):
+        request.set_tensor(array["name"], tensor_of(array))
+
+
+def infer():
+    begin = time.perf_counter()
+    request.infer()
+    return time.perf_counter() - begin
+
+
+def time_runs(arrays, inputs, graph, copies, **how):
+    if graph:
+        raise Refused("it has no CUDA graphs", "leave out --use-cuda-graph")
+    if arrays:
+        give(arrays, inputs)
+    return {"seconds": repeated(infer, **how), "device_clock": False}
+
+
+def profile(runs):
+    """By a second build: counting the time of each kernel costs time."""
+    counted = again(PERF_COUNT=True).create_infer_request()
+    for port in held.inputs:
+        counted.set_tensor(port.get_any_name(), request.get_tensor(port))
+    counted.infer()
+    times = {}
+    for _ in range(runs):
+        counted.infer()
+        for one in counted.profiling_info:
+            if one.status == openvino.ProfilingInfo.Status.EXECUTED:
+                times.setdefault(one.node_name, []).append(one.real_time.total_seconds())
+    return {"kernels": [{"name": clean(name), "seconds": median(of)} for name, of in times.items()]}
 
 
 def tensor_of(array):
@@ -219,11 +258,8 @@ def tensor_of(array):
 
 
 def run(arrays, inputs, out):
-    for array in read_arrays(arrays, inputs):
-        request.set_tensor(array["name"], tensor_of(array))
-    begin = time.perf_counter()
-    request.infer()
-    seconds = time.perf_counter() - begin
+    give(arrays, inputs)
+    seconds = infer()
     found = []
     for port in held.outputs:
         tensor = request.get_tensor(port)
@@ -239,4 +275,5 @@ def no_words():
     return []
 
 
-serve({"about": about, "supports": supports, "compile": compile_model, "open": open_engine, "run": run}, no_words)
+serve({"about": about, "supports": supports, "compile": compile_model, "open": open_engine, "run": run, "time": time_runs,
+       "profile": profile}, no_words)

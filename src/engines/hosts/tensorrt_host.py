@@ -1,6 +1,6 @@
 # TensorRT and TensorRT-RTX, which are one API: what a package has is asked, versions are never compared. Arguments: the
 # modules to try, the first that can be imported is taken; then, behind --plugins, libraries of plugins.
-import ctypes, glob, importlib, time
+import ctypes, glob, importlib
 
 # Libraries that the modules load by name, in the order of their needs, in whatever folder of packages they lie.
 LIBRARIES = ("nvidia/*/lib/libcudart.so*", "tensorrt_rtx_libs/libtensorrt_rtx.so.*",

@@ -35,6 +35,19 @@ if hasattr(trt, "IOutputAllocator"):
             self.shape = tuple(shape)
 
 
+if hasattr(trt, "IProfiler"):
+    class Profile(trt.IProfiler):
+        """Seconds of each kernel, run by run. A kernel that runs twice in a run, as in a loop, has both."""
+
+        def __init__(self):
+            trt.IProfiler.__init__(self)
+            self.runs = []
+
+        def report_layer_time(self, layer_name, ms):
+            run = self.runs[-1]
+            run[layer_name] = run.get(layer_name, 0) + ms / 1000
+
+
 class Held:
     """An engine, its context and the memory of its tensors."""
 
@@ -49,6 +62,7 @@ class Held:
         self.inputs = [name for name in names if self.engine.get_tensor_mode(name) == mode]
         self.outputs = [name for name in names if self.engine.get_tensor_mode(name) != mode]
         self.places, self.grown, self.on_host = {}, {}, {}
+        self.arrays, self.graph = [], None
 
     def ports(self, names):
         return [{"name": clean(name), "type": type_of(self.engine, name)[0],
@@ -106,12 +120,75 @@ class Held:
             return name, type, shape, self.on_host[name].raw[:size * elements(shape)]
         return name, type, shape, self.gpu.copy_out(self.places[name][0], size * elements(shape))
 
-    def run(self, arrays, out):
-        for array in arrays:
+    def prepare(self, arrays):
+        """Inputs, and room for the outputs."""
+        self.arrays = list(arrays)
+        if self.graph is not None:
+            self.gpu.free_graph(self.graph)
+            self.graph = None
+        for array in self.arrays:
             self.feed(array)
         self.context.infer_shapes()
         for name in self.outputs:
             self.aim(name)
+
+    def capture(self):
+        self.launch()  # the first run may prepare more than can be captured
+        self.gpu.wait()
+        try:
+            self.graph = self.gpu.graph_of(self.launch)
+        except Refused as refusal:
+            raise Refused("no CUDA graph can be made of this engine: {}".format(refusal), "leave out --use-cuda-graph")
+
+    def with_copies(self):
+        begin = time.perf_counter()
+        for array in self.arrays:
+            if array["name"] not in self.on_host:
+                self.gpu.copy_in(self.places[array["name"]][0], array["data"])
+        self.start()
+        self.gpu.wait()
+        for name in self.outputs:
+            self.fetch(name)
+        return time.perf_counter() - begin
+
+    def start(self):
+        if self.graph is None:
+            self.launch()
+        else:
+            self.gpu.launch_graph(self.graph)
+
+    def time(self, graph, copies, **how):
+        if graph and self.graph is None:
+            self.capture()
+        once = self.with_copies if copies else lambda: self.gpu.timed(self.start)
+        return {"seconds": repeated(once, **how), "device_clock": not copies}
+
+    def profile(self, runs):
+        if not hasattr(trt, "IProfiler"):
+            raise Refused("{} has no profiler of layers".format(trt.__name__))
+        usual, profile = self.context, Profile()
+        self.context = self.engine.create_execution_context()  # one that has a profiler keeps it
+        try:
+            self.context.profiler = profile
+            self.prepare(self.arrays)
+            self.launch_profiled(profile, 1)  # the first run loads kernels
+            profile.runs = []
+            self.launch_profiled(profile, runs)
+        finally:
+            self.context = usual
+        if not profile.runs or not profile.runs[0]:
+            raise Refused("its profiler says nothing")
+        return {"kernels": [{"name": clean(name), "seconds": median([run.get(name, 0) for run in profile.runs])}
+                            for name in profile.runs[0]]}
+
+    def launch_profiled(self, profile, runs):
+        for _ in range(runs):
+            profile.runs.append({})
+            self.launch()
+            self.gpu.wait()
+
+    def run(self, arrays, out):
+        self.prepare(arrays)
         seconds = self.gpu.timed(self.launch)
         return {"outputs": write_arrays(out, [self.fetch(name) for name in self.outputs]), "seconds": seconds}
 
@@ -141,5 +218,17 @@ def run(arrays, inputs, out):
     return held.run(read_arrays(arrays, inputs), out)
 
 
+def time_runs(arrays, inputs, **how):
+    log.lines = []
+    if arrays:
+        held.prepare(read_arrays(arrays, inputs))
+    return held.time(**how)
+
+
+def profile(runs):
+    log.lines = []
+    return held.profile(runs)
+
+
 serve({"about": about, "plugins": load_plugins, "supports": supports, "compile": compile_model, "describe": describe, "open": open_engine,
-       "run": run}, said)
+       "run": run, "time": time_runs, "profile": profile}, said)

@@ -2,7 +2,7 @@
 # files; behind --plugins, libraries of plugins. Each piece of work starts it anew; its formats are those of
 # NVIDIA/TensorRT, samples/common: sampleOptions.cpp (options), sampleReporting.cpp (exportOutput, exportTimes),
 # sampleUtils.cpp (loadInputs: the bytes of the tensor).
-import re, shutil, signal, struct, subprocess, time
+import re, shutil, signal, struct, subprocess
 
 (FOLDER,), PLUGINS = split_plugins(sys.argv[3:])
 USUAL_PLACE = "/usr/src/tensorrt/bin/trtexec"  # of NVIDIA's Debian packages, JetPack's among them, which set no PATH
@@ -427,18 +427,9 @@ def printed_outputs():
         raise Refused("trtexec wrote no outputs that can be read")
 
 
-def seconds_of():
-    """The last inference's time on the GPU."""
-    try:
-        with open(place("times.json")) as file:
-            return float(json.load(file)[-1]["computeMs"]) / 1000
-    except (OSError, ValueError, KeyError, TypeError, IndexError):
-        raise Refused("trtexec wrote no times that can be read")
-
-
-def run(arrays, inputs, out):
-    engine, wanted, outputs = held
-    remove("outputs.json", "times.json")
+def given(arrays, inputs):
+    """What tells of the inputs, which it reads from files."""
+    wanted = held[1]
     files, shapes = [], []
     for index, array in enumerate(read_arrays(arrays, inputs)):
         name = array["name"]
@@ -452,6 +443,58 @@ def run(arrays, inputs, out):
     arguments = [*plugin_options(), *(["--shapes=" + shapes_of(shapes)] if shapes else [])]
     if files:
         arguments.append("--loadInputs=" + ",".join(files))
+    return arguments
+
+
+timed = []  # what tells of the inputs of the last timing
+
+
+def times_of(key):
+    try:
+        with open(place("times.json")) as file:
+            return [float(one[key]) / 1000 for one in json.load(file)]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise Refused("trtexec wrote no times that can be read")
+
+
+def started(files, seconds, least, skip, *more):
+    remove(*files)
+    said = call("--loadEngine=" + held[0], "--iterations={}".format(least), "--warmUp={}".format(200 if skip else 0),
+                "--duration={}".format(max(1, round(seconds)) if seconds else 0), *(list(more) + timed))
+    if not said.passed():
+        raise Refused("the engine did not run: " + (said.words() or "exit code {}".format(said.code)))
+
+
+def time_runs(arrays, inputs, seconds, least, most, skip, graph, copies):
+    global timed
+    if arrays:
+        timed = given(arrays, inputs)
+    how = [option for option, wanted in (("useCudaGraph", graph), ("includeDataTransfers", copies),
+                                         ("noDataTransfers", not copies)) if wanted and "--" + option in OPTIONS]
+    if graph and "--useCudaGraph" not in OPTIONS and "--noCudaGraph" not in OPTIONS:
+        raise Refused("this trtexec makes no CUDA graphs", "leave out --use-cuda-graph")
+    if not graph and "--noCudaGraph" in OPTIONS:
+        how.append("noCudaGraph")
+    started(["times.json"], seconds, least, skip, "--exportTimes=times.json", *["--" + option for option in how])
+    return {"seconds": times_of("latencyMs" if copies else "computeMs")[:most], "device_clock": not copies}
+
+
+def profile(runs):
+    started(["profile.json"], 0, runs, 0, "--exportProfile=profile.json", "--separateProfileRun")
+    try:
+        with open(place("profile.json"), "rb") as file:
+            # Names are not escaped: a line is { "name" : "...", "timeMs" : 1, "averageMs" : 2, "medianMs" : 3, ...
+            text = file.read().decode("utf-8", "replace")
+        found = re.findall(r'"name" : "(.*)", "timeMs" : [^,]*, "averageMs" : ([^,]*)(?:, "medianMs" : ([^,]*))?,', text)
+        return {"kernels": [{"name": clean(name), "seconds": float(middle or mean) / 1000} for name, mean, middle in found]}
+    except (OSError, ValueError):
+        raise Refused("trtexec wrote no profile that can be read")
+
+
+def run(arrays, inputs, out):
+    engine, _, outputs = held
+    remove("outputs.json", "times.json")
+    arguments = given(arrays, inputs)
     said = call("--loadEngine=" + engine, "--exportOutput=outputs.json", "--exportTimes=times.json", "--iterations=1",
                 "--warmUp=0", "--duration=0", *arguments)
     if not said.passed():
@@ -467,8 +510,12 @@ def run(arrays, inputs, out):
             found.append((name, outputs[name]["type"], shape, packed(outputs[name]["type"], values)))
         except (struct.error, ValueError, OverflowError, TypeError):
             raise Refused("trtexec gives values of '{}' that are no {}".format(clean(name), outputs[name]["type"]))
-    return {"outputs": write_arrays(out, found), "seconds": seconds_of()}
+    times = times_of("computeMs")
+    if not times:
+        raise Refused("trtexec wrote no times that can be read")
+    return {"outputs": write_arrays(out, found), "seconds": times[-1]}
 
 
-serve({"about": about, "plugins": load_plugins, "compile": compile_model, "describe": describe, "open": open_engine, "run": run},
+serve({"about": about, "plugins": load_plugins, "compile": compile_model, "describe": describe, "open": open_engine, "run": run, "time": time_runs,
+       "profile": profile},
       lambda: last.of("W"))

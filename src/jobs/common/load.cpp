@@ -174,7 +174,7 @@ Loaded open(const std::filesystem::path& path, const PrepareOptions& preparation
     loaded.warnings.push_back(*text);
   }
   if (loaded.samples->is_random()) {
-    loaded.warnings.push_back("the inputs are random numbers: figures say little about real data (give --data)");
+    loaded.warnings.emplace_back(kRandomInputs);
   }
   if (loaded.samples->size() == 0) throw Error(ErrorKind::Input, "zero samples: nothing can be measured");
   return loaded;

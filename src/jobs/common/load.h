@@ -17,6 +17,10 @@
 
 namespace vernier {
 
+/// The warning of a job that was given no samples.
+inline constexpr const char* kRandomInputs =
+    "the inputs are random numbers: figures say little about real data (give --data)";
+
 /// A network that is ready to be measured.
 struct Loaded {
   std::shared_ptr<const Model> original;  // as the file has it; shared with the sources

@@ -1,24 +1,15 @@
 #include "jobs/diagnose/layer_times.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <string>
-#include <string_view>
-#include <tuple>
 #include <vector>
 
-#include "base/file.h"
-#include "base/median.h"
 #include "distributed/wire.h"
-#include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
-#include "json/fields.h"
-#include "vernier/error.h"
+#include "jobs/common/node_times.h"
 #include "vernier/samples.h"
 
 namespace vernier {
@@ -26,85 +17,17 @@ namespace {
 
 constexpr std::size_t kRuns = 9;
 
-/// A folder of its own in the system's place for such, removed at the end.
-class ProfileFolder {
- public:
-  ProfileFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "vernier-profile-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) throw Error(ErrorKind::Input, pattern + ": cannot be made");
-    path_ = pattern;
-  }
-  ~ProfileFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ProfileFolder(const ProfileFolder&) = delete;
-  ProfileFolder& operator=(const ProfileFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
-/// One line of ONNX Runtime's profile.
-struct ProfileEvent {
-  std::string category, name;
-  double microseconds = 0;
-  struct Arguments {
-    std::string op_type;
-  } arguments;
-};
-
 struct Profile {
   std::map<std::string, double> nodes;  // median microseconds
   std::map<std::string, double> by_operator;
 };
 
-}  // namespace
-
-template <>
-struct Fields<ProfileEvent::Arguments> {
-  using R = ProfileEvent::Arguments;
-  static constexpr bool open = true;
-  static constexpr auto list = std::tuple{Field{"op_name", &R::op_type, optional_field<R>}};
-};
-
-template <>
-struct Fields<ProfileEvent> {
-  using R = ProfileEvent;
-  static constexpr bool open = true;
-  static constexpr auto list =
-      std::tuple{Field{"cat", &R::category, optional_field<R>}, Field{"name", &R::name, optional_field<R>},
-                 Field{"dur", &R::microseconds, optional_field<R>}, Field{"args", &R::arguments, optional_field<R>}};
-};
-
-namespace {
-
 Profile profile_of(const std::shared_ptr<const Runtime>& runtime, const Model& model, const Sample& sample) {
-  const ProfileFolder folder;
-  {
-    const Session session(
-        runtime, model,
-        {.optimize = true, .threads = 1, .integer_kernels = true, .profile = (folder.path() / "profile").string()});
-    for (std::size_t run = 0; run < kRuns; ++run) session.run(sample);
-  }
-  const std::filesystem::directory_iterator files(folder.path());
-  if (files == std::filesystem::directory_iterator()) {
-    throw Error(ErrorKind::Backend, "this ONNX Runtime gives no profile", "another --cost");
-  }
-  std::map<std::string, std::vector<double>> times;
-  std::map<std::string, std::string> operators;
-  constexpr std::string_view kEnd = "_kernel_time";
-  for (const ProfileEvent& event : parse_as<std::vector<ProfileEvent>>(read_text(files->path()), "the profile")) {
-    if (event.category != "Node" || !event.name.ends_with(kEnd)) continue;
-    const std::string node = event.name.substr(0, event.name.size() - kEnd.size());
-    times[node].push_back(event.microseconds);
-    operators[node] = event.arguments.op_type;
-  }
+  const SessionOptions options{.optimize = true, .threads = 1, .integer_kernels = true};
   Profile profile;
-  for (const auto& [node, durations] : times) {
-    profile.nodes[node] = median(durations);
-    profile.by_operator[operators[node]] += profile.nodes[node];
+  for (const NodeTime& time : node_times(runtime, model, options, sample, kRuns)) {
+    profile.nodes[time.node] = time.microseconds;
+    profile.by_operator[time.op_type] += time.microseconds;
   }
   return profile;
 }

@@ -1,6 +1,7 @@
 // An engine that runs samples: built for the device that is here from a file as it stands, strongly typed.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -47,6 +48,11 @@ class EngineRunner {
   /// Outputs in the order of the file's; `seconds` of the inference alone. One at a time. Errors: Backend, in the
   /// engine's words; Interrupted.
   std::vector<NamedTensor> run(const Sample& sample, double& seconds);
+
+  /// As EngineHost, of the file that is open.
+  EngineTimes time(const TimeRequest& request) { return host_->time(request); }
+  std::vector<KernelTime> kernel_times(std::size_t runs) { return host_->profile(runs); }
+  bool starts_anew() const { return host_->starts_anew(); }
 
   const EngineAbout& about() const { return about_; }
   /// "TensorRT-RTX 1.6.1.120 on NVIDIA H200"

@@ -16,21 +16,19 @@
 #include "analysis/surgery.h"
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
-#include "jobs/common/calibrated_plan.h"
 #include "jobs/common/load.h"
 #include "jobs/common/sources.h"
 #include "jobs/common/typed_file.h"
 #include "jobs/engine/engine_runner.h"
 #include "jobs/run/engine_run.h"
 #include "jobs/run/live_run.h"
+#include "jobs/run/planned_network.h"
 #include "jobs/run/program_run.h"
 #include "jobs/run/unmarked_engine.h"
-#include "jobs/scripting/network_scripts.h"
 #include "model/raw_proto.h"
 #include "plan/engine_sums.h"
 #include "plan/lower_simulated.h"
 #include "plan/lower_typed.h"
-#include "plan/scheme.h"
 #include "plan/simulate_typed.h"
 #include "plan/typed_names.h"
 #include "vernier/arithmetic.h"
@@ -76,21 +74,6 @@ void mark(Model& model, const Model& named, const OutputChoice& choice, const st
   set_outputs(model, outputs);
 }
 
-std::string formats_of(const std::vector<PlannedLayer>& layers) {
-  std::map<Format, std::size_t> counts;
-  for (const PlannedLayer& layer : layers) ++counts[layer.format];
-  std::string text;
-  for (const auto& [format, count] : counts) {
-    text += fmt::format("{}{} in {}", text.empty() ? "" : ", ", plural(count, "layer"), format_name(format));
-  }
-  return text;
-}
-
-bool says_formats(const PrecisionOptions& precision) {
-  return formats_named(precision) != std::set<Format>{Format::Float32} || !precision.layer_precisions.empty() ||
-         !precision.layer_settings.empty() || !precision.network_scripts.empty();
-}
-
 class Maker {
  public:
   Maker(const RunOptions& options, const RunnerOptions& runner, std::string name, Sources& sources, const Warn& warn,
@@ -131,7 +114,7 @@ class Maker {
     if (sinks_.info) sinks_.info(fmt::format("{}: {}", name_, text));
   }
 
-  void warn_random() const { warn_("the inputs are random numbers: figures say little about real data (give --data)"); }
+  void warn_random() const { warn_(kRandomInputs); }
   void warn_low() const {
     warn_("the model is float32 and no low format is given: nothing is in low precision (--int8, --fp16, ...)");
   }
@@ -198,7 +181,7 @@ class Maker {
     } else if (typed) {
       say_typed();
     } else if (says_formats(runner_.precision)) {
-      Planned planned = plan();
+      const PlannedNetwork planned = plan();
       TypedModel lowered = lower_typed(planned.loaded.subject.model, planned.plan, /*strict=*/false);
       for (const std::string& note : lowered.notes) say(note);
       file = std::move(lowered.model);
@@ -245,10 +228,12 @@ class Maker {
     if (std::ranges::find(settings["formats"], "int8") == settings["formats"].end()) return settings;
     const std::filesystem::path& given = options_.measure.calibration_cache;
     if (given.empty() || !std::filesystem::exists(given)) {
-      PrecisionOptions ranges = precision;
-      ranges.network_scripts.clear();
-      ranges.layer_precisions.clear();
-      plan(ranges, given.empty() ? cache : given);
+      RunnerOptions ranges = runner_;
+      ranges.precision.network_scripts.clear();
+      ranges.precision.layer_precisions.clear();
+      MeasureOptions measure = options_.measure;
+      measure.calibration_cache = given.empty() ? cache : given;
+      plan(ranges, measure);
     }
     const std::filesystem::path& file = given.empty() ? cache : given;
     if (!std::filesystem::exists(file)) {
@@ -310,38 +295,19 @@ class Maker {
     return finish(std::move(file.model), exact(), std::move(samples));
   }
 
-  struct Planned {
-    Loaded loaded;
-    Plan plan;
-  };
+  PlannedNetwork plan() { return plan(runner_, options_.measure); }
 
-  Planned plan() { return plan(runner_.precision, options_.measure.calibration_cache); }
-
-  Planned plan(const PrecisionOptions& options, const std::filesystem::path& cache) {
-    const PrecisionOptions precision =
-        run_network_scripts(runner_.model, options, options_.measure.data, sources_, warn_);
-    Loaded loaded = load(runner_.model, preparation_of(precision), sources_);
-    for (const std::string& text : loaded.warnings) warn_(text);
-    for (const std::string& text : loaded.notes) say(text);
-    const Subject& subject = loaded.subject;
-    AssignedFormats assigned = assign_formats(subject.model, subject.layers, precision);
-    for (const std::string& text : assigned.warnings) warn_(text);
-    Plan plan = std::move(assigned.plan);
-    for (const std::string& text :
-         calibrate_on_samples(plan, subject.model, subject.layers, loaded, precision, cache)) {
-      warn_(text);
-    }
-    say(plan.scheme + "; " + formats_of(plan.layers));
-    const bool scaled = std::any_of(plan.layers.begin(), plan.layers.end(),
-                                    [](const PlannedLayer& layer) { return needs_scale(layer.format); });
-    if (scaled && !loaded.calibration && options_.measure.calibration_cache.empty()) {
+  PlannedNetwork plan(const RunnerOptions& runner, const MeasureOptions& measure) {
+    PlannedNetwork planned =
+        plan_network(runner, measure, sources_, warn_, [&](const std::string& text) { say(text); });
+    if (planned.calibrated_here && !planned.loaded.calibration) {
       warn_("ranges are calibrated on the samples that are compared (--calibration-data gives others)");
     }
-    return {std::move(loaded), std::move(plan)};
+    return planned;
   }
 
   std::unique_ptr<LiveRun> from_plan() {
-    Planned planned = plan();
+    PlannedNetwork planned = plan();
     const Subject& subject = planned.loaded.subject;
     RoundedWeights weights;
     Model lowered = lower_simulated(subject.model, subject.layers, planned.plan, weights);

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <variant>
@@ -10,9 +11,11 @@
 
 #include "describe.h"
 #include "vernier/accuracy_record.h"
+#include "vernier/bench.h"
 #include "vernier/comparison.h"
 #include "vernier/data_diff.h"
 #include "vernier/debug_accuracy.h"
+#include "vernier/report/bench.h"
 #include "vernier/report/data_diff.h"
 #include "vernier/report/debug_accuracy.h"
 #include "vernier/report/text.h"
@@ -105,6 +108,39 @@ DebugAccuracyReport debug_accuracy(const DebugAccuracyOptions& options, const Jo
 
 std::string report_to_text(const DebugAccuracyReport& report, const TextOptions&) { return report.model_file + "\n"; }
 std::string report_to_json(const DebugAccuracyReport&) { return "{\"kind\": \"debug\"}"; }
+
+BenchReport bench(const BenchOptions& options, const JobSinks& sinks) {
+  act(options.runners.front().model, sinks);
+  BenchReport report;
+  for (const RunnerOptions& runner : options.runners) {
+    report.notes.push_back(fmt::format("runner {} model={} use={} device={} {}", words(runner.kind),
+                                       runner.model.string(), static_cast<int>(runner.use), runner.device,
+                                       fmt::join(describe(runner.precision), " ")));
+  }
+  append(report.notes, describe(options.measure));
+  for (const auto& [name, shape] : options.measure.data.shapes)
+    report.notes.push_back(fmt::format("shape {} {}", name, shape));
+  for (const auto& [name, range] : options.engine.shapes) {
+    report.notes.push_back(fmt::format("profile {} {} {} {}", name, range.min, range.opt, range.max));
+  }
+  for (const auto& [name, values] : options.engine.settings)
+    report.notes.push_back(fmt::format("setting {}={}", name, values));
+  report.notes.push_back(fmt::format("batches={} warm_up={} iterations={} seconds={} percentiles={}", options.batches,
+                                     options.warm_up_ms, options.iterations, options.seconds, options.percentiles));
+  report.notes.push_back(fmt::format("copies={} graph={} layers={} save_engine={}", options.copies, options.cuda_graph,
+                                     options.layers, options.engine.save_engine.string()));
+  report.rows.emplace_back();
+  return report;
+}
+
+std::string report_to_text(const BenchReport& report, const TextOptions& options, bool kernels) {
+  return fmt::format("{}\ntop={} kernels={}\n", fmt::join(report.notes, "\n"), options.top, kernels);
+}
+std::string report_to_json(const BenchReport&) { return "{\"kind\": \"bench\"}"; }
+std::string bench_markdown(const BenchReport&, std::size_t top) { return fmt::format("| table | {} |\n", top); }
+std::string times_for_trtexec(const BenchRow&) { return "times\n"; }
+std::string profile_for_trtexec(const BenchRow&) { return "profile\n"; }
+std::string layers_for_trtexec(const BenchRow&) { return "layers\n"; }
 
 void end_runs_in_flight() {}
 

@@ -1,4 +1,6 @@
-/* A stand-in for NVIDIA's driver: one GPU whose memory is the host's. STAND_IN=nomemory@run: it has none left. */
+/* A stand-in for NVIDIA's driver: one GPU whose memory is the host's. STAND_IN=nomemory@run: it has none left;
+   negative@time, nan@time: its events lie; refuse@graph: it captures nothing. */
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +17,22 @@ int cuStreamCreate(void** stream, unsigned flags) { *stream = &cuInit; return fl
 int cuEventCreate(void** event, unsigned flags) { *event = &cuInit; return (int)flags; }
 int cuEventRecord(void* event, void* stream) { return event == 0 || stream == 0; }
 int cuEventSynchronize(void* event) { return event == 0; }
-int cuEventElapsedTime(float* milliseconds, void* begin, void* end) { *milliseconds = 2; return begin == 0 || end == 0; }
+static int mode_is(const char* wanted) {
+  const char* mode = getenv("STAND_IN");
+  return mode != 0 && strcmp(mode, wanted) == 0;
+}
+static int launched = 0;  /* graphs, which take half the time */
+int cuEventElapsedTime(float* milliseconds, void* begin, void* end) {
+  *milliseconds = mode_is("negative@time") ? -2.F : mode_is("nan@time") ? NAN : launched ? 1.F : 2.F;
+  return begin == 0 || end == 0;
+}
+int cuStreamSynchronize(void* stream) { return stream == 0; }
+int cuStreamBeginCapture_v2(void* stream, int mode) { return mode_is("refuse@graph") ? 900 : stream == 0 || mode != 1; }
+int cuStreamEndCapture(void* stream, void** graph) { *graph = &cuInit; return stream == 0; }
+int cuGraphInstantiateWithFlags(void** ready, void* graph, unsigned long long flags) { *ready = graph; return (int)flags; }
+int cuGraphDestroy(void* graph) { return graph == 0; }
+int cuGraphLaunch(void* graph, void* stream) { launched = 1; return graph == 0 || stream == 0; }
+int cuGraphExecDestroy(void* graph) { return graph == 0; }
 int cuGetErrorString(int code, const char** text) { *text = code == 2 ? "out of memory" : "unknown error"; return 0; }
 int cuMemAlloc_v2(uint64_t* place, size_t size) {
   const char* mode = getenv("STAND_IN");

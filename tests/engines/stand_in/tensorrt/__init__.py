@@ -240,6 +240,11 @@ def kernels(network):
     return [(name, name) for name in network.names]
 
 
+class IProfiler:
+    def __init__(self):
+        pass
+
+
 class IOutputAllocator:
     def __init__(self):
         pass
@@ -306,6 +311,7 @@ class Engine:
 class Context:
     def __init__(self, engine):
         self.engine, self.shapes, self.places, self.allocators, self.results = engine, {}, {}, {}, {}
+        self.profiler = None
 
     def set_input_shape(self, name, shape):
         self.shapes[name] = tuple(shape)
@@ -348,6 +354,14 @@ class Context:
                 self.places[name] = self.allocators[name].reallocate_output_async(name, 0, result.nbytes, 1, stream)
                 self.allocators[name].notify_shape(name, result.shape)
             ctypes.memmove(self.places[name], result.ctypes.data, result.nbytes)
+        if self.profiler:
+            misbehave("profile")
+            for index, (name, _) in enumerate(kernels(Inspector(self.engine.model)) if MODE != "silent@profile" else ()):
+                self.profiler.report_layer_time(name, -1 if MODE == "negative@profile" else index + 1)
+        if MODE == "few@time":
+            sys._getframe(1).f_globals["repeated"] = lambda once, **how: [once()]
+        if MODE == "words@time":
+            sys._getframe(1).f_globals["repeated"] = lambda once, **how: ["soon"] * 20
         if MODE.startswith("lie@run"):
             place = {"name": "y", "type": "float32", "shape": [1, 4], "offset": 0, "bytes": 16}
             place.update(json.loads(MODE[7:]))

@@ -1,0 +1,218 @@
+#include "vernier/bench.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "commands/commands.h"
+#include "console/console.h"
+#include "model/raw_proto.h"
+#include "options/engine_settings.h"
+#include "options/options.h"
+#include "options/parse_values.h"
+#include "options/runner_options.h"
+#include "options/trtexec_words.h"
+#include "vernier/error.h"
+
+namespace vernier::cli {
+namespace {
+
+const char* const kTiming = "Timing";
+
+struct BenchLine {
+  std::vector<std::string> models;
+  std::vector<std::string> named_models;  // --onnx, --loadEngine
+  RunnerGroup runners;
+  EngineSettingsGroup engine;
+  DataGroup data;
+  std::vector<std::string> batches, percentiles, threads;
+  std::string warm_up = "200", iterations = "10", duration = "3";
+  bool cuda_graph = false, no_copies = false, layers = false, kernels = false, markdown = false;
+  std::string export_times, export_profile, export_layers;
+  ResultGroup result;
+  MessageGroup messages;
+};
+
+void add_timing_options(CLI::App& app, BenchLine& line) {
+  add_values(app, "--batch", line.batches, "N",
+             "Sizes of the first dimension where the model leaves it open, a row each (default: that of the sample)")
+      .group(kTiming);
+  add_value(app, "--warm-up,--warmUp", line.warm_up, "MS", "Milliseconds of each row that do not count (default: 200)")
+      .group(kTiming);
+  add_value(app, "--iterations", line.iterations, "N", "Runs of each row, at least (default: 10)").group(kTiming);
+  add_value(app, "--duration", line.duration, "SECONDS", "Seconds of each row, at least (default: 3)").group(kTiming);
+  add_values(app, "--percentile", line.percentiles, "P",
+             "Percentiles beside the median and the range of 10 to 90 % (default: 99)")
+      .group(kTiming);
+  add_values(app, "--threads", line.threads, "N",
+             "Threads of --onnxrt and --openvino, up to 4096; 0: all usable cores, and what OpenVINO takes (default: "
+             "0)")
+      .values(0, 1)
+      .group(kTiming);
+  add_flag(app, "--use-cuda-graph,--useCudaGraph", line.cuda_graph,
+           "Launch TensorRT's engine as one CUDA graph: what the host does for each kernel is done once")
+      .group(kTiming);
+  add_flag(app, "--no-data-transfers,--noDataTransfers", line.no_copies, "Do not also time copies to the GPU and back")
+      .group(kTiming);
+  add_flag(app, "--layers,--dumpProfile", line.layers,
+           "Also time layers, in runs of their own: kernels with the layers of the model that they compute")
+      .group(kTiming);
+}
+
+void add_output_options(CLI::App& app, BenchLine& line) {
+  line.result.add(app);
+  add_flag(app, "--markdown", line.markdown, "Print a table for a pull request").group("Output");
+  add_flag(app, "--dump-layer-info,--dumpLayerInfo", line.kernels, "Also list the kernels of engines").group("Output");
+  const auto file = [&](const char* names, std::string& path, const char* help) {
+    add_value(app, names, path, "FILE", help).writes().group("Output");
+  };
+  file("--export-times,--exportTimes", line.export_times, "Each run's time, as trtexec writes it (default: none)");
+  file("--export-profile,--exportProfile", line.export_profile,
+       "Times of layers, as trtexec writes them (default: none)");
+  file("--export-layer-info,--exportLayerInfo", line.export_layers,
+       "The engine's kernels, as trtexec writes them (default: none)");
+}
+
+std::vector<double> percentiles_of(const std::vector<std::string>& texts) {
+  std::vector<double> percentiles;
+  for (const std::string& text : texts) {
+    std::istringstream list(text);
+    for (std::string one; std::getline(list, one, ',');) {
+      percentiles.push_back(parse_number("--percentile", one));
+      if (percentiles.back() < 0 || percentiles.back() > 100) {
+        throw Error(ErrorKind::Usage, fmt::format("--percentile {}: from 0 to 100", printable(one)));
+      }
+    }
+  }
+  return percentiles.empty() ? std::vector<double>{99} : percentiles;
+}
+
+double at_least_zero(const char* option, const std::string& text) {
+  const double value = parse_number(option, text);
+  if (value < 0) throw Error(ErrorKind::Usage, fmt::format("{} {}: must not be below 0", option, printable(text)));
+  return value;
+}
+
+void choose_runner(BenchLine& line, const std::vector<std::string>& models) {
+  if (!line.runners.empty()) return;
+  const bool built = std::ranges::all_of(models, [](const std::string& model) {
+    std::error_code ignored;
+    return std::filesystem::is_regular_file(model, ignored) && is_built_engine(model);
+  });
+  const bool tensorrt = !line.named_models.empty() || built;
+  line.runners.add_first(tensorrt ? RunnerKind::TensorRt : RunnerKind::OnnxRuntime);
+}
+
+void require_one_row(const BenchLine& line, const BenchOptions& options) {
+  if (line.export_times.empty() && line.export_profile.empty() && line.export_layers.empty()) return;
+  const std::size_t rows = options.runners.size() * std::max<std::size_t>(1, options.batches.size());
+  if (rows == 1) return;
+  throw Error(ErrorKind::Usage,
+              fmt::format("--export-...: files of trtexec's form hold one row, and there are {}", rows),
+              "--json has all of them");
+}
+
+BenchOptions options_of(BenchLine& line, const std::string& command) {
+  std::vector<std::string> models = line.models;
+  models.insert(models.end(), line.named_models.begin(), line.named_models.end());
+  if (models.empty()) throw Error(ErrorKind::Usage, "vernier bench: no model was given", "vernier bench MODEL");
+  if (line.result.json && line.markdown) {
+    throw Error(ErrorKind::Usage, "--json and --markdown: one of them is printed", "leave out one of them");
+  }
+  choose_runner(line, models);
+  BenchOptions options;
+  options.command = command;
+  options.runners = line.runners.every(models);
+  options.measure = line.data.values();
+  constexpr std::uint64_t kMostThreads = 4096;
+  if (!line.threads.empty() && !line.threads.back().empty())
+    options.measure.threads = parse_count("--threads", line.threads.back(), 0, kMostThreads);
+  options.engine = line.engine.values();
+  // As in trtexec: what engines are built for is what runs.
+  for (const auto& [name, range] : options.engine.shapes) options.measure.data.shapes.try_emplace(name, range.opt);
+  options.providers = line.runners.providers();
+  options.optimization = line.runners.optimization();
+  for (const std::string& text : line.batches) {
+    const std::uint64_t most = std::numeric_limits<std::int32_t>::max();
+    options.batches.push_back(static_cast<std::int64_t>(parse_count("--batch", text, 1, most)));
+  }
+  options.warm_up_ms = at_least_zero("--warm-up", line.warm_up);
+  options.iterations = parse_count("--iterations", line.iterations, 0, std::numeric_limits<std::int32_t>::max());
+  options.seconds = at_least_zero("--duration", line.duration);
+  options.percentiles = percentiles_of(line.percentiles);
+  options.copies = !line.no_copies;
+  options.cuda_graph = line.cuda_graph;
+  options.layers = line.layers || !line.export_profile.empty();
+  require_one_row(line, options);
+  return options;
+}
+
+void write_exports(const BenchLine& line, const BenchRow& row) {
+  if (!line.export_times.empty()) replace_file(line.export_times, times_for_trtexec(row));
+  if (!line.export_profile.empty()) replace_file(line.export_profile, profile_for_trtexec(row));
+  if (!line.export_layers.empty()) replace_file(line.export_layers, layers_for_trtexec(row));
+}
+
+}  // namespace
+
+Command add_bench(CLI::App& root, const std::string& command) {
+  auto line = std::make_shared<BenchLine>();
+  CLI::App& app = add_command(root, "bench", "Time models on engines of this machine, side by side, in turns");
+  add_arguments(app, "MODEL", line->models,
+                "ONNX files, float or typed, engine files of --trt, or scripts that make models: loader.py[:FUNC]; "
+                "each runs on every runner (default: --onnxrt, of engine files and --onnx=FILE: --trt)");
+  for (const char* name : {"--onnx", "--loadEngine"}) {
+    add_value(
+        app, name, [line](const std::string& model) { line->named_models.push_back(model); }, "", "")
+        .group("");
+  }
+  line->runners.add_to_time(app);
+  add_timing_options(app, *line);
+  line->engine.add(app);
+  line->engine.add_words_of_trtexec(app);
+  line->data.add_to_time(app, "Inputs: the first sample, for --batch with the next ones");
+  line->data.add_calibration(app);
+  add_output_options(app, *line);
+  add_message_options(app, line->messages);
+  const IgnoredOptions ignored = add_ignored_options(app);
+  add_words_of_trtexec(app, ignored);
+  add_footer(app,
+             "Example: vernier bench model.onnx typed.onnx --onnxrt --openvino --batch 1 8\n"
+             "Example: vernier bench --onnx=model.onnx --best --saveEngine=model.engine --dumpProfile\n"
+             "Exit code: 0 timed; 2 usage; 3 input; 4 backend: no such engine here, or it fails; 70 our fault; 130 "
+             "interrupted");
+
+  return {&app, &line->messages,
+          [line, command](Console& console) {
+            const BenchOptions options = options_of(*line, command);
+            for (const std::string& text : line->data.without_effect(line->runners.any_process()))
+              console.warning(text);
+            if (!line->threads.empty() && line->threads.back().empty()) {
+              console.warning("--threads without a number has no effect here: inferences are timed one at a time");
+            }
+            for (const std::string& path :
+                 {line->export_times, line->export_profile, line->export_layers, options.engine.save_engine.string()}) {
+              if (!path.empty()) require_writable_file(path);
+            }
+            const BenchReport report = bench(options, console.sinks());
+            write_exports(*line, report.rows.front());
+            const TextOptions text = line->result.values();
+            print_result(console, line->result.json ? report_to_json(report)
+                                  : line->markdown  ? bench_markdown(report, text.top)
+                                                    : report_to_text(report, text, line->kernels));
+            return 0;
+          },
+          ignored};
+}
+
+}  // namespace vernier::cli
