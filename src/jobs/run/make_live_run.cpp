@@ -29,6 +29,7 @@
 #include "plan/engine_sums.h"
 #include "plan/lower_simulated.h"
 #include "plan/lower_typed.h"
+#include "plan/scheme.h"
 #include "plan/simulate_typed.h"
 #include "plan/typed_names.h"
 #include "vernier/arithmetic.h"
