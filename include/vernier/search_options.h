@@ -33,7 +33,8 @@ VERNIER_API std::span<const std::string_view> words_of(SearchDirection which);
 ///   layers  1 a layer; among sets of as many layers the one with fewer conversions
 ///   macs    multiply-accumulates of one sample; a converted element counts as one
 ///   bytes   of weights, beyond what they take in the low format, and of the tensors that are converted (4 an element)
-///   time    microseconds on ONNX Runtime's own kernels, beyond those in the low format; INT8 only
+///   time    microseconds on the engine that has to agree, else on ONNX Runtime's own kernels (INT8 only), beyond those
+///           in the low format
 enum class CostUnit { Layers, Macs, Bytes, Time };
 /// "layers", "macs", "bytes", "time".
 VERNIER_API std::span<const std::string_view> words_of(CostUnit which);

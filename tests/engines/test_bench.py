@@ -165,3 +165,22 @@ def test_rows_of_several_samples_make_a_batch(vernier, tmp_path, model):  # noqa
     assert row["batch"] == 6
     np.savez(tmp_path / "ragged.npz", **{"sample_0/x": np.zeros((1, 4), np.float32), "sample_1/x": np.zeros((1, 4), np.float32)})
     assert bench(vernier, model, "--data", "ragged.npz", "--batch", "3")["rows"][0]["batch"] == 3
+
+
+@pytest.mark.parametrize("command, on", [("diagnose", "--confirm-on"), (["debug", "precision"], "--on")])
+def test_the_cost_of_a_layer_is_its_time_on_the_engine(vernier, model, command, on):  # noqa: F811
+    """On the stand-in the second layer takes 3 ms and the first one 1 ms, whatever their types: in fp16 Casts come before them."""
+    words = [command] if isinstance(command, str) else command
+    done = vernier(*words, model, "--fp16", "--data", "x.npz", "--min-sqnr", 50, "--cost", "time", on, "tensorrt", "-o", "out")
+    report = json.loads((model.parent / "out/report.json").read_text())
+    assert done.returncode == 0, done.stderr
+    assert report["kept"]["cost_unit"] == "time" and "times of layers are those of TensorRT 11.0.0 on Stand-in GPU" in report["notes"]
+    assert not vernier.left()
+
+
+def test_an_engine_without_times_of_layers_ends_the_search(vernier, model):  # noqa: F811
+    done = vernier("diagnose", model, "--fp16", "--data", "x.npz", "--min-sqnr", 50, "--cost", "time", "--confirm-on", "tensorrt", "-o", "out",
+                   mode="silent@profile")
+    assert done.returncode == 4 and "its profiler says nothing" in done.stderr
+    done = vernier("diagnose", model, "--fp16", "--data", "x.npz", "--min-sqnr", 50, "--cost", "time", "-o", "out")
+    assert done.returncode == 2 and "or with the engine that --confirm-on or --on names" in done.stderr

@@ -39,7 +39,8 @@ Budget parse_budget(const std::string& text) {
 void SearchGroup::add(CLI::App& app) {
   add_value(app, "--cost", cost_, "UNIT",
             "What keeping a layer costs: layers macs bytes time; tensors that are converted where kept layers meet "
-            "others count too. time: measured on ONNX Runtime's kernels, INT8 only (default: layers)")
+            "others count too. time: measured on the engine that --confirm-on, or --on of debug "
+            "precision, names; else on ONNX Runtime's kernels, INT8 only (default: layers)")
       .group(kSearchGroup);
   add_value(app, "--budget", budget_, "N|TIME",
             "Stop after N runs over the samples, or after 90s, 10m, 2h of searching, with the best set so far "

@@ -8,10 +8,15 @@
 #include "base/version.h"
 #include "model/prepare.h"
 #include "plan/scheme.h"
+#include "vernier/engine.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
 
 namespace vernier {
+
+bool times_on_engine(const DiagnoseOptions& options) {
+  return options.confirm_on && *options.confirm_on != MeasureOn::OnnxRuntime;
+}
 
 void describe(const DiagnoseOptions& options, DiagnoseReport& report) {
   if (options.precision.low.empty()) {
@@ -20,11 +25,13 @@ void describe(const DiagnoseOptions& options, DiagnoseReport& report) {
   const auto without_kernels =
       std::find_if(options.precision.low.begin(), options.precision.low.end(),
                    [](Format format) { return format != Format::Int8 && format != Format::UInt8; });
-  if (options.search.cost == CostUnit::Time && without_kernels != options.precision.low.end()) {
-    throw Error(ErrorKind::Usage,
-                fmt::format("--cost time: ONNX Runtime's CPU kernels compute {} in float32, so their time says nothing",
-                            format_name(*without_kernels)),
-                "--cost macs or --cost bytes; time works with --int8");
+  if (options.search.cost == CostUnit::Time && !times_on_engine(options) &&
+      without_kernels != options.precision.low.end()) {
+    throw Error(
+        ErrorKind::Usage,
+        fmt::format("--cost time: ONNX Runtime's CPU kernels compute {} in float32, so their time says nothing",
+                    format_name(*without_kernels)),
+        "--cost macs or --cost bytes; time works with --int8, or with the engine that --confirm-on or --on names");
   }
   report.command = options.command;
   report.vernier_version = vernier_version();

@@ -416,6 +416,7 @@ class Diagnosis {
     if (options_.search.cost == CostUnit::Time) {
       const TypedModel low = typed_->lowered(all_low_plan());
       times = times_of_first(job_ranks(), [&] {
+        if (times_on_engine(options_)) return times_there(low.model);
         return measure_layer_times(subject().runtime, *loaded_.original, low.model, subject().samples->at(0));
       });
       request.times = &times;
@@ -483,6 +484,12 @@ class Diagnosis {
         models.repaired = &typed_->model();  // else the two are one network
     }
     report_.latency = measure_latency(subject(), models, options_.precision.target);
+  }
+
+  LayerTimes times_there(const Model& low) {
+    const auto engine = EngineRunner::require(options_for(*options_.confirm_on, options_.engine), sinks_);
+    report_.notes.push_back("times of layers are those of " + engine->text());
+    return measure_layer_times(*engine, as_typed_file(*loaded_.original), as_typed_file(low), *subject().samples);
   }
 
   /// Before anything is measured: an engine that is not here.

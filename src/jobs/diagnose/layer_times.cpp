@@ -48,7 +48,42 @@ double converted_elements(const Model& low) {
   return elements;
 }
 
+struct EngineProfile {
+  std::map<std::string, double> layers;  // microseconds
+  double others = 0;                     // of kernels that compute no layer
+};
+
+EngineProfile profile_on(EngineRunner& engine, const Model& file, const SampleSource& samples) {
+  const EngineReport report = engine.open(file, samples);
+  const Sample sample = samples.at(0);
+  TimeRequest warm_up;
+  warm_up.sample = &sample;
+  engine.time(warm_up);
+  std::map<std::string, std::vector<std::string>> computed;  // by kernel
+  for (const EngineKernel& kernel : report.kernels) computed[kernel.name] = {};
+  for (const EngineLayer& layer : report.layers) {
+    if (layer.kernel) computed[report.kernels[*layer.kernel].name].push_back(layer.name);
+  }
+  EngineProfile profile;
+  for (const KernelTime& time : engine.kernel_times(kRuns)) {
+    const double microseconds = 1e6 * time.seconds;
+    const std::vector<std::string>& layers = computed[time.name];
+    if (layers.empty()) profile.others += microseconds;
+    for (const std::string& layer : layers) profile.layers[layer] += microseconds / static_cast<double>(layers.size());
+  }
+  return profile;
+}
+
 }  // namespace
+
+LayerTimes measure_layer_times(EngineRunner& engine, const Model& high, const Model& low, const SampleSource& samples) {
+  const EngineProfile in_high = profile_on(engine, high, samples);
+  const EngineProfile in_low = profile_on(engine, low, samples);
+  LayerTimes times{in_high.layers, in_low.layers, 0};
+  const double elements = converted_elements(low);
+  if (elements > 0) times.per_converted_element = std::max(0.0, in_low.others - in_high.others) / elements;
+  return times;
+}
 
 LayerTimes measure_layer_times(const std::shared_ptr<const Runtime>& runtime, const Model& high, const Model& low,
                                const Sample& sample) {

@@ -1,9 +1,11 @@
-// Time of each layer on ONNX Runtime's own kernels: what keeping it in the high format really costs there.
+// Time of each layer on ONNX Runtime's own kernels, or on an engine: what keeping it in the high format really costs
+// there.
 #pragma once
 
 #include <functional>
 #include <memory>
 
+#include "jobs/engine/engine_runner.h"
 #include "jobs/search/costs.h"
 #include "model/model.h"
 #include "vernier/samples.h"
@@ -19,6 +21,12 @@ class Runtime;
 /// Errors: Backend when the runtime gives no profile.
 LayerTimes measure_layer_times(const std::shared_ptr<const Runtime>& runtime, const Model& high, const Model& low,
                                const Sample& sample);
+
+/// The same on an engine, by its own profiler: `high` and `low` as read_typed_file() gives them, each built for
+/// `samples` and run on the first. The time of a kernel that computes several layers is shared out evenly; what kernels
+/// that compute none take in `low`, beyond those in `high`, is the time of its converted elements.
+/// Errors: Backend: the engine refuses a file, or has no profiler; Interrupted.
+LayerTimes measure_layer_times(EngineRunner& engine, const Model& high, const Model& low, const SampleSource& samples);
 
 /// What `measure` gives on the first rank, on every rank; the others wait, and leave it the machine.
 LayerTimes times_of_first(Ranks& ranks, const std::function<LayerTimes()>& measure);
