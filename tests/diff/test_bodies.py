@@ -108,6 +108,9 @@ def test_every_layer_inside_is_lowered_or_listed(name, low, target, folder, tmp_
         pytest.skip("the target changes INT8 alone")
     _, inside, scaled = NETWORKS[name]
     lowered = (inside - {"gru"} if low == "bf16" else inside) if low in ("fp16", "bf16") else scaled  # no GRU in TensorRT's bfloat16
+    halved = low in ("fp16", "bf16")
+    if halved and name == "scan" and target == "tensorrt":
+        lowered = set()  # its compiler fails on casts within a Scan
     model, typed, data = folder / f"{name}.onnx", tmp_path / "typed.onnx", folder / "data.npz"
     options = [f"--{low}", *all_kernels(target), "--data", data]
 
@@ -119,7 +122,7 @@ def test_every_layer_inside_is_lowered_or_listed(name, low, target, folder, tmp_
     for layer in inside - lowered:
         assert formats[layer] == "float32" or target == "onnxruntime"
     for layer in {"else_second", "loop_product", "scan_product"} & (inside - lowered):
-        assert layer in said and "no range is measured" in " ".join(said.split())
+        assert layer in said and ("casts within a Scan" if halved else "no range is measured") in " ".join(said.split())
 
     # diagnose: each is planned; those that no figure tells of are in a note, recurrent ones outside of a scheme in its words.
     report = json.loads(run("diagnose", model, *options, "-o", tmp_path / "out", "--no-latency", "--json", "-qq"))

@@ -34,6 +34,10 @@ def data(tmp_path_factory):
     return tmp_path_factory.mktemp("inputs")
 
 
+# Without it OpenVINO's products of codes add pairs in 16 bits, which saturate: what it gives is not what the file says.
+VNNI = any(flag in pathlib.Path("/proc/cpuinfo").read_text() for flag in ("avx512_vnni", "avx_vnni", "amx_int8"))
+
+
 def worst(figures):
     return min(float(output["sqnr_db"]) for output in figures["outputs"])
 
@@ -46,6 +50,8 @@ def test_the_engine_gives_what_is_simulated(network, data, tmp_path):
     on = ["--data", samples, *carries, "--on", "openvino", "--inference-precision", "f32", "--json"]
     plain = json.loads(vernier("verify", model, model, *on).stdout)["engine"]
     assert plain["engine"].startswith("OpenVINO ") and worst(plain["figures"]) > 80
+    if not VNNI:
+        pytest.skip("float32 compared alone: this CPU has no VNNI, and OpenVINO's products of codes saturate")
     report = json.loads(vernier("verify", model, tmp_path / "int8.onnx", *on).stdout)
     assert abs(worst(report["engine"]["figures"]) - worst(report["figures"])) < 1.5
     layers = {layer["name"]: layer["propagated_sqnr_db"] for layer in report["layers"]}
@@ -134,4 +140,4 @@ def test_low_layers_are_placed_for_the_only_runner_that_has_some(data):
     for options, codes in (([], False), (["--onnxrt"], False), (["--target", "tensorrt"], True), (["--sim"], True)):
         two = options in (["--onnxrt"], ["--sim"])  # they are compared, and differ by more than rounding
         done = vernier("run", model, "--openvino", "--int8", *options, "--data", samples, "-q", code=int(two))
-        assert ("in uint8 and float32 that the file has in int8" in done.stderr) == codes, (options, done.stderr)
+        assert ("in uint8 and float32 that the file has in int8" in done.stderr) == (codes and VNNI), (options, done.stderr)
