@@ -27,7 +27,7 @@ answer with_data run "$out/int8.onnx" --sim --onnx-outputs mark all --save-outpu
     --load-outputs "$out/fp16.json" --compare sqnr -q
 
 step "Analyze: which layers"
-answer run data diff --fp16-outputs "$out/fp16.json" --int8-outputs "$out/int8.json" --threshold 15 --top 8
+answer run data diff --fp16-outputs "$out/fp16.json" --int8-outputs "$out/int8.json" --metric sqnr --threshold 15 --top 8
 
 step "Fix: keep those where the error starts in float32"
 calibrated --trt-network-postprocess-script "$here/fix_precision.py" --precision-constraints obey -o "$out/fixed.onnx"
