@@ -12,7 +12,7 @@ function card(what, big, more, tone) {
   const tone = run => !run || run.passed === undefined ? "" : run.passed ? "good" : "bad";
   list.push(card(`Everything in ${page.words.everything}`, page.words.all_low, page.words.required, tone(report.all_low)));
   if (report.repaired) list.push(card("With the repairs", page.words.repaired, "nothing kept", tone(report.repaired)));
-  if (report.final_figures) list.push(card(report.files.model ? "The written model" : "The repaired model", page.words.final, "as `verify` measures it", tone(report.final_figures)));
+  if (report.final_figures) list.push(card(report.files.model ? "The written model" : "The repaired model", page.words.final, "as verify measures it", tone(report.final_figures)));
   if (report.kept) {
     const kept = report.kept;
     list.push(card("Kept in " + report.high, `${count(kept.layers.length)} of ${count(page.words.lowered)}`, (kept.total_macs > 0 ? percent(kept.kept_macs / kept.total_macs) + " of the multiply-accumulates" : "layers") + (kept.certified ? ", certified" : "")));
