@@ -19,7 +19,7 @@ namespace {
 constexpr double kPatience = 60;  // seconds for an engine to say what it is
 
 DoctorReport::Engine look_for(HostedEngine engine, const std::string& python) {
-  EngineHost host(engine, {python, "", kPatience, {}});
+  EngineHost host(engine, {python, "", kPatience, {}, {}});
   DoctorReport::Engine found;
   try {
     found.about = host.about();
