@@ -14,6 +14,7 @@
 
 #include "analysis/surgery.h"
 #include "base/text.h"
+#include "distributed/ranks.h"
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
 #include "jobs/data_check/norm_statistics.h"
@@ -225,13 +226,13 @@ CheckDataReport check_inputs(const std::shared_ptr<const Runtime>& runtime, cons
   return InputCheck(runtime, model, samples, most, labels, sinks).run();
 }
 
-std::string input_warning(const std::shared_ptr<const Runtime>& runtime, const Model& model,
-                          const SampleSource& samples, const JobSinks& sinks) {
+std::string input_warning(const Loaded& loaded, const JobSinks& sinks) {
+  if (loaded.samples->is_random() || !loaded.subject.carries.empty() || !job_ranks().first()) return {};
   JobSinks quiet;
   quiet.interrupted = sinks.interrupted;
   CheckDataReport report;
   try {
-    report = check_inputs(runtime, model, samples, kFewSamples, {}, quiet);
+    report = check_inputs(loaded.subject.runtime, *loaded.original, *loaded.samples, kFewSamples, {}, quiet);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::Interrupted) throw;
     return {};  // what is wrong with the network or its samples is told by those who need them

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "engines/onnxruntime/runtime.h"
+#include "jobs/common/load.h"
 #include "model/model.h"
 #include "vernier/report/check_data.h"
 #include "vernier/samples.h"
@@ -27,10 +28,10 @@ CheckDataReport check_inputs(const std::shared_ptr<const Runtime>& runtime, cons
                              const JobSinks& sinks);
 
 /// The same with a few samples, as one line to warn with where they surely fit better when they are read otherwise, or
-/// are unlike what the network was trained on; else empty, also where the network cannot be run like that. Cost: one
+/// are unlike what the network was trained on; else empty, also where the network cannot be run like that, for
+/// random inputs and sequences, and on ranks but the first. Cost: one
 /// run of a sample; of networks that give classes or have BatchNormalizations up to 60.
 /// Errors: Interrupted.
-std::string input_warning(const std::shared_ptr<const Runtime>& runtime, const Model& model,
-                          const SampleSource& samples, const JobSinks& sinks);
+std::string input_warning(const Loaded& loaded, const JobSinks& sinks);
 
 }  // namespace vernier

@@ -181,13 +181,6 @@ class Diagnosis {
     report_.notes.insert(report_.notes.end(), texts.begin(), texts.end());
   }
 
-  void warn_of_inputs() {
-    if (report_.random_data || !options_.measure.carries.empty() || !job_ranks().first()) return;
-    if (const std::string text = input_warning(subject().runtime, *loaded_.original, *loaded_.samples, sinks_);
-        !text.empty())
-      warn(text);
-  }
-
   void load_model() {
     precision_ = run_network_scripts(options_.model, options_.precision, options_.measure.data, sources_,
                                      [&](const std::string& text) { warn(text); });
@@ -201,7 +194,7 @@ class Diagnosis {
     report_.samples = loaded_.samples->size();
     report_.random_data = loaded_.samples->is_random();
     for (const std::string& text : loaded_.warnings) warn(text);
-    warn_of_inputs();
+    if (const std::string text = input_warning(loaded_, sinks_); !text.empty()) warn(text);
     report_.notes = typed_source_.notes;
     note(loaded_.notes);
     AssignedFormats assigned = assign_formats(subject().model, subject().layers, precision_);

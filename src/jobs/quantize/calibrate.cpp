@@ -179,16 +179,9 @@ class Calibration {
     if (!options_.output.empty()) write_output(cached.cache.ranges);
   }
 
-  void warn_of_inputs() {
-    if (loaded_.samples->is_random() || !options_.measure.carries.empty() || !job_ranks().first()) return;
-    if (const std::string text = input_warning(subject().runtime, *loaded_.original, *loaded_.samples, sinks_);
-        !text.empty())
-      warn(text);
-  }
-
   void from_samples() {
     for (const std::string& text : loaded_.warnings) warn(text);  // of the samples, which a cache makes unnecessary
-    warn_of_inputs();
+    if (const std::string text = input_warning(loaded_, sinks_); !text.empty()) warn(text);
     check_method(choice(), quantized_);
     const std::filesystem::path& cache = options_.measure.calibration_cache;
     const bool to_file = !cache.empty() || !options_.output.empty();
