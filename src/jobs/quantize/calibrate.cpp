@@ -19,7 +19,6 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/version.h"
-#include "distributed/ranks.h"
 #include "engines/onnxruntime/runtime.h"
 #include "jobs/common/calibrated_plan.h"
 #include "jobs/common/load.h"
