@@ -57,7 +57,7 @@ def test_an_engine_that_behaves(model):
 def test_a_library_that_talks_harms_nobody(model):
     done = inspect(model, "chat@build", "--json")
     assert done.returncode == 0 and len(json.loads(done.stdout)["kernels"]) == 2
-    assert not done.stderr
+    assert not [line for line in done.stderr.splitlines() if not line.startswith("progress: ")]  # slow machines show it
 
 
 @pytest.mark.parametrize("mode, says", [
