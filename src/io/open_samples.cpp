@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -68,6 +69,7 @@ class CheckedSource final : public SampleSource {
     const std::string& random = reader_->random_description();
     std::string text = fmt::format("{}, {} sample{}", random.empty() ? name_ : random, size_, size_ == 1 ? "" : "s");
     if (size_ < reader_->size()) text += fmt::format(" of {}", reader_->size());
+    if (bytes_as_floats_) text += ", bytes taken as floats from 0 to 255";
     return text;
   }
 
@@ -92,6 +94,9 @@ class CheckedSource final : public SampleSource {
     Sample sample;
     for (const InputInfo& input : inputs_) {
       const auto array = found.arrays.find(input.name);
+      if (array != found.arrays.end() && array->second.dtype() == Dtype::UInt8 && input.dtype == Dtype::Float32) {
+        bytes_as_floats_ = true;
+      }
       sample.emplace(input.name,
                      array == found.arrays.end() ? zeros_for(input) : fit(array->second, input, index, found.where));
     }
@@ -115,6 +120,7 @@ class CheckedSource final : public SampleSource {
   std::map<std::string, Shape> shapes_;
   std::string name_;
   std::size_t size_;
+  mutable std::atomic<bool> bytes_as_floats_ = false;  // of samples that were read: right for few networks
 };
 
 std::string first_bytes(const fs::path& path) {

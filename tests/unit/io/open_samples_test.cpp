@@ -31,6 +31,17 @@ TEST(OpenSamples, LimitTakesTheFirstSamplesAndSaysSo) {
   EXPECT_EQ(error_of([&] { source->at(2); }).kind(), ErrorKind::Internal);
 }
 
+TEST(OpenSamples, SaysThatBytesBecameFloats) {
+  const TempFolder folder;
+  write_file(folder / "pixels.npy", npy_of("|u1", "(1, 2)", "\x07\xff"));
+  const auto source = open_samples(from(folder / "pixels.npy"), {float_input("x", {1, 2})});
+  EXPECT_EQ(source->at(0).at("x").floats()[1], 255.0F);
+  EXPECT_NE(source->description().find("bytes taken as floats from 0 to 255"), std::string::npos);
+  write_file(folder / "a.npy", npy_of({1, 2}, counting(2)));
+  EXPECT_EQ(open_samples(from(folder / "a.npy"), {float_input("x", {1, 2})})->description().find("bytes"),
+            std::string::npos);
+}
+
 TEST(OpenSamples, RefusesWhatItCannotUse) {
   const TempFolder folder;
   EXPECT_NE(std::string(open_error(folder / "nothing").what()).find("no such file"), std::string::npos);
