@@ -19,8 +19,9 @@ enum class ErrorRole {
   First,     // below it, though all that arrives is not: the error starts here
   Adds,      // below it, as what arrives is, and at least 3 dB below the worst of that
   Inherits,  // below it, and no worse than what arrives
+  Harmless,  // below it, and all that is made of it is not: values of a mask that become zeros behind a Softmax
 };
-/// "within", "first", "adds", "inherits".
+/// "within", "first", "adds", "inherits", "harmless".
 VERNIER_API std::span<const std::string_view> words_of(ErrorRole which);
 
 struct AccuracyRow {
@@ -38,7 +39,7 @@ struct DebugAccuracyReport {
   std::vector<AccuracyRow> layers;        // in graph order
   std::vector<std::string> not_compared;  // with the reason
   std::vector<std::string> warnings;
-  bool passed = false;  // no layer is below the threshold
+  bool passed = false;  // no layer is below the threshold, or only such as are harmless
 };
 
 VERNIER_API std::string report_to_text(const DebugAccuracyReport& report, const TextOptions& options);

@@ -18,7 +18,7 @@
 namespace vernier {
 namespace {
 
-constexpr std::array<std::string_view, 4> kRoles{"within", "first", "adds", "inherits"};
+constexpr std::array<std::string_view, 5> kRoles{"within", "first", "adds", "inherits", "harmless"};
 
 std::size_t count_of(const DebugAccuracyReport& report, ErrorRole role) {
   return static_cast<std::size_t>(std::count_if(report.layers.begin(), report.layers.end(),
@@ -27,8 +27,14 @@ std::size_t count_of(const DebugAccuracyReport& report, ErrorRole role) {
 
 std::string answer(const DebugAccuracyReport& report, const TextOptions& options) {
   if (report.passed) {
-    const std::string text = fmt::format("{} compared with the reference: {:g} dB or better everywhere.",
-                                         plural(report.layers.size(), "layer output"), report.min_sqnr_db);
+    const std::size_t harmless = count_of(report, ErrorRole::Harmless);
+    std::string text = fmt::format("{} compared with the reference: {:g} dB or better {}.",
+                                   plural(report.layers.size(), "layer output"), report.min_sqnr_db,
+                                   harmless == 0 ? "everywhere" : "wherever it matters");
+    if (harmless > 0) {
+      text += fmt::format(" {} below it, and nothing that is made of {} is (harmless).",
+                          harmless == 1 ? "One is" : fmt::format("{} are", harmless), harmless == 1 ? "it" : "them");
+    }
     return painted(wrap(text, options.width), Paint::Good, options.color) + "\n";
   }
   const auto first = std::find_if(report.layers.begin(), report.layers.end(),
@@ -65,7 +71,8 @@ std::string report_to_text(const DebugAccuracyReport& report, const TextOptions&
   std::size_t beyond = 0;
   for (const AccuracyRow& row : report.layers) {
     // What only inherits is no lead: it is counted above, and listed where all are asked for.
-    const bool leads = row.role == ErrorRole::First || row.role == ErrorRole::Adds;
+    const bool leads = row.role == ErrorRole::First || row.role == ErrorRole::Adds ||
+                       (report.passed && row.role == ErrorRole::Harmless);
     if (options.top != 0 && (!leads || beyond >= options.top)) continue;
     beyond += leads ? 1 : 0;
     table.row({printable(row.layer), shorten_middle(printable(row.op_type), 18), db_text(row.sqnr_db),
@@ -76,14 +83,16 @@ std::string report_to_text(const DebugAccuracyReport& report, const TextOptions&
                                      : "Layers that fall below it or add error, in the order of the graph",
                     options.color) +
             table.text(options.width, options.whole_names);
-    const std::size_t leads = count_of(report, ErrorRole::First) + count_of(report, ErrorRole::Adds);
+    const std::size_t leads = count_of(report, ErrorRole::First) + count_of(report, ErrorRole::Adds) +
+                              (report.passed ? count_of(report, ErrorRole::Harmless) : 0);
     if (options.top != 0 && leads > beyond) {
       text += fmt::format("  ... and {} (--top 0 shows all)\n", plural(leads - beyond, "more layer"));
     }
     text += wrap(
         "first: what arrives is within the threshold, what leaves is not; a small own error is enough where little is "
         "missing. adds: leaves 3 dB or more below what "
-        "arrives. A layer may also magnify what it inherits: vernier diagnose measures each layer on exact "
+        "arrives. harmless: below it, and all that is made of it is not, as with a mask behind a Softmax. A layer may "
+        "also magnify what it inherits: vernier diagnose measures each layer on exact "
         "inputs.",
         options.width, "  ");
   }

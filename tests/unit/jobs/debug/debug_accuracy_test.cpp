@@ -41,5 +41,36 @@ TEST(DebugAccuracy, NamesTheLayerWhereTheErrorStarts) {
   EXPECT_EQ(roles.at("after"), ErrorRole::Inherits);
 }
 
+TEST(DebugAccuracy, PassesWhatAMaskLosesBehindItsSoftmax) {
+  Tensor mask(Dtype::Float32, {1, 4});
+  mask.mutable_floats()[1] = mask.mutable_floats()[3] = -1e9F;
+  Tensor two(Dtype::Float32, {1});
+  two.mutable_floats()[0] = 2;
+  const NetFiles files(network(R"(g (float[1,4] x) => (float[1,4] y) {
+    [masked] m = Add (x, mask)
+    [scaled] s = Mul (m, two)
+    [softmax] y = Softmax <axis = -1> (s)
+  })",
+                               {{"mask", mask}, {"two", two}}),
+                       {1, 4});
+  DebugAccuracyOptions options;
+  RunnerOptions runner;
+  runner.kind = RunnerKind::Simulated;
+  runner.model = files.model_file();
+  runner.precision.low = {Format::Float16};
+  options.run.runners = {runner};
+  options.run.measure = files.measure();
+  options.min_sqnr_db = 30;
+  const DebugAccuracyReport report = debug_accuracy(options);
+  std::map<std::string, ErrorRole> roles;
+  for (const AccuracyRow& row : report.layers) roles[row.layer] = row.role;
+  EXPECT_EQ(roles.at("masked"), ErrorRole::Harmless) << "-1e9 is no float16";
+  EXPECT_EQ(roles.at("scaled"), ErrorRole::Harmless);
+  EXPECT_EQ(roles.at("softmax"), ErrorRole::Within);
+  EXPECT_TRUE(report.passed);
+  const std::string text = report_to_text(report, {});
+  EXPECT_NE(text.find("2 are below it, and nothing that is made of them is (harmless)"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace vernier::testing
