@@ -11,6 +11,7 @@
 #include "analysis/channel_stats.h"
 #include "analysis/figures.h"
 #include "analysis/input_products.h"
+#include "analysis/lost_agreement.h"
 #include "analysis/own_error.h"
 #include "analysis/paired_gain.h"
 #include "base/text.h"
@@ -51,6 +52,7 @@ void take(Plan& plan, const Proposal& proposal) {
 bool helps(double before, double after) { return std::isfinite(after) && before > 0 && after <= kAccepted * before; }
 
 bool surely_worse(const OutputError& before, const OutputError& after) {
+  if (agreement_change(before.moved, after.moved).costs()) return true;
   if (after.noise <= before.noise) return false;
   if (after.sample_log_noise.empty()) return true;
   return typical_gain(after.sample_log_noise, before.sample_log_noise).sure() > 0;
@@ -142,6 +144,7 @@ void RepairLadder::try_repair(const Repair& repair) {
   if (std::ranges::none_of(rows, &RepairTried::accepted)) return;
 
   const OutputError after = output_error();
+  const AgreementChange classes = agreement_change(before.moved, after.moved);
   if (!surely_worse(before, after)) {
     doubted_ = doubted_ || after.noise > before.noise;
     before_rewrite_.reset();  // it holds a model
@@ -150,8 +153,10 @@ void RepairLadder::try_repair(const Repair& repair) {
   for (RepairTried& row : rows) {
     if (!row.accepted) continue;
     row.accepted = false;
-    row.why += fmt::format("; the network as a whole is better without this repair: {:.1f} dB, {:.1f} dB with it",
-                           db_of(before.noise), db_of(after.noise));
+    row.why += classes.costs()
+                   ? fmt::format("; {}: that is more than noise", change_text(classes))
+                   : fmt::format("; the network as a whole is better without this repair: {:.1f} dB, {:.1f} dB with it",
+                                 db_of(before.noise), db_of(after.noise));
   }
   if (before_rewrite_) state_ = std::move(*before_rewrite_);
   before_rewrite_.reset();

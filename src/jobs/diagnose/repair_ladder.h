@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -31,6 +32,7 @@ namespace vernier {
 struct OutputError {
   double noise = 0;                      // over signal, of the worst output
   std::vector<double> sample_log_noise;  // of each sample; empty: the samples are those that the figures come from
+  std::vector<std::int64_t> moved;       // of each sample: see rows_moved()
 };
 
 /// A network with its plan, and what repairs made of them.
@@ -55,7 +57,8 @@ using MeasureOutput = std::function<OutputError(const RepairState& state)>;
 bool helps(double before, double after);
 
 /// Whether a network is worse for a kind of repair. Its pooled figure may hang on one sample: where the typical sample
-/// does not say so surely, what the layers gained counts for more.
+/// does not say so surely, what the layers gained counts for more. Other classes beyond noise are worse, whatever the
+/// figure.
 bool surely_worse(const OutputError& before, const OutputError& after);
 
 class RepairLadder {

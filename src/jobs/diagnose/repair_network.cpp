@@ -10,6 +10,7 @@
 #include <set>
 
 #include "analysis/figures.h"
+#include "analysis/lost_agreement.h"
 #include "analysis/some_samples.h"
 #include "base/text.h"
 #include "jobs/common/calibrated_plan.h"
@@ -63,27 +64,32 @@ OutputError evaluate(const Subject& subject, const Plan& plan, const Reference& 
   RoundedWeights weights;
   const TrialResult trial =
       run_trial(subject, plan, reference, weights, nullptr, all_samples(subject), /*early_stop=*/false);
-  return {noise_share(trial.outputs), trial.sample_log_noise};
+  return {noise_share(trial.outputs), trial.sample_log_noise, rows_moved(subject, trial.outputs)};
 }
 
 /// Takes everything back where all repairs together leave the network no better than `before`.
-void judge(RepairedNetwork& repaired, const Loaded& loaded, const Reference& reference, double before) {
+void judge(RepairedNetwork& repaired, const Loaded& loaded, const Reference& reference, const OutputError& before) {
   if (std::ranges::none_of(repaired.tried, &RepairTried::accepted)) return;
-  const double after = loaded.calibration ? evaluate(repaired.state.subject, repaired.state.plan, reference).noise
-                                          : repaired.state.output_error.value_or(OutputError{before, {}}).noise;
+  const OutputError error = loaded.calibration ? evaluate(repaired.state.subject, repaired.state.plan, reference)
+                                               : repaired.state.output_error.value_or(before);
+  const double after = error.noise;
+  const AgreementChange classes = agreement_change(before.moved, error.moved);
   // An infinity that a Tanh behind it hides costs nothing here, and is one step from NaN; one that is left hides what
   // was gained, and the search keeps its layer.
   const bool finite_again = std::ranges::any_of(repaired.tried, [](const RepairTried& row) {
     return row.accepted && row.before_db && *row.before_db == -std::numeric_limits<double>::infinity();
   });
-  repaired.changed = after < before || (after == before && (finite_again || !std::isfinite(after)));
+  repaired.changed =
+      !classes.costs() && (after < before.noise || (after == before.noise && (finite_again || !std::isfinite(after))));
   if (!repaired.changed) {
-    take_back(repaired.tried, "the network as a whole is not better: nothing was changed");
+    take_back(repaired.tried, classes.costs() ? "with all of them " + change_text(classes) + ": nothing was changed"
+                                              : "the network as a whole is not better: nothing was changed");
     repaired.rewritten = false;
     return;
   }
   repaired.notes.push_back(fmt::format(
-      "all accepted repairs together: {:.1f} dB of the worst output, {:.1f} dB without", db_of(after), db_of(before)));
+      "all accepted repairs together: {:.1f} dB of the worst output, {:.1f} dB without{}", db_of(after),
+      db_of(before.noise), classes.worse > classes.better ? "; " + change_text(classes) + ": within noise" : ""));
 }
 
 }  // namespace
@@ -92,7 +98,8 @@ RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experimen
                                const RepairOptions& options, bool ranges_cached) {
   const Subject& subject = loaded.subject;
   const Reference& reference = experiment.reference;
-  const double before = noise_share(experiment.all_low().outputs);
+  const OutputError before{
+      noise_share(experiment.all_low().outputs), {}, rows_moved(subject, experiment.all_low().outputs)};
   std::string no_rewrites;
   if (loaded.inlined_ifs) no_rewrites = "the float model has Ifs, and is not rewritten";
   const bool scaled = std::ranges::any_of(precision.low, needs_scale);
@@ -122,7 +129,7 @@ RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experimen
                       experiment.candidate_names(),
                       learning_run(subject, experiment.all_low_plan(), loaded),
                       {}};
-    if (!loaded.calibration) start.output_error = OutputError{before, {}};
+    if (!loaded.calibration) start.output_error = before;
     const MeasureOutput measure_output = [&, trusting](const RepairState& state) {
       Subject own = state.subject;
       own.samples = &learning;

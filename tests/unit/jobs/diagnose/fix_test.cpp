@@ -39,6 +39,14 @@ TEST(RepairLadder, TakesBackWhatIsSurelyWorse) {
   EXPECT_TRUE(surely_worse({0.1, {}}, {0.2, {}})) << "of the samples that figures come from there is nothing to doubt";
 }
 
+TEST(RepairLadder, TakesBackWhatCostsTheTask) {
+  const std::vector<std::int64_t> before{0, 0, 1, 0, 0, 0, 0, 1};
+  EXPECT_TRUE(surely_worse({0.1, {}, before}, {0.01, {}, {1, 1, 1, 1, 1, 1, 0, 1}})) << "10 dB nearer, 5 classes less";
+  EXPECT_FALSE(surely_worse({0.1, {}, before}, {0.01, {}, {1, 1, 1, 1, 1, 0, 0, 1}})) << "4 are within noise";
+  EXPECT_FALSE(surely_worse({0.1, {}, before}, {0.01, {}, {1, 1, 0, 1, 1, 1, 0, 0}})) << "5 lost, 2 won";
+  EXPECT_FALSE(surely_worse({0.1, {}, {}}, {0.01, {}, {}})) << "no classes";
+}
+
 Tensor filled(const Shape& shape, const std::function<float(int)>& value) {
   Tensor tensor(Dtype::Float32, shape);
   for (int i = 0; i < static_cast<int>(tensor.count()); ++i) {
