@@ -21,11 +21,17 @@ struct Limit {
 
 struct Requirement {
   Metric metric = Metric::MinSqnrDb;
-  std::vector<Limit> limits;  // at least one
+  std::vector<Limit> limits;  // at least one; with the margin in them
+  double margin_db = 0;       // that was asked for beyond the limits as they were given; 0: none
 
   /// The limit for an output: its own, else the general one, else none.
   VERNIER_API std::optional<double> limit_for(const std::string& output) const;
 };
+
+/// The same with limits that ask for `db` more: SQNR by db, errors with the power 10^(-db / 10) of what is allowed, so
+/// max-abs by 10^(-db / 20), and of a cosine C 1 - (1 - C) 10^(-db / 10).
+/// Errors: Usage: a negative or not finite number; of agreement, which has no power.
+VERNIER_API Requirement with_margin(Requirement requirement, double db);
 
 /// "--min-sqnr", "dB" ... for messages and reports.
 VERNIER_API std::string_view metric_option(Metric metric);

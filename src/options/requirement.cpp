@@ -63,6 +63,33 @@ std::span<const std::string_view> words_of(Metric /*which*/) {
   return kWords;
 }
 
+Requirement with_margin(Requirement requirement, double db) {
+  if (!(db >= 0) || !std::isfinite(db)) {
+    throw Error(ErrorKind::Usage, fmt::format("--margin: {} is no number of decibels, 0 or more", db), "--margin 0.5");
+  }
+  const double power = std::pow(10.0, -db / 10);
+  for (Limit& limit : requirement.limits) {
+    switch (requirement.metric) {
+      case Metric::MinSqnrDb:
+        limit.value += db;
+        break;
+      case Metric::MaxAbsError:
+        limit.value *= std::sqrt(power);
+        break;
+      case Metric::MaxMse:
+        limit.value *= power;
+        break;
+      case Metric::MinCosine:
+        limit.value = 1 - (1 - limit.value) * power;
+        break;
+      case Metric::MinTop1Agreement:
+        throw Error(ErrorKind::Usage, "--margin: agreement has no decibels", "a higher --min-top1-agreement");
+    }
+  }
+  requirement.margin_db += db;
+  return requirement;
+}
+
 Limit parse_limit(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   Limit limit;

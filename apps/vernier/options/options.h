@@ -84,6 +84,7 @@ class RequirementGroup {
   std::optional<Requirement> requirement() const;
   std::vector<Row> rows_;
   std::vector<std::string> top1_axes_;
+  std::string margin_;
 };
 
 class DataGroup {

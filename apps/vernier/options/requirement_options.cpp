@@ -8,9 +8,11 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "base/text.h"
 #include "options/options.h"
+#include "options/parse_values.h"
 #include "vernier/error.h"
 #include "vernier/measure.h"
 #include "vernier/requirement.h"
@@ -48,6 +50,9 @@ void RequirementGroup::add(CLI::App& app) {
     add_values(app, std::string(metric_option(rows_[i].metric)), rows_[i].texts, value_name, kHelp[i].help)
         .group(kGroup);
   }
+  add_value(app, "--margin", margin_, "DB",
+            "Room beyond the requirement, in dB of error power: what is met is met with that to spare (default: 0)")
+      .group(kGroup);
   add_values(app, "--top1-axis", top1_axes_, "[OUTPUT:]AXIS",
              "Axis along which classes lie, from 0, or from -1 backwards (default: as the graph says)")
       .group(kGroup);
@@ -102,7 +107,10 @@ std::optional<Requirement> RequirementGroup::requirement() const {
       requirement->limits.push_back(limit);
     }
   }
-  return requirement;
+  if (margin_.empty()) return requirement;
+  if (!requirement)
+    throw Error(ErrorKind::Usage, "--margin: there is no requirement to leave room to", "--min-sqnr DB");
+  return with_margin(std::move(*requirement), parse_number("--margin", margin_));
 }
 
 }  // namespace vernier::cli

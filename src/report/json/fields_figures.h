@@ -82,7 +82,11 @@ struct Fields<Limit> {
 
 template <>
 struct Fields<Requirement> {
-  static constexpr auto list = std::tuple{Field{"metric", &Requirement::metric}, Field{"limits", &Requirement::limits}};
+  static constexpr bool (*with_room)(const Requirement&) = [](const Requirement& requirement) {
+    return requirement.margin_db > 0;
+  };
+  static constexpr auto list = std::tuple{Field{"metric", &Requirement::metric}, Field{"limits", &Requirement::limits},
+                                          Field{"margin_db", &Requirement::margin_db, with_room}};
 };
 
 template <>

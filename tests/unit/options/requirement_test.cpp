@@ -24,7 +24,20 @@ TEST(Requirement, AnOutputsOwnLimitGoesBeforeTheGeneralOne) {
   const Requirement requirement{Metric::MinSqnrDb, {{24, ""}, {46, "scores"}}};
   EXPECT_EQ(requirement.limit_for("scores"), 46);
   EXPECT_EQ(requirement.limit_for("boxes"), 24);
-  EXPECT_EQ((Requirement{Metric::MinSqnrDb, {{46, "scores"}}}).limit_for("boxes"), std::nullopt);
+  EXPECT_EQ((Requirement{Metric::MinSqnrDb, {{46, "scores"}}, 0}).limit_for("boxes"), std::nullopt);
+}
+
+TEST(Requirement, AMarginIsOfErrorPower) {
+  const auto limit = [](Metric metric, double value, double db) {
+    return with_margin(Requirement{metric, {{value, ""}}}, db).limits.front().value;
+  };
+  EXPECT_DOUBLE_EQ(limit(Metric::MinSqnrDb, 20, 1.5), 21.5);
+  EXPECT_DOUBLE_EQ(limit(Metric::MaxMse, 0.4, 10), 0.04);
+  EXPECT_DOUBLE_EQ(limit(Metric::MaxAbsError, 0.4, 20), 0.04);
+  EXPECT_DOUBLE_EQ(limit(Metric::MinCosine, 0.9, 10), 0.99);
+  EXPECT_EQ(with_margin(Requirement{Metric::MinSqnrDb, {{20, ""}}}, 1.5).margin_db, 1.5);
+  EXPECT_THROW(limit(Metric::MinTop1Agreement, 0.9, 1), Error);
+  EXPECT_THROW(limit(Metric::MinSqnrDb, 20, -1), Error);
 }
 
 TEST(Metric, EveryOneHasAnOption) {
