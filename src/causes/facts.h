@@ -26,7 +26,8 @@ struct TensorFacts {
   std::string name;
   bool constant = false;
   bool weight = false;                           // of a weighted operator
-  Distribution values;                           // float values over the samples examined; empty: not counted
+  Distribution values;                           // float values over the samples examined, but for min and max,
+                                                 // which are over all; empty: not counted
   std::optional<Mask> mask;                      // of values that mean "never", taken out of `values`
   std::int64_t infinite = 0;                     // values that are not finite in float32
   std::vector<float> channels;                   // largest magnitude of each channel; of a weight: output channel

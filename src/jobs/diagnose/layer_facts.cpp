@@ -39,7 +39,9 @@ class FactFinder {
         evidence_(evidence),
         rows_(rows),
         walk_(experiment.subject().model),
-        few_(experiment.subject(), samples),
+        // Of a sequence the beginning says nothing of the rest: it counts as a whole.
+        few_(experiment.subject(),
+             experiment.subject().carries.empty() ? samples : experiment.subject().samples->size()),
         subject_(experiment.subject()) {
     subject_.samples = &few_;
     nodes_ = nodes_by_name(subject_.model.proto.graph());
@@ -118,6 +120,12 @@ class FactFinder {
       if (!tensor.mask && only_mask && tensor.values.min < -kLargestFloat16) {
         const Bin& lowest = tensor.values.bins.front();
         tensor.mask = Mask{tensor.values.min, tensor.values.min, lowest.count, 0};
+      }
+      // A range is called too wide for what all samples hold, not for what a few do.
+      const auto all_seen = experiment_.reference.ranges.find(name);
+      if (all_seen != experiment_.reference.ranges.end() && !tensor.mask && !all_seen->second.empty()) {
+        tensor.values.min = std::min(tensor.values.min, all_seen->second.min);
+        tensor.values.max = std::max(tensor.values.max, all_seen->second.max);
       }
       tensor.first_half = counted->second[0].range().absmax();
       tensor.second_half = counted->second[1].range().absmax();

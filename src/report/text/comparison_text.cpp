@@ -261,7 +261,7 @@ std::string summary_to_text(const PairSummary& summary, const ComparisonTextOpti
   if (!summary.passed && summary.best_sqnr_db && *summary.best_sqnr_db < kHopelessDb) {
     log.line(LogKind::Warning,
              fmt::format("All outputs are wrong: in no output and no iteration is the SQNR above {:.2g} dB. Look at "
-                         "calibration data and preprocessing before layers",
+                         "preprocessing before layers, and at calibration data where a run is quantized",
                          *summary.best_sqnr_db));
   }
   return log.text();

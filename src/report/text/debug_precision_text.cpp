@@ -105,16 +105,18 @@ std::string way_out(const DiagnoseReport& report, const TextOptions& options) {
               "the inputs prepared as in training?",
         options.width);
   } else if (kept.layers.size() == searched_layers(kept) && !kept.layers.empty() && kept.end != SearchEnd::Stopped) {
-    text +=
-        wrap(kept.mode != SearchMode::Minimal
-                 ? fmt::format("The list ends with every layer in {}, so nothing is left in {}: --mode minimal looks "
-                               "for sets that are no such list.",
-                               high, formats_text(report.low))
-                 : fmt::format("Every layer is needed in {}, so nothing is left in {}: allow a larger error, give "
-                               "calibration data that look like the real ones (--calibration-data), or train with "
-                               "quantization.",
-                               high, formats_text(report.low)),
-             options.width);
+    text += wrap(
+        kept.mode != SearchMode::Minimal
+            ? fmt::format("The list ends with every layer in {}, so nothing is left in {}: --mode minimal looks "
+                          "for sets that are no such list.",
+                          high, formats_text(report.low))
+            : fmt::format("Every layer is needed in {}, so nothing is left in {}: allow a larger error, {}.", high,
+                          formats_text(report.low),
+                          std::ranges::any_of(report.low, needs_scale)
+                              ? "give calibration data that look like the real ones (--calibration-data), or train "
+                                "with quantization"
+                              : "repair what breaks (vernier fix), or try a format with another range"),
+        options.width);
     if (!kept.tests.empty()) {
       const auto none =
           std::find_if(kept.tests.begin(), kept.tests.end(), [](const TestRow& test) { return test.layers.empty(); });

@@ -65,9 +65,15 @@ std::string group_text(const CauseGroup& group, const TextOptions& options) {
 }
 
 /// What is found in a network that needs nothing is not what breaks it.
-const char* causes_heading(const DiagnoseReport& report) {
-  if (outcome_of(report) == Outcome::NothingNeeded) return "Seen, and harmless here";
-  return report.repaired ? "Causes, before the repairs" : "Causes";
+std::string causes_heading(const DiagnoseReport& report) {
+  std::string text = outcome_of(report) == Outcome::NothingNeeded ? "Seen, and harmless here"
+                     : report.repaired                            ? "Causes, before the repairs"
+                                                                  : "Causes";
+  const std::size_t examined = report.explanation->samples;
+  if (examined > 0 && examined < report.samples) {
+    text += fmt::format(", in the {} of {} that were examined", examined, plural(report.samples, "sample"));
+  }
+  return text;
 }
 
 std::string causes_text(const DiagnoseReport& report, const TextOptions& options) {
