@@ -80,13 +80,13 @@ def accepted_of(report):
 
 def measure(program, network, calibration, judging, db, limit):
     common = [str(model_file(network)), "--data", str(judging), "--calibration-data", str(calibration), "--int8", "--json", "-q"]
-    plain, _, _ = run([program, "diagnose", *common, "--no-latency"], limit)
+    plain, _, _ = run([program, "diagnose", *common, "--no-latency", "--no-options", "--no-split"], limit)
     if isinstance(plain, str):
         return {"failed": plain}
     result = {"all_low_db": worst(plain["all_low"])}
     needs = [f"{o['name']}:{o['sqnr_db'] + db:.2f}" for o in plain["all_low"]["outputs"] if isinstance(o["sqnr_db"], (int, float))]
     result["needs"] = needs
-    for job, more in (("diagnose", ["--no-latency"]), ("fix", [])):
+    for job, more in (("diagnose", ["--no-latency", "--no-options", "--no-split"]), ("fix", ["--no-split"])):
         report, seconds, cpu = run([program, job, *common, *more, "--min-sqnr", *needs], limit)
         if isinstance(report, str):
             result[job] = {"failed": report}

@@ -349,7 +349,7 @@ class Failed(Exception):
 
 
 def run(program, model, data, options, calibration=None):
-    command = [program, "diagnose", str(model), "--data", str(data), *options, "--no-latency", "--json", "-q"]
+    command = [program, "diagnose", str(model), "--data", str(data), *options, "--no-latency", "--no-options", "--no-split", "--json", "-q"]
     if calibration:
         command += ["--calibration-data", str(calibration)]
     try:

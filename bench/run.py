@@ -120,7 +120,7 @@ def measure_network(network, folder):
     row = {}
     for low, flag in FORMATS.items():
         say(f"{network}, {low}")
-        answer = diagnose([*options_of(network, folder), flag, "--samples", settings["samples"], "--no-latency"],
+        answer = diagnose([*options_of(network, folder), flag, "--samples", settings["samples"], "--no-latency", "--no-options", "--no-split"],
                           folder / "answer" / network / low)
         row[low] = {"time": bench("time", *options_of(network, folder), "--low", low, "--rounds", settings["rounds"]),
                     "memory": memory(network, folder, low, settings), "answer": answer}

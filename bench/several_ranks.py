@@ -62,7 +62,7 @@ def main():
                 for ranks in times:
                     out = folder / f"{network}-{samples}-{ranks}"
                     wall, used = seconds(ranks, [program, "diagnose", networks.model_file(network), "--data", data, "--int8", *requirement,
-                                                 "--threads", "1", "--no-latency", "-o", out])
+                                                 "--threads", "1", "--no-latency", "--no-options", "--no-split", "-o", out])
                     times[ranks].append(wall)
                     cpu[ranks].append(used)
                     kept[ranks] = json.loads((out / "report.json").read_text())["kept"]["layers"]

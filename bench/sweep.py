@@ -134,7 +134,7 @@ class Pair:
     def explore(self):
         """All low, measured; the requirement that follows from it."""
         out = self.folder / "explored"
-        if self.run("explore", "diagnose", networks.model_file(self.network), f"--{self.low}", *self.data(), "--no-latency", "-o",
+        if self.run("explore", "diagnose", networks.model_file(self.network), f"--{self.low}", *self.data(), "--no-latency", "--no-options", "--no-split", "-o",
                     out) != 0:
             return None
         report = self.report(out)
@@ -161,7 +161,7 @@ class Pair:
         required = round(all_low_db + self.options.margin, 1) if math.isfinite(all_low_db) else OVERFLOWED_REQUIREMENT_DB
         self.row["required_db"] = required
         out = self.folder / "searched"
-        code = self.run("search", "diagnose", networks.model_file(self.network), f"--{self.low}", *self.data(), "--no-latency",
+        code = self.run("search", "diagnose", networks.model_file(self.network), f"--{self.low}", *self.data(), "--no-latency", "--no-options", "--no-split",
                         "--min-sqnr", required, "-o", out)
         if code not in (0, 1):
             return

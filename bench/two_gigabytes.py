@@ -121,7 +121,7 @@ def main():
             "calibrate": [model, *data, "-o", "ranges.json"],
             "quantize int8": [model, "--quantize-mode", "int8", *data, "-o", "typed.onnx"],
             "quantize int8-weight-only": [model, "--quantize-mode", "int8-weight-only", *data, "-o", "typed.onnx"],
-            "diagnose --int8 --no-latency": [model, "--int8", "--no-latency", "--min-sqnr", "20", *data, "--json"],
+            "diagnose --int8 --no-latency": [model, "--int8", "--no-latency", "--no-options", "--min-sqnr", "20", *data, "--json"],
         }
         rows = []
         for name, arguments in steps.items():

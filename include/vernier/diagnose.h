@@ -1,6 +1,7 @@
 // The main job: which layers break in low precision, and which must be kept so that a requirement is met.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -35,6 +36,10 @@ struct DiagnoseOptions {
   /// Every trial of the search runs on `confirm_on`, in the place of the simulation, which then only ranks layers; the
   /// engine alone decides. Cost: one build of the engine and its runs of all samples a trial.
   bool trials_on_engine = false;
+  /// How many other ways to meet the requirement are measured when something has to be kept: the repairs, another
+  /// target, another format, in this order. They are in the report's `alternatives`. Time: together at most twice what
+  /// the rest took (and never less than 10 s). Of diagnose() alone.
+  std::size_t alternatives = 0;
 };
 
 /// The whole flow: reference, calibration, own errors, all-low, sensitivities, search, typed model, verify of that

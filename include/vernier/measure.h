@@ -13,6 +13,13 @@
 
 namespace vernier {
 
+/// How the samples given are shared out, where there are enough (60) and they are neither random nor a sequence.
+///   None                     all of them calibrate, decide and are measured
+///   Calibration              a third calibrates, the others decide and are measured
+///   Judgement                two thirds decide, a third is measured alone
+///   CalibrationAndJudgement  a third each
+enum class Split { None, Calibration, Judgement, CalibrationAndJudgement };
+
 /// What all jobs that measure share (docs/contract.md, 1, 2, 4, 5).
 struct MeasureOptions {
   SourceOptions data;
@@ -26,6 +33,8 @@ struct MeasureOptions {
   /// (output, axis): along which axis the classes of an output lie; output "" for all judged ones. Where nothing is
   /// given the graph says it (docs/contract.md, 4). Axes count from 0, or from -1 backwards.
   std::vector<std::pair<std::string, int>> top1_axes;
+  /// Of diagnose() and fix(). Not with `calibration_data`, which shares out itself: then Judgement at most.
+  Split split = Split::None;
   std::size_t threads = 0;  // 0: all usable cores
   /// --custom-ops: shared libraries of custom operators, each with ONNX Runtime's RegisterCustomOps(). They run inside
   /// this process, which a crash in one of their operators ends.

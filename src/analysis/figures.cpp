@@ -29,7 +29,7 @@ RunFigures figures_of(const Subject& subject, const std::map<std::string, Output
     figure.name = name;
     figure.sqnr_db = sqnr_db(s.pooled);
     figure.worst_sqnr_db = s.worst_sqnr_db;
-    figure.worst_sample = s.worst_sample;
+    figure.worst_sample = subject.samples->number(s.worst_sample);
     figure.max_abs_error = max_abs_error(s.pooled);
     figure.mse = mse(s.pooled);
     figure.cosine = s.pooled.finite() && s.pooled.error_energy == 0 ? 1.0 : cosine(s.pooled);

@@ -41,7 +41,7 @@ def made_files(folder, program):
         subprocess.run([program, *map(str, command)], cwd=folder, check=True, capture_output=True)
 
     files = {}
-    judged = ["--int8", "--data", data, "--no-latency"]
+    judged = ["--int8", "--data", data, "--no-latency", "--no-options"]
     for name in networks.NETWORKS:
         model, samples, _ = networks.write(name, folder)
         files[model] = [["diagnose", "{}", "--int8", "--data", samples, "--no-latency"], ["fix", "{}", "--fp16", "--data", samples],

@@ -6,6 +6,8 @@
 #include "commands/diagnosis_line.h"
 #include "console/console.h"
 #include "options/gate_group.h"
+#include "options/parse_values.h"
+#include "vernier/error.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/gate.h"
 #include "vernier/report/outcome.h"
@@ -17,6 +19,8 @@ namespace {
 
 struct DiagnoseLine : DiagnosisLine {
   bool no_latency = false;
+  std::string options;
+  bool no_options = false;
   GateGroup gate;
   MessageGroup messages;
   ResultGroup result;
@@ -25,6 +29,11 @@ struct DiagnoseLine : DiagnosisLine {
 DiagnoseOptions options_of(const DiagnoseLine& line, const std::string& command) {
   DiagnoseOptions options = line.values(command, "no low format: nothing to diagnose", /*default_journal=*/"");
   options.latency = !line.no_latency;
+  if (line.no_options && !line.options.empty()) {
+    throw Error(ErrorKind::Usage, "--options and --no-options say both", "leave one out");
+  }
+  options.alternatives =
+      line.no_options ? 0 : parse_count("--options", line.options.empty() ? "2" : line.options, 0, 16);
   return options;
 }
 
@@ -42,8 +51,15 @@ Command add_diagnose(CLI::App& root, const std::string& command) {
   line->search.add(app);
   add_flag(app, "--no-latency", line->no_latency, "Do not time the models on ONNX Runtime (default: do)")
       .group("Search");
+  add_value(
+      app, "--options", line->options, "N",
+      "Where layers have to be kept, also measure N other ways: repairs first, another engine's placement, another "
+      "format; together at most twice as long as the rest (default: 2)")
+      .group("Search");
+  add_flag(app, "--no-options", line->no_options, "The same as --options 0").group("Search");
   line->data.add(app, "Samples to measure on");
   line->data.add_calibration(app);
+  line->add_no_split(app);
   add_value(app, "-o,--output", line->output, "DIR",
             "Folder for the typed model, the plan, the report as JSON and as a page, and deploy.md (default: nothing "
             "is written)")

@@ -26,6 +26,7 @@ struct DiagnosisLine {
   ExternalDataGroup external_data;
   EngineGroup engine;  // of the commands that add it
   bool per_tensor = false;
+  bool no_split = true;  // of the commands that add it: whether it was given
   PrecisionGroup precision;
   RequirementGroup requirement;
   ScoreGroup task;
@@ -47,6 +48,8 @@ struct DiagnosisLine {
   void add_requirement(CLI::App& app);
   /// Whether programs run that --timeout may end.
   virtual bool runs_programs() const { return false; }
+  /// --no-split: with it samples are not shared out.
+  void add_no_split(CLI::App& app);
   /// --per-tensor; not of the commands whose options are a peer's.
   void add_per_tensor(CLI::App& app);
 };

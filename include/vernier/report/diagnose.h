@@ -10,6 +10,7 @@
 
 #include "vernier/export.h"
 #include "vernier/format.h"
+#include "vernier/report/alternatives.h"
 #include "vernier/report/causes.h"
 #include "vernier/report/engine.h"
 #include "vernier/report/figures.h"
@@ -34,15 +35,21 @@ struct CurvePoint {  // quality against the number of kept layers, predicted fro
   std::optional<double> measured_sqnr_db;
 };
 
+/// How many of the samples given did what: each is in one part. 0: that part is not apart.
+struct SampleShares {
+  std::size_t calibration = 0, search = 0, judgement = 0;
+};
+
 struct DiagnoseReport {
   int version = 1;
   std::string command;  // as typed
   std::string vernier_version, onnxruntime_version, onnx_version;
   std::string machine;  // CPU model and cores
   std::string model_file, model_sha256;
-  std::string data;         // description of the source
-  std::string data_sha256;  // of the samples that were read
-  std::size_t samples = 0;
+  std::string data;                    // description of the source
+  std::string data_sha256;             // of the samples that were read
+  std::size_t samples = 0;             // that the search and the ranking rest on
+  std::optional<SampleShares> shares;  // absent: all samples did everything
   bool calibrated_on_evaluation_samples = true;
   bool interrupted = false;  // what was not measured by then is absent
   bool random_data = false;
@@ -56,7 +63,7 @@ struct DiagnoseReport {
 
   RunFigures reference;                // prepared float model against the original file
   std::optional<RunFigures> all_high;  // all that may be raised in the high format, when that is not the float model
-  RunFigures all_low;
+  RunFigures all_low;                  // where samples judge apart and a model was made: on those, as final_figures
   std::optional<RunFigures> repaired;  // `vernier fix`: all low, with every accepted repair and nothing kept
   std::vector<LayerRow> layers;        // ranked: most damaging first
   std::optional<Explanation> explanation;
@@ -69,12 +76,16 @@ struct DiagnoseReport {
   std::optional<TypedReport> typed;
   std::optional<LatencyReport> latency;
   std::optional<EngineReport> compiled;
-  std::optional<EngineFigures> engine;  // of the written file, run on an engine that has to agree
+  std::optional<EngineFigures> engine;    // of the written file, run on an engine that has to agree
+  std::vector<Alternative> alternatives;  // what was found first, then other ways; empty: none was measured
   std::vector<PhaseTime> phases;
   std::vector<std::string> warnings;
   std::vector<std::string> notes;            // preparation, layers inside bodies, ...
   std::map<std::string, std::string> files;  // "model", "plan", "report", "page", "deploy" -> path
 };
+
+/// Layers that everything low lowers: the count that kept layers are a part of.
+VERNIER_API std::size_t lowered_layers(const DiagnoseReport& report);
 
 VERNIER_API std::string report_to_json(const DiagnoseReport& report);
 VERNIER_API DiagnoseReport diagnose_report_from_json(const std::string& text, const std::string& where);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -27,10 +28,12 @@
 #include "jobs/common/stopwatch.h"
 #include "jobs/common/typed_file.h"
 #include "jobs/data_check/check_inputs.h"
+#include "jobs/diagnose/alternatives.h"
 #include "jobs/diagnose/describe.h"
 #include "jobs/diagnose/diagnosis_files.h"
 #include "jobs/diagnose/diagnosis_notes.h"
 #include "jobs/diagnose/diagnosis_ranges.h"
+#include "jobs/diagnose/engine_side.h"
 #include "jobs/diagnose/engine_trials.h"
 #include "jobs/diagnose/explain.h"
 #include "jobs/diagnose/latency.h"
@@ -77,16 +80,19 @@
 namespace vernier {
 namespace {
 
-/// An engine computes otherwise, float16 sums for example: 10 dB.
-constexpr double kMostRoomOfEngines = 10;
+/// An engine computes otherwise, float16 sums for example, and other samples are harder: 10 dB.
+constexpr double kMostRoom = 10;
 
 class Diagnosis {
  public:
-  /// `repairs` null: none is tried.
-  Diagnosis(const DiagnoseOptions& options, const JobSinks& sinks, bool explains, const RepairOptions* repairs)
+  /// `repairs` null: none is tried. `deadline`: this is one of several ways that are compared; it says what it has by
+  /// then.
+  Diagnosis(const DiagnoseOptions& options, const JobSinks& sinks, bool explains, const RepairOptions* repairs,
+            std::optional<Deadline> deadline = {})
       : options_(options),
         explains_(explains),
         repairs_(repairs),
+        deadline_(deadline),
         sinks_(sinks),
         watch_(report_.phases),
         sources_(options.measure, sinks) {}
@@ -97,7 +103,7 @@ class Diagnosis {
     if (options_.compile && job_ranks().first()) {
       compiler_.emplace(for_target(*options_.compile, options_.precision.target), sinks_);
     }
-    if (options_.confirm_on) require_engine();
+    if (options_.confirm_on) require_engine(options_, sinks_);
     step("load", [&] { load_model(); });
     const OutputFolder folder(options_.output);
     try {
@@ -128,6 +134,9 @@ class Diagnosis {
       if (!searches() && !report_.final_figures && !sinks_.is_interrupted() && sums_may_differ()) {
         step("other sums", [&] { report_.other_sums = all_low_with_other_sums(); });
       }
+      if (judges_apart() && report_.final_figures && !sinks_.is_interrupted()) {
+        step("all low, judged", [&] { report_.all_low = typed_->judged(all_low_plan()); });
+      }
       if (report_.other_sums || precision_.arithmetic != Arithmetic{}) note({kSumsEvidence});
       for (const std::string& text : doubts_) {
         if (std::ranges::find(report_.warnings, text) == report_.warnings.end()) warn(text);
@@ -136,6 +145,7 @@ class Diagnosis {
         step("causes", [&] { causes(); });
       if (!sinks_.is_interrupted() && options_.latency && job_ranks().first()) step("latency", [&] { latency(); });
       if (!sinks_.is_interrupted() && compiler_ && report_.typed) step("compilation", [&] { compile(); });
+      if (repairs_ == nullptr && explains_ && options_.alternatives > 0) step("options", [&] { alternatives(); });
       if (!sinks_.is_interrupted() && !options_.output.empty()) step("pictures", [&] { pictures(); });
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::Interrupted) throw;
@@ -166,6 +176,9 @@ class Diagnosis {
     say_seconds();
   }
 
+  /// The claim is measured on samples that nothing was chosen by.
+  bool judges_apart() const { return report_.shares && report_.shares->judgement > 0; }
+
   /// Ends the phase that runs, if any.
   void say_seconds() {
     if (!watch_.stop() || !sinks_.info) return;
@@ -193,6 +206,10 @@ class Diagnosis {
     report_.data = loaded_.samples->description();
     report_.samples = loaded_.samples->size();
     report_.random_data = loaded_.samples->is_random();
+    if (const auto parts = sources_.parts(*loaded_.original)) {
+      report_.shares = SampleShares{parts->calibration.size(), parts->search.size(), parts->judgement.size()};
+    }
+    if (loaded_.calibration) report_.calibrated_on_evaluation_samples = false;
     for (const std::string& text : loaded_.warnings) warn(text);
     if (const std::string text = input_warning(loaded_, sinks_); !text.empty()) warn(text);
     report_.notes = typed_source_.notes;
@@ -319,6 +336,7 @@ class Diagnosis {
   /// in spite of the repairs, the network as it was is searched too, and the answer is the one that keeps less.
   void search_without_repairs() {
     if (!other_ || report_.kept->layers.empty() || sinks_.is_interrupted() || options_.search.check) return;
+    if (deadline_) return;  // that is another of the ways
     const KeptSetReport repaired = *report_.kept;
     const bool repaired_meets = met(report_);
     change_network();
@@ -367,6 +385,7 @@ class Diagnosis {
     std::optional<TestRow> file_test;
     SearchRequest request;
     request.options = options_.search;
+    if (deadline_) request.options.max_seconds = seconds_left();
     request.objective = objective_.get();
     request.objective_text = objective_text(options_, objective_.get());
     request.measure_more = [&] { return sensitivities_->measure_more(); };
@@ -393,7 +412,7 @@ class Diagnosis {
       if (!(damage <= 1)) watch_.phase("search");
       return damage;
     };
-    if (options_.confirm_on) request.most_room = kMostRoomOfEngines;
+    if (options_.confirm_on || judges_apart()) request.most_room = kMostRoom;
     std::optional<EngineTrials> trials;
     if (options_.trials_on_engine) {
       trials.emplace(options_, loaded_, *typed_, sinks_);
@@ -409,7 +428,12 @@ class Diagnosis {
     if (options_.search.cost == CostUnit::Time) {
       const TypedModel low = typed_->lowered(all_low_plan());
       times = times_of_first(job_ranks(), [&] {
-        if (times_on_engine(options_)) return times_there(low.model);
+        if (times_on_engine(options_)) {
+          std::string engine;
+          LayerTimes there = times_on_engine(options_, loaded_, low.model, sinks_, engine);
+          report_.notes.push_back("times of layers are those of " + engine);
+          return there;
+        }
         return measure_layer_times(subject().runtime, *loaded_.original, low.model, subject().samples->at(0));
       });
       request.times = &times;
@@ -422,6 +446,13 @@ class Diagnosis {
     report_.kept->sample_inferences += whole + static_cast<std::size_t>(std::ceil(sensitivities_->sample_inferences()));
     say_seconds();
     mark_kept();
+  }
+
+  /// Never none: 0 would be no limit.
+  double seconds_left() const {
+    const double left = std::chrono::duration<double>(*deadline_ - std::chrono::steady_clock::now()).count();
+    const double own = options_.search.max_seconds;
+    return std::max(own > 0 ? std::min(own, left) : left, 1e-3);
   }
 
   void mark_kept() {
@@ -437,9 +468,10 @@ class Diagnosis {
     report_.final_figures.reset();
     report_.engine.reset();
     report_.other_sums.reset();
+    // No choice of layers helps: a file with everything in the high format would pass for an answer.
+    if (report_.kept && report_.kept->end == SearchEnd::Impossible) return;
     step("typed model", [&] { report_.typed = typed_->write(final_plan(), report_.files); });
-    // Nothing to claim without a file: all low, or all high, was measured already.
-    if (options_.output.empty() && (!report_.kept || report_.kept->end == SearchEnd::Impossible)) return;
+    if (options_.output.empty() && !report_.kept) return;  // nothing to claim: all low was measured already
     if (sinks_.is_interrupted()) return;
     step("verify", [&] {
       const VerifyReport verified = typed_->verify();
@@ -479,41 +511,21 @@ class Diagnosis {
     report_.latency = measure_latency(subject(), models, options_.precision.target);
   }
 
-  LayerTimes times_there(const Model& low) {
-    const auto engine = EngineRunner::require(options_for(*options_.confirm_on, options_.engine), sinks_);
-    report_.notes.push_back("times of layers are those of " + engine->text());
-    return measure_layer_times(*engine, as_typed_file(*loaded_.original), as_typed_file(low), *subject().samples);
-  }
-
-  /// Before anything is measured: an engine that is not here.
-  void require_engine() const {
-    const char* const option = options_.trials_on_engine ? "--on" : "--confirm-on";
-    if (!job_ranks().alone()) {
-      throw Error(ErrorKind::Usage, fmt::format("{}: one process has the engine", option), "run it without mpirun");
-    }
-    if (options_.search.task.labels || options_.search.task.metric || options_.search.check) {
-      throw Error(ErrorKind::Usage,
-                  fmt::format("{} measures a requirement, not labels, metric scripts or checks", option),
-                  "--min-sqnr DB or another requirement; vernier eval --on measures by labels");
-    }
-    if (*options_.confirm_on == MeasureOn::OnnxRuntime) return;
-    EngineRunner::require(options_for(*options_.confirm_on, options_.engine), sinks_);
-  }
-
   void compile() {
-    report_.compiled = compiler_->try_compile(as_typed_file(typed_->model()), loaded_.samples->at(0));
+    report_.compiled = compile_typed(*compiler_, loaded_, all_low_plan(), *typed_);
     if (const auto file = report_.files.find("model"); file != report_.files.end())
       report_.compiled->file = file->second;
     if (!report_.compiled->refused.empty())
       warn("the engine made nothing of the typed model: " + report_.compiled->refused);
-    if (all_low_plan().target == Target::TensorRt && compiled_below_float16(*report_.compiled)) {
-      PrecisionOptions half;
-      half.low = {Format::Float16};
-      const Plan plan = assign_formats(subject().model, subject().layers, half).plan;
-      const EngineReport other =
-          compiler_->try_compile(as_typed_file(typed_->lowered(plan).model), loaded_.samples->at(0));
-      if (other.refused.empty()) report_.compiled->float16_kernels = other.kernels.size();
-    }
+  }
+
+  void alternatives() {
+    report_.alternatives = measure_alternatives(
+        options_, report_,
+        [](const DiagnoseOptions& options, const RepairOptions* repairs, Deadline deadline, const JobSinks& sinks) {
+          return Diagnosis(options, sinks, /*explains=*/false, repairs, deadline).run();
+        },
+        sinks_);
   }
 
   void pictures() {
@@ -532,6 +544,7 @@ class Diagnosis {
   const DiagnoseOptions& options_;
   const bool explains_;
   const RepairOptions* const repairs_;
+  const std::optional<Deadline> deadline_;
   const JobSinks& sinks_;
   DiagnoseReport report_;
   Stopwatch watch_;

@@ -12,6 +12,21 @@
 #include "model/contents.h"
 
 namespace vernier {
+namespace {
+
+/// While it lives, samples are those that judge.
+class OnOtherSamples {
+ public:
+  explicit OnOtherSamples(Sources& sources) : sources_(sources) { sources_.judge(true); }
+  ~OnOtherSamples() { sources_.judge(false); }
+  OnOtherSamples(const OnOtherSamples&) = delete;
+  OnOtherSamples& operator=(const OnOtherSamples&) = delete;
+
+ private:
+  Sources& sources_;
+};
+
+}  // namespace
 
 /// The model that typed lowering edits: prepared, but with its Ifs as the file has them.
 const Model& TypedResult::exported() {
@@ -75,19 +90,31 @@ TypedReport TypedResult::write(const Plan& plan, std::map<std::string, std::stri
   return info;
 }
 
+VerifyOptions TypedResult::verify_options() const {
+  VerifyOptions options;
+  options.float_model = options_.model;
+  options.measure = options_.measure;
+  options.target = options_.precision.target;
+  options.arithmetic = options_.precision.arithmetic;
+  options.engine = options_.engine;
+  options.layers_on_engine = false;
+  return options;
+}
+
 VerifyReport TypedResult::verify() const {
-  VerifyOptions verify_options;
-  verify_options.float_model = options_.model;
-  verify_options.measure = options_.measure;
-  verify_options.target = options_.precision.target;
-  verify_options.arithmetic = options_.precision.arithmetic;
-  verify_options.on = options_.confirm_on;
-  verify_options.engine = options_.engine;
-  verify_options.layers_on_engine = false;
+  VerifyOptions options = verify_options();
+  options.on = options_.confirm_on;
   const JobSinks quiet;  // what there is to say was said when the model was loaded
-  if (options_.output.empty() || !job_ranks().first()) return verify_model(typed_, verify_options, sources_, quiet);
-  verify_options.typed_model = options_.output / "model.onnx";
-  return verify_model(read_typed_file(verify_options.typed_model), verify_options, sources_, quiet);
+  const OnOtherSamples judging(sources_);
+  if (options_.output.empty() || !job_ranks().first()) return verify_model(typed_, options, sources_, quiet);
+  options.typed_model = options_.output / "model.onnx";
+  return verify_model(read_typed_file(options.typed_model), options, sources_, quiet);
+}
+
+RunFigures TypedResult::judged(const Plan& plan) {
+  const Model model = as_typed_file(lowered(plan).model);
+  const OnOtherSamples judging(sources_);
+  return verify_model(model, verify_options(), sources_, {}).figures;
 }
 
 TestRow TypedResult::judged_by(const Objective& objective, const std::vector<std::string>& kept) const {

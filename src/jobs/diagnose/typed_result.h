@@ -13,6 +13,7 @@
 #include "plan/lower_typed.h"
 #include "vernier/diagnose.h"
 #include "vernier/external_data.h"
+#include "vernier/report/figures.h"
 #include "vernier/report/typed.h"
 #include "vernier/report/verify.h"
 #include "vernier/verify.h"
@@ -39,12 +40,15 @@ class TypedResult {
   /// What was written last, measured: the claim. Where there is a folder the file is read again, so that what is
   /// claimed is true of it; the float model and the samples are those that the job has read.
   VerifyReport verify() const;
+  /// What `plan` gives as a file, on the samples that judge; without the engine.
+  RunFigures judged(const Plan& plan);
   /// The same by an objective, which has layers `kept`.
   TestRow judged_by(const Objective& objective, const std::vector<std::string>& kept) const;
   /// What was written last.
   const Model& model() const { return typed_; }
 
  private:
+  VerifyOptions verify_options() const;
   const Model& exported();
   /// For files beside the result: its own external data keep their name.
   ExternalDataOptions external_data_of_others() const;

@@ -1,11 +1,15 @@
 // The report of `vernier diagnose` and `vernier fix` as JSON, and read again.
+#include <array>
+#include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 
 #include "report/json/document.h"
 #include "report/json/fields_engine.h"
 #include "report/json/fields_figures.h"
 #include "report/json/fields_kept_set.h"
+#include "vernier/report/alternatives.h"
 #include "vernier/report/causes.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/pictures.h"
@@ -125,11 +129,40 @@ struct Fields<Explanation> {
 };
 
 template <>
+struct Fields<SampleShares> {
+  using R = SampleShares;
+  static constexpr auto list =
+      std::tuple{Field{"calibration", &R::calibration}, Field{"search", &R::search}, Field{"judgement", &R::judgement}};
+};
+
+template <>
+struct Fields<Alternative> {
+  using R = Alternative;
+  static constexpr auto list = std::tuple{Field{"change", &R::change},
+                                          Field{"low", &R::low},
+                                          Field{"end", &R::end},
+                                          Field{"why", &R::why},
+                                          Field{"kept", &R::kept},
+                                          Field{"lowered", &R::lowered},
+                                          Field{"repairs", &R::repairs},
+                                          Field{"kept_macs", &R::kept_macs},
+                                          Field{"total_macs", &R::total_macs},
+                                          Field{"cost", &R::cost},
+                                          Field{"figures", &R::figures},
+                                          Field{"metric", &R::metric},
+                                          Field{"ms", &R::ms},
+                                          Field{"float_ms", &R::float_ms},
+                                          Field{"seconds", &R::seconds}};
+};
+
+template <>
 struct Fields<DiagnoseReport> {
   using R = DiagnoseReport;
   // Reports of earlier versions, and those that were not written, have none of these.
   static constexpr bool (*drawn)(const R&) = [](const R& report) { return !report.network.empty(); };
   static constexpr bool (*pictured)(const R&) = [](const R& report) { return !report.pictures.empty(); };
+  static constexpr bool (*shared_out)(const R&) = [](const R& report) { return report.shares.has_value(); };
+  static constexpr bool (*compared)(const R&) = [](const R& report) { return !report.alternatives.empty(); };
   static constexpr bool (*some_excluded)(const R&) = [](const R& report) { return report.excluded > 0; };
   static constexpr auto list = std::tuple{
       Field{"version", &R::version},
@@ -143,6 +176,7 @@ struct Fields<DiagnoseReport> {
       Field{"data", &R::data},
       Field{"data_sha256", &R::data_sha256},
       Field{"samples", &R::samples},
+      Field{"shares", &R::shares, shared_out},
       Field{"calibrated_on_evaluation_samples", &R::calibrated_on_evaluation_samples},
       Field{"random_data", &R::random_data},
       Field{"interrupted", &R::interrupted},
@@ -162,6 +196,7 @@ struct Fields<DiagnoseReport> {
       Field{"other_sums", &R::other_sums},
       Field{"engine", &R::engine},
       Field{"typed", &R::typed},
+      Field{"alternatives", &R::alternatives, compared},
       Field{"latency", &R::latency},
       Field{"compiled", &R::compiled},
       Field{"phases", &R::phases},
@@ -175,6 +210,11 @@ struct Fields<DiagnoseReport> {
       Field{"pictures", &R::pictures, pictured},
   };
 };
+
+std::span<const std::string_view> words_of(AlternativeEnd /*which*/) {
+  static constexpr std::array<std::string_view, 4> kWords{"met", "unfinished", "missed", "not-measured"};
+  return kWords;
+}
 
 Json document_of(const DiagnoseReport& report) { return document_of(ReportKind::Diagnose, json_of(report)); }
 

@@ -12,6 +12,7 @@
 #include "base/layout.h"
 #include "base/quote.h"
 #include "base/text.h"
+#include "report/text/alternatives_text.h"
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
 #include "vernier/format.h"
@@ -68,6 +69,13 @@ std::optional<double> same_top1(const RunFigures& run) {
   return least;
 }
 
+/// Of the written model's figures those that judged it.
+std::size_t samples_behind(const DiagnoseReport& report, const RunFigures& run) {
+  const bool judged =
+      report.shares && report.shares->judgement > 0 && report.final_figures && &run == &*report.final_figures;
+  return judged ? report.shares->judgement : report.samples;
+}
+
 /// How sure the deciding figure is, over so many samples, and how many would decide a limit that it may miss.
 void say_interval(const DiagnoseReport& report, const RunFigures& run, Answer& answer) {
   const OutputFigure* figure = deciding_output(run, report.requirement);
@@ -77,7 +85,8 @@ void say_interval(const DiagnoseReport& report, const RunFigures& run, Answer& a
   const std::optional<SamplingInterval>& interval = of_top1 ? figure->top1_interval : figure->sqnr_interval;
   if (!interval || !(of_sqnr || of_top1)) return;
   const auto text = [&](double value) { return of_top1 ? percent_text(value) : db_text(value); };
-  answer.sentence += fmt::format(" 95 % confidence over these {}: {} to {}{}.", plural(report.samples, "sample"),
+  const std::size_t samples = samples_behind(report, run);
+  answer.sentence += fmt::format(" 95 % confidence over these {}: {} to {}{}.", plural(samples, "sample"),
                                  text(interval->low), text(interval->high), of_top1 ? "" : " dB");
   if (!report.requirement) return;
   const double limit = report.requirement->limit_for(figure->name).value_or(0);
@@ -85,7 +94,7 @@ void say_interval(const DiagnoseReport& report, const RunFigures& run, Answer& a
   if (limit <= interval->low || limit >= interval->high) return;
   // The width shrinks with the root of the number of samples.
   const double ratio = (interval->high - interval->low) / 2 / std::max(std::abs(value - limit), 1e-9);
-  const double wanted = std::ceil(static_cast<double>(report.samples) * ratio * ratio);
+  const double wanted = std::ceil(static_cast<double>(samples) * ratio * ratio);
   answer.advice.insert(
       answer.advice.begin(),
       fmt::format("{} lies within what these samples leave open: {}.", limit_text(report.requirement->metric, limit),
@@ -101,10 +110,20 @@ void say_agreement(const DiagnoseReport& report, const RunFigures& run, Answer& 
   answer.sentence += fmt::format(" Same top-1 as the float model: {}.", percent_text(agreement));
   const std::optional<double> before = same_top1(report.all_low);
   if (!before || *agreement >= *before || deciding_sqnr_db(run) <= deciding_sqnr_db(report.all_low)) return;
-  answer.advice.push_back(fmt::format(
-      "SQNR and task disagree: against everything in {} the SQNR rose, and the same top-1 fell from {} to {} over {}. "
-      "Let the task decide: --min-top1-agreement, or --labels FILE --min-top1.",
-      low_text(report), percent_text(before), percent_text(agreement), plural(report.samples, "sample")));
+  std::string noise;
+  for (const OutputFigure& figure : run.outputs) {
+    const std::optional<SamplingInterval>& interval = figure.top1_interval;
+    if (figure.top1_agreement != agreement || !interval) continue;
+    noise =
+        fmt::format(", where 95 % confidence is {} to {}: {}", percent_text(interval->low),
+                    percent_text(interval->high), *before <= interval->high ? "it may be chance" : "more than chance");
+  }
+  answer.advice.push_back(
+      fmt::format("SQNR and task disagree: against everything in {} the SQNR rose, and the same top-1 fell from {} to "
+                  "{} over {}{}. "
+                  "Let the task decide: --min-top1-agreement, or --labels FILE --min-top1.",
+                  low_text(report), percent_text(before), percent_text(agreement),
+                  plural(samples_behind(report, run), "sample"), noise));
 }
 
 Answer without_requirement(const DiagnoseReport& report) {
@@ -172,6 +191,10 @@ Answer impossible(const DiagnoseReport& report) {
       "Otherwise the requirement, the data or the reference is the cause: is the limit meant for "
       "this output and this metric, and is the input prepared as in training?");
   if (report.random_data) answer.advice.emplace_back("The inputs were random: give real ones with --data.");
+  if (report.files.contains("report")) {
+    answer.advice.push_back(
+        fmt::format("No model was written: it would be one with {} in {}.", every, format_name(report.high)));
+  }
   return answer;
 }
 
@@ -233,8 +256,8 @@ Answer searched(const DiagnoseReport& report) {
                                   kept_text(report), figure_text(*report.final_figures, report.requirement),
                                   required_text(*report.final_figures, *report.requirement));
     answer.advice.emplace_back(
-        "The search passed in simulation and the written file does not. Ask for a little more than is needed (half a "
-        "dB, say), so that the file has room, and read the notes for layers that could not take their format.");
+        "The search passed in simulation and the written file does not. Ask for some room (--margin 0.5), and read the "
+        "notes for layers that could not take their format.");
     return answer;
   }
   const bool nothing = outcome == Outcome::NothingNeeded;
@@ -349,6 +372,7 @@ Answer answer_of(const DiagnoseReport& report) {
     say_interval(report, report.all_low, answer);
     say_agreement(report, report.all_low, answer);
   }
+  say_best_alternative(report, answer);
   return answer;
 }
 

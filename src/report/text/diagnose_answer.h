@@ -23,9 +23,6 @@ const char* program_of(const DiagnoseReport& report);
 /// "int8", or "int8 except 2 excluded layers": what stands behind "everything in".
 std::string all_low_text(const DiagnoseReport& report);
 
-/// Layers that the all-low plan lowers: the count that kept layers are a part of.
-std::size_t lowered_layers(const DiagnoseReport& report);
-
 /// "int8", "int8 and float16": what all-low means in this report.
 std::string low_text(const DiagnoseReport& report);
 

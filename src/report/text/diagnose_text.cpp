@@ -11,6 +11,7 @@
 
 #include "base/layout.h"
 #include "base/text.h"
+#include "report/text/alternatives_text.h"
 #include "report/text/diagnose_answer.h"
 #include "report/text/engine_section.h"
 #include "report/text/explanation_text.h"
@@ -36,6 +37,15 @@ std::string answer_section(const DiagnoseReport& report, const Answer& answer, c
   return painted(wrap(answer.sentence, options.width), paint, options.color) + "\n";
 }
 
+/// "shared out once: 33 calibrate, 34 decide, 33 judge (--no-split: all do everything)"
+std::string shares_text(const SampleShares& shares) {
+  std::string text = "shared out by lot: ";
+  if (shares.calibration > 0) text += fmt::format("{} calibrate, ", shares.calibration);
+  text += fmt::format("{} {}", shares.search, shares.judgement > 0 ? "decide what is kept" : "are measured");
+  if (shares.judgement > 0) text += fmt::format(", {} judge the result", shares.judgement);
+  return text + " (--no-split: all do everything)";
+}
+
 std::string header_section(const DiagnoseReport& report, const TextOptions& options) {
   std::string data = printable(report.data);
   if (report.random_data) {
@@ -44,6 +54,7 @@ std::string header_section(const DiagnoseReport& report, const TextOptions& opti
              std::any_of(report.low.begin(), report.low.end(), needs_scale)) {
     data += "; the ranges were calibrated on these same samples";
   }
+  if (report.shares) data += "; " + shares_text(*report.shares);
   const std::string hash = short_hash(report.model_sha256);
   std::string text =
       labelled("Model", printable(report.model_file) + (hash.empty() ? "" : "  (sha256 " + hash + ")"), options.width);
@@ -317,6 +328,7 @@ std::string closing_section(const DiagnoseReport& report, const Answer& answer, 
 std::string report_to_text(const DiagnoseReport& report, const TextOptions& options) {
   const Answer answer = answer_of(report);
   std::string text = answer_section(report, answer, options);
+  text += alternatives_section(report, options);
   text += header_section(report, options);
   text += figures_section(report, options);
   text += ranking_section(report, options);

@@ -131,6 +131,7 @@ std::string requirement_text(const Requirement& requirement) {
     if (!limit.output.empty()) text += printable(limit.output) + " ";
     text += limit_text(requirement.metric, limit.value);
   }
+  if (requirement.margin_db > 0) text += fmt::format(", {:g} dB of it margin", requirement.margin_db);
   return text;
 }
 
@@ -176,7 +177,11 @@ std::string figures_table(const std::vector<std::pair<std::string, const RunFigu
                           *figure.class_axis, figure.class_axis_from);
     }
   }
-  return text;
+  return text +
+         wrap(
+             "SQNR: energy of the float32 output over that of the error. At 20 dB the error is a tenth as large as "
+             "the output, and every 6 dB halve it.",
+             options.width, "  ");
 }
 
 }  // namespace vernier

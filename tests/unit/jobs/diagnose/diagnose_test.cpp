@@ -224,10 +224,94 @@ TEST(Diagnose, SaysWhenEvenAllHighMissesTheRequirement) {
   EXPECT_EQ(report.kept.value().end, SearchEnd::Impossible);
   EXPECT_FALSE(report.kept->certified);
   EXPECT_FALSE(report.all_high.value().passed.value());
-  EXPECT_FALSE(report.final_figures.value().passed.value());
+  EXPECT_FALSE(report.final_figures.has_value());
+  EXPECT_FALSE(std::filesystem::exists(files / "out" / "model.onnx")) << "with everything kept it would answer nothing";
+  EXPECT_TRUE(std::filesystem::exists(files / "out" / "report.json"));
   const TestRow& all_high = report.kept->tests.front();
   EXPECT_EQ(all_high.samples, report.samples) << "what it would take is said, not a bound";
   EXPECT_NEAR(all_high.metric, report.all_high->outputs.front().sqnr_db, 0.01);
+}
+
+TEST(Diagnose, MeasuresWhatElseCouldBeDone) {
+  const NetFiles files;
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  options.measure.requirement = at_least_db(diagnose(options).all_low.outputs.front().sqnr_db + 3);
+  EXPECT_TRUE(diagnose(options).alternatives.empty()) << "none were asked for";
+
+  options.alternatives = 16;
+  const DiagnoseReport report = diagnose(options);
+  Names changes;
+  for (const Alternative& row : report.alternatives) {
+    changes.push_back(row.change);
+    if (row.end == AlternativeEnd::NotMeasured) {
+      EXPECT_FALSE(row.why.empty()) << row.change;
+      continue;
+    }
+    EXPECT_EQ(row.figures.value().passed.value(), row.end != AlternativeEnd::Missed) << row.change;
+    EXPECT_EQ(row.total_macs, report.kept.value().total_macs) << row.change;
+    EXPECT_EQ(row.lowered >= row.kept, true) << row.change;
+  }
+  EXPECT_EQ(changes, (Names{"keep", "fix", "--target openvino", "--fp16", "--target onnxruntime"}));
+  const Alternative& found = report.alternatives.front();
+  EXPECT_EQ(found.kept, report.kept->layers.size());
+  EXPECT_EQ(found.cost, report.kept->cost);
+  EXPECT_EQ(found.end, AlternativeEnd::Met);
+  const Alternative& half = report.alternatives[3];
+  EXPECT_EQ(half.end, AlternativeEnd::Met);
+  EXPECT_EQ(half.kept, 0U) << "float16 keeps 11 bits";
+  EXPECT_EQ(half.low, std::vector{Format::Float16});
+  EXPECT_GT(half.figures->outputs.front().sqnr_db, found.figures->outputs.front().sqnr_db);
+  EXPECT_EQ(plan_from_json(bytes_of(files / "out" / "plan.json"), "plan.json").target, Target::TensorRt)
+      << "the others wrote nothing";
+}
+
+TEST(Diagnose, JudgesOnSamplesThatNothingWasChosenBy) {
+  const NetFiles files(network(kConvNet, conv_net_weights()), kConvNetInput, 90);
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  const double all_low = diagnose(options).all_low.outputs.front().sqnr_db;
+  options.measure.requirement = at_least_db(all_low + 3);
+  EXPECT_FALSE(diagnose(options).shares.has_value()) << "it was not asked for";
+
+  options.measure.split = Split::CalibrationAndJudgement;
+  const DiagnoseReport report = diagnose(options);
+  EXPECT_EQ(report.shares.value().calibration, 30U);
+  EXPECT_EQ(report.shares->search, 30U);
+  EXPECT_EQ(report.shares->judgement, 30U);
+  EXPECT_EQ(report.samples, 30U);
+  EXPECT_FALSE(report.calibrated_on_evaluation_samples);
+  EXPECT_TRUE(report.final_figures.value().passed.value());
+  EXPECT_NE(report.final_figures->outputs.front().sqnr_db, report.kept.value().metric.value()) << "other samples";
+
+  // The file on all samples is near what its judges say, and not the same.
+  VerifyOptions verify_options = files.verify_options(files / "out" / "model.onnx");
+  const double all = verify(verify_options).figures.outputs.front().sqnr_db;
+  EXPECT_NEAR(all, report.final_figures->outputs.front().sqnr_db, 1);
+  EXPECT_NE(all, report.final_figures->outputs.front().sqnr_db);
+  EXPECT_NEAR(report.all_low.outputs.front().sqnr_db, all_low, 1) << "measured on the judges, too";
+}
+
+TEST(Diagnose, MeasuresNothingElseWhereNothingHasToBeKept) {
+  const NetFiles files;
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  options.measure.requirement = at_least_db(10);
+  options.alternatives = 2;
+  EXPECT_TRUE(diagnose(options).alternatives.empty());
+}
+
+TEST(Diagnose, SaysHowFarEachOptionGetsWhereNoneReachesTheLimit) {
+  const NetFiles files;
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  options.precision.high = Format::Float16;
+  options.measure.requirement = at_least_db(120);
+  options.alternatives = 2;
+  const DiagnoseReport report = diagnose(options);
+  ASSERT_EQ(report.alternatives.size(), 3U);
+  for (const Alternative& row : report.alternatives) {
+    EXPECT_EQ(row.end, AlternativeEnd::Missed) << row.change;
+    EXPECT_GT(row.figures.value().outputs.front().sqnr_db, 40) << row.change;
+  }
+  const std::string text = report_to_text(report, {});
+  EXPECT_NE(text.find("None of the options that were measured meets the requirement"), std::string::npos) << text;
 }
 
 TEST(Diagnose, FallsBackToFloat16WhereThatIsTheHighSide) {

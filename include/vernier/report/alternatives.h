@@ -1,0 +1,49 @@
+// What could be done about a requirement, each measured: the options that an answer is chosen from.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vernier/export.h"
+#include "vernier/format.h"
+#include "vernier/report/figures.h"
+#include "vernier/words.h"
+
+namespace vernier {
+
+/// How one way to meet the requirement ended.
+enum class AlternativeEnd {
+  Met,         // of which none of the kept layers can be dropped
+  Unfinished,  // met, and fewer layers may do: its time was up
+  Missed,      // no choice of layers helps; the figures are the best there are
+  NotMeasured  // `why` says so
+};
+/// "met", "unfinished", "missed", "not-measured".
+VERNIER_API std::span<const std::string_view> words_of(AlternativeEnd which);
+
+/// One way to meet the requirement.
+struct Alternative {
+  /// What differs from the command of the report: "keep", nothing; "fix", the command; else options that replace
+  /// others:
+  /// "--target openvino".
+  std::string change;
+  std::vector<Format> low;  // what is tried
+  AlternativeEnd end = AlternativeEnd::NotMeasured;
+  std::string why;          // not measured: why; else empty
+  std::size_t kept = 0;     // layers in the high format
+  std::size_t lowered = 0;  // layers that could be low, those included
+  std::size_t repairs = 0;  // that were accepted
+  std::int64_t kept_macs = 0, total_macs = 0;
+  double cost = 0;                     // in the unit of the search
+  std::optional<RunFigures> figures;   // of the typed model; Missed: with everything in the high format
+  std::optional<double> metric;        // of the labels or the script that decide
+  std::optional<double> ms, float_ms;  // median of one sample on ONNX Runtime; absent where its kernels say nothing
+  double seconds = 0;                  // that measuring it took
+};
+
+}  // namespace vernier

@@ -1,0 +1,208 @@
+#include "report/text/alternatives_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "base/layout.h"
+#include "base/text.h"
+#include "report/text/figures.h"
+#include "report/text/numbers.h"
+#include "report/text/sections.h"
+#include "vernier/format.h"
+#include "vernier/report/figures.h"
+#include "vernier/report/kept_set.h"
+#include "vernier/search_options.h"
+
+namespace vernier {
+namespace {
+
+bool meets(const Alternative& row) { return row.end == AlternativeEnd::Met || row.end == AlternativeEnd::Unfinished; }
+
+bool is_format(std::string_view word) {
+  static constexpr std::array<std::string_view, 5> kFlags{"--int8", "--fp16", "--bf16", "--fp8", "--int4"};
+  return std::ranges::find(kFlags, word) != kFlags.end();
+}
+
+/// Words as a shell reads them, quotes and all.
+std::vector<std::string> words_in(const std::string& command) {
+  std::vector<std::string> words(1);
+  bool quoted = false;
+  for (const char c : command) {
+    if (c == '\'') quoted = !quoted;
+    if (c == ' ' && !quoted) {
+      words.emplace_back();
+    } else {
+      words.back() += c;
+    }
+  }
+  return words;
+}
+
+std::string end_text(const Alternative& row) {
+  switch (row.end) {
+    case AlternativeEnd::Met:
+      return "met";
+    case AlternativeEnd::Unfinished:
+      return "met, fewer may do";
+    case AlternativeEnd::Missed:
+      return "missed";
+    case AlternativeEnd::NotMeasured:
+      break;
+  }
+  return "not measured";
+}
+
+std::optional<double> same_top1_of(const Alternative& row) {
+  std::optional<double> least;
+  if (!row.figures) return least;
+  for (const OutputFigure& output : row.figures->outputs) {
+    if (output.top1_agreement) least = std::min(least.value_or(1), *output.top1_agreement);
+  }
+  return least;
+}
+
+/// Bits that a multiply-accumulate has, on average.
+double bits_of_work(const Alternative& row, Format high) {
+  const auto narrowest = std::ranges::min_element(row.low, {}, bits_of);
+  const double low_bits = narrowest == row.low.end() ? bits_of(high) : bits_of(*narrowest);
+  const double kept = row.total_macs > 0 ? static_cast<double>(row.kept_macs) / static_cast<double>(row.total_macs) : 0;
+  return kept * bits_of(high) + (1 - kept) * low_bits;
+}
+
+bool cheaper(const Alternative& one, const Alternative& other, const DiagnoseReport& report) {
+  const CostUnit unit = report.kept ? report.kept->cost_unit : CostUnit::Layers;
+  if (unit != CostUnit::Layers && one.low == other.low) return one.cost < other.cost;
+  const double one_bits = bits_of_work(one, report.high);
+  const double other_bits = bits_of_work(other, report.high);
+  return one_bits != other_bits ? one_bits < other_bits : one.kept < other.kept;
+}
+
+std::string share_text(const Alternative& row) {
+  return percent_text(static_cast<double>(row.kept_macs) / static_cast<double>(row.total_macs));
+}
+
+std::string kept_words(const Alternative& row) {
+  return row.kept == 0 ? "no layer" : fmt::format("{} of {}", row.kept, plural(row.lowered, "layer"));
+}
+
+std::string figure_cell(const DiagnoseReport& report, const Alternative& row) {
+  if (report.kept && !report.kept->objective.empty()) return row.metric ? fmt::format("{:.4g}", *row.metric) : "";
+  const OutputFigure* figure = row.figures ? deciding_output(*row.figures, report.requirement) : nullptr;
+  if (figure == nullptr) return "";
+  const Metric metric = report.requirement ? report.requirement->metric : Metric::MinSqnrDb;
+  const std::optional<double> limit = report.requirement ? report.requirement->limit_for(figure->name) : std::nullopt;
+  return metric_text(metric, metric_value(metric, *figure).value_or(0), limit);
+}
+
+}  // namespace
+
+const Alternative* best_alternative(const DiagnoseReport& report) {
+  const Alternative* best = nullptr;
+  for (const Alternative& row : report.alternatives) {
+    if (meets(row) && (best == nullptr || cheaper(row, *best, report))) best = &row;
+  }
+  return best;
+}
+
+std::string alternative_text(const Alternative& alternative) {
+  if (alternative.change == "keep") return "keep layers, as found";
+  if (alternative.change == "fix") return "repair first: vernier fix";
+  return alternative.change;
+}
+
+std::string command_with(const std::string& command, const std::string& change) {
+  std::vector<std::string> words = words_in(command);
+  if (change == "fix") {
+    const auto verb = std::ranges::find(words, "diagnose");
+    if (verb != words.end()) *verb = "fix";
+    return fmt::format("{}", fmt::join(words, " "));
+  }
+  const bool target = change.starts_with("--target");
+  std::vector<std::string> kept;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (target ? word.starts_with("--target=") : is_format(word) || word.starts_with("--low=")) continue;
+    if (word == (target ? "--target" : "--low")) {
+      ++i;  // its value, too
+      continue;
+    }
+    kept.push_back(word);
+  }
+  return fmt::format("{} {}", fmt::join(kept, " "), change);
+}
+
+void say_best_alternative(const DiagnoseReport& report, Answer& answer) {
+  if (report.alternatives.empty()) return;
+  const Alternative* best = best_alternative(report);
+  if (best == nullptr) {
+    answer.advice.emplace_back("None of the options that were measured meets the requirement: ask for less.");
+    return;
+  }
+  const Alternative& found = report.alternatives.front();
+  if (best == &found) return;
+  const bool both_work = best->total_macs > 0 && found.total_macs > 0;
+  std::string text = fmt::format("{} meets the requirement and keeps {}",
+                                 best->change == "fix" ? "vernier fix" : best->change, kept_words(*best));
+  if (both_work && best->kept > 0) text += fmt::format(" with {} of the work", share_text(*best));
+  if (meets(found)) {
+    text += fmt::format(", instead of {}", found.kept);
+    if (both_work && best->kept > 0) text += fmt::format(" with {}", share_text(found));
+  }
+  if (best->change.starts_with("--target")) text += ", where that engine is an option";
+  answer.advice.insert(answer.advice.begin(), text + ":");
+  answer.commands.insert(answer.commands.begin(), command_with(printable(report.command), best->change));
+}
+
+std::vector<AlternativeWords> alternative_words(const DiagnoseReport& report) {
+  const Alternative* best = best_alternative(report);
+  const bool by_top1 = report.requirement && report.requirement->metric == Metric::MinTop1Agreement;
+  std::vector<AlternativeWords> all;
+  for (const Alternative& row : report.alternatives) {
+    AlternativeWords words;
+    words.option = alternative_text(row);
+    words.end = end_text(row);
+    words.best = &row == best;
+    words.why = printable(row.why);
+    if (row.end != AlternativeEnd::NotMeasured) {
+      words.result = figure_cell(report, row);
+      if (!by_top1) words.same_top1 = same_top1_of(row) ? percent_text(same_top1_of(row)) : "";
+    }
+    if (meets(row)) {
+      words.kept = fmt::format("{} of {}", row.kept, row.lowered);
+      if (row.total_macs > 0) words.work = share_text(row);
+      if (row.ms) words.ms = fmt::format("{:.2f}", *row.ms);
+    }
+    all.push_back(std::move(words));
+  }
+  return all;
+}
+
+std::string alternatives_section(const DiagnoseReport& report, const TextOptions& options) {
+  if (report.alternatives.empty()) return {};
+  Table table;
+  table.flexible_column("");
+  table.column("kept", Align::Right);
+  table.column("of the work", Align::Right, "work");
+  table.column("result", Align::Right);
+  table.column("same top-1", Align::Right, "top-1");
+  table.column("ms", Align::Right);
+  table.column("", Align::Left);
+  std::string whys;
+  for (AlternativeWords& row : alternative_words(report)) {
+    if (!row.why.empty()) whys += wrap(fmt::format("{}: {}", row.option, row.why), options.width, "  ");
+    table.row(
+        {row.option, row.kept, row.work, row.result, row.same_top1, row.ms, row.end + (row.best ? ", best" : "")});
+  }
+  // The answer above ends with an empty line.
+  return heading("Options, each measured as far as time allowed", options.color).substr(1) +
+         table.text(options.width, options.whole_names) + whys + "\n";
+}
+
+}  // namespace vernier

@@ -1,0 +1,40 @@
+// The options table: what could be done about a requirement, and which of it is best.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/text/diagnose_answer.h"
+#include "vernier/report/alternatives.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/report/text.h"
+
+namespace vernier {
+
+/// The one that meets the requirement at the least cost, of equal ones the first; null where none does. The cost
+/// is the work times the bits of the format that does it, or within one format what the search counted in, if not
+/// layers.
+const Alternative* best_alternative(const DiagnoseReport& report);
+
+/// "keep layers, as found", "repair first: vernier fix", "--target openvino".
+std::string alternative_text(const Alternative& alternative);
+
+/// A command with what an alternative changes: "vernier diagnose m.onnx --int8" and "--fp16" give
+/// "vernier diagnose m.onnx --fp16".
+std::string command_with(const std::string& command, const std::string& change);
+
+/// Puts the best alternative first among what to do, where it is another than what was found.
+void say_best_alternative(const DiagnoseReport& report, Answer& answer);
+
+/// A row of the table, as people read it; cells that were not measured are empty.
+struct AlternativeWords {
+  std::string option, kept, work, result, same_top1, ms, end;
+  std::string why;  // not measured: why
+  bool best = false;
+};
+std::vector<AlternativeWords> alternative_words(const DiagnoseReport& report);
+
+/// A heading, a row for each, and why some were not measured. Empty without alternatives.
+std::string alternatives_section(const DiagnoseReport& report, const TextOptions& options);
+
+}  // namespace vernier

@@ -1,0 +1,99 @@
+// The options table and which of its rows is best.
+#include "vernier/report/alternatives.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cases.h"
+#include "report/text/alternatives_text.h"
+#include "vernier/format.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/report/figures.h"
+#include "vernier/report/kept_set.h"
+
+namespace vernier {
+namespace {
+
+Alternative row(std::string change, AlternativeEnd end, std::size_t kept, std::int64_t macs) {
+  Alternative row;
+  row.change = std::move(change);
+  row.low = {row.change == "--fp16" ? Format::Float16 : Format::Int8};
+  row.end = end;
+  row.kept = kept;
+  row.lowered = 12;
+  row.kept_macs = macs;
+  row.total_macs = 1000;
+  row.cost = static_cast<double>(kept);
+  OutputFigure figure;
+  figure.name = "scores";
+  figure.sqnr_db = 24.5;
+  figure.top1_agreement = 0.95;
+  row.figures = RunFigures{{figure}, end != AlternativeEnd::Missed, 0.9};
+  return row;
+}
+
+DiagnoseReport with(std::vector<Alternative> rows) {
+  DiagnoseReport report = requirement_met();
+  report.command = "vernier diagnose 'a net.onnx' --int8 --target tensorrt --min-sqnr 24";
+  report.alternatives = std::move(rows);
+  return report;
+}
+
+std::string best(const DiagnoseReport& report) {
+  const Alternative* found = best_alternative(report);
+  return found == nullptr ? "" : found->change;
+}
+
+TEST(Alternatives, TheBestKeepsTheLeastWork) {
+  DiagnoseReport report = with({row("keep", AlternativeEnd::Met, 3, 400), row("fix", AlternativeEnd::Met, 2, 100),
+                                row("--target openvino", AlternativeEnd::Unfinished, 1, 200)});
+  EXPECT_EQ(best(report), "fix") << "fewer layers of the third, but twice the work";
+  report.alternatives[1].end = AlternativeEnd::Missed;
+  EXPECT_EQ(best(report), "--target openvino");
+  report.alternatives[2].end = AlternativeEnd::NotMeasured;
+  EXPECT_EQ(best(report), "keep");
+  report.alternatives[0].end = AlternativeEnd::Missed;
+  EXPECT_EQ(best(report), "");
+}
+
+TEST(Alternatives, EqualOnesLeaveWhatWasFound) {
+  EXPECT_EQ(best(with({row("keep", AlternativeEnd::Met, 2, 100), row("fix", AlternativeEnd::Met, 2, 100)})), "keep");
+}
+
+TEST(Alternatives, AWiderFormatCostsItsBits) {
+  // 30 % in float32 and the rest in int8 has 15.2 bits an operation; everything in float16 has 16.
+  EXPECT_EQ(best(with({row("keep", AlternativeEnd::Met, 3, 300), row("--fp16", AlternativeEnd::Met, 0, 0)})), "keep");
+  EXPECT_EQ(best(with({row("keep", AlternativeEnd::Met, 3, 400), row("--fp16", AlternativeEnd::Met, 0, 0)})), "--fp16");
+}
+
+TEST(Alternatives, AnotherCostDecidesWhereItWasAskedFor) {
+  DiagnoseReport report = with({row("keep", AlternativeEnd::Met, 3, 400), row("fix", AlternativeEnd::Met, 2, 100)});
+  report.kept->cost_unit = CostUnit::Bytes;
+  report.alternatives[0].cost = 10;
+  report.alternatives[1].cost = 20;
+  EXPECT_EQ(best(report), "keep");
+}
+
+TEST(Alternatives, TheCommandIsTheReportsWithWhatChanges) {
+  const std::string command = "vernier diagnose 'a net --int8 .onnx' --int8 --target tensorrt --min-sqnr 24";
+  EXPECT_EQ(command_with(command, "fix"), "vernier fix 'a net --int8 .onnx' --int8 --target tensorrt --min-sqnr 24");
+  EXPECT_EQ(command_with(command, "--target openvino"),
+            "vernier diagnose 'a net --int8 .onnx' --int8 --min-sqnr 24 --target openvino");
+  EXPECT_EQ(command_with(command, "--fp16"),
+            "vernier diagnose 'a net --int8 .onnx' --target tensorrt --min-sqnr 24 --fp16");
+  EXPECT_EQ(command_with("vernier diagnose m --low int8", "--fp16"), "vernier diagnose m --fp16");
+}
+
+TEST(Alternatives, AreATableAndWhatToDoNext) {
+  Alternative late = row("--target openvino", AlternativeEnd::NotMeasured, 0, 0);
+  late.why = "its time was up before it was measured";
+  const DiagnoseReport report =
+      with({row("keep", AlternativeEnd::Met, 3, 400), row("fix", AlternativeEnd::Met, 2, 100), std::move(late)});
+  expect_golden("diagnose_alternatives.txt", report_to_text(report, {}));
+}
+
+}  // namespace
+}  // namespace vernier
