@@ -10,7 +10,12 @@ and `vernier` and `python` are on the path. What a block is says its language:
     sh        commands whose output is not shown; each block must succeed
     python    a program; it must succeed
 
-A block that cannot be run says why in the line above it: <!-- not run: REASON -->. Blocks of other languages are text.
+Lines above a block may say more of it. Blocks of other languages are text.
+
+    <!-- not run: REASON -->        it cannot be run
+    <!-- with NAME=FILE ... -->     the names that the block uses, for which a reader has files of his own, are these files of the
+                                    repository, in this and all later blocks
+    <!-- exit code 1: REASON -->    of an sh block: 1 is an answer, not a failure
 
 Two outputs are equal when their words are, and their numbers within TOLERANCE. Seconds, latencies, hashes and machines
 differ from run to run and are not compared.
@@ -40,6 +45,23 @@ class Block:
     line: int  # of its first line inside the fence, from 0
     lines: list = field(default_factory=list)
     not_run: str = ""
+    files: dict = field(default_factory=dict)  # name -> file of the repository
+    answers: tuple = (0,)  # exit codes that are none of a failure
+
+
+def block_below(lines, language):
+    """The block whose fence stands below `lines`, with what those right above it say."""
+    block = Block(language, len(lines) + 1)
+    for line in reversed(lines):
+        if match := re.fullmatch(r"<!-- not run: (.+) -->", line):
+            block.not_run = match.group(1)
+        elif match := re.fullmatch(r"<!-- with ((?:\S+=\S+ )+)-->", line):
+            block.files = dict(pair.split("=", 1) for pair in match.group(1).split())
+        elif re.fullmatch(r"<!-- exit code 1: (.+) -->", line):
+            block.answers = (0, 1)
+        else:
+            break
+    return block
 
 
 def blocks_of(text):
@@ -53,8 +75,7 @@ def blocks_of(text):
             else:
                 block.lines.append(line)
         elif match := re.fullmatch(r"```(\w*)", line):
-            above = re.fullmatch(r"<!-- not run: (.+) -->", lines[number - 1]) if number else None
-            block = Block(match.group(1), number + 1, not_run=above.group(1) if above else "")
+            block = block_below(lines[:number], match.group(1))
         else:
             assert not line.lstrip().startswith("```"), f"line {number + 1}: an indented block would not be run"
     assert block is None, f"a block that starts in line {block.line} does not end"
@@ -87,6 +108,11 @@ class Folder:
         self.environment = {**os.environ, "PATH": ":".join([*programs, os.environ["PATH"]]), "LC_ALL": "C.UTF-8",
                             "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "100"}
 
+    def add(self, files):
+        for name, file in files.items():
+            assert (ROOT / file).is_file(), f"no file {file}"
+            (self.path / name).symlink_to(ROOT / file)
+
     def run(self, arguments):
         return subprocess.run(arguments, cwd=self.path, env=self.environment, stdin=subprocess.DEVNULL, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS)
@@ -103,7 +129,10 @@ class Folder:
 
 def program_of(block):
     text = "\n".join(block.lines)
-    return [sys.executable, "-c", text] if block.language == "python" else ["bash", "-euc", text]
+    if block.language == "python":
+        return [sys.executable, "-c", text]
+    others = "".join(f" && code != {code}" for code in block.answers)
+    return ["bash", "-uc", f"trap 'code=$?; ((1{others})) && exit $code' ERR\n{text}"]
 
 
 def stable(text):
@@ -196,13 +225,14 @@ def run_document(path, folder):
     for block in blocks_of(text):
         if block.not_run or block.language not in RUNNABLE:
             continue
+        place.add(block.files)
         if block.language == "console":
             commands = commands_of(block)
             for (command, shown), output in zip(commands, place.outputs(commands)):
                 yield block, command, shown, trimmed(shown, output)
         else:
             result = place.run(program_of(block))
-            assert result.returncode == 0, f"{path.name}:{block.line}: exit code {result.returncode}\n{result.stdout}"
+            assert result.returncode in block.answers, f"{path.name}:{block.line}: exit code {result.returncode}\n{result.stdout}"
 
 
 def update(path, folder):

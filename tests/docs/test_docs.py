@@ -38,6 +38,42 @@ def test_links_to_files_lead_to_files(path):
             assert (path.parent / target).exists(), f"{name_of(path)}: no {target}"
 
 
+# README.md: one screen that says what it is, and figures that were measured.
+
+def test_readme_fits_a_screen_before_its_first_heading():
+    lines = (documents.ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert next(number for number, line in enumerate(lines) if line.startswith("## ")) <= 45
+
+
+def test_figures_beside_peers_stand_on_the_page_that_is_named():
+    rows = re.findall(r"^\| (.+) \| (.+) \| (.+) \| \[.+\]\((docs/benchmarks[^)]*)\) \|$",
+                      (documents.ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(rows) >= 3
+    for *cells, page in rows:
+        text = (documents.ROOT / page).read_text(encoding="utf-8")
+        for number in re.findall(r"(?<![\w.-])\d+(?:\.\d+)?(?![\w.-])", " ".join(cells)):
+            assert re.search(rf"(?<![\d.]){re.escape(number)}(?![\d.])", text), f"{page} has no {number}: {' | '.join(cells)}"
+
+
+def test_what_is_above_a_block_is_read():
+    block = documents.blocks_of("<!-- with a.onnx=b/c.onnx -->\n<!-- exit code 1: missed -->\n```sh\nx a.onnx\n```\n")[0]
+    assert (block.files, block.answers, block.not_run, block.line) == ({"a.onnx": "b/c.onnx"}, (0, 1), "", 3)
+
+
+@pytest.mark.parametrize("code", [0, 1, 2])
+def test_an_exit_code_is_a_failure_unless_the_document_says_so(tmp_path, code):
+    for above, expected in ("", (0,)), ("<!-- exit code 1: missed -->\n", (0, 1)):
+        document = tmp_path / "d.md"
+        document.write_text(f"{above}```sh\nbash -c 'exit {code}'\ntrue\n```\n", encoding="utf-8")
+        folder = tmp_path / f"folder{len(expected)}"
+        folder.mkdir()
+        if code in expected:
+            assert list(documents.run_document(document, folder)) == []
+        else:
+            with pytest.raises(AssertionError, match=f"exit code {code}"):
+                list(documents.run_document(document, folder))
+
+
 # The comparison itself: it must not be so forgiving that it holds nothing.
 
 def test_a_number_that_moved_by_more_than_the_tolerance_is_a_difference():
