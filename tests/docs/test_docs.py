@@ -3,6 +3,8 @@ show. documents.py says how; scripts/update_docs writes the output of today into
 
     VERNIER_PROGRAM=build/release/apps/vernier/vernier .deps/venv/bin/python -m pytest tests/docs/test_docs.py
 """
+import importlib
+import json
 import re
 
 import pytest
@@ -53,6 +55,12 @@ def test_figures_beside_peers_stand_on_the_page_that_is_named():
         text = (documents.ROOT / page).read_text(encoding="utf-8")
         for number in re.findall(r"(?<![\w.-])\d+(?:\.\d+)?(?![\w.-])", " ".join(cells)):
             assert re.search(rf"(?<![\d.]){re.escape(number)}(?![\d.])", text), f"{page} has no {number}: {' | '.join(cells)}"
+
+
+def test_the_page_of_decibels_is_what_its_record_says(monkeypatch):
+    monkeypatch.syspath_prepend(documents.ROOT / "bench")
+    decibels = importlib.import_module("decibels")
+    assert decibels.PAGE.read_text(encoding="utf-8") == decibels.page(json.loads(decibels.RESULTS.read_text(encoding="utf-8")))
 
 
 def test_what_is_above_a_block_is_read():
