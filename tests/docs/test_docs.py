@@ -89,6 +89,10 @@ def test_a_number_that_moved_by_more_than_the_tolerance_is_a_difference():
     assert documents.differences(["met: 21.8 dB"], ["met: 22.8 dB"]) == ["shown 21.8, now 22.8"]
 
 
+def test_one_of_500_samples_is_no_difference():
+    assert documents.differences(["top-5 -7.20"], ["top-5 -7.00"]) == []
+
+
 def test_another_word_is_a_difference():
     assert documents.differences(["Keep 1 of 19 layers"], ["Keep 1 of 19 nodes"]) != []
 
