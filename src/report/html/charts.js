@@ -39,7 +39,7 @@ function depthChart(select) {
     });
     return path(parts);
   };
-  const svg = h("svg", {viewBox: `0 0 ${W} ${H}`, style: "width:100%;min-width:680px;height:auto", role: "img", tabindex: "0",
+  const svg = h("svg", {viewBox: `0 0 ${W} ${H}`, class: "wide", role: "img", tabindex: "0",
     "aria-label": "Damage over depth. Left and right move between layers, Enter shows one."});
   for (const v of ticks(0, most * 100, 3)) {
     const at = base - barsH * v / (most * 100);
@@ -61,7 +61,7 @@ function depthChart(select) {
     cursor.setAttribute("x1", x(at));
     cursor.setAttribute("x2", x(at));
     cursor.setAttribute("visibility", "visible");
-    showTip(`${shown(row.name)}\n${shown(row.op_type)}, ${row.format}${row.kept ? ", kept" : ""}\nshare ${percent(row.share)}` +
+    showTip(`${shown(row.name)}\n${shown(row.op_type)}, ${formatOf(row)}${row.kept ? ", kept" : ""}\nshare ${shareText(row)}` +
       `, own ${db(row.own_sqnr_db)} dB, inherited ${db(row.inherited_sqnr_db)} dB`, clientX, clientY);
   };
   const leave = () => { hideTip(); cursor.setAttribute("visibility", "hidden"); };
@@ -82,7 +82,7 @@ function depthChart(select) {
     at = Math.max(0, Math.min(rows.length - 1, at + step));
     show(at, box.left + x(at) * box.width / W, box.top + 40);
   });
-  return h("div", {}, h("div", {class: "scroll"}, svg), h("div", {class: "legend"},
+  return h("div", {}, scrolling("Damage over depth", svg), h("div", {class: "legend"},
     legend("--low", "share of the summed damage (bars), and own error: made here, on exact inputs (line)"),
     legend("--ref", "inherited error: arrives with the layer's inputs"), h("span", {}, "up is worse in both")));
 }
@@ -157,7 +157,7 @@ function scatter(points, xLabel, yLabel) {
   const xs = good.map(p => p[0]), ys = good.map(p => p[1]);
   const x0 = Math.min(...xs), x1 = Math.max(...xs), y0 = Math.min(...ys), y1 = Math.max(...ys);
   const x = v => left + width * (v - x0) / (x1 - x0 || 1), y = v => top + height * (y1 - v) / (y1 - y0 || 1);
-  const svg = h("svg", {viewBox: `0 0 ${W} ${H}`, width: W, role: "img", "aria-label": `${yLabel} against ${xLabel}`, style: "max-width:100%"});
+  const svg = h("svg", {viewBox: `0 0 ${W} ${H}`, class: "wide", role: "img", "aria-label": `${yLabel} against ${xLabel}`});
   for (const v of ticks(y0, y1, 4)) svg.append(h("line", {x1: left, x2: W - right, y1: y(v), y2: y(v), class: "axis"}), textAt(left - 6, y(v) + 4, plain(v, 3), "end"));
   for (const v of ticks(x0, x1, 6)) svg.append(textAt(x(v), H - 22, plain(v, 3), "middle"));
   svg.append(h("path", {d: path(good.filter(p => p[2]).sort((a, b) => a[0] - b[0]).map(p => [x(p[0]), y(p[1])])), class: "front"}));

@@ -4,6 +4,12 @@ const report = page.report;
 const layers = report.layers || [];
 const network = report.network || [];
 
+// Where each layer stands in the network, and the other way round.
+const placeOf = new Map(network.map((node, i) => [node.name, i]));
+const rowOf = new Map(layers.map((row, i) => [row.name, i]));
+const pictureOf = new Map((report.pictures || []).map(picture => [picture.layer, picture]));
+const certificateOf = new Map(((report.kept && report.kept.certificate) || []).map(row => [row.layer, row]));
+
 /** An element; attributes by name, functions are listeners ("onclick"), children are elements or text. */
 function h(tag, attributes, ...children) {
   const svg = h.svg.has(tag);
@@ -20,19 +26,6 @@ function h(tag, attributes, ...children) {
   return element;
 }
 h.svg = new Set(["svg", "g", "path", "rect", "line", "text", "circle", "title", "polyline"]);
-
-/** A name from a file, safe to show: what is invisible or turns the direction of text is written as \u{XXXX}. */
-function shown(name) {
-  return String(name).replace(/[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
-    c => "\\u{" + c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0") + "}");
-}
-function shorten(text, most) {
-  const letters = Array.from(text);
-  if (letters.length <= most) return text;
-  const head = Math.ceil((most - 1) / 2);
-  return letters.slice(0, head).join("") + "\u2026" + letters.slice(letters.length - (most - 1 - head)).join("");
-}
-function name(text, attributes) { return h("span", Object.assign({class: "name"}, attributes), shown(text)); }
 
 /** The report writes what JSON cannot as words. */
 function number(value) {
@@ -61,13 +54,29 @@ function percent(share) {
   const p = 100 * share;
   return p > 0 && p < 0.1 ? "<0.1 %" : p.toFixed(p < 9.95 ? 1 : 0) + " %";
 }
+const SIZES = [[1e12, " T"], [1e9, " G"], [1e6, " M"]];
 function count(value) {
   if (!has(value)) return "\u2013";
-  for (const [size, unit] of [[1e12, " T"], [1e9, " G"], [1e6, " M"]]) {
-    if (value >= size) return (value / size).toPrecision(3) + unit;
-  }
-  return value.toLocaleString("en-US");
+  const size = SIZES.find(([size]) => value >= size);
+  return size ? (value / size[0]).toPrecision(3) + size[1] : value.toLocaleString("en-US");
 }
+/** How a column writes its numbers: all in the unit that suits the largest, which stands in the heading. */
+function columnOf(values) {
+  const most = Math.max(0, ...values.filter(has)), [size, unit] = SIZES.find(([size]) => most >= size) || [1, ""];
+  const text = v => size === 1 ? v.toLocaleString("en-US") : v && v < size / 100 ? "<0.01" : (v / size).toFixed(most >= 100 * size ? 0 : 2);
+  return {unit: unit.trim(), text: value => has(value) ? text(value) : ""};
+}
+/** Shares of a whole as tenths of a percent that sum to 100.0: what rounding left over goes to the largest remainders. */
+function tenthsOf(shares) {
+  const exact = shares.map(share => 1000 * Math.max(0, share || 0)), tenths = exact.map(Math.floor);
+  const sum = exact.reduce((a, b) => a + b, 0);
+  if (Math.abs(sum - 1000) > 5) return exact.map(Math.round); // no whole
+  const by = exact.map((v, i) => [v - tenths[i], i]).sort((a, b) => b[0] - a[0]);
+  for (let left = 1000 - tenths.reduce((a, b) => a + b, 0), k = 0; left > 0; --left, ++k) ++tenths[by[k % by.length][1]];
+  return tenths;
+}
+/** "12.3", of percent. */
+function tenthsText(tenths, share) { return tenths === 0 && share > 0 ? "<0.1" : (tenths / 10).toFixed(1); }
 function bytes(value) {
   for (const [size, unit] of [[1e9, "GB"], [1e6, "MB"], [1e3, "kB"]]) {
     if (value >= size) return (value / size).toPrecision(3) + " " + unit;
@@ -76,14 +85,17 @@ function bytes(value) {
 }
 function many(n, noun) { return count(n) + " " + noun + (n === 1 ? "" : "s"); }
 
-/** A section of the page with an entry in the navigation. */
+/** A section of the page with an entry in the navigation. It goes where the page has a place for it, else to the end. */
 function section(id, title, lead, ...children) {
   document.getElementById("nav").append(h("a", {href: "#" + id}, title));
   const element = h("section", {id, "aria-labelledby": id + "-title"}, h("h2", {id: id + "-title"}, title),
     lead && h("p", {class: "lead"}, lead), ...children);
-  document.getElementById("main").append(element);
+  (document.getElementById("place-" + id) || document.getElementById("main")).append(element);
   return element;
 }
+
+/** What may be wider or higher than its place: it scrolls, with the keyboard too. */
+function scrolling(label, ...children) { return h("div", {class: "scroll", tabindex: "0", role: "group", "aria-label": label}, ...children); }
 
 function command(text) {
   const button = h("button", {type: "button", onclick: () => {
@@ -128,11 +140,14 @@ function hideTip() { tip.hidden = true; }
   });
 })();
 
-// Where each layer stands in the network, and the other way round.
-const placeOf = new Map(network.map((node, i) => [node.name, i]));
-const rowOf = new Map(layers.map((row, i) => [row.name, i]));
-const pictureOf = new Map((report.pictures || []).map(picture => [picture.layer, picture]));
-const certificateOf = new Map(((report.kept && report.kept.certificate) || []).map(row => [row.layer, row]));
+// Shares of all layers, as their columns show them.
+const shareTenths = tenthsOf(layers.map(row => row.share));
+layers.forEach((row, i) => { row.rank = i + 1; row.tenths = shareTenths[i]; });
+function shareText(row) { return has(row.share) ? tenthsText(row.tenths, row.share) + " %" : "\u2013"; }
+/** Of several layers together. */
+function summedShare(rows) { return rows.reduce((sum, row) => sum + (row && has(row.share) ? row.share : 0), 0); }
+/** As it runs in the written model: a kept layer is in the high format. */
+function formatOf(row) { return row.kept ? report.high : row.format; }
 
 /** 0 harmless to 4 very bad; -1 where nothing is known. */
 function heat(row, by) {

@@ -1,50 +1,5 @@
-// One layer in detail: figures, causes, repairs, and how its values lie on their grids.
-const explanation = report.explanation || {};
-const of = (list, layer) => (list || []).filter(item => item.layer === layer || (item.layers || []).includes(layer));
-
+// One layer in detail, beside the table of layers: figures, causes, repairs, and how its values lie on their grids.
 function fact(what, value) { return h("div", {}, h("span", {}, what), value); }
-
-function causeBox(cause, withLayer) {
-  return h("div", {class: "cause"},
-    h("p", {}, h("b", {}, shown(cause.id.replace(/-/g, " "))), withLayer && cause.layer ? [" at ", name(cause.layer)] : "",
-      has(cause.confidence) ? h("span", {class: "small"}, `  confidence ${percent(cause.confidence)}`) : ""),
-    h("p", {}, shown(cause.sentence || "")),
-    (cause.figures || []).length ? h("p", {class: "small"}, cause.figures.map(f => `${shown(f.name)}: ${plain(f.value)} ${shown(f.unit || "")}`).join(" \u00b7 ")) : "",
-    (cause.repairs || []).length ? h("p", {class: "small"}, "Repairs to try: " + cause.repairs.map(shown).join(", ")) : "");
-}
-
-/** Layers that break for one reason: the most damaging one in detail, the others by name. */
-function causeGroup(causes) {
-  const [first, ...others] = causes;
-  const names = [...new Set(others.map(cause => cause.layer))].filter(layer => layer && layer !== first.layer);
-  const share = [first.layer, ...names].reduce((sum, layer) => sum + number((layers.find(row => row.name === layer) || {}).share || 0), 0);
-  const box = causeBox(first, true);
-  if (!names.length) return box;
-  box.append(h("p", {class: "small"}, `Likewise at ${many(names.length, "other layer")}${share > 0 ? `, together ${percent(share)} of the damage` : ""}: `,
-    names.slice(0, 8).map((layer, i) => [i ? ", " : "", name(layer)]), names.length > 8 ? ` and ${count(names.length - 8)} more` : ""));
-  return box;
-}
-
-/** What was accepted first; a large network has thousands that were tried, and not all rows at first. */
-function repairTable(repairs) {
-  const atFirst = 30;
-  const rows = [...repairs].sort((a, b) => Boolean(b.accepted) - Boolean(a.accepted));
-  const body = h("tbody", {});
-  const add = some => body.append(...some.map(r => h("tr", {}, h("td", {}, shown(r.id)),
-    h("td", {}, name((r.layers || []).slice(0, 4).join(", ") + ((r.layers || []).length > 4 ? ` and ${r.layers.length - 4} more` : ""))),
-    h("td", {class: "num"}, db(r.before_db)), h("td", {class: "num"}, db(r.after_db)),
-    h("td", {}, r.accepted ? h("span", {class: "good"}, "\u2713 accepted") : h("span", {class: "small"}, "left out")), h("td", {}, shown(r.why || "")))));
-  add(rows.slice(0, atFirst));
-  const more = rows.length > atFirst ? h("button", {type: "button", onclick: () => { add(rows.slice(atFirst)); more.remove(); }}, `Show all ${count(rows.length)}`) : null;
-  return h("div", {}, h("p", {class: "small"}, `${count(rows.filter(r => r.accepted).length)} of ${count(rows.length)} accepted.`),
-    h("div", {class: "scroll"}, h("table", {}, h("thead", {}, h("tr", {}, ["repair", "layers", "before", "after", "", "why"].map((t, i) => h("th", {scope: "col", class: i === 2 || i === 3 ? "num" : null}, t)))), body)), more);
-}
-
-function blameBars(blame) {
-  const parts = ["weights", "activations", "clipping", "rounding", "accumulation", "inherited"].filter(key => has(blame[key]));
-  if (!parts.length) return null;
-  return h("div", {class: "facts"}, parts.map(key => fact(key, [h("i", {class: "meter", style: `width:${(60 * Math.max(0, Math.min(1, blame[key]))).toFixed(1)}px`}), percent(blame[key])])));
-}
 
 function plots(layer) {
   const picture = pictureOf.get(layer);
@@ -59,7 +14,7 @@ function plots(layer) {
     }
   }
   if (!figures.length) return null;
-  return [h("div", {class: "legend"}, legend("--ref", "float32 (bars)"), legend("--low", "low precision (line)"), h("span", {}, h("i", {class: "key", style: "border-top:2px dashed var(--grid);border-width:2px 0 0;border-radius:0;background:none"}), "ends of the grid"), h("span", {}, `counts on a logarithmic axis, ${many(picture.samples, "sample")}`)),
+  return [h("div", {class: "legend"}, legend("--ref", "float32 (bars)"), legend("--low", "low precision (line)"), h("span", {}, h("i", {class: "key dashed"}), "ends of the grid"), h("span", {}, `counts on a logarithmic axis, ${many(picture.samples, "sample")}`)),
     h("div", {class: "plots"}, figures)];
 }
 
@@ -72,39 +27,70 @@ function resultWithout(row) {
 function layerBody(row) {
   const certificate = certificateOf.get(row.name);
   const seen = row.values > 0;
-  const eventText = seen ? ["overflowed", "saturated", "subnormal", "flushed", "nan"].filter(k => row[k] > 0).map(k => `${k} ${count(row[k])}`).join(", ") || "none" : "not counted";
-  const blame = of(explanation.blame, row.name)[0], causes = of(explanation.causes, row.name), repairs = of(explanation.repairs, row.name);
+  const eventText = seen ? ["overflowed", "saturated", "subnormal", "flushed", "nan"].filter(k => row[k] > 0).map(k => `${k} ${count(row[k])}`).join(", ") || "none" : "";
+  const blame = of(explanation.blame, row.name)[0], causes = causesOfLayer.get(row.name) || [], repairs = of(explanation.repairs, row.name);
   return [h("div", {class: "facts"},
-      fact("share of the damage", percent(row.share)), fact("own error", decibels(row.own_sqnr_db)), fact("inherited", decibels(row.inherited_sqnr_db)),
-      fact("output with only this low", decibels(row.sensitivity_db)), fact("format", row.format), row.macs ? fact("multiply-accumulates", count(row.macs)) : "",
+      fact("share of the damage", shareText(row)), fact("own error", decibels(row.own_sqnr_db)), fact("inherited", decibels(row.inherited_sqnr_db)),
+      fact("output with only this low", decibels(row.sensitivity_db)), fact("format", formatOf(row) + (row.kept ? ", kept" : "")), row.macs ? fact("multiply-accumulates", count(row.macs)) : "",
       seen ? fact(`of ${count(row.values)} rounded values`, eventText) : "",
       certificate ? fact("kept set without it", `${resultWithout(certificate)}: fails`) : ""),
-    causes.map(cause => causeBox(cause, false)),
+    causes.map(causeBox),
     !causes.length && (explanation.examined || []).includes(row.name) ? h("p", {class: "small"}, "Examined; no cause stands out.") : "",
-    blame ? [h("p", {class: "small"}, "Where its error comes from:"), blameBars(blame)] : "",
-    repairs.length ? [h("h3", {}, "Repairs tried"), repairTable(repairs)] : "",
+    blame ? [h("h3", {}, "Where its error comes from"), blameBars(blame)] : "",
+    repairs.length ? [h("h3", {}, "Repairs tried"), repairTable(repairs, false)] : "",
     plots(row.name) || h("p", {class: "small"}, "Histograms are drawn for the worst layers only.")];
 }
 
-const opened = new Map();
-const layerList = h("div", {});
-function layerEntry(row) {
-  const tags = [row.kept ? h("span", {class: "tag kept"}, "kept") : "", of(explanation.causes, row.name).slice(0, 2).map(c => h("span", {class: "tag hot"}, shown(c.id.replace(/-/g, " "))))];
-  const entry = h("details", {class: "one"}, h("summary", {}, h("span", {class: "small"}, "#" + (rowOf.get(row.name) + 1)), name(row.name), h("span", {class: "small"}, shown(row.op_type)), h("span", {class: "small"}, percent(row.share)), tags));
-  const body = h("div", {});
-  entry.append(body);
-  entry.addEventListener("toggle", () => { if (entry.open && !body.hasChildNodes()) body.append(...layerBody(row).flat(4).filter(Boolean)); });
-  opened.set(row.name, entry);
-  return entry;
-}
-/** Shows one layer, wherever it was chosen. */
-function select(layer) {
+const panel = h("aside", {id: "layer", "aria-labelledby": "layer-name", hidden: true});
+const beside = h("div", {class: "layers"}); // the table, and the panel when a layer is open
+const onOpen = []; // what else marks the open layer: functions of its name, null when there is none
+let openLayer = null;
+
+/** Opens a layer, by its name; nothing happens where there is none of that name. */
+function openPanel(layer) {
   const row = layers[rowOf.get(layer)];
-  if (!row) return;
-  const entry = opened.get(layer) || layerEntry(row);
-  if (!entry.isConnected) layerList.prepend(entry);
-  entry.open = true;
-  hideTip();
-  entry.scrollIntoView({block: "start"});
-  entry.querySelector("summary").focus({preventScroll: true});
+  if (!row) return false;
+  openLayer = layer;
+  const step = (by, text, label) => {
+    const next = layers[row.rank - 1 + by];
+    return h("button", {type: "button", "aria-label": label, disabled: !next, onclick: () => { select(next.name, {stay: true}); document.querySelector(`#layer button[aria-label="${label}"]`).focus({preventScroll: true}); }}, text);
+  };
+  panel.replaceChildren(h("div", {class: "head"}, h("span", {class: "small"}, `#${row.rank} of ${count(layers.length)}, ${shown(row.op_type)}${row.graph ? " in " + shown(row.graph) : ""}`),
+      step(-1, "\u2191", "Worse layer"), step(1, "\u2193", "Next layer"), h("button", {type: "button", "aria-label": "Close", onclick: closePanel}, "\u2715")),
+    h("h3", {id: "layer-name", tabindex: "-1"}, h("a", {class: "name", href: layerHash(layer), title: "Link to this layer"}, shown(layer))),
+    ...layerBody(row).flat(4).filter(Boolean));
+  panel.hidden = false;
+  beside.classList.add("open");
+  onOpen.forEach(mark => mark(layer));
+  return true;
 }
+function closePanel() {
+  const row = openLayer && beside.querySelector("tr.chosen a.layer");
+  openLayer = null;
+  panel.hidden = true;
+  beside.classList.remove("open");
+  onOpen.forEach(mark => mark(null));
+  if (row) row.focus({preventScroll: true});
+}
+panel.addEventListener("keydown", event => { if (event.key === "Escape") closePanel(); });
+
+/** Opens a layer, wherever it was chosen, and puts its link into the address. */
+function select(layer, {stay} = {}) {
+  hideTip();
+  if (!openPanel(layer)) return;
+  if (location.hash !== layerHash(layer)) location.hash = layerHash(layer);
+  if (stay) return;
+  panel.scrollIntoView({block: "nearest"});
+  document.getElementById("layer-name").focus({preventScroll: true});
+}
+/** The layer that the address names, when the page opens or the address changes. */
+function openFromAddress() {
+  const found = /^#layer=(.*)$/.exec(location.hash);
+  if (!found) return false;
+  let layer = found[1];
+  try { layer = decodeURIComponent(layer); } catch (e) { /* as it is */ }
+  if (layer !== openLayer && !openPanel(layer)) return false;
+  document.getElementById("layers").scrollIntoView({block: "start", behavior: "instant"});
+  return true;
+}
+addEventListener("hashchange", () => { if (layerHash(openLayer || "") !== location.hash) openFromAddress(); });

@@ -3,7 +3,7 @@ function networkDrawing(select) {
   const drawing = page.drawing;
   if (!drawing || !drawing.boxes.length) return null;
   const W = drawing.width, H = drawing.height, bw = drawing.box_width, bh = drawing.box_height;
-  const svg = h("svg", {viewBox: `0 0 ${W} ${H}`, width: W, height: H, class: "net", role: "group", "aria-label": "The network, read in columns from top to bottom"});
+  const svg = h("svg", {viewBox: `0 0 ${W} ${H}`, class: "net", role: "group", "aria-label": "The network, read in columns from top to bottom"});
   const boxes = drawing.boxes;
   let edges = "";
   for (const [from, to] of drawing.edges) {
@@ -15,7 +15,8 @@ function networkDrawing(select) {
     else edges += `M${a.x + bw} ${a.y + bh / 2}C${a.x + bw + 30} ${a.y + bh / 2} ${b.x - 30} ${b.y + bh / 2} ${b.x} ${b.y + bh / 2}`;
   }
   svg.append(h("path", {d: edges, class: "edge"}));
-  const groups = [];
+  const groups = [], groupOf = new Map();
+  const view = zoomable(svg, W, H);
   boxes.forEach((box, b) => {
     const nodes = box.nodes.map(i => network[i]);
     const rows = nodes.map(node => layers[rowOf.get(node.name)]).filter(Boolean);
@@ -25,18 +26,20 @@ function networkDrawing(select) {
     for (const node of nodes) types.set(node.op_type, (types.get(node.op_type) || 0) + 1);
     const kinds = [...types].sort((p, q) => q[1] - p[1]).map(([type, n]) => (n > 1 ? n + " " : "") + shown(type));
     const first = single ? shown(nodes[0].op_type) : many(nodes.length, "layer");
-    const second = single ? shown(nodes[0].name) : kinds.join(", ");
+    const second = single ? shown(cut(nodes[0].name)) : kinds.join(", ");
     const share = rows.reduce((sum, row) => sum + (row.share || 0), 0);
     const title = (single ? `${shown(nodes[0].name)} (${shown(nodes[0].op_type)})` : `${many(nodes.length, "layer")}: ${kinds.join(", ")}\nfrom ${shown(nodes[0].name)}\nto ${shown(nodes[nodes.length - 1].name)}`) +
-      (rows.length ? `\nshare ${percent(share)}` + (single ? `, own ${db(rows[0].own_sqnr_db)} dB, inherited ${db(rows[0].inherited_sqnr_db)} dB` : "") + (rows.some(row => row.kept) ? "\nkept" : "") : "\nonly moves data, or stays as it is");
+      (rows.length ? `\nshare ${single ? shareText(rows[0]) : percent(share)}` + (single ? `, own ${db(rows[0].own_sqnr_db)} dB, inherited ${db(rows[0].inherited_sqnr_db)} dB` : "") + (single ? `\n${formatOf(rows[0])}` : "") + (rows.some(row => row.kept) ? (single ? ", kept" : "\nkept") : "") : "\nonly moves data, or stays as it is");
     const group = h("g", {class: "box", tabindex: b ? "-1" : "0", role: "button", "aria-label": title.replace(/\n/g, ", "), transform: `translate(${box.x} ${box.y})`},
       h("rect", {width: bw, height: bh}),
-      h("text", {x: bw / 2, y: 12.5, "text-anchor": "middle", class: "type"}, shorten(first, 20)),
-      h("text", {x: bw / 2, y: 25, "text-anchor": "middle"}, shorten(second, 21)));
+      // Letters differ in width: an inner svg ends what is still too long at its box.
+      h("svg", {width: bw, height: bh}, h("text", {x: bw / 2, y: 12.5, "text-anchor": "middle", class: "type"}, shorten(first, 20)),
+        h("text", {x: bw / 2, y: 25, "text-anchor": "middle"}, shorten(second, 21))));
+    nodes.forEach(node => groupOf.set(node.name, group));
     group.paint = by => {
       const heats = rows.map(row => heat(row, by));
       const most = heats.length ? Math.max(...heats) : -1;
-      group.setAttribute("class", "box " + (most < 0 ? "hx" : "h" + most) + (rows.some(row => row.kept) ? " kept" : ""));
+      group.setAttribute("class", "box " + (most < 0 ? "hx" : "h" + most) + (rows.some(row => row.kept) ? " kept" : "") + (rows.some(row => row.name === openLayer) ? " chosen" : ""));
     };
     group.paint("share");
     const open = () => { if (worst) select(worst.name); };
@@ -53,8 +56,9 @@ function networkDrawing(select) {
       const next = groups[Math.max(0, Math.min(groups.length - 1, b + step))];
       group.setAttribute("tabindex", "-1");
       next.setAttribute("tabindex", "0");
+      const at = boxes[groups.indexOf(next)];
+      view.show(at.x, at.y, bw, bh);
       next.focus();
-      next.scrollIntoView({block: "nearest", inline: "nearest"});
     });
     groups.push(group);
     svg.append(group);
@@ -62,19 +66,16 @@ function networkDrawing(select) {
   const by = h("select", {id: "colour", onchange: () => groups.forEach(group => group.paint(by.value))},
     h("option", {value: "share"}, "share of the damage"), h("option", {value: "own_sqnr_db"}, "own error"),
     h("option", {value: "propagated_sqnr_db"}, "error with everything low"));
-  const fit = h("button", {type: "button", "aria-pressed": "false", onclick: () => {
-    const fitted = svg.getAttribute("width") !== "100%";
-    svg.setAttribute("width", fitted ? "100%" : W);
-    svg.setAttribute("height", fitted ? "auto" : H);
-    fit.setAttribute("aria-pressed", String(fitted));
-    fit.textContent = fitted ? "Full size" : "Fit to width";
-  }}, "Fit to width");
+  onOpen.push(layer => {
+    for (const group of svg.querySelectorAll(".chosen")) group.classList.remove("chosen");
+    if (groupOf.has(layer)) groupOf.get(layer).classList.add("chosen");
+  });
   const keys = [["h0", "least"], ["h1", ""], ["h2", ""], ["h3", ""], ["h4", "most"]];
   return h("div", {},
-    h("div", {class: "tools"}, h("label", {for: "colour"}, "Colour: "), by, fit,
+    h("div", {class: "tools"}, h("label", {for: "colour"}, "Colour: "), by, view.tools,
       h("span", {class: "legend"}, keys.map(([k, text]) => h("span", {}, h("i", {class: "key", style: `background:var(--${k})`}), text)),
-        h("span", {}, h("i", {class: "key", style: "border:2px solid var(--accent);background:none"}), "kept"),
-        h("span", {}, h("i", {class: "key", style: "border:1px dashed var(--muted);background:none"}), "moves data only, or not lowered"))),
-    h("div", {class: "scroll"}, svg),
-    h("p", {class: "small"}, `${many(network.length, "layer")} in ${many(boxes.length, "box").replace("boxs", "boxes")}. Arrow keys move between them, Enter shows the worst layer of one.`));
+        h("span", {}, h("i", {class: "key keeps"}), "kept"),
+        h("span", {}, h("i", {class: "key idle"}), "moves data only, or not lowered"))),
+    view.frame,
+    h("p", {class: "small"}, `${many(network.length, "layer")} in ${many(boxes.length, "box").replace("boxs", "boxes")}. Arrow keys move between them, Enter opens the worst layer of one; + and \u2212 zoom, 0 fits, and so does the wheel with Ctrl; drag to move.`));
 }

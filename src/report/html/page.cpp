@@ -9,16 +9,12 @@
 #include <tuple>
 
 #include "base/text.h"
-#include "report/export/pareto.h"
 #include "report/html/drawing.h"
 #include "report/html/parts.h"
+#include "report/html/words.h"
 #include "report/json/document.h"
 #include "report/text/diagnose_answer.h"
-#include "report/text/figures.h"
-#include "report/text/numbers.h"
-#include "report/text/sections.h"
 #include "vernier/report/diagnose.h"
-#include "vernier/report/outcome.h"
 #include "vernier/report/text.h"
 
 namespace vernier {
@@ -51,34 +47,6 @@ void leave_out_bulk(Json& report) {
     if (point.at("front").boolean() || points.size() < kMostPoints) points.push_back(std::move(point));
   }
   *pareto = std::move(points);
-}
-
-/// What the text says too, in the same words.
-Json page_words(const DiagnoseReport& report) {
-  Json words;
-  words["low"] = low_text(report);
-  words["everything"] = all_low_text(report);
-  words["lowered"] = lowered_layers(report);
-  words["all_low"] = figure_text(report.all_low, report.requirement);
-  if (report.repaired) words["repaired"] = figure_text(*report.repaired, report.requirement);
-  if (report.final_figures) words["final"] = figure_text(*report.final_figures, report.requirement);
-  if (report.requirement) {
-    words["required"] = required_text(report.final_figures.value_or(report.all_low), *report.requirement);
-    words["requirement"] = requirement_text(*report.requirement);
-  }
-  words["metric"] = report.requirement ? std::string(metric_option(report.requirement->metric).substr(2)) : "SQNR dB";
-  words["runner"] = runner_text(report.runner);
-  words["same_samples"] =
-      report.calibrated_on_evaluation_samples && std::any_of(report.low.begin(), report.low.end(), needs_scale);
-  if (report.kept && !report.kept->layers.empty()) words["cost"] = cost_text(*report.kept);
-  return words;
-}
-
-/// What the page is coloured by.
-const char* outcome_class(const DiagnoseReport& report) {
-  const Outcome outcome = outcome_of(report);
-  const bool missed = outcome == Outcome::FileMisses || outcome == Outcome::Impossible;
-  return met(report) ? "met" : missed ? "missed" : "open";
 }
 
 }  // namespace
@@ -161,8 +129,11 @@ std::string report_to_html(const DiagnoseReport& report) {
   shorten_numbers(data["report"]);
   data["answer"] = Json::Object{{"advice", json_of(answer.advice)}, {"commands", json_of(answer.commands)}};
   data["words"] = page_words(report);
+  data["curve"] = kept_curve(report);
+  shorten_numbers(data["curve"]);
   data["drawing"] = json_of(draw_network(report));
   const std::string file = printable(std::filesystem::path(report.model_file).filename().string());
+  const auto [headline, further] = first_sentence(answer.sentence);
   TextOptions plain;
   plain.whole_names = true;
   return filled_page({{"version", html_text(printable(report.vernier_version))},
@@ -171,7 +142,9 @@ std::string report_to_html(const DiagnoseReport& report) {
                       {"model", html_text(fmt::format("{} in {}, {} samples", printable(report.model_file),
                                                       low_text(report), report.samples))},
                       {"outcome", outcome_class(report)},
-                      {"answer", html_text(answer.sentence)},
+                      {"verdict", html_text(verdict_words(report))},
+                      {"answer", html_text(headline)},
+                      {"further", html_text(further)},
                       {"text", html_text(report_to_text(report, plain))},
                       {"style", std::string(page_style())},
                       {"data", json_in_html(data)},

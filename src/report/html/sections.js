@@ -1,41 +1,56 @@
 // The page, from the answer down to how to make it again.
-const low = page.words.low;
-const advice = document.getElementById("advice");
-for (const text of page.answer.advice) advice.append(h("p", {}, shown(text)));
-for (const text of page.answer.commands) advice.append(command(text));
 
-function card(what, big, more, tone) {
-  return h("div", {class: "card"}, h("div", {class: "what"}, what), h("div", {class: "big" + (tone ? " " + tone : "")}, big), more ? h("div", {class: "more"}, more) : "");
+/** How a search ended (KeptSetReport::end), for people. */
+const ENDS = {
+  "certified": "every kept layer was tested without, and none can be left out",
+  "found": "a set that passes was found, not tested for layers that could be left out",
+  "nothing-needed": "no layer has to be kept",
+  "impossible": "even with every layer kept the requirement is missed",
+  "stopped": "it was stopped before it was done",
+  "unstable": "the same test gave different answers, so that nothing is proven",
+};
+
+function certificateTable(rows) {
+  return scrolling("Certificate", h("table", {}, h("thead", {}, h("tr", {}, h("th", {scope: "col"}, "without"), h("th", {scope: "col", class: "num"}, "result"), h("th", {scope: "col", class: "num"}, "of the allowance"))),
+    h("tbody", {}, rows.map(row => h("tr", {}, h("td", {}, layerLink(row.layer)), h("td", {class: "num"}, resultWithout(row)), h("td", {class: "num"}, Number.isFinite(number(row.damage)) ? (row.lower_bound ? "at least " : "") + plain(row.damage, 3) + "x" : ""))))));
 }
-(function cards() {
-  const list = [];
-  const tone = run => !run || run.passed === undefined ? "" : run.passed ? "good" : "bad";
-  list.push(card(`Everything in ${page.words.everything}`, page.words.all_low, page.words.required, tone(report.all_low)));
-  if (report.repaired) list.push(card("With the repairs", page.words.repaired, "nothing kept", tone(report.repaired)));
-  if (report.final_figures) list.push(card(report.files.model ? "The written model" : "The repaired model", page.words.final, "as verify measures it", tone(report.final_figures)));
-  if (report.kept) {
-    const kept = report.kept;
-    list.push(card("Kept in " + report.high, `${count(kept.layers.length)} of ${count(page.words.lowered)}`, (kept.total_macs > 0 ? percent(kept.kept_macs / kept.total_macs) + " of the multiply-accumulates" : "layers") + (kept.certified ? ", certified" : "")));
+
+(function kept() {
+  const k = report.kept;
+  if (!k) return;
+  const children = [];
+  if (k.certified && k.layers.length) children.push(h("p", {}, "Certified: each kept layer was dropped once, and the requirement was then missed. None can be left out."));
+  else if (k.layers.length) children.push(h("p", {}, "Not certified: the search ended before each kept layer was tested without."));
+  const chart = keptCurve();
+  const set = k.certificate && k.certificate.length ? certificateTable(k.certificate)
+    : k.layers.length ? h("p", {}, k.layers.slice(0, 60).map(layer => [layerLink(layer), " "]), k.layers.length > 60 ? `and ${k.layers.length - 60} more` : "") : null;
+  if (chart || set) children.push(h("div", {class: "pair"}, chart, set));
+  if (page.words.cost) children.push(h("p", {class: "small"}, "Cost: " + page.words.cost + (has(k.lower_bound) ? `; no set that passes costs less than ${plain(k.lower_bound)}, if the network is monotone` : "")));
+  if (k.pareto && k.pareto.length > 1) {
+    const front = scatter(k.pareto.map(p => [number(p.cost), number(p.metric), p.front]), `cost in ${shown(k.cost_unit || "layers")}`, page.words.metric);
+    if (front) children.push(h("h3", {}, "Accuracy against cost"), front);
   }
-  if (report.typed && report.typed.original_weight_bytes > 0) list.push(card("Weights", bytes(report.typed.weight_bytes), "were " + bytes(report.typed.original_weight_bytes)));
-  const l = report.latency;
-  if (l && has(l.float_ms)) {
-    const last = has(l.repaired_ms) ? l.repaired_ms : l.low_ms;
-    list.push(has(last) ? card("Latency, ONNX Runtime", plain(last, 3) + " ms", `float32 ${plain(l.float_ms, 3)} ms: ${(l.float_ms / last).toFixed(2)}x`) : card("Latency of float32", plain(l.float_ms, 3) + " ms", "ONNX Runtime"));
-  }
-  document.getElementById("main").append(h("div", {class: "cards"}, list));
+  children.push(h("p", {class: "small"}, `${many(k.evaluations, "evaluation")} of the whole sample set; search: ${shown(k.mode || "minimal")}; it ended: ${ENDS[k.end] || shown(k.end)}.`));
+  for (const text of [...(k.notes || []), ...(k.assumed || []).map(t => "Not proven: " + t)]) children.push(h("p", {class: "small"}, shown(text)));
+  section("kept", "Kept set", "", children);
+})();
+
+(function curve() {
+  const chart = report.kept ? null : predictedCurve();
+  if (chart) section("curve", "What keeping layers would bring", "Predicted from the sensitivity to each layer alone.", chart);
 })();
 
 (function causes() {
   const all = explanation.causes || [];
   if (!all.length && !(explanation.repairs || []).length) return;
-  const groups = new Map();
-  for (const cause of all) groups.set(cause.id, [...(groups.get(cause.id) || []), cause]);
-  const children = [...groups.values()].map(causes => h("div", {}, causeGroup(causes)));
+  const groups = causeGroups(all);
+  const children = [h("div", {class: "causes"}, groups.map(causeGroup))];
+  if (groups.length > 1) children.push(h("p", {class: "small"}, "A layer may have several causes, so that these shares overlap."));
   if ((explanation.proposals || []).length) children.push(h("p", {}, "Worth trying: " + explanation.proposals.map(shown).join(", ") + "."));
-  if ((explanation.repairs || []).length) children.push(h("h3", {}, "Repairs tried"), repairTable(explanation.repairs));
+  if ((explanation.repairs || []).length) children.push(all.length ? h("h3", {}, "Repairs tried") : "", repairTable(explanation.repairs, true));
   const harmless = report.kept && report.kept.end === "nothing-needed";
-  section("why", harmless ? "Seen, and harmless here" : "Why", harmless ? "The requirement is met with nothing kept." : `What breaks${report.repaired ? ", before the repairs" : ""}, with the numbers that show it.`, children);
+  if (!all.length) section("why", "Repairs tried", "", children);
+  else section("why", harmless ? "Seen, and harmless here" : "Why", harmless ? "The requirement is met with nothing kept." : `What breaks${report.repaired ? ", before the repairs" : ""}, with the numbers that show it.`, children);
 })();
 
 (function depth() {
@@ -48,60 +63,19 @@ function card(what, big, more, tone) {
 })();
 
 if (layers.length) {
-  const worst = layers.filter(row => pictureOf.has(row.name));
-  layerList.append(...(worst.length ? worst : layers.slice(0, 10)).map(layerEntry));
-  section("worst", "Worst layers", worst.length ? "Most damaging first: the values of float32 against those of low precision, and the grid they must fit on." : "Most damaging first.", layerList);
-  if (layerList.firstChild) layerList.firstChild.open = true;
-  section("layers", "All layers", "", layerTable(select));
+  section("layers", "Layers", "Most damaging first. Choose one for its values in float32 and in low precision, and the grid they must fit on.", layerTable());
+  openPanel(layers[0].name);
 }
-
-/** How a search ended (KeptSetReport::end), for people. */
-const ENDS = {
-  "certified": "every kept layer was tested without, and none can be left out",
-  "found": "a set that passes was found, not tested for layers that could be left out",
-  "nothing-needed": "no layer has to be kept",
-  "impossible": "even with every layer kept the requirement is missed",
-  "stopped": "it was stopped before it was done",
-  "unstable": "the same test gave different answers, so that nothing is proven",
-};
-
-(function kept() {
-  const k = report.kept;
-  if (!k) return;
-  const children = [];
-  if (k.certified && k.layers.length) children.push(h("p", {}, "Certified: each kept layer was dropped once, and the requirement was then missed. None can be left out."));
-  else if (k.layers.length) children.push(h("p", {}, "Not certified: the search ended before each kept layer was tested without."));
-  if (k.certificate && k.certificate.length) {
-    children.push(h("div", {class: "scroll"}, h("table", {}, h("thead", {}, h("tr", {}, h("th", {scope: "col"}, "without"), h("th", {scope: "col", class: "num"}, "result"), h("th", {scope: "col", class: "num"}, "of the allowance"))),
-      h("tbody", {}, k.certificate.map(row => h("tr", {}, h("td", {}, name(row.layer)), h("td", {class: "num"}, resultWithout(row)), h("td", {class: "num"}, Number.isFinite(number(row.damage)) ? (row.lower_bound ? "at least " : "") + plain(row.damage, 3) + "x" : "")))))));
-  } else if (k.layers.length) {
-    children.push(h("p", {}, k.layers.slice(0, 60).map(layer => [name(layer), " "]), k.layers.length > 60 ? `and ${k.layers.length - 60} more` : ""));
-  }
-  if (page.words.cost) children.push(h("p", {class: "small"}, "Cost: " + page.words.cost + (has(k.lower_bound) ? `; no set that passes costs less than ${plain(k.lower_bound)}, if the network is monotone` : "")));
-  if (k.pareto && k.pareto.length > 1) {
-    const chart = scatter(k.pareto.map(p => [number(p.cost), number(p.metric), p.front]), `cost in ${shown(k.cost_unit || "layers")}`, page.words.metric);
-    if (chart) children.push(h("h3", {}, "Accuracy against cost"), h("div", {class: "scroll"}, chart));
-  }
-  children.push(h("p", {class: "small"}, `${many(k.evaluations, "evaluation")} of the whole sample set; search: ${shown(k.mode || "minimal")}; it ended: ${ENDS[k.end] || shown(k.end)}.`));
-  for (const text of [...(k.notes || []), ...(k.assumed || []).map(t => "Not proven: " + t)]) children.push(h("p", {class: "small"}, shown(text)));
-  section("kept", "Kept set", "", children);
-})();
-
-(function curve() {
-  const points = report.curve || [];
-  if (points.length < 2) return;
-  const chart = scatter(points.map(p => [p.kept, number(p.predicted_sqnr_db), true]), "kept layers, most damaging first", "SQNR in dB, predicted");
-  if (chart) section("curve", "What keeping layers would bring", "Predicted from the sensitivity to each layer alone.", h("div", {class: "scroll"}, chart));
-})();
 
 (function figures() {
   const runs = [["float32 as prepared", report.reference], [`all kept in ${report.high}`, report.all_high], ["all " + low, report.all_low], ["with the repairs", report.repaired], [report.files.model ? "the written model" : "the repaired model", report.final_figures], ["on " + (report.engine || {}).engine, (report.engine || {}).figures], [(report.other_sums || {}).accumulate === "float16" ? "TensorRT-RTX's sums" : "sums in float32", (report.other_sums || {}).figures]].filter(r => r[1] && (r[1].outputs || []).length);
   if (!runs.length) return;
   const top1 = runs.some(r => r[1].outputs.some(o => has(o.top1_agreement)));
-  const heads = ["run", "output", "SQNR dB", "worst sample", "largest error", "cosine", ...(top1 ? ["same top-1"] : []), "not finite"];
-  section("figures", "Figures", "Against the float32 model, over all samples.", h("div", {class: "scroll"}, h("table", {}, h("thead", {}, h("tr", {}, heads.map((t, i) => h("th", {scope: "col", class: i > 1 ? "num" : null}, t)))),
-    h("tbody", {}, runs.flatMap(([label, run]) => run.outputs.map(o => h("tr", {}, h("td", {}, label), h("td", {}, name(o.name)), h("td", {class: "num"}, db(o.sqnr_db)), h("td", {class: "num"}, `${db(o.worst_sqnr_db)} (${o.worst_sample})`),
-      h("td", {class: "num"}, plain(o.max_abs_error)), h("td", {class: "num"}, has(o.cosine) ? (Math.floor(number(o.cosine) * 1e6) / 1e6).toString() : "\u2013"), top1 ? h("td", {class: "num"}, percent(o.top1_agreement)) : null, h("td", {class: "num"}, o.nonfinite ? count(o.nonfinite) : ""))))))));
+  const lost = runs.some(r => r[1].outputs.some(o => o.nonfinite));
+  const heads = ["run", "output", "SQNR, dB", "worst sample, dB", "which", "largest error", "cosine", ...(top1 ? ["same top-1, %"] : []), ...(lost ? ["not finite"] : [])];
+  section("figures", "Figures", "Against the float32 model, over all samples; samples count from 0.", scrolling("Figures of each run", h("table", {}, h("thead", {}, h("tr", {}, heads.map((t, i) => h("th", {scope: "col", class: i > 1 ? "num" : null}, t)))),
+    h("tbody", {}, runs.flatMap(([label, run]) => run.outputs.map(o => h("tr", {}, h("td", {}, label), h("td", {}, name(o.name)), h("td", {class: "num"}, db(o.sqnr_db)), h("td", {class: "num"}, db(o.worst_sqnr_db)), h("td", {class: "num"}, "#" + o.worst_sample),
+      h("td", {class: "num"}, plain(o.max_abs_error)), h("td", {class: "num"}, has(o.cosine) ? (Math.floor(number(o.cosine) * 1e6) / 1e6).toString() : "\u2013"), top1 ? h("td", {class: "num"}, has(o.top1_agreement) ? (100 * o.top1_agreement).toFixed(1) : "") : null, lost ? h("td", {class: "num"}, o.nonfinite ? o.nonfinite.toLocaleString("en-US") : "") : null)))))));
 })();
 
 (function latency() {
@@ -110,7 +84,7 @@ const ENDS = {
   const rows = [["float32", l.float_ms], ["all " + low, l.low_ms], [report.files.model ? "the written model" : "the repaired model", l.repaired_ms]].filter(r => has(r[1]));
   const most = Math.max(...rows.map(r => r[1]), 1e-9);
   section("latency", "Latency", `One sample on ONNX Runtime's own kernels, ${many(l.threads, "thread")}, median.`,
-    h("table", {}, h("tbody", {}, rows.map(([label, ms]) => h("tr", {}, h("td", {}, label), h("td", {class: "num"}, plain(ms, 3) + " ms"), h("td", {class: "num"}, has(l.float_ms) && ms > 0 ? (l.float_ms / ms).toFixed(2) + "x" : ""), h("td", {style: "width:55%"}, h("i", {class: "meter", style: `width:${(100 * ms / most).toFixed(1)}%`})))))),
+    h("table", {}, h("thead", {}, h("tr", {}, ["model", "time, ms", "speed-up"].map((t, i) => h("th", {scope: "col", class: i ? "num" : null}, t)), h("td", {}))), h("tbody", {}, rows.map(([label, ms]) => h("tr", {}, h("td", {}, label), h("td", {class: "num"}, plain(ms, 3)), h("td", {class: "num"}, has(l.float_ms) && ms > 0 ? (l.float_ms / ms).toFixed(2) + "x" : ""), h("td", {class: "bars-of"}, h("i", {class: "meter", style: `width:${(100 * ms / most).toFixed(1)}%`})))))),
     l.note ? h("p", {class: "small"}, shown(l.note)) : "");
 })();
 
@@ -125,7 +99,7 @@ const ENDS = {
   }
   const types = list => list.length ? list.map(shown).join(", ") : "-";
   const row = cells => h("tr", {}, cells.map((cell, i) => h("td", {class: typeof cell === "number" ? "num" : ""}, typeof cell === "number" ? count(cell) : cell)));
-  const table = (headings, rows) => h("table", {}, h("thead", {}, h("tr", {}, headings.map(text => h("th", {class: text === "kernel" || text === "#" ? "num" : ""}, text)))), h("tbody", {}, rows.map(row)));
+  const table = (headings, rows) => scrolling("What the engine made", h("table", {}, h("thead", {}, h("tr", {}, headings.map(text => h("th", {scope: "col", class: text === "kernel" || text === "#" ? "num" : ""}, text)))), h("tbody", {}, rows.map(row))));
   const layerRows = list => table(["layer", "operator", "file asks", "reads", "writes", "kernel"],
     list.map(l => [name(l.name), shown(l.operator), shown(l.asked), types(l.reads), types(l.writes), has(l.kernel) ? l.kernel + 1 : "in none by name"]));
   const once = tensors => [...new Set(tensors.map(t => t.type))];
@@ -158,6 +132,8 @@ if ((report.warnings || []).length || (report.notes || []).length || (report.typ
   line("Machine", shown(report.machine));
   const total = (report.phases || []).reduce((sum, p) => sum + p.seconds, 0);
   line("Time", total ? `${plain(total, 3)} s: ` + report.phases.filter(p => p.seconds >= total / 100).map(p => `${shown(p.phase)} ${plain(p.seconds, 2)}`).join(", ") : "");
-  line("Files", Object.entries(report.files || {}).map(([what, file]) => h("div", {}, what + ": ", name(file))));
+  line("Files", Object.entries(report.files || {}).map(([what, file]) => h("div", {}, what + ": ", fileLink(file))));
   section("reproduce", "Reproduce", "", report.command ? command(report.command) : "", record);
 })();
+
+openFromAddress();

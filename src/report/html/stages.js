@@ -25,7 +25,7 @@ function stageChart() {
   // Equal is above all that is measured, not finite below.
   const y = v => top + height * (high - Math.min(Math.max(v, low), high)) / (high - low);
   const x = i => left + width * (i + 0.5) / stages.length;
-  const svg = h("svg", {viewBox: `0 0 ${W} ${H}`, style: "width:100%;min-width:560px;height:auto", role: "img",
+  const svg = h("svg", {viewBox: `0 0 ${W} ${H}`, class: "wide", role: "img",
     "aria-label": "SQNR of each stage against the one before and against the first; the table above has the figures."});
   for (const v of ticks(low, high, 5)) svg.append(h("line", {x1: left, x2: W - right, y1: y(v), y2: y(v), class: "axis"}), textAt(left - 6, y(v) + 4, v + " dB", "end"));
   const line = [], labels = [], barW = Math.min(64, width / stages.length * 0.4), letters = Math.max(4, Math.floor(width / stages.length / 8));
@@ -40,20 +40,20 @@ function stageChart() {
   svg.append(h("path", {d: path(line), class: "front"}));
   for (const [px, py] of line) svg.append(h("circle", {cx: px, cy: py, r: 3.5, class: "point"}));
   svg.append(h("line", {x1: left, x2: W - right, y1: y(limit), y2: y(limit), class: "clip"}), textAt(left + 6, y(limit) - 5, `good from ${plain(limit)} dB`, "start", {class: "cliptext"}), ...labels);
-  return h("div", {}, h("div", {class: "scroll"}, svg), h("div", {class: "legend"}, legend("--ref", "against the stage before"),
+  return h("div", {}, scrolling("Chart of the stages", svg), h("div", {class: "legend"}, legend("--ref", "against the stage before"),
     legend("--low", "the same, below the limit"), legend("--accent", "against the first stage (line)")));
 }
 
 (function table() {
   const figures = stages.length ? (stages[0].figures || []).map(f => f.name) : [];
-  const heads = ["stage", "is", "dB to the stage before", "dB to the first", "largest error", ...figures.map(shown), ""];
+  const heads = ["stage", "is", "to the stage before, dB", "to the first, dB", "largest error", ...figures.map(shown), ""];
   const rows = stages.map(stage => h("tr", {class: isLost(stage) ? "lost" : null}, h("td", {}, name(stage.name), h("div", {class: "small"}, name(stage.file))), h("td", {}, shown(stage.is), stage.engine ? h("div", {class: "small"}, "on ", shown(stage.engine)) : ""),
     h("td", {class: "num" + (isBad(stage) ? " bad" : "")}, has(stage.step_db) ? db(stage.step_db) : ""), h("td", {class: "num"}, has(stage.total_db) ? db(stage.total_db) : ""),
     h("td", {class: "num"}, has(stage.max_abs) ? plain(stage.max_abs, 3) : ""), figures.map((unused, i) => h("td", {class: "num"}, (stage.figures || [])[i] ? figure(stage.figures[i]) : "")),
     h("td", {}, isLost(stage) ? h("span", {class: "tag hot"}, "lost here") : "")));
   const left = stages.flatMap(stage => (stage.not_compared || []).map(why => h("li", {}, name(stage.name), ": ", shown(why))));
   section("stages", "Stages", `Over ${many(report.samples, "sample")}; a stage is good from ${plain(limit)} dB to the one before. The worst output decides.`,
-    h("div", {class: "scroll"}, h("table", {}, h("thead", {}, h("tr", {}, heads.map((t, i) => h("th", {scope: "col", class: i > 1 && i < heads.length - 1 ? "num" : null}, t)))), h("tbody", {}, rows))),
+    scrolling("Stages", h("table", {}, h("thead", {}, h("tr", {}, heads.map((t, i) => h("th", {scope: "col", class: i > 1 && i < heads.length - 1 ? "num" : null}, t || h("span", {class: "unseen"}, "verdict"))))), h("tbody", {}, rows))),
     stageChart(), left.length ? [h("h3", {}, "Not compared"), h("ul", {class: "plain"}, left)] : "");
 })();
 
@@ -65,6 +65,6 @@ if ((report.warnings || []).length) section("notes", "Warnings", "", h("ul", {cl
   line("Data", shown(report.data));
   line("Versions", [["vernier", report.vernier_version], ["ONNX Runtime", report.onnxruntime_version], ["onnx", report.onnx_version]].filter(v => v[1]).map(v => v[0] + " " + shown(v[1])).join(", "));
   line("Machine", shown(report.machine));
-  line("Files", Object.entries(report.files || {}).map(([what, file]) => h("div", {}, what + ": ", name(file))));
+  line("Files", Object.entries(report.files || {}).map(([what, file]) => h("div", {}, what + ": ", fileLink(file))));
   section("reproduce", "Reproduce", "", report.command ? command(report.command) : "", record);
 })();

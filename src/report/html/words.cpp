@@ -1,0 +1,128 @@
+#include "report/html/words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string_view>
+
+#include "report/export/pareto.h"
+#include "report/text/diagnose_answer.h"
+#include "report/text/figures.h"
+#include "report/text/sections.h"
+#include "vernier/format.h"
+#include "vernier/report/figures.h"
+#include "vernier/report/kept_set.h"
+#include "vernier/report/outcome.h"
+#include "vernier/requirement.h"
+#include "vernier/verdict.h"
+
+namespace vernier {
+namespace {
+
+constexpr std::size_t kMostSizes = 500;  // of sets that were tried
+
+/// "2.1 dB above the required 20 dB"; empty where there is no margin to tell.
+std::string margin_text(const RunFigures& run, const Requirement& requirement) {
+  const OutputFigure* figure = deciding_output(run, requirement);
+  if (figure == nullptr) return {};
+  const std::optional<double> value = metric_value(requirement.metric, *figure);
+  const std::optional<double> limit = requirement.limit_for(figure->name);
+  if (!value || !limit || !std::isfinite(*value)) return {};
+  const std::string required = required_text(run, requirement);
+  const double margin = *value - *limit;
+  const char* side = margin < 0 ? "below" : "above";
+  if (requirement.metric == Metric::MinSqnrDb) return fmt::format("{:.1f} dB {} {}", std::abs(margin), side, required);
+  if (requirement.metric == Metric::MinTop1Agreement) {
+    return fmt::format("{:.1f} points {} {}", 100 * std::abs(margin), side, required);
+  }
+  if (!run.damage || !std::isfinite(*run.damage)) return {};
+  return fmt::format("{:.3g} times what {} allows", *run.damage, required);
+}
+
+Json curve_point(std::size_t kept, const TestRow& test) {
+  return Json::Object{{"kept", kept},
+                      {"metric", test.metric},
+                      {"damage", test.damage},
+                      {"bound", test.lower_bound},
+                      {"passed", test.verdict == Verdict::Good}};
+}
+
+bool better(const TestRow& one, const TestRow& other) {
+  const bool passes = one.verdict == Verdict::Good;
+  if (passes != (other.verdict == Verdict::Good)) return passes;
+  return one.damage < other.damage;
+}
+
+}  // namespace
+
+Json page_words(const DiagnoseReport& report) {
+  Json words;
+  words["low"] = low_text(report);
+  words["everything"] = all_low_text(report);
+  words["lowered"] = lowered_layers(report);
+  words["all_low"] = figure_text(report.all_low, report.requirement);
+  if (report.repaired) words["repaired"] = figure_text(*report.repaired, report.requirement);
+  if (report.final_figures) words["final"] = figure_text(*report.final_figures, report.requirement);
+  if (report.requirement) {
+    words["required"] = required_text(report.final_figures.value_or(report.all_low), *report.requirement);
+    words["requirement"] = requirement_text(*report.requirement);
+    Json margins;
+    margins["all_low"] = margin_text(report.all_low, *report.requirement);
+    if (report.repaired) margins["repaired"] = margin_text(*report.repaired, *report.requirement);
+    if (report.final_figures) margins["final"] = margin_text(*report.final_figures, *report.requirement);
+    words["margins"] = margins;
+  }
+  words["metric"] = report.requirement ? std::string(metric_option(report.requirement->metric).substr(2)) : "SQNR dB";
+  words["runner"] = runner_text(report.runner);
+  words["same_samples"] =
+      report.calibrated_on_evaluation_samples && std::any_of(report.low.begin(), report.low.end(), needs_scale);
+  if (report.kept && !report.kept->layers.empty()) words["cost"] = cost_text(*report.kept);
+  return words;
+}
+
+Json kept_curve(const DiagnoseReport& report) {
+  if (!report.kept) return {};
+  std::map<std::size_t, const TestRow*> best;  // by the number of kept layers
+  for (const TestRow& test : report.kept->tests) {
+    if (test.verdict != Verdict::Good && test.verdict != Verdict::Bad) continue;
+    const TestRow*& at = best[test.layers.size()];
+    if (at == nullptr || better(test, *at)) at = &test;
+  }
+  Json::Array points;
+  for (const auto& [kept, test] : best) {
+    if (points.size() == kMostSizes) break;
+    points.push_back(curve_point(kept, *test));
+  }
+  Json curve = Json::Object{{"points", std::move(points)}, {"answer", report.kept->layers.size()}};
+  if (report.requirement && report.requirement->limits.size() == 1) {
+    curve["limit"] = report.requirement->limits.front().value;
+  }
+  return curve;
+}
+
+const char* outcome_class(const DiagnoseReport& report) {
+  const Outcome outcome = outcome_of(report);
+  const bool missed = outcome == Outcome::FileMisses || outcome == Outcome::Impossible;
+  return met(report) ? "met" : missed ? "missed" : "open";
+}
+
+std::string verdict_words(const DiagnoseReport& report) {
+  const std::string_view outcome = outcome_class(report);
+  if (outcome == "met") return "\u2713 Requirement met";
+  return outcome == "missed" ? "\u2715 Requirement missed" : "Not judged";
+}
+
+std::pair<std::string, std::string> first_sentence(const std::string& text) {
+  for (std::size_t at = text.find(". "); at != std::string::npos; at = text.find(". ", at + 1)) {
+    const unsigned char next = at + 2 < text.size() ? static_cast<unsigned char>(text[at + 2]) : 0;
+    if (std::isupper(next) != 0 || std::isdigit(next) != 0) return {text.substr(0, at + 1), text.substr(at + 2)};
+  }
+  return {text, {}};
+}
+
+}  // namespace vernier

@@ -1,0 +1,85 @@
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cases.h"
+#include "json/json.h"
+#include "report/html/words.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/report/kept_set.h"
+#include "vernier/requirement.h"
+#include "vernier/verdict.h"
+
+namespace vernier {
+namespace {
+
+TestRow test(std::size_t kept, Verdict verdict, double metric, double damage) {
+  TestRow row;
+  row.layers.assign(kept, "a layer");
+  row.verdict = verdict;
+  row.metric = metric;
+  row.damage = damage;
+  return row;
+}
+
+TEST(FirstSentence, EndsWhereAnotherCanBegin) {
+  using Parts = std::pair<std::string, std::string>;
+  EXPECT_EQ(first_sentence("It is met. 95 % confidence: 21.5 to 22.7 dB. More."),
+            (Parts{"It is met.", "95 % confidence: 21.5 to 22.7 dB. More."}));
+  EXPECT_EQ(first_sentence("Only one, of 'a. b' and 22.1 dB."), (Parts{"Only one, of 'a. b' and 22.1 dB.", ""}));
+  EXPECT_EQ(first_sentence(""), (Parts{"", ""}));
+}
+
+TEST(KeptCurve, HasTheBestSetOfEachSize) {
+  DiagnoseReport report = requirement_met();
+  report.kept->tests = {test(0, Verdict::Bad, 4.9, 32),
+                        test(2, Verdict::Bad, 15, 3),
+                        test(2, Verdict::Bad, 17, 2),
+                        test(3, Verdict::Good, 24, 0.4),
+                        test(3, Verdict::Bad, 26, 0.2),
+                        test(3, Verdict::Invalid, 99, 0),
+                        test(9, Verdict::Good, std::numeric_limits<double>::infinity(), 0)};
+  const Json curve = kept_curve(report);
+  std::vector<std::pair<double, double>> points;
+  for (const Json& point : curve.at("points").items()) {
+    points.emplace_back(point.at("kept").number(), point.at("damage").number());
+  }
+  EXPECT_EQ(points, (std::vector<std::pair<double, double>>{{0, 32}, {2, 2}, {3, 0.4}, {9, 0}}));
+  EXPECT_EQ(curve.at("answer"), report.kept->layers.size());
+  EXPECT_EQ(curve.at("limit"), report.requirement->limits.front().value);
+}
+
+TEST(KeptCurve, HasNoLimitWhereOutputsDiffer) {
+  DiagnoseReport report = requirement_met();
+  report.requirement->limits.push_back({46, "scores"});
+  EXPECT_EQ(kept_curve(report).find("limit"), nullptr);
+  report.kept.reset();
+  EXPECT_TRUE(kept_curve(report).is_null());
+}
+
+TEST(PageWords, TellTheMargin) {
+  DiagnoseReport report = requirement_met();  // 24.3 dB of 24
+  EXPECT_EQ(page_words(report).at("margins").at("final"), "0.3 dB above the required 24 dB");
+  report.requirement->metric = Metric::MinTop1Agreement;
+  report.requirement->limits = {{0.95, ""}};
+  report.final_figures->outputs[0].top1_agreement = 0.93;
+  EXPECT_EQ(page_words(report).at("margins").at("final"), "2.0 points below the required 95 %");
+}
+
+TEST(PageWords, OfAMetAndOfAMissedRequirement) {
+  DiagnoseReport report = requirement_met();
+  EXPECT_EQ(verdict_words(report), "\u2713 Requirement met");
+  EXPECT_STREQ(outcome_class(report), "met");
+  report.final_figures->passed = false;
+  EXPECT_EQ(verdict_words(report), "\u2715 Requirement missed");
+  report.requirement.reset();
+  report.kept.reset();
+  EXPECT_EQ(verdict_words(report), "Not judged");
+}
+
+}  // namespace
+}  // namespace vernier
