@@ -110,7 +110,8 @@ Placed place(const std::vector<std::vector<std::size_t>>& parents) {
     std::size_t next = 0;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const std::size_t left = wanted.size() - i - 1;  // that still need a slot
-      const auto at = static_cast<std::size_t>(std::lround(wanted[i].first));
+      // Down, not to the nearest: what joins two branches would else stand a slot further right each time.
+      const auto at = static_cast<std::size_t>(wanted[i].first);
       const std::size_t slot = std::max(next, std::min(at, kMostBeside - 1 - left));
       placed.slot[wanted[i].second] = slot;
       next = slot + 1;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 
 #include "cases.h"
 #include "json/json.h"
@@ -173,6 +174,19 @@ TEST(Drawing, PlacesNoTwoBoxesOnOneSpot) {
       EXPECT_TRUE(apart) << a << " and " << b;
     }
   }
+}
+
+TEST(Drawing, GoesStraightDownHoweverOftenItBranches) {
+  DiagnoseReport report = requirement_met();
+  report.network = {{"first", "Conv", {}}};
+  for (std::size_t last = 0; last < 40; last += 3) {  // two branches that meet again
+    report.network.push_back({"left", "Conv", {last}});
+    report.network.push_back({"right", "Conv", {last}});
+    report.network.push_back({"join", "Concat", {last + 1, last + 2}});
+  }
+  std::set<double> across;
+  for (const DrawnBox& box : draw_network(report).boxes) across.insert(box.x);
+  EXPECT_LE(across.size(), 8U);  // two slots in each of at most four columns
 }
 
 TEST(Drawing, GivesABadLayerABoxOfItsOwn) {
