@@ -5,7 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <set>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "analysis/class_scores.h"
 #include "analysis/sampling_interval.h"
@@ -16,8 +20,32 @@ namespace vernier {
 namespace {
 
 constexpr std::size_t kMostWithIntervals = 64;  // outputs: more would take seconds
+constexpr std::size_t kWorstSamples = 8;
+
+double sqnr_db_of(const SampleSums& sums) {
+  if (sums.error_energy == 0) return std::numeric_limits<double>::infinity();
+  return 10 * std::log10(sums.ref_energy / sums.error_energy);
+}
 
 }  // namespace
+
+std::vector<SampleFigure> worst_samples(std::span<const SampleSums> samples, bool classes) {
+  std::vector<SampleFigure> figures;
+  if (samples.size() < 2) return figures;
+  for (const SampleSums& sums : samples) {
+    SampleFigure& figure = figures.emplace_back(SampleFigure{sums.sample, sqnr_db_of(sums), {}});
+    if (classes && sums.rows > 0) {
+      figure.top1_agreement = static_cast<double>(sums.rows_agreed) / static_cast<double>(sums.rows);
+    }
+  }
+  const std::size_t most = std::min(kWorstSamples, figures.size());
+  std::partial_sort(figures.begin(), figures.begin() + static_cast<std::ptrdiff_t>(most), figures.end(),
+                    [](const SampleFigure& a, const SampleFigure& b) {
+                      return std::pair{a.sqnr_db, a.sample} < std::pair{b.sqnr_db, b.sample};
+                    });
+  figures.resize(most);
+  return figures;
+}
 
 RunFigures figures_of(const Subject& subject, const std::map<std::string, OutputStats>& stats,
                       const Requirement* requirement) {
@@ -43,6 +71,7 @@ RunFigures figures_of(const Subject& subject, const std::map<std::string, Output
     if (subject.carries.empty() && subject.judged.size() <= kMostWithIntervals && s.pooled.finite()) {
       figure.sqnr_interval = sqnr_interval(s.each);
       if (figure.top1_agreement) figure.top1_interval = agreement_interval(s.each);
+      figure.worst_samples = worst_samples(s.each, figure.top1_agreement.has_value());
     }
     figure.nonfinite = s.pooled.got_nan + s.pooled.got_inf;
     figure.reference_nonfinite = s.pooled.ref_nonfinite;

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "analysis/requirement.h"
 #include "analysis/subject.h"
@@ -14,6 +16,10 @@ namespace vernier {
 /// Of the subject's judged outputs, in their order. `requirement`: may be null.
 RunFigures figures_of(const Subject& subject, const std::map<std::string, OutputStats>& stats,
                       const Requirement* requirement);
+
+/// The eight samples of the lowest ratio, lowest first; none where there is only one sample. `classes`: the output is
+/// class scores. All sums are finite.
+std::vector<SampleFigure> worst_samples(std::span<const SampleSums> samples, bool classes);
 
 /// Errors: Input when the reference gives nothing but NaN in that output: nothing can be compared there.
 void require_comparable(const std::string& output, const ErrorStats& stats);

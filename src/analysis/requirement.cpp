@@ -92,7 +92,7 @@ ErrorStats OutputStats::add_sample(std::size_t index, const Tensor& ref, const T
       if (same) ++rows_agreed;
     }
   }
-  each.push_back({one.ref_energy, one.error_energy, rows - rows_before, rows_agreed - agreed_before});
+  each.push_back({one.ref_energy, one.error_energy, rows - rows_before, rows_agreed - agreed_before, index});
   return one;
 }
 

@@ -17,6 +17,7 @@ namespace vernier {
 struct SampleSums {
   double ref_energy = 0, error_energy = 0;
   std::int64_t rows = 0, rows_agreed = 0;
+  std::size_t sample = 0;  // its place among all; of a sum the first one's
   SampleSums& operator+=(const SampleSums& other);
 };
 

@@ -404,6 +404,25 @@ def test_layers_have_their_causes_in_the_table(folder, report):
     assert "of the damage" in got["why"][0] and "to try: " in got["why"][0] and report["layers"][0]["name"] in got["links"]
 
 
+def test_the_worst_samples_are_listed_with_their_classes(folder, report):
+    needed(CHROMIUM, "chromium")
+    worst = report["final_figures"]["outputs"][0]["worst_samples"]
+    assert len(worst) == 8 and worst[0]["sample"] == report["final_figures"]["outputs"][0]["worst_sample"]
+    changed = copy.deepcopy(report)
+    for sample, agreement in zip(changed["final_figures"]["outputs"][0]["worst_samples"], (0, 0.75, *[1] * 6)):
+        sample["top1_agreement"] = agreement
+    got = use(render(folder, changed, "samples"), READ + """
+      const column = at => text(`#samples tbody td:nth-child(${at})`);
+      return {samples: column(1), sqnr: column(2), classes: column(4), lead: text("#samples .lead")[0]};""")
+    assert got["samples"] == [f"#{sample['sample']}" for sample in worst]
+    assert got["sqnr"] == [f"{sample['sqnr_db']:.1f}" for sample in worst]
+    assert got["classes"] == ["\u2715 another", "\u2715 25 % differ"] + ["\u2713 same"] * 6
+    assert "Of the written model" in got["lead"]
+    for run in ("reference", "all_low", "final_figures"):
+        changed[run]["outputs"][0].pop("worst_samples", None)
+    assert use(render(folder, changed, "former"), "return document.getElementById('samples');") is None, "a report of before"
+
+
 def test_files_beside_the_page_are_links(folder, report):
     needed(CHROMIUM, "chromium")
     got = use(folder / "out/report.html", """
@@ -411,11 +430,11 @@ def test_files_beside_the_page_are_links(folder, report):
       return {record: links("#reproduce"), advice: links("#advice")};""")
     assert sorted(got["record"]) == ["./deploy.md", "./model.onnx", "./plan.json", "./report.json"]
     assert got["advice"] == ["./deploy.md"]
-    elsewhere = copy.deepcopy(report)
-    elsewhere["files"] = {"page": "a/report.html", "model": "javascript:alert(1)", "plan": "a/javascript:alert(1)"}
-    got = use(render(folder, elsewhere, "elsewhere"), """
-      return [...document.querySelectorAll("#reproduce a.name")].map(a => a.getAttribute("href"));""")
-    assert got == ["./javascript%3Aalert(1)"]
+    links = """return [...document.querySelectorAll("#reproduce a.name")].map(a => a.getAttribute("href"));"""
+    assert use(render(folder, report, "elsewhere"), links) == [], "rendered again, in another folder than the files"
+    hostile = copy.deepcopy(report)
+    hostile["files"] = {"page": "a/report.html", "model": str(folder / "javascript:alert(1)"), "plan": "javascript:alert(1)"}
+    assert use(render(folder, hostile, "schemes"), links) == ["./javascript%3Aalert(1)"]
 
 
 def test_the_header_stays_in_view(folder):

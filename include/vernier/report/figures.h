@@ -18,6 +18,13 @@ struct SamplingInterval {
   double low = 0, high = 0;
 };
 
+/// What one output is on one sample alone.
+struct SampleFigure {
+  std::size_t sample = 0;
+  double sqnr_db = 0;
+  std::optional<double> top1_agreement;  // as OutputFigure's
+};
+
 /// One judged output of one run, against the reference.
 struct OutputFigure {
   std::string name;
@@ -34,6 +41,8 @@ struct OutputFigure {
   std::string class_axis_from;    // what says so: "ArgMax", "Conv", an option
   std::int64_t nonfinite = 0;     // elements not finite where the reference is
   std::int64_t reference_nonfinite = 0;
+  /// Lowest first, at most eight; none of a single sample, and of sequences, whose samples hang together.
+  std::vector<SampleFigure> worst_samples;
 };
 
 /// One run: all high, all low, repaired, final.

@@ -14,7 +14,7 @@ function keptCurve() {
   const values = [limit, ...points.map(value), ...predicted.map(p => number(p.predicted_sqnr_db))];
   const pad = (Math.max(...values) - Math.min(...values) || 1) * 0.06;
   const y0 = Math.min(...values) - pad, y1 = Math.max(...values) + pad, x1 = Math.max(...points.map(p => p.kept), ...predicted.map(p => p.kept), 1);
-  const x = v => left + width * v / x1, y = v => top + height * (y1 - v) / (y1 - y0);
+  const x = v => left + 12 + (width - 24) * v / x1, y = v => top + height * (y1 - v) / (y1 - y0);
   const text = v => ofDamage ? plain(Math.pow(10, v), 2) + "x" : asDecibels ? v.toFixed(0) + " dB" : plain(v, 3);
   const svg = h("svg", {viewBox: `0 0 ${W} ${H}`, class: "wide", role: "img", "aria-label": `Kept layers against ${ofDamage ? "the share of the allowance" : page.words.metric}: ${many(points.length, "set")} of layers, and the limit`});
   for (const v of ticks(y0, y1, 5)) svg.append(h("line", {x1: left, x2: W - right, y1: y(v), y2: y(v), class: "axis"}), textAt(left - 6, y(v) + 4, text(v), "end"));

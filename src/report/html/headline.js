@@ -21,9 +21,9 @@ function agreementCard() {
   const run = report.final_figures || report.repaired || report.all_low, least = agreementOf(run), before = agreementOf(report.all_low);
   if (!least) return null;
   const one = share => (100 * share).toFixed(1) + " %", between = least.top1_agreement_95_percent;
-  const more = ["as the float model", run !== report.all_low && before ? `${one(before.top1_agreement)} with everything in ${page.words.everything}` : "",
+  const more = [run !== report.all_low && before ? `${one(before.top1_agreement)} with everything in ${page.words.everything}` : "",
     between ? `95 % confidence: ${one(between.low)} to ${one(between.high)}` : ""].filter(Boolean).join("; ");
-  return card("Same top-1", one(least.top1_agreement), more);
+  return card("Same top-1 as float", one(least.top1_agreement), more);
 }
 
 (function cards() {

@@ -15,9 +15,19 @@ struct Fields<SamplingInterval> {
 };
 
 template <>
+struct Fields<SampleFigure> {
+  static constexpr auto list =
+      std::tuple{Field{"sample", &SampleFigure::sample}, Field{"sqnr_db", &SampleFigure::sqnr_db},
+                 Field{"top1_agreement", &SampleFigure::top1_agreement}};
+};
+
+template <>
 struct Fields<OutputFigure> {
   static constexpr bool (*has_axis)(const OutputFigure&) = [](const OutputFigure& figure) {
     return figure.class_axis.has_value();
+  };
+  static constexpr bool (*has_samples)(const OutputFigure&) = [](const OutputFigure& figure) {
+    return !figure.worst_samples.empty();
   };
   static constexpr auto list = std::tuple{Field{"name", &OutputFigure::name},
                                           Field{"sqnr_db", &OutputFigure::sqnr_db},
@@ -32,7 +42,8 @@ struct Fields<OutputFigure> {
                                           Field{"class_axis", &OutputFigure::class_axis},
                                           Field{"class_axis_from", &OutputFigure::class_axis_from, has_axis},
                                           Field{"nonfinite", &OutputFigure::nonfinite},
-                                          Field{"reference_nonfinite", &OutputFigure::reference_nonfinite}};
+                                          Field{"reference_nonfinite", &OutputFigure::reference_nonfinite},
+                                          Field{"worst_samples", &OutputFigure::worst_samples, has_samples}};
 };
 
 template <>
