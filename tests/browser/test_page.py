@@ -247,6 +247,30 @@ def test_ten_thousand_layers_stay_usable(folder, report):
     assert got["ms"] < 5000 and got["load"] < 20000  # on a busy machine; idle it is 50 ms and one second
 
 
+def test_options_stand_under_the_answer_with_the_best_marked(folder, report):
+    needed(CHROMIUM, "chromium")
+    row = dict(low=["int8"], end="met", kept=3, lowered=19, repairs=0, kept_macs=400, total_macs=1000, cost=3, seconds=1,
+               figures=report["final_figures"])
+    changed = copy.deepcopy(report)
+    changed["alternatives"] = [dict(row, change="keep"), dict(row, change="fix", kept=1, kept_macs=100, cost=1),
+                               dict(row, change="--target openvino", end="not-measured", why=HOSTILE)]
+    page = render(folder, changed, "options")
+    seen = use(page, """
+      const place = document.getElementById("place-options");
+      const next = document.getElementById("place-cards");
+      return {rows: [...place.querySelectorAll("tbody tr")].map(row => [...row.cells].map(cell => cell.textContent)),
+              best: place.querySelectorAll("tr.best").length, why: place.textContent.includes("onerror=alert(1)"),
+              first: Boolean(place.compareDocumentPosition(next) & Node.DOCUMENT_POSITION_FOLLOWING)};
+    """)
+    assert [row[0] for row in seen["rows"]] == ["keep layers, as found", "repair first: vernier fix", "--target openvino"]
+    assert seen["rows"][1][1:3] == ["1 of 19", "10.0 %"] and seen["rows"][1][-1] == "met, the least work"
+    assert seen["rows"][2][1:] == [""] * (len(seen["rows"][2]) - 2) + ["not measured"]
+    assert seen["best"] == 1 and seen["why"] and seen["first"]
+    del changed["alternatives"]
+    page = render(folder, changed, "no-options")
+    assert use(page, "return document.getElementById('place-options').childElementCount;") == 0
+
+
 def test_the_first_look_has_verdict_margin_and_agreement(folder, report):
     needed(CHROMIUM, "chromium")
     got = use(folder / "out/report.html", READ + """

@@ -32,7 +32,7 @@ namespace vernier {
 struct OutputError {
   double noise = 0;                      // over signal, of the worst output
   std::vector<double> sample_log_noise;  // of each sample; empty: the samples are those that the figures come from
-  std::vector<std::int64_t> moved;       // of each sample: see rows_moved()
+  std::vector<std::int64_t> moved = {};  // of each sample: see rows_moved()
 };
 
 /// A network with its plan, and what repairs made of them.

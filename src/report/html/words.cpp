@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "report/export/pareto.h"
+#include "report/text/alternatives_text.h"
 #include "report/text/diagnose_answer.h"
 #include "report/text/figures.h"
 #include "report/text/sections.h"
@@ -81,6 +82,21 @@ Json page_words(const DiagnoseReport& report) {
   words["runner"] = runner_text(report.runner);
   words["same_samples"] =
       report.calibrated_on_evaluation_samples && std::any_of(report.low.begin(), report.low.end(), needs_scale);
+  if (!report.alternatives.empty()) {
+    Json::Array options;
+    for (const AlternativeWords& row : alternative_words(report)) {
+      options.push_back(Json::Object{{"option", row.option},
+                                     {"kept", row.kept},
+                                     {"work", row.work},
+                                     {"result", row.result},
+                                     {"same_top1", row.same_top1},
+                                     {"ms", row.ms},
+                                     {"end", row.end},
+                                     {"why", row.why},
+                                     {"best", row.best}});
+    }
+    words["options"] = std::move(options);
+  }
   if (report.kept && !report.kept->layers.empty()) words["cost"] = cost_text(*report.kept);
   return words;
 }
