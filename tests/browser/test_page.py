@@ -64,7 +64,8 @@ def use(page, script, seconds=60, address="", width=1200, budget_ms=0, change=la
              "pre.textContent = JSON.stringify({got, errors: window.seen,"
              " requests: performance.getEntriesByType('resource').map(e => e.name)});"
              "document.body.replaceChildren(pre);}, error => seen.push(String(error)));</script>")
-    copy_of = page.with_suffix(".used.html")
+    copy_of = page.parent / "used" / page.name  # its name says whether its files are beside it
+    copy_of.parent.mkdir(exist_ok=True)
     at = text.rindex("</body>")
     copy_of.write_text(change(text[:at]).replace("<head>", "<head>" + before, 1) + after + text[at:], encoding="utf-8")
     done = subprocess.run([CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", f"--window-size={width},900",
@@ -282,6 +283,10 @@ def test_the_first_look_has_verdict_margin_and_agreement(folder, report):
     assert any("dB below the required 20 dB" in card for card in got["cards"])
     agreement = 100 * report["final_figures"]["outputs"][0]["top1_agreement"]
     assert any(card.startswith("Same top-1") and f"{agreement:.1f} %" in card for card in got["cards"])
+    alike = copy.deepcopy(report)
+    alike["final_figures"]["outputs"][0].update(top1_agreement=1.0, top1_agreement_95_percent={"low": 1.0, "high": 1.0})
+    cards = use(render(folder, alike, "alike"), READ + "return text('.card').filter(card => card.startsWith('Same top-1'));")
+    assert "confidence" not in cards[0], "samples that do not differ say nothing of how sure it is"
     assert got["heading"].endswith("is met.") and got["further"].startswith("95 % confidence"), "one sentence is the headline"
     assert "0 of 0" not in got["body"] and "`" not in got["body"]
 
@@ -425,6 +430,10 @@ def test_layers_have_their_causes_in_the_table(folder, report):
       return {cells: text(`#layer-table tbody td:nth-child(${at + 1})`), why: text("#why .cause"), links: text("#why a.layer")};""")
     causes = [cause["id"].replace("-", " ") for cause in report["explanation"]["causes"] if cause["layer"] == report["layers"][0]["name"]]
     assert causes and got["cells"][0] == ", ".join(causes[:2])
+    whole = copy.deepcopy(report)
+    for cause in whole["explanation"]["causes"]:
+        cause["layer"] = ""  # of the network as a whole
+    assert use(render(folder, whole, "whole"), READ + "return text('#layer-table th').includes('cause');") is False
     assert "of the damage" in got["why"][0] and "to try: " in got["why"][0] and report["layers"][0]["name"] in got["links"]
 
 
@@ -455,15 +464,17 @@ def test_files_beside_the_page_are_links(folder, report):
     assert sorted(got["record"]) == ["./deploy.md", "./model.onnx", "./plan.json", "./report.json"]
     assert got["advice"] == ["./deploy.md"]
     links = """return [...document.querySelectorAll("#reproduce a.name")].map(a => a.getAttribute("href"));"""
-    assert use(render(folder, report, "elsewhere"), links) == [], "rendered again, in another folder than the files"
+    assert use(render(folder, report, "elsewhere"), links) == [], "rendered again, perhaps in another folder than the files"
     hostile = copy.deepcopy(report)
-    hostile["files"] = {"page": "a/report.html", "model": str(folder / "javascript:alert(1)"), "plan": "javascript:alert(1)"}
+    hostile["files"] = {"page": "a/schemes.html", "model": "a/javascript:alert(1)", "plan": "javascript:alert(1)"}
     assert use(render(folder, hostile, "schemes"), links) == ["./javascript%3Aalert(1)"]
 
 
 def test_the_header_stays_in_view(folder):
     needed(CHROMIUM, "chromium")
     got = use(folder / "out/report.html", """
+      const nav = document.getElementById("nav");
+      if (nav.scrollWidth > nav.clientWidth) return "the sections do not fit into the header";
       document.documentElement.style.scrollBehavior = "auto";
       scrollTo(0, 1500);
       const table = document.querySelector("#layer-table");

@@ -70,10 +70,7 @@ int render(const Report& report, const ReportLine& line, Console& console) {
       throw Error(ErrorKind::Usage, fmt::format("-o {}: the report itself would be replaced", printable(line.output)),
                   "another name, such as report.html");
     }
-    // Files beside the page are links in it: it has to know where it is.
-    Report moved = report;
-    if (const auto page = moved.files.find("page"); page != moved.files.end()) page->second = line.output;
-    replace_file(output, report_to_html(moved));
+    replace_file(output, report_to_html(report));
   }
   if (line.result.json) {
     print_result(console, report_to_json(report));

@@ -85,9 +85,12 @@ function bytes(value) {
 }
 function many(n, noun) { return count(n) + " " + noun + (n === 1 ? "" : "s"); }
 
+/** What the navigation calls a section whose title is long: all of them fit into one line. */
+const SHORT = {why: "Why", samples: "Samples", depth: "Depth", network: "Network", engine: "Engine", curve: "Curve", notes: "Notes"};
+
 /** A section of the page with an entry in the navigation. It goes where the page has a place for it, else to the end. */
 function section(id, title, lead, ...children) {
-  document.getElementById("nav").append(h("a", {href: "#" + id}, title));
+  document.getElementById("nav").append(h("a", {href: "#" + id}, SHORT[id] || title));
   const element = h("section", {id, "aria-labelledby": id + "-title"}, h("h2", {id: id + "-title"}, title),
     lead && h("p", {class: "lead"}, lead), ...children);
   (document.getElementById("place-" + id) || document.getElementById("main")).append(element);

@@ -22,7 +22,7 @@ function agreementCard() {
   if (!least) return null;
   const one = share => (100 * share).toFixed(1) + " %", between = least.top1_agreement_95_percent;
   const more = [run !== report.all_low && before ? `${one(before.top1_agreement)} with everything in ${page.words.everything}` : "",
-    between ? `95 % confidence: ${one(between.low)} to ${one(between.high)}` : ""].filter(Boolean).join("; ");
+    between && between.low < between.high ? `95 % confidence: ${one(between.low)} to ${one(between.high)}` : ""].filter(Boolean).join("; ");
   return card("Same top-1 as float", one(least.top1_agreement), more);
 }
 

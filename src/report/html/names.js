@@ -56,15 +56,18 @@ function layerLink(layer, most) {
   return h("a", {class: "layer", href: layerHash(layer), onclick: event => { event.preventDefault(); select(layer); }}, layerName(layer, most));
 }
 
-/** Files that were written beside the page are links, so that page and files can move together. */
+/** Files that were written beside the page are links, so that page and files can move together. A page of another name was
+    rendered again, perhaps elsewhere, and has none. */
 function folderOf(file) { return file.slice(0, Math.max(file.lastIndexOf("/"), file.lastIndexOf("\\")) + 1); }
 function fileLink(file) {
-  const text = String(file), pageFile = (report.files || {}).page;
-  const beside = has(pageFile) && folderOf(String(pageFile)) === folderOf(text) && text !== pageFile;
-  if (!beside) return name(text);
+  const text = String(file), pageFile = String((report.files || {}).page || "");
   try {
-    return h("a", {class: "name", href: "./" + encodeURIComponent(text.slice(folderOf(text).length))}, shown(text));
-  } catch (e) { return name(text); }
+    const here = decodeURI(location.pathname).endsWith("/" + pageFile.slice(folderOf(pageFile).length));
+    if (pageFile && here && folderOf(pageFile) === folderOf(text) && text !== pageFile) {
+      return h("a", {class: "name", href: "./" + encodeURIComponent(text.slice(folderOf(text).length))}, shown(text));
+    }
+  } catch (e) { /* an address or a name that is no text */ }
+  return name(text);
 }
 /** A sentence in which the files that were written are links. */
 function withFiles(sentence) {

@@ -56,6 +56,23 @@ function certificateTable(rows) {
   else section("why", harmless ? "Seen, and harmless here" : "Why", harmless ? "The requirement is met with nothing kept." : `What breaks${report.repaired ? ", before the repairs" : ""}, with the numbers that show it.`, children);
 })();
 
+/** Of the run that the page answers with. */
+(function samples() {
+  const run = report.final_figures || report.repaired || report.all_low || {};
+  const outputs = (run.outputs || []).filter(o => (o.worst_samples || []).length).slice(0, 4);
+  if (!outputs.length) return;
+  const tables = outputs.map(o => {
+    const finite = o.worst_samples.map(s => number(s.sqnr_db)).filter(Number.isFinite);
+    const most = Math.max(1e-9, ...finite), classes = o.worst_samples.some(s => has(s.top1_agreement));
+    const heads = [["sample", "num"], ["SQNR, dB", "num"], ["", null], ...(classes ? [["class", null]] : [])];
+    const verdict = s => s.top1_agreement === 1 ? h("span", {class: "good"}, "\u2713 same") : h("span", {class: "bad"}, s.top1_agreement === 0 ? "\u2715 another" : `\u2715 ${percent(1 - s.top1_agreement)} differ`);
+    return h("div", {}, outputs.length > 1 ? h("h3", {}, name(o.name)) : "", scrolling("Worst samples", h("table", {}, h("thead", {}, h("tr", {}, heads.map(([t, kind]) => h(t ? "th" : "td", {scope: t ? "col" : null, class: kind}, t)))),
+      h("tbody", {}, o.worst_samples.map(s => h("tr", {}, h("td", {class: "num"}, "#" + s.sample), h("td", {class: "num"}, db(s.sqnr_db)), h("td", {class: "bars-of"}, Number.isFinite(number(s.sqnr_db)) ? meter(number(s.sqnr_db) / most, 160) : ""),
+        classes ? h("td", {class: "whole"}, verdict(s)) : null))))));
+  });
+  section("samples", "Worst samples", `Of ${report.final_figures ? "the written model" : report.repaired ? "the network with the repairs" : "everything in " + low}; look at them for what they have in common. They count from 0, in the order of ${shown(report.data)}.`, h("div", {class: "pair"}, tables));
+})();
+
 (function depth() {
   const chart = depthChart(select);
   if (chart) section("depth", "Damage over depth", "Where error is made, and how it travels to the output.", chart);
@@ -79,23 +96,6 @@ if (layers.length) {
   section("figures", "Figures", "Against the float32 model, over all samples; samples count from 0.", scrolling("Figures of each run", h("table", {}, h("thead", {}, h("tr", {}, heads.map((t, i) => h("th", {scope: "col", class: i > 1 ? "num" : null}, t)))),
     h("tbody", {}, runs.flatMap(([label, run]) => run.outputs.map(o => h("tr", {}, h("td", {}, label), h("td", {}, name(o.name)), h("td", {class: "num"}, db(o.sqnr_db)), h("td", {class: "num"}, db(o.worst_sqnr_db)), h("td", {class: "num"}, "#" + o.worst_sample),
       h("td", {class: "num"}, plain(o.max_abs_error)), h("td", {class: "num"}, has(o.cosine) ? (Math.floor(number(o.cosine) * 1e6) / 1e6).toString() : "\u2013"), top1 ? h("td", {class: "num"}, has(o.top1_agreement) ? (100 * o.top1_agreement).toFixed(1) : "") : null, lost ? h("td", {class: "num"}, o.nonfinite ? o.nonfinite.toLocaleString("en-US") : "") : null)))))));
-})();
-
-/** Of the run that the page answers with. */
-(function samples() {
-  const run = report.final_figures || report.repaired || report.all_low || {};
-  const outputs = (run.outputs || []).filter(o => (o.worst_samples || []).length).slice(0, 4);
-  if (!outputs.length) return;
-  const tables = outputs.map(o => {
-    const finite = o.worst_samples.map(s => number(s.sqnr_db)).filter(Number.isFinite);
-    const most = Math.max(1e-9, ...finite), classes = o.worst_samples.some(s => has(s.top1_agreement));
-    const heads = [["sample", "num"], ["SQNR, dB", "num"], ["", null], ...(classes ? [["class", null]] : [])];
-    const verdict = s => s.top1_agreement === 1 ? h("span", {class: "good"}, "\u2713 same") : h("span", {class: "bad"}, s.top1_agreement === 0 ? "\u2715 another" : `\u2715 ${percent(1 - s.top1_agreement)} differ`);
-    return h("div", {}, outputs.length > 1 ? h("h3", {}, name(o.name)) : "", scrolling("Worst samples", h("table", {}, h("thead", {}, h("tr", {}, heads.map(([t, kind]) => h(t ? "th" : "td", {scope: t ? "col" : null, class: kind}, t)))),
-      h("tbody", {}, o.worst_samples.map(s => h("tr", {}, h("td", {class: "num"}, "#" + s.sample), h("td", {class: "num"}, db(s.sqnr_db)), h("td", {class: "bars-of"}, Number.isFinite(number(s.sqnr_db)) ? meter(number(s.sqnr_db) / most, 160) : ""),
-        classes ? h("td", {class: "whole"}, verdict(s)) : null))))));
-  });
-  section("samples", "Worst samples", `Of ${report.final_figures ? "the written model" : report.repaired ? "the network with the repairs" : "everything in " + low}; look at them for what they have in common. They count from 0, in the order of ${shown(report.data)}.`, h("div", {class: "pair"}, tables));
 })();
 
 (function latency() {

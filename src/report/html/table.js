@@ -18,7 +18,7 @@ function layerColumns() {
     {key: "rank", title: "#", value: row => row.rank, cell: row => row.rank, numeric: true, upFirst: true},
     {key: "name", title: "layer", value: row => row.name, cell: row => [layerLink(row.name, 34), row.graph ? " in " + shown(row.graph) : ""]},
     {key: "op_type", title: "operator", value: row => row.op_type, cell: row => shown(row.op_type), extra: true},
-    ...((explanation.causes || []).length ? [{key: "cause", title: "cause", value: row => causesOf(row)[0], cell: chips}] : []),
+    ...(layers.some(row => causesOfLayer.has(row.name)) ? [{key: "cause", title: "cause", value: row => causesOf(row)[0], cell: chips}] : []),
     {key: "format", title: "format", whole: true, value: formatOf, cell: row => row.kept ? [formatOf(row), " ", h("span", {class: "tag kept"}, "kept")] : formatOf(row)},
     {key: "share", title: "share, %", value: row => row.share, cell: row => has(row.share) ? [h("span", {class: "bar-of"}, meter(row.share / most, 32)), tenthsText(row.tenths, row.share)] : "\u2013", numeric: true},
     decibelColumn("own_sqnr_db", "own, dB"), decibelColumn("inherited_sqnr_db", "inherited, dB", true), decibelColumn("sensitivity_db", "sensitivity, dB", true),
