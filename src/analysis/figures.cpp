@@ -72,6 +72,7 @@ RunFigures figures_of(const Subject& subject, const std::map<std::string, Output
       figure.sqnr_interval = sqnr_interval(s.each);
       if (figure.top1_agreement) figure.top1_interval = agreement_interval(s.each);
       figure.worst_samples = worst_samples(s.each, figure.top1_agreement.has_value());
+      for (SampleFigure& worst : figure.worst_samples) worst.sample = subject.samples->number(worst.sample);
     }
     figure.nonfinite = s.pooled.got_nan + s.pooled.got_inf;
     figure.reference_nonfinite = s.pooled.ref_nonfinite;
