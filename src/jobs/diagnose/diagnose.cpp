@@ -111,6 +111,7 @@ class Diagnosis {
       step("calibration", [&] { calibrate(); });
       if (ranks_layers()) step("own error", [&] { own_errors(); });
       step("all-low lock-step", [&] { report_.all_low = all_low(); });
+      if (judges_apart()) step("all low, judged", [&] { judged_low_ = typed_->judged(all_low_plan()); });
       if (repairs_ != nullptr) {
         if (explains_) {
           step("sensitivity", [&] { sensitivities(); });
@@ -134,9 +135,7 @@ class Diagnosis {
       if (!searches() && !report_.final_figures && !sinks_.is_interrupted() && sums_may_differ()) {
         step("other sums", [&] { report_.other_sums = all_low_with_other_sums(); });
       }
-      if (judges_apart() && report_.final_figures && !sinks_.is_interrupted()) {
-        step("all low, judged", [&] { report_.all_low = typed_->judged(all_low_plan()); });
-      }
+      if (judges_apart() && report_.final_figures) compare_on_judges();
       if (report_.other_sums || precision_.arithmetic != Arithmetic{}) note({kSumsEvidence});
       for (const std::string& text : doubts_) {
         if (std::ranges::find(report_.warnings, text) == report_.warnings.end()) warn(text);
@@ -330,6 +329,13 @@ class Diagnosis {
     evidence_ = {};
     own_errors();
     report_.repaired = all_low();
+    if (judges_apart()) judged_repaired_ = typed_->judged(all_low_plan());
+  }
+
+  /// All figures that stand beside the written file's are of the same samples.
+  void compare_on_judges() {
+    report_.all_low = *judged_low_;
+    if (report_.repaired) report_.repaired = *judged_repaired_;
   }
 
   /// A repair that takes most of a layer's error away can cost the output another layer. Where layers have to be kept
@@ -556,11 +562,12 @@ class Diagnosis {
   std::optional<DiagnosisRanges> ranges_;  // from load_model() on
   Evidence evidence_;
   std::optional<SingleSensitivities> sensitivities_;
-  std::optional<NetworkVariant> other_;   // the network without repairs, where they changed it
-  std::vector<std::string> doubts_;       // of the last verification
-  std::unique_ptr<Objective> objective_;  // null: the requirement decides, if there is one
-  std::optional<TypedResult> typed_;      // from load_model() on
-  std::optional<Compiler> compiler_;      // with --compile, on the first rank
+  std::optional<NetworkVariant> other_;                     // the network without repairs, where they changed it
+  std::optional<RunFigures> judged_low_, judged_repaired_;  // everything low, on the samples that judge
+  std::vector<std::string> doubts_;                         // of the last verification
+  std::unique_ptr<Objective> objective_;                    // null: the requirement decides, if there is one
+  std::optional<TypedResult> typed_;                        // from load_model() on
+  std::optional<Compiler> compiler_;                        // with --compile, on the first rank
 };
 
 }  // namespace

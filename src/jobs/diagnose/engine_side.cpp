@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-
 #include "distributed/ranks.h"
 #include "jobs/common/calibrated_plan.h"
 #include "jobs/common/typed_file.h"

@@ -179,11 +179,10 @@ TEST(SummaryToText, AdvisesWhereEverythingIsWrong) {
   summary.reference = "ref";
   summary.iterations = 1;
   summary.best_sqnr_db = -1.25;
-  EXPECT_EQ(
-      summary_to_text(summary, {}),
-      "[E] Accuracy Summary | low vs. ref | Passed: 0/1 iterations | Pass Rate: 0.00%\n"
-      "[W] All outputs are wrong: in no output and no iteration is the SQNR above -1.2 dB. Look at "
-      "preprocessing before layers, and at calibration data where a run is quantized\n");
+  EXPECT_EQ(summary_to_text(summary, {}),
+            "[E] Accuracy Summary | low vs. ref | Passed: 0/1 iterations | Pass Rate: 0.00%\n"
+            "[W] All outputs are wrong: in no output and no iteration is the SQNR above -1.2 dB. Look at "
+            "preprocessing before layers, and at calibration data where a run is quantized\n");
 }
 
 TEST(SummaryToText, OfAverages) {

@@ -64,7 +64,7 @@ TEST(Convert, WithThePlanOfADiagnosisWritesItsModelByteForByte) {
 TEST(Convert, WithAPlanThatKeepsEverythingWritesTheModelOfTheDiagnosis) {
   const NetFiles files(network(kNormalized, normalized_weights()));
   DiagnoseOptions options = files.diagnose_options({Format::Int8});
-  options.measure.requirement = Requirement{Metric::MaxAbsError, {{1e-30, ""}}};
+  options.measure.requirement = at_least_db(100);
   const DiagnoseReport report = diagnose(options);
   ASSERT_EQ(report.kept.value().layers.size(), 2U);
   ConvertOptions convert_options = files.convert_options({});
