@@ -31,6 +31,14 @@ if(TARGET vernier)
   install(TARGETS vernier RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
+# All that is installed.
+add_custom_target(vernier_installed DEPENDS vernier_shared)
+foreach(target vernier vernier_mpi_plugins)
+  if(TARGET ${target})
+    add_dependencies(vernier_installed ${target})
+  endif()
+endforeach()
+
 # The exported target needs no other package, so that it serves as the package file itself.
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/vernier)
 install(EXPORT vernierTargets NAMESPACE vernier:: FILE vernierConfig.cmake DESTINATION ${package_dir})
