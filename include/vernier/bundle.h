@@ -34,4 +34,6 @@ struct BundleResult {
 /// Usage; Backend.
 VERNIER_API BundleResult bundle_layer(const BundleOptions& options, const JobSinks& sinks = {});
 
+VERNIER_API std::string result_to_json(const BundleResult& result);
+
 }  // namespace vernier

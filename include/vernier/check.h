@@ -26,7 +26,8 @@ struct CheckOptions {
   /// mean that the candidate could not be judged.
   std::vector<int> fail_codes;
   std::vector<int> ignored_codes;
-  /// ECMAScript regular expressions, searched in each line of standard output and standard error.
+  /// ECMAScript regular expressions, searched in each line of standard output and standard error; "(?i)" in front: in
+  /// upper and lower case.
   std::vector<std::string> fail_regexes;
   CheckOutput show = CheckOutput::WhenBad;
   double timeout_seconds = 0;  // of one check; 0: none

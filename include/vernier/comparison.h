@@ -74,6 +74,7 @@ struct CompareOptions {
   /// Of the other functions; absent: the default of each.
   std::map<CompareFunction, PerOutput<double>> thresholds;
   bool check_average = false;  // thresholds hold for the mean over iterations
+  bool first_failure = false;  // no output behind the first that fails is compared
   /// False: values and histograms of both sides stay empty; half of the time of a comparison by one figure is theirs.
   bool statistics = true;
 };

@@ -15,6 +15,7 @@ struct InspectOptions {
   bool nodes = false;       // every node, with what it reads and gives
   bool attributes = false;  // of the nodes, which are then listed too
   bool weights = false;
+  std::filesystem::path external_data_dir;  // as in MeasureOptions
 };
 /// What is in a model file, float or typed. Values of weights are not read. Errors: Input.
 VERNIER_API ModelInspection inspect_model(const InspectOptions& options);

@@ -39,6 +39,8 @@ struct MeasureOptions {
   /// --custom-ops: shared libraries of custom operators, each with ONNX Runtime's RegisterCustomOps(). They run inside
   /// this process, which a crash in one of their operators ends.
   std::vector<std::filesystem::path> custom_operators;
+  /// --external-data-dir: where weights lie that models keep outside; empty: beside each model.
+  std::filesystem::path external_data_dir;
 };
 
 }  // namespace vernier

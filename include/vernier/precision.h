@@ -23,6 +23,7 @@ struct LayerSetting {
   std::string layer;                 // its name, never a pattern
   std::optional<Format> precision;   // layer.precision
   std::vector<Format> output_types;  // layer.set_output_type()
+  bool operator==(const LayerSetting&) const = default;
 };
 
 /// What holds for layers that were given a format by name. Obey: it is taken, or an error. Prefer: taken where the

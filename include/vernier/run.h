@@ -69,11 +69,15 @@ struct RunOptions {
   /// iteration and pair or run, in order, and see outputs as numpy arrays by name.
   std::string postprocess_script;  // postprocess_outputs(outputs) gives what is compared; not what is saved
   std::string compare_script;      // compare_outputs(got, ref) gives {output: verdict}, in place of `compare`
-  PerOutput<TopK> postprocess;     // applied to all runs before they are compared, not to what is saved
-  bool validate = false;           // a value that is not finite fails the job
-  bool fail_fast = false;          // ends at the first mismatch
-  bool each_iteration = true;      // events of single comparisons, with statistics of the values
-  bool detail = false;             // histograms also of what passed
+  /// Pictures of what differs, for each output of each iteration and pair: SVG files in these folders; empty: none.
+  std::filesystem::path save_heatmaps, save_error_plots;
+  bool show_heatmaps = false, show_error_plots = false;  // and as events
+  PerOutput<TopK> postprocess;  // applied to all runs before they are compared, not to what is saved
+  bool validate = false;        // a value that is not finite fails the job
+  bool fail_fast = false;       // ends at the first output that fails
+  bool each_iteration = true;   // events of single comparisons
+  bool statistics = true;       // of the values, in these events
+  bool detail = false;          // histograms also of what passed
 };
 
 struct RunResult {

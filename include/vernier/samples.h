@@ -66,6 +66,9 @@ struct SourceOptions {
   std::string location;              // --data; empty: random
   std::vector<std::string> further;  // more locations, in any form: their samples follow in this order
   bool split_batch = false;
+  /// --load-inputs: arrays of names that are no inputs are passed over, as where a part of a network is fed with what
+  /// was saved of all its tensors.
+  bool spare_names = false;
   std::size_t limit = 0;  // at most this many samples; 0: all
   ImageOptions image;
   std::map<std::string, std::pair<double, double>> value_ranges;  // --val-range; "" is the default for all inputs

@@ -78,6 +78,9 @@ void NewFile::open() {
     return;
   }
   path_ = followed(path_);
+  std::error_code ignored;  // what is wrong is said when the file is opened
+  fs::create_directories(folder_of(path_), ignored);
+  errno = 0;
   nameless_ = Descriptor(::open(folder_of(path_).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
   if (nameless_.get() >= 0) out_.open(fmt::format("/proc/self/fd/{}", nameless_.get()), kMode);
   if (out_.is_open()) return;

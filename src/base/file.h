@@ -15,7 +15,7 @@ namespace vernier {
 /// A file that appears under its name when it is complete: until commit() it has no name, so that nothing is left when
 /// the process is killed. Where the file system has no such files it has a temporary name in the same folder, which is
 /// removed when there is no commit(). Links are followed; devices, pipes and sockets are written to, never replaced.
-/// All errors: Input, with the system's reason.
+/// Folders around it that are missing are made. All errors: Input, with the system's reason.
 class NewFile {
  public:
   /// From now on the new files of this process come to nothing: of several that do the same work one writes.

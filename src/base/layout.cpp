@@ -136,6 +136,14 @@ std::string Table::text(std::size_t width, bool whole) const {
     widths[*c] -= narrower;
     total -= narrower;
   }
+  // What is still too wide would wrap, and no column could be followed: the last ones go, which say the least.
+  std::vector<std::string> left_out;
+  while (total > width && used_columns.size() > 2 && !whole) {
+    const std::size_t last = used_columns.back();
+    left_out.insert(left_out.begin(), columns_[last].heading);
+    total -= 2 + widths[last];
+    used_columns.pop_back();
+  }
   std::string text;
   const auto line = [&](const auto& cell_of) {
     std::string out;
@@ -147,7 +155,8 @@ std::string Table::text(std::size_t width, bool whole) const {
   };
   line(heading);
   for (const auto& row : rows_) line([&](std::size_t c) -> const std::string& { return row[c]; });
-  return text;
+  if (left_out.empty()) return text;
+  return text + wrap(fmt::format("not shown, too narrow: {}", fmt::join(left_out, ", ")), width, "  ");
 }
 
 std::string painted(std::string_view text, Paint paint, bool color) {

@@ -35,7 +35,8 @@ class Table {
   bool empty() const { return rows_.empty(); }
   /// All lines, indented by two spaces; trailing spaces are cut. Columns whose cells are all empty are left out. Where
   /// lines would be longer than `width`, short headings are used; then, unless `whole` cells are asked for, the
-  /// flexible columns give way, from the right, each down to 8.
+  /// flexible columns give way, from the right, each down to 8; then columns are left out, from the right, and a last
+  /// line names them.
   std::string text(std::size_t width, bool whole = false) const;
 
  private:

@@ -167,6 +167,7 @@ IterationComparison compare_iterations(std::size_t index, const Iteration& got, 
   for (const OutputPair& pair : pairing.pairs) {
     comparison.outputs.push_back(
         compare_output(got.outputs[pair.got], ref.outputs[pair.ref], pair.how, options, detail));
+    if (options.first_failure && !comparison.outputs.back().passed) break;
   }
   comparison.passed =
       !comparison.outputs.empty() && std::all_of(comparison.outputs.begin(), comparison.outputs.end(),

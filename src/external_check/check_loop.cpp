@@ -44,7 +44,7 @@ CheckLoop::CheckLoop(const CheckOptions& options, const CheckIdentity& identity,
                 "remove it, or name another one with --iter-artifact, in the check too");
   }
   if (!options_.save_replay.empty() && options_.save_replay != options_.load_replay) {
-    keep_foreign_replay(options_.save_replay, identity);
+    keep_foreign_replay(options_.save_replay, identity, [this](const std::string& text) { warn_once(text); });
   }
   if (!options_.load_replay.empty()) {
     replay_.load(options_.load_replay, [this](const std::string& text) { warn_once(text); });

@@ -121,7 +121,8 @@ void Replay::record(const std::string& key, std::size_t iteration, Verdict verdi
 
 void Replay::save(const fs::path& path) const { replace_file(path, python_json(to_save_)); }
 
-void keep_foreign_replay(const fs::path& path, const CheckIdentity& identity) {
+void keep_foreign_replay(const fs::path& path, const CheckIdentity& identity,
+                         const std::function<void(const std::string&)>& warn) {
   if (!fs::exists(path)) return;
   const char* hint = "another name with --save-debug-replay, or remove the file";
   Json json;
@@ -136,10 +137,13 @@ void keep_foreign_replay(const fs::path& path, const CheckIdentity& identity) {
     refuse(path, "would be overwritten, and is no debug replay", hint);
   }
   if (text_of(*said, "sha256") == identity.model_sha256 && text_of(*said, "command") == identity.command) return;
-  refuse(path,
-         fmt::format("would be overwritten, and holds the verdicts of 'vernier {}' on another model, {}",
-                     printable(text_of(*said, "command")), printable(text_of(*said, "model"))),
-         hint);
+  fs::path kept = path;
+  for (int number = 1; fs::exists(kept); ++number) kept = fs::path(path).concat(fmt::format(".{}", number));
+  std::error_code failure;
+  fs::rename(path, kept, failure);
+  if (failure) refuse(path, fmt::format("cannot be moved to {}: {}", kept.string(), failure.message()), hint);
+  warn(fmt::format("{}: holds the verdicts of 'vernier {}' on {}: moved to {}", path.string(),
+                   printable(text_of(*said, "command")), printable(text_of(*said, "model")), kept.string()));
 }
 
 }  // namespace vernier

@@ -57,8 +57,9 @@ class Replay {
   Json to_save_;
 };
 
-/// Refuses to write over a replay of another command or model, or over a file that is none.
-/// Errors: Input.
-void keep_foreign_replay(const std::filesystem::path& path, const CheckIdentity& identity);
+/// Moves a replay of another command or model to PATH.1, or the next number that is free, and says so to `warn`.
+/// Errors: Input: a file that is no replay would be written over.
+void keep_foreign_replay(const std::filesystem::path& path, const CheckIdentity& identity,
+                         const std::function<void(const std::string&)>& warn);
 
 }  // namespace vernier

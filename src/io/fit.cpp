@@ -143,7 +143,7 @@ Split split_samples(const InputInfo& input, const Shape& array, bool split_batch
 }
 
 void check_names(const std::vector<InputInfo>& inputs, const std::vector<std::string>& carried,
-                 const std::vector<std::string>& found, const std::string& where) {
+                 const std::vector<std::string>& found, const std::string& where, bool spare) {
   std::vector<std::string> wanted;
   for (const InputInfo& input : inputs) wanted.push_back(input.name);
   const auto fail = [&](const std::string& what, const std::string& name, const std::vector<std::string>& candidates) {
@@ -159,6 +159,7 @@ void check_names(const std::vector<InputInfo>& inputs, const std::vector<std::st
     if (std::find(carried.begin(), carried.end(), name) != carried.end()) continue;
     fail("no array for input", name, found);
   }
+  if (spare) return;
   for (const std::string& name : found) {
     if (std::find(wanted.begin(), wanted.end(), name) == wanted.end()) fail("no input is called", name, wanted);
   }

@@ -25,10 +25,10 @@ struct Split {
 /// Errors: Input when it is none of these, or N is 0.
 Split split_samples(const InputInfo& input, const Shape& array, bool split_batch, const std::string& where);
 
-/// Errors: Input when an input that is not in `carried` is missing from `found`, or `found` has a name that is no
-/// input.
+/// Errors: Input when an input that is not in `carried` is missing from `found`, or, without `spare`, `found` has a
+/// name that is no input.
 void check_names(const std::vector<InputInfo>& inputs, const std::vector<std::string>& carried,
-                 const std::vector<std::string>& found, const std::string& where);
+                 const std::vector<std::string>& found, const std::string& where, bool spare = false);
 
 /// Errors: Input when sample `index`, of shape `shape`, is not exactly what the input wants.
 void check_shape(const InputInfo& input, const Shape& shape, std::size_t index, const std::string& where);

@@ -92,6 +92,7 @@ class MembersReader final : public ArrayReader {
         samples_(std::move(samples)),
         inputs_(request.inputs),
         carried_(request.options.carried),
+        spare_names_(request.options.spare_names),
         where_(std::move(where)) {}
 
   std::size_t size() const override { return samples_.size(); }
@@ -99,7 +100,7 @@ class MembersReader final : public ArrayReader {
   FoundSample read(std::size_t index) const override {
     const std::lock_guard lock(mutex_);
     const std::map<std::string, Member>& members = samples_[index];
-    check_names(inputs_, carried_, names_of(members), where_);
+    check_names(inputs_, carried_, names_of(members), where_, spare_names_);
     FoundSample found{{}, where_};
     for (const InputInfo& input : inputs_) {
       const auto member = members.find(input.name);
@@ -119,6 +120,7 @@ class MembersReader final : public ArrayReader {
   std::vector<std::map<std::string, Member>> samples_;
   std::vector<InputInfo> inputs_;
   std::vector<std::string> carried_;
+  bool spare_names_;
   std::string where_;
 };
 
@@ -201,7 +203,7 @@ std::unique_ptr<ArrayReader> open_npz(const OpenRequest& request) {
     return std::make_unique<MembersReader>(std::move(archive), std::move(samples), request, where);
   }
   name_the_unnamed(by_name, request);
-  check_names(request.inputs, request.options.carried, names_of(by_name), where);
+  check_names(request.inputs, request.options.carried, names_of(by_name), where, request.options.spare_names);
   return std::make_unique<StackedReader>(std::move(archive), by_name, request);
 }
 

@@ -46,7 +46,7 @@ std::vector<std::unique_ptr<Run>> open_runs(const fs::path& path) {
   SavedData data = open_saved_data(path);
   if (data.kind == SavedData::Kind::Inputs) {
     refuse(path, "holds saved inputs, not results",
-           "inputs are what --save-inputs writes, results what --save-outputs writes");
+           "vernier run --save-inputs writes inputs, vernier run --save-outputs results");
   }
   if (data.kind == SavedData::Kind::OneArray) {
     refuse(path, "is one array, and does not say of which output",

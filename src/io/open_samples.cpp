@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/near_files.h"
 #include "base/text.h"
 #include "io/array_reader.h"
 #include "io/fit.h"
@@ -60,6 +61,7 @@ class CheckedSource final : public SampleSource {
         carried_(options.carried),
         shapes_(options.shapes),
         name_(name.empty() ? "the random inputs" : std::move(name)),
+        spare_names_(options.spare_names),
         size_(options.limit == 0 ? reader_->size() : std::min(options.limit, reader_->size())) {}
 
   std::size_t size() const override { return size_; }
@@ -90,7 +92,7 @@ class CheckedSource final : public SampleSource {
   Sample checked(const FoundSample& found, std::size_t index) const {
     std::vector<std::string> names;
     for (const auto& [name, array] : found.arrays) names.push_back(name);
-    check_names(inputs_, carried_, names, found.where);
+    check_names(inputs_, carried_, names, found.where, spare_names_);
     Sample sample;
     for (const InputInfo& input : inputs_) {
       const auto array = found.arrays.find(input.name);
@@ -119,6 +121,7 @@ class CheckedSource final : public SampleSource {
   std::vector<std::string> carried_;
   std::map<std::string, Shape> shapes_;
   std::string name_;
+  bool spare_names_;
   std::size_t size_;
   mutable std::atomic<bool> bytes_as_floats_ = false;  // of samples that were read: right for few networks
 };
@@ -137,7 +140,7 @@ Location look_at(const std::string& text) {
   std::error_code error;
   const fs::file_status status = fs::status(location.path, error);
   if (!fs::exists(status)) {
-    throw Error(ErrorKind::Input, fmt::format("{}: no such file or folder", location.text));
+    throw Error(ErrorKind::Input, fmt::format("{}: no such file or folder", location.text), near_files(location.path));
   }
   location.is_folder = fs::is_directory(status);
   if (location.is_folder) {

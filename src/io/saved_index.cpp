@@ -315,7 +315,7 @@ class Indexer {
     const std::string at = place();
     fail(fmt::format("{}{}a saved '{}', not {}", at, at.empty() ? "holds " : ": ", printable(name),
                      results ? "results" : "inputs"),
-         "inputs are what --save-inputs writes, results what --save-outputs writes");
+         "vernier run --save-inputs writes inputs, vernier run --save-outputs results");
   }
 
   // "run 'a', iteration 3, output 'y'", as far as it is known.
@@ -388,7 +388,7 @@ SavedFile index_saved_file(const MappedFile& file, const std::string& where, Sav
                 "vernier data to-input makes inputs of results");
   }
   throw Error(ErrorKind::Input, fmt::format("{}: holds saved inputs, not results", where),
-              "inputs are what --save-inputs writes, results what --save-outputs writes");
+              "vernier run --save-inputs writes inputs, vernier run --save-outputs results");
 }
 
 }  // namespace vernier

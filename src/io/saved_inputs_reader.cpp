@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,7 +31,9 @@ struct SavedInputsFile {
 
 class SavedInputsReader final : public ArrayReader {
  public:
-  explicit SavedInputsReader(std::vector<SavedInputsFile> files) : files_(std::move(files)) {
+  /// `wanted`: arrays of other names are not read; empty: all are.
+  SavedInputsReader(std::vector<SavedInputsFile> files, std::set<std::string> wanted)
+      : files_(std::move(files)), wanted_(std::move(wanted)) {
     for (std::size_t file = 0; file < files_.size(); ++file) {
       const std::size_t count = files_[file].content.runs.front().iterations.size();
       for (std::size_t i = 0; i < count; ++i) samples_.emplace_back(file, i);
@@ -47,6 +50,7 @@ class SavedInputsReader final : public ArrayReader {
     const std::shared_ptr<const MappedFile> mapped = MappedFile::open(saved.path);
     for (const SavedArray& array : saved.content.runs.front().iterations[at].arrays) {
       const std::string& input = saved.content.names[array.name];
+      if (!wanted_.empty() && !wanted_.contains(input)) continue;
       const std::string where = fmt::format("{}: sample {}, input '{}'", found.where, index, printable(input));
       found.arrays.emplace(input, read_saved_array(*mapped, array, where));
     }
@@ -55,6 +59,7 @@ class SavedInputsReader final : public ArrayReader {
 
  private:
   std::vector<SavedInputsFile> files_;
+  std::set<std::string> wanted_;
   std::vector<std::pair<std::size_t, std::size_t>> samples_;  // file, and place in it
 };
 
@@ -76,7 +81,11 @@ std::unique_ptr<ArrayReader> open_saved_inputs(const OpenRequest& request) {
     saved.push_back(
         {path, index_saved_file(*MappedFile::open(path), printable(path.string()), SavedFile::Kind::Inputs)});
   }
-  return std::make_unique<SavedInputsReader>(std::move(saved));
+  std::set<std::string> wanted;
+  if (request.options.spare_names) {
+    for (const InputInfo& input : request.inputs) wanted.insert(input.name);
+  }
+  return std::make_unique<SavedInputsReader>(std::move(saved), std::move(wanted));
 }
 
 }  // namespace vernier

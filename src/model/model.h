@@ -46,11 +46,11 @@ void index_initializers(Model& model);
 /// Initializers of at least this size leave the protobuf message.
 inline constexpr std::size_t kWeightBytes = 1024;
 
-/// Reads a model: parses, resolves external data inside the model's folder, sorts nodes, strips initializers from the
-/// graph inputs (files of IR version 3 list them there), and gives every node a unique name.
+/// Reads a model: parses, resolves external data inside the model's folder, or `external_data_dir`, sorts nodes, strips
+/// initializers from the graph inputs (files of IR version 3 list them there), and gives every node a unique name.
 /// Errors: Input, naming file and place: missing, truncated, not ONNX, malformed (well_formed.h), external data missing
 /// or outside the folder, cyclic graph, a tensor that nothing produces.
-Model read_model(const std::filesystem::path& path);
+Model read_model(const std::filesystem::path& path, const std::filesystem::path& external_data_dir = {});
 
 /// The same from a message already in memory; `folder` is where external data may lie.
 Model adopt_model(onnx::ModelProto proto, const std::filesystem::path& folder = {});

@@ -25,6 +25,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/mapped_file.h"
+#include "base/near_files.h"
 #include "base/text.h"
 #include "model/model.h"
 #include "model/naming.h"
@@ -38,7 +39,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// External data of one model: each file mapped once, none outside the model's folder.
+/// External data of one model: each file mapped once, none outside its folder.
 class ExternalData {
  public:
   explicit ExternalData(fs::path folder) : folder_(std::move(folder)) {}
@@ -108,7 +109,9 @@ class ExternalData {
     if (relative.is_absolute() || end != root.end()) {
       refuse(proto, fmt::format("'{}' lies outside the model's folder", printable(location)));
     }
-    if (!fs::exists(full)) refuse(proto, fmt::format("'{}' is missing beside the model", printable(location)));
+    if (!fs::exists(full)) {
+      refuse(proto, fmt::format("'{}' is missing in {}", printable(location), printable(root.string())));
+    }
     return files_.emplace(location, MappedFile::open(full)).first->second;
   }
 
@@ -274,10 +277,26 @@ Model adopt(onnx::ModelProto proto, const fs::path& folder, Sha256* hash) {
 
 namespace {
 
+/// What a file is that starts like one of another kind; empty: not known.
+std::string_view other_kind(std::span<const std::byte> bytes) {
+  const std::string_view head(reinterpret_cast<const char*>(bytes.data()), std::min<std::size_t>(bytes.size(), 16));
+  if (head.starts_with("PK\x03\x04")) return "an archive of arrays (.npz)";
+  if (head.starts_with("\x93NUMPY")) return "an array (.npy)";
+  if (head.starts_with("{") || head.starts_with("[")) return "JSON";
+  if (head.starts_with("\x89PNG") || head.starts_with("\xff\xd8\xff")) return "an image";
+  return {};
+}
+
 /// The file parsed; `hash` may be null.
 onnx::ModelProto parse_file(const fs::path& path, Sha256* hash) {
   std::error_code ignored;
-  if (!fs::exists(path, ignored)) throw Error(ErrorKind::Input, fmt::format("{}: no such file", path.string()));
+  if (!fs::exists(path, ignored)) {
+    throw Error(ErrorKind::Input, fmt::format("{}: no such file", path.string()), near_files(path));
+  }
+  if (fs::is_directory(path, ignored)) {
+    throw Error(ErrorKind::Input, fmt::format("{}: a folder, not a model", path.string()),
+                contents_text(path, ".onnx"));
+  }
   const std::shared_ptr<const MappedFile> file = MappedFile::open(path);
   if (file->bytes().size() > 2'147'483'647U) {
     throw Error(ErrorKind::Input, fmt::format("{}: {} bytes, more than the 2 GB an ONNX file can hold", path.string(),
@@ -291,6 +310,10 @@ onnx::ModelProto parse_file(const fs::path& path, Sha256* hash) {
     if (is_built_engine(path)) {
       throw Error(ErrorKind::Input, fmt::format("{}: an engine of TensorRT, not an ONNX model", path.string()),
                   "vernier run ENGINE --trt runs it, vernier inspect engine ENGINE lists its kernels");
+    }
+    if (const std::string_view kind = other_kind(file->bytes()); !kind.empty()) {
+      throw Error(ErrorKind::Input, fmt::format("{}: {}, not an ONNX model", path.string(), kind),
+                  "vernier inspect data FILE shows saved arrays; models end in .onnx");
     }
     throw Error(ErrorKind::Input, fmt::format("{}: not an ONNX model, or a truncated one ({} bytes)", path.string(),
                                               file->bytes().size()));
@@ -316,11 +339,11 @@ onnx::ModelProto read_raw_proto(const fs::path& path, std::string* sha256) {
   return proto;
 }
 
-Model read_model(const fs::path& path) {
+Model read_model(const fs::path& path, const fs::path& external_data_dir) {
   Sha256 hash;
   onnx::ModelProto proto = parse_file(path, &hash);
   try {
-    Model model = adopt(std::move(proto), path.parent_path(), &hash);
+    Model model = adopt(std::move(proto), external_data_dir.empty() ? path.parent_path() : external_data_dir, &hash);
     model.path = path;
     model.sha256 = hash.hex();
     return model;

@@ -102,6 +102,11 @@ std::string_view compare_function_name(CompareFunction function) {
   return function == CompareFunction::Script ? "compare_func_script" : compare_function_info(function).name;
 }
 
+bool is_compare_function(const std::string& text) {
+  return text == "simple" || text == "distance_metrics" || text == "quality_metrics" || text == "perceptual_metrics" ||
+         std::any_of(kInfos.begin(), kInfos.end(), [&](const CompareFunctionInfo& info) { return info.name == text; });
+}
+
 std::vector<CompareFunction> parse_compare_function(const std::string& text) {
   if (text == "distance_metrics") return {CompareFunction::L2, CompareFunction::CosineSimilarity};
   if (text == "quality_metrics") return {CompareFunction::Psnr, CompareFunction::Snr};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "vernier/comparison.h"
@@ -26,6 +27,9 @@ struct CompareFunctionInfo {
 std::span<const CompareFunctionInfo> compare_function_infos();
 /// Errors: Internal for simple.
 const CompareFunctionInfo& compare_function_info(CompareFunction function);
+
+/// One of the names that parse_compare_function() takes.
+bool is_compare_function(const std::string& text);
 
 /// Holds the figures of `result` against its thresholds, sets `passed` and, when it did not, `reason`. Results without
 /// figures, and elemwise, keep the verdict they have.

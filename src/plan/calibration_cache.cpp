@@ -186,11 +186,15 @@ CachedRanges calibration_cache_from_text(const std::string& text, const std::str
 }
 
 void require_cache_of(const CachedRanges& cache, const std::string& where, const std::string& model_sha256,
-                      const std::set<std::string>& needed, const std::set<std::string>& known) {
+                      const std::set<std::string>& needed, const std::set<std::string>& known,
+                      std::set<std::string>* lacking) {
   std::vector<std::string> missing;
   std::vector<std::string> zero;
+  std::set<std::string> absent;
   for (const std::string& name : needed) {
-    if (!cache.ranges.contains(name)) (cache.zero_steps.contains(name) ? zero : missing).push_back(printable(name));
+    if (cache.ranges.contains(name)) continue;
+    if (!cache.zero_steps.contains(name)) absent.insert(name);
+    (cache.zero_steps.contains(name) ? zero : missing).push_back(printable(name));
   }
   std::vector<std::string> foreign;
   for (const auto& [name, range] : cache.ranges) {
@@ -205,6 +209,10 @@ void require_cache_of(const CachedRanges& cache, const std::string& where, const
                             where, zero.size(), needed.size(), list_some(zero, 3)),
                 "calibrate on samples in which they are not, or keep the layers that read them: --layer-precisions "
                 "NAME:float32");
+  }
+  if (lacking != nullptr && !other_file && foreign.empty() && zero.empty() && missing.size() < needed.size()) {
+    *lacking = std::move(absent);
+    return;
   }
   std::string why;
   if (other_file) {

@@ -36,9 +36,11 @@ CachedRanges calibration_cache_from_text(const std::string& text, const std::str
 
 /// Refuses ranges of another model: recorded for another file, or without one of the `needed` tensors. The message
 /// names the first that are missing and the first names that `known`, the tensors of the model, does not have. Refuses
-/// a step of 0 of a needed tensor as well.
+/// a step of 0 of a needed tensor as well. Where nothing is wrong but that some, not all, are missing, `lacking` gets
+/// them instead, unless it is null.
 void require_cache_of(const CachedRanges& cache, const std::string& where, const std::string& model_sha256,
-                      const std::set<std::string>& needed, const std::set<std::string>& known);
+                      const std::set<std::string>& needed, const std::set<std::string>& known,
+                      std::set<std::string>* lacking = nullptr);
 
 /// TensorRT's text, under the header of its entropy calibrator, which is the one that its documentation shows. Holds
 /// symmetric steps only. Errors: Input for a name with a line end, which the format cannot say.

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "model/checker.h"
 #include "plan/format_choice.h"
+#include "plan/signature.h"
 #include "plan/typed_graph.h"
 #include "plan/typed_weights.h"
 #include "vernier/tensor.h"
@@ -38,6 +39,7 @@ TypedModel lower_typed(const Model& float_model, const Plan& plan, bool strict) 
   lower_graph(*typed.model.proto.mutable_graph(), context);
   weights.remove_unused();
   index_initializers(typed.model);
+  sign_model(typed.model, plan);
   typed.casts = context.counts.casts;
   typed.quantize_pairs = context.counts.quantize_pairs;
   typed.weight_bytes = initializer_bytes(typed.model);

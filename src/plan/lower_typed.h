@@ -22,11 +22,12 @@ struct TypedModel {
 };
 
 /// New tensors are named after the old: `x.float16` (the name `x` stays with the float32 version, where one is needed),
-/// `x_quantized`, `x_dequantized`, `w.int8`, `w_scale`, `w_zero_point`.
+/// `x_QuantizeLinear_Output`, `x_DequantizeLinear_Output`, `w_quantized`, `w_scale`, `w_zero_point`: as ONNX Runtime's
+/// quantizer names them, so that its qdq_loss_debug finds them.
 ///
 /// Errors: Usage when `strict` and a layer cannot take its format (schema, a missing range), saying why; otherwise such
 /// a layer stays in float32 and is listed in notes. Internal when the opset is too low for the plan (prepare raises
-/// it). The result passes the ONNX checker.
+/// it). The result passes the ONNX checker, and is signed (signature.h).
 TypedModel lower_typed(const Model& prepared, const Plan& plan, bool strict);
 
 }  // namespace vernier

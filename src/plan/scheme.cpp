@@ -103,7 +103,9 @@ class Grouped {
   std::vector<std::pair<std::string, std::vector<std::string>>> groups_;
 };
 
-void check_patterns(const std::vector<Layer>& layers, const PrecisionOptions& precision) {
+/// "prefer" goes on without those that no layer has: they may be the names that another export gave.
+void check_patterns(const std::vector<Layer>& layers, const PrecisionOptions& precision,
+                    std::vector<std::string>& warnings) {
   const std::vector<std::string> names = names_of(layers);
   for (const auto& [pattern, format] : precision.layer_precisions) {
     if (pattern == "*") continue;  // all layers, even where there are none: no name to mistype
@@ -112,7 +114,12 @@ void check_patterns(const std::vector<Layer>& layers, const PrecisionOptions& pr
     });
     if (known) continue;
     const std::vector<std::string> near = nearest_names(pattern, names);
-    throw Error(ErrorKind::Usage, fmt::format("--layer-precisions: no layer is named '{}'", printable(pattern)),
+    const std::string said = fmt::format("--layer-precisions: no layer is named '{}'", printable(pattern));
+    if (precision.constraints == PrecisionConstraints::Prefer) {
+      warnings.push_back(near.empty() ? said : said + "; nearest: " + list_some(near));
+      continue;
+    }
+    throw Error(ErrorKind::Usage, said,
                 near.empty() ? "list the layers with: vernier inspect model MODEL --show layers"
                              : "nearest: " + list_some(near));
   }
@@ -313,8 +320,8 @@ std::map<std::string, std::string> layers_of_other_types(const Model& model, con
 
 AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& layers,
                                const PrecisionOptions& precision) {
-  if (precision.constraints != PrecisionConstraints::None) check_patterns(layers, precision);
   AssignedFormats assigned;
+  if (precision.constraints != PrecisionConstraints::None) check_patterns(layers, precision, assigned.warnings);
   Plan& plan = assigned.plan;
   plan.model_file = model.path.filename().string();
   plan.model_sha256 = model.sha256;

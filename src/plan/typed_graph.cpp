@@ -139,11 +139,11 @@ class GraphLowering {
     const bool paired = context_.plan.rules.paired_weights && values == Format::Float32;
     if (!context_.weights.holds(name) || paired) {
       const std::string source = request(name, Format::Float32);
-      return add_pair(source, name, context_.names.unique(name + "_dequantized"));
+      return add_pair(source, name, context_.names.unique(name + "_DequantizeLinear_Output"));
     }
     const QuantParams& params = context_.plan.tensors.at(name);
     const StoredCodes stored = context_.weights.in_codes(name, params, values);
-    const std::string output = context_.names.unique(name + "_dequantized");
+    const std::string output = context_.names.unique(name + "_DequantizeLinear_Output");
     return add_dequantizer(name, stored, output, params, values);
   }
 
@@ -151,7 +151,7 @@ class GraphLowering {
   std::string add_pair(const std::string& source, const std::string& tensor, const std::string& output) {
     const QuantParams& params = context_.plan.tensors.at(tensor);
     StoredCodes stored = context_.weights.add_params(graph_, tensor, params);
-    stored.codes = context_.names.unique(tensor + "_quantized");
+    stored.codes = context_.names.unique(tensor + "_QuantizeLinear_Output");
     add_quantizer("QuantizeLinear", tensor + "_quantize", {source, stored.scale, stored.zero_point}, stored.codes,
                   params);
     return add_dequantizer(tensor, stored, output, params);
@@ -180,7 +180,7 @@ class GraphLowering {
   std::string integer_bias(const onnx::NodeProto& node, const IntegerBias& bias) {
     const std::string& name = node.input(bias.input);
     const StoredCodes stored = context_.weights.bias_in_codes(name, bias.scales);
-    const std::string output = context_.names.unique(name + "_dequantized");
+    const std::string output = context_.names.unique(name + "_DequantizeLinear_Output");
     QuantParams params;
     params.scale = bias.scales;
     params.axis = 0;

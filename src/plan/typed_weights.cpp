@@ -156,7 +156,7 @@ const StoredCodes& TypedWeights::in_codes(const std::string& name, const QuantPa
     names.codes = other->second.codes;
   } else {
     const Tensor original = value_of(name);
-    names.codes = names_.unique(fmt::format("{}.{}", name, format_name(params.format)));
+    names.codes = names_.unique(name + "_quantized");
     add_initializer(
         model_, owner, names.codes,
         stored(params.format, original.shape(), encode_tensor(params, original.shape(), original.floats())));
@@ -169,7 +169,7 @@ StoredCodes TypedWeights::bias_in_codes(const std::string& name, const std::vect
   const std::vector<std::int32_t> codes = bias_codes(original, scales);
   onnx::GraphProto& owner = *places_.at(name).graph;
   StoredCodes names;
-  names.codes = names_.unique(name + ".int32");
+  names.codes = names_.unique(name + "_quantized");
   names.scale = names_.unique(name + "_scale");
   add_initializer(model_, owner, names.codes,
                   tensor_of_bytes(Dtype::Int32, original.shape(), std::as_bytes(std::span(codes))));

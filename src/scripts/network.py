@@ -1,5 +1,5 @@
 # The network that a script sees: the layers of a model as TensorRT would list them, with the two things that can be set.
-# It knows no file: the program that started this one reads models and describes them, in JSON:
+# What else scripts do to a network is taken, and said to have no effect (_without_effect). It knows no file: the program that started this one reads models and describes them, in JSON:
 #
 #   {"name": ..., "inputs": [tensor, ...], "outputs": [tensor, ...], "tensors": {tensor: [dtype, shape | null]},
 #    "layers": [{"name": ..., "op": ..., "inputs": [...], "outputs": [...], "path": on the float data path,
@@ -134,6 +134,21 @@ class Tensor(StandIn):
     is_shape_tensor = property(lambda self: False)
     is_execution_tensor = property(lambda self: True)
 
+    def _get_dynamic_range(self):
+        return None  # as TensorRT says of a tensor without one
+
+    def _set_dynamic_range(self, _):
+        self._network._without_effect("dynamic_range")
+
+    dynamic_range = property(_get_dynamic_range, _set_dynamic_range)
+
+    def set_dynamic_range(self, least, most):
+        self._network._without_effect("set_dynamic_range")
+        return True
+
+    def reset_dynamic_range(self):
+        self._network._without_effect("reset_dynamic_range")
+
     def __eq__(self, other):
         return isinstance(other, Tensor) and self._name == other._name
 
@@ -188,6 +203,9 @@ class Layer(StandIn):
     def get_output(self, index):
         return self._tensor(self._outputs[index]) if 0 <= index < len(self._outputs) else None
 
+    def set_input(self, index, tensor):
+        self._network._without_effect("set_input")
+
     def set_output_type(self, index, dtype):
         index = self._index(index, self._outputs, "outputs")
         self._types[index] = self._formatted(dtype, "type of output {}".format(index))
@@ -211,6 +229,11 @@ class Network(StandIn):
     def __init__(self):
         self._source, self._name = None, ""
         self._layers, self._inputs, self._outputs, self._tensors = [], [], [], {}
+        self._ignored = []
+
+    def _without_effect(self, what):
+        if what not in self._ignored:
+            self._ignored.append(what)
 
     def _describe(self, said, source):
         self._source, self._name = source, said["name"]
@@ -231,6 +254,20 @@ class Network(StandIn):
 
     def get_output(self, index):
         return Tensor(self, self._outputs[index])
+
+    def mark_output(self, tensor):
+        self._without_effect("mark_output")
+
+    def unmark_output(self, tensor):
+        self._without_effect("unmark_output")
+
+    def mark_debug(self, tensor):
+        self._without_effect("mark_debug")
+        return True
+
+    def unmark_debug(self, tensor):
+        self._without_effect("unmark_debug")
+        return True
 
     def __len__(self):
         return len(self._layers)

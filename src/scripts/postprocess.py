@@ -1,7 +1,8 @@
 # Runs a script that changes a network: SCRIPT FUNCTION OFFSET SIZE, where the network's description is in the shared file
 # (network.py). Its line:
 #
-#   {"set": [[layer, format | null, {output: format}], ...], "end": 1}     the settings of all layers, old and new
+#   {"set": [[layer, format | null, {output: format}], ...],      the settings of all layers, old and new
+#    "ignored": [name, ...], "end": 1}                            what was called without effect
 
 
 def main():
@@ -11,7 +12,7 @@ def main():
         function(network=network)
     except BaseException as error:
         raised("function", error)
-    tell(set=network._settings(), end=1)
+    tell(set=network._settings(), ignored=network._ignored, end=1)
     leave(0)
 
 

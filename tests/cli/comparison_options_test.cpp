@@ -114,7 +114,8 @@ TEST(ComparisonGroup, RefusesWithWords) {
             "--compare: perceptual_metrics: LPIPS needs a network of its own, and there is none here");
   EXPECT_EQ(refusal({"--compare-func-script", "f.py", "--check-average", "--compare", "l2"}),
             "--check-average needs figures, and a script gives verdicts");
-  EXPECT_EQ(refusal({"--show-heatmaps"}), "--show-heatmaps: there are no plots yet");
+  EXPECT_EQ(refusal({"--lpips-threshold"}),
+            "--lpips-threshold: LPIPS needs a network of its own, and there is none here");
   EXPECT_EQ(refusal({"--check-average"}), "--check-average: elemwise has no statistic to average");
   EXPECT_EQ(refusal({"--check-average", "--fail-fast", "--compare", "l2"}),
             "--check-average needs all iterations, and --fail-fast stops before");

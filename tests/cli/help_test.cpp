@@ -44,7 +44,7 @@ TEST(Help, LinesFitIntoAHundredColumns) {
   CLI::App root("", "vernier");
   root.formatter(std::make_shared<HelpFormatter>());
   const Command diagnose = add_diagnose(root, "");
-  std::istringstream help(diagnose.app->help());
+  std::istringstream help(diagnose.app->help("", CLI::AppFormatMode::All));
   int lines = 0;
   for (std::string line; std::getline(help, line); ++lines) EXPECT_LE(line.size(), 100U) << line;
   EXPECT_GT(lines, 60);

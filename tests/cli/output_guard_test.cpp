@@ -40,6 +40,7 @@ bool names_a_place(const CLI::Option& option) {
 
 /// Options that name a place and only read it.
 const std::set<std::string> kRead{"--load-timing-cache",
+                                  "--external-data-dir",
                                   "--labels",
                                   "--metric-script",
                                   "--load-debug-replay",

@@ -14,6 +14,8 @@
 #include "base/file.h"
 #include "commands/commands.h"
 #include "console/command_line.h"
+#include "console/hint_options.h"
+#include "console/program.h"
 #include "temp_files.h"
 #include "vernier/error.h"
 
@@ -69,6 +71,60 @@ TEST(PeerOptions, NoneIsUnknownToACommandThatMeasuresOrWrites) {
       EXPECT_EQ(said_of(root, words, option).find("unknown option"), std::string::npos) << words.back() << ": " << name;
     }
   }
+}
+
+/// Commands that have no commands.
+void collect_leaves(const CLI::App& app, std::vector<const CLI::App*>& leaves) {
+  const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
+  if (commands.empty()) leaves.push_back(&app);
+  for (const CLI::App* command : commands) collect_leaves(*command, leaves);
+}
+
+std::vector<std::string> words_to(const CLI::App& app) {
+  if (app.get_parent() == nullptr) return {};
+  std::vector<std::string> words = words_to(*app.get_parent());
+  words.push_back(app.get_name());
+  return words;
+}
+
+TEST(PeerOptions, HintsNameOptionsThatTheirCommandTakes) {
+  const auto shared = shared_folder();
+  if (!shared) VERNIER_SKIP_OR_FAIL("no shared reference: set VERNIER_SHARED");
+  CLI::App root("", "vernier");
+  const std::vector<Command> commands = add_commands(root, "");
+  std::vector<const CLI::App*> leaves;
+  collect_leaves(root, leaves);
+  ASSERT_GT(leaves.size(), 30U);
+  for (const std::string& name : names_of(read_text(*shared / "reference" / "polygraphy.md"))) {
+    const std::string option = normalize_arguments({name}).front();
+    if (!refusal_of(option) && !refusal_of(option, "run")) continue;
+    for (const CLI::App* leaf : leaves) {
+      std::vector<std::string> words = words_to(*leaf);
+      words.push_back(option);
+      try {
+        parse_arguments(root, words);
+      } catch (const Error& error) {
+        for (const std::string& wrong : options_out_of_place(*leaf, error.hint())) {
+          ADD_FAILURE() << full_name(*leaf) << ": " << error.what() << "\n hint: " << error.hint() << "\n has no "
+                        << wrong;
+        }
+      } catch (const CLI::Success&) {
+      }
+    }
+  }
+}
+
+TEST(HintOptions, BelongToTheCommandThatTheHintNames) {
+  CLI::App root("", "vernier");
+  const std::vector<Command> commands = add_commands(root, "");
+  const CLI::App& inspect = *root.get_subcommand("inspect")->get_subcommand("model");
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(options_out_of_place(inspect, "--show formats"), Names{});
+  EXPECT_EQ(options_out_of_place(inspect, "--data samples.npz, or --show"), Names{"--data"});
+  EXPECT_EQ(options_out_of_place(inspect, "vernier run MODEL --data samples.npz"), Names{});
+  EXPECT_EQ(options_out_of_place(inspect, "vernier run MODEL --until 3"), Names{"--until"});
+  EXPECT_EQ(options_out_of_place(inspect, "vernier debug repeat --until 3"), Names{});
+  EXPECT_EQ(options_out_of_place(inspect, "pip install --no-deps onnx, and --show formats"), Names{});
 }
 
 }  // namespace

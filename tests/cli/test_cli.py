@@ -121,7 +121,8 @@ def reason_to_skip(need):
 
 def environment():
     kept = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "TERM")}
-    return {**kept, "LC_ALL": "C.UTF-8", "VERNIER_SHARED": str(SHARED)}
+    # A hint that names an option of another command is a fault (apps/vernier/console/hint_options.h).
+    return {**kept, "LC_ALL": "C.UTF-8", "VERNIER_SHARED": str(SHARED), "VERNIER_CHECK_HINTS": "1"}
 
 
 def run_on_terminal(command, folder):

@@ -22,9 +22,9 @@ def answer(program, command, option):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_refusals_say_what_to_use(program, command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    code, said = answer(program, command, "--save-heatmaps")
+    code, said = answer(program, command, "--gen-script")
     assert code == 2
-    assert re.search(r"^error: --save-heatmaps: .+\n hint: .+", said, re.MULTILINE)
+    assert re.search(r"^error: --gen-script: .+\n hint: .+", said, re.MULTILINE)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

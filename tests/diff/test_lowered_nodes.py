@@ -35,7 +35,7 @@ RUN_BY_NOBODY = {"bfloat16", "float8"}
 NEAR = {"float16": 50, "bfloat16": 30, "float8": 15, "int8": 25, "codes": 25, "int4": 8, "mixed": 8}
 WITHIN_DB = 1.0  # of what verify claims
 # Files that ONNX Runtime's CPU provider refuses although it runs the original: it has no kernel for the format. Its words.
-NO_KERNEL = ("NOT_IMPLEMENTED", "Could not find an implementation", "NotImplemented", "data type is not supported")
+NO_KERNEL = ("NOT_IMPLEMENTED", "Could not find an implementation", "no kernel for node", "NotImplemented", "data type is not supported")
 # Why verify has no figure: indices and truth values of no scores, where codes decide nothing, and data with NaN.
 NOT_JUDGED = ("no output can be judged", "NaN in the inputs", "infinity in the inputs")
 

@@ -16,6 +16,7 @@ namespace {
 
 struct BundleLine {
   std::string model, report, layer, output = "bundle.zip";
+  bool json = false;
   DataGroup data;
   MessageGroup messages;
 };
@@ -34,6 +35,7 @@ Command add_bundle(CLI::App& root) {
       .writes()
       .group("Bundle");
   line->data.add(app, "Samples that the layer's inputs are taken on");
+  add_flag(app, "--json", line->json, "Print what was packed as JSON, and nothing else, on stdout").group("Output");
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);
   add_footer(app,
@@ -54,6 +56,10 @@ Command add_bundle(CLI::App& root) {
             options.measure = line->data.values();
             require_writable_file(options.output);
             const BundleResult result = bundle_layer(options, console.sinks());
+            if (line->json) {
+              print_result(console, result_to_json(result));
+              return 0;
+            }
             print_result(console, fmt::format("{}: layer '{}' in {}\nUnpack it, and show its error again with:\n  {}\n",
                                               printable(result.output.string()), printable(result.layer),
                                               plural(result.files.size(), "file"), result.command));

@@ -6,8 +6,10 @@
 #include "commands/commands.h"
 #include "console/console.h"
 #include "options/comparison_options.h"
+#include "options/gate_group.h"
 #include "options/options.h"
 #include "vernier/check_accuracy.h"
+#include "vernier/report/gate.h"
 
 namespace vernier::cli {
 namespace {
@@ -16,6 +18,7 @@ struct CheckLine {
   std::string file;
   ComparisonGroup comparison;
   bool json = false;
+  GateGroup gate;
   MessageGroup messages;
 };
 
@@ -31,13 +34,16 @@ Command add_check(CLI::App& root) {
   line->comparison.add_for_record(app);
   add_flag(app, "--json", line->json, "Print the file with its new verdicts, and nothing else, on stdout")
       .group("Output");
+  line->gate.add(app);
   add_message_options(app, line->messages);
   add_footer(app,
              "What is not given stays as recorded; with no threshold the recorded verdicts are printed.\n"
              "Example: vernier check accuracy results.json --check-error-stat max --atol 1e-3\n"
              "Exit code: 0 passed; 1 failed; 2 usage; 3 input; 70 our fault");
 
-  return {&app, &line->messages, [line](Console& console) {
+  return {&app,
+          &line->messages,
+          [line](Console& console) {
             CheckAccuracyOptions options;
             options.path = line->file;
             options.again = line->comparison.again();
@@ -46,10 +52,15 @@ Command add_check(CLI::App& root) {
             if (!options.save.empty()) require_writable_file(options.save);
             ComparisonTextOptions text;
             text.color = wants_color(STDOUT_FILENO);
+            line->gate.check();
             const CheckAccuracyResult result = check_accuracy(options);
             print_result(console, line->json ? result.record.to_json(result.compare) : result_to_text(result, text));
+            line->gate.tell(gate_of(result));
             return result.passed ? 0 : 1;
-          }};
+          },
+          /*ignored=*/nullptr,
+          /*spreads=*/false,
+          &line->gate};
 }
 
 }  // namespace vernier::cli

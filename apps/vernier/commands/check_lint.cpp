@@ -6,8 +6,10 @@
 #include "commands/commands.h"
 #include "console/console.h"
 #include "options/custom_ops_option.h"
+#include "options/gate_group.h"
 #include "options/options.h"
 #include "vernier/lint.h"
+#include "vernier/report/gate.h"
 #include "vernier/report/lint.h"
 
 namespace vernier::cli {
@@ -17,6 +19,7 @@ struct LintLine {
   std::string model, output;
   std::vector<std::string> custom_ops;
   bool json = false;
+  GateGroup gate;
   MessageGroup messages;
 };
 
@@ -32,23 +35,29 @@ Command add_check_lint(CLI::App& root) {
       .writes()
       .group("Output");
   add_flag(app, "--json", line->json, "Print the report as JSON, and nothing else, on stdout").group("Output");
+  line->gate.add(app);
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);
   add_footer(app,
              "Example: vernier check lint model.onnx -o report.json\n"
              "Exit code: 0 no error, warnings or none; 1 errors; 2 usage; 3 input; 4 backend; 70 our fault");
-  return {&app, &line->messages,
+  return {&app,
+          &line->messages,
           [line](Console& console) {
             LintOptions options;
             options.model = line->model;
             options.custom_operators.assign(line->custom_ops.begin(), line->custom_ops.end());
             if (!line->output.empty()) require_writable_file(line->output);
+            line->gate.check();
             const LintReport report = lint_model(options, console.sinks());
             if (!line->output.empty()) replace_file(line->output, report_to_json(report));
             print_result(console, line->json ? report_to_json(report) : report_to_text(report, text_options()));
+            line->gate.tell(gate_of(report, options.model.string()));
             return report.passed ? 0 : 1;
           },
-          ignored};
+          ignored,
+          /*spreads=*/false,
+          &line->gate};
 }
 
 }  // namespace vernier::cli

@@ -1,12 +1,15 @@
-// `vernier completion bash|zsh`: a script for the shell, made from the commands and options that there are.
+// `vernier completion bash|zsh|fish`: a script for the shell, made from the commands and options that there are.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "commands/commands.h"
 #include "console/console.h"
+#include "console/option_values.h"
 #include "options/options.h"
 #include "options/parse_values.h"
 
@@ -21,6 +24,7 @@ struct CompletionLine {
 struct Words {
   std::string paths;    // case lines: which word leads from one command to the next
   std::string options;  // case lines: what can be typed behind a command
+  std::string values;   // case lines: what can be typed behind an option of a command
 };
 
 void collect(const CLI::App& app, const std::string& path, Words& words) {
@@ -33,13 +37,62 @@ void collect(const CLI::App& app, const std::string& path, Words& words) {
   }
   for (const CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
     if (option->get_group().empty()) continue;  // hidden
-    for (const std::string& name : option->get_lnames()) list += "--" + name + " ";
+    for (const std::string& name : option->get_lnames()) {
+      list += "--" + name + " ";
+      const std::vector<std::string> known = words_of_option(path, "--" + name);
+      if (known.empty()) continue;
+      words.values += fmt::format("    '{} --{}') words='{}' ;;\n", path, name, fmt::join(known, " "));
+    }
   }
   if (!list.empty()) list.pop_back();
   words.options += fmt::format("    '{}') words='{}' ;;\n", path, list);
 }
 
+/// For a text in single quotes of fish.
+std::string fish_quoted(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) {
+    if (c == '\'' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + "'";
+}
+
+/// `seen`: fish's condition that the words of `path` stand on the line.
+void collect_fish(const CLI::App& app, const std::string& path, const std::string& seen, std::string& text) {
+  std::vector<std::string> names;
+  const std::vector<const CLI::App*> commands = app.get_subcommands([](const CLI::App*) { return true; });
+  for (const CLI::App* command : commands) names.push_back(command->get_name());
+  const std::string none_yet = names.empty() ? seen
+                                             : fmt::format("{}{}not __fish_seen_subcommand_from {}", seen,
+                                                           seen.empty() ? "" : "; and ", fmt::join(names, " "));
+  for (const CLI::App* command : commands) {
+    text += fmt::format("complete -c vernier -f -n {} -a {} -d {}\n", fish_quoted(none_yet), command->get_name(),
+                        fish_quoted(command->get_description()));
+    collect_fish(
+        *command, path + " " + command->get_name(),
+        fmt::format("{}{}__fish_seen_subcommand_from {}", seen, seen.empty() ? "" : "; and ", command->get_name()),
+        text);
+  }
+  for (const CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
+    if (option->get_group().empty() || option->get_lnames().empty()) continue;
+    const std::string& name = option->get_lnames().front();
+    text += fmt::format("complete -c vernier -n {} -l {}", fish_quoted(none_yet), name);
+    if (option->get_expected_max() > 0) text += " -r";
+    if (const std::vector<std::string> known = words_of_option(path, "--" + name); !known.empty()) {
+      text += fmt::format(" -f -a {}", fish_quoted(fmt::format("{}", fmt::join(known, " "))));
+    }
+    const std::string& description = option->get_description();
+    text += fmt::format(" -d {}\n", fish_quoted(description.substr(0, description.find_first_of(":(;"))));
+  }
+}
+
 std::string script(const CLI::App& root, const std::string& shell) {
+  if (shell == "fish") {
+    std::string text;
+    collect_fish(root, "vernier", "", text);
+    return text;
+  }
   Words words;
   collect(root, "vernier", words);
   std::string text = shell == "zsh" ? "#compdef vernier\nautoload -U +X bashcompinit && bashcompinit\n" : "";
@@ -52,11 +105,13 @@ std::string script(const CLI::App& root, const std::string& shell) {
   done
   case "$path" in
 {}  esac
+  case "$path ${{COMP_WORDS[COMP_CWORD-1]}}" in
+{}  esac
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }}
 complete -o default -F _vernier vernier
 )",
-      words.paths, words.options);
+      words.paths, words.options, words.values);
   return text;
 }
 
@@ -65,11 +120,11 @@ complete -o default -F _vernier vernier
 Command add_completion(CLI::App& root) {
   auto line = std::make_shared<CompletionLine>();
   CLI::App& app = add_command(root, "completion", "Print a script that completes commands and options in a shell");
-  add_argument(app, "SHELL", line->shell, "bash or zsh");
+  add_argument(app, "SHELL", line->shell, "bash, zsh or fish");
   add_message_options(app, line->messages);
   add_footer(app, "Example: vernier completion bash > ~/.local/share/bash-completion/completions/vernier");
   return {&app, &line->messages, [line, &root](Console& console) {
-            print_result(console, script(root, parse_choice("SHELL", line->shell, {"bash", "zsh"})));
+            print_result(console, script(root, parse_choice("SHELL", line->shell, {"bash", "zsh", "fish"})));
             return 0;
           }};
 }

@@ -11,6 +11,7 @@
 #include "options/engine_group.h"
 #include "options/external_data_options.h"
 #include "options/options.h"
+#include "options/parse_values.h"
 #include "options/residuals_option.h"
 #include "scripts/script_location.h"
 #include "vernier/error.h"
@@ -20,7 +21,7 @@ namespace vernier::cli {
 namespace {
 
 struct ConvertLine {
-  std::string model, output, plan;
+  std::string model, output, plan, kind;
   bool residuals = false, json = false;
   ExternalDataGroup external_data;
   EngineGroup engine;
@@ -32,6 +33,16 @@ struct ConvertLine {
 bool is_engine_name(const std::filesystem::path& path) {
   const std::string extension = path.extension().string();
   return extension == ".engine" || extension == ".plan" || extension == ".trt";
+}
+
+/// By --convert-to, else by the name of the file.
+bool writes_engine(const ConvertLine& line) {
+  if (line.kind.empty()) return is_engine_name(line.output);
+  if (line.kind == "onnx-like-trt-network") {
+    throw Error(ErrorKind::Usage, "--convert-to onnx-like-trt-network: TensorRT's network is not written as ONNX",
+                "--convert-to onnx for the typed model");
+  }
+  return parse_choice("--convert-to", line.kind, {"onnx", "trt"}) == "trt";
 }
 
 ConvertOptions options_of(const ConvertLine& line) {
@@ -56,7 +67,7 @@ ConvertOptions options_of(const ConvertLine& line) {
   options.measure = line.data.values();
   options.external_data = line.external_data.values();
   options.compile = line.engine.values_if_asked(options.measure.data);
-  options.as_engine = is_engine_name(options.output);
+  options.as_engine = writes_engine(line);
   options.plugins.assign(line.engine.plugins.begin(), line.engine.plugins.end());
   return options;
 }
@@ -91,6 +102,8 @@ Command add_convert(CLI::App& root) {
       "is given, else a typed ONNX model (required)")
       .writes()
       .group("Output");
+  add_value(app, "--convert-to", line->kind, "KIND", "onnx or trt, whatever the file's name (default: by its name)")
+      .group("Output");
   line->external_data.add(app);
   line->engine.add_behind_compile(app);
   add_flag(app, "--json", line->json, "Print what was done as JSON, and nothing else, on stdout").group("Output");
@@ -105,7 +118,7 @@ Command add_convert(CLI::App& root) {
           [line, &app](Console& console) {
             for (const std::string& text :
                  line->data.without_effect(line->precision.any_script() || line->engine.compile ||
-                                           is_engine_name(line->output) || script_location(line->model).has_value()))
+                                           writes_engine(*line) || script_location(line->model).has_value()))
               console.warning(text);
             const ConvertOptions options = options_of(*line);
             for (const std::string& text : line->engine.without_effect(options.as_engine)) console.warning(text);

@@ -10,10 +10,12 @@
 
 #include "commands/commands.h"
 #include "console/console.h"
+#include "options/gate_group.h"
 #include "options/options.h"
 #include "options/parse_values.h"
 #include "vernier/error.h"
 #include "vernier/report/data_diff.h"
+#include "vernier/report/gate.h"
 #include "vernier/report/text.h"
 
 namespace vernier::cli {
@@ -25,6 +27,7 @@ struct DiffLine {
   bool tested_by_script = false;
   std::string reference_run, tested_run;
   std::string metric, threshold, format = "table", top = "15";
+  GateGroup gate;
   MessageGroup messages;
 };
 
@@ -89,24 +92,32 @@ Command add_data_diff(CLI::App& root, const std::string& command) {
   add_flag(
       app, "--json", [line] { line->format = "json"; }, "The same as --format json")
       .group("Output");
+  line->gate.add(app);
   add_message_options(app, line->messages);
   add_footer(
       app,
       "Example: vernier data diff fp32.json int8.json --metric sqnr --threshold 20 --top 10\n"
       "Exit code: 0 no threshold, or none beyond it; 1 some are; 2 usage; 3 input; 70 our fault; 130 interrupted");
 
-  return {&app, &line->messages, [line, command](Console& console) {
+  return {&app,
+          &line->messages,
+          [line, command](Console& console) {
             DiffOptions options = options_of(*line);
             options.command = command;
             const std::string format = parse_choice("--format", line->format, {"table", "json", "csv"});
             TextOptions text = text_options();
             text.top = parse_count("--top", line->top, 0, std::numeric_limits<std::size_t>::max());
+            line->gate.check();
             const DiffReport report = data_diff(options, console.sinks());
             print_result(console, format == "json"  ? report_to_json(report)
                                   : format == "csv" ? report_to_csv(report)
                                                     : report_to_text(report, text));
+            line->gate.tell(gate_of(report));
             return report.passed.value_or(true) ? 0 : 1;
-          }};
+          },
+          /*ignored=*/nullptr,
+          /*spreads=*/false,
+          &line->gate};
 }
 
 }  // namespace vernier::cli

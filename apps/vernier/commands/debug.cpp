@@ -4,11 +4,13 @@
 
 #include "commands/commands.h"
 #include "console/console.h"
+#include "options/gate_group.h"
 #include "options/options.h"
 #include "options/parse_values.h"
 #include "options/runner_options.h"
 #include "vernier/debug_accuracy.h"
 #include "vernier/report/debug_accuracy.h"
+#include "vernier/report/gate.h"
 #include "vernier/report/text.h"
 
 namespace vernier::cli {
@@ -19,6 +21,7 @@ struct AccuracyLine {
   RunnerGroup runner;
   DataGroup data;
   ResultGroup result;
+  GateGroup gate;
   MessageGroup messages;
 };
 
@@ -40,6 +43,7 @@ Command add_debug_accuracy(CLI::App& root, const std::string& command) {
   line->data.add(app, "Samples to run on");
   line->data.add_calibration(app);
   line->result.add(app);
+  line->gate.add(app);
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);
   add_footer(
@@ -48,7 +52,8 @@ Command add_debug_accuracy(CLI::App& root, const std::string& command) {
       "Exit code: 0 every layer is within; 1 one or more are not; 2 usage; 3 input; 4 backend; 70 our fault; 130 "
       "interrupted");
 
-  return {&app, &line->messages,
+  return {&app,
+          &line->messages,
           [line, command](Console& console) {
             for (const std::string& text : line->data.without_effect(line->runner.any_script())) console.warning(text);
             DebugAccuracyOptions options;
@@ -60,11 +65,15 @@ Command add_debug_accuracy(CLI::App& root, const std::string& command) {
             options.min_sqnr_db = parse_number("--min-sqnr", line->min_sqnr);
             options.command = command;
             const TextOptions text = line->result.values();
+            line->gate.check();
             const DebugAccuracyReport report = debug_accuracy(options, console.sinks());
             print_result(console, line->result.json ? report_to_json(report) : report_to_text(report, text));
+            line->gate.tell(gate_of(report));
             return report.passed ? 0 : 1;
           },
-          ignored};
+          ignored,
+          /*spreads=*/false,
+          &line->gate};
 }
 
 }  // namespace vernier::cli

@@ -13,11 +13,13 @@
 #include "options/check_options.h"
 #include "options/comparison_options.h"
 #include "options/engine_settings.h"
+#include "options/gate_group.h"
 #include "options/parse_values.h"
 #include "search/journal.h"
 #include "vernier/diagnose.h"
 #include "vernier/error.h"
 #include "vernier/report/diagnose.h"
+#include "vernier/report/gate.h"
 #include "vernier/report/kept_set.h"
 #include "vernier/report/outcome.h"
 #include "vernier/report/text.h"
@@ -33,6 +35,7 @@ struct PrecisionLine : DiagnosisLine {
   ComparisonGroup comparison;
   CheckGroup check;
   MeasureOnGroup on_engine;
+  GateGroup gate;
   MessageGroup messages;
 
   bool runs_programs() const override { return check.given() || on_engine.on(); }
@@ -113,9 +116,13 @@ int run_search(const PrecisionLine& line, const std::string& command, Console& c
   const DiagnoseOptions options = options_of(line, command, console);
   TextOptions text = text_options();
   text.top = parse_count("--rows", line.rows, 0, 1'000'000'000);
+  line.gate.check();
   const DiagnoseReport report =
       line.run(options, console, [&](const JobSinks& sinks) { return search_precision(options, sinks); });
   print_result(console, line.json ? report_to_json(report) : debug_precision_to_text(report, text));
+  Gate gate = gate_of(report);
+  gate.suite = "vernier debug precision";
+  line.gate.tell(gate);
   return search_exit_code(report);
 }
 
@@ -148,6 +155,7 @@ const char* const kExitCodes =
 
 Command finish(CLI::App& app, const std::shared_ptr<PrecisionLine>& line, const std::string& command,
                const std::string& example) {
+  line->gate.add(app);
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);
   add_footer(
@@ -158,9 +166,12 @@ Command finish(CLI::App& app, const std::shared_ptr<PrecisionLine>& line, const 
           "Trials go to MODEL.precision.jsonl in the current folder unless --journal says otherwise; --journal "
           "none keeps none.\nExample: {}\n{}",
           example, kExitCodes));
-  return {&app, &line->messages, [line, command](Console& console) { return run_search(*line, command, console); },
+  return {&app,
+          &line->messages,
+          [line, command](Console& console) { return run_search(*line, command, console); },
           ignored,
-          /*spreads=*/true};
+          /*spreads=*/true,
+          &line->gate};
 }
 
 Command add_older(CLI::App& root, const std::string& command, SearchMode mode, const std::string& description) {

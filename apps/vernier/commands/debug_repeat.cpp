@@ -110,32 +110,38 @@ Command add_debug_build(CLI::App& root) {
       "--check ./compare.sh polygraphy_debug.engine\n"
       "Exit code: 0 what was waited for came, or N checks ran; 2 usage; 3 input; 4 backend; 70 our fault; 130 "
       "interrupted");
-  return {&app, &line->messages,
-          [line](Console& console) {
-            RepeatOptions options;
-            options.until = until_of(line->until);
-            options.check = line->check.values();
-            options.command = "debug build";
-            options.model = line->model;
-            ConvertOptions build;
-            build.model = line->model;
-            build.precision = line->precision.values();
-            build.measure = line->data.values();
-            build.as_engine = true;
-            build.builder = line->builder;
-            const bool typed = line->precision.any_low();
-            JobSinks sinks = console.sinks();
-            options.write = [build, typed, sinks](const std::filesystem::path& path) mutable {
-              build.output = path;
-              const ConvertResult result = convert(build, sinks);
-              sinks.warning = {};  // they are the same each time
-              if (!result.is_engine && !typed) {
-                std::filesystem::copy_file(build.model, path, std::filesystem::copy_options::overwrite_existing);
-              }
-            };
-            return report(console, debug_repeat(options, console.sinks(), check_sinks(console)), options.check);
-          },
-          ignored};
+  return {
+      &app, &line->messages,
+      [line](Console& console) {
+        RepeatOptions options;
+        options.until = until_of(line->until);
+        options.check = line->check.values();
+        options.command = "debug build";
+        options.model = line->model;
+        ConvertOptions build;
+        build.model = line->model;
+        build.precision = line->precision.values();
+        build.measure = line->data.values();
+        build.as_engine = true;
+        build.builder = line->builder;
+        const bool typed = line->precision.any_low();
+        JobSinks sinks = console.sinks();
+        options.write = [build, typed, sinks](const std::filesystem::path& path) mutable {
+          build.output = path;
+          const ConvertResult result = convert(build, sinks);
+          if (!result.is_engine && sinks.warning) {
+            sinks.warning(
+                "no engine is built here: every iteration gets the same typed model, whose simulation never varies; "
+                "what varies is the check");
+          }
+          sinks.warning = {};  // they are the same each time
+          if (!result.is_engine && !typed) {
+            std::filesystem::copy_file(build.model, path, std::filesystem::copy_options::overwrite_existing);
+          }
+        };
+        return report(console, debug_repeat(options, console.sinks(), check_sinks(console)), options.check);
+      },
+      ignored};
 }
 
 }  // namespace vernier::cli

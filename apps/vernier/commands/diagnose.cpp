@@ -77,7 +77,8 @@ Command add_diagnose(CLI::App& root, const std::string& command) {
       "Example: vernier diagnose model.onnx --data samples.npz --int8 --min-sqnr 20 -o out\n"
       "Exit code: 0 no requirement, or met; 1 missed; 2 usage; 3 input; 4 backend; 70 our fault; 130 interrupted");
 
-  return {&app, &line->messages,
+  return {&app,
+          &line->messages,
           [line, command](Console& console) {
             for (const std::string& text : line->without_effect()) console.warning(text);
             const DiagnoseOptions options = options_of(*line, command);
@@ -90,7 +91,8 @@ Command add_diagnose(CLI::App& root, const std::string& command) {
             return exit_code_of(report);
           },
           ignored,
-          /*spreads=*/true};
+          /*spreads=*/true,
+          &line->gate};
 }
 
 }  // namespace vernier::cli

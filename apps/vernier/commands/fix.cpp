@@ -87,7 +87,8 @@ Command add_fix(CLI::App& root, const std::string& command) {
       app,
       "Example: vernier fix model.onnx --data samples.npz --int8 --min-sqnr 20 -o out\n"
       "Exit code: 0 no requirement, or met; 1 missed; 2 usage; 3 input; 4 backend; 70 our fault; 130 interrupted");
-  return {&app, &line->messages,
+  return {&app,
+          &line->messages,
           [line, command](Console& console) {
             for (const std::string& text : line->without_effect()) console.warning(text);
             const FixOptions options = options_of(*line, command);
@@ -99,7 +100,9 @@ Command add_fix(CLI::App& root, const std::string& command) {
             line->gate.tell(gate_of(report));
             return exit_code_of(report);
           },
-          ignored};
+          ignored,
+          /*spreads=*/false,
+          &line->gate};
 }
 
 }  // namespace vernier::cli

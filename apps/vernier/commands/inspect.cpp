@@ -8,6 +8,7 @@
 
 #include "commands/commands.h"
 #include "console/console.h"
+#include "options/external_data_options.h"
 #include "options/options.h"
 #include "options/parse_values.h"
 #include "vernier/error.h"
@@ -23,7 +24,7 @@ struct InspectLine {
   std::vector<std::string> show;
   bool csv = false;
   ResultGroup result;
-  std::string visual, report;
+  std::string visual, report, external_data_dir, display_as = "onnx";
   bool unbounded = false;
   MessageGroup messages;
 };
@@ -41,6 +42,9 @@ Command add_inspect(CLI::App& root) {
   line->result.add(app);
   add_flag(app, "--csv", line->csv, "With --show formats: print one line a layer as CSV, and nothing else, on stdout")
       .group("Output");
+  add_value(app, "--display-as,--convert-to", line->display_as, "KIND",
+            "As the peer has it: onnx, or trt, which shows the ONNX graph here, with a warning (default: onnx)")
+      .group("Output");
   add_flag(app, "--list-unbounded-dds", line->unbounded,
            "Print only the tensors that say sizes, come from data and have no upper bound")
       .group("Output");
@@ -51,46 +55,60 @@ Command add_inspect(CLI::App& root) {
   add_value(app, "--report", line->report, "FILE",
             "With --visual: report.json of diagnose, for each layer's own error as colour (default: formats as colour)")
       .group("Output");
+  add_external_data_dir_option(app, line->external_data_dir, "Model");
   add_message_options(app, line->messages);
   add_footer(app, "Example: vernier inspect model model.onnx --show layers formats");
 
-  return {&app, &line->messages, [line](Console& console) {
-            if (line->unbounded) {
-              print_result(console, report_to_text(list_unbounded_sizes(line->model)));
-              return 0;
-            }
-            std::set<std::string> shows;
-            for (const std::string& what : line->show) {
-              shows.insert(parse_choice("--show", what, {"layers", "attrs", "weights", "formats"}));
-            }
-            if (line->visual.empty() && !line->report.empty()) {
-              throw Error(ErrorKind::Usage, "--report: colours a picture, and none is asked for", "--visual FILE.svg");
-            }
-            if (!line->visual.empty()) require_writable_file(line->visual);
-            const bool shows_formats = shows.contains("formats");
-            if (line->csv || line->result.json) {
-              if (!shows_formats || line->show.size() > 1 || line->csv == line->result.json) {
-                throw Error(ErrorKind::Usage, "--json and --csv: of inspect model they print formats alone",
-                            "--show formats with one of them, and nothing else to show");
-              }
-              const SchemeReport report = inspect_formats(line->model);
-              print_result(console, line->csv ? report_to_csv(report) : report_to_json(report));
-              return 0;
-            }
-            const TextOptions text = line->result.values();
-            InspectOptions options;
-            options.model = line->model;
-            options.nodes = shows.contains("layers");
-            options.attributes = shows.contains("attrs");
-            options.weights = shows.contains("weights");
-            std::string printed = report_to_text(inspect_model(options));
-            if (shows_formats) printed += "\nformats\n" + report_to_text(inspect_formats(options.model), text);
-            if (!line->visual.empty()) {
-              printed += result_to_text(draw_model({line->model, line->visual, line->report}, console.sinks()));
-            }
-            print_result(console, printed);
-            return 0;
-          }};
+  return {
+      &app, &line->messages, [line](Console& console) {
+        if (parse_choice("--display-as", line->display_as, {"onnx", "trt"}) == "trt") {
+          console.warning(
+              "--display-as trt: the ONNX graph is shown; vernier inspect engine MODEL says what TensorRT makes of a "
+              "typed file");
+        }
+        if (line->unbounded) {
+          print_result(console, report_to_text(list_unbounded_sizes(line->model)));
+          return 0;
+        }
+        std::set<std::string> shows;
+        for (const std::string& what : line->show) {
+          shows.insert(parse_choice("--show", what, {"layers", "attrs", "weights", "formats"}));
+        }
+        if (line->visual.empty() && !line->report.empty()) {
+          throw Error(ErrorKind::Usage, "--report: colours a picture, and none is asked for", "--visual FILE.svg");
+        }
+        if (!line->visual.empty()) require_writable_file(line->visual);
+        const bool shows_formats = shows.contains("formats");
+        if (line->csv || (line->result.json && shows_formats)) {
+          if (!shows_formats || line->show.size() > 1 || line->csv == line->result.json) {
+            throw Error(ErrorKind::Usage, "--csv, and --json of formats: they print formats alone",
+                        "--show formats with one of them, and nothing else to show");
+          }
+          const SchemeReport report = inspect_formats(line->model);
+          print_result(console, line->csv ? report_to_csv(report) : report_to_json(report));
+          return 0;
+        }
+        const TextOptions text = line->result.values();
+        InspectOptions options;
+        options.model = line->model;
+        options.external_data_dir = line->external_data_dir;
+        options.nodes = shows.contains("layers");
+        options.attributes = shows.contains("attrs");
+        options.weights = shows.contains("weights");
+        const ModelInspection inspection = inspect_model(options);
+        if (line->result.json) {
+          if (!line->visual.empty()) draw_model({line->model, line->visual, line->report}, console.sinks());
+          print_result(console, report_to_json(inspection));
+          return 0;
+        }
+        std::string printed = report_to_text(inspection);
+        if (shows_formats) printed += "\nformats\n" + report_to_text(inspect_formats(options.model), text);
+        if (!line->visual.empty()) {
+          printed += result_to_text(draw_model({line->model, line->visual, line->report}, console.sinks()));
+        }
+        print_result(console, printed);
+        return 0;
+      }};
 }
 
 }  // namespace vernier::cli

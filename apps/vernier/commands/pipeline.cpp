@@ -100,7 +100,8 @@ Command add_pipeline(CLI::App& root, const std::string& command) {
       "samples.npz\n"
       "Exit code: 0 every stage is good; 1 accuracy is lost at one; 2 usage; 3 input; 4 backend; 70 our fault; 130 "
       "interrupted");
-  return {&app, &line->messages,
+  return {&app,
+          &line->messages,
           [line, &app, command](Console& console) {
             PipelineOptions options;
             options.stages = stages_of(*line);
@@ -125,7 +126,9 @@ Command add_pipeline(CLI::App& root, const std::string& command) {
             line->gate.tell(gate_of(report));
             return report.lost_at ? 1 : 0;
           },
-          ignored};
+          ignored,
+          /*spreads=*/false,
+          &line->gate};
 }
 
 }  // namespace vernier::cli

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "commands/commands.h"
 #include "console/console.h"
 #include "options/engine_group.h"
 #include "options/external_data_options.h"
+#include "options/modelopt_words.h"
 #include "options/options.h"
 #include "options/parse_values.h"
 #include "options/residuals_option.h"
@@ -30,6 +32,7 @@ struct QuantizeLine {
   EngineGroup engine;
   PrecisionGroup precision;
   DataGroup data;
+  std::vector<std::string> words_without_effect;
   MessageGroup messages;
 };
 
@@ -172,6 +175,7 @@ Command add_quantize(CLI::App& root) {
   line->external_data.add(app);
   line->engine.add_behind_compile(app);
   add_flag(app, "--json", line->json, "Print what was done as JSON, and nothing else, on stdout").group("Output");
+  add_words_of_modelopt(app, line->words_without_effect);
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);
   add_footer(
@@ -187,6 +191,7 @@ Command add_quantize(CLI::App& root) {
               console.warning(text);
             }
             for (const std::string& text : line->engine.without_effect()) console.warning(text);
+            for (const std::string& text : line->words_without_effect) console.warning(text);
             const ConvertOptions options = options_of(*line);
             require_writable_file(options.output);
             const ConvertResult result = convert(options, console.sinks());

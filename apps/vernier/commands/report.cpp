@@ -120,12 +120,17 @@ Command add_report(CLI::App& root) {
       "Example: vernier report --diff before/report.json after/report.json --junit gate.xml\n"
       "Exit code: 0 done, requirement met, later build no worse; 1 missed, lost, or worse; 2 usage; 3 input; 70 our "
       "fault");
-  return {&app, &line->messages, [line](Console& console) {
+  return {&app,
+          &line->messages,
+          [line](Console& console) {
             check_usage(*line);
             line->gate.check();
             if (!line->output.empty()) require_writable_file(line->output);
             return line->diff.empty() ? render(*line, console) : compare(*line, console);
-          }};
+          },
+          /*ignored=*/nullptr,
+          /*spreads=*/false,
+          &line->gate};
 }
 
 }  // namespace vernier::cli

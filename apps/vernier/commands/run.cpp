@@ -11,9 +11,11 @@
 #include "console/console.h"
 #include "options/comparison_options.h"
 #include "options/engine_settings.h"
+#include "options/gate_group.h"
 #include "options/options.h"
 #include "options/runner_options.h"
 #include "scripts/script_location.h"
+#include "vernier/report/gate.h"
 
 namespace vernier::cli {
 namespace {
@@ -27,6 +29,7 @@ struct RunLine {
   std::vector<std::string> load_outputs;
   std::string save_outputs, save_inputs;
   bool json = false;
+  GateGroup gate;
   MessageGroup messages;
 };
 
@@ -49,13 +52,32 @@ RunOptions options_of(const RunLine& line) {
   options.compare_script = line.comparison.compare_script;
   options.validate = line.comparison.validate;
   options.fail_fast = line.comparison.fail_fast;
+  options.save_heatmaps = line.comparison.heatmaps;
+  options.save_error_plots = line.comparison.error_plots;
+  options.show_heatmaps = line.comparison.show_heatmaps;
+  options.show_error_plots = line.comparison.show_error_plots;
   options.detail = line.messages.verbose > 0;
-  options.each_iteration = line.messages.quiet == 0;
+  options.each_iteration = line.messages.quiet < 2;
+  options.statistics = line.messages.quiet == 0;
   return options;
 }
 
 bool any_model_script(const std::vector<std::string>& models) {
   return std::any_of(models.begin(), models.end(), [](const std::string& model) { return script_location(model); });
+}
+
+/// Runs it; with --junit or --github continuous integration is told what `events` is told.
+RunResult run_for_gate(const RunLine& line, const RunOptions& options, Console& console, const RunEvents& events) {
+  if (!line.gate.given()) return run(options, console.sinks(), events);
+  RunOptions with_verdicts = options;
+  with_verdicts.each_iteration = true;
+  RunGate gate;
+  RunResult result = run(with_verdicts, console.sinks(), [&](const RunEvent& event) {
+    gate(event);
+    if (events) events(event);
+  });
+  line.gate.tell(gate.gate());
+  return result;
 }
 
 std::string last_line(const RunResult& result, double seconds, const std::string& command) {
@@ -92,8 +114,10 @@ Command add_run(CLI::App& root, const std::string& command) {
              "Compare with saved runs: each is one more run behind the runners (default: none)")
       .group("Saved runs");
   line->comparison.add(app);
+  line->comparison.add_pictures(app);
   add_flag(app, "--json", line->json, "Print verdicts and figures as JSON, and nothing else, on stdout")
       .group("Output");
+  line->gate.add(app);
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);
   add_footer(
@@ -103,7 +127,8 @@ Command add_run(CLI::App& root, const std::string& command) {
       "Exit code: 0 all passed, or nothing to compare; 1 a comparison failed; 2 usage; 3 input; 4 backend; 70 our "
       "fault; 130 interrupted");
 
-  return {&app, &line->messages,
+  return {&app,
+          &line->messages,
           [line, command](Console& console) {
             for (const std::string& text : line->data.without_effect(
                      line->runners.any_script() || line->runners.any_process() || any_model_script(line->models) ||
@@ -117,23 +142,26 @@ Command add_run(CLI::App& root, const std::string& command) {
             }
             const auto start = std::chrono::steady_clock::now();
             const bool silent = line->messages.quiet > 1;
+            line->gate.check();
             RunEvents events;
             if (silent && !line->json) events = [](const RunEvent&) {};
             if (!silent && !line->json) {
               ComparisonTextOptions text;
               text.color = text_options().color;
               text.detail = options.detail;
-              events = RunText(text, /*brief=*/!options.each_iteration,
-                               [&](const std::string& part) { print_result(console, part); });
+              text.verdicts_only = !options.statistics;
+              events = RunText(text, [&](const std::string& part) { print_result(console, part); });
             }
-            const RunResult result = run(options, console.sinks(), events);
+            const RunResult result = run_for_gate(*line, options, console, events);
             const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
             if (silent && !line->json) return result.passed ? 0 : 1;
             print_result(console, line->json ? result.accuracy.to_json(options.compare)
                                              : last_line(result, seconds.count(), command));
             return result.passed ? 0 : 1;
           },
-          ignored};
+          ignored,
+          /*spreads=*/false,
+          &line->gate};
 }
 
 }  // namespace vernier::cli

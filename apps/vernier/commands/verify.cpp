@@ -61,7 +61,8 @@ Command add_verify(CLI::App& root, const std::string& command) {
       "Example: vernier verify model.onnx typed.onnx --data samples.npz --on openvino --python venv/bin/python\n"
       "Exit code: 0 no requirement, or met; 1 missed; 2 usage; 3 input; 4 backend; 70 our fault; 130 interrupted");
 
-  return {&app, &line->messages,
+  return {&app,
+          &line->messages,
           [line, command](Console& console) {
             for (const std::string& text : line->data.without_effect(line->task.any_script() || line->on.on()))
               console.warning(text);
@@ -92,7 +93,8 @@ Command add_verify(CLI::App& root, const std::string& command) {
             return deciding_figures(report).passed.value_or(true) ? 0 : 1;
           },
           ignored,
-          /*spreads=*/true};
+          /*spreads=*/true,
+          &line->gate};
 }
 
 }  // namespace vernier::cli

@@ -12,6 +12,9 @@
 
 #include "base/quote.h"
 #include "base/text.h"
+#include "console/hint_options.h"
+#include "options/compare_function.h"
+#include "options/modelopt_words.h"
 #include "options/peer_options.h"
 #include "vernier/error.h"
 
@@ -36,23 +39,37 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return names;
 }
 
-std::string help_hint(const CLI::App& app) { return fmt::format("{} --help lists them", full_name(app)); }
+std::string help_hint(const CLI::App& app) { return fmt::format("{} --help-all lists them", full_name(app)); }
 
-/// Other subcommands that have the option `name`.
-std::vector<std::string> commands_with(const CLI::App& app, const std::string& name) {
-  std::vector<std::string> owners;
-  if (app.get_parent() == nullptr) return owners;
-  for (const CLI::App* other : app.get_parent()->get_subcommands([](const CLI::App*) { return true; })) {
+void add_owners(const CLI::App& app, const std::string& name, std::vector<std::string>& owners) {
+  for (const CLI::App* other : app.get_subcommands([](const CLI::App*) { return true; })) {
     const std::vector<std::string> names = option_names(*other);
     if (std::find(names.begin(), names.end(), name) != names.end()) owners.push_back(full_name(*other));
+    add_owners(*other, name, owners);
   }
+}
+
+/// All commands that have the option `name`.
+std::vector<std::string> commands_with(const CLI::App& app, const std::string& name) {
+  const CLI::App* root = &app;
+  while (root->get_parent() != nullptr) root = root->get_parent();
+  std::vector<std::string> owners;
+  add_owners(*root, name, owners);
   return owners;
+}
+
+/// A hint for an option whose usual replacement this command lacks.
+std::string who_takes(const CLI::App& app, const std::string& name) {
+  const std::vector<std::string> owners = commands_with(app, name);
+  return owners.empty() ? help_hint(app) : fmt::format("{} {}", owners.front(), name);
 }
 
 [[noreturn]] void unknown_option(const CLI::App& app, const std::string& argument) {
   const std::string name = argument.substr(0, argument.find('='));
-  if (const std::optional<Refusal> refusal = refusal_of(name)) {
-    throw Error(ErrorKind::Usage, fmt::format("{}: {}", name, refusal->reason), std::string(refusal->instead));
+  if (const std::optional<Refusal> refusal = refusal_of(name, app.get_name())) {
+    std::string instead(refusal->instead);
+    if (!options_out_of_place(app, instead).empty()) instead = who_takes(app, name);
+    throw Error(ErrorKind::Usage, fmt::format("{}: {}", name, refusal->reason), instead);
   }
   if (const std::vector<std::string> owners = commands_with(app, name); !owners.empty()) {
     throw Error(ErrorKind::Usage,
@@ -146,9 +163,21 @@ void name_devices(std::vector<std::string>& arguments) {
   }
 }
 
+/// "--compare-outputs" may name functions, as --compare does, or stand alone in front of an argument.
+void name_compared(std::vector<std::string>& arguments) {
+  constexpr std::string_view kName = "--compare-outputs";
+  for (std::size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i) {
+    const bool names = i + 1 < arguments.size() && is_compare_function(arguments[i + 1]);
+    if (arguments[i].starts_with("--compare-outputs=") || (arguments[i] == kName && names)) {
+      arguments[i].replace(0, kName.size(), "--compare");
+    }
+  }
+}
+
 std::vector<std::string> normalize_arguments(std::vector<std::string> arguments) {
   bundle_check(arguments);
   name_devices(arguments);
+  name_compared(arguments);
   constexpr std::string_view kRange = "--val-range";
   bool in_range = false;
   for (std::string& argument : arguments) {
@@ -164,6 +193,7 @@ std::vector<std::string> normalize_arguments(std::vector<std::string> arguments)
       argument.insert(0, ":");
     }
   }
+  rename_words_of_modelopt(arguments);
   return arguments;
 }
 

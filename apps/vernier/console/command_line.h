@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "options/gate_group.h"
 #include "options/options.h"
 #include "options/peer_options.h"
 
@@ -19,7 +20,8 @@ struct Command {
   const MessageGroup* messages = nullptr;
   std::function<int(Console&)> run;
   IgnoredOptions ignored = nullptr;
-  bool spreads = false;  // over the ranks of a job: what does not is done by the first one
+  bool spreads = false;             // over the ranks of a job: what does not is done by the first one
+  const GateGroup* gate = nullptr;  // told of failures, too
 };
 
 /// The line that goes on record in reports: `arguments` behind "vernier", quoted for a shell where needed.

@@ -56,6 +56,7 @@ class Console {
   Progress progress_;
   bool terminal_;
   bool shows_progress_ = true;
+  bool is_verbose_ = false;
   bool line_on_screen_ = false;
 };
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <sstream>
 #include <vector>
@@ -41,6 +42,90 @@ std::string names_of(const CLI::Option& option) {
   return text;
 }
 
+// In lines: what is longer is not read, but searched.
+constexpr std::size_t kTwoScreens = 60;
+constexpr std::size_t kMostOften = 15;
+
+/// In the order in which they are needed: what is measured, on what, against what, and where the result goes.
+constexpr std::array kOften{"onnxrt",
+                            "sim",
+                            "trt",
+                            "int8",
+                            "fp16",
+                            "bf16",
+                            "fp8",
+                            "quantize-mode",
+                            "plan",
+                            "data",
+                            "min-sqnr",
+                            "labels",
+                            "compare",
+                            "atol",
+                            "save-outputs",
+                            "load-outputs",
+                            "onnx-outputs",
+                            "check",
+                            "mode",
+                            "check-sim",
+                            "inputs",
+                            "outputs",
+                            "fold-constants",
+                            "stage",
+                            "task",
+                            "target",
+                            "on",
+                            "calibration-data",
+                            "calibration-cache",
+                            "layer-precisions",
+                            "nodes-to-exclude",
+                            "output",
+                            "json",
+                            "junit"};
+
+/// "Samples to measure on: .npy, .npz, ..." -> "Samples to measure on".
+std::string gist(const std::string& description) {
+  std::size_t end = description.size();
+  for (const char* stop : {": ", " (", "; ", ". "}) end = std::min(end, description.find(stop));
+  return description.substr(0, end);
+}
+
+std::string short_name_of(const CLI::Option& option) {
+  std::string text = option.get_snames().empty() ? "" : "-" + option.get_snames().front() + ", ";
+  text += "--" + option.get_lnames().front();
+  return option.get_expected_max() == 0 ? text : text + " " + option.get_type_name();
+}
+
+std::string most_used(const std::vector<const CLI::Option*>& options, std::size_t width) {
+  std::string rows;
+  std::size_t count = 0;
+  for (const char* name : kOften) {
+    const auto option = std::find_if(options.begin(), options.end(), [&](const CLI::Option* each) {
+      return !each->get_positional() && !each->get_group().empty() && each->check_lname(name);
+    });
+    if (option == options.end() || count == kMostOften) continue;
+    rows += row(short_name_of(**option), gist((*option)->get_description()), width);
+    ++count;
+  }
+  return rows;
+}
+
+std::size_t lines_of(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+/// The first example and the exit codes.
+std::string short_footer(const std::string& footer, std::size_t width) {
+  std::string text;
+  std::istringstream lines(footer);
+  bool example = false;
+  for (std::string line; std::getline(lines, line);) {
+    const bool is_example = line.starts_with("Example: ");
+    if ((is_example && !example) || line.starts_with("Exit code: ")) text += wrap(line, 0, width) + "\n";
+    example = example || is_example;
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string wrap(const std::string& text, std::size_t indent, std::size_t width) {
@@ -61,7 +146,7 @@ std::string wrap(const std::string& text, std::size_t indent, std::size_t width)
   return wrapped;
 }
 
-std::string HelpFormatter::make_help(const CLI::App* app, std::string /*name*/, CLI::AppFormatMode /*mode*/) const {
+std::string HelpFormatter::make_help(const CLI::App* app, std::string /*name*/, CLI::AppFormatMode mode) const {
   const std::vector<const CLI::App*> commands = app->get_subcommands([](const CLI::App*) { return true; });
   const std::vector<const CLI::Option*> options = app->get_options([](const CLI::Option*) { return true; });
 
@@ -81,6 +166,7 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string /*name*/, 
     text += "\nCommands:\n";
     for (const CLI::App* command : commands) text += row(command->get_name(), command->get_description(), width);
   }
+  const std::string top = text;
   for (const std::string& group : app->get_groups()) {
     if (group.empty()) continue;  // hidden
     std::string rows;
@@ -94,7 +180,12 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string /*name*/, 
   std::istringstream footer(app->get_footer());
   if (footer.peek() != EOF) text += '\n';
   for (std::string line; std::getline(footer, line);) text += wrap(line, 0, width) + "\n";
-  return text;
+  if (mode == CLI::AppFormatMode::All || !commands.empty() || lines_of(text) <= kTwoScreens) return text;
+  const auto shown = std::count_if(options.begin(), options.end(), [](const CLI::Option* option) {
+    return !option->get_positional() && !option->get_group().empty();
+  });
+  return fmt::format("{}\nUsed most:\n{}\n{}{} --help-all explains all {} options.\n", top, most_used(options, width),
+                     short_footer(app->get_footer(), width), full_name(*app), shown);
 }
 
 }  // namespace vernier::cli

@@ -10,8 +10,9 @@ namespace vernier::cli {
 
 class HelpFormatter : public CLI::FormatterBase {
  public:
-  /// Usage, description, arguments, options by group in the order they were added, subcommands, footer. As wide as the
-  /// terminal, from 60 to 120 columns; 100 elsewhere.
+  /// Usage, description, arguments, options by group in the order they were added, subcommands, footer. Where that is
+  /// more than two screens only the options that are used most, unless the mode is All. As wide as the terminal, from
+  /// 60 to 120 columns; 100 elsewhere.
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override;
 };
 

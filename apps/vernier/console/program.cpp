@@ -4,20 +4,24 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <utility>
 
+#include "base/text.h"
 #include "base/version.h"
 #include "commands/commands.h"
 #include "commands/report_commands.h"
 #include "console/command_line.h"
 #include "console/console.h"
 #include "console/help.h"
+#include "console/hint_options.h"
 #include "console/interrupt.h"
 #include "console/output_guard.h"
 #include "console/standard_output.h"
 #include "distributed/ranks.h"
 #include "vernier/error.h"
+#include "vernier/report/gate.h"
 
 namespace vernier::cli {
 
@@ -73,23 +77,46 @@ std::vector<Command> add_commands(CLI::App& root, const std::string& command) {
   return commands;
 }
 
-int run_program(const std::vector<std::string>& arguments, Console& console) {
-  CLI::App root("Finds, explains and fixes the layers that break an ONNX network in low precision", "vernier");
-  root.formatter(std::make_shared<HelpFormatter>());
-  root.set_help_flag("-h,--help", "Print this help")->group("Options");
-  root.set_version_flag("-V,--version", fmt::format("vernier {}", vernier_version()), "Print the version")
-      ->group("Options");
-  root.require_subcommand(0, 1);
-  root.footer(
-      "vernier COMMAND --help says more of each.\n"
-      "Exit code: 0 done, requirement met; 1 ran, and the answer is no; 2 usage; 3 input; 4 backend; 70 our fault; "
-      "130 interrupted");
+namespace {
 
-  const std::vector<Command> commands = add_commands(root, command_text(arguments));
+/// Runs it; what continuous integration reads is written for a command that fails, too.
+int run_gated(const Command& command, Console& console) {
+  if (command.gate == nullptr) return command.run(console);
+  try {
+    return command.run(console);
+  } catch (const Error& error) {
+    try {
+      command.gate->tell(gate_of_failure(full_name(*command.app), error.what()));
+    } catch (const Error& other) {
+      console.warning(other.what());
+    }
+    throw;
+  }
+}
+
+/// For tests: a hint that cannot be followed is a fault of ours.
+void check_hint(const CLI::App& root, const Error& error) {
+  if (std::getenv("VERNIER_CHECK_HINTS") == nullptr) return;
+  const CLI::App& app = chosen_app(root);
+  const std::vector<std::string> wrong = options_out_of_place(app, error.hint());
+  if (wrong.empty()) return;
+  throw Error(ErrorKind::Internal, fmt::format("a hint names {}, which {} does not take: {} (hint: {})",
+                                               list_some(wrong), full_name(app), error.what(), error.hint()));
+}
+
+int run_command(CLI::App& root, const std::vector<Command>& commands, const std::vector<std::string>& arguments,
+                Console& console) {
+  if (arguments.empty()) {
+    print_result(console, root.help());
+    return 0;
+  }
   try {
     parse_arguments(root, keep_stdout_for_files(arguments));
   } catch (const CLI::CallForVersion& version) {
     print_result(console, version.what());
+    return 0;
+  } catch (const CLI::CallForAllHelp&) {
+    print_result(console, chosen_app(root).help("", CLI::AppFormatMode::All));
     return 0;
   } catch (const CLI::Success&) {
     print_result(console, chosen_app(root).help());
@@ -121,9 +148,33 @@ int run_program(const std::vector<std::string>& arguments, Console& console) {
   }
   // Of several ranks an interrupt reaches some earlier than others: it ends them all, and --resume goes on.
   if (job.alone()) catch_interrupts();
-  const int code = found->run(console);
+  const int code = run_gated(*found, console);
   if (!was_interrupted()) return code;
   throw Error(ErrorKind::Interrupted, "interrupted: the results are partial");
+}
+
+}  // namespace
+
+int run_program(const std::vector<std::string>& arguments, Console& console) {
+  CLI::App root("Finds, explains and fixes the layers that break an ONNX network in low precision", "vernier");
+  root.formatter(std::make_shared<HelpFormatter>());
+  root.set_help_flag("-h,--help", "Print this help")->group("Options");
+  root.set_help_all_flag("--help-all")->group("");  // hidden: the same as --help
+  root.set_version_flag("-V,--version", fmt::format("vernier {}", vernier_version()), "Print the version")
+      ->group("Options");
+  root.require_subcommand(0, 1);
+  root.footer(
+      "vernier COMMAND --help says more of each.\n"
+      "Exit code: 0 done, requirement met; 1 ran, and the answer is no; 2 usage; 3 input; 4 backend; 70 our fault; "
+      "130 interrupted");
+
+  const std::vector<Command> commands = add_commands(root, command_text(arguments));
+  try {
+    return run_command(root, commands, arguments, console);
+  } catch (const Error& error) {
+    check_hint(root, error);
+    throw;
+  }
 }
 
 }  // namespace vernier::cli

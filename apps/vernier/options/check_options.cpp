@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 #include <optional>
 
@@ -44,6 +45,14 @@ std::vector<std::string> words_of(const std::string& bundle) {
   return words;
 }
 
+/// At a terminal, or through a pipe or a file with the answers.
+bool can_be_asked() {
+  if (::isatty(STDIN_FILENO) != 0) return true;
+  std::error_code unknown;
+  const auto type = std::filesystem::status("/proc/self/fd/0", unknown).type();
+  return type == std::filesystem::file_type::fifo || type == std::filesystem::file_type::regular;
+}
+
 }  // namespace
 
 void CheckGroup::add(CLI::App& app, const std::string& candidate) {
@@ -59,8 +68,8 @@ void CheckGroup::add(CLI::App& app, const std::string& candidate) {
              "These exit codes are good (default: only 0)")
       .group(kCheck);
   add_values(app, "--fail-regex", fail_regexes_, "RE",
-             "Bad when a line of the check's output holds this ECMAScript expression; with --fail-code both are needed "
-             "(default: none)")
+             "Bad when a line of the check's output holds this ECMAScript expression, in any case behind (?i); with "
+             "--fail-code both are needed (default: none)")
       .group(kCheck);
   timeout_ = find_option(app, "--timeout");
   if (!timeout_) {
@@ -105,7 +114,7 @@ CheckOptions CheckGroup::values(bool built_in) const {
   if (!command_.empty() && options.command.empty()) {
     throw Error(ErrorKind::Usage, "--check: the command is missing", "--check python check.py, at the end of the line");
   }
-  if (command_.empty() && !built_in && ::isatty(STDIN_FILENO) == 0) {
+  if (command_.empty() && !built_in && !can_be_asked()) {
     throw Error(ErrorKind::Usage, "--check is missing, and there is no terminal to ask at",
                 "--check CMD..., at the end of the line; exit code 0 is good");
   }

@@ -132,6 +132,8 @@ void ComparisonGroup::add_thresholds(CLI::App& app, Defaults defaults) {
   for (const ThresholdHelp& row : kThresholds) {
     add_setting(row.names, thresholds_[row.function], row.value_name, row.help);
   }
+  // In older guides it asks for the comparison, which is done anyway.
+  add_flag(app, "--compare-outputs", [] {}).group("");
   add_flag(app, "--check-average", check_average,
            "Judge the mean of each figure over all iterations (default: every iteration)")
       .group(kComparisonGroup);
@@ -154,7 +156,7 @@ void ComparisonGroup::add(CLI::App& app) {
       .group(kComparisonGroup);
   add_flag(app, "--validate", validate, "Also fail on NaN and infinities in any output (default: only where compared)")
       .group(kComparisonGroup);
-  add_flag(app, "--fail-fast", fail_fast, "Stop at the first iteration that fails (default: compare all)")
+  add_flag(app, "--fail-fast", fail_fast, "Stop at the first output that fails (default: compare all)")
       .group(kComparisonGroup);
   add_values(app, "--postprocess,--postprocess-func", postprocess_, "[OUTPUT:]top-K[,axis=A]",
              "Compare the indices of the K largest elements along an axis, the last one unless said (default: compare "
@@ -169,6 +171,21 @@ void ComparisonGroup::add(CLI::App& app) {
             "(default: none)")
       .group(kComparisonGroup);
   add_refused_comparison_options(app);
+}
+
+void ComparisonGroup::add_pictures(CLI::App& app) {
+  const char* const group = "Pictures";
+  add_value(app, "--save-heatmaps", heatmaps, "DIR",
+            "Write |error| by place as SVG, a file for each output, pair of runs and iteration (default: none)")
+      .writes()
+      .group(group);
+  add_value(app, "--save-error-metrics-plot", error_plots, "DIR",
+            "Write |error| by |reference| as SVG, in the same way (default: none)")
+      .writes()
+      .group(group);
+  add_flag(app, "--show-heatmaps", show_heatmaps, "Print |error| by place with letters").group(group);
+  add_flag(app, "--show-error-metrics-plot", show_error_plots, "Print |error| by |reference| with letters")
+      .group(group);
 }
 
 void ComparisonGroup::add_for_record(CLI::App& app) {

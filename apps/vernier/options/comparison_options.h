@@ -16,6 +16,8 @@ class ComparisonGroup {
  public:
   /// All options of a comparison.
   void add(CLI::App& app);
+  /// Pictures of what differs, for a command that compares once.
+  void add_pictures(CLI::App& app);
   /// Those with a meaning for figures that were saved.
   void add_for_record(CLI::App& app);
 
@@ -33,6 +35,8 @@ class ComparisonGroup {
   bool check_average = false;
   std::string save_accuracy;                       // --save-accuracy-results; empty: not saved
   std::string compare_script, postprocess_script;  // FILE.py[:FUNC]; empty: none
+  std::string heatmaps, error_plots;               // folders; empty: none
+  bool show_heatmaps = false, show_error_plots = false;
 
  private:
   std::vector<CompareFunction> functions() const;

@@ -18,10 +18,6 @@ struct Refused {
   const char* instead;
 };
 constexpr Refused kRefused[] = {
-    {"--save-heatmaps", true, "there are no plots yet", "the histograms, and the place of the largest error"},
-    {"--show-heatmaps", false, "there are no plots yet", "the histograms, and the place of the largest error"},
-    {"--save-error-metrics-plot", true, "there are no plots yet", "the histograms; -v prints them for all outputs"},
-    {"--show-error-metrics-plot", false, "there are no plots yet", "the histograms; -v prints them for all outputs"},
     {"--lpips-threshold", true, "LPIPS needs a network of its own, and there is none here", "--compare psnr or sqnr"},
     {"--lpips-tolerance", true, "LPIPS needs a network of its own, and there is none here", "--compare psnr or sqnr"},
 };
@@ -29,6 +25,10 @@ constexpr Refused kRefused[] = {
 constexpr const char* kNoOutputs = "the file holds figures, not outputs";
 constexpr const char* kRunAgain = "vernier run --load-outputs A B, with this option";
 constexpr Refused kRefusedForRecord[] = {
+    {"--save-heatmaps", true, kNoOutputs, kRunAgain},
+    {"--show-heatmaps", false, kNoOutputs, kRunAgain},
+    {"--save-error-metrics-plot", true, kNoOutputs, kRunAgain},
+    {"--show-error-metrics-plot", false, kNoOutputs, kRunAgain},
     {"--compare-func-script", true, kNoOutputs, kRunAgain},
     {"--postprocess-func-script", true, kNoOutputs, kRunAgain},
 };

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "options/custom_ops_option.h"
+#include "options/external_data_options.h"
 #include "options/options.h"
 #include "options/parse_values.h"
 #include "scripts/script_location.h"
@@ -84,6 +85,7 @@ void DataGroup::add(CLI::App& app, const std::string& data_help, bool timed) {
         .group(kDataGroup);
   }
   add_custom_ops_option(app, custom_ops_, kDataGroup);
+  add_external_data_dir_option(app, external_data_dir_, kDataGroup);
 
   add_value(app, "--image", geometry_, "HOW",
             "short-crop:256,224 | stretch:WxH | letterbox:SIZE[,pad=114,center|topleft] | height:32, in pixels "
@@ -197,6 +199,7 @@ MeasureOptions DataGroup::values() const {
   if (!sources.empty()) {
     options.data.location = sources.front();
     options.data.further.assign(sources.begin() + 1, sources.end());
+    options.data.spare_names = location_option() == "--load-inputs";
   }
   if (const std::size_t most = limit(); most != 0) options.data.limit = options.data.random_samples = most;
   if (!calibration_data_.empty()) {
@@ -206,6 +209,7 @@ MeasureOptions DataGroup::values() const {
   options.calibration_cache = calibration_cache_;
   for (const std::string& text : carries_) options.carries.push_back(parse_pair("--carry", text, "OUT:IN"));
   options.custom_operators.assign(custom_ops_.begin(), custom_ops_.end());
+  options.external_data_dir = external_data_dir_;
   options.threads = parse_count("--threads", threads_, 0, kMostThreads);
   return options;
 }

@@ -16,6 +16,7 @@ struct GateGroup {
   void add(CLI::App& app);
   /// Before anything is measured. Errors: Input when the file could not be written.
   void check() const;
+  bool given() const { return github || !junit.empty(); }
   /// Writes the file; GitHub's commands go to stderr, and a summary to the file that GITHUB_STEP_SUMMARY names.
   /// Errors: Input.
   void tell(const Gate& gate) const;

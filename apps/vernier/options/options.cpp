@@ -76,10 +76,11 @@ void require_writable_file(const std::filesystem::path& file) {
   if (std::filesystem::is_directory(file, ignored)) {
     throw Error(ErrorKind::Input, fmt::format("{}: is a folder", file.string()), "-o names a file");
   }
-  const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
+  std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
+  // Folders that are missing are made when the file is written.
+  while (!std::filesystem::exists(folder, ignored) && folder.has_relative_path()) folder = folder.parent_path();
   if (!std::filesystem::is_directory(folder, ignored)) {
-    throw Error(ErrorKind::Input,
-                fmt::format("{}: cannot write: there is no folder {}", file.string(), folder.string()));
+    throw Error(ErrorKind::Input, fmt::format("{}: cannot write: {} is not a folder", file.string(), folder.string()));
   }
   require_access(file, folder);
 }

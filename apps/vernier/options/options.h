@@ -115,7 +115,7 @@ class DataGroup {
 
   std::string data_, loader_script_, calibration_data_, calibration_cache_, samples_, iterations_, seed_,
       threads_ = "0";
-  std::string python_, timeout_;
+  std::string python_, timeout_, external_data_dir_;
   std::string geometry_, color_ = "rgb", layout_;
   std::vector<std::string> custom_ops_, load_inputs_, mean_, std_, val_range_, shapes_, carries_;
   bool split_batch_ = false;

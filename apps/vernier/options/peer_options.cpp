@@ -121,7 +121,7 @@ constexpr std::array<RefusedRow, 37> kRefusedOptions{{
      "--no-save-all-tensors-to-one-file",
      {"this command writes no model", "--json prints every figure on stdout"}},
     {"--outputs", {"this command looks at every tensor", "--onnx-outputs of vernier run chooses tensors"}},
-    {"--convert-to", {"only ONNX models are written", "-o out.onnx"}},
+    {"--convert-to", {"this command does not convert", "vernier convert MODEL --convert-to onnx"}},
     {"--golden --load-outputs --load-results",
      {"the reference is the float model itself",
       "vernier verify FLOAT TYPED; vernier run compares with saved outputs"}},
@@ -140,7 +140,8 @@ constexpr std::array<RefusedRow, 37> kRefusedOptions{{
     {"--postprocess --postprocess-func --postprocess-func-script",
      {"outputs are compared as they are", "--min-top1-agreement P compares classes"}},
     {"--save-heatmaps --show-heatmaps --save-error-metrics-plot --show-error-metrics-plot",
-     {"there are no plots yet", "the table, and report.json"}},
+     {"an option of commands that compare two runs",
+      "vernier run MODEL --onnxrt --load-outputs FILE --save-heatmaps DIR"}},
     {"--onnx-outputs --onnx-exclude-outputs --onnx-outputs-by-type --trt-outputs --trt-exclude-outputs "
      "--trt-outputs-by-type --mark-debug --mark-unfused-tensors-as-debug-tensors --markDebug "
      "--markUnfusedTensorsAsDebugTensors --saveDebugTensors --saveAllDebugTensors",
@@ -169,6 +170,26 @@ constexpr std::array<RefusedRow, 37> kRefusedOptions{{
      "--no-per-pass-shape-inference --fold-size-threshold --cleanup --toposort --exclude-outputs --outputs-by-type "
      "--override-input-shapes --override-inputs --model-input-shapes --model-inputs --set-unbounded-dds-upper-bound",
      kGraphEdit},
+}};
+
+/// What `run` says of options whose reason is another one there than in a command that measures.
+constexpr std::array<RefusedRow, 7> kRefusedByRun{{
+    {"--tf --tftrt --minimum-segment-size --dynamic-op --ckpt --tf-outputs --save-pb --save-tensorboard --freeze-graph "
+     "--gpu-memory-fraction --allow-growth --xla --save-timeline --opset",
+     {"TensorFlow is not run here", "export the model to ONNX, then --onnxrt"}},
+    {"--pluginref", {"there are no reference implementations of plugins here", "--onnxrt, with --custom-ops LIB.so"}},
+    {"--gen --gen-script",
+     {"no Python script is generated: the command line is the script", "--print-command prints it with all defaults"}},
+    {"--mark-debug --mark-unfused-tensors-as-debug-tensors --markDebug --markUnfusedTensorsAsDebugTensors "
+     "--saveDebugTensors --saveAllDebugTensors",
+     {"debug tensors are outputs here", "--onnx-outputs NAME, or --trt-outputs NAME, with --save-outputs FILE"}},
+    {"--save-onnx", {"models are not written here", "vernier convert MODEL -o FILE.onnx"}},
+    {"--check --check-inference --fail-code --fail-returncode --ignore-fail-code --ignore-fail-returncode --fail-regex "
+     "--show-output --hide-fail-output --artifacts --art-dir --artifacts-dir --iter-artifact --intermediate-artifact "
+     "--no-remove-intermediate --iter-info --iteration-info --load-debug-replay --save-debug-replay --until",
+     {"an option of commands that run a check again and again",
+      "vernier debug repeat --check CMD..., vernier debug reduce --check CMD..."}},
+    {"--mode --direction --dir", {"nothing is searched here", "vernier debug precision MODEL --mode bisect"}},
 }};
 
 /// True when `name` is one of the words of `names`.
@@ -213,7 +234,12 @@ IgnoredOptions add_ignored_options(CLI::App& app) {
   return ignored;
 }
 
-std::optional<Refusal> refusal_of(std::string_view name) {
+std::optional<Refusal> refusal_of(std::string_view name, std::string_view command) {
+  if (command == "run") {
+    for (const RefusedRow& row : kRefusedByRun) {
+      if (among(row.names, name)) return row.refusal;
+    }
+  }
   for (const RefusedRow& row : kRefusedOptions) {
     if (among(row.names, name)) return row.refusal;
   }

@@ -25,8 +25,8 @@ struct Refusal {
   std::string_view instead;
 };
 
-/// Why the option `name` ("--trt-outputs", any spelling that the peers take) is not taken, and what to use; nullopt
-/// when no peer has it.
-std::optional<Refusal> refusal_of(std::string_view name);
+/// Why the option `name` ("--trt-outputs", any spelling that the peers take) is not taken by `command` ("run"; any
+/// other: one that measures or writes), and what to use; nullopt when no peer has it.
+std::optional<Refusal> refusal_of(std::string_view name, std::string_view command = {});
 
 }  // namespace vernier::cli

@@ -63,7 +63,7 @@ void add_precision_options(CLI::App& app, const std::function<PrecisionText&()>&
          "Formats of single layers. Shell wildcards; the last ':' separates; later ones win (default: none)");
   value("--precision-constraints", &PrecisionText::constraints, "MODE",
         "What --layer-precisions means. obey: exactly these, or an error. prefer: where possible, else low with a "
-        "warning. none: ignored, and listed (default: prefer)");
+        "warning, names that no layer has too. none: ignored, and listed (default: prefer)");
   values("--trt-network-postprocess-script,--trt-npps,--trt-network-func-script", &PrecisionText::network_scripts,
          "FILE[:FUNC]",
          "Python scripts whose FUNC(network=...) sets layer.precision on a TensorRT network, in this order: what they "
@@ -138,6 +138,8 @@ PrecisionOptions PrecisionText::values() const {
     throw Error(ErrorKind::Usage, fmt::format("--precision {}: layers fall back to float32, float16 or bfloat16",
                                               format_name(options.high)));
   }
+  // "--int8 --fp16 -p float16": what a builder may choose from, and what is kept, as users of the peer write it.
+  if (options.low.size() > 1) std::erase(options.low, options.high);
   if (std::find(options.low.begin(), options.low.end(), options.high) != options.low.end()) {
     throw Error(
         ErrorKind::Usage,

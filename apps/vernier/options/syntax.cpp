@@ -52,11 +52,14 @@ CLI::App& command_group(CLI::App& root, const std::string& name, const std::stri
   for (CLI::App* there : root.get_subcommands([](CLI::App*) { return true; })) {
     if (there->get_name() == name) return *there;
   }
-  return *root.add_subcommand(name, description);
+  CLI::App& group = *root.add_subcommand(name, description);
+  group.set_help_all_flag("--help-all")->group("");  // hidden: the same as --help
+  return group;
 }
 
 void set_help_flag(CLI::App& app, const std::string& group) {
   app.set_help_flag("-h,--help", "Print this help")->group(group);
+  app.set_help_all_flag("--help-all", "Print every option, where --help prints those that are used most")->group(group);
 }
 
 void add_footer(CLI::App& app, const std::string& text) { app.footer(text); }

@@ -14,6 +14,7 @@ namespace vernier {
 struct ComparisonTextOptions {
   bool color = false;
   bool detail = false;             // -v: statistics and histograms also of what passed
+  bool verdicts_only = false;      // -q: of each iteration the lines with verdicts and warnings
   std::size_t values_limit = 100;  // outputs with at most as many elements are printed whole
 };
 VERNIER_API std::string pair_header_to_text(const std::string& run, const std::string& reference,

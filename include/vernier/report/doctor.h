@@ -27,5 +27,6 @@ struct DoctorReport {
   bool healthy() const { return onnxruntime_version.has_value(); }
 };
 VERNIER_API std::string report_to_text(const DoctorReport& report);
+VERNIER_API std::string report_to_json(const DoctorReport& report);
 
 }  // namespace vernier

@@ -72,6 +72,8 @@ struct ModelInspection {
   std::vector<InspectedTensor> inputs, outputs;
   std::size_t layers = 0, weighted_layers = 0, moving_layers = 0;  // on the float data path
   std::int64_t parameters = 0;                                     // float values
+  std::int64_t coded_parameters = 0;                               // values that a DequantizeLinear reads as codes
+  std::int64_t parameter_bytes = 0;                                // of both
   std::int64_t multiply_accumulates = 0;                           // of layers whose shapes are known
   std::size_t layers_of_unknown_shape = 0;                         // weighted ones
   bool open_sizes_as_one = false;                                  // the inputs have some, counted as 1
@@ -81,6 +83,7 @@ struct ModelInspection {
   std::optional<std::vector<InspectedWeight>> weights;  // where they were asked for
 };
 VERNIER_API std::string report_to_text(const ModelInspection& report);
+VERNIER_API std::string report_to_json(const ModelInspection& report);
 
 /// Tensors that say how large others are, come from float data and have no upper bound.
 struct UnboundedSizes {

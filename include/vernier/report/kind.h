@@ -28,6 +28,9 @@ enum class ReportKind {
   InspectCapability,
   InspectEngine,
   Bench,
+  InspectModel,
+  Doctor,
+  Bundle,
 };
 /// What documents begin with: "vernier diagnose", "vernier pipeline".
 VERNIER_API std::span<const std::string_view> words_of(ReportKind which);

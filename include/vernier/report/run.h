@@ -13,6 +13,7 @@
 #include "vernier/comparison.h"
 #include "vernier/export.h"
 #include "vernier/report/comparison.h"
+#include "vernier/report/error_picture.h"
 #include "vernier/runs.h"
 
 namespace vernier {
@@ -68,21 +69,25 @@ struct NothingCompared {
   std::size_t iterations = 0;
 };
 
-using RunEvent =
-    std::variant<ComparisonBegins, NonFiniteOutput, IterationCompared, RunnerDone, PairDone, RunSaved, NothingCompared>;
+/// A picture that was asked for, behind the comparison of its iteration.
+struct PictureShown {
+  ErrorPicture picture;
+};
+
+using RunEvent = std::variant<ComparisonBegins, NonFiniteOutput, IterationCompared, PictureShown, RunnerDone, PairDone,
+                              RunSaved, NothingCompared>;
 /// Called in the order of the iterations, one call at a time.
 using RunEvents = std::function<void(const RunEvent&)>;
 
 /// Tells a run in the peer's form, part by part while it goes on. A sink of events, of one run.
 class VERNIER_API RunText {
  public:
-  /// `brief`: only the summaries of pairs. `print` gets whole lines.
-  RunText(const ComparisonTextOptions& options, bool brief, std::function<void(const std::string&)> print);
+  /// `print` gets whole lines.
+  RunText(const ComparisonTextOptions& options, std::function<void(const std::string&)> print);
   void operator()(const RunEvent& event);
 
  private:
   ComparisonTextOptions options_;
-  bool brief_;
   std::function<void(const std::string&)> print_;
   /// By pair. The first is printed as it comes; the others wait, so that each reads as one.
   std::vector<std::string> waiting_;

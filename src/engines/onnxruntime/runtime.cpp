@@ -13,6 +13,7 @@
 
 #include "base/source_places.h"
 #include "base/text.h"
+#include "engines/onnxruntime/error_text.h"
 #include "engines/onnxruntime/operator_libraries.h"
 #include "vernier/error.h"
 
@@ -52,7 +53,7 @@ using GetApiBase = const OrtApiBase* (*)();
 
 void Runtime::check(OrtStatus* status) const {
   if (status == nullptr) return;
-  const std::string text = printable(without_source_places(api_->GetErrorMessage(status)));
+  const std::string text = printable(in_plain_words(without_source_places(api_->GetErrorMessage(status))));
   const int code = api_->GetErrorCode(status);
   api_->ReleaseStatus(status);
   throw Error(ErrorKind::Backend, fmt::format("ONNX Runtime {}: {} (code {})", version_, text, code));

@@ -121,7 +121,7 @@ LearnedRanges learn_ranges(const Subject& subject, const Plan& plan, const std::
 std::optional<CachedCalibration> read_calibration_cache(const std::filesystem::path& file, const Model& original,
                                                         const std::vector<Layer>& layers,
                                                         const std::map<std::string, Format>& tensors,
-                                                        const CalibrationChoice& choice) {
+                                                        const CalibrationChoice& choice, Lacking lacking) {
   std::error_code absent;
   if (file.empty() || tensors.empty() || !std::filesystem::exists(file, absent)) return std::nullopt;
   const std::string text = read_text(file);
@@ -130,7 +130,8 @@ std::optional<CachedCalibration> read_calibration_cache(const std::filesystem::p
   cached.cache = calibration_cache_from_text(text, file.string());
   const std::set<std::string> known = tensors_of(original);
   add_made_tensors(cached.cache.ranges, layers, known);
-  require_cache_of(cached.cache, file.string(), original.sha256, names_of(tensors), known);
+  require_cache_of(cached.cache, file.string(), original.sha256, names_of(tensors), known,
+                   lacking == Lacking::Allow ? &cached.lacking : nullptr);
   cached.scheme_words = "ranges of " + file.string();
   cached.note = fmt::format("ranges of {} are those of {} ({}): no sample was looked at for them",
                             plural(tensors.size(), "tensor"), file.string(), cached.cache.kind);
@@ -196,11 +197,32 @@ FilledScales fill_scales(Plan& plan, const Model& model, const std::vector<Layer
   return filled;
 }
 
+namespace {
+
+/// Learns what a cache lacks from the samples.
+void fill_lacking(CachedCalibration& cached, const std::filesystem::path& file, const Plan& plan,
+                  const Subject& subject, std::map<std::string, Format> tensors, const CalibrationChoice& choice) {
+  std::erase_if(tensors, [&](const auto& entry) { return !cached.lacking.contains(entry.first); });
+  check_method(choice, tensors);
+  Reference seen = run_reference(subject, names_of(tensors), to_count(choice, tensors));
+  LearnedRanges learned = learn_ranges(subject, plan, tensors, choice, seen);
+  std::vector<std::string> names;
+  for (const std::string& name : cached.lacking) names.push_back(printable(name));
+  append(cached.warnings, std::move(learned.warnings));
+  cached.warnings.push_back(fmt::format("{}: has no range for {} ({}): learned from {}; the file stays as it is",
+                                        file.string(), plural(names.size(), "tensor"), list_some(names, 3),
+                                        subject.samples->description()));
+  cached.cache.ranges.merge(learned.chosen.ranges);
+}
+
+}  // namespace
+
 bool calibrate_from_cache(Plan& plan, const Model& model, const std::vector<Layer>& layers, const Model& original,
                           const PrecisionOptions& precision, const std::filesystem::path& cache_file,
-                          std::vector<std::string>& warnings) {
+                          std::vector<std::string>& warnings, Lacking lacking) {
   const auto cached = read_calibration_cache(cache_file, original, layers, formats_to_calibrate(model, layers, plan),
-                                             precision.calibration);
+                                             precision.calibration, lacking);
+  if (cached && !cached->lacking.empty()) return false;
   if (cached) append(warnings, fill_scales(plan, model, layers, precision, *cached).warnings);
   return cached.has_value();
 }
@@ -211,11 +233,16 @@ std::vector<std::string> calibrate_on_samples(Plan& plan, const Model& model, co
   std::map<std::string, Format> tensors = formats_to_calibrate(model, layers, plan);
   if (tensors.empty()) return calibrate_plan(plan, model, layers, {});
   std::vector<std::string> warnings;
-  if (calibrate_from_cache(plan, model, layers, *loaded.original, precision, cache_file, warnings)) return warnings;
-  const CalibrationChoice& choice = precision.calibration;
-  check_method(choice, tensors);
   Subject subject = loaded.subject;
   if (loaded.calibration) subject.samples = loaded.calibration.get();
+  const CalibrationChoice& choice = precision.calibration;
+  const Lacking lacking = subject.samples->is_random() ? Lacking::Refuse : Lacking::Allow;
+  if (auto cached = read_calibration_cache(cache_file, *loaded.original, layers, tensors, choice, lacking)) {
+    if (!cached->lacking.empty()) fill_lacking(*cached, cache_file, plan, subject, tensors, choice);
+    append(warnings, fill_scales(plan, model, layers, precision, *cached).warnings);
+    return warnings;
+  }
+  check_method(choice, tensors);
   if (!cache_file.empty() && !subject.samples->is_random()) tensors = tensors_for_file(layers, tensors);
   // The same tensors as diagnose observes: each Observe stops a fusion, and a fusion moves the last bits of a range.
   std::set<std::string> observed = tensors_to_observe(subject);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,9 +42,13 @@ std::map<std::string, Format> tensors_for_file(const std::vector<Layer>& layers,
 struct CachedCalibration {
   CachedRanges cache;
   std::vector<std::string> warnings;
-  std::string scheme_words;  // "ranges of FILE", in place of a method
-  std::string note;          // how many ranges of which kind of file
+  std::string scheme_words;       // "ranges of FILE", in place of a method
+  std::string note;               // how many ranges of which kind of file
+  std::set<std::string> lacking;  // tensors without a range in it, where that was allowed
 };
+
+/// What to do about a cache of this model without some of the ranges.
+enum class Lacking { Refuse, Allow };
 
 /// Absent when there is no such file (or an empty one, which peers take for none) or no tensor needs a range.
 /// `layers`: of the prepared model. Tensors that preparing made, and no other program can know, take the range of what
@@ -52,7 +57,8 @@ struct CachedCalibration {
 std::optional<CachedCalibration> read_calibration_cache(const std::filesystem::path& file, const Model& original,
                                                         const std::vector<Layer>& layers,
                                                         const std::map<std::string, Format>& tensors,
-                                                        const CalibrationChoice& choice);
+                                                        const CalibrationChoice& choice,
+                                                        Lacking lacking = Lacking::Refuse);
 
 /// Writes what was learned, in the form that the name asks for: TensorRT's text, or JSON under *.json. Returns notes
 /// and warnings in words; of random data nothing is written.
@@ -81,15 +87,16 @@ FilledScales fill_scales(Plan& plan, const Model& model, const std::vector<Layer
                          const Model& original, const std::filesystem::path& cache_file);
 
 /// Both in one, for jobs that keep nothing of the calibration run: from the cache when it is there, or else from the
-/// samples of `loaded`: its calibration samples where there are any. Does nothing when no layer has a scaled format.
-/// Returns warnings.
+/// samples of `loaded`: its calibration samples where there are any. Ranges that the cache lacks are learned from
+/// these, and a warning names them; the file is left as it is. Does nothing when no layer has a scaled format. Returns
+/// warnings.
 std::vector<std::string> calibrate_on_samples(Plan& plan, const Model& model, const std::vector<Layer>& layers,
                                               const Loaded& loaded, const PrecisionOptions& precision,
                                               const std::filesystem::path& cache_file);
 
-/// The same from the cache alone; false when there is none.
+/// The same from the cache alone; false when there is none, or, where that is allowed, it lacks a range.
 bool calibrate_from_cache(Plan& plan, const Model& model, const std::vector<Layer>& layers, const Model& original,
                           const PrecisionOptions& precision, const std::filesystem::path& cache_file,
-                          std::vector<std::string>& warnings);
+                          std::vector<std::string>& warnings, Lacking lacking = Lacking::Refuse);
 
 }  // namespace vernier

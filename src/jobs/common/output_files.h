@@ -7,11 +7,15 @@
 
 #include "base/descriptor.h"
 #include "vernier/measure.h"
+#include "vernier/sinks.h"
 
 namespace vernier {
 
 /// Refuses to replace what a job reads. Errors: Usage when `output` is one of `inputs`, under whatever name.
 void refuse_to_overwrite(const std::filesystem::path& output, const std::vector<std::filesystem::path>& inputs);
+
+/// Says of files that are named like pickles that they are written as JSON all the same.
+void warn_of_pickles(const std::vector<std::filesystem::path>& outputs, const JobSinks& sinks);
 
 /// The files that the samples come from, scripts among them.
 std::vector<std::filesystem::path> source_files(const MeasureOptions& options);

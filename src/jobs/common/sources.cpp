@@ -80,7 +80,7 @@ const std::shared_ptr<const Runtime>& Sources::runtime() {
 std::shared_ptr<const Model> Sources::model(const std::filesystem::path& file) {
   std::shared_ptr<const Model>& known = models_[file];
   if (known) return known;
-  Model read = read_model(file);
+  Model read = read_model(file, options_.external_data_dir);
   if (!options_.custom_operators.empty()) learn_custom_types(*runtime(), read);
   known = std::make_shared<const Model>(std::move(read));
   return known;

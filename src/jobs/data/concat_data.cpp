@@ -2,14 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstddef>
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/runner_name.h"
 #include "base/text.h"
 #include "io/saved_data.h"
 #include "vernier/data_files.h"
@@ -56,18 +55,6 @@ std::vector<OpenFile> open_files(const std::vector<std::filesystem::path>& paths
         "vernier data merge makes inputs of results");
   }
   return files;
-}
-
-// "onnxrt-runner-N0-11/20/26-23:59:53" without the time, which differs from one start to the next.
-std::string_view without_time(std::string_view name) {
-  constexpr std::string_view kTime = "-00/00/00-00:00:00";
-  if (name.size() < kTime.size()) return name;
-  const std::string_view end = name.substr(name.size() - kTime.size());
-  for (std::size_t i = 0; i < kTime.size(); ++i) {
-    const bool digit = std::isdigit(static_cast<unsigned char>(end[i])) != 0;
-    if (kTime[i] == '0' ? !digit : end[i] != kTime[i]) return name;
-  }
-  return name.substr(0, name.size() - kTime.size());
 }
 
 Joined* find_joined(std::vector<Joined>& joined, const OpenFile& file, const Run& run) {

@@ -24,7 +24,7 @@ constexpr std::size_t kMostSamples = 16, kMostLabelled = 64;
 }  // namespace
 
 CheckDataReport check_data(const CheckDataOptions& options, const JobSinks& sinks) {
-  const Model model = read_model(options.model);
+  const Model model = read_model(options.model, options.measure.external_data_dir);
   SourceOptions source = options.measure.data;
   if (source.limit == 0) source.limit = options.labels.empty() ? kMostSamples : kMostLabelled;
   const std::shared_ptr<const SampleSource> samples = samples_for(model, source, sinks);

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -142,10 +143,10 @@ std::vector<InspectedWeight> list_weights(const Model& model) {
   return weights;
 }
 
-Model read_for_inspection(const std::filesystem::path& path) {
+Model read_for_inspection(const std::filesystem::path& path, const std::filesystem::path& external_data_dir = {}) {
   onnx::ModelProto proto = read_raw_proto(path);
   try {
-    Model model = adopt_model(std::move(proto), path.parent_path());
+    Model model = adopt_model(std::move(proto), external_data_dir.empty() ? path.parent_path() : external_data_dir);
     model.path = path;
     return model;
   } catch (const Error& error) {
@@ -176,11 +177,15 @@ std::optional<Model> with_open_sizes_of_one(const Model& model) {
 /// Nodes and operators, initializers and float parameters, over all graphs.
 void count_contents(const Model& model, ModelInspection& report) {
   std::map<std::string, std::size_t> operators;
+  std::set<std::string> codes;  // initializers that are read as codes
   for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
     for (const onnx::NodeProto& node : graph.node()) {
       ++operators[node.op_type()];
       ++report.nodes;
+      if (node.op_type() == "DequantizeLinear" && node.input_size() > 0) codes.insert(node.input(0));
     }
+  });
+  for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
     for (const onnx::TensorProto& tensor : graph.initializer()) {
       const auto dtype = static_cast<Dtype>(tensor.data_type());
       const std::int64_t elements = element_count(Shape(tensor.dims().begin(), tensor.dims().end()));
@@ -189,6 +194,8 @@ void count_contents(const Model& model, ModelInspection& report) {
       const bool is_float =
           dtype == Dtype::Float32 || dtype == Dtype::Float16 || dtype == Dtype::BFloat16 || dtype == Dtype::Float64;
       if (is_float) report.parameters += elements;
+      if (!is_float && codes.contains(tensor.name())) report.coded_parameters += elements;
+      if (is_float || codes.contains(tensor.name())) report.parameter_bytes += elements * dtype_bits(dtype) / 8;
     }
   });
   report.operators.assign(operators.begin(), operators.end());
@@ -230,7 +237,7 @@ UnboundedSizes list_unbounded_sizes(const std::filesystem::path& path) {
 
 ModelInspection inspect_model(const InspectOptions& options) {
   // Without the hash of weights beside the file: nothing here names the model, and they may be gigabytes.
-  Model model = read_for_inspection(options.model);
+  Model model = read_for_inspection(options.model, options.external_data_dir);
   const std::map<std::string, ValueType> types = infer_types_in_place(model);
   const std::vector<Layer> layers = find_layers(model, types);
   const onnx::GraphProto& graph = model.proto.graph();

@@ -127,10 +127,12 @@ Planned make_plan(const ConvertOptions& options, const PrecisionOptions& precisi
     return planned;
   }
   const std::filesystem::path& cache = options.measure.calibration_cache;
-  if (calibrate_from_cache(plan, model, layers, *sources.model(options.model), precision, cache, result.warnings)) {
+  const bool samples_given = !options.measure.data.location.empty() || options.measure.calibration_data.has_value();
+  if (calibrate_from_cache(plan, model, layers, *sources.model(options.model), precision, cache, result.warnings,
+                           samples_given ? Lacking::Allow : Lacking::Refuse)) {
     return planned;
   }
-  if (!cache.empty() && options.measure.data.location.empty() && !options.measure.calibration_data) {
+  if (!cache.empty() && !samples_given) {
     result.warnings.push_back(
         fmt::format("{}: it holds no ranges and no samples were given: those of random inputs were taken, which fit no "
                     "real data (--data SAMPLES)",

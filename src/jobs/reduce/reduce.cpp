@@ -116,8 +116,14 @@ class Job {
     hooks.judge = [this](const Candidate& part, const std::string& label) { return ask(part.model, label); };
     hooks.values = [this](const std::vector<std::string>& names) { return whole_.frozen_values(names); };
     hooks.say = [this](const std::string& text) { say(text + "\n"); };
-    reducer_.emplace(whole_.model(), whole_.types(), std::move(hooks));
+    reducer_.emplace(whole_.model(), whole_.types(), hooks);
     report_.reproduced = reducer_->reproduce();
+    if (!report_.reproduced && whole_.unfold()) {
+      say("Without its constants the model is not bad: they are nodes now\n");
+      report_.nodes_before = static_cast<std::size_t>(whole_.model().proto.graph().node_size());
+      reducer_.emplace(whole_.model(), whole_.types(), std::move(hooks));
+      report_.reproduced = reducer_->reproduce();
+    }
     if (!report_.reproduced) return;
     const bool linear = options_.mode == ReduceMode::Linear;
     if (options_.reduce_outputs) {

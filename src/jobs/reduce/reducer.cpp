@@ -33,8 +33,9 @@ Reducer::Reducer(const Model& whole, std::map<std::string, onnx::TypeProto> type
   for (const onnx::NodeProto& node : graph.node()) {
     const std::set<std::string> reads = tensors_read(node);
     // A node without inputs may draw random numbers.
-    const bool varies = reads.empty() || std::any_of(reads.begin(), reads.end(),
-                                                     [&](const std::string& name) { return variable_.contains(name); });
+    const bool varies =
+        (reads.empty() && node.op_type() != "Constant") ||
+        std::any_of(reads.begin(), reads.end(), [&](const std::string& name) { return variable_.contains(name); });
     if (varies) variable_.insert(node.output().begin(), node.output().end());
   }
 }

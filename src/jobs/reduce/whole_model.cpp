@@ -8,6 +8,7 @@
 #include "engines/onnxruntime/custom_types.h"
 #include "engines/onnxruntime/session.h"
 #include "jobs/common/sources.h"
+#include "jobs/common/static_types.h"
 #include "model/passes/pass.h"
 #include "vernier/error.h"
 
@@ -19,10 +20,12 @@ WholeModel::WholeModel(const ReduceOptions& options, const JobSinks& sinks,
       sinks_(sinks),
       warn_(std::move(warn)),
       runtime_(Runtime::load(options.measure.custom_operators)),
-      model_(read_model(options.model)) {
+      model_(read_model(options.model, options.measure.external_data_dir)) {
   if (!options.measure.custom_operators.empty()) learn_custom_types(*runtime_, model_);
   override_input_shapes(model_, options_.input_shapes, "--model-input-shapes");
+  unfolded_ = model_;
   passes::constants_to_initializers(model_, {{}, evaluator(runtime_), default_opset(model_.proto)});
+  if (model_.proto.graph().node_size() == 0) unfold();
   if (model_.proto.graph().node_size() == 0) {
     throw Error(ErrorKind::Input, fmt::format("{}: no node to reduce", options_.model.string()));
   }
@@ -32,6 +35,14 @@ WholeModel::WholeModel(const ReduceOptions& options, const JobSinks& sinks,
                     "{}",
                     load_failure_));
   }
+}
+
+bool WholeModel::unfold() {
+  if (!unfolded_ || unfolded_->proto.graph().node_size() == model_.proto.graph().node_size()) return false;
+  model_ = *std::move(unfolded_);
+  unfolded_.reset();
+  values_.reset();
+  return true;
 }
 
 bool WholeModel::loads(const Model& model, std::string* why) const {
@@ -66,7 +77,7 @@ TensorValues& WholeModel::values() {
 }
 
 std::map<std::string, onnx::TypeProto> WholeModel::types() {
-  std::map<std::string, onnx::TypeProto> known = infer_type_protos(model_);
+  std::map<std::string, onnx::TypeProto> known = static_types(model_, [this] { return runtime_; });
   std::vector<std::string> all;
   for (const onnx::NodeProto& node : model_.proto.graph().node()) {
     all.insert(all.end(), node.output().begin(), node.output().end());

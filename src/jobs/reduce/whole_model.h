@@ -25,8 +25,12 @@ class WholeModel {
   /// than once. Errors: Input, also for a model without nodes.
   WholeModel(const ReduceOptions& options, const JobSinks& sinks, std::function<void(const std::string&)> warn);
 
+  /// Without nodes that are constants only, until unfold().
   const Model& model() const { return model_; }
   const std::shared_ptr<const Runtime>& runtime() const { return runtime_; }
+
+  /// Takes the model as the file has it; false where that is the same. What was got from here before is gone.
+  bool unfold();
 
   /// False: ONNX Runtime does not load the model itself; there are no values then.
   bool loads() const { return load_failure_.empty(); }
@@ -48,6 +52,7 @@ class WholeModel {
   std::function<void(const std::string&)> warn_;
   std::shared_ptr<const Runtime> runtime_;
   Model model_;
+  std::optional<Model> unfolded_;
   std::string load_failure_;  // empty: ONNX Runtime loads the model
   std::shared_ptr<const SampleSource> samples_;
   std::optional<TensorValues> values_;

@@ -18,6 +18,7 @@
 #include "jobs/common/load.h"
 #include "jobs/common/output_files.h"
 #include "jobs/common/sources.h"
+#include "jobs/run/error_pictures.h"
 #include "jobs/run/iteration_script.h"
 #include "jobs/run/live_run.h"
 #include "jobs/run/scripted_runners.h"
@@ -149,6 +150,7 @@ class Job {
   }
 
   void open_writers() {
+    warn_of_pickles({options_.save_inputs, options_.save_outputs}, sinks_);
     if (live_.empty() && !(options_.save_inputs.empty() && options_.save_outputs.empty())) {
       throw Error(ErrorKind::Usage, "no runner was chosen: there is nothing to save",
                   "add --onnxrt, or use vernier data concat to join saved outputs");
@@ -191,7 +193,8 @@ class Job {
     const Iteration& got = iterations[pair];
     const Iteration& ref = iterations[pair + 1];
     CompareOptions options = options_.compare;
-    options.statistics = options_.each_iteration && events_;
+    options.statistics = options_.each_iteration && options_.statistics && events_;
+    options.first_failure = options_.fail_fast && !compare_script_;
     if (compare_script_) options.functions = {CompareFunction::Script};
     IterationComparison comparison = compare_iterations(index, got, ref, options, options_.detail);
     if (compare_script_) compare_script_->judge(comparison, runs_[pair]->name(), runs_[pair + 1]->name(), got, ref);
@@ -228,6 +231,7 @@ class Job {
       for (std::size_t i = 0; i < live_.size(); ++i) outputs_->add(i, done.iterations[i]);
     }
     if (inputs_) inputs_->add(done.inputs);
+    if (failed_fast_) return true;
     bool passed = done.nonfinite.empty();
     for (const NonFiniteOutput& found : done.nonfinite) say(found);
     result_.nonfinite += done.nonfinite.size();
@@ -241,8 +245,14 @@ class Job {
         say(IterationCompared{pair, runs_[pair]->name(), runs_[pair + 1]->name(), &done.comparisons[pair],
                               &done.compared[pair], &done.compared[pair + 1]});
       }
+      if (wants_pictures(options_)) {
+        draw_errors(options_, pair, done.comparisons[pair], done.compared[pair], done.compared[pair + 1], events_);
+      }
     }
-    return passed || !options_.fail_fast;
+    if (passed || !options_.fail_fast) return true;
+    failed_fast_ = true;
+    // A file with the first samples alone could be compared with no other one.
+    return outputs_.has_value() || inputs_.has_value();
   }
 
   void finish() {
@@ -278,6 +288,7 @@ class Job {
   std::optional<RunWriter> outputs_;
   std::optional<InputWriter> inputs_;
   std::vector<double> seconds_;  // of the inferences of live_
+  bool failed_fast_ = false;     // nothing more is compared
   std::vector<PairTally> tallies_;
   mutable std::mutex origin_mutex_;
   mutable std::map<std::size_t, NonFiniteOrigin> origins_;  // by run

@@ -68,7 +68,18 @@ std::vector<std::string> names_of(const std::vector<InputInfo>& infos) {
   return names;
 }
 
-void run_script(const ScriptLocation& script, const Json& network, const SourceOptions& how, Json& set) {
+/// What a script called that changes nothing here: why, and what to use.
+std::string reason_of(std::string_view ignored) {
+  if (ignored.ends_with("mark_output") || ignored.ends_with("mark_debug")) {
+    return "outputs stay those of the model; vernier run --onnx-outputs NAME marks tensors";
+  }
+  if (ignored.ends_with("dynamic_range")) return "ranges come from samples, or from --calibration-cache FILE";
+  return "the network is not rewired here; vernier surgeon edits models";
+}
+
+/// Answers what it said.
+Json run_script(const ScriptLocation& script, const Json& network, const SourceOptions& how) {
+  Json answer;
   const ScratchFile scratch;
   ScriptProcess process(script, how);
   process.program = postprocess_program();
@@ -78,8 +89,9 @@ void run_script(const ScriptLocation& script, const Json& network, const SourceO
   const std::string text = json_text(network);
   process.arguments = {std::to_string(process.program.size()), std::to_string(text.size())};
   process.program += text;
-  process.said = [&](const Json& said) { set = said.at("set"); };
+  process.said = [&](const Json& said) { answer = said; };
   process.run(scratch);
+  return answer;
 }
 
 }  // namespace
@@ -140,9 +152,16 @@ PrecisionOptions run_network_scripts(const std::filesystem::path& file, Precisio
   running.interrupted = sinks.interrupted;
   for (const std::string& script : precision.network_scripts) {
     const Json network = network_json(prepared->model, layers, precision.layer_settings);
-    Json set = Json::array();
-    run_script(location_of(script), network, running, set);
-    precision.layer_settings = settings_of(set, network, warn);
+    const std::vector<LayerSetting> before = std::move(precision.layer_settings);
+    const Json said = run_script(location_of(script), network, running);
+    precision.layer_settings = settings_of(said.at("set"), network, warn);
+    for (const Json& ignored : said.at("ignored").items()) {
+      warn(fmt::format("{}: {} has no effect: {}", printable(script), printable(ignored.text()),
+                       reason_of(ignored.text())));
+    }
+    if (precision.layer_settings == before) {
+      warn(fmt::format("{}: it changed the precision of no layer", printable(script)));
+    }
     if (!sinks.info) continue;
     sinks.info(fmt::format("{}: {} set", printable(script), plural(precision.layer_settings.size(), "layer")));
   }

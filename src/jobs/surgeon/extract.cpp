@@ -19,6 +19,7 @@
 #include "jobs/common/output_files.h"
 #include "jobs/common/part_data.h"
 #include "jobs/common/sources.h"
+#include "jobs/common/static_types.h"
 #include "model/subgraph.h"
 #include "model/type_protos.h"
 #include "vernier/error.h"
@@ -111,7 +112,10 @@ SurgeonResult extract_model(const ExtractOptions& options, const JobSinks& sinks
 SurgeonResult extract_part(const Model& model, const ExtractOptions& options, const JobSinks& sinks) {
   refuse_unknown(model, options.inputs, "--inputs");
   refuse_unknown(model, options.outputs, "--outputs");
-  std::map<std::string, onnx::TypeProto> types = infer_type_protos(model);
+  MeasureOptions measure = options.with_data.value_or(MeasureOptions());
+  measure.custom_operators = options.custom_operators;
+  Sources sources(measure, sinks);
+  std::map<std::string, onnx::TypeProto> types = static_types(model, [&] { return sources.runtime(); });
   describe(types, options.inputs, "--inputs");
   describe(types, options.outputs, "--outputs");
 
@@ -128,9 +132,6 @@ SurgeonResult extract_part(const Model& model, const ExtractOptions& options, co
                 fmt::format("--inputs: the outputs also need '{}', which is not among them", printable(name)),
                 fmt::format("add {}:auto:auto", printable(name)));
   }
-  MeasureOptions measure = options.with_data.value_or(MeasureOptions());
-  measure.custom_operators = options.custom_operators;
-  Sources sources(measure, sinks);
   std::vector<std::string> ends = boundary(model, nodes);
   ends.insert(ends.end(), outputs.begin(), outputs.end());
   if (std::any_of(ends.begin(), ends.end(), [&](const std::string& name) { return !types.contains(name); })) {

@@ -45,7 +45,7 @@ class Sanitizer {
         evaluate_(evaluator(runtime_)) {}
 
   SurgeonResult run() {
-    const Model original = read_model(options_.model);
+    const Model original = read_model(options_.model, options_.measure.external_data_dir);
     Model model = original;
     result_.output = options_.output;
     result_.nodes_before = count(model);

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <map>
 #include <optional>
 #include <string_view>
 
@@ -76,6 +78,19 @@ std::string xml_text(std::string_view text) {
   return html_text(kept);
 }
 
+bool is_failure(GateCase::State state) { return state == GateCase::State::Failed || state == GateCase::State::Broken; }
+
+/// Names that occur more than once are numbered: servers keep one result of a name.
+std::vector<std::string> unique_names(const std::vector<GateCase>& cases) {
+  std::map<std::string, int> seen;
+  std::vector<std::string> names;
+  for (const GateCase& one : cases) {
+    const int count = ++seen[one.name];
+    names.push_back(count == 1 ? one.name : fmt::format("{} ({})", one.name, count));
+  }
+  return names;
+}
+
 std::string github_data(std::string_view text, bool property) {
   std::string safe;
   for (const char c : text) {
@@ -95,8 +110,7 @@ std::string github_line(const char* kind, const std::string& title, const std::s
 }  // namespace
 
 bool Gate::passed() const {
-  return std::none_of(cases.begin(), cases.end(),
-                      [](const GateCase& one) { return one.state == GateCase::State::Failed; });
+  return std::none_of(cases.begin(), cases.end(), [](const GateCase& one) { return is_failure(one.state); });
 }
 
 Gate gate_of(const DiagnoseReport& report) {
@@ -169,16 +183,21 @@ std::string gate_to_junit(const Gate& gate) {
   };
   std::string text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n";
   text += fmt::format(
-      "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\" time=\"{:.3f}\">\n",
-      xml_text(gate.suite), gate.cases.size(), count(GateCase::State::Failed), count(GateCase::State::Skipped),
-      gate.seconds);
-  for (const GateCase& one : gate.cases) {
-    text += fmt::format("    <testcase classname=\"{}\" name=\"{}\"", xml_text(gate.suite), xml_text(one.name));
+      "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{:.3f}\">\n",
+      xml_text(gate.suite), gate.cases.size(), count(GateCase::State::Failed), count(GateCase::State::Broken),
+      count(GateCase::State::Skipped), gate.seconds);
+  const std::vector<std::string> names = unique_names(gate.cases);
+  for (std::size_t i = 0; i < gate.cases.size(); ++i) {
+    const GateCase& one = gate.cases[i];
+    text += fmt::format("    <testcase classname=\"{}\" name=\"{}\"", xml_text(gate.suite), xml_text(names[i]));
     const std::string message = xml_text(one.message);
     if (one.state == GateCase::State::Passed) {
       text += fmt::format(">\n      <system-out>{}</system-out>\n    </testcase>\n", message);
     } else if (one.state == GateCase::State::Skipped) {
       text += fmt::format(">\n      <skipped message=\"{}\"/>\n    </testcase>\n", message);
+    } else if (one.state == GateCase::State::Broken) {
+      text +=
+          fmt::format(">\n      <error message=\"{}\">{}</error>\n    </testcase>\n", message, xml_text(gate.answer));
     } else {
       text += fmt::format(">\n      <failure message=\"{}\">{}</failure>\n    </testcase>\n", message,
                           xml_text(gate.answer));
@@ -194,7 +213,7 @@ std::string gate_to_junit(const Gate& gate) {
 std::string gate_to_github(const Gate& gate) {
   std::string text;
   for (const GateCase& one : gate.cases) {
-    if (one.state == GateCase::State::Failed) text += github_line("error", gate.suite, one.name + ": " + one.message);
+    if (is_failure(one.state)) text += github_line("error", gate.suite, one.name + ": " + one.message);
   }
   for (const std::string& warning : gate.warnings) text += github_line("warning", gate.suite, printable(warning));
   return text + github_line("notice", gate.suite, gate.answer);
@@ -213,6 +232,7 @@ std::string gate_to_markdown(const Gate& gate) {
   for (const GateCase& one : gate.cases) {
     const char* state = one.state == GateCase::State::Passed   ? "passed"
                         : one.state == GateCase::State::Failed ? "failed"
+                        : one.state == GateCase::State::Broken ? "error"
                                                                : "skipped";
     text += fmt::format("| {} | {} | {} |\n", cell(one.name), state, cell(one.message));
   }

@@ -54,7 +54,7 @@ LogKind verdict_kind(bool passed) { return passed ? LogKind::Good : LogKind::Bad
 class IterationText {
  public:
   IterationText(const IterationComparison& iteration, const ComparisonTextOptions& options)
-      : iteration_(iteration), options_(options), log_(options.color) {}
+      : iteration_(iteration), options_(options), log_(options.color, options.verdicts_only) {}
 
   std::string text(const std::string& run, const std::string& reference, const Iteration& got, const Iteration& ref) {
     log_.line(LogKind::Info, fmt::format("Iteration: {}", iteration_.iteration));

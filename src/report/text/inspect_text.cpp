@@ -68,8 +68,8 @@ std::string nodes_text(const InspectedGraph& graph, bool attributes, const std::
     const char* role = node.role == InspectedNode::Role::None    ? ""
                        : node.role == InspectedNode::Role::Layer ? "  (layer)"
                                                                  : "  (moves data)";
-    text += fmt::format("{}{} [{}]{}\n{}    {} -> {}\n", indent, printable(node.name), printable(node.op_type), role,
-                        indent, names_text(node.inputs), names_text(node.outputs));
+    text += fmt::format("{}{} [Op: {}]{}\n{}    {} -> {}\n", indent, printable(node.name), printable(node.op_type),
+                        role, indent, names_text(node.inputs), names_text(node.outputs));
     for (const InspectedAttribute& attribute : node.attributes) {
       if (attributes) {
         text +=
@@ -106,7 +106,12 @@ std::string report_to_text(const ModelInspection& report) {
       "  layers  {} on the float data path: {} weighted (Conv, ConvTranspose, Gemm, MatMul), {} that only "
       "move data\n",
       report.layers, report.weighted_layers, report.moving_layers);
-  text += fmt::format("  parameters  {:.3f} M float values\n", static_cast<double>(report.parameters) / 1e6);
+  text += fmt::format("  parameters  {:.3f} M float values", static_cast<double>(report.parameters) / 1e6);
+  if (report.coded_parameters > 0) {
+    text += fmt::format(" and {:.3f} M codes, {:.2f} MB together", static_cast<double>(report.coded_parameters) / 1e6,
+                        static_cast<double>(report.parameter_bytes) / 1e6);
+  }
+  text += '\n';
   text += fmt::format("  multiply-accumulates  {:.3f} M", static_cast<double>(report.multiply_accumulates) / 1e6);
   if (report.open_sizes_as_one) text += ", open sizes of the inputs counted as 1";
   if (report.layers_of_unknown_shape > 0) {

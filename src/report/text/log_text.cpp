@@ -23,6 +23,7 @@ std::string_view mark(LogKind kind) {
 }  // namespace
 
 void LogText::line(LogKind kind, std::string_view text) {
+  if (terse_ && kind == LogKind::Info) return;
   while (text.ends_with('\n')) text.remove_suffix(1);
   bool first = true;
   for (;;) {

@@ -11,7 +11,8 @@ enum class LogKind { Info, Good, Warning, Bad };
 
 class LogText {
  public:
-  explicit LogText(bool color) : color_(color) {}
+  /// `terse`: lines of kind Info are left out.
+  explicit LogText(bool color, bool terse = false) : color_(color), terse_(terse) {}
 
   /// `text` may have several lines; only the first one gets the mark. A line end at its end is not needed.
   void line(LogKind kind, std::string_view text);
@@ -31,7 +32,7 @@ class LogText {
   const std::string& text() const { return text_; }
 
  private:
-  bool color_;
+  bool color_, terse_;
   std::size_t level_ = 0;
   std::string text_;
 };

@@ -49,22 +49,23 @@ std::string line_of(const NothingCompared& ran) {
 
 }  // namespace
 
-RunText::RunText(const ComparisonTextOptions& options, bool brief, std::function<void(const std::string&)> print)
-    : options_(options), brief_(brief), print_(std::move(print)) {}
+RunText::RunText(const ComparisonTextOptions& options, std::function<void(const std::string&)> print)
+    : options_(options), print_(std::move(print)) {}
 
 void RunText::operator()(const RunEvent& event) {
   if (const auto* begins = std::get_if<ComparisonBegins>(&event)) {
-    if (!brief_) print_(pair_header_to_text(begins->run, begins->reference, options_));
+    print_(pair_header_to_text(begins->run, begins->reference, options_));
   } else if (const auto* compared = std::get_if<IterationCompared>(&event)) {
-    if (brief_) return;
     std::string text = iteration_to_text(*compared->comparison, compared->run, compared->reference, *compared->got,
                                          *compared->ref, options_);
     if (compared->pair == 0) return print_(text);
     waiting_.resize(std::max(waiting_.size(), compared->pair + 1));
     waiting_[compared->pair] += text;
+  } else if (const auto* shown = std::get_if<PictureShown>(&event)) {
+    print_(picture_to_text(shown->picture));
   } else if (const auto* done = std::get_if<PairDone>(&event)) {
     const PairSummary& summary = done->summary;
-    if (done->pair > 0 && !brief_) {
+    if (done->pair > 0) {
       waiting_.resize(std::max(waiting_.size(), done->pair + 1));
       print_(pair_header_to_text(summary.run, summary.reference, options_) +
              std::exchange(waiting_[done->pair], std::string()));

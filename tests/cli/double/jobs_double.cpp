@@ -252,6 +252,8 @@ ModelInspection inspect_model(const InspectOptions& options) {
   return report;
 }
 std::string report_to_text(const ModelInspection& report) { return report.file; }
+std::string report_to_json(const ModelInspection&) { return "{}"; }
+std::string report_to_json(const DoctorReport&) { return "{}"; }
 
 CheckAccuracyResult check_accuracy(const CheckAccuracyOptions& options) {
   act(options.path, {});

@@ -46,6 +46,7 @@ std::string gate_to_junit(const Gate&) { return "<testsuites/>\n"; }
 std::string gate_to_github(const Gate&) { return "::notice::done\n"; }
 std::string gate_to_markdown(const Gate&) { return "done\n"; }
 
+std::string result_to_json(const BundleResult&) { return "{}"; }
 BundleResult bundle_layer(const BundleOptions& options, const JobSinks&) {
   return {options.output, options.layer, {}, "vernier diagnose", {}};
 }
@@ -79,5 +80,12 @@ std::string report_to_json(const PipelineReport&) { return "{}"; }
 std::string report_to_html(const PipelineReport&) { return "stages"; }
 PipelineReport pipeline_report_from_json(const std::string&, const std::string&) { return {}; }
 Gate gate_of(const PipelineReport&) { return {}; }
+Gate gate_of(const DiffReport&) { return {}; }
+Gate gate_of(const DebugAccuracyReport&) { return {}; }
+Gate gate_of(const LintReport&, const std::string&) { return {}; }
+Gate gate_of(const CheckAccuracyResult&) { return {}; }
+Gate gate_of_failure(const std::string&, const std::string&) { return {}; }
+void RunGate::operator()(const RunEvent&) {}
+Gate RunGate::gate() const { return {}; }
 
 }  // namespace vernier

@@ -65,8 +65,8 @@ std::vector<std::string> describe_run(const RunOptions& options) {
 
 }  // namespace
 
-RunText::RunText(const ComparisonTextOptions&, bool, std::function<void(const std::string&)> print)
-    : brief_(false), print_(std::move(print)) {}
+RunText::RunText(const ComparisonTextOptions&, std::function<void(const std::string&)> print)
+    : print_(std::move(print)) {}
 void RunText::operator()(const RunEvent& event) { print_(std::get<NothingCompared>(event).run); }
 
 RunResult run(const RunOptions& options, const JobSinks& sinks, const RunEvents& events) {

@@ -78,6 +78,18 @@ TEST(Table, TakesShortHeadingsBeforeItShortensNames) {
   EXPECT_EQ(table.text(22), "  layer        inher.\n  features.17    24.3\n");
 }
 
+TEST(Table, LeavesOutColumnsBeforeItsLinesWrap) {
+  Table table;
+  table.column("layer", Align::Left);
+  table.column("dB", Align::Right);
+  table.column("share of the damage", Align::Right);
+  table.column("why", Align::Left);
+  table.row({"conv1", "12.5", "0.4", "a long story"});
+  EXPECT_EQ(table.text(20), "  layer    dB\n  conv1  12.5\n  not shown, too\n  narrow: share of\n  the damage, why\n");
+  EXPECT_NE(table.text(100).find("a long story"), std::string::npos);
+  EXPECT_NE(table.text(20, /*whole=*/true).find("a long story"), std::string::npos);
+}
+
 TEST(Table, RefusesARowOfAnotherLength) {
   Table table;
   table.column("a", Align::Left);

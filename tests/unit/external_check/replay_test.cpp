@@ -103,15 +103,19 @@ TEST_F(ReplayFiles, BrokenFilesAreRefused) {
 }
 
 TEST_F(ReplayFiles, ForeignFilesAreNotOverwritten) {
+  const auto warn = [this](const std::string& text) { warned_ = text; };
   const std::filesystem::path path = saved();
-  keep_foreign_replay(path, kReplayIdentity);
+  keep_foreign_replay(path, kReplayIdentity, warn);
   CheckIdentity other = kReplayIdentity;
   other.model_sha256 = "def";
-  EXPECT_NE(error_of([&] { keep_foreign_replay(path, other); }).find("on another model, net.onnx"), std::string::npos);
+  keep_foreign_replay(path, other, warn);
+  EXPECT_FALSE(std::filesystem::exists(path));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "replay.json.1"));
+  EXPECT_NE(warned_.find("net.onnx: moved to"), std::string::npos);
   write_file(path, "my notes");
-  EXPECT_NE(error_of([&] { keep_foreign_replay(path, kReplayIdentity); }).find("is no debug replay"),
+  EXPECT_NE(error_of([&] { keep_foreign_replay(path, kReplayIdentity, warn); }).find("is no debug replay"),
             std::string::npos);
-  keep_foreign_replay(folder_ / "none.json", kReplayIdentity);
+  keep_foreign_replay(folder_ / "none.json", kReplayIdentity, warn);
 }
 
 }  // namespace

@@ -78,8 +78,8 @@ TEST(LowerToCodes, APairFollowsEachLayerAndItsActivation) {
 
 TEST(LowerToCodes, ABiasIsStoredAsMultiplesOfTheStepsOfItsProducts) {
   const TypedModel typed = lower_typed(codes_net(), net_plan({"one"}), /*strict=*/true);
-  EXPECT_EQ(inputs_of(typed.model, "b_dequantize"), (Names{"b.int32", "b_scale"}));
-  EXPECT_EQ(initializer(typed.model, "b.int32")->dtype(), Dtype::Int32);
+  EXPECT_EQ(inputs_of(typed.model, "b_dequantize"), (Names{"b_quantized", "b_scale"}));
+  EXPECT_EQ(initializer(typed.model, "b_quantized")->dtype(), Dtype::Int32);
   EXPECT_EQ(values_of(typed.model, "b_scale"), std::vector<float>{0.125F});
   EXPECT_FALSE(is_initializer(typed.model, "b"));
   const Model low = simulated(codes_net(), net_plan({"one"}));
@@ -90,7 +90,7 @@ TEST(LowerToCodes, AKeptLayerReadsDequantizedValuesAndItsLowReaderQuantizesThem)
   const TypedModel typed = lower_typed(codes_net(), net_plan({"one", "three"}), /*strict=*/true);
   EXPECT_EQ(outputs_of(typed.model, "two"), Names{"e"});
   EXPECT_EQ(inputs_of(typed.model, "e_quantize")[0], "e");
-  EXPECT_EQ(inputs_of(typed.model, "three")[0], "e_dequantized");
+  EXPECT_EQ(inputs_of(typed.model, "three")[0], "e_DequantizeLinear_Output");
   EXPECT_EQ(inputs_of(typed.model, "two")[1], "w") << "in float";
 }
 

@@ -32,7 +32,7 @@ const char* const kLowChain = R"(
 TEST(LowerTyped, AllFloat32IsTheInputGraphByteForByte) {
   const Model model = parse_model(kLowChain);
   const TypedModel typed = lower_typed(model, plan_of({{"mm1", Format::Float32}}), /*strict=*/true);
-  EXPECT_EQ(typed.model.proto.SerializeAsString(), model.proto.SerializeAsString());
+  EXPECT_EQ(typed.model.proto.graph().SerializeAsString(), model.proto.graph().SerializeAsString());
   EXPECT_EQ(typed.casts, 0);
   EXPECT_TRUE(typed.notes.empty());
 }

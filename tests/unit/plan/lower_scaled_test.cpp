@@ -45,11 +45,11 @@ TEST(LowerTyped, QuantizesDataAndWeightButNotTheBiasOfAConvolution) {
       "g (float[1,3,1,1] x) => (float[1,2,1,1] y) <float[2,3,1,1] w = {4,4,4,4,4,4}, float[2] b = {1,1}> "
       "{ [layer] y = Conv(x, w, b) }",
       0);
-  EXPECT_EQ(inputs_of(typed.model, "layer"), (Names{"x_dequantized", "w_dequantized", "b"}));
+  EXPECT_EQ(inputs_of(typed.model, "layer"), (Names{"x_DequantizeLinear_Output", "w_DequantizeLinear_Output", "b"}));
   EXPECT_EQ(inputs_of(typed.model, "x_quantize"), (Names{"x", "x_scale", "x_zero_point"}));
-  EXPECT_EQ(inputs_of(typed.model, "x_dequantize"), (Names{"x_quantized", "x_scale", "x_zero_point"}));
-  EXPECT_EQ(inputs_of(typed.model, "w_dequantize"), (Names{"w.int8", "w_scale", "w_zero_point"}));
-  EXPECT_EQ(codes_of(typed.model, "w.int8"), (std::vector<int>{4, 4, 4, 2, 2, 2}));
+  EXPECT_EQ(inputs_of(typed.model, "x_dequantize"), (Names{"x_QuantizeLinear_Output", "x_scale", "x_zero_point"}));
+  EXPECT_EQ(inputs_of(typed.model, "w_dequantize"), (Names{"w_quantized", "w_scale", "w_zero_point"}));
+  EXPECT_EQ(codes_of(typed.model, "w_quantized"), (std::vector<int>{4, 4, 4, 2, 2, 2}));
   EXPECT_EQ(attribute_int(node_named(typed.model, "w_dequantize"), "axis", -9), 0);
   EXPECT_FALSE(is_initializer(typed.model, "w"));
   EXPECT_EQ(typed.quantize_pairs, 2);
@@ -62,23 +62,23 @@ TEST(LowerTyped, ScalesOfAConvTransposeWeightRunAlongAxis1) {
       "g (float[1,2,1,1] x) => (float[1,3,1,1] y) <float[2,3,1,1] w = {4,4,4,4,4,4}> { [layer] y = ConvTranspose(x, w) "
       "}",
       1);
-  EXPECT_EQ(codes_of(typed.model, "w.int8"), (std::vector<int>{4, 2, 1, 4, 2, 1}));
+  EXPECT_EQ(codes_of(typed.model, "w_quantized"), (std::vector<int>{4, 2, 1, 4, 2, 1}));
   EXPECT_EQ(attribute_int(node_named(typed.model, "w_dequantize"), "axis", -9), 1);
 }
 
 TEST(LowerTyped, ScalesOfAGemmWeightRunAlongItsOutputAxis) {
   const TypedModel plain =
       lowered_weight("g (float[1,2] x) => (float[1,3] y) <float[2,3] w = {4,4,4,4,4,4}> { [layer] y = Gemm(x, w) }", 1);
-  EXPECT_EQ(codes_of(plain.model, "w.int8"), (std::vector<int>{4, 2, 1, 4, 2, 1}));
+  EXPECT_EQ(codes_of(plain.model, "w_quantized"), (std::vector<int>{4, 2, 1, 4, 2, 1}));
   const TypedModel transposed = lowered_weight(
       "g (float[1,3] x) => (float[1,2] y) <float[2,3] w = {4,4,4,4,4,4}> { [layer] y = Gemm<transB = 1>(x, w) }", 0);
-  EXPECT_EQ(codes_of(transposed.model, "w.int8"), (std::vector<int>{4, 4, 4, 2, 2, 2}));
+  EXPECT_EQ(codes_of(transposed.model, "w_quantized"), (std::vector<int>{4, 4, 4, 2, 2, 2}));
 }
 
 TEST(LowerTyped, ScalesOfAMatMulWeightRunAlongItsLastAxis) {
   const TypedModel typed = lowered_weight(
       "g (float[1,2] x) => (float[1,3] y) <float[2,3] w = {4,4,4,4,4,4}> { [layer] y = MatMul(x, w) }", 1);
-  EXPECT_EQ(codes_of(typed.model, "w.int8"), (std::vector<int>{4, 2, 1, 4, 2, 1}));
+  EXPECT_EQ(codes_of(typed.model, "w_quantized"), (std::vector<int>{4, 2, 1, 4, 2, 1}));
 }
 
 TEST(LowerTyped, RefusesScalesAlongTheWrongAxis) {
@@ -117,7 +117,7 @@ TEST(LowerTyped, OnePairServesAllReadersOfATensor) {
                   true);
   EXPECT_EQ(typed.quantize_pairs, 2);
   EXPECT_EQ(names_of(typed.model.proto.graph(), "QuantizeLinear"), Names{"a_quantize"});
-  EXPECT_EQ(inputs_of(typed.model, "two"), (Names{"a_dequantized", "w_dequantized"}));
+  EXPECT_EQ(inputs_of(typed.model, "two"), (Names{"a_DequantizeLinear_Output", "w_DequantizeLinear_Output"}));
   EXPECT_EQ(initializer(typed.model, "w_scale")->shape(), Shape{});
 }
 
@@ -156,7 +156,7 @@ TEST(LowerTyped, Float8NeedsOpset19AndHasAFloat8ZeroPoint) {
                                                               {"w", params_of(Format::Float8E4M3FN, {1.0F})}});
   const TypedModel typed = lower_typed(parse_model(kTwoReaders, 19), plan, true);
   EXPECT_EQ(initializer(typed.model, "a_zero_point")->dtype(), Dtype::Float8E4M3FN);
-  const Tensor codes = initializer(typed.model, "w.float8e4m3fn").value();
+  const Tensor codes = initializer(typed.model, "w_quantized").value();
   EXPECT_EQ(codes.bytes()[0], std::byte{0x38});  // 1.0
   try {
     lower_typed(parse_model(kTwoReaders, 18), plan, true);
@@ -178,7 +178,7 @@ TEST(LowerTyped, Int4WeightsArePackedLowHalfFirst) {
                                        plan_of({{"one", Format::Int8}}, {{"a", params_of(Format::Int8, {0.5F})},
                                                                          {"w", params_of(Format::Int4, {1.0F})}}),
                                        true);
-  const Tensor codes = initializer(typed.model, "w.int4").value();
+  const Tensor codes = initializer(typed.model, "w_quantized").value();
   ASSERT_EQ(codes.byte_size(), 2U);
   EXPECT_EQ(codes.bytes()[0], std::byte{0x21});
   EXPECT_EQ(codes.bytes()[1], std::byte{0x43});
@@ -199,7 +199,7 @@ TEST(LowerTyped, UnweightedOperatorsQuantizeWhatThePlanNames) {
       parse_model("g (float[2] x) => (float[2] y) <float[2] c = {1, 2}> { [pre] a = Relu(x) [add] y = Add(a, c) }");
   const TypedModel typed =
       lower_typed(model, plan_of({{"add", Format::Int8}}, {{"a", params_of(Format::Int8, {0.5F})}}), true);
-  EXPECT_EQ(inputs_of(typed.model, "add"), (Names{"a_dequantized", "c"}));
+  EXPECT_EQ(inputs_of(typed.model, "add"), (Names{"a_DequantizeLinear_Output", "c"}));
 }
 
 }  // namespace

@@ -128,7 +128,12 @@ TEST(Scheme, AnOutputTypeCanOnlyAgreeWithItsLayer) {
 
 TEST(Scheme, ANameThatMatchesNothingIsAMistake) {
   try {
-    assigned(precision({Format::Int8}, {{"fc3", Format::Float32}}));
+    PrecisionOptions options = precision({Format::Int8}, {{"fc3", Format::Float32}});
+    const Names warned = assigned(options).warnings;
+    ASSERT_EQ(warned.size(), 1U) << "one that is preferred may be another export's";
+    EXPECT_TRUE(warned.front().starts_with("--layer-precisions: no layer is named 'fc3'; nearest: fc1"));
+    options.constraints = PrecisionConstraints::Obey;
+    assigned(options);
     FAIL() << "an unknown layer went through";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::Usage);

@@ -50,7 +50,7 @@ PrecisionOptions int4(Format high = Format::Float32) {
 TEST(WeightsOnly, Int4IsStoredInBlocksAlongTheSummedDimension) {
   const Model model = product();
   const TypedModel typed = lower_typed(model, calibrated(model, int4()), /*strict=*/true);
-  EXPECT_EQ(inputs_of(typed.model, "fc"), (Names{"x", "w_dequantized"}));
+  EXPECT_EQ(inputs_of(typed.model, "fc"), (Names{"x", "w_DequantizeLinear_Output"}));
   const onnx::NodeProto& dequantize = node_named(typed.model, "w_dequantize");
   EXPECT_EQ(attribute_int(dequantize, "axis", -9), 0);
   EXPECT_EQ(attribute_int(dequantize, "block_size", -9), 64);  // 128 does not divide 64
@@ -74,7 +74,7 @@ TEST(WeightsOnly, BlocksOfATransposedGemmLieAlongItsColumns) {
 TEST(WeightsOnly, ComputesInTheHighFormatWithScalesOfItsType) {
   const Model model = product();
   const TypedModel typed = lower_typed(model, calibrated(model, int4(Format::Float16)), /*strict=*/true);
-  EXPECT_EQ(inputs_of(typed.model, "fc"), (Names{"x.float16", "w_dequantized"}));
+  EXPECT_EQ(inputs_of(typed.model, "fc"), (Names{"x.float16", "w_DequantizeLinear_Output"}));
   const onnx::NodeProto& dequantize = node_named(typed.model, "w_dequantize");
   EXPECT_EQ(initializer(typed.model, dequantize.input(1))->dtype(), Dtype::Float16);
   EXPECT_EQ(typed.casts, 2);  // in and out
@@ -112,7 +112,7 @@ TEST(WeightsOnly, Int8WeightsRunAlongOutputChannels) {
   precision.rules.weights_only = true;
   precision.target = Target::OnnxRuntime;  // no uint8: nothing but weights is quantized
   const TypedModel typed = lower_typed(model, calibrated(model, precision), /*strict=*/true);
-  EXPECT_EQ(inputs_of(typed.model, "fc"), (Names{"x", "w_dequantized"}));
+  EXPECT_EQ(inputs_of(typed.model, "fc"), (Names{"x", "w_DequantizeLinear_Output"}));
   const onnx::NodeProto& dequantize = node_named(typed.model, "w_dequantize");
   EXPECT_EQ(initializer(typed.model, dequantize.input(0))->dtype(), Dtype::Int8);
   EXPECT_EQ(attribute_int(dequantize, "axis", -9), 1);
@@ -124,7 +124,7 @@ TEST(WeightsOnly, TheFileShowsTheFormatOfTheWeight) {
   const SimulatedFile simulated = simulate_typed(typed.model);
   ASSERT_EQ(simulated.layers.size(), 1U);
   EXPECT_EQ(simulated.layers[0].format, Format::Int4);
-  EXPECT_TRUE(is_initializer(simulated.model, "w_dequantized")) << "a constant stays one";
+  EXPECT_TRUE(is_initializer(simulated.model, "w_DequantizeLinear_Output")) << "a constant stays one";
 }
 
 TEST(WeightsOnly, PlansSayItInTheirFile) {

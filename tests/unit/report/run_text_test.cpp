@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "vernier/comparison.h"
+#include "vernier/report/comparison.h"
 #include "vernier/report/run.h"
 #include "vernier/runs.h"
 
@@ -16,8 +17,8 @@ namespace {
 /// What is printed, part by part.
 struct Printed {
   std::vector<std::string> parts;
-  RunText text(bool brief = false) {
-    return {{}, brief, [this](const std::string& part) { parts.push_back(part); }};
+  RunText text(const ComparisonTextOptions& options = {}) {
+    return {options, [this](const std::string& part) { parts.push_back(part); }};
   }
 };
 
@@ -50,13 +51,17 @@ TEST(RunText, PrintsOnePairBehindTheOther) {
   EXPECT_NE(printed.parts[4].find("b vs. c | Passed: 1/1"), std::string::npos) << printed.parts[4];
 }
 
-TEST(RunText, PrintsSummariesAloneWhenBrief) {
+TEST(RunText, PrintsVerdictsAloneWhenAsked) {
   Printed printed;
-  RunText tell = printed.text(/*brief=*/true);
-  tell(ComparisonBegins{"a", "b"});
-  tell(done(0, "a", "b"));
+  ComparisonTextOptions options;
+  options.verdicts_only = true;
+  RunText tell = printed.text(options);
+  const IterationComparison nothing;
+  const Iteration got, ref;
+  tell(IterationCompared{0, "a", "b", &nothing, &got, &ref});
   ASSERT_EQ(printed.parts.size(), 1U);
-  EXPECT_NE(printed.parts[0].find("Accuracy Summary"), std::string::npos);
+  EXPECT_EQ(printed.parts[0].find("Iteration: 0"), std::string::npos);
+  EXPECT_NE(printed.parts[0].find("[E]     FAILED | Nothing was compared"), std::string::npos) << printed.parts[0];
 }
 
 TEST(RunText, SaysWhereValuesThatAreNotFiniteBegin) {

@@ -52,7 +52,7 @@ TEST(Run, OfALowerPrecisionFailsAtTightTolerances) {
   std::string text;
   const RunResult result =
       run(run_of(files, {runner(RunnerKind::Simulated, files, {Format::Int8}), runner(RunnerKind::OnnxRuntime, files)}),
-          {}, RunText({}, /*brief=*/false, [&](const std::string& part) { text += part; }));
+          {}, RunText({}, [&](const std::string& part) { text += part; }));
   EXPECT_FALSE(result.passed);
   EXPECT_NE(text.find("Accuracy Comparison"), std::string::npos);
   EXPECT_NE(text.find("FAILED"), std::string::npos);

@@ -1,0 +1,42 @@
+#include "engines/onnxruntime/error_text.h"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <optional>
+
+namespace vernier {
+namespace {
+
+/// What stands between the two, behind `from`.
+std::optional<std::string_view> between(std::string_view text, std::string_view from, std::string_view to) {
+  const std::size_t start = text.find(from);
+  if (start == std::string_view::npos) return std::nullopt;
+  const std::size_t end = text.find(to, start + from.size());
+  if (end == std::string_view::npos) return std::nullopt;
+  return text.substr(start + from.size(), end - start - from.size());
+}
+
+}  // namespace
+
+std::string in_plain_words(std::string_view message) {
+  // Could not find an implementation for MatMul(13) node with name 'matmul'
+  if (const auto op = between(message, "Could not find an implementation for ", "(")) {
+    const std::string_view name = between(message, "node with name '", "'").value_or("");
+    return fmt::format("no kernel for node '{}' ({}) with the types that it has", name, *op);
+  }
+  // This is an invalid model. In Node, ("n", Op, "domain", -1) : (...) -> (...) , Error No opset import for domain 'd'
+  if (const auto domain = between(message, "No opset import for domain '", "'")) {
+    const std::string_view name = between(message, "In Node, (\"", "\"").value_or("");
+    return fmt::format("node '{}' is of domain '{}', which the model does not import", name, *domain);
+  }
+  // Node (n) Op (MatMul) [ShapeInferenceError] Incompatible dimensions
+  if (const std::size_t at = message.find("[ShapeInferenceError] "); at != std::string_view::npos) {
+    const std::string_view name = between(message, "Node (", ") Op (").value_or("");
+    const std::string_view op = between(message, ") Op (", ") [").value_or("");
+    return fmt::format("node '{}' ({}): {}", name, op, message.substr(at + 22));
+  }
+  return std::string(message);
+}
+
+}  // namespace vernier

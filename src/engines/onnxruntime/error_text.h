@@ -1,0 +1,12 @@
+// What ONNX Runtime says, in words that need no knowledge of its insides.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace vernier {
+
+/// The message in our words where it is one that users meet; else as it is.
+std::string in_plain_words(std::string_view message);
+
+}  // namespace vernier
