@@ -90,7 +90,7 @@ Json answer(const Json& about) {
     json["absolute"] = figures_json(result.absolute_figures);
     json["relative"] = figures_json(result.relative_figures);
   }
-  const ComparisonTextOptions text{false, true, 100};
+  const ComparisonTextOptions text{.detail = true};
   json["text"] = iteration_to_text(comparison, "low", "ref", run, reference, text);
   return json;
 }

@@ -1,0 +1,167 @@
+// A diagnosis while it runs: what its steps share. run() reads as the flow: each step one call, each timed.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "analysis/subject.h"
+#include "jobs/common/load.h"
+#include "jobs/common/sources.h"
+#include "jobs/common/stopwatch.h"
+#include "jobs/diagnose/alternatives.h"
+#include "jobs/diagnose/diagnosis_ranges.h"
+#include "jobs/diagnose/network_nodes.h"
+#include "jobs/diagnose/network_variant.h"
+#include "jobs/diagnose/single_sensitivities.h"
+#include "jobs/diagnose/typed_result.h"
+#include "jobs/diagnose/typed_source.h"
+#include "jobs/engine/compiler.h"
+#include "jobs/search/evidence.h"
+#include "jobs/search/experiment.h"
+#include "jobs/search/kept_set.h"
+#include "jobs/search/objective.h"
+#include "plan/plan.h"
+#include "vernier/diagnose.h"
+#include "vernier/fix.h"
+#include "vernier/precision.h"
+#include "vernier/report/diagnose.h"
+#include "vernier/report/figures.h"
+#include "vernier/report/kept_set.h"
+#include "vernier/requirement.h"
+#include "vernier/search_options.h"
+#include "vernier/sinks.h"
+
+namespace vernier {
+
+class Diagnosis {
+ public:
+  /// `repairs` null: none is tried. `deadline`: this is one of several ways that are compared; it says what it has by
+  /// then.
+  Diagnosis(const DiagnoseOptions& options, const JobSinks& sinks, bool explains, const RepairOptions* repairs,
+            std::optional<Deadline> deadline = {});
+
+  DiagnoseReport run();
+
+ private:
+  const Requirement* requirement() const {
+    return options_.measure.requirement ? &*options_.measure.requirement : nullptr;
+  }
+
+  /// A list that is walked needs no sensitivities of single layers.
+  bool ranks_layers() const { return !searches() || options_.search.mode == SearchMode::Minimal; }
+  bool searches() const { return requirement() != nullptr || objective_ != nullptr || options_.search.check; }
+
+  template <class Body>
+  void step(const std::string& name, const Body& body) {
+    watch_.phase(name);
+    body();
+    say_seconds();
+  }
+
+  /// The claim is measured on samples that nothing was chosen by.
+  bool judges_apart() const { return report_.shares && report_.shares->judgement > 0; }
+
+  /// Ends the phase that runs, if any.
+  void say_seconds() {
+    if (!watch_.stop() || !sinks_.info) return;
+    sinks_.info(fmt::format("{}: {:.2f} s", report_.phases.back().phase, report_.phases.back().seconds));
+  }
+
+  void warn(const std::string& text) {
+    report_.warnings.push_back(text);
+    if (sinks_.warning) sinks_.warning(text);
+  }
+  void note(const std::vector<std::string>& texts) {
+    report_.notes.insert(report_.notes.end(), texts.begin(), texts.end());
+  }
+
+  void load_model();
+  void reference();
+  void calibrate();
+  void own_errors();
+  void sensitivities();
+  RunFigures all_low();
+
+  /// Of the network as it is: before it is repaired, or once the layers to keep are known.
+  void causes();
+
+  /// From here on the repaired network is the one that layers are kept in; it is judged against the float model as
+  /// ever.
+  void repair();
+
+  /// All figures that stand beside the written file's are of the same samples.
+  void compare_on_judges() {
+    report_.all_low = *judged_low_;
+    if (report_.repaired) report_.repaired = *judged_repaired_;
+  }
+
+  /// A repair that takes most of a layer's error away can cost the output another layer. Where layers have to be kept
+  /// in spite of the repairs, the network as it was is searched too, and the answer is the one that keeps less.
+  void search_without_repairs();
+
+  /// Between the repaired network and the one without repairs.
+  void change_network() {
+    exchange(*other_, subject(), *experiment_, evidence_);
+    rank();
+  }
+  void forget_repairs(const KeptSetReport& repaired);
+  void rank() {
+    if (experiment_ && report_.network.empty()) report_.network = network_nodes(subject().model, subject().layers);
+    if (experiment_) report_.layers = ranked_rows(*experiment_, evidence_);
+  }
+
+  /// The written file has the last word: what misses in it is searched again with less allowance.
+  void search();
+
+  /// Never none: 0 would be no limit.
+  double seconds_left() const;
+  void mark_kept() {
+    const std::set<std::string> kept(report_.kept->layers.begin(), report_.kept->layers.end());
+    for (LayerRow& row : report_.layers) row.kept = kept.contains(row.name);
+  }
+  void curve() { report_.curve = quality_curve(*experiment_, evidence_, report_.layers); }
+  Plan final_plan() const { return report_.kept ? experiment_->plan_keeping(report_.kept->layers) : all_low_plan(); }
+  void write_and_verify();
+
+  /// For TensorRT, which is measured to sum otherwise than simulations assume.
+  bool sums_may_differ() const;
+  OtherSums all_low_with_other_sums();
+
+  void latency();
+  void compile();
+  void alternatives();
+  void pictures();
+
+  Subject& subject() { return loaded_.subject; }
+  const Subject& subject() const { return loaded_.subject; }
+  const Plan& all_low_plan() const { return experiment_->all_low_plan(); }
+
+  const DiagnoseOptions& options_;
+  const bool explains_;
+  const RepairOptions* const repairs_;
+  const std::optional<Deadline> deadline_;
+  const JobSinks& sinks_;
+  DiagnoseReport report_;
+  Stopwatch watch_;
+  PrecisionOptions precision_;  // with what network scripts set
+  Sources sources_;
+  TypedSource typed_source_;
+  Loaded loaded_;
+  std::optional<Experiment> experiment_;   // from load_model() on
+  std::optional<DiagnosisRanges> ranges_;  // from load_model() on
+  Evidence evidence_;
+  std::optional<SingleSensitivities> sensitivities_;
+  std::optional<NetworkVariant> other_;                     // the network without repairs, where they changed it
+  std::optional<RunFigures> judged_low_, judged_repaired_;  // everything low, on the samples that judge
+  std::vector<std::string> doubts_;                         // of the last verification
+  std::unique_ptr<Objective> objective_;                    // null: the requirement decides, if there is one
+  std::optional<TypedResult> typed_;                        // from load_model() on
+  std::optional<Compiler> compiler_;                        // with --compile, on the first rank
+};
+
+}  // namespace vernier

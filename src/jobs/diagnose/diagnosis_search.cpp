@@ -1,0 +1,228 @@
+// How a diagnosis finds what to keep: the network with its repairs and without them, the search, and the file that has
+// the last word.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/figures.h"
+#include "analysis/some_samples.h"
+#include "analysis/trials.h"
+#include "base/text.h"
+#include "distributed/ranks.h"
+#include "engines/onnxruntime/runtime.h"
+#include "jobs/diagnose/describe.h"
+#include "jobs/diagnose/diagnosis.h"
+#include "jobs/diagnose/diagnosis_ranges.h"
+#include "jobs/diagnose/engine_side.h"
+#include "jobs/diagnose/engine_trials.h"
+#include "jobs/diagnose/layer_times.h"
+#include "jobs/diagnose/network_variant.h"
+#include "jobs/diagnose/outside_check.h"
+#include "jobs/diagnose/repair_network.h"
+#include "jobs/diagnose/single_sensitivities.h"
+#include "jobs/diagnose/typed_result.h"
+#include "jobs/engine/engine_runner.h"
+#include "jobs/search/chosen_objective.h"
+#include "jobs/search/experiment.h"
+#include "jobs/search/judge.h"
+#include "jobs/search/kept_set.h"
+#include "plan/engine_sums.h"
+#include "vernier/arithmetic.h"
+#include "vernier/error.h"
+#include "vernier/format.h"
+#include "vernier/report/causes.h"
+#include "vernier/report/engine.h"
+#include "vernier/report/figures.h"
+#include "vernier/report/kept_set.h"
+#include "vernier/report/outcome.h"
+#include "vernier/report/verify.h"
+#include "vernier/run.h"
+#include "vernier/search_options.h"
+#include "vernier/sinks.h"
+#include "vernier/tensor.h"
+
+namespace vernier {
+namespace {
+
+/// An engine computes otherwise, float16 sums for example, and other samples are harder: 10 dB.
+constexpr double kMostRoom = 10;
+
+}  // namespace
+
+void Diagnosis::repair() {
+  RepairedNetwork repaired =
+      repair_network(loaded_, *experiment_, precision_, *repairs_, ranges_->cached().has_value());
+  if (!report_.explanation) report_.explanation.emplace();
+  report_.explanation->repairs = std::move(repaired.tried);
+  std::erase_if(report_.explanation->proposals, [&](const std::string& proposal) {
+    return std::ranges::find(report_.explanation->repairs, proposal, &RepairTried::id) !=
+           report_.explanation->repairs.end();
+  });
+  note(repaired.notes);
+  if (!repaired.changed) return;
+  other_ = variant_of(subject(), *experiment_, evidence_);
+  subject().model = std::move(repaired.state.subject.model);
+  subject().layers = std::move(repaired.state.subject.layers);
+  for (const auto& [tensor, shape] : first_shapes(loaded_, repaired.state.reference)) {
+    experiment_->reference.shapes.insert_or_assign(tensor, shape);
+  }
+  repaired.state.plan.scheme += "; repaired";
+  if (repaired.rewritten) typed_->write_float(repaired.state.plan, report_.files);
+  experiment_->adopt(std::move(repaired.state.plan), repaired.state.candidates);
+  evidence_ = {};
+  own_errors();
+  report_.repaired = all_low();
+  if (judges_apart()) judged_repaired_ = typed_->judged(all_low_plan());
+}
+
+void Diagnosis::search_without_repairs() {
+  if (!other_ || report_.kept->layers.empty() || sinks_.is_interrupted() || options_.search.check) return;
+  if (deadline_) return;  // that is another of the ways
+  const KeptSetReport repaired = *report_.kept;
+  const bool repaired_meets = met(report_);
+  change_network();
+  search();
+  if (met(report_) && (!repaired_meets || report_.kept->cost < repaired.cost)) {
+    forget_repairs(repaired);
+    return;
+  }
+  const std::size_t without = report_.kept->layers.size();
+  const bool meets = met(report_);
+  change_network();
+  report_.kept = repaired;
+  mark_kept();
+  write_and_verify();
+  note({meets ? fmt::format("without the repairs {} would be kept", plural(without, "layer"))
+              : "without the repairs the requirement is missed"});
+}
+
+void Diagnosis::forget_repairs(const KeptSetReport& repaired) {
+  note({fmt::format("the repairs were taken back: with them {} would be kept, without them {}",
+                    plural(repaired.layers.size(), "layer"), report_.kept->layers.size())});
+  take_back(report_.explanation->repairs, "taken back: without the repairs fewer layers are kept");
+  report_.repaired.reset();
+  if (typed_source_.raised) {
+    typed_->write_float(experiment_->mutable_plan(), report_.files);
+  } else if (const auto file = report_.files.find("float"); file != report_.files.end()) {
+    std::filesystem::remove(file->second);
+    report_.files.erase(file);
+  }
+}
+
+void Diagnosis::search() {
+  watch_.phase("search");
+  std::optional<TestRow> file_test;
+  SearchRequest request;
+  request.options = options_.search;
+  if (deadline_) request.options.max_seconds = seconds_left();
+  request.objective = objective_.get();
+  request.objective_text = objective_text(options_, objective_.get());
+  request.measure_more = [&] { return sensitivities_->measure_more(); };
+  request.rank = [&] {
+    say_seconds();
+    step("sensitivity", [&] { sensitivities(); });
+    watch_.phase("minimal search");
+  };
+  request.confirm = [&](const KeptSetReport& found) {
+    say_seconds();
+    report_.kept = found;
+    write_and_verify();
+    double damage = std::numeric_limits<double>::quiet_NaN();
+    if (objective_ != nullptr && !sinks_.is_interrupted()) {
+      file_test = typed_->judged_by(*objective_, found.layers);
+      damage = file_test->damage;
+    } else if (report_.final_figures && report_.final_figures->damage) {
+      damage = *report_.final_figures->damage;
+      const bool on_engine_alone = options_.trials_on_engine && report_.engine;
+      if (on_engine_alone || (report_.engine && !(*report_.engine->figures.damage <= damage))) {
+        damage = *report_.engine->figures.damage;
+      }
+    }
+    if (!(damage <= 1)) watch_.phase("search");
+    return damage;
+  };
+  if (options_.confirm_on || judges_apart()) request.most_room = kMostRoom;
+  std::optional<EngineTrials> trials;
+  if (options_.trials_on_engine) {
+    trials.emplace(options_, loaded_, *typed_, sinks_);
+    request.engine = trials->engine();
+    request.external = [&](const std::vector<std::string>& kept) { return trials->judge(kept); };
+  }
+  std::optional<OutsideCheck> check;
+  if (options_.search.check) {
+    if (job_ranks().first()) check.emplace(options_, report_, request.objective_text, *typed_, sinks_);
+    request.external = [&](const std::vector<std::string>& kept) { return check->judge(kept); };
+  }
+  LayerTimes times;
+  if (options_.search.cost == CostUnit::Time) {
+    const TypedModel low = typed_->lowered(all_low_plan());
+    times = times_of_first(job_ranks(), [&] {
+      if (times_on_engine(options_)) {
+        std::string engine;
+        LayerTimes there = times_on_engine(options_, loaded_, low.model, sinks_, engine);
+        report_.notes.push_back("times of layers are those of " + engine);
+        return there;
+      }
+      return measure_layer_times(subject().runtime, *loaded_.original, low.model, subject().samples->at(0));
+    });
+    request.times = &times;
+  }
+  report_.kept = find_kept_set(*experiment_, evidence_, request, sinks_);
+  report_.kept->file_test = file_test;
+  // The reference run and all-low, own errors (about one more), sensitivities of single layers by their share,
+  // trials.
+  const std::size_t whole = (ranks_layers() ? 3 : 2) * subject().samples->size();
+  report_.kept->sample_inferences += whole + static_cast<std::size_t>(std::ceil(sensitivities_->sample_inferences()));
+  say_seconds();
+  mark_kept();
+}
+
+double Diagnosis::seconds_left() const {
+  const double left = std::chrono::duration<double>(*deadline_ - std::chrono::steady_clock::now()).count();
+  const double own = options_.search.max_seconds;
+  return std::max(own > 0 ? std::min(own, left) : left, 1e-3);
+}
+
+void Diagnosis::write_and_verify() {
+  report_.final_figures.reset();
+  report_.engine.reset();
+  report_.other_sums.reset();
+  // No choice of layers helps: a file with everything in the high format would pass for an answer.
+  if (report_.kept && report_.kept->end == SearchEnd::Impossible) return;
+  step("typed model", [&] { report_.typed = typed_->write(final_plan(), report_.files); });
+  if (options_.output.empty() && !report_.kept) return;  // nothing to claim: all low was measured already
+  if (sinks_.is_interrupted()) return;
+  step("verify", [&] {
+    const VerifyReport verified = typed_->verify();
+    report_.final_figures = verified.figures;
+    report_.other_sums = verified.other_sums;
+    report_.engine = verified.engine;
+    doubts_ = verified.warnings;
+  });
+}
+
+bool Diagnosis::sums_may_differ() const {
+  return all_low_plan().target == Target::TensorRt &&
+         std::ranges::any_of(all_low_plan().layers, [](const PlannedLayer& layer) {
+           return layer.format == Format::Float16 || layer.format == Format::BFloat16;
+         });
+}
+
+OtherSums Diagnosis::all_low_with_other_sums() {
+  Plan plan = all_low_plan();
+  plan.arithmetic = other_arithmetic(plan.arithmetic);
+  const TrialResult run = run_trial(subject(), plan, experiment_->judged_against(), experiment_->weights, requirement(),
+                                    all_samples(subject()), /*early_stop=*/false);
+  return {plan.arithmetic.accumulate, figures_of(subject(), run.outputs, requirement())};
+}
+
+}  // namespace vernier
