@@ -47,7 +47,7 @@ IterationFolder::IterationFolder(fs::path path) : path_(real_place(std::move(pat
   exists_ = fs::is_directory(path_, error);
   // Without a name before it: hidden.
   temporary_ = temporary_name(exists_ ? path_ / "" : path_);
-  fs::create_directory(temporary_, error);
+  fs::create_directories(temporary_, error);
   if (error) refuse(path_, "cannot write: " + error.message());
 }
 

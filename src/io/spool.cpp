@@ -26,6 +26,8 @@ namespace {
 }  // namespace
 
 Spool::Spool(const std::filesystem::path& folder, std::filesystem::path target) : target_(std::move(target)) {
+  std::error_code ignored;  // what is wrong is said when the file is made
+  std::filesystem::create_directories(folder, ignored);
   std::string name = (folder / ".vernier-XXXXXX").string();
   fd_ = ::mkostemp(name.data(), O_CLOEXEC);
   if (fd_ < 0) refuse_spool(target_, errno);

@@ -21,6 +21,8 @@ NewZip::NewZip(std::filesystem::path path)
     : path_(std::move(path)),
       in_place_(is_written_in_place(path_)),
       temporary_(temporary_name(in_place_ ? std::filesystem::temp_directory_path() / "vernier.zip" : path_)) {
+  std::error_code ignored;  // what is wrong is said when the archive is opened
+  if (!in_place_) std::filesystem::create_directories(std::filesystem::absolute(path_, ignored).parent_path(), ignored);
   int code = 0;
   archive_.reset(zip_open(temporary_.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &code));
   if (archive_) return;

@@ -183,4 +183,4 @@ def test_an_engine_without_times_of_layers_ends_the_search(vernier, model):  # n
                    mode="silent@profile")
     assert done.returncode == 4 and "its profiler says nothing" in done.stderr
     done = vernier("diagnose", model, "--fp16", "--data", "x.npz", "--min-sqnr", 50, "--cost", "time", "-o", "out")
-    assert done.returncode == 2 and "or with the engine that --confirm-on or --on names" in done.stderr
+    assert done.returncode == 2 and "or on an engine: vernier diagnose --confirm-on" in done.stderr

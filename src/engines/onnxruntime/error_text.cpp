@@ -30,6 +30,14 @@ std::string in_plain_words(std::string_view message) {
     const std::string_view name = between(message, "In Node, (\"", "\"").value_or("");
     return fmt::format("node '{}' is of domain '{}', which the model does not import", name, *domain);
   }
+  // Non-zero status code returned while running Tile node. Name:'n' Status Message: ...
+  constexpr std::string_view kStatus = "Status Message: ";
+  if (const std::size_t at = message.find(kStatus); at != std::string_view::npos) {
+    if (const auto op = between(message, "while running ", " node. Name:'")) {
+      const std::string_view name = between(message, " node. Name:'", "'").value_or("");
+      return fmt::format("node '{}' ({}): {}", name, *op, message.substr(at + kStatus.size()));
+    }
+  }
   // Node (n) Op (MatMul) [ShapeInferenceError] Incompatible dimensions
   if (const std::size_t at = message.find("[ShapeInferenceError] "); at != std::string_view::npos) {
     const std::string_view name = between(message, "Node (", ") Op (").value_or("");

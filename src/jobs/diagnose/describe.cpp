@@ -27,11 +27,11 @@ void describe(const DiagnoseOptions& options, DiagnoseReport& report) {
                    [](Format format) { return format != Format::Int8 && format != Format::UInt8; });
   if (options.search.cost == CostUnit::Time && !times_on_engine(options) &&
       without_kernels != options.precision.low.end()) {
-    throw Error(
-        ErrorKind::Usage,
-        fmt::format("--cost time: ONNX Runtime's CPU kernels compute {} in float32, so their time says nothing",
-                    format_name(*without_kernels)),
-        "--cost macs or --cost bytes; time works with --int8, or with the engine that --confirm-on or --on names");
+    throw Error(ErrorKind::Usage,
+                fmt::format("--cost time: ONNX Runtime's CPU kernels compute {} in float32, so their time says nothing",
+                            format_name(*without_kernels)),
+                "--cost macs or --cost bytes; time works with --int8, or on an engine: vernier diagnose --confirm-on, "
+                "vernier debug precision --on");
   }
   report.command = options.command;
   report.vernier_version = vernier_version();

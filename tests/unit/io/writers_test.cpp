@@ -144,8 +144,19 @@ TEST(RunWriter, RefusesTypesThatNumPyDoesNotHaveAndLeavesNothing) {
 
 TEST(RunWriter, SaysWhyAPlaceCannotBeWritten) {
   const TempFolder folder;
+  std::ofstream(folder / "none") << "a file";
   for (const char* name : {"none/r.json", "none/r.npz", "none/folder"}) {
     EXPECT_EQ(error_of([&] { RunWriter(folder / name, {"a"}); }).kind(), ErrorKind::Input) << name;
+  }
+}
+
+TEST(RunWriter, MakesFoldersThatAreMissing) {
+  const TempFolder folder;
+  for (const char* name : {"a/b/r.json", "c/d/r.npz", "e/f/folder"}) {
+    RunWriter writer(folder / name, {"a"});
+    writer.add(0, {{{"y", Tensor(Dtype::Float32, {2})}}, {}});
+    writer.finish();
+    EXPECT_TRUE(fs::exists(folder / name)) << name;
   }
 }
 

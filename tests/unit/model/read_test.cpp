@@ -192,7 +192,7 @@ TEST_F(ReadFile, RefusesText) {
 }
 
 TEST_F(ReadFile, RefusesAFolder) {
-  EXPECT_NE(error_of([&] { read_model(folder_.path()); }).find("not a regular file"), std::string::npos);
+  EXPECT_NE(error_of([&] { read_model(folder_.path()); }).find("a folder, not a model"), std::string::npos);
 }
 
 TEST_F(ReadFile, IdentityIsThatOfTheBytes) {

@@ -116,10 +116,17 @@ TEST(WriteModel, IdentityCoversExternalData) {
   EXPECT_NE(read_model(folder / "m.onnx").sha256, before);
 }
 
-TEST(WriteModel, LeavesNothingBehindWhenTheFolderIsMissing) {
+TEST(WriteModel, LeavesNothingBehindWhenTheFolderCannotBeMade) {
   const TempFolder folder;
+  std::ofstream(folder / "none") << "a file";
   EXPECT_NE(error_of([&] { write_model(weighty_model(), folder / "none/m.onnx"); }), "");
-  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+  EXPECT_TRUE(std::filesystem::is_regular_file(folder / "none"));
+}
+
+TEST(WriteModel, MakesTheFolder) {
+  const TempFolder folder;
+  write_model(weighty_model(), folder / "new/deep/m.onnx");
+  EXPECT_TRUE(std::filesystem::exists(folder / "new/deep/m.onnx"));
 }
 
 TEST(CheckWrittenModel, RefusesWhatTheCheckerRefuses) {
