@@ -24,7 +24,7 @@ calibrated -o "$out/int8.onnx"
 step "Compare: every tensor of both, on the same samples"
 with_data run "$out/fp16.onnx" --sim --onnx-outputs mark all --save-outputs "$out/fp16.json" -q
 answer with_data run "$out/int8.onnx" --sim --onnx-outputs mark all --save-outputs "$out/int8.json" \
-    --load-outputs "$out/fp16.json" --compare sqnr -q
+    --load-outputs "$out/fp16.json" --compare sqnr -q | tail -n 4
 
 step "Analyze: which layers"
 answer run data diff --fp16-outputs "$out/fp16.json" --int8-outputs "$out/int8.json" --metric sqnr --threshold 15 --top 8

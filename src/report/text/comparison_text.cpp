@@ -107,9 +107,14 @@ class IterationText {
     if (!output.aligned.empty()) log_.line(LogKind::Info, "The reference was " + output.aligned);
   }
 
+  /// Of a line about one output: of those that passed the line of all outputs speaks, where verdicts alone are wanted.
+  LogKind output_kind(bool passed) const {
+    return passed && options_.verdicts_only ? LogKind::Info : verdict_kind(passed);
+  }
+
   void one_result(const OutputComparison& output, const FunctionResult& result) {
     if (result.function == CompareFunction::Script) {
-      log_.line(verdict_kind(result.passed),
+      log_.line(output_kind(result.passed),
                 fmt::format("{} | Output: '{}'{}{}", result.passed ? "PASSED" : "FAILED", printable(output.output),
                             result.reason.empty() ? "" : " | ", printable(result.reason)));
     } else if (!result.compared) {
@@ -117,13 +122,13 @@ class IterationText {
     } else if (result.function == CompareFunction::Simple) {
       simple(output, result);
     } else if (result.function == CompareFunction::Indices) {
-      log_.line(verdict_kind(result.passed),
+      log_.line(output_kind(result.passed),
                 result.passed ? fmt::format("PASSED | Difference is within index tolerance ({})", result.threshold)
                               : fmt::format("FAILED | Difference exceeds index tolerance ({}) | {}", result.threshold,
                                             result.reason));
     } else {
       left_out(result);
-      log_.line(verdict_kind(result.passed), figure_line(result));
+      log_.line(output_kind(result.passed), figure_line(result));
     }
   }
 
@@ -159,8 +164,8 @@ class IterationText {
     }
     const std::string tolerances = fmt::format("(rel={}, abs={})", result.rtol, result.atol);
     if (result.passed) {
-      log_.line(LogKind::Good, fmt::format("PASSED | Output: '{}' | Difference is within tolerance {}",
-                                           printable(output.output), tolerances));
+      log_.line(output_kind(true), fmt::format("PASSED | Output: '{}' | Difference is within tolerance {}",
+                                               printable(output.output), tolerances));
     } else {
       log_.line(LogKind::Bad, fmt::format("FAILED | Output: '{}' | Difference exceeds tolerance {} | {}",
                                           printable(output.output), tolerances, result.reason));
