@@ -19,7 +19,7 @@ enum class ErrorRole {
   First,     // below it, though all that arrives is not: the error starts here
   Adds,      // below it, as what arrives is, and at least 3 dB below the worst of that
   Inherits,  // below it, and no worse than what arrives
-  Harmless,  // below it, and all that is made of it is not: values of a mask that become zeros behind a Softmax
+  Harmless,  // below it, and all that is made of it, to the end, is not: a mask's values, zeros behind a Softmax
 };
 /// "within", "first", "adds", "inherits", "harmless".
 VERNIER_API std::span<const std::string_view> words_of(ErrorRole which);

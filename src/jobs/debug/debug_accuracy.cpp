@@ -52,27 +52,23 @@ Graph graph_of(const RunnerOptions& runner, Sources& sources) {
   return graph;
 }
 
-/// From the last layer to the first: what is below the limit and read by layers alone whose results are not, or are
-/// harmless themselves.
+/// From the last layer to the first: what is below the limit, while all that is made of it, to the end, is not, or is
+/// harmless itself. A tensor of more energy may hide an error for a while: that is not harmless.
 void find_harmless(std::vector<AccuracyRow>& rows, const Graph& graph) {
   std::map<std::string, std::vector<const Layer*>> readers;
   for (const Layer& layer : graph.layers) {
     for (const std::string& input : layer.inputs) readers[input].push_back(&layer);
   }
-  std::set<std::string> good;  // tensors
+  std::set<std::string> good;  // tensors that are, with all that is made of them
   for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
-    if (row->role == ErrorRole::Within) {
-      good.insert(row->tensor);
-      continue;
-    }
-    const auto reading = readers.find(row->tensor);
-    if (graph.outputs.contains(row->tensor) || reading == readers.end()) continue;
-    const bool hidden = std::ranges::all_of(reading->second, [&](const Layer* reader) {
+    const std::vector<const Layer*>& reading = readers[row->tensor];
+    const bool good_from_here = std::ranges::all_of(reading, [&](const Layer* reader) {
       return std::ranges::all_of(reader->outputs, [&](const std::string& output) { return good.contains(output); });
     });
-    if (!hidden) continue;
-    row->role = ErrorRole::Harmless;
-    good.insert(row->tensor);
+    const bool hidden = !reading.empty() && !graph.outputs.contains(row->tensor);
+    if (row->role != ErrorRole::Within && good_from_here && hidden) row->role = ErrorRole::Harmless;
+    const bool passes = row->role == ErrorRole::Within || row->role == ErrorRole::Harmless;
+    if (passes && good_from_here) good.insert(row->tensor);
   }
 }
 

@@ -156,7 +156,7 @@ void say_best_alternative(const DiagnoseReport& report, Answer& answer) {
     if (both_work && best->kept > 0) text += fmt::format(" with {}", share_text(found));
   }
   if (best->change.starts_with("--target")) text += ", where that engine is an option";
-  answer.advice.insert(answer.advice.begin(), text + ":");
+  answer.advice.insert(answer.advice.begin(), text + " (the first command below).");
   answer.commands.insert(answer.commands.begin(), command_with(printable(report.command), best->change));
 }
 
