@@ -250,7 +250,7 @@ def test_ten_thousand_layers_stay_usable(folder, report):
 
 def test_options_stand_under_the_answer_with_the_best_marked(folder, report):
     needed(CHROMIUM, "chromium")
-    row = dict(low=["int8"], end="met", kept=3, lowered=19, repairs=0, kept_macs=400, total_macs=1000, cost=3, seconds=1,
+    row = dict(low=["int8"], end="met", why="", kept=3, lowered=19, repairs=0, kept_macs=400, total_macs=1000, cost=3, seconds=1,
                figures=report["final_figures"])
     changed = copy.deepcopy(report)
     changed["alternatives"] = [dict(row, change="keep"), dict(row, change="fix", kept=1, kept_macs=100, cost=1),

@@ -49,7 +49,7 @@ def data(tmp_path_factory):
 
 
 def diagnosed(network, data, folder, *precision):
-    run(PROGRAM, "diagnose", networks.model_file(network), *precision, "--data", data(network), "-o", folder, "--no-latency")
+    run(PROGRAM, "diagnose", networks.model_file(network), *precision, "--data", data(network), "-o", folder, "--no-latency", "--no-split", "--no-options")
     with open(folder / "report.json") as file:
         return json.load(file)
 

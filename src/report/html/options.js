@@ -8,6 +8,6 @@
   const cell = (row, key) => h("td", {class: left(key) ? null : "num"}, row.best && key === "option" ? h("strong", {}, row[key]) : row[key], row.best && key === "end" ? ", the least work" : "");
   const table = h("table", {}, h("thead", {}, h("tr", {}, columns.map(([title, key]) => h("th", {scope: "col", class: left(key) ? null : "num"}, title)))),
     h("tbody", {}, rows.map(row => h("tr", {class: row.best ? "best" : null}, columns.map(([, key]) => cell(row, key))))));
-  document.getElementById("place-options").append(h("h2", {}, "Options"), scrolling("Options", table),
+  section("options", "Options", "What could be done, each measured as far as time allowed.", scrolling("Options", table),
     rows.filter(row => row.why).map(row => h("p", {class: "small"}, `${row.option}: ${row.why}.`)));
 })();
