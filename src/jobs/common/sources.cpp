@@ -72,6 +72,13 @@ bool same_input(const InputInfo& a, const InputInfo& b, bool random) {
 
 Sources::Sources(const MeasureOptions& options, const JobSinks& sinks) : options_(options), sinks_(sinks) {}
 
+Sources::Sources(const Sources& read, const JobSinks& sinks)
+    : options_(read.options_),
+      sinks_(sinks),
+      runtime_(read.runtime_),
+      samples_(read.samples_),
+      calibration_(read.calibration_) {}
+
 const std::shared_ptr<const Runtime>& Sources::runtime() {
   if (runtime_ == nullptr) runtime_ = Runtime::load(options_.custom_operators);
   return runtime_;

@@ -25,6 +25,10 @@ class Sources {
  public:
   /// Both must outlive it.
   Sources(const MeasureOptions& options, const JobSinks& sinks);
+  /// With the samples of `read`, which are not read again, for a job within its job. Models are read anew.
+  Sources(const Sources& read, const JobSinks& sinks);
+  Sources(const Sources&) = delete;
+  Sources& operator=(const Sources&) = delete;
 
   /// The model in `file`. Errors: Input, as read_model().
   std::shared_ptr<const Model> model(const std::filesystem::path& file);

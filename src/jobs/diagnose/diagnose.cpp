@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 #include <set>
 #include <vector>
 
@@ -62,15 +61,23 @@
 
 namespace vernier {
 
-Diagnosis::Diagnosis(const DiagnoseOptions& options, const JobSinks& sinks, bool explains, const RepairOptions* repairs,
-                     std::optional<Deadline> deadline)
+Diagnosis::Diagnosis(const DiagnoseOptions& options, const JobSinks& sinks, bool explains, const RepairOptions* repairs)
     : options_(options),
       explains_(explains),
+      repairs_(repairs),
+      sinks_(sinks),
+      watch_(report_.phases),
+      sources_(options.measure, sinks) {}
+
+Diagnosis::Diagnosis(const DiagnoseOptions& options, const JobSinks& sinks, const RepairOptions* repairs,
+                     Deadline deadline, const Diagnosis& other)
+    : options_(options),
+      explains_(false),
       repairs_(repairs),
       deadline_(deadline),
       sinks_(sinks),
       watch_(report_.phases),
-      sources_(options.measure, sinks) {}
+      sources_(other.sources_, sinks) {}
 
 DiagnoseReport Diagnosis::run() {
   describe(options_, report_);
@@ -268,8 +275,8 @@ void Diagnosis::compile() {
 void Diagnosis::alternatives() {
   report_.alternatives = measure_alternatives(
       options_, report_,
-      [](const DiagnoseOptions& options, const RepairOptions* repairs, Deadline deadline, const JobSinks& sinks) {
-        return Diagnosis(options, sinks, /*explains=*/false, repairs, deadline).run();
+      [this](const DiagnoseOptions& options, const RepairOptions* repairs, Deadline deadline, const JobSinks& sinks) {
+        return Diagnosis(options, sinks, repairs, deadline, *this).run();
       },
       sinks_);
 }

@@ -40,10 +40,11 @@ namespace vernier {
 
 class Diagnosis {
  public:
-  /// `repairs` null: none is tried. `deadline`: this is one of several ways that are compared; it says what it has by
-  /// then.
-  Diagnosis(const DiagnoseOptions& options, const JobSinks& sinks, bool explains, const RepairOptions* repairs,
-            std::optional<Deadline> deadline = {});
+  /// `repairs` null: none is tried.
+  Diagnosis(const DiagnoseOptions& options, const JobSinks& sinks, bool explains, const RepairOptions* repairs);
+  /// One of several ways that are compared: it has the samples of `other`, and says what it has found by `deadline`.
+  Diagnosis(const DiagnoseOptions& options, const JobSinks& sinks, const RepairOptions* repairs, Deadline deadline,
+            const Diagnosis& other);
 
   DiagnoseReport run();
 

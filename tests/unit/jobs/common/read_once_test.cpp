@@ -18,6 +18,8 @@
 #include "vernier/fix.h"
 #include "vernier/format.h"
 #include "vernier/pipeline.h"
+#include "vernier/report/alternatives.h"
+#include "vernier/report/diagnose.h"
 #include "vernier/run.h"
 #include "vernier/search_options.h"
 #include "vernier/templates.h"
@@ -90,6 +92,16 @@ TEST_F(ReadOnce, Diagnose) {
   const DiagnoseReport report = diagnose(diagnosis<DiagnoseOptions>(35));
   ASSERT_TRUE(report.final_figures);
   expect_once(/*calibrated=*/true);
+}
+
+TEST_F(ReadOnce, TheOptionsOfADiagnosisHaveItsSamples) {
+  DiagnoseOptions options = diagnosis<DiagnoseOptions>(60);
+  options.alternatives = 2;
+  const DiagnoseReport report = diagnose(options);
+  ASSERT_EQ(report.alternatives.size(), 3U);
+  for (const Alternative& row : report.alternatives) EXPECT_NE(row.end, AlternativeEnd::NotMeasured) << row.why;
+  EXPECT_EQ(runs_of("loader"), 1U);
+  EXPECT_EQ(runs_of("calibrator"), 1U);
 }
 
 TEST_F(ReadOnce, DiagnoseWithANetworkScript) {
