@@ -20,8 +20,8 @@ function plots(layer) {
 
 /** A test that was stopped early knows only that the result is at least this bad. */
 function resultWithout(row) {
-  const unit = {"min-sqnr": decibels, "min-top1-agreement": v => (100 * number(v)).toFixed(1) + " %"}[page.words.metric] || plain;
-  return Number.isFinite(number(row.metric)) ? (row.lower_bound ? "at best " : "") + unit(row.metric) : "not finite";
+  const text = (page.words.without || {})[row.layer] || plain(row.metric);
+  return Number.isFinite(number(row.metric)) ? (row.lower_bound ? "at best " : "") + text : "not finite";
 }
 
 function layerBody(row) {

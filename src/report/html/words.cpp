@@ -9,11 +9,13 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "report/export/pareto.h"
 #include "report/text/alternatives_text.h"
 #include "report/text/diagnose_answer.h"
 #include "report/text/figures.h"
+#include "report/text/numbers.h"
 #include "report/text/sections.h"
 #include "vernier/format.h"
 #include "vernier/report/figures.h"
@@ -96,6 +98,17 @@ Json page_words(const DiagnoseReport& report) {
                                      {"best", row.best}});
     }
     words["options"] = std::move(options);
+  }
+  if (report.kept && report.requirement && report.kept->objective.empty()) {
+    // With the digits that tell a result from the limit that it misses.
+    const Requirement& requirement = *report.requirement;
+    std::optional<double> limit;
+    if (requirement.limits.size() == 1) limit = requirement.limits.front().value;
+    Json without;
+    for (const CertificateRow& row : report.kept->certificate) {
+      without[row.layer] = metric_text(requirement.metric, row.metric, limit);
+    }
+    words["without"] = std::move(without);
   }
   if (report.kept && !report.kept->layers.empty()) words["cost"] = cost_text(*report.kept);
   return words;

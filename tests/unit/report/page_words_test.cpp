@@ -26,6 +26,13 @@ TestRow test(std::size_t kept, Verdict verdict, double metric, double damage) {
   return row;
 }
 
+TEST(PageWords, AResultThatJustMissesHasTheDigitsThatSaySo) {
+  DiagnoseReport report = requirement_met();
+  CertificateRow& row = report.kept.value().certificate.front();
+  row.metric = 23.9991;
+  EXPECT_EQ(page_words(report).at("without").at(row.layer), "23.999 dB") << "not 24.0 dB, which would be enough";
+}
+
 TEST(FirstSentence, EndsWhereAnotherCanBegin) {
   using Parts = std::pair<std::string, std::string>;
   EXPECT_EQ(first_sentence("It is met. 95 % confidence: 21.5 to 22.7 dB. More."),
