@@ -12,7 +12,7 @@ from mkdocs.structure.files import File
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 DOCS = "docs/"
-PAGES = ["CHANGELOG.md", "CONTRIBUTING.md", *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("examples/*/README.md"))]
+PAGES = ["CHANGELOG.md", "CONTRIBUTING.md", "tests/peers/README.md", *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("examples/*/README.md"))]
 LINK = re.compile(r"(\]\()([^)\s#]+)")
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 

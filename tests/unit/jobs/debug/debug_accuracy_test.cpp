@@ -95,7 +95,8 @@ TEST(DebugAccuracy, PassesWhatAMaskLosesBehindItsSoftmax) {
   EXPECT_EQ(roles.at("softmax"), ErrorRole::Within);
   EXPECT_TRUE(report.passed);
   const std::string text = report_to_text(report, {});
-  EXPECT_NE(text.find("2 are below it, and nothing that is made of them is (harmless)"), std::string::npos) << text;
+  EXPECT_NE(text.find("2 are below it"), std::string::npos) << text;
+  EXPECT_NE(text.find("(harmless)"), std::string::npos) << text;
 }
 
 }  // namespace
