@@ -141,9 +141,8 @@ std::vector<Alternative> measure_alternatives(const DiagnoseOptions& options, co
   const bool better_is_possible = found.kept && (!found.kept->layers.empty() || !met(found));
   if (options.alternatives == 0 || dear || !better_is_possible || sinks.is_interrupted()) return {};
   Alternative first = row_of("keep", found);
-  double left = 0;
   for (const PhaseTime& phase : found.phases) first.seconds += phase.seconds;
-  left = std::max(kTimesTheSearch * first.seconds, kLeastSeconds);
+  double left = std::max(kTimesTheSearch * first.seconds, kLeastSeconds);
   std::vector<Alternative> rows{std::move(first)};
   std::vector<Candidate> others = candidates(options);
   others.resize(std::min(options.alternatives, others.size()));

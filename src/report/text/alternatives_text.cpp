@@ -59,15 +59,6 @@ std::string end_text(const Alternative& row) {
   return "not measured";
 }
 
-std::optional<double> same_top1_of(const Alternative& row) {
-  std::optional<double> least;
-  if (!row.figures) return least;
-  for (const OutputFigure& output : row.figures->outputs) {
-    if (output.top1_agreement) least = std::min(least.value_or(1), *output.top1_agreement);
-  }
-  return least;
-}
-
 /// Bits that a multiply-accumulate has, on average.
 double bits_of_work(const Alternative& row, Format high) {
   const auto narrowest = std::ranges::min_element(row.low, {}, bits_of);
@@ -172,7 +163,8 @@ std::vector<AlternativeWords> alternative_words(const DiagnoseReport& report) {
     words.why = printable(row.why);
     if (row.end != AlternativeEnd::NotMeasured) {
       words.result = figure_cell(report, row);
-      if (!by_top1) words.same_top1 = same_top1_of(row) ? percent_text(same_top1_of(row)) : "";
+      const std::optional<double> share = row.figures ? same_top1(*row.figures) : std::nullopt;
+      if (share && !by_top1) words.same_top1 = percent_text(share);
     }
     if (meets(row)) {
       words.kept = fmt::format("{} of {}", row.kept, row.lowered);

@@ -60,15 +60,6 @@ double deciding_sqnr_db(const RunFigures& run) {
   return figure == nullptr ? -std::numeric_limits<double>::infinity() : figure->sqnr_db;
 }
 
-/// The smallest share of largest classes that are the float model's; nullopt where no output is class scores.
-std::optional<double> same_top1(const RunFigures& run) {
-  std::optional<double> least;
-  for (const OutputFigure& figure : run.outputs) {
-    if (figure.top1_agreement) least = std::min(least.value_or(1), *figure.top1_agreement);
-  }
-  return least;
-}
-
 /// Of the written model's figures those that judged it.
 std::size_t samples_behind(const DiagnoseReport& report, const RunFigures& run) {
   const bool judged =

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -73,6 +74,14 @@ const OutputFigure* deciding_output(const RunFigures& run, const std::optional<R
     }
   }
   return worst;
+}
+
+std::optional<double> same_top1(const RunFigures& run) {
+  std::optional<double> least;
+  for (const OutputFigure& figure : run.outputs) {
+    if (figure.top1_agreement) least = std::min(least.value_or(1), *figure.top1_agreement);
+  }
+  return least;
 }
 
 std::string figure_text(const RunFigures& run, const std::optional<Requirement>& requirement) {

@@ -23,6 +23,9 @@ const OutputFigure* deciding_output(const RunFigures& run, const std::optional<R
 /// "24.3 dB" of the deciding output; ", output 'scores'" follows when the run has several. "not measured" without one.
 std::string figure_text(const RunFigures& run, const std::optional<Requirement>& requirement);
 
+/// The smallest share of largest classes that are the float model's; nullopt where no output is class scores.
+std::optional<double> same_top1(const RunFigures& run);
+
 /// "the required 24 dB"; of the deciding output of `run`.
 std::string required_text(const RunFigures& run, const Requirement& requirement);
 

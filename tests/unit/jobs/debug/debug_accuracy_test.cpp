@@ -14,6 +14,25 @@
 namespace vernier::testing {
 namespace {
 
+/// With 30 dB asked for.
+DebugAccuracyReport in_float16(const NetFiles& files) {
+  DebugAccuracyOptions options;
+  RunnerOptions runner;
+  runner.kind = RunnerKind::Simulated;
+  runner.model = files.model_file();
+  runner.precision.low = {Format::Float16};
+  options.run.runners = {runner};
+  options.run.measure = files.measure();
+  options.min_sqnr_db = 30;
+  return debug_accuracy(options);
+}
+
+std::map<std::string, ErrorRole> roles_of(const DebugAccuracyReport& report) {
+  std::map<std::string, ErrorRole> roles;
+  for (const AccuracyRow& row : report.layers) roles[row.layer] = row.role;
+  return roles;
+}
+
 TEST(DebugAccuracy, NamesTheLayerWhereTheErrorStarts) {
   // The second product cancels what the first one rounds: float16 has 11 bits.
   const NetFiles files(network(R"(g (float[1,4] x) => (float[1,4] y) <float big = {4096.0}> {
@@ -23,18 +42,9 @@ TEST(DebugAccuracy, NamesTheLayerWhereTheErrorStarts) {
     [after] y = Abs (c)
   })"),
                        {1, 4});
-  DebugAccuracyOptions options;
-  RunnerOptions runner;
-  runner.kind = RunnerKind::Simulated;
-  runner.model = files.model_file();
-  runner.precision.low = {Format::Float16};
-  options.run.runners = {runner};
-  options.run.measure = files.measure();
-  options.min_sqnr_db = 30;
-  const DebugAccuracyReport report = debug_accuracy(options);
+  const DebugAccuracyReport report = in_float16(files);
   EXPECT_FALSE(report.passed);
-  std::map<std::string, ErrorRole> roles;
-  for (const AccuracyRow& row : report.layers) roles[row.layer] = row.role;
+  const std::map<std::string, ErrorRole> roles = roles_of(report);
   EXPECT_EQ(roles.at("fine"), ErrorRole::Within);
   EXPECT_EQ(roles.at("absorb"), ErrorRole::Within);
   EXPECT_EQ(roles.at("cancel"), ErrorRole::First);
@@ -50,17 +60,8 @@ TEST(DebugAccuracy, AnErrorThatComesBackIsNotHarmless) {
     [back] y = Add (c, minus)
   })"),
                        {1, 4});
-  DebugAccuracyOptions options;
-  RunnerOptions runner;
-  runner.kind = RunnerKind::Simulated;
-  runner.model = files.model_file();
-  runner.precision.low = {Format::Float16};
-  options.run.runners = {runner};
-  options.run.measure = files.measure();
-  options.min_sqnr_db = 30;
-  const DebugAccuracyReport report = debug_accuracy(options);
-  std::map<std::string, ErrorRole> roles;
-  for (const AccuracyRow& row : report.layers) roles[row.layer] = row.role;
+  const DebugAccuracyReport report = in_float16(files);
+  const std::map<std::string, ErrorRole> roles = roles_of(report);
   EXPECT_EQ(roles.at("less"), ErrorRole::First);
   EXPECT_EQ(roles.at("hidden"), ErrorRole::Within);
   EXPECT_NE(roles.at("back"), ErrorRole::Within);
@@ -79,17 +80,8 @@ TEST(DebugAccuracy, PassesWhatAMaskLosesBehindItsSoftmax) {
   })",
                                {{"mask", mask}, {"two", two}}),
                        {1, 4});
-  DebugAccuracyOptions options;
-  RunnerOptions runner;
-  runner.kind = RunnerKind::Simulated;
-  runner.model = files.model_file();
-  runner.precision.low = {Format::Float16};
-  options.run.runners = {runner};
-  options.run.measure = files.measure();
-  options.min_sqnr_db = 30;
-  const DebugAccuracyReport report = debug_accuracy(options);
-  std::map<std::string, ErrorRole> roles;
-  for (const AccuracyRow& row : report.layers) roles[row.layer] = row.role;
+  const DebugAccuracyReport report = in_float16(files);
+  const std::map<std::string, ErrorRole> roles = roles_of(report);
   EXPECT_EQ(roles.at("masked"), ErrorRole::Harmless) << "-1e9 is no float16";
   EXPECT_EQ(roles.at("scaled"), ErrorRole::Harmless);
   EXPECT_EQ(roles.at("softmax"), ErrorRole::Within);
