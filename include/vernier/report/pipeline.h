@@ -15,7 +15,8 @@ namespace vernier {
 
 struct StageReport {
   std::string name, file;
-  std::string kind;                // "saved outputs", "float32", "float16", "int8", "int8 and float16", "engine" ...
+  std::string kind;  // "saved outputs", "saved outputs, a row a sample", "float32", "float16", "int8", "int8 and
+                     // float16", "engine" ...
   std::optional<double> step_db;   // worst output against the stage before
   std::optional<double> total_db;  // worst output against the first stage
   std::optional<double> max_abs;   // against the first stage

@@ -12,6 +12,7 @@
 
 #include "base/parallel.h"
 #include "base/text.h"
+#include "io/split_run.h"
 #include "jobs/data/output_diffs.h"
 #include "vernier/error.h"
 #include "vernier/report/data_diff.h"
@@ -48,6 +49,17 @@ std::unique_ptr<Run> chosen_run(const std::filesystem::path& path, const std::st
   return std::move(runs.back());
 }
 
+/// What a framework saved in one go is as many iterations as the other side has.
+void split_beside(std::unique_ptr<Run>& run, const Run& other, const std::filesystem::path& path,
+                  std::vector<std::string>& warnings) {
+  if (run->size() != 1 || other.size() < 2) return;
+  std::unique_ptr<Run> split = split_run(*run, other.size(), other.at(0));
+  if (!split) return;
+  run = std::move(split);
+  warnings.push_back(fmt::format("{}: its arrays are taken for {} iterations along their first axis",
+                                 printable(path.string()), other.size()));
+}
+
 }  // namespace
 
 DiffReport data_diff(const DiffOptions& options, const JobSinks& sinks) {
@@ -58,9 +70,11 @@ DiffReport data_diff(const DiffOptions& options, const JobSinks& sinks) {
   report.metric_chosen = options.metric_chosen;
   report.metric = options.metric;
   report.threshold = options.threshold;
-  const std::unique_ptr<Run> reference =
+  std::unique_ptr<Run> reference =
       chosen_run(options.reference, options.reference_run, "--reference-run", report.warnings);
-  const std::unique_ptr<Run> tested = chosen_run(options.tested, options.tested_run, "--tested-run", report.warnings);
+  std::unique_ptr<Run> tested = chosen_run(options.tested, options.tested_run, "--tested-run", report.warnings);
+  split_beside(reference, *tested, options.reference, report.warnings);
+  split_beside(tested, *reference, options.tested, report.warnings);
   for (const std::string& text : report.warnings) {
     if (sinks.warning) sinks.warning(text);
   }

@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "engines/onnxruntime/runtime.h"
+#include "io/split_run.h"
 #include "jobs/common/output_files.h"
 #include "jobs/common/sources.h"
 #include "jobs/common/stopwatch.h"
@@ -175,9 +176,26 @@ class Pipeline {
       }
     }
     report_.samples = runs_.front()->size();
+    split_stacks();
   }
 
   void open_model(const Stage& stage, bool built, Sources& sources, const Warn& warn) {
+  /// What a framework saved in one go is as many samples as the other stages have.
+  void split_stacks() {
+    const Run& most =
+        **std::ranges::max_element(runs_, {}, [](const std::unique_ptr<Run>& run) { return run->size(); });
+    if (most.size() < 2) return;
+    std::optional<Iteration> like;  // a model runs for it
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      if (runs_[i]->size() != 1) continue;
+      if (!like) like = most.at(0);
+      std::unique_ptr<Run> split = split_run(*runs_[i], most.size(), *like);
+      if (!split) continue;
+      runs_[i] = std::move(split);
+      report_.stages[i].kind = "saved outputs, a row a sample";
+    }
+  }
+
     StageReport& said = report_.stages.back();
     report_.onnxruntime_version = sources.runtime()->version();
     RunnerOptions runner;

@@ -41,8 +41,8 @@ std::vector<std::string> pipeline_commands(const PipelineReport& report, const s
   const std::string data = data_words.empty() ? "" : " " + data_words;
   const StageReport& lost = *lost_stage(report);
   const StageReport& before = *(lost_stage(report) - 1);
-  const bool from_model = before.kind != "saved outputs" && before.kind != "engine",
-             to_model = lost.kind != "saved outputs";
+  const bool from_model = !before.kind.starts_with("saved outputs") && before.kind != "engine",
+             to_model = !lost.kind.starts_with("saved outputs");
   const std::string from = shell_quote(before.file), to = shell_quote(lost.file);
   if (lost.kind == "engine") return {fmt::format("vernier inspect engine {}", to)};
   const auto floats = std::ranges::find(report.stages, std::string("float32"), &StageReport::kind);
