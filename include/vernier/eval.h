@@ -21,9 +21,17 @@ namespace vernier {
 
 enum class Task { Classification, Detection, Segmentation, Language, Custom };
 
-/// How boxes come out of a detector (src/tasks/boxes.h). "yolox", "plain", "rows".
-enum class BoxForm { Yolox, Plain, Rows };
+/// How boxes come out of a detector (src/tasks/boxes.h). "yolox", "plain", "rows", "yolov5".
+enum class BoxForm { Yolox, Plain, Rows, Yolov5 };
 VERNIER_API std::span<const std::string_view> words_of(BoxForm which);
+/// What the four numbers of a box are: two corners, those with y in front, the centre and the size, the upper left
+/// corner and the size. "xyxy", "yxyx", "cxcywh", "xywh".
+enum class BoxOrder { Corners, CornersYFirst, Centre, CornerAndSize };
+VERNIER_API std::span<const std::string_view> words_of(BoxOrder which);
+/// What is done to scores before they are used: nothing, or what the network left out. Softmax is along the classes.
+/// "none", "sigmoid", "softmax".
+enum class ScoreFunction { None, Sigmoid, Softmax };
+VERNIER_API std::span<const std::string_view> words_of(ScoreFunction which);
 /// Pixels of the network's input, 0 to 1 of it, or pixels of the image. "input", "unit", "image".
 enum class BoxUnits { Input, Unit, Image };
 VERNIER_API std::span<const std::string_view> words_of(BoxUnits which);
@@ -40,10 +48,13 @@ struct EvalOptions {
   /// [samples, height, width]. Language: .npy [samples, tokens] of the next tokens, below zero left out; empty: those
   /// of the integer input itself, shifted by one.
   std::filesystem::path labels;
-  std::int64_t label_offset = 0;     // Classification
+  /// A label's class is the label plus this; of Segmentation pixels that fall below 0 are left out. Not of Language.
+  std::int64_t label_offset = 0;
   std::int64_t ignored_label = 255;  // Segmentation
   // Of Detection:
   BoxForm boxes = BoxForm::Yolox;
+  std::optional<BoxOrder> box_order;  // absent: Centre for Yolov5, else Corners; Yolox has its own
+  ScoreFunction scores = ScoreFunction::None;
   BoxUnits box_units = BoxUnits::Input;
   ImageFit fit = ImageFit::Letterbox;
   std::size_t background_classes = 0;  // Plain: classes at the beginning that are none

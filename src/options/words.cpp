@@ -16,7 +16,17 @@
 namespace vernier {
 
 std::span<const std::string_view> words_of(BoxForm /*which*/) {
-  static constexpr std::array<std::string_view, 3> kWords{"yolox", "plain", "rows"};
+  static constexpr std::array<std::string_view, 4> kWords{"yolox", "plain", "rows", "yolov5"};
+  return kWords;
+}
+
+std::span<const std::string_view> words_of(BoxOrder /*which*/) {
+  static constexpr std::array<std::string_view, 4> kWords{"xyxy", "yxyx", "cxcywh", "xywh"};
+  return kWords;
+}
+
+std::span<const std::string_view> words_of(ScoreFunction /*which*/) {
+  static constexpr std::array<std::string_view, 3> kWords{"none", "sigmoid", "softmax"};
   return kWords;
 }
 

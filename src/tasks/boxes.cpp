@@ -109,6 +109,29 @@ std::vector<Detection> decode_rows(std::span<const float> rows, double least) {
   return detections;
 }
 
+std::vector<Detection> decode_yolov5(std::span<const float> rows, std::size_t columns, double least) {
+  if (columns < 6 || rows.size() % columns != 0) {
+    throw Error(ErrorKind::Input, fmt::format("{} values in rows of {} are no rows of box, objectness and classes",
+                                              rows.size(), columns));
+  }
+  std::vector<Detection> detections;
+  for (std::size_t i = 0; i < rows.size(); i += columns) {
+    const std::span<const float> row = rows.subspan(i, columns);
+    const auto best = std::max_element(row.begin() + 5, row.end());
+    const double score = static_cast<double>(row[4]) * static_cast<double>(*best);
+    if (!(score >= least)) continue;
+    detections.push_back({{row[0], row[1], row[2], row[3]}, score, static_cast<std::size_t>(best - row.begin()) - 5});
+  }
+  return detections;
+}
+
+Box from_centre(const Box& numbers) {
+  return {numbers.x1 - numbers.x2 / 2, numbers.y1 - numbers.y2 / 2, numbers.x1 + numbers.x2 / 2,
+          numbers.y1 + numbers.y2 / 2};
+}
+
+Box from_size(const Box& numbers) { return {numbers.x1, numbers.y1, numbers.x1 + numbers.x2, numbers.y1 + numbers.y2}; }
+
 Box Placement2d::back(const Box& box) const {
   return {(box.x1 - offset_x) / scale_x, (box.y1 - offset_y) / scale_y, (box.x2 - offset_x) / scale_x,
           (box.y2 - offset_y) / scale_y};

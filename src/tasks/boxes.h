@@ -44,6 +44,14 @@ std::vector<Detection> decode_plain(std::span<const float> boxes, std::span<cons
 /// Rows [n, 6] of corners, score and class.
 std::vector<Detection> decode_rows(std::span<const float> rows, double least);
 
+/// Rows [n, 5 + classes] of a box, objectness and classes, decoded as YOLOv5 exports them: score = objectness * class.
+/// Each gives its best class, where that scores `least` or more. Errors: Input when there is no class.
+std::vector<Detection> decode_yolov5(std::span<const float> rows, std::size_t columns, double least);
+
+/// Corners of a box whose numbers are the centre and the size, or the upper left corner and the size.
+Box from_centre(const Box& numbers);
+Box from_size(const Box& numbers);
+
 /// How an image of `width` x `height` was laid on the network's input, to take boxes back to the image.
 struct Placement2d {
   double scale_x = 1, scale_y = 1;    // input pixels for an image pixel

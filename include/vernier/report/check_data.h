@@ -36,6 +36,21 @@ struct InputReading {
   std::optional<double> accuracy;    // share of right labels
 };
 
+/// What comes out of the network, and the labels, read as given or in another way.
+struct OutputReading {
+  std::string change;   // "" as given
+  std::string do_this;  // options that read them so; empty: there are none
+  double value = 0;     // of the verdict's figure, 0..1
+};
+
+/// Which reading of outputs and labels fits best.
+struct OutputVerdict {
+  std::string figure;                   // "top-1", "mAP", "mIoU"; empty: nothing was tried
+  std::vector<OutputReading> readings;  // as given first, then best first
+  std::optional<std::string> better;    // the change that fits clearly better
+  std::string answer;                   // one sentence; empty without it
+};
+
 struct CheckDataReport {
   int version = 1;
   std::string file, data;
@@ -48,6 +63,7 @@ struct CheckDataReport {
   std::optional<std::string> perhaps;  // else the change that fits better, but not surely
   bool unlike_training = false;        // the statistics are far off, and nothing tried fits
   std::string answer;                  // one sentence
+  OutputVerdict outputs;
   std::vector<std::string> warnings;
 };
 

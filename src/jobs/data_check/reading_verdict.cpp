@@ -18,17 +18,6 @@ constexpr double kMisfit = 0.5;
 constexpr double kSameMisfit = 1.1, kSameConfidence = 0.02;
 const char* const kSwapped = "red and blue swapped";
 
-/// Of two readings of the same samples: more are right in the first, by more than so many deviations of chance among
-/// those that differ (the sign test).
-bool more_right(const std::vector<bool>& a, const std::vector<bool>& b, double deviations) {
-  double gained = 0, lost = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    gained += a[i] && !b[i] ? 1 : 0;
-    lost += b[i] && !a[i] ? 1 : 0;
-  }
-  return gained - lost > deviations * std::sqrt(gained + lost);
-}
-
 /// What one kind of evidence says of a reading against the inputs as given.
 struct Evidence {
   std::string by;
@@ -112,12 +101,22 @@ void warn_of_colours(const InputReading& given, CheckDataReport& report) {
 
 }  // namespace
 
+bool more_right(const std::vector<bool>& a, const std::vector<bool>& b, double deviations) {
+  double gained = 0, lost = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    gained += a[i] && !b[i] ? 1 : 0;
+    lost += b[i] && !a[i] ? 1 : 0;
+  }
+  return gained - lost > deviations * std::sqrt(gained + lost);
+}
+
 void judge_readings(CheckDataReport& report, const ReadingHits& hits, const ReadingSteps& steps) {
   const InputReading given = report.readings.front();
   if (!given.accuracy && !given.misfit && !given.confidence) {
     report.answer =
-        "Nothing to judge by: the file has no BatchNormalization left, its output is no class, and there are no "
-        "labels.";
+        "Nothing to judge the inputs by: the file has no BatchNormalization left, its output is no class, and there "
+        "are "
+        "no labels of classes.";
     return;
   }
   const Evidence judge = given.accuracy ? by_labels(given, hits)

@@ -14,6 +14,10 @@ using ReadingHits = std::map<std::string, std::vector<bool>>;
 /// By the change of a reading: how many things it changes.
 using ReadingSteps = std::map<std::string, int>;
 
+/// Of two readings of the same samples: more are right in the first, by more than so many deviations of chance among
+/// those that differ (the sign test).
+bool more_right(const std::vector<bool>& a, const std::vector<bool>& b, double deviations);
+
 /// Sorts the readings behind the first, which is the inputs as given, best first, and fills in what is decided: by
 /// labels where there are some, else by BatchNormalization statistics, else by confidence.
 void judge_readings(CheckDataReport& report, const ReadingHits& hits, const ReadingSteps& steps);

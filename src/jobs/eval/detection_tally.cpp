@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,7 @@
 #include "base/text.h"
 #include "jobs/eval/task_tally.h"
 #include "json/json.h"
+#include "tasks/boxes.h"
 #include "tasks/coco.h"
 #include "vernier/error.h"
 #include "vernier/eval.h"
@@ -114,6 +117,36 @@ std::pair<double, double> input_size(const std::vector<InputInfo>& inputs, const
   throw Error(ErrorKind::Input, "no input is an image of rank 4, so that boxes have no size");
 }
 
+Box corners_of(const Box& numbers, BoxOrder order) {
+  switch (order) {
+    case BoxOrder::CornersYFirst:
+      return {numbers.y1, numbers.x1, numbers.y2, numbers.x2};
+    case BoxOrder::Centre:
+      return from_centre(numbers);
+    case BoxOrder::CornerAndSize:
+      return from_size(numbers);
+    case BoxOrder::Corners:
+      break;
+  }
+  return numbers;
+}
+
+/// What is behind the first `skipped` of `columns` in a row are scores of one box.
+void apply(ScoreFunction function, std::span<float> rows, std::size_t columns, std::size_t skipped) {
+  if (function == ScoreFunction::None || columns <= skipped) return;
+  for (std::size_t row = 0; row + columns <= rows.size(); row += columns) {
+    const std::span<float> scores = rows.subspan(row + skipped, columns - skipped);
+    if (function == ScoreFunction::Sigmoid) {
+      for (float& score : scores) score = 1 / (1 + std::exp(-score));
+      continue;
+    }
+    const float most = *std::ranges::max_element(scores);
+    float sum = 0;
+    for (float& score : scores) sum += score = std::exp(score - most);
+    for (float& score : scores) score /= sum;
+  }
+}
+
 class DetectionTally : public TaskTally {
  public:
   DetectionTally(const EvalOptions& options, const std::vector<InputInfo>& inputs, std::size_t samples)
@@ -128,10 +161,20 @@ class DetectionTally : public TaskTally {
                 "its list of images stands for the samples, in their order");
   }
 
+  DetectionTally(const EvalOptions& options, const DetectionTally& other)
+      : options_(options), inputs_(other.inputs_), all_(other.all_) {
+    for (CocoImage& image : all_.images) image.got.clear();
+  }
+
+  std::unique_ptr<TaskTally> reading(const EvalOptions& options) const override {
+    return std::make_unique<DetectionTally>(options, *this);
+  }
+
   void add(std::size_t sample, const Sample& inputs, const std::vector<NamedTensor>& outputs,
            const std::vector<NamedTensor>& /*references*/) override {
     const auto [height, width] = input_size(inputs_, inputs);
     std::vector<Detection> found = decode(outputs, height, width);
+    relabel(found);
     const Placement2d placed = placement(sample, height, width);
     found = suppressed(std::move(found), options_.overlap);
     if (found.size() > kMostBoxes) found.resize(kMostBoxes);
@@ -159,20 +202,58 @@ class DetectionTally : public TaskTally {
 
  private:
   std::vector<Detection> decode(const std::vector<NamedTensor>& outputs, double height, double width) const {
+    if (options_.boxes == BoxForm::Yolox) {
+      const Rows rows = only_rows(outputs, 4);
+      return decode_yolox(rows.values, rows.columns, static_cast<std::int64_t>(height),
+                          static_cast<std::int64_t>(width), options_.least_score);
+    }
+    std::vector<Detection> found;
     if (options_.boxes == BoxForm::Plain) {
       need_outputs(outputs, 2, "detection with --boxes plain");
       const bool boxes_first = outputs[0].tensor.shape().empty() || outputs[0].tensor.shape().back() == 4;
-      const NamedTensor& boxes = outputs[boxes_first ? 0 : 1];
-      const NamedTensor& scores = outputs[boxes_first ? 1 : 0];
-      const auto classes = scores.tensor.shape().empty() ? 0 : static_cast<std::size_t>(scores.tensor.shape().back());
-      return decode_plain(as_floats(boxes), as_floats(scores), classes, options_.background_classes,
-                          options_.least_score);
+      const Rows scores = rows_of(outputs[boxes_first ? 1 : 0], 0);
+      found = decode_plain(as_floats(outputs[boxes_first ? 0 : 1]), scores.values, scores.columns,
+                           options_.background_classes, options_.least_score);
+    } else if (options_.boxes == BoxForm::Rows) {
+      need_outputs(outputs, 1, "detection");
+      std::vector<float> values = as_floats(outputs.front());
+      if (options_.scores == ScoreFunction::Sigmoid) {
+        for (std::size_t i = 4; i < values.size(); i += 6) values[i] = 1 / (1 + std::exp(-values[i]));
+      }
+      found = decode_rows(values, options_.least_score);
+    } else {
+      const Rows rows = only_rows(outputs, 4);
+      found = decode_yolov5(rows.values, rows.columns, options_.least_score);
     }
+    const BoxOrder own = options_.boxes == BoxForm::Yolov5 ? BoxOrder::Centre : BoxOrder::Corners;
+    for (Detection& one : found) one.box = corners_of(one.box, options_.box_order.value_or(own));
+    return found;
+  }
+
+  /// An output by its last axis, its scores as the options want them.
+  struct Rows {
+    std::vector<float> values;
+    std::size_t columns;
+  };
+  Rows rows_of(const NamedTensor& output, std::size_t skipped) const {
+    const Shape& shape = output.tensor.shape();
+    Rows rows{as_floats(output), shape.empty() ? 0 : static_cast<std::size_t>(shape.back())};
+    apply(options_.scores, rows.values, rows.columns, skipped);
+    return rows;
+  }
+  Rows only_rows(const std::vector<NamedTensor>& outputs, std::size_t skipped) const {
     need_outputs(outputs, 1, "detection");
-    if (options_.boxes == BoxForm::Rows) return decode_rows(as_floats(outputs.front()), options_.least_score);
-    const Shape& shape = outputs.front().tensor.shape();
-    return decode_yolox(as_floats(outputs.front()), shape.empty() ? 0 : static_cast<std::size_t>(shape.back()),
-                        static_cast<std::int64_t>(height), static_cast<std::int64_t>(width), options_.least_score);
+    return rows_of(outputs.front(), skipped);
+  }
+
+  /// From classes of the network to labels; a class that no label means is none of the truth's.
+  void relabel(std::vector<Detection>& found) const {
+    if (options_.label_offset == 0) return;
+    std::erase_if(
+        found, [&](const Detection& one) { return static_cast<std::int64_t>(one.category) < options_.label_offset; });
+    for (Detection& one : found) {
+      one.category = static_cast<std::size_t>(static_cast<std::int64_t>(one.category) - options_.label_offset);
+    }
   }
 
   Placement2d placement(std::size_t sample, double height, double width) const {

@@ -23,6 +23,7 @@
 #include "jobs/common/stopwatch.h"
 #include "jobs/common/typed_file.h"
 #include "jobs/data/output_diffs.h"
+#include "jobs/eval/output_readings.h"
 #include "jobs/eval/task_tally.h"
 #include "jobs/run/live_run.h"
 #include "model/raw_proto.h"
@@ -175,11 +176,10 @@ class Pipeline {
         open_model(stage, built, sources, warn);
       }
     }
-    report_.samples = runs_.front()->size();
     split_stacks();
+    report_.samples = runs_.front()->size();
   }
 
-  void open_model(const Stage& stage, bool built, Sources& sources, const Warn& warn) {
   /// What a framework saved in one go is as many samples as the other stages have.
   void split_stacks() {
     const Run& most =
@@ -196,6 +196,7 @@ class Pipeline {
     }
   }
 
+  void open_model(const Stage& stage, bool built, Sources& sources, const Warn& warn) {
     StageReport& said = report_.stages.back();
     report_.onnxruntime_version = sources.runtime()->version();
     RunnerOptions runner;
@@ -228,6 +229,7 @@ class Pipeline {
       throw Error(ErrorKind::Usage, "--task needs a stage that is an ONNX model: it says what the inputs are");
     }
     const SampleCount samples = count_samples(options_.measure.data, inputs_, report_.samples);
+    const std::unique_ptr<OutputReadings> readings = output_readings(*options_.task, inputs_, samples);
     for (std::size_t i = 0; i < runs_.size(); ++i) {
       const std::unique_ptr<TaskTally> tally = make_tally(*options_.task, inputs_, samples);
       for (std::size_t sample = 0; sample < report_.samples; ++sample) {
@@ -236,10 +238,19 @@ class Pipeline {
         std::erase_if(outputs, [&](const NamedTensor& output) {
           return !wanted.empty() && std::find(wanted.begin(), wanted.end(), output.name) == wanted.end();
         });
-        tally->add(sample, live_->samples().at(sample), outputs, runs_.front()->at(sample).outputs);
+        const Sample inputs = live_->samples().at(sample);
+        tally->add(sample, inputs, outputs, runs_.front()->at(sample).outputs);
+        if (i == 0 && readings && sample < OutputReadings::kMostSamples) readings->add(sample, inputs, outputs);
       }
       report_.stages[i].figures = tally->figures();
     }
+    if (!readings) return;
+    const OutputVerdict verdict = readings->verdict();
+    if (!verdict.better) return;
+    report_.warnings.push_back(fmt::format(
+        "stage '{}', the first {}: {}", printable(report_.stages.front().name),
+        plural(std::min<std::size_t>(report_.samples, OutputReadings::kMostSamples), "sample"), verdict.answer));
+    if (sinks_.warning) sinks_.warning(report_.warnings.back());
   }
 
   const PipelineOptions& options_;

@@ -71,6 +71,16 @@ class SegmentationTally : public TaskTally {
                                                 printable(options.labels.string()), shape_text(labels_.shape)));
     }
     check_count(options, labels_.shape[0], samples);
+    shift(options.label_offset);
+  }
+  /// Labels as `other` has them, shifted on.
+  SegmentationTally(const EvalOptions& options, const SegmentationTally& other)
+      : options_(options), labels_(other.labels_) {
+    shift(options.label_offset - other.options_.label_offset);
+  }
+
+  std::unique_ptr<TaskTally> reading(const EvalOptions& options) const override {
+    return std::make_unique<SegmentationTally>(options, *this);
   }
 
   void add(std::size_t sample, const Sample& /*inputs*/, const std::vector<NamedTensor>& outputs,
@@ -86,8 +96,12 @@ class SegmentationTally : public TaskTally {
         shape.size() >= 2 && shape[shape.size() - 2] == labels_.shape[1] && shape.back() == labels_.shape[2];
     if (!fits) refuse(output);
     std::vector<std::int64_t> got;
-    if (classes == 1) {  // the network gives classes itself
-      for (const float value : values) got.push_back(std::isfinite(value) ? std::lround(value) : -1);
+    if (classes == 1) {  // the network gives classes itself, or the probability of the only one
+      const bool sigmoid = options_.scores == ScoreFunction::Sigmoid;
+      for (float value : values) {
+        if (sigmoid) value = 1 / (1 + std::exp(-value));
+        got.push_back(std::isfinite(value) ? std::lround(value) : -1);
+      }
     } else {
       got = largest_class(values, classes);
     }
@@ -114,6 +128,16 @@ class SegmentationTally : public TaskTally {
   }
 
  private:
+  /// What falls below the first class is left out.
+  void shift(std::int64_t offset) {
+    if (offset == 0) return;
+    for (std::int64_t& label : labels_.values) {
+      if (label == options_.ignored_label) continue;
+      label += offset;
+      if (label < 0) label = options_.ignored_label;
+    }
+  }
+
   [[noreturn]] void refuse(const NamedTensor& output) const {
     throw Error(ErrorKind::Input,
                 fmt::format("output '{}' is {}, and the labels are {}x{} pixels", printable(output.name),

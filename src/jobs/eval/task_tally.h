@@ -20,6 +20,9 @@ class TaskTally {
   virtual void add(std::size_t sample, const Sample& inputs, const std::vector<NamedTensor>& outputs,
                    const std::vector<NamedTensor>& references) = 0;
   virtual std::vector<TaskFigure> figures() const = 0;
+  /// An empty one of the same labels and samples, which reads outputs and labels as `options` say; these must outlive
+  /// it. Null where a task has no other readings.
+  virtual std::unique_ptr<TaskTally> reading(const EvalOptions& /*options*/) const { return nullptr; }
 };
 
 /// `inputs`: of the network, for the size of its images. Errors: Input, Usage.

@@ -33,6 +33,11 @@ std::string report_to_text(const CheckDataReport& report, const TextOptions& opt
                                                                            : Paint::Good,
                              options.color) +
                      "\n";
+  if (!report.outputs.answer.empty()) {
+    text += painted(wrap(report.outputs.answer, options.width), report.outputs.better ? Paint::Bad : Paint::Bold,
+                    options.color) +
+            "\n";
+  }
   text += labelled("Model", printable(report.file), options.width);
   text += labelled("Data", fmt::format("{}; {} looked at", printable(report.data), report.samples), options.width);
   Table inputs;
@@ -58,10 +63,21 @@ std::string report_to_text(const CheckDataReport& report, const TextOptions& opt
                   reading.misfit ? fmt::format("{:.3g}", *reading.misfit) : "",
                   reading.confidence ? percent_text(reading.confidence) : ""});
   }
-  text += heading(report.decided_by.empty() ? "Readings of the inputs"
-                                            : "Readings of the inputs, judged by " + report.decided_by,
-                  options.color) +
-          readings.text(options.width, options.whole_names);
+  if (!report.decided_by.empty()) {
+    text += heading("Readings of the inputs, judged by " + report.decided_by, options.color) +
+            readings.text(options.width, options.whole_names);
+  }
+  Table outputs;
+  outputs.flexible_column("outputs and labels");
+  outputs.column(report.outputs.figure, Align::Right);
+  outputs.flexible_column("option");
+  for (const OutputReading& reading : report.outputs.readings) {
+    outputs.row({reading.change.empty() ? "as given" : reading.change, percent_text(reading.value), reading.do_this});
+  }
+  if (!outputs.empty()) {
+    text += heading("Readings of the outputs, judged by " + report.outputs.figure, options.color) +
+            outputs.text(options.width, options.whole_names);
+  }
   Table norms;
   norms.flexible_column("BatchNormalization");
   norms.column("shift", Align::Right);

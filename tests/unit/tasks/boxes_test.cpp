@@ -130,5 +130,28 @@ TEST(Placement2d, TakesBoxesBackToTheImage) {
   EXPECT_EQ(box.y2, 8);
 }
 
+TEST(Boxes, DecodesRowsOfYolov5) {
+  const std::vector<float> rows{10, 20, 4, 8, 0.5F, 0.2F, 0.8F,  // class 1
+                                1,  2,  3, 4, 0.1F, 0.5F, 0.5F};
+  const auto found = decode_yolov5(rows, 7, 0.3);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].category, 1U);
+  EXPECT_NEAR(found[0].score, 0.4, 1e-6);
+  EXPECT_EQ(found[0].box.x2, 4);
+  EXPECT_THROW(decode_yolov5(rows, 5, 0.3), Error);
+  EXPECT_THROW(decode_yolov5(rows, 8, 0.3), Error);
+}
+
+TEST(Boxes, MakesCornersOfOtherNumbers) {
+  const Box numbers{10, 20, 4, 8};
+  const Box centre = from_centre(numbers), size = from_size(numbers);
+  EXPECT_EQ(centre.x1, 8);
+  EXPECT_EQ(centre.y1, 16);
+  EXPECT_EQ(centre.x2, 12);
+  EXPECT_EQ(centre.y2, 24);
+  EXPECT_EQ(size.x1, 10);
+  EXPECT_EQ(size.y2, 28);
+}
+
 }  // namespace
 }  // namespace vernier

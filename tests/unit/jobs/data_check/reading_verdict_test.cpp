@@ -67,7 +67,7 @@ TEST(ReadingVerdict, SaysThatThereIsNothingToJudgeBy) {
   report.readings = {reading("", std::nullopt)};
   judge_readings(report, {}, kSteps);
   EXPECT_EQ(report.decided_by, "");
-  EXPECT_NE(report.answer.find("Nothing to judge by"), std::string::npos);
+  EXPECT_NE(report.answer.find("Nothing to judge the inputs by"), std::string::npos);
 }
 
 }  // namespace
