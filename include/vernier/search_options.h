@@ -72,8 +72,11 @@ struct SearchOptions {
   bool prove_minimum = false;       // Minimal: a lower bound on the cost of any set that passes
   std::size_t max_evaluations = 0;  // runs over the samples; 0: no limit
   double max_seconds = 0;           // of searching; 0: no limit
-  /// Each trial as one line of JSON; empty: none is kept. With `resume` what it holds is not run again.
+  /// Each trial as one line of JSON. With `resume` what it holds is not run again.
   std::filesystem::path journal;
+  /// Without `journal`: a folder for one that is named after the model and the search; empty: none is kept. Where it
+  /// cannot be made there is a warning and no journal.
+  std::filesystem::path journal_folder;
   bool resume = false;
   /// Outputs of a trusted run, one iteration a sample, in the place of the float model's; empty: those.
   std::filesystem::path golden;

@@ -9,14 +9,16 @@
 #include <cerrno>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <utility>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "json/fields.h"
 #include "vernier/error.h"
@@ -112,39 +114,27 @@ std::optional<Json> header_of(const std::string& line) {
 
 }  // namespace
 
-std::filesystem::path journal_of_model(const std::filesystem::path& path, const std::string& model_sha256) {
-  const std::string name = path.string();
-  if (path.has_parent_path() || !name.ends_with(kDefaultJournal) || !std::filesystem::exists(path)) return path;
-  std::ifstream file = open_input(path);
-  std::string first;
-  if (!std::getline(file, first)) return path;
-  const std::optional<Json> header = header_of(first);
-  const Json* const theirs = header ? header->at("search").find(kModel) : nullptr;
-  if (theirs == nullptr || *theirs == Json(model_sha256)) return path;
-  return fmt::format("{}-{}{}", name.substr(0, name.size() - kDefaultJournal.size()), model_sha256.substr(0, 8),
-                     kDefaultJournal);
+JournalFile default_journal(const std::filesystem::path& folder, const std::string& model,
+                            const Journal::Identity& identity) {
+  Sha256 hash;
+  for (const auto& [key, value] : identity) {
+    const std::string line = key + "=" + value + "\n";
+    hash.update(std::as_bytes(std::span(line)));
+  }
+  return {folder / fmt::format("{}-{}.precision.jsonl", model, hash.hex().substr(0, 8)), /*chosen=*/false};
 }
 
-Journal::Journal(const std::filesystem::path& path, const Identity& identity, const std::vector<std::string>& items,
-                 bool resume, bool reader)
-    : path_(path), items_(items) {
+Journal::Journal(JournalFile file, const Identity& identity, const std::vector<std::string>& items, bool resume,
+                 bool reader)
+    : file_(std::move(file)), items_(items) {
   for (std::size_t i = 0; i < items_.size(); ++i) index_of_[items_[i]] = i;
   if (reader) {
     std::error_code none;
-    if (resume && std::filesystem::exists(path, none)) read(identity, resume);
+    if (resume && std::filesystem::exists(path(), none)) read(identity, resume);
     return;
   }
-  require_no_pipe(path);
-  descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (descriptor_ < 0) refuse(std::strerror(errno));
-  if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
-    const bool held = errno == EWOULDBLOCK;
-    const std::string why = held ? "another search writes this journal" : std::strerror(errno);
-    ::close(descriptor_);
-    descriptor_ = -1;
-    throw Error(held ? ErrorKind::Usage : ErrorKind::Input, fmt::format("{}: {}", printable(path_.string()), why),
-                held ? "wait for it, or give this one a file of its own: --journal FILE" : "");
-  }
+  open(resume);
+  if (!writes()) return;
   try {
     read(identity, resume);
   } catch (...) {
@@ -153,12 +143,30 @@ Journal::Journal(const std::filesystem::path& path, const Identity& identity, co
   }
 }
 
+void Journal::open(bool resume) {
+  require_no_pipe(path());
+  descriptor_ = ::open(path().c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (descriptor_ < 0) refuse(std::strerror(errno));
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
+  const bool held = errno == EWOULDBLOCK;
+  const std::string why = fmt::format("{}: {}", printable(path().string()),
+                                      held ? "another search writes this journal" : std::strerror(errno));
+  ::close(descriptor_);
+  descriptor_ = -1;
+  if (held && !file_.chosen && !resume) {
+    notes_.push_back(why + ": this one keeps none");
+    return;
+  }
+  throw Error(held ? ErrorKind::Usage : ErrorKind::Input, why,
+              held ? "wait for it, or give this one a file of its own: --journal FILE" : "");
+}
+
 Journal::~Journal() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 void Journal::refuse(const std::string& what, const std::string& hint) const {
-  throw Error(ErrorKind::Input, fmt::format("{}: {}", printable(path_.string()), what), hint);
+  throw Error(ErrorKind::Input, fmt::format("{}: {}", printable(path().string()), what), hint);
 }
 
 void Journal::begin(const Identity& identity) {
@@ -173,9 +181,9 @@ void Journal::put_aside(const std::string& text) {
   std::filesystem::path aside;
   int copy = -1;
   for (int number = 1; copy < 0; ++number) {
-    aside = path_;
+    aside = path();
     aside += fmt::format(".{}", number);
-    copy = ::open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    copy = ::open(aside.c_str(), O_WRONLY | O_CREAT | (file_.chosen ? O_EXCL : O_TRUNC) | O_CLOEXEC, 0644);
     if (copy < 0 && errno != EEXIST) refuse(fmt::format("{}: {}", printable(aside.string()), std::strerror(errno)));
   }
   const bool whole = write_all(copy, text);
@@ -183,14 +191,15 @@ void Journal::put_aside(const std::string& text) {
     ::unlink(aside.c_str());
     refuse("its trials cannot be put aside: " + std::string(std::strerror(errno)), "give another file: --journal FILE");
   }
+  if (!file_.chosen) return;
   notes_.push_back(
       fmt::format("{}: {} of an earlier search were there, and are now in {} (--resume goes on with a "
                   "journal)",
-                  printable(path_.string()), plural(lines - 1, "line"), printable(aside.string())));
+                  printable(path().string()), plural(lines - 1, "line"), printable(aside.string())));
 }
 
 void Journal::read(const Identity& identity, bool resume) {
-  const std::string text = read_text(path_);
+  const std::string text = read_text(path());
   if (text.empty()) return begin(identity);
   const char* const other = "give another file: --journal FILE";
   const std::size_t first = text.find('\n');
@@ -199,7 +208,7 @@ void Journal::read(const Identity& identity, bool resume) {
   if (json->at(kMark) != Json(kVersion)) {
     refuse(fmt::format("version {} is not known", json_text(json->at(kMark))), other);
   }
-  const std::string where = printable(path_.string());
+  const std::string where = printable(path().string());
   JournalHeader header;
   read_json(*json, Place(where), header);
   for (const auto& [key, value] : identity) {
@@ -220,7 +229,7 @@ void Journal::read(const Identity& identity, bool resume) {
   while (start < text.size()) {
     const std::size_t end = text.find('\n', start);
     if (end == std::string::npos) {
-      notes_.push_back(fmt::format("{}: the last line was cut off and is dropped", printable(path_.string())));
+      notes_.push_back(fmt::format("{}: the last line was cut off and is dropped", printable(path().string())));
       if (descriptor_ >= 0 && ::ftruncate(descriptor_, static_cast<off_t>(start)) != 0) refuse(std::strerror(errno));
       break;
     }
@@ -230,7 +239,7 @@ void Journal::read(const Identity& identity, bool resume) {
 }
 
 void Journal::take(const std::string& line, std::size_t number) {
-  const std::string where = fmt::format("{}: line {}", printable(path_.string()), number);
+  const std::string where = fmt::format("{}: line {}", printable(path().string()), number);
   try {
     const Json json = parse_json(line, where);
     if (json.contains("estimate")) {

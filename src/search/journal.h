@@ -13,7 +13,7 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "search/certificate.h"
@@ -21,12 +21,12 @@
 
 namespace vernier {
 
-/// Ends the name of a journal that nobody chose: MODEL.precision.jsonl in the current folder.
-inline constexpr std::string_view kDefaultJournal = ".precision.jsonl";
-
-/// `path`, or, where that is such a default and holds the search of another model, MODEL-12345678.precision.jsonl in
-/// its place, with the first digits of `model_sha256`: networks of one file name neither mix nor wait for each other.
-std::filesystem::path journal_of_model(const std::filesystem::path& path, const std::string& model_sha256);
+/// A file for a journal.
+struct JournalFile {
+  std::filesystem::path path;
+  bool chosen;  // someone named it
+  JournalFile(std::filesystem::path file, bool named = true) : path(std::move(file)), chosen(named) {}
+};
 
 class Journal {
  public:
@@ -34,17 +34,19 @@ class Journal {
   /// by a search that says the same.
   using Identity = std::map<std::string, std::string>;
 
-  /// Opens `path`; with `resume` its trials are read, else a journal of the same model begins anew, and the one that
-  /// was there, where it holds trials, goes on as `path`.1, or the next number that is free: said in notes().
+  /// Opens `file`; with `resume` its trials are read, else a journal of the same model begins anew, and the one that
+  /// was there, where it holds trials, goes on as PATH.1. A file that someone chose goes on as the next number that is
+  /// free, which is said in notes(); one that nobody chose leaves no more than two behind.
   ///
-  /// Edges: `resume` without a file begins one. A last line that was cut off is dropped, and said in notes().
+  /// Edges: `resume` without a file begins one. A last line that was cut off is dropped, and said in notes(). A file
+  /// that nobody chose and another search holds is left alone: nothing is kept, said in notes().
   /// Errors: Usage when another search holds the file. Input when it is no journal, when a line in the middle is
   /// broken (naming it), or when it belongs to a search that differs, naming what differs; a journal of another model
   /// is never overwritten either.
   /// With `reader`, of several processes that search alike, not the one that writes: what is on file is read, and
   /// nothing is written.
-  Journal(const std::filesystem::path& path, const Identity& identity, const std::vector<std::string>& items,
-          bool resume, bool reader = false);
+  Journal(JournalFile file, const Identity& identity, const std::vector<std::string>& items, bool resume,
+          bool reader = false);
   ~Journal();
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
@@ -60,18 +62,22 @@ class Journal {
   /// How many answers came from the file.
   std::size_t recalled() const { return recalled_; }
   const std::vector<std::string>& notes() const { return notes_; }
+  /// False in a reader, and where another search holds the file.
+  bool writes() const { return descriptor_ >= 0; }
+  const std::filesystem::path& path() const { return file_.path; }
 
  private:
   void read(const Identity& identity, bool resume);
   void begin(const Identity& identity);
   void put_aside(const std::string& text);
+  void open(bool resume);
   void take(const std::string& line, std::size_t number);
   void append(const std::string& line);
   KeptSet indices(const std::vector<std::string>& names, std::size_t number) const;
   std::vector<std::string> names(const KeptSet& kept) const;
   [[noreturn]] void refuse(const std::string& what, const std::string& hint = {}) const;
 
-  std::filesystem::path path_;
+  JournalFile file_;
   int descriptor_ = -1;
   std::vector<std::string> items_;
   std::map<std::string, std::size_t> index_of_;
@@ -82,5 +88,10 @@ class Journal {
   std::size_t recalled_ = 0;
   std::vector<std::string> notes_;
 };
+
+/// Where the journal goes that nobody chose a file for: FOLDER/MODEL-12345678.precision.jsonl, with the first digits of
+/// the identity's hash, so that searches which differ never meet in one.
+JournalFile default_journal(const std::filesystem::path& folder, const std::string& model,
+                            const Journal::Identity& identity);
 
 }  // namespace vernier

@@ -119,10 +119,11 @@ def reason_to_skip(need):
     raise AssertionError(f"unknown need: {need}")
 
 
-def environment():
+def environment(folder):
     kept = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "TERM")}
     # A hint that names an option of another command is a fault (apps/vernier/console/hint_options.h).
-    return {**kept, "LC_ALL": "C.UTF-8", "VERNIER_SHARED": str(SHARED), "VERNIER_CHECK_HINTS": "1"}
+    return {**kept, "LC_ALL": "C.UTF-8", "VERNIER_SHARED": str(SHARED), "VERNIER_CHECK_HINTS": "1",
+            "XDG_CACHE_HOME": str(folder / ".cache")}
 
 
 def run_on_terminal(command, folder):
@@ -130,7 +131,7 @@ def run_on_terminal(command, folder):
     pid, terminal = pty.fork()
     if pid == 0:
         os.chdir(folder)
-        os.execvpe("bash", ["bash", "-c", "stty cols 80; " + command], {**environment(), "TERM": "xterm"})
+        os.execvpe("bash", ["bash", "-c", "stty cols 80; " + command], {**environment(folder), "TERM": "xterm"})
     output = b""
     deadline = time.monotonic() + SECONDS
     while time.monotonic() < deadline:
@@ -167,7 +168,7 @@ def run_step(step, command, folder):
     line = f"exec {command}" if step.interrupts else command
     outer = folder.parent
     with open(outer / "stdout", "w+b") as out, open(outer / "stderr", "w+b") as err:
-        process = subprocess.Popen(["bash", "-c", line], cwd=folder, env=environment(), stdin=subprocess.DEVNULL,
+        process = subprocess.Popen(["bash", "-c", line], cwd=folder, env=environment(folder), stdin=subprocess.DEVNULL,
                                    stdout=out, stderr=err)
         try:
             if step.interrupts:

@@ -106,7 +106,7 @@ class Folder:
             (self.path / shared).symlink_to(ROOT / shared)
         programs = [str(PROGRAM.parent), str(pathlib.Path(sys.executable).parent)]
         self.environment = {**os.environ, "PATH": ":".join([*programs, os.environ["PATH"]]), "LC_ALL": "C.UTF-8",
-                            "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "100"}
+                            "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "100", "XDG_CACHE_HOME": str(self.path / ".cache")}
 
     def add(self, files):
         for name, file in files.items():

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/cache_folder.h"
 #include "commands/commands.h"
 #include "commands/diagnosis_line.h"
 #include "console/console.h"
@@ -15,7 +16,6 @@
 #include "options/engine_settings.h"
 #include "options/gate_group.h"
 #include "options/parse_values.h"
-#include "search/journal.h"
 #include "vernier/diagnose.h"
 #include "vernier/error.h"
 #include "vernier/report/diagnose.h"
@@ -57,9 +57,8 @@ void refuse_without_meaning(const ComparisonGroup& comparison) {
 }
 
 DiagnoseOptions options_of(const PrecisionLine& line, const std::string& command, Console& console) {
-  DiagnoseOptions options =
-      line.values(command, "no low format: there is nothing to raise",
-                  std::filesystem::path(line.model).stem().string() + std::string(kDefaultJournal));
+  DiagnoseOptions options = line.values(command, "no low format: there is nothing to raise",
+                                        line.output.empty() ? cache_folder() : std::filesystem::path(line.output));
   options.latency = false;
   refuse_without_meaning(line.comparison);
   if (options.measure.requirement && line.comparison.any()) {
@@ -163,8 +162,8 @@ Command finish(CLI::App& app, const std::shared_ptr<PrecisionLine>& line, const 
       fmt::format(
           "Without a requirement and without --check outputs are compared with the reference, within the tolerances "
           "above.\n"
-          "Trials go to MODEL.precision.jsonl in the current folder unless --journal says otherwise; --journal "
-          "none keeps none.\nExample: {}\n{}",
+          "Trials go to a journal in the folder of -o, or in ~/.cache/vernier, unless --journal FILE names another; "
+          "--journal none keeps none.\nExample: {}\n{}",
           example, kExitCodes));
   return {&app,
           &line->messages,

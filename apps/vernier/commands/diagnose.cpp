@@ -27,7 +27,7 @@ struct DiagnoseLine : DiagnosisLine {
 };
 
 DiagnoseOptions options_of(const DiagnoseLine& line, const std::string& command) {
-  DiagnoseOptions options = line.values(command, "no low format: nothing to diagnose", /*default_journal=*/"");
+  DiagnoseOptions options = line.values(command, "no low format: nothing to diagnose", /*journals=*/{});
   options.latency = !line.no_latency;
   if (line.no_options && !line.options.empty()) {
     throw Error(ErrorKind::Usage, "--options and --no-options say both", "leave one out");

@@ -1,6 +1,7 @@
 #include "commands/diagnosis_line.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "base/file.h"
@@ -31,7 +32,7 @@ Split split_of(const DiagnoseOptions& options) {
 }  // namespace
 
 DiagnoseOptions DiagnosisLine::values(const std::string& command, const std::string& missing,
-                                      const std::string& default_journal) const {
+                                      const std::filesystem::path& journals) const {
   if (!precision.any_low()) throw Error(ErrorKind::Usage, missing, "add --int8, --fp16, --bf16 or --fp8");
   DiagnoseOptions options;
   options.model = model;
@@ -46,7 +47,7 @@ DiagnoseOptions DiagnosisLine::values(const std::string& command, const std::str
   options.compile = engine.values_if_asked(options.measure.data);
   options.confirm_on = engine.confirms_on();
   options.engine = engine.run_values(options.measure.data);
-  options.search = search.values(default_journal);
+  options.search = search.values(journals);
   options.search.task = task.values();
   if (!no_split) options.measure.split = split_of(options);
   if (task.given() && options.measure.requirement) {

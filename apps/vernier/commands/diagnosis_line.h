@@ -2,6 +2,7 @@
 // commands.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -35,7 +36,7 @@ struct DiagnosisLine {
 
   /// Errors: Usage. `missing`: what is wrong with a command that names no low format.
   DiagnoseOptions values(const std::string& command, const std::string& missing,
-                         const std::string& default_journal) const;
+                         const std::filesystem::path& journals) const;
 
   /// Options of samples that nothing reads, in words.
   std::vector<std::string> without_effect() const;

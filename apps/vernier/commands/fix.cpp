@@ -45,8 +45,7 @@ FixOptions options_of(const FixLine& line, const std::string& command) {
   }
   check_ids("--allow", line.allow);
   check_ids("--forbid", line.forbid);
-  FixOptions options{line.values(command, "no low format: nothing to fix", /*default_journal=*/""),
-                     {line.allow, line.forbid}};
+  FixOptions options{line.values(command, "no low format: nothing to fix", /*journals=*/{}), {line.allow, line.forbid}};
   options.latency = line.latency;
   return options;
 }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <filesystem>
 #include <utility>
 
 #include "base/text.h"
@@ -63,7 +64,7 @@ void SearchGroup::add(CLI::App& app) {
       add_value(app, "--journal", journal_, "FILE",
                 "Every trial as one line of JSON, and FILE.best.json the plan of the best set so far; "
                 "without --resume trials of an earlier search are moved to FILE.1 (default: none; of debug "
-                "precision: MODEL.precision.jsonl)")
+                "precision: MODEL-12345678.precision.jsonl in the folder of -o, or in ~/.cache/vernier)")
           .writes();
   journal_given_.group(kSearchGroup);
   add_flag(app, "--resume", resume_, "Go on where a search with the same journal stopped: no trial is repeated")
@@ -107,7 +108,7 @@ void SearchGroup::add_golden(CLI::App& app) {
       .group("Reference");
 }
 
-SearchOptions SearchGroup::values(const std::string& default_journal) const {
+SearchOptions SearchGroup::values(const std::filesystem::path& journals) const {
   SearchOptions options;
   options.mode = mode_.empty() ? fixed_mode_ : parse_choice<SearchMode>("--mode", mode_);
   options.direction = parse_choice<SearchDirection>("--direction", direction_);
@@ -138,10 +139,13 @@ SearchOptions SearchGroup::values(const std::string& default_journal) const {
     options.max_evaluations = budget.evaluations;
   }
   options.max_seconds = budget.seconds;
-  options.journal = journal_given_.given() ? journal_ : default_journal;
-  if (options.journal == "none") options.journal.clear();
+  if (!journal_given_.given()) {
+    options.journal_folder = journals;
+  } else if (journal_ != "none") {
+    options.journal = journal_;
+  }
   options.resume = resume_;
-  if (resume_ && options.journal.empty()) {
+  if (resume_ && options.journal.empty() && options.journal_folder.empty()) {
     throw Error(ErrorKind::Usage, "--resume needs the journal of the search that stopped", "--journal FILE");
   }
   options.golden = golden_;

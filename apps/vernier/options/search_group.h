@@ -1,6 +1,7 @@
 // The options of a search for layers to keep, shared by diagnose, debug precision and the older precision commands.
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 #include "options/syntax.h"
@@ -19,8 +20,8 @@ class SearchGroup {
   /// --golden FILE.
   void add_golden(CLI::App& app);
 
-  /// `default_journal`: where trials go unless said otherwise; empty: nowhere. Errors: Usage.
-  SearchOptions values(const std::string& default_journal) const;
+  /// `journals`: the folder where trials go unless said otherwise; empty: nowhere. Errors: Usage.
+  SearchOptions values(const std::filesystem::path& journals) const;
   /// Writes --pareto-csv and --pareto-svg.
   std::string pareto_csv, pareto_svg;
 

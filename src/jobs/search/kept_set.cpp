@@ -13,6 +13,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "analysis/figures.h"
@@ -79,7 +80,7 @@ class KeptSetSearch {
                   "leave it out: every trial is then decided with certainty");
     }
     context_.items = items();
-    if (request.options.journal.empty()) return;
+    if (request.options.journal.empty() && request.options.journal_folder.empty()) return;
     Journal::Identity identity{{"model_sha256", experiment.all_low_plan().model_sha256},
                                {"data_sha256", experiment.reference.data_sha256},
                                {"plan_sha256", hash_of(plan_to_json(experiment.all_low_plan()))},
@@ -87,11 +88,7 @@ class KeptSetSearch {
     if (experiment.golden) identity["golden_sha256"] = experiment.golden->data_sha256;
     if (request.objective != nullptr) identity["objective_sha256"] = request.objective->fingerprint();
     if (request.options.confidence < 1) identity["confidence"] = fmt::format("{:g}", request.options.confidence);
-    journal_file_ = journal_of_model(request.options.journal, identity.at("model_sha256"));
-    journal_.emplace(journal_file_, identity, units_.names(), request.options.resume,
-                     /*reader=*/!job_ranks().first());
-    for (const std::string& note : journal_->notes()) say(note);
-    for (const RecordedTrial& known : journal_->trials()) ahead_.trials.skip(known.kept);
+    open_journal(identity);
   }
 
   KeptSetReport run() {
@@ -107,10 +104,6 @@ class KeptSetSearch {
       add_minimal(report);
     if (request_.options.pareto && !request_.external && !sinks_.is_interrupted()) add_pareto(report);
     report.sample_inferences = sample_inferences_;
-    if (const std::filesystem::path& wanted = request_.options.journal; journal_file_ != wanted) {
-      report.notes.push_back(fmt::format("{} holds the search of another network: trials are in {}",
-                                         printable(wanted.string()), printable(journal_file_.string())));
-    }
     return report;
   }
 
@@ -118,6 +111,29 @@ class KeptSetSearch {
   void say(const std::string& text) const {
     if (sinks_.info) sinks_.info(text);
   }
+
+  void open_journal(const Journal::Identity& identity) {
+    JournalFile file{request_.options.journal};
+    if (file.path.empty()) {
+      const std::filesystem::path model(experiment_.all_low_plan().model_file);
+      file = default_journal(request_.options.journal_folder, model.stem().string(), identity);
+      std::error_code failure;
+      std::filesystem::create_directories(request_.options.journal_folder, failure);
+      if (failure) {
+        if (sinks_.warning) {
+          sinks_.warning(fmt::format("{}: {}: trials are not kept", printable(request_.options.journal_folder.string()),
+                                     failure.message()));
+        }
+        return;
+      }
+    }
+    journal_.emplace(std::move(file), identity, units_.names(), request_.options.resume,
+                     /*reader=*/!job_ranks().first());
+    for (const std::string& note : journal_->notes()) say(note);
+    say(fmt::format("trials: {}", printable(journal_->path().string())));
+    for (const RecordedTrial& known : journal_->trials()) ahead_.trials.skip(known.kept);
+  }
+
   const Journal* journal() const { return journal_ ? &*journal_ : nullptr; }
 
   Trial counted(Judge& judge, const KeptSet& set) {
@@ -206,11 +222,11 @@ class KeptSetSearch {
                           trial.stopped_early ? " or worse" : "");
     }
     say(fmt::format("{}, damage {:.3f}: {}", text, trial.damage, word_of(trial.verdict)));
-    if (trial.verdict != Verdict::Good || !journal_) return;
+    if (trial.verdict != Verdict::Good || !journal_ || !journal_->writes()) return;
     const double cost = context_.cost(set);
     if (best_cost_ && *best_cost_ <= cost) return;
     best_cost_ = cost;
-    std::filesystem::path file = journal_file_;
+    std::filesystem::path file = journal_->path();
     replace_file(file += ".best.json", plan_to_json(experiment_.plan_keeping(context_.layers(set))));
   }
 
@@ -314,7 +330,6 @@ class KeptSetSearch {
   Judge judge_;
   TrialsAhead ahead_;
   Oracle oracle_;
-  std::filesystem::path journal_file_;
   std::optional<Journal> journal_;
   std::vector<TestRow> tests_;
   std::optional<double> best_cost_;

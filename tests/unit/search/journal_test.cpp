@@ -1,6 +1,7 @@
 // A search that is killed goes on where it was, asks nothing twice, and touches nobody else's journal.
 #include "search/journal.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -143,21 +144,39 @@ TEST_F(SearchJournal, RefusesASecondSearch) {
   EXPECT_NE(message(kSearch, names(3), true).find("another search writes this journal"), std::string::npos);
 }
 
-TEST_F(SearchJournal, TakesAnotherNameByDefaultBesideThatOfAnotherModel) {
-  const std::filesystem::path before = std::filesystem::current_path();
-  std::filesystem::current_path(path().parent_path());
-  const std::filesystem::path ours("model.precision.jsonl");
-  EXPECT_EQ(journal_of_model(ours, "aa"), ours) << "there is none yet";
-  { const Journal first(ours, kSearch, names(3), false); }
-  EXPECT_EQ(journal_of_model(ours, "aa"), ours);
-  EXPECT_EQ(journal_of_model(ours, "bb34567890"), "model-bb345678.precision.jsonl");
-  std::filesystem::copy_file(ours, "chosen.jsonl");
-  EXPECT_EQ(journal_of_model("chosen.jsonl", "bb"), "chosen.jsonl") << "a name that someone chose is refused";
-  const std::filesystem::path elsewhere = std::filesystem::current_path() / ours;
-  EXPECT_EQ(journal_of_model(elsewhere, "bb34567890"), elsewhere) << "and so is one in a folder that someone named";
-  std::ofstream("notes.precision.jsonl") << "no journal\n";
-  EXPECT_EQ(journal_of_model("notes.precision.jsonl", "bb"), "notes.precision.jsonl");
-  std::filesystem::current_path(before);
+TEST_F(SearchJournal, HasANameByDefaultThatTellsSearchesApart) {
+  const JournalFile ours = default_journal("cache", "model", kSearch);
+  EXPECT_FALSE(ours.chosen);
+  EXPECT_THAT(ours.path.string(), testing::MatchesRegex("cache/model-[0-9a-f]{8}[.]precision[.]jsonl"));
+  EXPECT_EQ(default_journal("cache", "model", kSearch).path, ours.path);
+  for (const auto& [key, value] : kSearch) {
+    Journal::Identity other = kSearch;
+    other[key] += "x";
+    EXPECT_NE(default_journal("cache", "model", other).path, ours.path) << key;
+  }
+}
+
+TEST_F(SearchJournal, LeavesOneFormerWhereNobodyChoseTheFile) {
+  const JournalFile ours(path(), /*named=*/false);
+  for (int search = 0; search < 3; ++search) {
+    Journal journal(ours, kSearch, names(3), false);
+    EXPECT_TRUE(journal.notes().empty());
+    journal.recorded([](const KeptSet&) { return Trial{}; })({0});
+  }
+  EXPECT_TRUE(std::filesystem::exists(path().string() + ".1"));
+  EXPECT_FALSE(std::filesystem::exists(path().string() + ".2"));
+}
+
+TEST_F(SearchJournal, StaysOutOfAnothersWayWhereNobodyChoseTheFile) {
+  const JournalFile ours(path(), /*named=*/false);
+  const Journal first(ours, kSearch, names(3), false);
+  const std::string before = text();
+  Journal second(ours, kSearch, names(3), false);
+  EXPECT_FALSE(second.writes());
+  ASSERT_EQ(second.notes().size(), 1U);
+  second.recorded([](const KeptSet&) { return Trial{}; })({0});
+  EXPECT_EQ(text(), before);
+  EXPECT_THROW(Journal(ours, kSearch, names(3), true), Error);
 }
 
 TEST_F(SearchJournal, RefusesAnotherModelAndOtherOptions) {
