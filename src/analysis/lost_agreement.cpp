@@ -36,8 +36,8 @@ AgreementChange agreement_change(const std::vector<std::int64_t>& before, const 
   return change;
 }
 
-std::string change_text(const AgreementChange& change) {
-  return fmt::format("same top-1 is lost in {} and won in {}, by chance in {:.2g} % of such changes",
+std::string change_text(const AgreementChange& change, const std::string& what) {
+  return fmt::format("{} is lost in {} and won in {}, by chance in {:.2g} % of such changes", what,
                      plural(change.worse, "sample"), change.better, 100 * change.chance);
 }
 

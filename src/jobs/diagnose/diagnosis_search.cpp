@@ -59,8 +59,13 @@ constexpr double kMostRoom = 10;
 }  // namespace
 
 void Diagnosis::repair() {
+  LabelCheck labels;
+  if (const auto& wanted = options_.search.task.labels; wanted && loaded_.views.empty()) {
+    labels = label_check(
+        *wanted, count_samples(options_.measure.data, model_inputs(*loaded_.original), subject().samples->size()));
+  }
   RepairedNetwork repaired =
-      repair_network(loaded_, *experiment_, precision_, *repairs_, ranges_->cached().has_value());
+      repair_network(loaded_, *experiment_, precision_, *repairs_, ranges_->cached().has_value(), labels);
   if (!report_.explanation) report_.explanation.emplace();
   report_.explanation->repairs = std::move(repaired.tried);
   std::erase_if(report_.explanation->proposals, [&](const std::string& proposal) {
@@ -119,6 +124,7 @@ void Diagnosis::forget_repairs(const KeptSetReport& repaired) {
 }
 
 void Diagnosis::search() {
+  steps_.begin("search");
   watch_.phase("search");
   std::optional<TestRow> file_test;
   SearchRequest request;

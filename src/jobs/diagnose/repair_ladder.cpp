@@ -154,7 +154,7 @@ void RepairLadder::try_repair(const Repair& repair) {
     if (!row.accepted) continue;
     row.accepted = false;
     row.why += classes.costs()
-                   ? fmt::format("; {}: that is more than noise", change_text(classes))
+                   ? fmt::format("; {}: that is more than noise", change_text(classes, after.moved_words))
                    : fmt::format("; the network as a whole is better without this repair: {:.1f} dB, {:.1f} dB with it",
                                  db_of(before.noise), db_of(after.noise));
   }

@@ -32,7 +32,9 @@ namespace vernier {
 struct OutputError {
   double noise = 0;                      // over signal, of the worst output
   std::vector<double> sample_log_noise;  // of each sample; empty: the samples are those that the figures come from
-  std::vector<std::int64_t> moved = {};  // of each sample: see rows_moved()
+  /// Of each sample: see rows_moved(); 0 and 1 where labels say what is right and wrong.
+  std::vector<std::int64_t> moved = {};
+  std::string moved_words = "same top-1";  // what is lost where one moves: "a right label"
 };
 
 /// A network with its plan, and what repairs made of them.

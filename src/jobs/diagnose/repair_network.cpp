@@ -16,6 +16,7 @@
 #include "jobs/common/calibrated_plan.h"
 #include "numerics/metrics.h"
 #include "plan/calibrate.h"
+#include "plan/lower_simulated.h"
 #include "plan/scheme.h"
 #include "vernier/fix.h"
 #include "vernier/format.h"
@@ -60,18 +61,36 @@ double nearness_db(const Subject& rewritten, const Reference& reference) {
   return db_of(noise_share(stats));
 }
 
-OutputError evaluate(const Subject& subject, const Plan& plan, const Reference& reference) {
+/// Labels say more than the float model's classes do. `error` is of the samples that `labels` are of.
+void judge_by(const LabelCheck& labels, const Subject& subject, const Plan& plan, OutputError& error) {
+  if (!labels) return;
+  RoundedWeights weights;
+  error.moved.assign(subject.samples->size(), 0);
+  error.moved_words = "a right label";
+  run_outputs(subject, lower_simulated(subject.model, subject.layers, plan, weights), all_samples(subject),
+              [&](std::size_t sample, const std::vector<Tensor>& got) {
+                error.moved[sample] = labels(sample, got) ? 0 : 1;
+                return true;
+              });
+}
+
+/// `labels` may be empty.
+OutputError evaluate(const Subject& subject, const Plan& plan, const Reference& reference, const LabelCheck& labels) {
   RoundedWeights weights;
   const TrialResult trial =
       run_trial(subject, plan, reference, weights, nullptr, all_samples(subject), /*early_stop=*/false);
-  return {noise_share(trial.outputs), trial.sample_log_noise, rows_moved(subject, trial.outputs)};
+  OutputError error{noise_share(trial.outputs), trial.sample_log_noise, rows_moved(subject, trial.outputs)};
+  judge_by(labels, subject, plan, error);
+  return error;
 }
 
 /// Takes everything back where all repairs together leave the network no better than `before`.
-void judge(RepairedNetwork& repaired, const Loaded& loaded, const Reference& reference, const OutputError& before) {
+void judge(RepairedNetwork& repaired, const Loaded& loaded, const Reference& reference, const OutputError& before,
+           const LabelCheck& labels) {
   if (std::ranges::none_of(repaired.tried, &RepairTried::accepted)) return;
-  const OutputError error = loaded.calibration ? evaluate(repaired.state.subject, repaired.state.plan, reference)
-                                               : repaired.state.output_error.value_or(before);
+  const OutputError error = loaded.calibration
+                                ? evaluate(repaired.state.subject, repaired.state.plan, reference, labels)
+                                : repaired.state.output_error.value_or(before);
   const double after = error.noise;
   const AgreementChange classes = agreement_change(before.moved, error.moved);
   // An infinity that a Tanh behind it hides costs nothing here, and is one step from NaN; one that is left hides what
@@ -82,24 +101,26 @@ void judge(RepairedNetwork& repaired, const Loaded& loaded, const Reference& ref
   repaired.changed =
       !classes.costs() && (after < before.noise || (after == before.noise && (finite_again || !std::isfinite(after))));
   if (!repaired.changed) {
-    take_back(repaired.tried, classes.costs() ? "with all of them " + change_text(classes) + ": nothing was changed"
-                                              : "the network as a whole is not better: nothing was changed");
+    take_back(repaired.tried,
+              classes.costs() ? "with all of them " + change_text(classes, error.moved_words) + ": nothing was changed"
+                              : "the network as a whole is not better: nothing was changed");
     repaired.rewritten = false;
     return;
   }
   repaired.notes.push_back(fmt::format(
       "all accepted repairs together: {:.1f} dB of the worst output, {:.1f} dB without{}", db_of(after),
-      db_of(before.noise), classes.worse > classes.better ? "; " + change_text(classes) + ": within noise" : ""));
+      db_of(before.noise),
+      classes.worse > classes.better ? "; " + change_text(classes, error.moved_words) + ": within noise" : ""));
 }
 
 }  // namespace
 
 RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experiment, const PrecisionOptions& precision,
-                               const RepairOptions& options, bool ranges_cached) {
+                               const RepairOptions& options, bool ranges_cached, const LabelCheck& labels) {
   const Subject& subject = loaded.subject;
   const Reference& reference = experiment.reference;
-  const OutputError before{
-      noise_share(experiment.all_low().outputs), {}, rows_moved(subject, experiment.all_low().outputs)};
+  OutputError before{noise_share(experiment.all_low().outputs), {}, rows_moved(subject, experiment.all_low().outputs)};
+  judge_by(labels, subject, experiment.all_low_plan(), before);
   std::string no_rewrites;
   if (loaded.inlined_ifs) no_rewrites = "the float model has Ifs, and is not rewritten";
   const bool scaled = std::ranges::any_of(precision.low, needs_scale);
@@ -133,7 +154,8 @@ RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experimen
     const MeasureOutput measure_output = [&, trusting](const RepairState& state) {
       Subject own = state.subject;
       own.samples = &learning;
-      OutputError error = evaluate(own, state.plan, loaded.calibration ? state.reference : reference);
+      OutputError error = loaded.calibration ? evaluate(own, state.plan, state.reference, {})
+                                             : evaluate(own, state.plan, reference, labels);
       if (!loaded.calibration || !trusting) error.sample_log_noise.clear();
       return error;
     };
@@ -144,7 +166,7 @@ RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experimen
     repaired.tried = ladder.tried();
     repaired.rewritten = ladder.rewritten();
     repaired.state = std::move(ladder.state());
-    judge(repaired, loaded, reference, before);
+    judge(repaired, loaded, reference, before, labels);
     return repaired;
   };
   RepairedNetwork repaired = climb(/*trusting=*/true);

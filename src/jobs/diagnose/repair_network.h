@@ -9,6 +9,7 @@
 #include "jobs/common/load.h"
 #include "jobs/diagnose/repair_ladder.h"
 #include "jobs/search/experiment.h"
+#include "jobs/search/objective.h"
 #include "vernier/fix.h"
 #include "vernier/precision.h"
 #include "vernier/report/causes.h"
@@ -24,12 +25,13 @@ struct RepairedNetwork {
 };
 
 /// `precision`: what the plan of `experiment` was made from. `ranges_cached`: they came from a file, so that a model
-/// with other ranges cannot be calibrated.
+/// with other ranges cannot be calibrated. `labels`: of the samples that are measured, for repairs that cost the task;
+/// empty: there are none, and the float model's classes count.
 /// Cost: a reference run, four plain inferences on eight samples for each repair, an evaluation for each
 /// kind of repair of which something was accepted, and with calibration samples apart two more; all that once more
 /// where kinds that were kept in doubt left the network no better.
 RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experiment, const PrecisionOptions& precision,
-                               const RepairOptions& options, bool ranges_cached);
+                               const RepairOptions& options, bool ranges_cached, const LabelCheck& labels);
 
 /// Shapes of the repaired network's tensors, which `loaded` holds by then, with the first sample that is measured: what
 /// `learned`, a run over the calibration samples, saw may be other ones.

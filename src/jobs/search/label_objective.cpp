@@ -21,22 +21,34 @@
 namespace vernier {
 namespace {
 
+bool is_right(const LabelRequirement& wanted, const std::vector<std::int64_t>& labels, std::size_t sample,
+              const Tensor& output) {
+  const std::span<const float> scores = output.floats();
+  const std::int64_t label = labels[sample] + wanted.offset;
+  if (label < 0 || label >= static_cast<std::int64_t>(scores.size())) {
+    throw Error(
+        ErrorKind::Input,
+        fmt::format("label {} of sample {} is outside the {} classes of the output", label, sample, scores.size()),
+        "--label-offset N is added to every label");
+  }
+  return place_of(scores, static_cast<std::size_t>(label)) < wanted.top;
+}
+
+std::vector<std::int64_t> labels_of(const LabelRequirement& wanted, const SampleCount& samples) {
+  std::vector<std::int64_t> labels = read_labels(wanted.file);
+  require_labels_for(wanted.file, labels.size(), samples);
+  labels.resize(samples.used);
+  return labels;
+}
+
 class LabelTally : public Tally {
  public:
   LabelTally(const LabelRequirement& wanted, const std::vector<std::int64_t>& labels)
       : wanted_(wanted), labels_(labels) {}
 
   bool add(std::size_t sample, const std::vector<Tensor>& /*ref*/, const std::vector<Tensor>& got) override {
-    const std::span<const float> scores = got.front().floats();
-    const std::int64_t label = labels_[sample] + wanted_.offset;
-    if (label < 0 || label >= static_cast<std::int64_t>(scores.size())) {
-      throw Error(
-          ErrorKind::Input,
-          fmt::format("label {} of sample {} is outside the {} classes of the output", label, sample, scores.size()),
-          "--label-offset N is added to every label");
-    }
     ++seen_;
-    if (place_of(scores, static_cast<std::size_t>(label)) < wanted_.top) ++right_;
+    if (is_right(wanted_, labels_, sample, got.front())) ++right_;
     const double allowed = (1 - wanted_.min_share) * static_cast<double>(labels_.size());
     return static_cast<double>(seen_ - right_) <= allowed * (1 + 1e-9) + 1e-9;
   }
@@ -64,10 +76,7 @@ class LabelTally : public Tally {
 class LabelObjective : public Objective {
  public:
   LabelObjective(const LabelRequirement& wanted, const SampleCount& samples)
-      : wanted_(wanted), labels_(read_labels(wanted.file)) {
-    require_labels_for(wanted.file, labels_.size(), samples);
-    labels_.resize(samples.used);
-  }
+      : wanted_(wanted), labels_(labels_of(wanted, samples)) {}
 
   std::string text() const override {
     const std::string offset = wanted_.offset == 0 ? "" : fmt::format(" --label-offset {}", wanted_.offset);
@@ -95,6 +104,16 @@ class LabelObjective : public Objective {
 };
 
 }  // namespace
+
+LabelCheck label_check(const LabelRequirement& wanted, const SampleCount& samples) {
+  return [wanted, labels = labels_of(wanted, samples)](std::size_t sample, const std::vector<Tensor>& got) {
+    if (got.size() != 1) {
+      throw Error(ErrorKind::Usage, fmt::format("--labels judge one output, and there are {}", got.size()),
+                  "--outputs NAME chooses it");
+    }
+    return is_right(wanted, labels, sample, got.front());
+  };
+}
 
 std::unique_ptr<Objective> label_objective(const LabelRequirement& wanted, const SampleCount& samples) {
   return std::make_unique<LabelObjective>(wanted, samples);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -42,6 +43,12 @@ class Objective {
 /// Every iteration compared as `vernier run` does. Damage is the square of the share of the tolerance that the worst
 /// output uses: 1 at the limit.
 std::unique_ptr<Objective> comparison_objective(const SearchOptions& options);
+
+/// Whether the label of a sample is among the largest scores of its one judged output, read as flat.
+using LabelCheck = std::function<bool(std::size_t sample, const std::vector<Tensor>& got)>;
+
+/// Errors: as require_labels_for(); when called, Input for a label that is no class, Usage for several outputs.
+LabelCheck label_check(const LabelRequirement& wanted, const SampleCount& samples);
 
 /// The share of samples whose label is among the largest scores of the one judged output, read as flat. Damage is the
 /// share of the errors allowed. Errors: as require_labels_for(); Input when a label is no class.
