@@ -197,11 +197,9 @@ FilledScales fill_scales(Plan& plan, const Model& model, const std::vector<Layer
   return filled;
 }
 
-namespace {
-
-/// Learns what a cache lacks from the samples.
 void fill_lacking(CachedCalibration& cached, const std::filesystem::path& file, const Plan& plan,
                   const Subject& subject, std::map<std::string, Format> tensors, const CalibrationChoice& choice) {
+  if (cached.lacking.empty()) return;
   std::erase_if(tensors, [&](const auto& entry) { return !cached.lacking.contains(entry.first); });
   check_method(choice, tensors);
   Reference seen = run_reference(subject, names_of(tensors), to_count(choice, tensors));
@@ -214,8 +212,6 @@ void fill_lacking(CachedCalibration& cached, const std::filesystem::path& file, 
                                         subject.samples->description()));
   cached.cache.ranges.merge(learned.chosen.ranges);
 }
-
-}  // namespace
 
 bool calibrate_from_cache(Plan& plan, const Model& model, const std::vector<Layer>& layers, const Model& original,
                           const PrecisionOptions& precision, const std::filesystem::path& cache_file,
@@ -238,7 +234,7 @@ std::vector<std::string> calibrate_on_samples(Plan& plan, const Model& model, co
   const CalibrationChoice& choice = precision.calibration;
   const Lacking lacking = subject.samples->is_random() ? Lacking::Refuse : Lacking::Allow;
   if (auto cached = read_calibration_cache(cache_file, *loaded.original, layers, tensors, choice, lacking)) {
-    if (!cached->lacking.empty()) fill_lacking(*cached, cache_file, plan, subject, tensors, choice);
+    fill_lacking(*cached, cache_file, plan, subject, tensors, choice);
     append(warnings, fill_scales(plan, model, layers, precision, *cached).warnings);
     return warnings;
   }

@@ -60,6 +60,11 @@ std::optional<CachedCalibration> read_calibration_cache(const std::filesystem::p
                                                         const CalibrationChoice& choice,
                                                         Lacking lacking = Lacking::Refuse);
 
+/// Learns what `cached`, read from `file`, lacks of `tensors` from the samples of `subject`; a warning names them, and
+/// the file is left as it is. Does nothing when it lacks none. Cost: a run over the samples.
+void fill_lacking(CachedCalibration& cached, const std::filesystem::path& file, const Plan& plan,
+                  const Subject& subject, std::map<std::string, Format> tensors, const CalibrationChoice& choice);
+
 /// Writes what was learned, in the form that the name asks for: TensorRT's text, or JSON under *.json. Returns notes
 /// and warnings in words; of random data nothing is written.
 std::vector<std::string> write_calibration_cache(const std::filesystem::path& file, const Model& original,

@@ -190,7 +190,7 @@ void Diagnosis::load_model() {
 void Diagnosis::reference() {
   const bool from_cache = ranges_->read_cache();
   if (from_cache) {
-    report_.calibrated_on_evaluation_samples = false;
+    if (ranges_->cached()->lacking.empty()) report_.calibrated_on_evaluation_samples = false;
     report_.scheme = scheme_text(options_.precision, ranges_->cached()->scheme_words);
   }
   experiment_->reference = ranges_->run_reference();

@@ -9,7 +9,8 @@ namespace vernier {
 bool DiagnosisRanges::read_cache() {
   const std::map<std::string, Format> tensors = quantized();
   cached_ = read_calibration_cache(options_.measure.calibration_cache, *loaded_.original, loaded_.subject.layers,
-                                   tensors, options_.precision.calibration);
+                                   tensors, options_.precision.calibration,
+                                   calibration_samples().is_random() ? Lacking::Refuse : Lacking::Allow);
   if (!cached_) check_method(options_.precision.calibration, tensors);
   return cached_.has_value();
 }
@@ -29,8 +30,12 @@ FilledScales DiagnosisRanges::fill(const PrecisionOptions& precision) {
   Subject own = loaded_.subject;
   Plan& plan = experiment_.mutable_plan();
   if (tensors.empty()) return {calibrate_plan(plan, own.model, own.layers, {}), {}};  // weights alone may have scales
-  if (cached_) return fill_scales(plan, own.model, own.layers, precision, *cached_);
   const CalibrationChoice& choice = options_.precision.calibration;
+  if (cached_) {
+    if (loaded_.calibration) own.samples = loaded_.calibration.get();
+    fill_lacking(*cached_, options_.measure.calibration_cache, plan, own, tensors, choice);
+    return fill_scales(plan, own.model, own.layers, precision, *cached_);
+  }
   Reference other;
   if (loaded_.calibration) {
     own.samples = loaded_.calibration.get();
@@ -43,6 +48,10 @@ FilledScales DiagnosisRanges::fill(const PrecisionOptions& precision) {
                                     options_.measure.calibration_cache);
   experiment_.reference.histograms.clear();
   return filled;
+}
+
+const SampleSource& DiagnosisRanges::calibration_samples() const {
+  return loaded_.calibration ? *loaded_.calibration : *loaded_.samples;
 }
 
 std::map<std::string, Format> DiagnosisRanges::quantized() const {

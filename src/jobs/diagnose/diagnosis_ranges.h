@@ -33,6 +33,7 @@ class DiagnosisRanges {
   FilledScales fill(const PrecisionOptions& precision);
 
  private:
+  const SampleSource& calibration_samples() const;
   std::map<std::string, Format> quantized() const;
   /// Whose ranges are learned: with a cache to write, those of all that it holds.
   std::map<std::string, Format> to_learn() const;
