@@ -14,7 +14,7 @@ namespace vernier {
 ///   vernier.plan_sha256   of the plan's JSON without its scheme line, which says where ranges are from
 void sign_model(Model& model, const Plan& plan);
 
-/// One more entry: "requirement" -> "vernier.requirement". An empty value removes it.
+/// One more entry, what a job claims of the file: "requirement" -> "vernier.requirement". An empty value removes it.
 void add_to_signature(Model& model, const std::string& key, const std::string& value);
 
 }  // namespace vernier

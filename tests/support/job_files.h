@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "model/model.h"
+#include "plan/signature.h"
 #include "tiny_networks.h"
 #include "vernier/convert.h"
 #include "vernier/diagnose.h"
@@ -71,6 +72,13 @@ class NetFiles {
  private:
   TempFolder folder_;
 };
+
+/// A typed file without what it claims of itself, which convert does not measure.
+inline std::string network_in(const std::filesystem::path& path) {
+  Model model = read_model(path);
+  for (const char* claim : {"requirement", "figure"}) add_to_signature(model, claim, "");
+  return whole_proto(model).SerializeAsString();
+}
 
 inline std::string bytes_of(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);

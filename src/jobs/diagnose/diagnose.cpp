@@ -130,6 +130,10 @@ DiagnoseReport Diagnosis::run() {
     if (!sinks_.is_interrupted() && !options_.output.empty()) step("pictures", [&] { pictures(); });
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::Interrupted) throw;
+    if (!sinks_.is_interrupted() && options_.sample_pictures) picture_samples();
+    if (report_.final_figures && report_.files.contains("model") && job_ranks().first()) {
+      typed_->sign(claims_of(report_), report_.files);
+    }
     watch_.stop();
     rank();
     report_.interrupted = true;

@@ -1,13 +1,21 @@
 #include "jobs/diagnose/diagnosis_files.h"
 
+#include <fmt/format.h>
+
+#include <cstddef>
 #include <utility>
 #include <vector>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "jobs/common/output_files.h"
 #include "jobs/scripting/network_scripts.h"
+#include "report/text/figures.h"
+#include "report/text/numbers.h"
 #include "vernier/diagnose.h"
 #include "vernier/report/diagnose.h"
+#include "vernier/report/figures.h"
+#include "vernier/requirement.h"
 
 namespace vernier {
 
@@ -21,6 +29,22 @@ void keep_inputs_safe(const DiagnoseOptions& options) {
                            "report.html", "deploy.md"}) {
     refuse_to_overwrite(options.output / file, inputs);
   }
+}
+
+std::map<std::string, std::string> claims_of(const DiagnoseReport& report) {
+  std::map<std::string, std::string> claims;
+  if (report.requirement) claims["requirement"] = requirement_text(*report.requirement);
+  const auto figure = [&](const RunFigures& figures, const std::string& evidence) {
+    std::string text = figure_text(figures, report.requirement);
+    const bool said = report.requirement && report.requirement->metric == Metric::MinTop1Agreement;
+    if (const auto same = same_top1(figures); same && !said)
+      text += fmt::format(", {} same top-1", percent_text(*same));
+    const std::size_t samples = report.shares ? report.shares->judgement : report.samples;
+    return fmt::format("{} against the float model, {}, {}", text, plural(samples, "sample"), evidence);
+  };
+  claims["figure"] = figure(*report.final_figures, fmt::format("simulated ({})", report.runner));
+  if (report.engine) claims["figure_on_engine"] = figure(report.engine->figures, "run on " + report.engine->engine);
+  return claims;
 }
 
 void write_record(DiagnoseReport& report, const std::filesystem::path& folder) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <string>
 
 #include "vernier/diagnose.h"
 #include "vernier/report/diagnose.h"
@@ -10,6 +12,10 @@ namespace vernier {
 
 /// Errors: Usage when a file that diagnose writes is one that it reads.
 void keep_inputs_safe(const DiagnoseOptions& options);
+
+/// What the typed model says of itself (plan/signature.h): "requirement" where there was one, and "figure", with the
+/// samples and the evidence it rests on.
+std::map<std::string, std::string> claims_of(const DiagnoseReport& report);
 
 /// report.json, report.html and, where a typed model was written, deploy.md; named in report.files. Empty: none.
 void write_record(DiagnoseReport& report, const std::filesystem::path& folder);

@@ -10,6 +10,7 @@
 #include "jobs/search/judge.h"
 #include "jobs/verify/verify.h"
 #include "model/contents.h"
+#include "plan/signature.h"
 
 namespace vernier {
 namespace {
@@ -88,6 +89,12 @@ TypedReport TypedResult::write(const Plan& plan, std::map<std::string, std::stri
   }
   typed_ = std::move(typed.model);
   return info;
+}
+
+void TypedResult::sign(const std::map<std::string, std::string>& claims,
+                       const std::map<std::string, std::string>& files) {
+  for (const auto& [key, words] : claims) add_to_signature(typed_, key, words);
+  write_model(typed_, files.at("model"), {options_.external_data});
 }
 
 VerifyOptions TypedResult::verify_options() const {
