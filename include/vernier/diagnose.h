@@ -40,6 +40,8 @@ struct DiagnoseOptions {
   /// target, another format, in this order. They are in the report's `alternatives`. Time: together at most twice what
   /// the rest took (and never less than 10 s). Of diagnose() alone.
   std::size_t alternatives = 0;
+  /// Puts pictures of the worst samples' image inputs into the report. Whoever gets the report sees them.
+  bool sample_pictures = false;
 };
 
 /// The whole flow: reference, calibration, own errors, all-low, sensitivities, search, typed model, verify of that

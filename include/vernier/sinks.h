@@ -10,6 +10,14 @@ namespace vernier {
 /// A text for people, each once a job.
 using Warn = std::function<void(const std::string&)>;
 
+/// A part of a long job: the third of nine.
+struct JobStep {
+  std::string name;
+  std::size_t number = 0, of = 0;  // from 1
+  /// Of the job's time, as it is spent as a rule: what is behind when this one begins, and what this one takes. 0 to 1.
+  double behind = 0, share = 0;
+};
+
 /// Where a job tells how far it is. Each may be empty.
 struct JobSinks {
   /// Phase, items done, items in all. Called often; the receiver decides what to print.
@@ -18,6 +26,8 @@ struct JobSinks {
   std::function<void(const std::string&)> info;     // one line a phase, shown with -v
   /// Polled between samples and trials; true ends the job: what was found so far is returned or written.
   std::function<bool()> interrupted;
+  /// When a step begins; only jobs of several steps tell them.
+  std::function<void(const JobStep& step)> step;
 
   bool is_interrupted() const { return interrupted && interrupted(); }
 };

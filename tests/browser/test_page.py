@@ -451,6 +451,12 @@ def test_the_worst_samples_are_listed_with_their_classes(folder, report):
     assert got["sqnr"] == [f"{sample['sqnr_db']:.1f}" for sample in worst]
     assert got["classes"] == ["\u2715 another", "\u2715 25 % differ"] + ["\u2713 same"] * 6
     assert "Of the written model" in got["lead"]
+    dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="
+    changed["sample_pictures"] = [{"sample": worst[1]["sample"], "input": "counts", "png": dot}]
+    got = use(render(folder, changed, "pictures"), READ + """
+      return [...document.querySelectorAll("#samples tbody tr")].map(row => { const image = row.querySelector("img"); return image && image.complete ? [image.alt, image.naturalWidth] : null; });""")
+    assert got == [None, [f"counts of sample {worst[1]['sample']}", 1]] + [None] * 6
+    changed.pop("sample_pictures")
     for run in ("reference", "all_low", "final_figures"):
         changed[run]["outputs"][0].pop("worst_samples", None)
     assert use(render(folder, changed, "former"), "return document.getElementById('samples');") is None, "a report of before"

@@ -66,6 +66,7 @@ Command add_diagnose(CLI::App& root, const std::string& command) {
       .writes()
       .group("Output");
   line->external_data.add(app);
+  line->add_sample_pictures(app);
   line->engine.add_behind_compile(app);
   line->engine.add_confirm_on(app);
   line->gate.add(app);

@@ -42,6 +42,7 @@ DiagnoseOptions DiagnosisLine::values(const std::string& command, const std::str
   requirement.read_into(options.measure);
   options.precision = precision.values();
   if (per_tensor) options.precision.rules.weights_per_channel = false;
+  options.sample_pictures = sample_pictures;
   options.command = command;
   options.external_data = external_data.values();
   options.compile = engine.values_if_asked(options.measure.data);
@@ -91,6 +92,14 @@ void DiagnosisLine::add_no_split(CLI::App& app) {
       "All samples calibrate, decide what is kept, and judge the result (default: from 60 samples on a third each, "
       "by lot, unless --calibration-data, labels or scripts are given)")
       .group("Data");
+}
+
+void DiagnosisLine::add_sample_pictures(CLI::App& app) {
+  add_flag(
+      app, "--sample-pictures", sample_pictures,
+      "Show the images of the worst samples on the page and in the JSON: whoever gets these sees them (default: do "
+      "not)")
+      .group("Output");
 }
 
 void DiagnosisLine::add_per_tensor(CLI::App& app) {

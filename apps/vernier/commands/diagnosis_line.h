@@ -27,6 +27,7 @@ struct DiagnosisLine {
   ExternalDataGroup external_data;
   EngineGroup engine;  // of the commands that add it
   bool per_tensor = false;
+  bool sample_pictures = false;
   bool no_split = true;  // of the commands that add it: whether it was given
   PrecisionGroup precision;
   RequirementGroup requirement;
@@ -51,6 +52,8 @@ struct DiagnosisLine {
   virtual bool runs_programs() const { return false; }
   /// --no-split: with it samples are not shared out.
   void add_no_split(CLI::App& app);
+  /// --sample-pictures, of commands that write a page.
+  void add_sample_pictures(CLI::App& app);
   /// --per-tensor; not of the commands whose options are a peer's.
   void add_per_tensor(CLI::App& app);
 };

@@ -96,6 +96,10 @@ JobSinks Console::sinks() {
   sinks.progress = [this](const std::string& phase, std::size_t done, std::size_t total) {
     progress(phase, done, total);
   };
+  sinks.step = [this](const JobStep& step) {
+    const std::lock_guard lock(mutex_);
+    progress_.step(step);
+  };
   sinks.warning = [this](const std::string& text) { warning(text); };
   sinks.info = [this](const std::string& text) { info(text); };
   sinks.interrupted = [] { return was_interrupted(); };

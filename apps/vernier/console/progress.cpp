@@ -16,6 +16,8 @@ constexpr milliseconds kBetweenRedraws{100};
 constexpr milliseconds kBetweenLines{5000};
 // An estimate from less than this jumps about more than it tells.
 constexpr milliseconds kBeforeEstimate{2000};
+constexpr double kKnownShare = 0.03;  // of a job, before its end is guessed
+constexpr double kUsualTrials = 15;
 
 }  // namespace
 
@@ -24,6 +26,20 @@ std::string duration_text(seconds duration) {
   if (s < 60) return fmt::format("{} s", s);
   if (s < 3600) return fmt::format("{} min {} s", s / 60, s % 60);
   return fmt::format("{} h {} min", s / 3600, s % 3600 / 60);
+}
+
+void Progress::step(const JobStep& step) {
+  step_ = step;
+  done_ = done_at_start_ = 0;
+  phase_.clear();
+}
+
+std::optional<seconds> Progress::left(double share, Time now) const {
+  const double behind = step_->behind + share * step_->share;
+  const auto spent = duration_cast<milliseconds>(now - start_);
+  if (behind < kKnownShare || spent < kBeforeEstimate) return std::nullopt;
+  const double left_ms = static_cast<double>(spent.count()) * (1 - behind) / behind;
+  return seconds(static_cast<long long>(left_ms / 1000) + 1);
 }
 
 std::optional<std::string> Progress::line(const std::string& phase, std::size_t done, std::size_t total, Time now) {
@@ -38,12 +54,20 @@ std::optional<std::string> Progress::line(const std::string& phase, std::size_t 
   if (last_ && now - *last_ < (redraws_ ? kBetweenRedraws : kBetweenLines)) return std::nullopt;
   last_ = now;
 
-  std::string text = printable(phase);
+  std::string text = step_ ? fmt::format("{} of {}  ", step_->number, step_->of) : "";
+  text += printable(phase);
   if (total == 0) {
     text += fmt::format("  {}", done);
   } else {
     text += fmt::format("  {}/{}  {} %", done, total,
                         static_cast<int>(100.0 * static_cast<double>(done) / static_cast<double>(total)));
+  }
+  if (step_) {
+    // How many trials a search takes nobody knows; it is half way after those that it takes as a rule.
+    const double share = total > 0 ? static_cast<double>(done) / static_cast<double>(total)
+                                   : static_cast<double>(done) / (static_cast<double>(done) + kUsualTrials);
+    if (const auto rest = left(share, now)) text += fmt::format("  about {} left", duration_text(*rest));
+    return text;
   }
   const auto spent = duration_cast<milliseconds>(now - phase_start_);
   if (done > done_at_start_ && done < total && spent >= kBeforeEstimate) {

@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "vernier/sinks.h"
+
 namespace vernier::cli {
 
 class Progress {
@@ -17,11 +19,17 @@ class Progress {
   /// seconds. Nothing in the first second after `start`: short jobs stay silent.
   Progress(bool redraws, Time start) : redraws_(redraws), start_(start), phase_start_(start) {}
 
+  /// The job of several steps begins one: from here on lines say which, and the time left is the job's.
+  void step(const JobStep& step);
+
   /// The line to show now, without control characters or line end; nullopt when it is too early for another.
   /// `total` 0: unknown.
   std::optional<std::string> line(const std::string& phase, std::size_t done, std::size_t total, Time now);
 
  private:
+  /// What is left of the job at a share of its step; nullopt when too little is behind to tell.
+  std::optional<std::chrono::seconds> left(double share, Time now) const;
+
   bool redraws_;
   Time start_;
   Time phase_start_;
@@ -29,6 +37,7 @@ class Progress {
   std::size_t done_ = 0;
   std::optional<Time> last_;
   std::string phase_;
+  std::optional<JobStep> step_;
 };
 
 /// "8 s", "3 min 20 s", "2 h 5 min".

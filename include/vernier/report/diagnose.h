@@ -68,8 +68,9 @@ struct DiagnoseReport {
   std::vector<LayerRow> layers;        // ranked: most damaging first
   std::optional<Explanation> explanation;
   std::vector<CurvePoint> curve;
-  std::vector<NetworkNode> network;    // in graph order; empty in reports of earlier versions
-  std::vector<LayerPicture> pictures;  // of the worst layers, when a report is written
+  std::vector<NetworkNode> network;            // in graph order; empty in reports of earlier versions
+  std::vector<LayerPicture> pictures;          // of the worst layers, when a report is written
+  std::vector<SamplePicture> sample_pictures;  // of the worst samples, when they were asked for
   std::optional<KeptSetReport> kept;
   std::optional<RunFigures> final_figures;  // `verify` of the written file: the claim
   std::optional<OtherSums> other_sums;      // of that, or without it of all low; target tensorrt, float16 or bfloat16

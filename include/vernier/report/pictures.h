@@ -56,4 +56,11 @@ struct LayerPicture {
   std::vector<ValuePicture> tensors;
 };
 
+/// An input of one sample, small.
+struct SamplePicture {
+  std::size_t sample = 0;
+  std::string input;
+  std::string png;  // Base64
+};
+
 }  // namespace vernier

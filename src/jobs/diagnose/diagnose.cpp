@@ -33,6 +33,7 @@
 #include "jobs/diagnose/latency.h"
 #include "jobs/diagnose/layer_times.h"
 #include "jobs/diagnose/prove_prepared.h"
+#include "jobs/diagnose/sample_pictures.h"
 #include "jobs/diagnose/single_sensitivities.h"
 #include "jobs/diagnose/typed_result.h"
 #include "jobs/diagnose/typed_source.h"
@@ -81,6 +82,7 @@ Diagnosis::Diagnosis(const DiagnoseOptions& options, const JobSinks& sinks, cons
 
 DiagnoseReport Diagnosis::run() {
   describe(options_, report_);
+  plan_steps();
   keep_inputs_safe(options_);
   if (options_.compile && job_ranks().first()) {
     compiler_.emplace(for_target(*options_.compile, options_.precision.target), sinks_);
@@ -128,12 +130,12 @@ DiagnoseReport Diagnosis::run() {
     if (!sinks_.is_interrupted() && compiler_ && report_.typed) step("compilation", [&] { compile(); });
     if (repairs_ == nullptr && explains_ && options_.alternatives > 0) step("options", [&] { alternatives(); });
     if (!sinks_.is_interrupted() && !options_.output.empty()) step("pictures", [&] { pictures(); });
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::Interrupted) throw;
     if (!sinks_.is_interrupted() && options_.sample_pictures) picture_samples();
     if (report_.final_figures && report_.files.contains("model") && job_ranks().first()) {
       typed_->sign(claims_of(report_), report_.files);
     }
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::Interrupted) throw;
     watch_.stop();
     rank();
     report_.interrupted = true;
@@ -144,6 +146,32 @@ DiagnoseReport Diagnosis::run() {
   watch_.stop();
   write_record(report_, options_.output);
   return report_;
+}
+
+void Diagnosis::plan_steps() {
+  const bool scaled = std::ranges::any_of(options_.precision.low, needs_scale);
+  steps_.add("load", 2);
+  steps_.add("reference run", 3);
+  if (scaled) steps_.add("calibration", 1);
+  if (ranks_layers()) steps_.add("own error", 6);
+  steps_.add("all-low lock-step", 6);
+  if (repairs_ == nullptr && ranks_layers()) steps_.add("sensitivity", 25);
+  if (repairs_ != nullptr && explains_) {
+    steps_.add("sensitivity", 25);
+    steps_.add("causes", 5);
+  }
+  if (repairs_ != nullptr) steps_.add("repairs", 40);
+  if (searches()) {
+    steps_.add("search", 45);
+  } else {
+    steps_.add("curve", 10);
+    if (!options_.output.empty()) steps_.add("verify", 5);
+  }
+  if (repairs_ == nullptr && explains_ && ranks_layers()) steps_.add("causes", 5);
+  if (options_.latency) steps_.add("latency", 10);
+  if (options_.compile) steps_.add("compilation", 20);
+  if (repairs_ == nullptr && explains_ && options_.alternatives > 0 && searches()) steps_.add("options", 150);
+  if (!options_.output.empty()) steps_.add("pictures", 3);
 }
 
 void Diagnosis::load_model() {
@@ -292,6 +320,21 @@ void Diagnosis::pictures() {
   samples.resize(std::min<std::size_t>(samples.size(), 4));
   report_.pictures =
       layer_pictures(subject(), all_low_plan(), experiment_->weights, ranked, samples, experiment_->reference.shapes);
+}
+
+void Diagnosis::picture_samples() {
+  const RunFigures& run = report_.final_figures ? *report_.final_figures
+                          : report_.repaired    ? *report_.repaired
+                                                : report_.all_low;
+  std::vector<std::size_t> numbers;
+  for (const OutputFigure& output : run.outputs) {
+    for (const SampleFigure& sample : output.worst_samples) numbers.push_back(sample.sample);
+  }
+  sources_.judge(judges_apart());
+  report_.sample_pictures =
+      sample_pictures(*sources_.samples(*loaded_.original), model_inputs(*loaded_.original), numbers);
+  sources_.judge(false);
+  if (report_.sample_pictures.empty()) note({"no picture of a sample: no input of the network is an image"});
 }
 
 DiagnoseReport diagnose(const DiagnoseOptions& options, const JobSinks& sinks) {

@@ -15,6 +15,7 @@
 #include "jobs/common/stopwatch.h"
 #include "jobs/diagnose/alternatives.h"
 #include "jobs/diagnose/diagnosis_ranges.h"
+#include "jobs/diagnose/diagnosis_steps.h"
 #include "jobs/diagnose/network_nodes.h"
 #include "jobs/diagnose/network_variant.h"
 #include "jobs/diagnose/single_sensitivities.h"
@@ -59,6 +60,7 @@ class Diagnosis {
 
   template <class Body>
   void step(const std::string& name, const Body& body) {
+    steps_.begin(name);
     watch_.phase(name);
     body();
     say_seconds();
@@ -81,6 +83,7 @@ class Diagnosis {
     report_.notes.insert(report_.notes.end(), texts.begin(), texts.end());
   }
 
+  void plan_steps();
   void load_model();
   void reference();
   void calibrate();
@@ -137,6 +140,7 @@ class Diagnosis {
   void compile();
   void alternatives();
   void pictures();
+  void picture_samples();
 
   Subject& subject() { return loaded_.subject; }
   const Subject& subject() const { return loaded_.subject; }
@@ -149,6 +153,7 @@ class Diagnosis {
   const JobSinks& sinks_;
   DiagnoseReport report_;
   Stopwatch watch_;
+  DiagnosisSteps steps_{sinks_};
   PrecisionOptions precision_;  // with what network scripts set
   Sources sources_;
   TypedSource typed_source_;

@@ -64,10 +64,12 @@ function certificateTable(rows) {
   const tables = outputs.map(o => {
     const finite = o.worst_samples.map(s => number(s.sqnr_db)).filter(Number.isFinite);
     const most = Math.max(1e-9, ...finite), classes = o.worst_samples.some(s => has(s.top1_agreement));
-    const heads = [["sample", "num"], ["SQNR, dB", "num"], ["", null], ...(classes ? [["class", null]] : [])];
+    const pictures = new Map((report.sample_pictures || []).map(p => [p.sample, p]));
+    const picture = s => pictures.has(s.sample) ? h("img", {class: "sample", src: "data:image/png;base64," + pictures.get(s.sample).png, alt: `${pictures.get(s.sample).input} of sample ${s.sample}`}) : "";
+    const heads = [...(pictures.size ? [["as the network gets it", null]] : []), ["sample", "num"], ["SQNR, dB", "num"], ["", null], ...(classes ? [["class", null]] : [])];
     const verdict = s => s.top1_agreement === 1 ? h("span", {class: "good"}, "\u2713 same") : h("span", {class: "bad"}, s.top1_agreement === 0 ? "\u2715 another" : `\u2715 ${percent(1 - s.top1_agreement)} differ`);
     return h("div", {}, outputs.length > 1 ? h("h3", {}, name(o.name)) : "", scrolling("Worst samples", h("table", {}, h("thead", {}, h("tr", {}, heads.map(([t, kind]) => h(t ? "th" : "td", {scope: t ? "col" : null, class: kind}, t)))),
-      h("tbody", {}, o.worst_samples.map(s => h("tr", {}, h("td", {class: "num"}, "#" + s.sample), h("td", {class: "num"}, db(s.sqnr_db)), h("td", {class: "bars-of"}, Number.isFinite(number(s.sqnr_db)) ? meter(number(s.sqnr_db) / most, 160) : ""),
+      h("tbody", {}, o.worst_samples.map(s => h("tr", {}, pictures.size ? h("td", {}, picture(s)) : null, h("td", {class: "num"}, "#" + s.sample), h("td", {class: "num"}, db(s.sqnr_db)), h("td", {class: "bars-of"}, Number.isFinite(number(s.sqnr_db)) ? meter(number(s.sqnr_db) / most, 160) : ""),
         classes ? h("td", {class: "whole"}, verdict(s)) : null))))));
   });
   section("samples", "Worst samples", `Of ${report.final_figures ? "the written model" : report.repaired ? "the network with the repairs" : "everything in " + low}; look at them for what they have in common. They count from 0, in the order of ${shown(report.data)}.`, h("div", {class: "pair"}, tables));

@@ -156,11 +156,19 @@ struct Fields<Alternative> {
 };
 
 template <>
+struct Fields<SamplePicture> {
+  using R = SamplePicture;
+  static constexpr auto list =
+      std::tuple{Field{"sample", &R::sample}, Field{"input", &R::input}, Field{"png", &R::png}};
+};
+
+template <>
 struct Fields<DiagnoseReport> {
   using R = DiagnoseReport;
   // Reports of earlier versions, and those that were not written, have none of these.
   static constexpr bool (*drawn)(const R&) = [](const R& report) { return !report.network.empty(); };
   static constexpr bool (*pictured)(const R&) = [](const R& report) { return !report.pictures.empty(); };
+  static constexpr bool (*shows_samples)(const R&) = [](const R& report) { return !report.sample_pictures.empty(); };
   static constexpr bool (*shared_out)(const R&) = [](const R& report) { return report.shares.has_value(); };
   static constexpr bool (*compared)(const R&) = [](const R& report) { return !report.alternatives.empty(); };
   static constexpr bool (*some_excluded)(const R&) = [](const R& report) { return report.excluded > 0; };
@@ -208,6 +216,7 @@ struct Fields<DiagnoseReport> {
       Field{"explanation", &R::explanation},
       Field{"network", &R::network, drawn},
       Field{"pictures", &R::pictures, pictured},
+      Field{"sample_pictures", &R::sample_pictures, shows_samples},
   };
 };
 
