@@ -35,9 +35,29 @@ std::optional<SamplingInterval> sqnr_interval(std::span<const SampleSums> sample
 }
 
 std::optional<SamplingInterval> agreement_interval(std::span<const SampleSums> samples) {
+  if (samples.size() < kFewestForInterval) return std::nullopt;
+  std::int64_t rows = 0, agreed = 0;
+  for (const SampleSums& sample : samples) {
+    rows += sample.rows;
+    agreed += sample.rows_agreed;
+  }
+  if (rows == 0) return std::nullopt;
+  const bool one_each = std::ranges::all_of(samples, [](const SampleSums& sample) { return sample.rows == 1; });
+  if (one_each || agreed == 0 || agreed == rows) {
+    return share_interval(static_cast<double>(agreed) / static_cast<double>(rows), samples.size());
+  }
   return drawn(samples, [](const SampleSums& sums) {
     return static_cast<double>(sums.rows_agreed) / static_cast<double>(sums.rows);
   });
+}
+
+SamplingInterval share_interval(double p, std::size_t n) {
+  constexpr double z = 1.96;
+  const auto count = static_cast<double>(n);
+  const double middle = p + z * z / (2 * count);
+  const double half = z * std::sqrt(p * (1 - p) / count + z * z / (4 * count * count));
+  const double all = 1 + z * z / count;
+  return {std::max((middle - half) / all, 0.0), std::min((middle + half) / all, 1.0)};
 }
 
 }  // namespace vernier

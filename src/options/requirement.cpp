@@ -68,16 +68,22 @@ Requirement with_margin(Requirement requirement, double db) {
     throw Error(ErrorKind::Usage, fmt::format("--margin: {} is no number of decibels, 0 or more", db), "--margin 0.5");
   }
   const double power = std::pow(10.0, -db / 10);
+  // Four digits, and rather less: nobody reads more in an answer.
+  const auto short_of = [](double value) {
+    if (!(value > 0) || !std::isfinite(value)) return value;
+    const double unit = std::pow(10.0, std::floor(std::log10(value)) - 3);
+    return std::floor(value / unit * (1 + 1e-12)) * unit;
+  };
   for (Limit& limit : requirement.limits) {
     switch (requirement.metric) {
       case Metric::MinSqnrDb:
         limit.value += db;
         break;
       case Metric::MaxAbsError:
-        limit.value *= std::sqrt(power);
+        limit.value = db > 0 ? short_of(limit.value * std::sqrt(power)) : limit.value;
         break;
       case Metric::MaxMse:
-        limit.value *= power;
+        limit.value = db > 0 ? short_of(limit.value * power) : limit.value;
         break;
       case Metric::MinCosine:
         limit.value = 1 - (1 - limit.value) * power;

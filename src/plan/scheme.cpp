@@ -191,8 +191,8 @@ void check_output_types(AssignedFormats& assigned, const std::vector<Layer>& lay
   unheard.append_to(assigned.warnings);
   if (gone.empty()) return;
   assigned.warnings.push_back(
-      fmt::format("what a script sets of {} has no effect: the formats that it sets lead to "
-                  "another preparation, without these layers",
+      fmt::format("what was set for {} has no effect: the formats lead to another preparation of the network, "
+                  "which does not have these layers",
                   list_some(gone)));
 }
 

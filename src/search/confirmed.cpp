@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@ namespace {
 
 /// A ratio of damages moves with the set: a little more than it, so that rounds are few.
 constexpr double kSpareRoom = 1.002;
+constexpr double kFarApart = 1.3;
 
 /// The oracle under a smaller allowance, with the answers of earlier rounds.
 class Rounds {
@@ -64,6 +66,30 @@ bool worth_confirming(const MinimalResult& result) {
   return passes(result.final_trial) && result.end != SearchEnd::Impossible;
 }
 
+/// After a confirmed set whose room is far above the last one that was refused: single elements make the two judges
+/// differ by another factor for every set, so the first factor may ask for much more than is needed. Halves the way
+/// between the two, in logarithms, as long as rounds are left.
+void loosen(ConfirmedResult& best, double refused, std::size_t round, const std::vector<SearchItem>& items,
+            const Confirm& confirm, const MinimalOptions& options, Rounds& rounds) {
+  bool last_is_best = true;
+  for (; round < kConfirmRounds && best.room > kFarApart * refused && !rounds.spent(); ++round) {
+    if (options.stop && options.stop()) break;
+    const double room = std::sqrt(best.room * refused);
+    MinimalResult looser = rounds.search(items, room);
+    best.minimal.trials = looser.trials;
+    const bool cheaper = looser.end == SearchEnd::Certified && looser.cost < best.minimal.cost;
+    last_is_best = last_is_best && !cheaper;
+    if (cheaper && confirm(looser) <= 1) {
+      looser.notes.insert(looser.notes.end(), best.minimal.notes.begin(), best.minimal.notes.end());
+      best = {std::move(looser), room};
+      last_is_best = true;
+    } else {
+      refused = room;
+    }
+  }
+  if (!last_is_best) confirm(best.minimal);  // who confirms writes what it is asked about
+}
+
 }  // namespace
 
 ConfirmedResult search_confirmed(const std::vector<SearchItem>& items, const Oracle& oracle, const Confirm& confirm,
@@ -71,9 +97,14 @@ ConfirmedResult search_confirmed(const std::vector<SearchItem>& items, const Ora
   Rounds rounds(oracle, options);
   ConfirmedResult best{rounds.search(items, 1), 1};
   std::vector<std::string> notes;
+  double refused = 0;
   for (std::size_t round = 1; worth_confirming(best.minimal); ++round) {
     const double claimed = best.minimal.final_trial.damage;
     const double measured = confirm(best.minimal);
+    if (refused > 0 && measured <= 1) {
+      loosen(best, refused, round, items, confirm, options, rounds);
+      break;
+    }
     const double room = kSpareRoom * measured / claimed;
     const bool repeatable = best.minimal.end == SearchEnd::Certified || best.minimal.end == SearchEnd::NothingNeeded;
     const bool noise = room > best.room && room <= options.most_room;  // false for NaN
@@ -81,11 +112,15 @@ ConfirmedResult search_confirmed(const std::vector<SearchItem>& items, const Ora
     MinimalResult tighter = rounds.search(items, room);
     best.minimal.trials = tighter.trials;
     if (!worth_confirming(tighter)) break;
-    notes.push_back(fmt::format(
-        "a set of {} kept items used {:.3f} of the allowance in the search but {:.3f} when it was confirmed: "
-        "searched again with {:.1f} % less allowance, for which the set below is certified",
-        best.minimal.kept.size(), claimed, measured, 100 * (1 - 1 / room)));
+    notes.push_back(
+        fmt::format("a set of {} kept items used {:.3f} of the allowance in the search but {:.3f} when it was "
+                    "confirmed: searched again with less allowance",
+                    best.minimal.kept.size(), claimed, measured));
+    refused = best.room;
     best = {std::move(tighter), room};
+  }
+  if (best.room > 1) {
+    notes.push_back(fmt::format("certified for {:.1f} % less allowance than was asked for", 100 * (1 - 1 / best.room)));
   }
   best.minimal.notes.insert(best.minimal.notes.end(), notes.begin(), notes.end());
   return best;

@@ -24,9 +24,11 @@ struct ConfirmedResult {
 
 /// search_minimal, repeated with less allowance as long as `confirm` refuses a set that the oracle passed. The
 /// allowance shrinks by the ratio of the two damages. Answers of earlier rounds are not asked again, only the limit
-/// moves.
+/// moves. Where the set that is confirmed at last has far less allowance than the one that was refused before, the
+/// rounds that are left look for a cheaper one in between.
 ///
-/// Calls:  of confirm: one a round, for sets that passed; at most kConfirmRounds rounds.
+/// Calls:  of confirm: one a round, for sets that passed; at most kConfirmRounds rounds; once more for the result where
+///         another set was asked about last.
 /// Edges:  the last set confirmed or not is returned: the caller knows what confirm said. No further round when the two
 ///         differ by more than a factor of options.most_room (that is a fault, not noise), after a contradiction or an
 ///         empty budget, or when nothing passes with less allowance.

@@ -37,6 +37,11 @@ def main():
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 8, 22, 22])],
         [numpy_helper.from_array(value, name) for name, value in tensors.items()])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), folder / "norm.onnx")
+    # As some exporters write it: no initializers, every weight a node.
+    nodes = [helper.make_node("Constant", [], [name], f"Constant_{name}", value=numpy_helper.from_array(value, name))
+             for name, value in tensors.items()]
+    graph = helper.make_graph([*nodes, *graph.node], "constants", graph.input, graph.output)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), folder / "constants.onnx")
 
     unit = images(rng, 12)
     right = (unit - MEAN) / DEVIATION

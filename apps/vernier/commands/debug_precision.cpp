@@ -68,6 +68,7 @@ DiagnoseOptions options_of(const PrecisionLine& line, const std::string& command
   options.confirm_on = line.on_engine.on();
   options.trials_on_engine = options.confirm_on.has_value();
   if (options.trials_on_engine) {
+    options.search.minimal_too = false;
     options.engine = line.on_engine.values(options.measure.data);
     if (!options.measure.requirement || line.check.given() || line.ask) {
       throw Error(ErrorKind::Usage, "--on measures a requirement, not a comparison, labels, a metric script or a check",
@@ -91,6 +92,7 @@ DiagnoseOptions options_of(const PrecisionLine& line, const std::string& command
                               line.ask ? "--ask" : "--check"),
                   "leave out one of the two");
     }
+    options.search.minimal_too = false;  // a check may build an engine: nobody asked for more of them
     options.search.check = line.check.values();
     options.search.check_sinks = check_sinks(console);
   } else if (!options.measure.requirement) {

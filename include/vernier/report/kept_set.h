@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "vernier/export.h"
+#include "vernier/report/figures.h"
 #include "vernier/search_options.h"
 #include "vernier/verdict.h"
 
@@ -20,6 +21,7 @@ struct CertificateRow {
   bool lower_bound = false;  // stopped as soon as the failure was certain
   std::size_t samples = 0;   // that decided; 0: not counted
   double confidence = 1;     // of the failure; 1: certain
+  std::string output{};      // that the metric is of; empty: there is one, or it is not known
 };
 
 struct TestRow {                    // one trial of a search
@@ -27,10 +29,11 @@ struct TestRow {                    // one trial of a search
   Verdict verdict = Verdict::Invalid;
   double metric = 0;
   double damage = 0;
-  bool lower_bound = false;  // stopped as soon as the failure was certain
-  std::string needs;         // what it would pass with, in words; empty: not known
-  std::size_t samples = 0;   // that decided; 0: not counted (an outside check)
-  double confidence = 1;     // of the verdict; 1: certain
+  bool lower_bound = false;                    // stopped as soon as the failure was certain
+  std::string needs;                           // what it would pass with, in words; empty: not known
+  std::size_t samples = 0;                     // that decided; 0: not counted (an outside check)
+  double confidence = 1;                       // of the verdict; 1: certain
+  std::optional<SamplingInterval> interval{};  // of the metric, where it is a share of samples with the right label
 };
 
 struct LayerGroup {                 // layers that should switch together
@@ -71,6 +74,7 @@ struct KeptSetReport {
   std::optional<TestRow> file_test;  // the written file, by that objective
   CostUnit cost_unit = CostUnit::Layers;
   double cost = 0;  // of the set, borders included
+  double room = 1;  // above 1: certified for the allowance divided by this, so that the written file meets it all
   std::optional<double> cost_of_all;
   std::optional<double> lower_bound;  // no set that passes costs less, if the network is monotone
   std::vector<ParetoPoint> pareto;    // cheapest first

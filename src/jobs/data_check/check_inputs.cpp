@@ -20,6 +20,7 @@
 #include "jobs/data_check/norm_statistics.h"
 #include "jobs/data_check/reading_verdict.h"
 #include "model/model.h"
+#include "plan/simulate_typed.h"
 #include "tasks/ranks.h"
 #include "tasks/readings.h"
 #include "vernier/error.h"
@@ -85,7 +86,7 @@ class InputCheck {
   void open() {
     report_.data = samples_.description();
     report_.samples = size_;
-    norms_ = first_norms(model_);
+    norms_ = first_norms(normalized_file(model_));  // some exporters write every weight as a Constant node
     const std::map<std::string, ValueType> types = infer_types(model_);
     std::erase_if(norms_, [&](const TrainedNorm& norm) {
       const auto type = types.find(norm.tensor);
@@ -243,8 +244,11 @@ std::string input_warning(const Loaded& loaded, const JobSinks& sinks) {
     if (report.samples < kFewSamples || gain < kClearGain) return {};
   }
   const std::string sentence = report.answer.substr(0, report.answer.find(". "));
-  return fmt::format("{} (the first {}; vernier check data looks closer)",
+  const auto better = std::ranges::find(report.readings, report.better.value_or(""), &InputReading::change);
+  const std::string remedy = report.better && better != report.readings.end() ? better->do_this : "";
+  return fmt::format("{}{} (the first {}; vernier check data looks closer)",
                      sentence.ends_with('.') ? sentence.substr(0, sentence.size() - 1) : sentence,
+                     remedy.empty() ? "" : fmt::format("; images are read like that with {}", remedy),
                      plural(report.samples, "sample"));
 }
 

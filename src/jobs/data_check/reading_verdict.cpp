@@ -14,6 +14,7 @@ constexpr double kFewRight = 0.5;  // of a network that was trained more of the 
 // A misfit of half a nat a channel is a mean off by one deviation: what training never saw. Data like that of training
 // stays far below.
 constexpr double kMisfit = 0.5;
+constexpr double kDoubtful = 0.15;  // the shared networks with their own inputs: 0.04 at most
 // Readings nearer to each other than this are equally good: the samples are few.
 constexpr double kSameMisfit = 1.1, kSameConfidence = 0.02;
 const char* const kSwapped = "red and blue swapped";
@@ -130,7 +131,7 @@ void judge_readings(CheckDataReport& report, const ReadingHits& hits, const Read
   report.unlike_training = !clear && by_misfit && *given.misfit > kMisfit;
   if (clear) {
     report.better = best->change;
-    report.answer = fmt::format("The inputs fit better with {}: {}.", best->change, judge.figures(*best));
+    report.answer = fmt::format("The inputs fit better changed ({}): {}.", best->change, judge.figures(*best));
     if (report.decided_by == "confidence") report.answer += " Confidence alone is a hint: check it with labels.";
   } else if (report.unlike_training) {
     report.answer = fmt::format(
@@ -145,11 +146,17 @@ void judge_readings(CheckDataReport& report, const ReadingHits& hits, const Read
   } else if (best != nullptr && judge.maybe(*best)) {
     report.perhaps = best->change;
     report.answer = fmt::format(
-        "It cannot be told from these samples whether the inputs are right: they fit better, but not surely, with "
-        "{} ({}). {}",
+        "It cannot be told from these samples whether the inputs are right: they fit better, but not surely, "
+        "changed ({}): {}. {}",
         best->change, judge.figures(*best), judge.would_decide);
   } else if (best == nullptr) {
     report.answer = "It cannot be told whether the inputs are right: there is no usual change to compare them with.";
+  } else if (by_misfit && *given.misfit > kDoubtful) {
+    report.answer = fmt::format(
+        "No usual change of the inputs fits surely better, but they are not quite those of training: the first "
+        "BatchNormalizations see {:.2f} nats off what training saw (0 where they agree). Look at how they are "
+        "prepared.",
+        *given.misfit);
   } else {
     report.answer = fmt::format("The inputs look right: no usual change fits surely better, by {}.", report.decided_by);
     if (report.decided_by == "confidence") report.answer += " Confidence alone is a hint: check it with labels.";

@@ -47,7 +47,9 @@ std::vector<Candidate> candidates(const DiagnoseOptions& asked) {
   DiagnoseOptions same = asked;
   same.output.clear();
   same.compile.reset();
+  same.sample_pictures = false;
   same.search.journal.clear();
+  same.search.journal_folder.clear();
   same.search.resume = false;
   same.search.prove_minimum = false;
   same.search.pareto = false;
@@ -105,6 +107,18 @@ Alternative row_of(std::string change, const DiagnoseReport& report) {
   return row;
 }
 
+bool has_set(const Alternative& row) { return row.end == AlternativeEnd::Met || row.end == AlternativeEnd::Unfinished; }
+
+/// vernier fix takes repairs back with which more would be kept than without; here that search is `keep`.
+void repairs_or_keep(const Alternative& keep, Alternative& fix) {
+  if (!has_set(keep) || fix.end == AlternativeEnd::NotMeasured || (has_set(fix) && fix.cost <= keep.cost)) return;
+  const double seconds = fix.seconds;
+  fix = keep;
+  fix.change = "fix";
+  fix.repairs = 0;
+  fix.seconds = seconds;
+}
+
 double seconds_since(Deadline start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -152,6 +166,7 @@ std::vector<Alternative> measure_alternatives(const DiagnoseOptions& options, co
     const double share = i + 1 == others.size() ? left : left * (i == 0 ? 0.7 : 0.5);
     if (sinks.progress) sinks.progress("options", i, others.size());
     rows.push_back(measure(others[i], share, again, repairs, sinks));
+    if (others[i].repairs) repairs_or_keep(rows.front(), rows.back());
     left -= rows.back().seconds;
     if (left <= 0) left = kLeastSeconds / 4;
   }

@@ -120,6 +120,12 @@ DiagnoseReport Diagnosis::run() {
       step("other sums", [&] { report_.other_sums = all_low_with_other_sums(); });
     }
     if (judges_apart() && report_.final_figures) compare_on_judges();
+    if (options_.search.task.labels && report_.kept && report_.kept->file_test) {
+      warn(
+          "the same samples chose the layers and judge the result: on others fewer labels may be right (keep some "
+          "apart, "
+          "and measure these with vernier eval)");
+    }
     if (report_.other_sums || precision_.arithmetic != Arithmetic{}) note({kSumsEvidence});
     for (const std::string& text : doubts_) {
       if (std::ranges::find(report_.warnings, text) == report_.warnings.end()) warn(text);
@@ -291,8 +297,8 @@ void Diagnosis::latency() {
   if (has_integer_kernels(options_.precision.low)) {
     low = typed_->lowered(all_low_plan());
     models.low = &low.model;
-    if (report_.kept && !report_.kept->layers.empty())
-      models.repaired = &typed_->model();  // else the two are one network
+    // Without kept layers the two are one network, and where nothing helps there is no model.
+    if (report_.kept && !report_.kept->layers.empty() && report_.typed) models.repaired = &typed_->model();
   }
   report_.latency = measure_latency(subject(), models, options_.precision.target);
 }

@@ -164,6 +164,7 @@ class Diagnosis {
   std::optional<SingleSensitivities> sensitivities_;
   std::optional<NetworkVariant> other_;                     // the network without repairs, where they changed it
   std::optional<RunFigures> judged_low_, judged_repaired_;  // everything low, on the samples that judge
+  std::vector<std::string> repair_notes_;                   // what was said of the repairs that were accepted
   std::vector<std::string> doubts_;                         // of the last verification
   std::unique_ptr<Objective> objective_;                    // null: the requirement decides, if there is one
   std::optional<TypedResult> typed_;                        // from load_model() on

@@ -73,6 +73,7 @@ void Diagnosis::repair() {
            report_.explanation->repairs.end();
   });
   note(repaired.notes);
+  repair_notes_ = std::move(repaired.notes);
   if (!repaired.changed) return;
   other_ = variant_of(subject(), *experiment_, evidence_);
   subject().model = std::move(repaired.state.subject.model);
@@ -115,6 +116,8 @@ void Diagnosis::forget_repairs(const KeptSetReport& repaired) {
                     plural(repaired.layers.size(), "layer"), report_.kept->layers.size())});
   take_back(report_.explanation->repairs, "taken back: without the repairs fewer layers are kept");
   report_.repaired.reset();
+  std::erase_if(report_.notes,
+                [&](const std::string& text) { return std::ranges::find(repair_notes_, text) != repair_notes_.end(); });
   if (typed_source_.raised) {
     typed_->write_float(experiment_->mutable_plan(), report_.files);
   } else if (const auto file = report_.files.find("float"); file != report_.files.end()) {
@@ -144,7 +147,10 @@ void Diagnosis::search() {
     write_and_verify();
     double damage = std::numeric_limits<double>::quiet_NaN();
     if (objective_ != nullptr && !sinks_.is_interrupted()) {
-      file_test = typed_->judged_by(*objective_, found.layers);
+      std::string doubt;
+      file_test = typed_->judged_by(*objective_, found.layers, doubt);
+      doubts_.clear();
+      if (!doubt.empty()) doubts_.push_back(doubt);
       damage = file_test->damage;
     } else if (report_.final_figures && report_.final_figures->damage) {
       damage = *report_.final_figures->damage;
@@ -156,7 +162,10 @@ void Diagnosis::search() {
     if (!(damage <= 1)) watch_.phase("search");
     return damage;
   };
-  if (options_.confirm_on || judges_apart()) request.most_room = kMostRoom;
+  // A single element or class may flip where other sums move it across the edge of a code.
+  const bool hangs_on_one = requirement() == nullptr || (requirement()->metric == Metric::MaxAbsError ||
+                                                         requirement()->metric == Metric::MinTop1Agreement);
+  if (options_.confirm_on || judges_apart() || hangs_on_one) request.most_room = kMostRoom;
   std::optional<EngineTrials> trials;
   if (options_.trials_on_engine) {
     trials.emplace(options_, loaded_, *typed_, sinks_);

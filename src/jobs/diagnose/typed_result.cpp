@@ -4,10 +4,13 @@
 #include <vector>
 
 #include "analysis/judged_views.h"
+#include "analysis/sampling_interval.h"
 #include "base/file.h"
 #include "distributed/ranks.h"
 #include "jobs/common/typed_file.h"
 #include "jobs/search/judge.h"
+#include "jobs/search/kept_set_report.h"
+#include "jobs/verify/near_limit.h"
 #include "jobs/verify/verify.h"
 #include "model/contents.h"
 #include "plan/signature.h"
@@ -124,13 +127,19 @@ RunFigures TypedResult::judged(const Plan& plan) {
   return verify_model(model, verify_options(), sources_, {}).figures;
 }
 
-TestRow TypedResult::judged_by(const Objective& objective, const std::vector<std::string>& kept) const {
-  Judge judge(experiment_, &objective, /*early_stop=*/false);
-  Model written = simulate_typed(typed_, options_.precision.arithmetic).model;
-  fit_beside(written, loaded_);
-  const auto trial = judge.of_model(std::move(written), /*early_stop=*/false);
-  const Verdict verdict = trial.verdict == Verdict::Good ? Verdict::Good : Verdict::Bad;
-  return {kept, verdict, trial.metric, trial.damage, false, trial.why};
+TestRow TypedResult::judged_by(const Objective& objective, const std::vector<std::string>& kept,
+                               std::string& doubt) const {
+  const auto test = [&](const Subject& subject) {
+    Judge judge(experiment_, &objective, /*early_stop=*/false);
+    judge.run_with(subject);
+    Model written = simulate_typed(typed_, options_.precision.arithmetic).model;
+    fit_beside(written, loaded_);
+    return row_of(kept, judge.of_model(std::move(written), /*early_stop=*/false));
+  };
+  TestRow row = test_in_both_orders(loaded_.subject, test, doubt);
+  if (row.verdict != Verdict::Good) row.verdict = Verdict::Bad;
+  if (options_.search.task.labels && row.samples > 0) row.interval = share_interval(row.metric, row.samples);
+  return row;
 }
 
 }  // namespace vernier

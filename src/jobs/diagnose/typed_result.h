@@ -45,8 +45,9 @@ class TypedResult {
   void sign(const std::map<std::string, std::string>& claims, const std::map<std::string, std::string>& files);
   /// What `plan` gives as a file, on the samples that judge; without the engine.
   RunFigures judged(const Plan& plan);
-  /// The same by an objective, which has layers `kept`.
-  TestRow judged_by(const Objective& objective, const std::vector<std::string>& kept) const;
+  /// What was written last by an objective, which has layers `kept`, in the order of sums that is worse; `doubt` says
+  /// where the two orders give different verdicts.
+  TestRow judged_by(const Objective& objective, const std::vector<std::string>& kept, std::string& doubt) const;
   /// What was written last.
   const Model& model() const { return typed_; }
 

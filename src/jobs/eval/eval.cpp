@@ -27,6 +27,9 @@
 namespace vernier {
 namespace {
 
+/// Of a difference between two shares: one image of 100 is one point.
+constexpr double kDust = 1e-9;
+
 const char* task_name(Task task) {
   switch (task) {
     case Task::Classification:
@@ -80,6 +83,10 @@ void check(const EvalOptions& options) {
   refuse_percent("--min", options.min);
   refuse_percent("--max", options.max);
   refuse_percent("--max-loss", options.max_loss);
+  if (options.max_loss && *options.max_loss == 1) {
+    throw Error(ErrorKind::Usage, "--max-loss 1 allows to lose everything: figures are shares, from 0 to 1",
+                "--max-loss 0.01 is one point");
+  }
 }
 
 double largest_difference(const std::vector<NamedTensor>& got, const std::vector<NamedTensor>& ref) {
@@ -195,7 +202,7 @@ class Evaluation {
     if (!options_.max_loss) return;
     const double other = report_.models.back().figures.front().value;
     const double loss = figure.higher_is_better ? other - figure.value : figure.value - other;
-    if (!(loss <= *options_.max_loss)) {
+    if (!(loss <= *options_.max_loss + kDust)) {
       report_.missed.push_back(fmt::format("{} {:.6g} is worse by {:.6g} than {:.6g}, {:.6g} are allowed", figure.name,
                                            figure.value, loss, other, *options_.max_loss));
     }

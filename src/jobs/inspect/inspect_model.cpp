@@ -185,17 +185,22 @@ void count_contents(const Model& model, ModelInspection& report) {
       if (node.op_type() == "DequantizeLinear" && node.input_size() > 0) codes.insert(node.input(0));
     }
   });
+  const auto count = [&](const onnx::TensorProto& tensor, const std::string& name) {
+    const auto dtype = static_cast<Dtype>(tensor.data_type());
+    const std::int64_t elements = element_count(Shape(tensor.dims().begin(), tensor.dims().end()));
+    ++report.initializers;
+    report.initializer_bytes += elements * dtype_bits(dtype) / 8;
+    const bool is_float =
+        dtype == Dtype::Float32 || dtype == Dtype::Float16 || dtype == Dtype::BFloat16 || dtype == Dtype::Float64;
+    if (is_float) report.parameters += elements;
+    if (!is_float && codes.contains(name)) report.coded_parameters += elements;
+    if (is_float || codes.contains(name)) report.parameter_bytes += elements * dtype_bits(dtype) / 8;
+  };
   for_each_graph(model.proto.graph(), [&](const onnx::GraphProto& graph) {
-    for (const onnx::TensorProto& tensor : graph.initializer()) {
-      const auto dtype = static_cast<Dtype>(tensor.data_type());
-      const std::int64_t elements = element_count(Shape(tensor.dims().begin(), tensor.dims().end()));
-      ++report.initializers;
-      report.initializer_bytes += elements * dtype_bits(dtype) / 8;
-      const bool is_float =
-          dtype == Dtype::Float32 || dtype == Dtype::Float16 || dtype == Dtype::BFloat16 || dtype == Dtype::Float64;
-      if (is_float) report.parameters += elements;
-      if (!is_float && codes.contains(tensor.name())) report.coded_parameters += elements;
-      if (is_float || codes.contains(tensor.name())) report.parameter_bytes += elements * dtype_bits(dtype) / 8;
+    for (const onnx::TensorProto& tensor : graph.initializer()) count(tensor, tensor.name());
+    for (const onnx::NodeProto& node : graph.node()) {  // where some exporters keep every weight
+      const onnx::AttributeProto* value = node.op_type() == "Constant" ? find_attribute(node, "value") : nullptr;
+      if (value != nullptr && value->has_t() && node.output_size() == 1) count(value->t(), node.output(0));
     }
   });
   report.operators.assign(operators.begin(), operators.end());

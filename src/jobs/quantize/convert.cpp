@@ -23,6 +23,7 @@
 #include "jobs/common/median_latency.h"
 #include "jobs/common/output_files.h"
 #include "jobs/common/sources.h"
+#include "jobs/data_check/check_inputs.h"
 #include "jobs/engine/compiler.h"
 #include "jobs/engine/engine_runner.h"
 #include "jobs/scripting/model_script.h"
@@ -140,6 +141,8 @@ Planned make_plan(const ConvertOptions& options, const PrecisionOptions& precisi
   }
   const Loaded& loaded = planned.calibrated.emplace(load_judged(options.model, prepare_options, sources));
   result.warnings.insert(result.warnings.end(), loaded.warnings.begin(), loaded.warnings.end());
+  if (std::string text = input_warning(loaded, sources.sinks()); !text.empty())
+    result.warnings.push_back(std::move(text));
   for (std::string& text : calibrate_on_samples(plan, model, layers, loaded, precision, cache))
     result.warnings.push_back(std::move(text));
   return planned;

@@ -111,6 +111,7 @@ Trial Judge::by_requirement(const KeptSet& set) {
     worst = {result.output, result.metric};
   }
   trial.metric = worst.metric;
+  if (experiment_.subject().judged.size() > 1) trial.output = worst.output;
   trial.why = needs_text(requirement, worst.output, worst.metric, trial.stopped_early);
   trial.verdict = trial.damage <= 1 ? Verdict::Good : Verdict::Bad;
   return trial;

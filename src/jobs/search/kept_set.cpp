@@ -99,10 +99,16 @@ class KeptSetSearch {
     if (request_.verdicts_only() && passes(result.final_trial) && !sinks_.is_interrupted())
       look_again(recorded, result);
     KeptSetReport report = report_of(result, context_, tests_, journal());
+    report.room = room_;
     if (list && passes(result.final_trial)) request_.confirm(report);
     if (list && result.end == SearchEnd::Found && request_.options.minimal_too && !sinks_.is_interrupted())
       add_minimal(report);
     if (request_.options.pareto && !request_.external && !sinks_.is_interrupted()) add_pareto(report);
+    if (report.end == SearchEnd::Stopped && journal_ && journal_->writes() && sinks_.warning) {
+      sinks_.warning(
+          fmt::format("the search was stopped: the same command with --resume goes on (its trials are in {})",
+                      printable(journal_->path().string())));
+    }
     report.sample_inferences = sample_inferences_;
     return report;
   }
@@ -236,7 +242,9 @@ class KeptSetSearch {
     };
     MinimalOptions confirmed = options;
     if (request_.most_room) confirmed.most_room = *request_.most_room;
-    return search_confirmed(context_.items, oracle, confirm, confirmed).minimal;
+    ConfirmedResult found = search_confirmed(context_.items, oracle, confirm, confirmed);
+    room_ = found.room;
+    return std::move(found.minimal);
   }
 
   MinimalResult search_list(const Oracle& oracle, const MinimalOptions& options) {
@@ -332,6 +340,7 @@ class KeptSetSearch {
   Oracle oracle_;
   std::optional<Journal> journal_;
   std::vector<TestRow> tests_;
+  double room_ = 1;  // ConfirmedResult::room
   std::optional<double> best_cost_;
   std::size_t sample_inferences_ = 0;
 };

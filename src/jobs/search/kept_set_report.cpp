@@ -139,7 +139,7 @@ KeptSetReport report_of(const MinimalResult& result, const SearchContext& contex
   for (const Certificate::Needed& needed : result.certificate.needed) {
     const Trial& trial = needed.trial;
     kept.certificate.push_back({context.units.name(needed.item), trial.metric, trial.damage, trial.stopped_early,
-                                trial.samples, trial.confidence});
+                                trial.samples, trial.confidence, trial.output});
   }
   if (result.final_trial.verdict == Verdict::Good) kept.metric = result.final_trial.metric;
   kept.evaluations = result.trials;

@@ -2,11 +2,13 @@
 // either, and all layers behind it follow. A requirement that is met in one order only is not met.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
 #include "analysis/subject.h"
 #include "vernier/report/figures.h"
+#include "vernier/report/kept_set.h"
 #include "vernier/requirement.h"
 
 namespace vernier {
@@ -22,6 +24,11 @@ struct BothOrders {
 /// Cost: two plain runs over all samples, near the limit alone.
 std::optional<BothOrders> measure_other_order(const Subject& subject, const Model& typed, const RunFigures& figures,
                                               const Requirement* requirement);
+
+/// The same of an objective: `test` measures it with a subject. The row that is worse; `doubt` says where the two give
+/// different verdicts. Cost: one more test, near the limit alone.
+TestRow test_in_both_orders(const Subject& subject, const std::function<TestRow(const Subject&)>& test,
+                            std::string& doubt);
 
 /// What the outputs of `typed`, which stands beside the subject's model, are against those of that, over all samples.
 /// Cost: two plain runs.

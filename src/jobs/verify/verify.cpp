@@ -107,6 +107,14 @@ void bring_beside(const Loaded& loaded, const Model& typed, Model& simulated) {
 
 }  // namespace
 
+namespace {
+
+bool any_low(const SimulatedFile& file) {
+  return std::ranges::any_of(file.layers, [](const PlannedLayer& layer) { return layer.format != Format::Float32; });
+}
+
+}  // namespace
+
 Loaded load_beside(const Model& typed, SimulatedFile& simulated, const std::filesystem::path& float_model,
                    Sources& sources, const Arithmetic& arithmetic) {
   PrepareOptions preparation;
@@ -116,9 +124,7 @@ Loaded load_beside(const Model& typed, SimulatedFile& simulated, const std::file
   // float16 elsewhere.
   const std::shared_ptr<const Model> given = sources.model(float_model);
   SimulatedFile reference = simulate_typed(*given, arithmetic);
-  const bool rounds =
-      std::ranges::any_of(reference.layers, [](const PlannedLayer& layer) { return layer.format != Format::Float32; });
-  if (rounds) {
+  if (any_low(reference)) {
     reference.model.path = given->path;
     reference.model.sha256 = given->sha256;
     reference.model.data_files = given->data_files;
@@ -178,7 +184,17 @@ VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
                 "vernier eval --on measures by labels");
   }
   Sources sources(options.measure, sinks);
-  return verify_model(as_typed_file(*sources.model(options.typed_model)), options, sources, sinks);
+  const Model typed = as_typed_file(*sources.model(options.typed_model));
+  const bool low = any_low(simulate_typed(typed));
+  const bool reference_low = !low && any_low(simulate_typed(*sources.model(options.float_model)));
+  VerifyReport report = verify_model(typed, options, sources, sinks);
+  if (low) return report;
+  report.warnings.push_back(
+      reference_low ? fmt::format("{} is in low precision and {} is not: are the two swapped?",
+                                  printable(options.float_model.string()), printable(options.typed_model.string()))
+                    : fmt::format("{} has no layer in low precision", printable(options.typed_model.string())));
+  if (sinks.warning) sinks.warning(report.warnings.back());
+  return report;
 }
 
 VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sources& sources, const JobSinks& sinks) {
@@ -258,7 +274,13 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
   if (objective) {
     watch.phase("task");
     report.objective = objective->text();
-    report.test = test_by(*objective, subject, simulated.model);
+    std::string doubt;
+    report.test = test_in_both_orders(
+        subject, [&](const Subject& which) { return test_by(*objective, which, simulated.model); }, doubt);
+    if (!doubt.empty()) {
+      report.warnings.push_back(doubt);
+      if (sinks.warning) sinks.warning(doubt);
+    }
     watch.stop();
   }
 

@@ -37,7 +37,7 @@ function agreementCard() {
   };
   runCard(`Everything in ${page.words.everything}`, "all_low", report.all_low);
   if (report.repaired) runCard("With the repairs, nothing kept", "repaired", report.repaired);
-  if (report.final_figures) runCard(report.files.model ? "The written model" : "The repaired model", "final", report.final_figures);
+  if (report.final_figures) runCard(page.words.model.replace("the", "The"), "final", report.final_figures);
   list.push(agreementCard());
   if (report.kept && page.words.lowered > 0) {
     const kept = report.kept;

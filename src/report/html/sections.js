@@ -13,16 +13,20 @@ const ENDS = {
 /** "1.08x"; what misses by less than that shows it. */
 function times(damage) { return (damage > 1 && damage < 1.005 ? damage.toPrecision(5) : damage.toFixed(damage < 10 ? 2 : 1)) + "x"; }
 
+/** Damages are of error power, a largest error is not. */
+const used = damage => page.words && page.words.square_root_of_damage ? Math.sqrt(damage) : damage;
+
 function certificateTable(rows) {
-  return scrolling("Certificate", h("table", {}, h("thead", {}, h("tr", {}, h("th", {scope: "col"}, "without"), h("th", {scope: "col", class: "num"}, "result"), h("th", {scope: "col", class: "num"}, "of the allowance"))),
-    h("tbody", {}, rows.map(row => h("tr", {}, h("td", {}, layerLink(row.layer)), h("td", {class: "num"}, resultWithout(row)), h("td", {class: "num"}, Number.isFinite(number(row.damage)) ? (row.lower_bound ? "at least " : "") + times(row.damage) : ""))))));
+  const outputs = rows.some(row => row.output);
+  return scrolling("Certificate", h("table", {}, h("thead", {}, h("tr", {}, h("th", {scope: "col"}, "without"), outputs ? h("th", {scope: "col"}, "output") : null, h("th", {scope: "col", class: "num"}, "result"), h("th", {scope: "col", class: "num"}, "of the allowance"))),
+    h("tbody", {}, rows.map(row => h("tr", {}, h("td", {}, layerLink(row.layer)), outputs ? h("td", {}, row.output) : null, h("td", {class: "num"}, resultWithout(row)), h("td", {class: "num"}, Number.isFinite(number(row.damage)) ? (row.lower_bound ? "at least " : "") + times(used(number(row.damage))) : ""))))));
 }
 
 (function kept() {
   const k = report.kept;
   if (!k) return;
   const children = [];
-  if (k.certified && k.layers.length) children.push(h("p", {}, "Certified: each kept layer was dropped once, and the requirement was then missed. None can be left out."));
+  if (k.certified && k.layers.length) children.push(h("p", {}, k.room > 1 ? `Certified for ${(100 / k.room).toFixed(0)} % of the allowance, with which the written file meets all of it: each kept layer was dropped once, and that was then missed.` : "Certified: each kept layer was dropped once, and the requirement was then missed. None can be left out."));
   else if (k.layers.length) children.push(h("p", {}, "Not certified: the search ended before each kept layer was tested without."));
   const chart = keptCurve();
   const set = k.certificate && k.certificate.length ? certificateTable(k.certificate)
@@ -90,7 +94,7 @@ if (layers.length) {
 }
 
 (function figures() {
-  const runs = [["float32 as prepared", report.reference], [`all kept in ${report.high}`, report.all_high], ["all " + low, report.all_low], ["with the repairs", report.repaired], [report.files.model ? "the written model" : "the repaired model", report.final_figures], ["on " + (report.engine || {}).engine, (report.engine || {}).figures], [(report.other_sums || {}).accumulate === "float16" ? "TensorRT-RTX's sums" : "sums in float32", (report.other_sums || {}).figures]].filter(r => r[1] && (r[1].outputs || []).length);
+  const runs = [["float32 as prepared", report.reference], [`all kept in ${report.high}`, report.all_high], ["all " + low, report.all_low], ["with the repairs", report.repaired], [page.words.model, report.final_figures], ["on " + (report.engine || {}).engine, (report.engine || {}).figures], [(report.other_sums || {}).accumulate === "float16" ? "TensorRT-RTX's sums" : "sums in float32", (report.other_sums || {}).figures]].filter(r => r[1] && (r[1].outputs || []).length);
   if (!runs.length) return;
   const top1 = runs.some(r => r[1].outputs.some(o => has(o.top1_agreement)));
   const lost = runs.some(r => r[1].outputs.some(o => o.nonfinite));
@@ -103,7 +107,7 @@ if (layers.length) {
 (function latency() {
   const l = report.latency;
   if (!l) return;
-  const rows = [["float32", l.float_ms], ["all " + low, l.low_ms], [report.files.model ? "the written model" : "the repaired model", l.repaired_ms]].filter(r => has(r[1]));
+  const rows = [["float32", l.float_ms], ["all " + low, l.low_ms], [page.words.model, l.repaired_ms]].filter(r => has(r[1]));
   const most = Math.max(...rows.map(r => r[1]), 1e-9);
   section("latency", "Latency", `One sample on ONNX Runtime's own kernels, ${many(l.threads, "thread")}, median.`,
     h("table", {}, h("thead", {}, h("tr", {}, ["model", "time, ms", "speed-up"].map((t, i) => h("th", {scope: "col", class: i ? "num" : null}, t)), h("td", {}))), h("tbody", {}, rows.map(([label, ms]) => h("tr", {}, h("td", {}, label), h("td", {class: "num"}, plain(ms, 3)), h("td", {class: "num"}, has(l.float_ms) && ms > 0 ? (l.float_ms / ms).toFixed(2) + "x" : ""), h("td", {class: "bars-of"}, h("i", {class: "meter", style: `width:${(100 * ms / most).toFixed(1)}%`})))))),

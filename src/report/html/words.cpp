@@ -44,7 +44,7 @@ std::string margin_text(const RunFigures& run, const Requirement& requirement) {
     return fmt::format("{:.1f} points {} {}", 100 * std::abs(margin), side, required);
   }
   if (!run.damage || !std::isfinite(*run.damage)) return {};
-  return fmt::format("{:.3g} times what {} allows", *run.damage, required);
+  return fmt::format("{:.3g} times what {} allows", allowance_used(requirement.metric, *run.damage), required);
 }
 
 Json curve_point(std::size_t kept, const TestRow& test) {
@@ -67,6 +67,8 @@ Json page_words(const DiagnoseReport& report) {
   Json words;
   words["low"] = low_text(report);
   words["everything"] = all_low_text(report);
+  words["model"] = model_words(report);
+  words["square_root_of_damage"] = report.requirement && report.requirement->metric == Metric::MaxAbsError;
   words["lowered"] = lowered_layers(report);
   words["all_low"] = figure_text(report.all_low, report.requirement);
   if (report.repaired) words["repaired"] = figure_text(*report.repaired, report.requirement);

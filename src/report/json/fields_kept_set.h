@@ -16,13 +16,17 @@ constexpr bool counts_samples(const Row& row) {
 
 template <>
 struct Fields<CertificateRow> {
+  static constexpr bool (*names_output)(const CertificateRow&) = [](const CertificateRow& row) {
+    return !row.output.empty();
+  };
   static constexpr auto list =
       std::tuple{Field{"layer", &CertificateRow::layer},
                  Field{"metric", &CertificateRow::metric},
                  Field{"damage", &CertificateRow::damage},
                  Field{"lower_bound", &CertificateRow::lower_bound},
                  Field{"samples", &CertificateRow::samples, counts_samples<CertificateRow>},
-                 Field{"confidence", &CertificateRow::confidence, counts_samples<CertificateRow>}};
+                 Field{"confidence", &CertificateRow::confidence, counts_samples<CertificateRow>},
+                 Field{"output", &CertificateRow::output, names_output}};
 };
 
 template <>
@@ -48,7 +52,8 @@ struct Fields<TestRow> {
                                           Field{"lower_bound", &R::lower_bound},
                                           Field{"needs", &R::needs},
                                           Field{"samples", &R::samples, counts_samples<R>},
-                                          Field{"confidence", &R::confidence, counts_samples<R>}};
+                                          Field{"confidence", &R::confidence, counts_samples<R>},
+                                          Field{"metric_95_percent", &R::interval}};
 };
 
 template <>
@@ -72,6 +77,7 @@ struct Fields<KeptSetReport> {
   // Reports of earlier versions have none of these.
   static constexpr bool (*grouped)(const R&) = [](const R& kept) { return !kept.groups.empty(); };
   static constexpr bool (*counted)(const R&) = [](const R& kept) { return kept.sample_inferences > 0; };
+  static constexpr bool (*tightened)(const R&) = [](const R& kept) { return kept.room > 1; };
   static constexpr bool (*traded)(const R&) = [](const R& kept) { return !kept.pareto.empty(); };
   static constexpr auto list = std::tuple{Field{"layers", &R::layers},
                                           Field{"mode", &R::mode, optional_field<R>},
@@ -87,6 +93,7 @@ struct Fields<KeptSetReport> {
                                           Field{"total_macs", &R::total_macs},
                                           Field{"cost_unit", &R::cost_unit, optional_field<R>},
                                           Field{"cost", &R::cost, optional_field<R>},
+                                          Field{"room", &R::room, tightened},
                                           Field{"cost_of_all", &R::cost_of_all},
                                           Field{"lower_bound", &R::lower_bound},
                                           Field{"groups", &R::groups, grouped},

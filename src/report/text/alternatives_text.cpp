@@ -89,7 +89,8 @@ std::string figure_cell(const DiagnoseReport& report, const Alternative& row) {
   if (figure == nullptr) return "";
   const Metric metric = report.requirement ? report.requirement->metric : Metric::MinSqnrDb;
   const std::optional<double> limit = report.requirement ? report.requirement->limit_for(figure->name) : std::nullopt;
-  return metric_text(metric, metric_value(metric, *figure).value_or(0), limit);
+  const std::string text = metric_text(metric, metric_value(metric, *figure).value_or(0), limit);
+  return row.figures->outputs.size() > 1 ? printable(figure->name) + " " + text : text;
 }
 
 }  // namespace
@@ -108,8 +109,24 @@ std::string alternative_text(const Alternative& alternative) {
   return alternative.change;
 }
 
+/// The folder of -o gets a name of its own, or the other result would replace this one.
+void rename_output(std::vector<std::string>& words, const std::string& change) {
+  const std::string suffix = "-" + change.substr(change.find_last_of(" -") + 1);
+  const auto renamed = [&](std::string folder) {
+    const bool quoted = folder.ends_with('\'');
+    if (quoted) folder.pop_back();
+    while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
+    return folder + suffix + (quoted ? "'" : "");
+  };
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if ((words[i] == "-o" || words[i] == "--output") && i + 1 < words.size()) words[i + 1] = renamed(words[i + 1]);
+    if (words[i].starts_with("--output=")) words[i] = renamed(words[i]);
+  }
+}
+
 std::string command_with(const std::string& command, const std::string& change) {
   std::vector<std::string> words = words_in(command);
+  rename_output(words, change);
   if (change == "fix") {
     const auto verb = std::ranges::find(words, "diagnose");
     if (verb != words.end()) *verb = "fix";

@@ -48,7 +48,16 @@ std::string answer(const DiagnoseReport& report, const TextOptions& options) {
   const std::string high(format_name(report.high));
   Paint paint = Paint::Good;
   std::string text;
-  if (kept.end == SearchEnd::Impossible) {
+  const bool no_verdict = std::ranges::none_of(
+      kept.tests, [](const TestRow& test) { return test.verdict == Verdict::Good || test.verdict == Verdict::Bad; });
+  if (kept.end == SearchEnd::Impossible && !kept.tests.empty() && no_verdict) {
+    paint = Paint::Bad;
+    text = "The check gave no verdict: it could not judge one of the models, so nothing was found out.";
+  } else if (kept.end == SearchEnd::Stopped && !kept.layers.empty() && kept.layers.size() == searched_layers(kept)) {
+    paint = Paint::Bold;
+    text = fmt::format("Stopped before fewer layers were found to do: only with all {} in {} is it known to pass.",
+                       kept.layers.size(), high);
+  } else if (kept.end == SearchEnd::Impossible) {
     paint = Paint::Bad;
     text = fmt::format(
         "Could not find a configuration that satisfied accuracy requirements: it is missed with every layer in {} too.",

@@ -41,7 +41,7 @@ std::string file_of(const DiagnoseReport& report, const char* what, const std::s
 
 void say_how_to_deploy(const DiagnoseReport& report, Answer& answer) {
   if (!report.files.contains("model")) {
-    answer.advice.emplace_back("Nothing was written: give -o FOLDER for the repaired model, its plan and deploy.md.");
+    answer.advice.emplace_back("Nothing was written: give -o FOLDER for the typed model, its plan and deploy.md.");
     return;
   }
   const std::string model = report.files.at("model");
@@ -50,9 +50,9 @@ void say_how_to_deploy(const DiagnoseReport& report, Answer& answer) {
                                       printable(file_of(report, "deploy", "deploy.md")),
                                       tensorrt ? "; with TensorRT 10, for example (documented, not run):" : "."));
   if (!tensorrt) return;
-  answer.commands.push_back(
-      fmt::format("trtexec --onnx={} --stronglyTyped --saveEngine={}", shell_quote(model),
-                  shell_quote(std::filesystem::path(model).replace_extension(".engine").string())));
+  answer.commands.push_back(fmt::format("trtexec --onnx={} --stronglyTyped --saveEngine={}{}", shell_quote(model),
+                                        shell_quote(std::filesystem::path(model).replace_extension(".engine").string()),
+                                        report.high == Format::Float32 ? " --noTF32" : ""));
 }
 
 double deciding_sqnr_db(const RunFigures& run) {
@@ -195,7 +195,17 @@ Answer by_task(const DiagnoseReport& report) {
   const KeptSetReport& kept = *report.kept;
   const std::string objective = printable(kept.objective);
   const auto value = [&]() -> std::string {
-    if (kept.file_test) return fmt::format(" ({:.6g}, of the typed model)", kept.file_test->metric);
+    if (kept.file_test && kept.file_test->interval) {
+      const TestRow& test = *kept.file_test;
+      const bool all_high = !kept.tests.empty() && kept.tests.front().layers.size() == lowered_layers(report);
+      return fmt::format(": {} right{}. 95 % confidence over these {}: {} to {}", percent_text(test.metric),
+                         all_high ? fmt::format(", {} with every layer in {}", percent_text(kept.tests.front().metric),
+                                                format_name(report.high))
+                                  : "",
+                         plural(test.samples, "sample"), percent_text(test.interval->low),
+                         percent_text(test.interval->high));
+    }
+    if (kept.file_test) return fmt::format(" ({:.6g}, of {})", kept.file_test->metric, model_words(report));
     return kept.metric ? fmt::format(" ({:.6g})", *kept.metric) : "";
   };
   const Outcome outcome = outcome_of(report);
@@ -208,7 +218,8 @@ Answer by_task(const DiagnoseReport& report) {
     if (hopeless && !kept.tests.empty() && !kept.tests.front().needs.empty()) {
       answer.advice.push_back(
           fmt::format("It would pass with {}: is the limit meant for this data, are labels and inputs those of "
-                      "training?",
+                      "training? vernier check data --labels tries the usual mistakes, such as labels that count from "
+                      "another number (--label-offset).",
                       printable(kept.tests.front().needs)));
     }
     return answer;
@@ -220,6 +231,17 @@ Answer by_task(const DiagnoseReport& report) {
                                       kept_text(report), objective, value());
   say_how_to_deploy(report, answer);
   return answer;
+}
+
+/// The margin that would have covered the gap between the search and the file. Empty where margins are not known.
+std::string more_room(const DiagnoseReport& report) {
+  const double damage = report.final_figures->damage.value_or(0);
+  if (!report.requirement || report.requirement->metric == Metric::MinTop1Agreement || !std::isfinite(damage))
+    return {};
+  const double gap = 10 * std::log10(std::max(damage, 1.0));
+  const double margin = report.requirement->margin_db + std::max(0.5, std::ceil(2 * gap) / 2);
+  return fmt::format("It is {:.1f} dB of error power away: --margin {:g} makes the search leave as much room. ", gap,
+                     margin);
 }
 
 Answer searched(const DiagnoseReport& report) {
@@ -246,9 +268,8 @@ Answer searched(const DiagnoseReport& report) {
     answer.sentence = fmt::format("The requirement is missed: {} kept gives {}, and {} is not reached.",
                                   kept_text(report), figure_text(*report.final_figures, report.requirement),
                                   required_text(*report.final_figures, *report.requirement));
-    answer.advice.emplace_back(
-        "The search passed in simulation and the written file does not. Ask for some room (--margin 0.5), and read the "
-        "notes for layers that could not take their format.");
+    answer.advice.push_back("The search passed in simulation and the written file does not. " + more_room(report) +
+                            "Read the notes for layers that could not take their format.");
     return answer;
   }
   const bool nothing = outcome == Outcome::NothingNeeded;
@@ -291,6 +312,11 @@ Answer searched(const DiagnoseReport& report) {
 }
 
 }  // namespace
+
+const char* model_words(const DiagnoseReport& report) {
+  if (report.files.contains("model")) return "the written model";
+  return report.repaired ? "the repaired model" : "the typed model";
+}
 
 const char* program_of(const DiagnoseReport& report) {
   return report.command.starts_with("vernier fix ") ? "vernier fix" : "vernier diagnose";
@@ -356,11 +382,12 @@ Answer answer_with_sums(const DiagnoseReport& report) {
 
 Answer answer_of(const DiagnoseReport& report) {
   Answer answer = answer_with_sums(report);
+  const bool task_decides = report.kept && !report.kept->objective.empty();  // with an interval of its own
   if (report.final_figures) {
-    say_interval(report, *report.final_figures, answer);
+    if (!task_decides) say_interval(report, *report.final_figures, answer);
     say_agreement(report, *report.final_figures, answer);
   } else if (!report.requirement) {
-    say_interval(report, report.all_low, answer);
+    if (!task_decides) say_interval(report, report.all_low, answer);
     say_agreement(report, report.all_low, answer);
   }
   say_best_alternative(report, answer);

@@ -20,6 +20,9 @@ Answer answer_of(const DiagnoseReport& report);
 /// "vernier diagnose", or "vernier fix" where that is what the report's command ran.
 const char* program_of(const DiagnoseReport& report);
 
+/// "the written model", "the repaired model", or "the typed model" where nothing was repaired: what the answer is of.
+const char* model_words(const DiagnoseReport& report);
+
 /// "int8", or "int8 except 2 excluded layers": what stands behind "everything in".
 std::string all_low_text(const DiagnoseReport& report);
 

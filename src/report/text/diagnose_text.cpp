@@ -74,7 +74,7 @@ std::string figures_section(const DiagnoseReport& report, const TextOptions& opt
   if (report.all_high) runs.emplace_back(fmt::format("all kept in {}", format_name(report.high)), &*report.all_high);
   runs.emplace_back("all " + low_text(report), &report.all_low);
   if (report.repaired) runs.emplace_back("repaired, all " + low_text(report), &*report.repaired);
-  const char* const last = report.files.contains("model") ? "the written model" : "the repaired model";
+  const char* const last = model_words(report);
   if (report.final_figures) runs.emplace_back(last, &*report.final_figures);
   if (report.engine) runs.emplace_back("on the engine", &report.engine->figures);
   if (report.other_sums) runs.emplace_back(sums_text(report.other_sums->accumulate), &report.other_sums->figures);
@@ -177,8 +177,10 @@ std::string certificate_table(const DiagnoseReport& report, const TextOptions& o
   std::optional<double> limit;
   if (report.requirement && report.requirement->limits.size() == 1) limit = report.requirement->limits.front().value;
   const auto& certificate = report.kept->certificate;
+  const bool by_task = !report.kept->objective.empty();
   Table table;
   table.flexible_column("without");
+  table.column("output", Align::Left);  // of several the one that decides
   table.column("result", Align::Right);
   table.column("of the allowance", Align::Right);
   const std::size_t rows = options.top == 0 ? certificate.size() : std::min(options.top, certificate.size());
@@ -186,12 +188,11 @@ std::string certificate_table(const DiagnoseReport& report, const TextOptions& o
     const CertificateRow& row = certificate[i];
     // A test that was stopped early knows only that the result is at least this bad.
     const char* bound = !row.lower_bound ? "" : higher_is_better ? "<= " : ">= ";
-    const bool by_task = !report.kept->objective.empty();
-    table.row({printable(row.layer),
+    table.row({printable(row.layer), printable(row.output),
                bound + (by_task ? fmt::format("{:.4g}", row.metric) : metric_text(metric, row.metric, limit)),
                by_task && std::isnan(row.damage) ? ""
-               : std::isfinite(row.damage)
-                   ? (row.lower_bound && row.damage < 1e9 ? ">= " : "") + factor_text(row.damage)
+               : std::isfinite(row.damage)       ? (row.lower_bound && row.damage < 1e9 ? ">= " : "") +
+                                                 factor_text(by_task ? row.damage : allowance_used(metric, row.damage))
                : std::isfinite(row.metric) ? "none allowed"
                                            : "not finite"});
   }
@@ -205,6 +206,11 @@ std::string certificate_table(const DiagnoseReport& report, const TextOptions& o
 std::string kept_section(const DiagnoseReport& report, const TextOptions& options) {
   if (!report.kept || (report.kept->layers.empty() && report.kept->notes.empty())) return {};
   const KeptSetReport& kept = *report.kept;
+  if (outcome_of(report) == Outcome::Impossible) {  // all of them, and it does not help
+    std::string notes;
+    for (const std::string& note : kept.notes) notes += wrap(printable(note), options.width, "  note: ");
+    return notes.empty() ? notes : "\n" + notes;
+  }
   std::string text = heading(fmt::format("Kept in {}", format_name(report.high)), options.color);
   // The certificate names them all again, each with its evidence.
   if (kept.certificate.size() < kept.layers.size()) {
@@ -232,7 +238,15 @@ std::string kept_section(const DiagnoseReport& report, const TextOptions& option
              options.width, "  ");
   }
   if (kept.certified) {
-    text += wrap("certified 1-minimal: dropping any one of these fails; tested one by one:", options.width, "  ");
+    text +=
+        wrap(outcome_of(report) == Outcome::FileMisses
+                 ? "in the search, whose figures the result above does not confirm, dropping any one of these fails:"
+             : kept.room > 1
+                 ? fmt::format("certified 1-minimal for {:.0f} % of the allowance, with which the written file meets "
+                               "all of it: dropping any one of these fails that:",
+                               100 / kept.room)
+                 : "certified 1-minimal: dropping any one of these fails; tested one by one:",
+             options.width, "  ");
   } else if (!kept.layers.empty()) {
     text += wrap("not certified: the search ended before every kept layer was tested without", options.width, "  ");
   }
@@ -245,7 +259,8 @@ std::string final_section(const DiagnoseReport& report, const TextOptions& optio
   if (!report.final_figures) return {};
   const auto model = report.files.find("model");
   std::string text = fmt::format(
-      "verify of {}: {}", model == report.files.end() ? "the repaired model, not written" : printable(model->second),
+      "verify of {}: {}",
+      model == report.files.end() ? std::string(model_words(report)) + ", not written" : printable(model->second),
       figure_text(*report.final_figures, report.requirement));
   if (report.requirement) {
     text += fmt::format(", {} is {}", required_text(*report.final_figures, *report.requirement),
@@ -274,7 +289,7 @@ std::string latency_section(const DiagnoseReport& report, const TextOptions& opt
   };
   add("float32", latency.float_ms);
   add("all " + low_text(report), latency.low_ms);
-  add(report.files.contains("model") ? "the written model" : "the repaired model", latency.repaired_ms);
+  add(model_words(report), latency.repaired_ms);
   std::string text = heading(fmt::format("Latency of one sample on ONNX Runtime, {}, median",
                                          plural(static_cast<std::size_t>(std::max(latency.threads, 0)), "thread")),
                              options.color);

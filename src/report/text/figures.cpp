@@ -106,6 +106,10 @@ std::string figure_text(const RunFigures& run, const std::optional<Requirement>&
   return text;
 }
 
+double allowance_used(Metric metric, double damage) {
+  return metric == Metric::MaxAbsError ? std::sqrt(damage) : damage;
+}
+
 std::string required_text(const RunFigures& run, const Requirement& requirement) {
   const OutputFigure* figure = deciding_output(run, requirement);
   if (figure == nullptr) return "the requirement";

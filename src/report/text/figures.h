@@ -26,6 +26,9 @@ std::string figure_text(const RunFigures& run, const std::optional<Requirement>&
 /// The smallest share of largest classes that are the float model's; nullopt where no output is class scores.
 std::optional<double> same_top1(const RunFigures& run);
 
+/// How much of what a metric allows is used, in the metric's own unit: the damage of a report is of error power.
+double allowance_used(Metric metric, double damage);
+
 /// "the required 24 dB"; of the deciding output of `run`.
 std::string required_text(const RunFigures& run, const Requirement& requirement);
 

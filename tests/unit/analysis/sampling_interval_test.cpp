@@ -56,5 +56,22 @@ TEST(SamplingInterval, HoldsTheTruthAboutAsOftenAsItSays) {
   EXPECT_LE(held, kSets * 99 / 100);
 }
 
+// Wilson's interval, as statsmodels' proportion_confint(method="wilson") gives it.
+TEST(SamplingInterval, OfAShareIsWilsons) {
+  EXPECT_NEAR(share_interval(0.9, 100).low, 0.82563, 1e-4);
+  EXPECT_NEAR(share_interval(0.9, 100).high, 0.94477, 1e-4);
+  EXPECT_NEAR(share_interval(1, 33).low, 0.89573, 1e-4);
+  EXPECT_EQ(share_interval(1, 33).high, 1);
+  EXPECT_EQ(share_interval(0, 33).low, 0);
+}
+
+TEST(SamplingInterval, OfSamplesThatAllAgreeIsNoPoint) {
+  std::vector<SampleSums> samples(33);
+  for (SampleSums& sample : samples) sample.rows = sample.rows_agreed = 40;
+  const SamplingInterval interval = agreement_interval(samples).value();
+  EXPECT_NEAR(interval.low, 0.89573, 1e-4);
+  EXPECT_EQ(interval.high, 1);
+}
+
 }  // namespace
 }  // namespace vernier

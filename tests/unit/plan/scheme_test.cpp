@@ -102,7 +102,7 @@ TEST(Scheme, WhatAScriptSetsWinsAndItsNamesAreNoPatterns) {
   const AssignedFormats result = assigned(options);
   EXPECT_EQ(formats_of(result.plan), (std::vector{Format::Float32, Format::BFloat16, Format::BFloat16}));
   ASSERT_EQ(result.warnings.size(), 1U);
-  EXPECT_EQ(result.warnings[0].substr(0, 47), "what a script sets of fc?, [a]ct has no effect:");
+  EXPECT_EQ(result.warnings[0].substr(0, 43), "what was set for fc?, [a]ct has no effect: ");
 }
 
 TEST(Scheme, WhatAScriptSetsOfManyLayersIsRefusedInOneLine) {

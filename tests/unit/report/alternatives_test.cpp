@@ -87,6 +87,14 @@ TEST(Alternatives, TheCommandIsTheReportsWithWhatChanges) {
   EXPECT_EQ(command_with("vernier diagnose m --low int8", "--fp16"), "vernier diagnose m --fp16");
 }
 
+TEST(Alternatives, HaveAFolderOfTheirOwn) {
+  EXPECT_EQ(command_with("vernier diagnose m --int8 -o out", "fix"), "vernier fix m --int8 -o out-fix");
+  EXPECT_EQ(command_with("vernier diagnose m --int8 -o out/", "--target openvino"),
+            "vernier diagnose m --int8 -o out-openvino --target openvino");
+  EXPECT_EQ(command_with("vernier diagnose m --int8 --output='my out'", "--fp16"),
+            "vernier diagnose m --output='my out-fp16' --fp16");
+}
+
 TEST(Alternatives, AreATableAndWhatToDoNext) {
   Alternative late = row("--target openvino", AlternativeEnd::NotMeasured, 0, 0);
   late.why = "its time was up before it was measured";

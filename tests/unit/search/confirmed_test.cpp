@@ -55,10 +55,11 @@ TEST(SearchConfirmed, SearchesAgainWithLessAllowanceWhenTheJudgeRefuses) {
   EXPECT_EQ(result.minimal.kept.size(), 2U);
   EXPECT_EQ(judge.asked, 2U);
   EXPECT_NEAR(result.room, 1.05, 0.01);
-  ASSERT_EQ(result.minimal.notes.size(), 1U);
+  ASSERT_EQ(result.minimal.notes.size(), 2U);
   EXPECT_EQ(result.minimal.notes[0],
             "a set of 1 kept items used 0.990 of the allowance in the search but 1.040 when it was confirmed: searched "
-            "again with 5.0 % less allowance, for which the set below is certified");
+            "again with less allowance");
+  EXPECT_EQ(result.minimal.notes[1], "certified for 5.0 % less allowance than was asked for");
 }
 
 TEST(SearchConfirmed, ReportsDamagesAsTheOracleGaveThem) {
@@ -133,6 +134,24 @@ TEST(SearchConfirmed, StaysWithinTheBudgetOfAllRounds) {
     options.max_trials = budget;
     EXPECT_LE(search(kTight, judge, nullptr, options).minimal.trials, budget);
   }
+}
+
+// Single elements decide: the first set is confirmed three times worse than the search has it, all others are not.
+TEST(SearchConfirmed, TakesLessRoomThanTheFirstSetAskedForWhereThatDoes) {
+  const toys::Toy toy = toys::ranked({5, 0.5, 0.3, 0.19, 0.1, 0.05});
+  std::vector<KeptSet> asked;
+  const Confirm unlucky_at_first = [&](const MinimalResult& result) {
+    asked.push_back(result.kept);
+    return (asked.size() == 1 ? 3 : 1.1) * toys::damage_of(toy, result.kept);
+  };
+  MinimalOptions options;
+  options.most_room = 10;
+  const ConfirmedResult result = search_confirmed(toy.items, toys::honest(toy), unlucky_at_first, options);
+  EXPECT_EQ(result.minimal.end, SearchEnd::Certified);
+  EXPECT_LT(result.room, 3 / 1.1) << "less than the first ratio";
+  EXPECT_LE(1.1 * toys::damage_of(toy, result.minimal.kept), 1);
+  EXPECT_EQ(asked.back(), result.minimal.kept) << "who confirms writes what it is asked about";
+  EXPECT_LE(asked.size(), kConfirmRounds + 1);
 }
 
 }  // namespace
