@@ -73,6 +73,10 @@ double parse_number(std::string_view option, const std::string& text) {
   return *value;
 }
 
+std::string hint_of_percent(std::string_view option, double value) {
+  return value > 1 && value <= 100 ? fmt::format("shares are from 0 to 1: {} {:g}", option, value / 100) : "";
+}
+
 Format parse_format_name(std::string_view option, const std::string& text) {
   if (const std::optional<Format> format = parse_format(text)) return *format;
   static const std::vector<std::string> kNames{"float32", "float16", "bfloat16", "float8e4m3fn", "float8e5m2", "int8",

@@ -22,6 +22,9 @@ std::uint64_t parse_count(std::string_view option, const std::string& text, std:
 /// A finite number.
 double parse_number(std::string_view option, const std::string& text);
 
+/// For a share that seems to be given in percent: "shares are from 0 to 1: --min-top1 0.97"; empty for other values.
+std::string hint_of_percent(std::string_view option, double value);
+
 /// A format's canonical name or short form (docs/contract.md, 1); the nearest are offered.
 Format parse_format_name(std::string_view option, const std::string& text);
 

@@ -97,7 +97,8 @@ std::optional<Requirement> RequirementGroup::requirement() const {
         throw Error(ErrorKind::Usage,
                     kHelp[i].most == kLargest
                         ? fmt::format("{}: {} is below {}", option, limit.value, kHelp[i].least)
-                        : fmt::format("{}: {} is not in [{}, {}]", option, limit.value, kHelp[i].least, kHelp[i].most));
+                        : fmt::format("{}: {} is not in [{}, {}]", option, limit.value, kHelp[i].least, kHelp[i].most),
+                    hint_of_percent(option, limit.value));
       }
       if (!seen.insert(limit.output).second) {
         throw Error(ErrorKind::Usage, limit.output.empty() ? fmt::format("{}: two limits for all outputs", option)

@@ -58,7 +58,8 @@ LabelRequirement ScoreGroup::labels() const {
   const char* option = min_top1_.empty() ? "--min-top5" : "--min-top1";
   wanted.min_share = parse_number(option, min_top1_.empty() ? min_top5_ : min_top1_);
   if (wanted.min_share < 0 || wanted.min_share > 1) {
-    throw Error(ErrorKind::Usage, fmt::format("{}: {} is not in [0, 1]", option, wanted.min_share));
+    throw Error(ErrorKind::Usage, fmt::format("{}: {} is not in [0, 1]", option, wanted.min_share),
+                hint_of_percent(option, wanted.min_share));
   }
   const double offset = parse_number("--label-offset", label_offset_);
   if (offset != std::floor(offset) || std::abs(offset) > 1e9) {

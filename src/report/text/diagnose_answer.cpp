@@ -89,7 +89,7 @@ void say_interval(const DiagnoseReport& report, const RunFigures& run, Answer& a
   answer.advice.insert(
       answer.advice.begin(),
       fmt::format("{} lies within what these samples leave open: {}.", limit_text(report.requirement->metric, limit),
-                  wanted < 1e6 ? fmt::format("about {} would decide it, if the figure stays",
+                  wanted < 1e6 ? fmt::format("about {} samples would decide it, if the figure stays",
                                              count_text(static_cast<std::int64_t>(wanted)))
                                : "the figure is too near to it for any number of samples"));
 }
