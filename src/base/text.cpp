@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "base/utf8.h"
@@ -49,18 +50,20 @@ std::size_t match_set(std::string_view pattern, std::size_t at, char c, bool& ma
 }  // namespace
 
 std::vector<std::string> nearest_names(std::string_view wanted, std::span<const std::string> names, std::size_t limit) {
-  std::vector<std::pair<std::size_t, std::string>> ranked;
+  std::vector<std::tuple<bool, std::size_t, std::string>> ranked;
   for (const std::string& name : names) {
     // Very long names come from hostile files; the quadratic distance is not worth their time.
     if (name.size() > 512 || wanted.size() > 512) continue;
     const std::size_t distance = edit_distance(wanted, name);
-    const bool part = wanted.size() >= 3 && lower_case(name).find(lower_case(std::string(wanted))) != std::string::npos;
-    if (part || distance <= std::max<std::size_t>(2, wanted.size() / 2)) ranked.emplace_back(distance, name);
+    const std::size_t at =
+        wanted.size() < 3 ? std::string::npos : lower_case(name).find(lower_case(std::string(wanted)));
+    if (at == std::string::npos && distance > std::max<std::size_t>(2, wanted.size() / 2)) continue;
+    ranked.emplace_back(at != 0, distance, name);
   }
   std::sort(ranked.begin(), ranked.end());
   ranked.erase(std::unique(ranked.begin(), ranked.end()), ranked.end());
   std::vector<std::string> nearest;
-  for (std::size_t i = 0; i < std::min(limit, ranked.size()); ++i) nearest.push_back(ranked[i].second);
+  for (std::size_t i = 0; i < std::min(limit, ranked.size()); ++i) nearest.push_back(std::get<std::string>(ranked[i]));
   return nearest;
 }
 

@@ -12,7 +12,8 @@
 namespace vernier {
 
 /// Up to `limit` of `names` nearest to `wanted` by edit distance (at most half of its length, unless it is a part of
-/// the name, whatever the case), nearest first.
+/// the name, whatever the case). First those that begin with it, which may be cut short; then the others, nearest
+/// first.
 std::vector<std::string> nearest_names(std::string_view wanted, std::span<const std::string> names,
                                        std::size_t limit = 3);
 

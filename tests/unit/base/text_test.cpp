@@ -24,6 +24,11 @@ TEST(NearestNames, OffersTheClosestFirst) {
   EXPECT_EQ(nearest_names("Cnov", twice), (std::vector<std::string>{"Conv"}));
 }
 
+TEST(NearestNames, OffersFirstWhatBeginsSo) {
+  const std::vector<std::string> names{"--max-mse", "--max-abs-error", "--min-sqnr"};
+  EXPECT_EQ(nearest_names("--max-abs", names), (std::vector<std::string>{"--max-abs-error", "--max-mse"}));
+}
+
 TEST(Printable, EscapesWhatCouldMoveTheCursor) {
   EXPECT_EQ(printable("a\x1b[2J"), "a\\x1b[2J");
   EXPECT_EQ(printable("gr\xc3\xbc\xc3\x9f"), "gr\xc3\xbc\xc3\x9f");
