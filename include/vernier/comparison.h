@@ -149,8 +149,8 @@ struct OutputComparison {
 struct IterationComparison {
   std::size_t iteration = 0;
   std::vector<OutputComparison> outputs;
-  std::vector<std::string> unmatched;  // outputs that one side lacks, in words: nothing is skipped quietly
-  bool passed = false;                 // all outputs passed, and there was one
+  std::string unmatched;  // outputs that one side lacks, in words: nothing is skipped quietly
+  bool passed = false;    // all outputs passed, and there was one
 };
 
 /// Compares one iteration of `got` with the same one of `ref`. `detail`: histograms are made also where all passed.

@@ -29,35 +29,44 @@ std::optional<OutputPair> partner(std::size_t index, const std::string& name, co
   return std::nullopt;
 }
 
+/// "83 outputs have no partner in the reference: '245', '246' and 81 more; 1 output of the reference has none: 'q'";
+/// empty: all have one.
+std::string without_partner(const std::vector<std::string>& got, const std::vector<std::string>& ref) {
+  const auto have = [](const std::vector<std::string>& names) { return names.size() == 1 ? "has" : "have"; };
+  std::string text;
+  if (!got.empty()) {
+    text =
+        fmt::format("{} {} no partner in the reference: {}", plural(got.size(), "output"), have(got), list_some(got));
+  }
+  if (!ref.empty()) {
+    text += fmt::format("{}{} of the reference {} {}: {}", text.empty() ? "" : "; ", plural(ref.size(), "output"),
+                        have(ref), text.empty() ? "no partner" : "none", list_some(ref));
+  }
+  return text;
+}
+
 }  // namespace
 
 Pairing pair_outputs(const Iteration& got, const Iteration& ref) {
   Pairing pairing;
+  const auto quoted = [](const std::string& name) { return "'" + printable(name) + "'"; };
   std::vector<bool> used(ref.outputs.size(), false);
+  std::vector<std::string> left_of_got;
   for (std::size_t i = 0; i < got.outputs.size(); ++i) {
     const std::string& name = got.outputs[i].name;
     const std::optional<OutputPair> found = partner(i, name, ref);
-    if (!found) {
-      pairing.unmatched.push_back(fmt::format("output '{}' has no partner in the reference", printable(name)));
-      continue;
-    }
-    const std::string& other = ref.outputs[found->ref].name;
-    if (!found->how.empty() && index_of(got, other)) {
-      pairing.unmatched.push_back(fmt::format("output '{}' has no partner in the reference: '{}' has its own there",
-                                              printable(name), printable(other)));
+    if (!found || (!found->how.empty() && index_of(got, ref.outputs[found->ref].name))) {
+      left_of_got.push_back(quoted(name));
       continue;
     }
     used[found->ref] = true;
     pairing.pairs.push_back(*found);
   }
-  std::vector<std::string> left;
+  std::vector<std::string> left_of_ref;
   for (std::size_t i = 0; i < used.size(); ++i) {
-    if (!used[i]) left.push_back("'" + printable(ref.outputs[i].name) + "'");
+    if (!used[i]) left_of_ref.push_back(quoted(ref.outputs[i].name));
   }
-  if (!left.empty()) {
-    pairing.unmatched.push_back(
-        fmt::format("{} of the reference only: {}", plural(left.size(), "output"), list_some(left)));
-  }
+  pairing.unmatched = without_partner(left_of_got, left_of_ref);
   return pairing;
 }
 

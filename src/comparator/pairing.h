@@ -15,8 +15,8 @@ struct OutputPair {
 };
 
 struct Pairing {
-  std::vector<OutputPair> pairs;       // in the order of got
-  std::vector<std::string> unmatched;  // in words
+  std::vector<OutputPair> pairs;  // in the order of got
+  std::string unmatched;          // in words; empty: every output has a partner
 };
 
 /// For each output of `got`: the one of the same name; else the first one whose name contains it or is contained in it,

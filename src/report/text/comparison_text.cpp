@@ -59,7 +59,7 @@ class IterationText {
   std::string text(const std::string& run, const std::string& reference, const Iteration& got, const Iteration& ref) {
     log_.line(LogKind::Info, fmt::format("Iteration: {}", iteration_.iteration));
     const LogText::Indent indent(log_);
-    for (const std::string& words : iteration_.unmatched) log_.line(LogKind::Warning, words);
+    if (!iteration_.unmatched.empty()) log_.line(LogKind::Warning, iteration_.unmatched);
     if (iteration_.outputs.empty()) {
       log_.line(LogKind::Bad, "FAILED | Nothing was compared: no output of one run belongs to one of the other");
       return log_.text();

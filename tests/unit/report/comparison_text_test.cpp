@@ -140,9 +140,9 @@ TEST(IterationToText, SaysWhyNothingWasCompared) {
   IterationComparison iteration = comparison({result});
   iteration.outputs[0].matched = "the names are alike";
   iteration.outputs[0].reference = "y_1";
-  iteration.unmatched = {"1 output of the reference only: 'z'"};
+  iteration.unmatched = "1 output of the reference has no partner: 'z'";
   const std::string text = text_of(iteration);
-  EXPECT_NE(text.find("[W]     1 output of the reference only: 'z'\n"), std::string::npos);
+  EXPECT_NE(text.find("[W]     1 output of the reference has no partner: 'z'\n"), std::string::npos);
   EXPECT_NE(
       text.find("[W]         Output names did not match exactly: 'y' is compared with 'y_1', because the names are "
                 "alike\n"
