@@ -80,10 +80,23 @@ std::string who_takes(const CLI::App& app, const std::string& name) {
               near.empty() ? help_hint(app) : fmt::format("did you mean {}?", near.front()));
 }
 
+/// Of one file this command shows something, of two the difference.
+bool compares_two(const CLI::App& app) { return app.get_option_no_throw("--diff") != nullptr; }
+
+std::string comparison_of(const CLI::App& app, const std::string& second) {
+  std::string text = full_name(app) + " --diff";
+  for (const CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
+    if (!option->get_positional()) continue;
+    for (const std::string& first : option->results()) text += " " + shell_quote(first);
+  }
+  return fmt::format("{} {} compares the two", text, shell_quote(second));
+}
+
 [[noreturn]] void unknown_argument(const CLI::App& app, const std::string& argument) {
   const std::vector<std::string> commands = command_names(app);
   if (commands.empty()) {
-    throw Error(ErrorKind::Usage, fmt::format("one argument too many: '{}'", printable(argument)), help_hint(app));
+    const std::string text = fmt::format("one argument too many: '{}'", printable(argument));
+    throw Error(ErrorKind::Usage, text, compares_two(app) ? comparison_of(app, argument) : help_hint(app));
   }
   const std::vector<std::string> near = nearest_names(argument, commands, 1);
   throw Error(
