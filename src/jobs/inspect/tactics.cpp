@@ -45,7 +45,10 @@ TacticReplay read_replay(const fs::path& path) {
   const Json json = parse_python_json(read_text(path, kMostBytes), path.string());
   const Json* const replay = json.find("replay");
   if (replay == nullptr || !replay->is_object()) {
-    throw Error(ErrorKind::Input, fmt::format("{}: no tactic replay: it has no \"replay\"", path.string()));
+    throw Error(
+        ErrorKind::Input,
+        fmt::format("{}: not a tactic replay, in which \"replay\" holds the choice for each layer", path.string()),
+        "vernier run MODEL --trt --save-tactics FILE writes one, with TensorRT up to version 10");
   }
   TacticReplay read;
   read.file = path.string();
