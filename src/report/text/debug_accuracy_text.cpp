@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/layout.h"
 #include "base/text.h"
@@ -25,17 +27,20 @@ std::size_t count_of(const DebugAccuracyReport& report, ErrorRole role) {
                                                 [&](const AccuracyRow& row) { return row.role == role; }));
 }
 
+std::string passed_text(const DebugAccuracyReport& report) {
+  const std::size_t harmless = count_of(report, ErrorRole::Harmless);
+  const std::string compared = plural(report.layers.size(), "layer output") + " compared with the reference";
+  if (harmless == 0) return fmt::format("{}: {:g} dB or better everywhere.", compared, report.min_sqnr_db);
+  return fmt::format(
+      "{0}: {1} at {2:g} dB or better. The other {3} below, and harmless: what is computed from {4} is at {2:g} dB or "
+      "better again.",
+      compared, report.layers.size() - harmless, report.min_sqnr_db,
+      harmless == 1 ? "one is" : fmt::format("{} are", harmless), harmless == 1 ? "it" : "them");
+}
+
 std::string answer(const DebugAccuracyReport& report, const TextOptions& options) {
   if (report.passed) {
-    const std::size_t harmless = count_of(report, ErrorRole::Harmless);
-    std::string text = fmt::format("{} compared with the reference: {:g} dB or better {}.",
-                                   plural(report.layers.size(), "layer output"), report.min_sqnr_db,
-                                   harmless == 0 ? "everywhere" : "wherever it matters");
-    if (harmless > 0) {
-      text += fmt::format(" {} below it, and nothing that is made of {} is (harmless).",
-                          harmless == 1 ? "One is" : fmt::format("{} are", harmless), harmless == 1 ? "it" : "them");
-    }
-    return painted(wrap(text, options.width), Paint::Good, options.color) + "\n";
+    return painted(wrap(passed_text(report), options.width), Paint::Good, options.color) + "\n";
   }
   const auto first = std::find_if(report.layers.begin(), report.layers.end(),
                                   [](const AccuracyRow& row) { return row.role == ErrorRole::First; });
@@ -50,6 +55,23 @@ std::string answer(const DebugAccuracyReport& report, const TextOptions& options
                       report.min_sqnr_db, count_of(report, ErrorRole::First), count_of(report, ErrorRole::Adds),
                       count_of(report, ErrorRole::Inherits));
   return painted(wrap(text, options.width), Paint::Bad, options.color) + "\n";
+}
+
+/// What only inherits is no lead: it is counted in the answer, and listed where all are asked for.
+std::vector<const AccuracyRow*> rows_of(const DebugAccuracyReport& report, const TextOptions& options) {
+  std::vector<const AccuracyRow*> rows;
+  for (const AccuracyRow& row : report.layers) {
+    const bool leads = row.role == ErrorRole::First || row.role == ErrorRole::Adds ||
+                       (report.passed && row.role == ErrorRole::Harmless);
+    if (leads || options.top == 0) rows.push_back(&row);
+  }
+  return rows;
+}
+
+/// Not a number is the worst.
+bool worse(const AccuracyRow& a, const AccuracyRow& b) {
+  if (std::isnan(a.sqnr_db) || std::isnan(b.sqnr_db)) return std::isnan(a.sqnr_db) && !std::isnan(b.sqnr_db);
+  return a.sqnr_db < b.sqnr_db;
 }
 
 }  // namespace
@@ -68,26 +90,23 @@ std::string report_to_text(const DebugAccuracyReport& report, const TextOptions&
   table.column("SQNR dB", Align::Right);
   table.column("arriving dB", Align::Right);
   table.column("error", Align::Left);
-  std::size_t beyond = 0;
-  for (const AccuracyRow& row : report.layers) {
-    // What only inherits is no lead: it is counted above, and listed where all are asked for.
-    const bool leads = row.role == ErrorRole::First || row.role == ErrorRole::Adds ||
-                       (report.passed && row.role == ErrorRole::Harmless);
-    if (options.top != 0 && (!leads || beyond >= options.top)) continue;
-    beyond += leads ? 1 : 0;
-    table.row({printable(row.layer), shorten_middle(printable(row.op_type), 18), db_text(row.sqnr_db),
-               db_text(row.arriving_db), std::string(word_of(row.role))});
+  std::vector<const AccuracyRow*> rows = rows_of(report, options);
+  const std::size_t cut = options.top != 0 && rows.size() > options.top ? rows.size() - options.top : 0;
+  if (cut > 0) {
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const AccuracyRow* a, const AccuracyRow* b) { return worse(*a, *b); });
+    rows.resize(options.top);
+  }
+  for (const AccuracyRow* row : rows) {
+    table.row({printable(row->layer), shorten_middle(printable(row->op_type), 18), db_text(row->sqnr_db),
+               db_text(row->arriving_db), std::string(word_of(row->role))});
   }
   if (!table.empty()) {
-    text += heading(options.top == 0 ? "Layers, in the order of the graph"
-                                     : "Layers that fall below it or add error, in the order of the graph",
+    text += heading(fmt::format("Layers{}, {}", options.top == 0 ? "" : " that fall below it or add error",
+                                cut > 0 ? "the worst first" : "in the order of the graph"),
                     options.color) +
             table.text(options.width, options.whole_names);
-    const std::size_t leads = count_of(report, ErrorRole::First) + count_of(report, ErrorRole::Adds) +
-                              (report.passed ? count_of(report, ErrorRole::Harmless) : 0);
-    if (options.top != 0 && leads > beyond) {
-      text += fmt::format("  ... and {} (--top 0 shows all)\n", plural(leads - beyond, "more layer"));
-    }
+    if (cut > 0) text += fmt::format("  ... and {} (--top 0 shows all)\n", plural(cut, "more layer"));
     text += wrap(
         "first: what arrives is within the threshold, what leaves is not; a small own error is enough where little is "
         "missing. adds: leaves 3 dB or more below what "

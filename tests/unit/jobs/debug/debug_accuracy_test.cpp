@@ -1,6 +1,7 @@
 // Where along the graph a run leaves its reference.
 #include "vernier/debug_accuracy.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -9,6 +10,7 @@
 #include "job_files.h"
 #include "vernier/format.h"
 #include "vernier/report/debug_accuracy.h"
+#include "vernier/report/text.h"
 #include "vernier/run.h"
 
 namespace vernier::testing {
@@ -87,8 +89,31 @@ TEST(DebugAccuracy, PassesWhatAMaskLosesBehindItsSoftmax) {
   EXPECT_EQ(roles.at("softmax"), ErrorRole::Within);
   EXPECT_TRUE(report.passed);
   const std::string text = report_to_text(report, {});
-  EXPECT_NE(text.find("2 are below it"), std::string::npos) << text;
-  EXPECT_NE(text.find("(harmless)"), std::string::npos) << text;
+  EXPECT_NE(text.find("3 layer outputs compared with the reference: 1 at 30 dB or better. The other 2 are below"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("what is computed from them is at 30 dB or better again."), std::string::npos) << text;
+}
+
+TEST(DebugAccuracyText, BeginsWithTheWorstWhereRowsAreCut) {
+  DebugAccuracyReport report;
+  report.min_sqnr_db = 20;
+  report.passed = true;
+  for (const double db : {19.0, 12.0, 7.6, 15.0}) {
+    report.layers.push_back({fmt::format("at{:g}", db), "Add", "t", db, {}, ErrorRole::Harmless});
+  }
+  TextOptions options;
+  options.top = 2;
+  const std::string cut = report_to_text(report, options);
+  EXPECT_NE(cut.find("Layers that fall below it or add error, the worst first\n"), std::string::npos) << cut;
+  EXPECT_LT(cut.find("at7.6"), cut.find("at12")) << cut;
+  EXPECT_NE(cut.find("at12"), std::string::npos) << cut;
+  EXPECT_EQ(cut.find("at15"), std::string::npos) << cut;
+  EXPECT_NE(cut.find("... and 2 more layers"), std::string::npos) << cut;
+  options.top = 4;
+  const std::string whole = report_to_text(report, options);
+  EXPECT_NE(whole.find("in the order of the graph\n"), std::string::npos) << whole;
+  EXPECT_LT(whole.find("at19"), whole.find("at7.6")) << whole;
 }
 
 }  // namespace
