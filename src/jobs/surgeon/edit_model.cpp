@@ -24,6 +24,7 @@
 #include "model/passes/pass.h"
 #include "model/raw_proto.h"
 #include "model/sparsity.h"
+#include "model/subgraph.h"
 #include "vernier/error.h"
 #include "vernier/samples.h"
 #include "vernier/sinks.h"
@@ -66,6 +67,14 @@ std::uint32_t name_seed(const std::string& name) {
   std::uint32_t seed = 2166136261U;
   for (const char c : name) seed = (seed ^ static_cast<unsigned char>(c)) * 16777619U;
   return seed;
+}
+
+/// Whether an output of the model depends on the node of that name.
+bool is_needed(const Model& model, const std::string& node) {
+  std::set<std::string> outputs;
+  for (const InputInfo& output : model_outputs(model)) outputs.insert(output.name);
+  const std::vector<int> needed = nodes_between(model, {}, outputs);
+  return std::ranges::any_of(needed, [&](int index) { return model.proto.graph().node(index).name() == node; });
 }
 
 SurgeonResult started(const Model& model, const std::filesystem::path& output) {
@@ -142,7 +151,13 @@ SurgeonResult insert_node(const InsertOptions& options, const JobSinks& sinks) {
     result.warnings.push_back(
         fmt::format("ONNX's checker refuses the model with this node: {}", printable(first_line(*complaint))));
   }
-  for (std::string& note : passes::remove_dead_nodes(model, {{}, {}, default_opset(model.proto)}).notes) {
+  if (!is_needed(model, node.name())) {
+    std::vector<std::string> made;
+    for (const std::string& output : options.outputs) made.push_back("'" + printable(output) + "'");
+    result.notes.push_back("no output of the model depends on it: nothing reads " + list_some(made));
+  }
+  // What was asked for stays, read or not.
+  for (std::string& note : passes::keep_nodes_for(model, {options.outputs.begin(), options.outputs.end()}).notes) {
     result.notes.push_back(std::move(note));
   }
   result.nodes_after = static_cast<std::size_t>(model.proto.graph().node_size());

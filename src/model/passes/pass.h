@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,9 @@ Outcome merge_equal_nodes(Model& model, const Context& context);
 
 /// Nodes that no output needs -> nothing.
 Outcome remove_dead_nodes(Model& model, const Context& context);
+
+/// The same, but nodes that one of the tensors `wanted` needs stay, too.
+Outcome keep_nodes_for(Model& model, std::set<std::string> wanted);
 
 /// Add(Conv(x), c) -> Conv(x) with c as its bias, where c has one value a channel; MatMul(x, w) + c -> Gemm for x of
 /// rank 2. The sums are the same, in another order.

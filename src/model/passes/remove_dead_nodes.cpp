@@ -11,10 +11,11 @@
 
 namespace vernier::passes {
 
-Outcome remove_dead_nodes(Model& model, const Context&) {
-  std::set<std::string> outputs;
-  for (const InputInfo& output : model_outputs(model)) outputs.insert(output.name);
-  const std::vector<int> needed = nodes_between(model, {}, outputs);
+Outcome remove_dead_nodes(Model& model, const Context&) { return keep_nodes_for(model, {}); }
+
+Outcome keep_nodes_for(Model& model, std::set<std::string> wanted) {
+  for (const InputInfo& output : model_outputs(model)) wanted.insert(output.name);
+  const std::vector<int> needed = nodes_between(model, {}, wanted);
   onnx::GraphProto& graph = *model.proto.mutable_graph();
   const std::size_t dead = static_cast<std::size_t>(graph.node_size()) - needed.size();
   if (dead > 0) {
@@ -25,7 +26,7 @@ Outcome remove_dead_nodes(Model& model, const Context&) {
   }
   remove_leftovers(model);
   Outcome outcome;
-  if (dead > 0) outcome.notes.push_back(plural(dead, "node") + " that no output needs removed");
+  if (dead > 0) outcome.notes.push_back("removed " + plural(dead, "node") + " that no output needs");
   return outcome;
 }
 
