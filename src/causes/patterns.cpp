@@ -1,6 +1,8 @@
 // Places in a network that are known to be delicate.
 #include <algorithm>
+#include <cstddef>
 
+#include "base/text.h"
 #include "causes/cause.h"
 
 namespace vernier::causes {
@@ -65,7 +67,8 @@ Finding unfolded_batch_norm(const LayerFacts& layer) {
 Finding depthwise(const LayerFacts& layer) {
   if (!is_scaled(layer) || !layer.depthwise || layer.own_noise < kPoorNoise / 3) return {};
   return of(layer, {}, 0.3, {{"terms of a sum", static_cast<double>(layer.terms), ""}},
-            fmt::format("a depthwise convolution: {} products a result average little noise away", layer.terms),
+            fmt::format("a depthwise convolution: each result sums only {}, in which little noise averages out",
+                        plural(static_cast<std::size_t>(layer.terms), "product")),
             {"per-channel", "equalize"});
 }
 

@@ -12,7 +12,9 @@
 #include <map>
 #include <set>
 #include <span>
+#include <string>
 
+#include "base/text.h"
 #include "model/operator_traits.h"
 #include "vernier/error.h"
 #include "vernier/tensor.h"
@@ -109,7 +111,10 @@ std::optional<std::string> not_prunable(const Tensor& weight, int axis) {
     return fmt::format("its type is {}", dtype_name(weight.dtype()));
   }
   const std::int64_t length = weight.shape().at(static_cast<std::size_t>(axis));
-  if (length % kGroup != 0) return fmt::format("{} values are summed over, not a multiple of 4", length);
+  if (length % kGroup != 0) {
+    return fmt::format("{} {} summed over, not a multiple of 4", plural(static_cast<std::size_t>(length), "value"),
+                       length == 1 ? "is" : "are");
+  }
   return std::nullopt;
 }
 

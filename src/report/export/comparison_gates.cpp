@@ -157,8 +157,8 @@ void RunGate::operator()(const RunEvent& event) {
     gate_.cases.push_back(
         {fmt::format("output '{}' of {} is finite", printable(found->output), printable(without_time(found->run))),
          GateCase::State::Failed,
-         fmt::format("iteration {}: {} of {} values are NaN, {} infinite", found->iteration, found->nan, found->count,
-                     found->infinite)});
+         fmt::format("iteration {}: {} of {} values {} NaN, {} infinite", found->iteration, found->nan, found->count,
+                     found->nan == 1 ? "is" : "are", found->infinite)});
   } else if (const auto* done = std::get_if<PairDone>(&event)) {
     if (!done->summary.check_average) return;
     const std::string pair = pair_text(done->summary.run, done->summary.reference);

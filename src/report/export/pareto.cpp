@@ -66,7 +66,7 @@ std::string pareto_table(const KeptSetReport& kept, const TextOptions& options) 
                fmt::format("{:.3g}x", point.damage)});
   }
   return heading(
-             fmt::format("Accuracy against cost ({}), of {} sets that were tried", unit_text(kept), kept.pareto.size()),
+             fmt::format("Accuracy against cost ({}), of {} tried", unit_text(kept), plural(kept.pareto.size(), "set")),
              options.color) +
          table.text(options.width, options.whole_names);
 }

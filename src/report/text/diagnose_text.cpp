@@ -232,10 +232,10 @@ std::string kept_section(const DiagnoseReport& report, const TextOptions& option
   }
   if (report.typed) {
     const TypedReport& typed = *report.typed;
-    text +=
-        wrap(fmt::format("{} casts, {} quantize/dequantize pairs; weights {}, were {}", typed.casts,
-                         typed.quantize_pairs, bytes_text(typed.weight_bytes), bytes_text(typed.original_weight_bytes)),
-             options.width, "  ");
+    text += wrap(fmt::format("{}, {}; weights {}, were {}", plural(static_cast<std::size_t>(typed.casts), "cast"),
+                             plural(static_cast<std::size_t>(typed.quantize_pairs), "quantize/dequantize pair"),
+                             bytes_text(typed.weight_bytes), bytes_text(typed.original_weight_bytes)),
+                 options.width, "  ");
   }
   if (kept.certified) {
     text +=

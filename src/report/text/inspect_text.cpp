@@ -57,8 +57,8 @@ struct ValueText {
     return fmt::format("tensor {}", shape_text(value.shape));
   }
   std::string operator()(const InspectedAttribute::OfGraphs& value) const {
-    return value.listed ? fmt::format("{} graphs", value.bodies.size())
-                        : fmt::format("graph of {} nodes", value.bodies.front().nodes.size());
+    return value.listed ? plural(value.bodies.size(), "graph")
+                        : "graph of " + plural(value.bodies.front().nodes.size(), "node");
   }
 };
 
@@ -94,9 +94,10 @@ std::string nodes_text(const InspectedGraph& graph, bool attributes, const std::
 }  // namespace
 
 std::string report_to_text(const ModelInspection& report) {
-  std::string text = fmt::format("{}\n  graph {} | opset {} | IR {} | {} nodes | {} initializers, {:.2f} MB\n",
-                                 report.file, printable(report.graph), report.opset, report.ir_version, report.nodes,
-                                 report.initializers, static_cast<double>(report.initializer_bytes) / 1e6);
+  std::string text =
+      fmt::format("{}\n  graph {} | opset {} | IR {} | {} | {}, {:.2f} MB\n", report.file, printable(report.graph),
+                  report.opset, report.ir_version, plural(report.nodes, "node"),
+                  plural(report.initializers, "initializer"), static_cast<double>(report.initializer_bytes) / 1e6);
   for (const auto& [domain, version] : report.domains) {
     text += fmt::format("  domain {} {}\n", printable(domain), version);
   }

@@ -27,9 +27,9 @@ std::string report_to_text(const ReduceReport& report, const TextOptions& option
   }
   if (!report.unstable.empty()) claim = "; not proven: the check is unstable";
   std::string text =
-      painted(fmt::format("{}: {}, {} of {} nodes{}\n",
+      painted(fmt::format("{}: {}, {} of {}{}\n",
                           report.unstable.empty() ? "Minimum bad model" : "Smallest model that was bad once",
-                          report.output, report.nodes_after, report.nodes_before, claim),
+                          report.output, report.nodes_after, plural(report.nodes_before, "node"), claim),
               Paint::Bold, options.color);
   if (!report.unstable.empty()) {
     text += fmt::format("Asked again, the check said otherwise of {}. A check that answers at random proves nothing.\n",
@@ -58,7 +58,7 @@ std::string report_to_text(const ReduceReport& report, const TextOptions& option
                         report.outputs_file);
   }
   if (!report.min_good.empty()) {
-    text += fmt::format("Minimum good model: {}, {} nodes\n", report.min_good, report.nodes_good);
+    text += fmt::format("Minimum good model: {}, {}\n", report.min_good, plural(report.nodes_good, "node"));
   }
   if (report.sqnr_db) text += fmt::format("worst output: {:.2f} dB\n", *report.sqnr_db);
   text += fmt::format("{} in {:.1f} s: {}\n", plural(report.checks, "check"), report.seconds, report.check);

@@ -26,9 +26,9 @@ std::string origin_text(const std::optional<NonFiniteOrigin>& origin) {
 }
 
 std::string line_of(const NonFiniteOutput& found) {
-  return fmt::format("[E] {}, iteration {}: output '{}': {} of {} values are NaN, {} infinite{}\n", found.run,
-                     found.iteration, printable(found.output), found.nan, found.count, found.infinite,
-                     origin_text(found.origin));
+  return fmt::format("[E] {}, iteration {}: output '{}': {} of {} values {} NaN, {} infinite{}\n", found.run,
+                     found.iteration, printable(found.output), found.nan, found.count, found.nan == 1 ? "is" : "are",
+                     found.infinite, origin_text(found.origin));
 }
 
 std::string line_of(const RunnerDone& done) {

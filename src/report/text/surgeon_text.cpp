@@ -13,7 +13,8 @@ namespace {
 std::vector<std::string> lines_of(const EditedWeights& weights) {
   switch (weights.edit) {
     case EditedWeights::Edit::Stripped:
-      return {fmt::format("{} without values, {} bytes less", plural(weights.count, "initializer"), weights.bytes)};
+      return {fmt::format("{} without values, {} less", plural(weights.count, "initializer"),
+                          plural(weights.bytes, "byte"))};
     case EditedWeights::Edit::Filled:
       return {fmt::format("{} filled with made-up values, {} of them 2:4 sparse", plural(weights.count, "initializer"),
                           weights.sparse)};
@@ -50,7 +51,7 @@ std::vector<std::string> lines_of(const PartSamples& samples) {
 }  // namespace
 
 std::string result_to_text(const SurgeonResult& result) {
-  std::string text = fmt::format("{}: {} nodes", result.output.string(), result.nodes_after);
+  std::string text = fmt::format("{}: {}", result.output.string(), plural(result.nodes_after, "node"));
   if (result.nodes_before > result.nodes_after) text += fmt::format(", of {}", result.nodes_before);
   if (result.nodes_before < result.nodes_after) text += fmt::format(", before {}", result.nodes_before);
   text += "\n";

@@ -70,7 +70,7 @@ TEST(RunText, SaysWhereValuesThatAreNotFiniteBegin) {
     printed.text()(NonFiniteOutput{"sim", "y", 2, 1, 3, 8, origin});
     return printed.parts.at(0);
   };
-  const std::string found = "[E] sim, iteration 2: output 'y': 1 of 8 values are NaN, 3 infinite";
+  const std::string found = "[E] sim, iteration 2: output 'y': 1 of 8 values is NaN, 3 infinite";
   EXPECT_EQ(line(std::nullopt), found + "\n");
   EXPECT_EQ(line(NonFiniteOrigin{}),
             found + "; with every tensor in sight all are finite: what a fusion computes is not\n");
