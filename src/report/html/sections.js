@@ -156,8 +156,10 @@ if ((report.warnings || []).length || (report.notes || []).length || (report.typ
   line("Requirement", page.words.requirement ? shown(page.words.requirement) : "none");
   line("Versions", `vernier ${shown(report.vernier_version)}, ONNX Runtime ${shown(report.onnxruntime_version)}, onnx ${shown(report.onnx_version)}`);
   line("Machine", shown(report.machine));
-  const total = (report.phases || []).reduce((sum, p) => sum + p.seconds, 0);
-  line("Time", total ? `${plain(total, 3)} s: ` + report.phases.filter(p => p.seconds >= total / 100).map(p => `${shown(p.phase)} ${plain(p.seconds, 2)}`).join(", ") : "");
+  const phases = new Map();  // a step that was taken twice is one to a reader
+  for (const p of report.phases || []) phases.set(p.phase, (phases.get(p.phase) || 0) + p.seconds);
+  const total = [...phases.values()].reduce((sum, seconds) => sum + seconds, 0);
+  line("Time", total ? `${plain(total, 3)} s: ` + [...phases].filter(([, seconds]) => seconds >= total / 100).map(([phase, seconds]) => `${shown(phase)} ${plain(seconds, 2)}`).join(", ") : "");
   line("Files", Object.entries(report.files || {}).map(([what, file]) => h("div", {}, what + ": ", fileLink(file))));
   section("reproduce", "Reproduce", "", report.command ? command(report.command) : "", record);
 })();

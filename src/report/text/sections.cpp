@@ -67,10 +67,20 @@ std::string event_legend(const std::vector<LayerRow>& rows) {
 
 std::string time_text(const std::vector<PhaseTime>& phases) {
   double total = 0;
-  std::string parts;
+  std::vector<PhaseTime> sums;  // a step that was taken twice is one to a reader
   for (const PhaseTime& phase : phases) {
     total += phase.seconds;
-    parts += fmt::format("{}{} {:.1f}", parts.empty() ? "" : ", ", printable(phase.phase), phase.seconds);
+    const auto known =
+        std::find_if(sums.begin(), sums.end(), [&](const PhaseTime& sum) { return sum.phase == phase.phase; });
+    if (known == sums.end()) {
+      sums.push_back(phase);
+    } else {
+      known->seconds += phase.seconds;
+    }
+  }
+  std::string parts;
+  for (const PhaseTime& sum : sums) {
+    parts += fmt::format("{}{} {:.1f}", parts.empty() ? "" : ", ", printable(sum.phase), sum.seconds);
   }
   return phases.empty() ? parts : fmt::format("{:.1f} s: {}", total, parts);
 }

@@ -89,6 +89,12 @@ TEST(DiagnoseText, SaysHowSureAFigureIsAndHowManySamplesWouldDecide) {
   EXPECT_EQ(unwrapped(report_to_text(report, {})).find("confidence over"), std::string::npos);
 }
 
+TEST(DiagnoseText, AddsUpTheTimeOfAStepThatWasTakenTwice) {
+  DiagnoseReport report = requirement_met();
+  report.phases = {{"reference", 1}, {"search", 2}, {"verify", 0.5}, {"search", 1.5}};
+  EXPECT_NE(report_to_text(report, {}).find("5.0 s: reference 1.0, search 3.5, verify 0.5"), std::string::npos);
+}
+
 TEST(DiagnoseText, CallsWhatItFindsHarmlessWhereNothingIsKept) {
   DiagnoseReport report = requirement_met();
   report.explanation.emplace();
