@@ -43,6 +43,8 @@ class VERNIER_API SampleSource {
   virtual std::size_t number(std::size_t index) const { return index; }
   /// True for random data, whose figures say little.
   virtual bool is_random() const { return false; }
+  /// True where images are read, which ImageOptions prepare.
+  virtual bool reads_images() const { return false; }
 };
 
 /// The channels of an image, in order: three, or the brightness alone. "rgb", "bgr", "y".

@@ -30,6 +30,7 @@ class ArrayReader {
   virtual FoundSample read(std::size_t index) const = 0;
   /// Whether this is random data, and the words for it; empty for files, which are described by their name.
   virtual std::string random_description() const { return {}; }
+  virtual bool reads_images() const { return false; }
 };
 
 /// What --data points at, looked at once.

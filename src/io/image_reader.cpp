@@ -92,6 +92,7 @@ class ImageReader final : public ArrayReader {
   }
 
   std::size_t size() const override { return files_.size(); }
+  bool reads_images() const override { return true; }
 
   FoundSample read(std::size_t index) const override {
     const std::string where = printable(files_[index].string());

@@ -66,6 +66,7 @@ class CheckedSource final : public SampleSource {
 
   std::size_t size() const override { return size_; }
   bool is_random() const override { return !reader_->random_description().empty(); }
+  bool reads_images() const override { return reader_->reads_images(); }
 
   std::string description() const override {
     const std::string& random = reader_->random_description();
@@ -229,6 +230,9 @@ class ChainedSource final : public SampleSource {
 
   std::size_t size() const override { return ends_.empty() ? 0 : ends_.back(); }
   std::string description() const override { return fmt::format("{}, {}", name_, plural(size(), "sample")); }
+  bool reads_images() const override {
+    return std::ranges::any_of(parts_, [](const auto& part) { return part->reads_images(); });
+  }
 
   Sample at(std::size_t index) const override {
     const auto end = std::upper_bound(ends_.begin(), ends_.end(), index);

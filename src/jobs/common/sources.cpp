@@ -1,12 +1,16 @@
 #include "jobs/common/sources.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "base/text.h"
 #include "engines/onnxruntime/custom_types.h"
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
@@ -24,6 +28,7 @@ class RememberingSource final : public SampleSource {
   std::size_t size() const override { return source_->size(); }
   std::string description() const override { return source_->description(); }
   bool is_random() const override { return source_->is_random(); }
+  bool reads_images() const override { return source_->reads_images(); }
 
   Sample at(std::size_t index) const override {
     thread_local Last last;
@@ -66,6 +71,25 @@ void find_index_limits(const Model& model, std::vector<InputInfo>& inputs) {
 /// Index limits say something to random data alone.
 bool same_input(const InputInfo& a, const InputInfo& b, bool random) {
   return a.name == b.name && a.dtype == b.dtype && a.shape == b.shape && (!random || a.index_limit == b.index_limit);
+}
+
+/// The options that prepare images, as far as they were given.
+std::vector<std::string> image_options(const ImageOptions& image) {
+  std::vector<std::string> given;
+  if (!image.geometry.empty()) given.emplace_back("--image");
+  if (!image.mean.empty()) given.emplace_back("--image-mean");
+  if (!image.scale.empty()) given.emplace_back("--image-std");
+  if (image.color != ImageColor::Rgb) given.emplace_back("--image-color");
+  if (image.layout) given.emplace_back("--image-layout");
+  return given;
+}
+
+void warn_of_image_options(const SampleSource& opened, const SourceOptions& source, const JobSinks& sinks) {
+  const std::vector<std::string> given = image_options(source.image);
+  if (given.empty() || opened.reads_images() || !sinks.warning) return;
+  const std::string where = opened.is_random() ? "random data" : printable(source.location);
+  sinks.warning(fmt::format("{} {} no effect on {}: only images are prepared, and these are arrays", list_some(given),
+                            given.size() == 1 ? "has" : "have", where));
 }
 
 }  // namespace
@@ -154,6 +178,7 @@ std::shared_ptr<const SampleSource> Sources::open(const SourceOptions& source, c
   options.interrupted = sinks_.interrupted;
   for (const auto& [output, input] : options_.carries) options.carried.push_back(input);
   opened.push_back({inputs, std::make_shared<RememberingSource>(open_samples(options, inputs))});
+  if (opened.size() == 1) warn_of_image_options(*opened.front().source, source, sinks_);
   return opened.back().source;
 }
 
