@@ -35,7 +35,7 @@ void on_interrupt(int /*signal*/) {
   if (interrupted != 0) ::_exit(static_cast<int>(ErrorKind::Interrupted));
   interrupted = 1;
   const int before = errno;
-  constexpr std::string_view kMessage = "\ninterrupted: ending; once more ends at once\n";
+  constexpr std::string_view kMessage = "\nstopping; press Ctrl-C again to stop at once\n";
   [[maybe_unused]] auto written = ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
   written = ::write(wake_up, "", 1);
   errno = before;
