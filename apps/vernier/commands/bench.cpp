@@ -180,7 +180,7 @@ Command add_bench(CLI::App& root, const std::string& command) {
   add_timing_options(app, *line);
   line->engine.add(app);
   line->engine.add_words_of_trtexec(app);
-  line->data.add_to_time(app, "Inputs: the first sample, for --batch with the next ones");
+  line->data.add_to_time(app, "Sample to run on, the first one, for --batch with the next ones");
   line->data.add_calibration(app);
   add_output_options(app, *line);
   add_message_options(app, line->messages);

@@ -94,7 +94,8 @@ Command add_debug_reduce(CLI::App& root, const std::string& command) {
   add_flag(app, "--json", line->json, "Print the report as JSON, and nothing else, on stdout").group("Output");
   line->external_data.add(app);
   add_value(app, "--mode", line->mode, "MODE",
-            "bisect: fewest checks; linear: node by node; ddmin: until each node is needed, then smaller dimensions "
+            "How to cut. bisect: fewest checks; linear: node by node; ddmin: until each node is needed, then smaller "
+            "dimensions "
             "(default: bisect; ddmin with --check-sim)")
       .group("Reduction");
   add_flag(app, "--no-reduce-inputs", line->no_inputs, "Only look for earlier outputs").group("Reduction");
@@ -102,7 +103,7 @@ Command add_debug_reduce(CLI::App& root, const std::string& command) {
   add_values(app, "--model-input-shapes,--model-inputs", line->input_shapes, "NAME:[D0,D1]",
              "Fix the shape of inputs first (default: as in the file)")
       .group("Reduction");
-  line->data.add(app, "Samples: what frozen tensors hold, and what --check-sim measures on");
+  line->data.add(app, "Samples that give frozen tensors their values, and that --check-sim measures on");
   add_value(app, "--check-sim", line->check_sim, "FORMAT",
             "Judge without a program: the part in FORMAT, simulated, against itself in float32 (default: --check)")
       .group("Check");

@@ -46,12 +46,13 @@ void add_options(CLI::App& app, QuantizeLine& line) {
   line.precision.add(app);
   add_values(app, "--op-types-to-quantize", line.selection.op_types, "OP", "Only these operators (default: all)")
       .group(kWhich);
-  add_values(app, "--op-types-to-exclude", line.selection.excluded_op_types, "OP", "Not these (default: none)")
+  add_values(app, "--op-types-to-exclude", line.selection.excluded_op_types, "OP",
+             "Not these operators (default: none)")
       .group(kWhich);
   add_values(app, "--nodes-to-quantize", line.selection.nodes, "NAME",
              "Only these layers: names, shell wildcards, or regular expressions between slashes (default: all)")
       .group(kWhich);
-  add_values(app, "--nodes-to-exclude", line.selection.excluded_nodes, "NAME", "Not these (default: none)")
+  add_values(app, "--nodes-to-exclude", line.selection.excluded_nodes, "NAME", "Not these layers (default: none)")
       .group(kWhich);
   add_values(app, "--subgraph", line.selection.subgraphs, "IN:OUT",
              "Only layers between these tensors, each list with commas; an empty one stands for those of the graph "

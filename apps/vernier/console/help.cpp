@@ -82,11 +82,19 @@ constexpr std::array kOften{"onnxrt",
                             "json",
                             "junit"};
 
-/// "Samples to measure on: .npy, .npz, ..." -> "Samples to measure on".
+/// "Samples to measure on: .npy, .npz, ... (default: random data)" -> "Samples to measure on". What is left is a clause
+/// that says something by itself: "simple: absolute tolerance" stays whole.
 std::string gist(const std::string& description) {
   std::size_t end = description.size();
-  for (const char* stop : {": ", " (", "; ", ". "}) end = std::min(end, description.find(stop));
-  return description.substr(0, end);
+  for (const char* stop : {"; ", ". ", " (default", " (required"}) end = std::min(end, description.find(stop));
+  std::string text = description.substr(0, end);
+  constexpr std::ptrdiff_t kSpacesOfAClause = 3;
+  if (const std::size_t colon = text.find(": "); colon != std::string::npos) {
+    const auto head = text.begin() + static_cast<std::ptrdiff_t>(colon);
+    if (std::count(text.begin(), head, ' ') >= kSpacesOfAClause) text.erase(head, text.end());
+  }
+  if (text.ends_with(')')) text.erase(text.rfind(" ("));
+  return text;
 }
 
 std::string short_name_of(const CLI::Option& option) {

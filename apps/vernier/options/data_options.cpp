@@ -109,8 +109,8 @@ void DataGroup::add_calibration(CLI::App& app) {
 
 void DataGroup::add_calibration_cache(CLI::App& app) {
   add_value(app, "--calibration-cache,--calib", calibration_cache_, "FILE",
-            "Ranges: read from FILE when it is there, in TensorRT's, ONNX Runtime's or our form, else learned and "
-            "written to it, as JSON under *.json, or as TensorRT's text (default: none)")
+            "File of ranges, read when it is there, else learned and written; it is read in TensorRT's, ONNX "
+            "Runtime's or our form, and written as JSON under *.json, or as TensorRT's text (default: none)")
       .writes()
       .group(kDataGroup);
 }

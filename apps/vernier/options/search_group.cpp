@@ -81,7 +81,8 @@ void SearchGroup::add(CLI::App& app) {
 
 void SearchGroup::add_modes(CLI::App& app) {
   add_value(app, "--mode", mode_, "MODE",
-            "minimal: a set of which no layer can be dropped. bisect, linear: the first N layers, N by halving or "
+            "Which set to look for. minimal: a set of which no layer can be dropped. bisect, linear: the first N "
+            "layers, N by halving or "
             "counting up. worst-first: the layers whose error rises most over their inputs' (default: minimal)")
       .group(kSearchGroup);
   add_value(app, "--direction,--dir", direction_, "DIRECTION",

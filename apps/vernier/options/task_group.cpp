@@ -33,7 +33,8 @@ void TaskGroup::add(CLI::App& app, bool labels_alone) {
       .group(task);
   add_value(
       app, "--labels", labels_, "FILE",
-      "classification: .npy or text, one a sample; detection: COCO's annotations, images in the order of the "
+      "The right answers. classification: .npy or text, one a sample; detection: COCO's annotations, images in the "
+      "order of the "
       "samples; segmentation: .npy [samples, height, width]; language: .npy [samples, tokens] (default there: the "
       "next tokens of the input)")
       .group(task);
