@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -116,25 +117,48 @@ std::string trtexec_weak(const DiagnoseReport& report, const Files& files, const
   return text;
 }
 
+/// "0.03", "scores:0.1 boxes:0.03": the limits as Polygraphy's thresholds take them.
+std::string polygraphy_limits(const Requirement& requirement) {
+  std::string text;
+  for (const Limit& limit : requirement.limits) {
+    const std::string value = fmt::format("{:.12g}", limit.value);
+    text += text.empty() ? "" : " ";
+    text += limit.output.empty() ? value : shell_quote(limit.output + ":" + value);
+  }
+  return text;
+}
+
 /// Polygraphy's comparison that comes nearest to the requirement.
-std::string polygraphy_compare(const DiagnoseReport& report) {
-  const RunFigures& figures = report.final_figures ? *report.final_figures : report.all_low;
-  const OutputFigure* figure = deciding_output(figures, report.requirement);
-  if (!report.requirement || figure == nullptr) return "--compare snr";
-  const double limit = report.requirement->limit_for(figure->name).value_or(0);
-  switch (report.requirement->metric) {
+std::string polygraphy_compare(const std::optional<Requirement>& requirement) {
+  if (!requirement) return "--compare snr";
+  const std::string limits = polygraphy_limits(*requirement);
+  switch (requirement->metric) {
     case Metric::MinSqnrDb:
-      return fmt::format("--compare snr --snr-threshold {:.6g}", limit);
+      return "--compare snr --snr-threshold " + limits;
     case Metric::MinCosine:
-      return fmt::format("--compare cosine_similarity --cosine-similarity-threshold {:.6g}", limit);
+      return "--compare cosine_similarity --cosine-similarity-threshold " + limits;
     case Metric::MaxAbsError:
-      return fmt::format("--compare simple --check-error-stat max --atol {:.6g} --rtol 0", limit);
+      return fmt::format("--compare simple --check-error-stat max --atol {} --rtol 0", limits);
     case Metric::MinTop1Agreement:
       return "--postprocess top-1 --compare indices";
     case Metric::MaxMse:
       break;
   }
   return "--compare snr";
+}
+
+/// What that comparison leaves of the requirement, in words; empty: nothing.
+std::string polygraphy_leaves(const std::optional<Requirement>& requirement) {
+  if (!requirement) return {};
+  if (requirement->metric == Metric::MinTop1Agreement) {
+    return "\nPolygraphy takes no share of equal top-1: every sample has to have the same, in every output.\n";
+  }
+  if (requirement->metric == Metric::MaxMse) {
+    return "\nPolygraphy has no limit for a mean squared error: the last line compares by SNR, by default 20 dB.\n";
+  }
+  const bool general =
+      std::ranges::any_of(requirement->limits, [](const Limit& limit) { return limit.output.empty(); });
+  return general ? "" : "\nOutputs without a limit here are judged by Polygraphy's default, which nobody required.\n";
 }
 
 std::string polygraphy(const DiagnoseReport& report, const Files& files) {
@@ -150,7 +174,8 @@ std::string polygraphy(const DiagnoseReport& report, const Files& files) {
                                       fmt::arg("model", shell_quote(files.model)),
                                       fmt::arg("engine", shell_quote(files.engine)),
                                       fmt::arg("original", shell_quote(files.original)),
-                                      fmt::arg("compare", polygraphy_compare(report))));
+                                      fmt::arg("compare", polygraphy_compare(report.requirement)))) +
+         polygraphy_leaves(report.requirement);
 }
 
 bool has_int8(const DiagnoseReport& report) {

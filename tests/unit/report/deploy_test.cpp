@@ -5,6 +5,7 @@
 #include "cases.h"
 #include "vernier/format.h"
 #include "vernier/report/diagnose.h"
+#include "vernier/requirement.h"
 
 namespace vernier {
 namespace {
@@ -33,6 +34,26 @@ TEST(Deploy, OfAFloat16ResultUsesTheFloat16Tools) {
   EXPECT_TRUE(holds(text, "NchwcTransformer"));
   EXPECT_FALSE(holds(text, "quantize_static"));
   EXPECT_FALSE(holds(text, "--calib="));
+}
+
+TEST(Deploy, GivesPolygraphyTheLimitOfEachOutput) {
+  DiagnoseReport report = requirement_met();
+  report.requirement = Requirement{Metric::MaxAbsError, {{0.1, "scores"}, {0.03, "the boxes"}}};
+  const std::string own = deploy_markdown(report);
+  EXPECT_TRUE(holds(own, "--check-error-stat max --atol scores:0.1 'the boxes:0.03' --rtol 0\n"));
+  EXPECT_TRUE(holds(own, "Outputs without a limit here are judged by Polygraphy's default"));
+  report.requirement = Requirement{Metric::MinSqnrDb, {{30, ""}, {46, "scores"}}};
+  const std::string general = deploy_markdown(report);
+  EXPECT_TRUE(holds(general, "--compare snr --snr-threshold 30 scores:46\n"));
+  EXPECT_FALSE(holds(general, "Outputs without a limit"));
+}
+
+TEST(Deploy, SaysWhichRequirementPolygraphyCannotState) {
+  DiagnoseReport report = requirement_met();
+  report.requirement = Requirement{Metric::MaxMse, {{0.1, ""}}};
+  EXPECT_TRUE(holds(deploy_markdown(report), "Polygraphy has no limit for a mean squared error"));
+  report.requirement = Requirement{Metric::MinTop1Agreement, {{0.98, ""}}};
+  EXPECT_TRUE(holds(deploy_markdown(report), "Polygraphy takes no share of equal top-1"));
 }
 
 TEST(Deploy, WarnsOfTheRuntimesCrashWhereverCastsAreWritten) {
