@@ -12,6 +12,7 @@
 #include "report/export/pareto.h"
 #include "report/text/diagnose_answer.h"
 #include "report/text/figures.h"
+#include "report/text/minimum_text.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
 #include "vernier/format.h"
@@ -233,7 +234,8 @@ std::string group_text(const LayerGroup& group) {
                      list_some(names, 4), printable(group.why));
 }
 
-std::string grounds_section(const KeptSetReport& kept, const TextOptions& options) {
+std::string grounds_section(const DiagnoseReport& report, const TextOptions& options) {
+  const KeptSetReport& kept = *report.kept;
   std::string text;
   if (kept.end != SearchEnd::Impossible && !kept.layers.empty()) {
     text += labelled("Cost", cost_text(kept), options.width);
@@ -251,7 +253,12 @@ std::string grounds_section(const KeptSetReport& kept, const TextOptions& option
                      options.width);
   }
   for (const std::string& proven : kept.proven) text += labelled("Proven", proven, options.width);
-  for (const std::string& assumed : kept.assumed) text += labelled("Not proven", assumed, options.width);
+  const bool no_bound = asks_for_minimum(report) && !kept.lower_bound;
+  for (const std::string& assumed : kept.assumed) {
+    // Who gave that option is told why it found nothing instead.
+    const bool advises = no_bound && assumed.find("--prove-minimum") != std::string::npos;
+    text += labelled("Not proven", advises ? minimum_text(report) : assumed, options.width);
+  }
   return text.empty() ? text : "\n" + text;
 }
 
@@ -295,7 +302,7 @@ std::string debug_precision_to_text(const DiagnoseReport& report, const TextOpti
   text += iterations_section(report, options);
   text += names_section(report, options);
   text += minimal_section(report, options);
-  text += grounds_section(kept, options);
+  text += grounds_section(report, options);
   text += pareto_table(kept, options);
   std::vector<std::string> notes = report.notes;
   notes.insert(notes.end(), kept.notes.begin(), kept.notes.end());

@@ -16,6 +16,7 @@
 #include "report/text/engine_section.h"
 #include "report/text/explanation_text.h"
 #include "report/text/figures.h"
+#include "report/text/minimum_text.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
 #include "vernier/report/diagnose.h"
@@ -251,6 +252,7 @@ std::string kept_section(const DiagnoseReport& report, const TextOptions& option
     text += wrap("not certified: the search ended before every kept layer was tested without", options.width, "  ");
   }
   text += certificate_table(report, options);
+  if (const std::string minimum = minimum_text(report); !minimum.empty()) text += wrap(minimum, options.width, "  ");
   for (const std::string& note : kept.notes) text += wrap(printable(note), options.width, "  note: ");
   return text;
 }

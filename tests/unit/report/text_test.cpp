@@ -95,6 +95,23 @@ TEST(DiagnoseText, AddsUpTheTimeOfAStepThatWasTakenTwice) {
   EXPECT_NE(report_to_text(report, {}).find("5.0 s: reference 1.0, search 3.5, verify 0.5"), std::string::npos);
 }
 
+TEST(DiagnoseText, SaysWhatProveMinimumFoundOrWhyItFoundNothing) {
+  DiagnoseReport report = requirement_met();
+  EXPECT_EQ(unwrapped(report_to_text(report, {})).find("cheaper"), std::string::npos) << "nobody asked";
+  report.command += " --prove-minimum";
+  report.kept->cost = 9;
+  const auto said = [&] { return unwrapped(report_to_text(report, {})); };
+  EXPECT_NE(said().find("--prove-minimum found no bound: a set failed although a part of it passed"),
+            std::string::npos);
+  report.kept->end = SearchEnd::Stopped;
+  EXPECT_NE(said().find("--prove-minimum found no bound: the search ended before"), std::string::npos);
+  report.kept->end = SearchEnd::Certified;
+  report.kept->lower_bound = 7;
+  EXPECT_NE(said().find("no set that passes costs less than 7 of its 9 layers, if keeping more"), std::string::npos);
+  report.kept->lower_bound = 9;
+  EXPECT_NE(said().find("no set that passes costs less than 9 layers, if keeping more"), std::string::npos);
+}
+
 TEST(DiagnoseText, CallsWhatItFindsHarmlessWhereNothingIsKept) {
   DiagnoseReport report = requirement_met();
   report.explanation.emplace();

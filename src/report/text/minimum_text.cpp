@@ -1,0 +1,55 @@
+#include "report/text/minimum_text.h"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "vernier/report/kept_set.h"
+#include "vernier/search_options.h"
+
+namespace vernier {
+namespace {
+
+std::string bound_text(const KeptSetReport& kept, double bound) {
+  const std::string cost = fmt::format("{:.4g} {}", kept.cost, word_of(kept.cost_unit));
+  constexpr double kRounding = 1e-9;
+  return kept.cost - bound <= kRounding * kept.cost
+             ? fmt::format("no set that passes costs less than {}", cost)
+             : fmt::format("no set that passes costs less than {:.4g} of its {}", bound, cost);
+}
+
+/// Nothing where the search had no set to compare with.
+std::string why_no_bound(SearchEnd end) {
+  switch (end) {
+    case SearchEnd::NothingNeeded:
+    case SearchEnd::Impossible:
+      return {};
+    case SearchEnd::Stopped:
+      return "the search ended before";
+    case SearchEnd::Unstable:
+      return "the same test gave different answers";
+    case SearchEnd::Certified:
+    case SearchEnd::Found:
+      break;
+  }
+  return "a set failed although a part of it passed, and a bound rests on that never happening";
+}
+
+}  // namespace
+
+bool asks_for_minimum(const DiagnoseReport& report) {
+  return report.command.find("--prove-minimum") != std::string::npos ||
+         report.command.find("--prove_minimum") != std::string::npos;
+}
+
+std::string minimum_text(const DiagnoseReport& report) {
+  const KeptSetReport& kept = *report.kept;
+  if (kept.lower_bound) {
+    return bound_text(kept, *kept.lower_bound) + ", if keeping more layers never makes a passing set fail";
+  }
+  if (!asks_for_minimum(report) || kept.layers.empty()) return {};
+  const std::string why = why_no_bound(kept.end);
+  return why.empty() ? why : "another set may be cheaper, and --prove-minimum found no bound: " + why;
+}
+
+}  // namespace vernier
