@@ -99,6 +99,7 @@ Command add_run(CLI::App& root, const std::string& command) {
   line->runners.add(app);
   line->runners.add_outputs(app);
   line->engine.add(app);
+  line->engine.add_workspace(app, "");
   line->data.add(app, "Samples to run on");
   line->data.add_calibration(app);
   add_value(app, "--save-inputs,--save-input-data", line->save_inputs, "FILE",

@@ -106,7 +106,19 @@ void EngineSettingsGroup::add(CLI::App& app) {
   shapes("--trt-max-shapes", max_, "Their largest shapes (default: those of the samples)");
 }
 
+void EngineSettingsGroup::add_workspace(CLI::App& app, const std::string& unit) {
+  add_value(
+      app, "--workspace",
+      [this, unit](const std::string& size) {
+        const bool bare = std::isdigit(static_cast<unsigned char>(size.back())) != 0;
+        settings_["pool-limit"].push_back("workspace:" + size + (bare ? unit : ""));
+      },
+      "", "")
+      .group("");
+}
+
 void EngineSettingsGroup::add_words_of_trtexec(CLI::App& app) {
+  add_workspace(app, "M");
   const auto values = [&](const char* name, const std::function<void(const std::vector<std::string>&)>& given) {
     add_values(app, name, given).group("");
   };

@@ -16,6 +16,8 @@ class EngineSettingsGroup {
   void add(CLI::App& app);
   /// The same in trtexec's words, where they differ, hidden from the help: --minShapes, --memPoolSize ...
   void add_words_of_trtexec(CLI::App& app);
+  /// --workspace of their older versions, hidden: a number alone counts `unit`, "" for bytes or "M".
+  void add_workspace(CLI::App& app, const std::string& unit);
   /// Errors: Usage: a value.
   EngineRunOptions values() const;
 

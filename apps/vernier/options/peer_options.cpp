@@ -17,30 +17,35 @@ struct IgnoredRow {
   std::string_view why;
 };
 
-constexpr std::string_view kBuilder = "it tells a TensorRT builder how to build; types and values are the same";
+constexpr std::string_view kBuilder =
+    "it tells a TensorRT builder how to build, and no engine is built with it here; vernier run --trt=native takes it, "
+    "and so does trtexec";
+constexpr std::string_view kBuilderElsewhere =
+    "it tells a TensorRT builder how to build, and no engine is built with it here; tell trtexec, which builds one";
 constexpr std::string_view kRuntime = "it tells an engine how to run; values are the same";
 constexpr std::string_view kTyped = "every model written here is strongly typed";
 
-constexpr std::array<IgnoredRow, 19> kIgnored{{
+constexpr std::array<IgnoredRow, 22> kIgnored{{
     {"--plugins --staticPlugins --dynamicPlugins", Takes::Many, "nothing runs on TensorRT"},
     {"--setPluginsToSerialize", Takes::Many, "engines hold no plugins here; --plugins loads them where they are"},
     {"--strongly-typed --stronglyTyped", Takes::Nothing, kTyped},
     {"--tf32", Takes::Nothing, "this command computes float32 layers in full float32"},
     {"--noTF32", Takes::Nothing,
      "float32 layers are computed in full float32 unless --tf32 or --accumulate float16 is given"},
-    {"--sparse-weights --version-compatible --exclude-lean-runtime --trt-safety-restricted --refittable --strip-plan "
-     "--direct-io --error-on-timing-cache-miss --disable-compilation-cache --allow-gpu-fallback --weight-streaming "
-     "--plugin-instancenorm --decomposable-attentions --directIO --separateProfileRun --skipInference --cpuOnly "
-     "--restricted --weightless",
+    {"--sparse-weights --version-compatible --exclude-lean-runtime --refittable --strip-plan --direct-io "
+     "--error-on-timing-cache-miss --disable-compilation-cache --allow-gpu-fallback --weight-streaming",
      Takes::Nothing, kBuilder},
     {"--load-timing-cache --save-timing-cache --builder-optimization-level --hardware-compatibility-level "
-     "--max-aux-streams --profiling-verbosity --runtime-platform --tiling-optimization-level --engine-capability "
-     "--load-runtime --dla-workspace-allocation-strategy --sparsity --profilingVerbosity --timingCacheFile "
-     "--builderOptimizationLevel --maxTactics --calibProfile",
+     "--max-aux-streams --runtime-platform --tiling-optimization-level --engine-capability --maxTactics --workspace",
      Takes::One, kBuilder},
-    {"--tactic-sources --pool-limit --memory-pool-limit --preview-features --onnx-flags --tensor-formats "
-     "--all-tensor-formats",
-     Takes::Many, kBuilder},
+    {"--tactic-sources --pool-limit --memory-pool-limit --preview-features", Takes::Many, kBuilder},
+    {"--trt-safety-restricted --plugin-instancenorm --decomposable-attentions --directIO --separateProfileRun "
+     "--skipInference --cpuOnly --restricted --weightless",
+     Takes::Nothing, kBuilderElsewhere},
+    {"--profiling-verbosity --load-runtime --dla-workspace-allocation-strategy --sparsity --profilingVerbosity "
+     "--timingCacheFile --builderOptimizationLevel --calibProfile",
+     Takes::One, kBuilderElsewhere},
+    {"--onnx-flags --tensor-formats --all-tensor-formats", Takes::Many, kBuilderElsewhere},
     {"--optimization-profile --allocation-strategy --weight-streaming-budget --warm-up --warmUp --avgRuns --duration "
      "--percentile",
      Takes::One, kRuntime},
