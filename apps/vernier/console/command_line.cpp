@@ -66,7 +66,7 @@ std::string who_takes(const CLI::App& app, const std::string& name) {
 
 [[noreturn]] void unknown_option(const CLI::App& app, const std::string& argument) {
   const std::string name = argument.substr(0, argument.find('='));
-  if (const std::optional<Refusal> refusal = refusal_of(name, app.get_name())) {
+  if (const std::optional<Refusal> refusal = refusal_by(app, name)) {
     std::string instead(refusal->instead);
     if (!options_out_of_place(app, instead).empty()) instead = who_takes(app, name);
     throw Error(ErrorKind::Usage, fmt::format("{}: {}", name, refusal->reason), instead);
@@ -139,6 +139,14 @@ void explain_leftovers(const CLI::App& root) {
 
 std::string full_name(const CLI::App& app) {
   return app.get_parent() == nullptr ? app.get_name() : full_name(*app.get_parent()) + " " + app.get_name();
+}
+
+std::optional<Refusal> refusal_by(const CLI::App& app, const std::string& option) {
+  if (app.get_parent() == nullptr) return std::nullopt;
+  const auto takes = [&](const std::string& name) { return app.get_option_no_throw(name) != nullptr; };
+  const CLI::App* root = &app;
+  while (root->get_parent() != nullptr) root = root->get_parent();
+  return refusal_of(option, full_name(app).substr(root->get_name().size() + 1), takes);
 }
 
 std::string command_text(const std::vector<std::string>& arguments) {

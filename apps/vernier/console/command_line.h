@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,9 @@ std::vector<std::string> normalize_arguments(std::vector<std::string> arguments)
 
 /// "vernier debug accuracy".
 std::string full_name(const CLI::App& app);
+
+/// Why `app` refuses `option`, as refusal_of().
+std::optional<Refusal> refusal_by(const CLI::App& app, const std::string& option);
 
 /// The innermost subcommand that was named.
 const CLI::App& chosen_app(const CLI::App& root);

@@ -3,6 +3,7 @@
 // replacement.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,8 +26,11 @@ struct Refusal {
   std::string_view instead;
 };
 
-/// Why the option `name` ("--trt-outputs", any spelling that the peers take) is not taken by `command` ("run"; any
-/// other: one that measures or writes), and what to use; nullopt when no peer has it.
-std::optional<Refusal> refusal_of(std::string_view name, std::string_view command = {});
+/// Whether a command takes the option of that name.
+using TakesOption = std::function<bool(const std::string&)>;
+
+/// Why `command` ("run", "inspect model") does not take the option `name` ("--trt-outputs", any spelling that the peers
+/// use), and what to use; nullopt when no peer has it, or what is said of it would not be true of this command.
+std::optional<Refusal> refusal_of(std::string_view name, const std::string& command, const TakesOption& takes);
 
 }  // namespace vernier::cli
