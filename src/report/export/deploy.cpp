@@ -147,18 +147,22 @@ std::string polygraphy_compare(const std::optional<Requirement>& requirement) {
   return "--compare snr";
 }
 
-/// What that comparison leaves of the requirement, in words; empty: nothing.
-std::string polygraphy_leaves(const std::optional<Requirement>& requirement) {
-  if (!requirement) return {};
-  if (requirement->metric == Metric::MinTop1Agreement) {
+/// How that comparison differs from the requirement, in words; empty: it does not.
+std::string polygraphy_differs(const DiagnoseReport& report) {
+  if (!report.requirement) return {};
+  if (report.requirement->metric == Metric::MinTop1Agreement) {
     return "\nPolygraphy takes no share of equal top-1: every sample has to have the same, in every output.\n";
   }
-  if (requirement->metric == Metric::MaxMse) {
+  if (report.requirement->metric == Metric::MaxMse) {
     return "\nPolygraphy has no limit for a mean squared error: the last line compares by SNR, by default 20 dB.\n";
   }
-  const bool general =
-      std::ranges::any_of(requirement->limits, [](const Limit& limit) { return limit.output.empty(); });
-  return general ? "" : "\nOutputs without a limit here are judged by Polygraphy's default, which nobody required.\n";
+  std::vector<std::string> free;
+  for (const OutputFigure& output : report.all_low.outputs) {
+    if (!report.requirement->limit_for(output.name)) free.push_back(inline_code(output.name));
+  }
+  return free.empty()
+             ? ""
+             : fmt::format("\nPolygraphy also judges {}, by its default: nobody required that.\n", list_some(free));
 }
 
 std::string polygraphy(const DiagnoseReport& report, const Files& files) {
@@ -175,7 +179,7 @@ std::string polygraphy(const DiagnoseReport& report, const Files& files) {
                                       fmt::arg("engine", shell_quote(files.engine)),
                                       fmt::arg("original", shell_quote(files.original)),
                                       fmt::arg("compare", polygraphy_compare(report.requirement)))) +
-         polygraphy_leaves(report.requirement);
+         polygraphy_differs(report);
 }
 
 bool has_int8(const DiagnoseReport& report) {

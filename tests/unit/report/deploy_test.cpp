@@ -41,11 +41,13 @@ TEST(Deploy, GivesPolygraphyTheLimitOfEachOutput) {
   report.requirement = Requirement{Metric::MaxAbsError, {{0.1, "scores"}, {0.03, "the boxes"}}};
   const std::string own = deploy_markdown(report);
   EXPECT_TRUE(holds(own, "--check-error-stat max --atol scores:0.1 'the boxes:0.03' --rtol 0\n"));
-  EXPECT_TRUE(holds(own, "Outputs without a limit here are judged by Polygraphy's default"));
+  EXPECT_FALSE(holds(own, "Polygraphy also judges"));
+  report.requirement->limits.erase(report.requirement->limits.begin());
+  EXPECT_TRUE(holds(deploy_markdown(report), "Polygraphy also judges `scores`, by its default: nobody required that."));
   report.requirement = Requirement{Metric::MinSqnrDb, {{30, ""}, {46, "scores"}}};
   const std::string general = deploy_markdown(report);
   EXPECT_TRUE(holds(general, "--compare snr --snr-threshold 30 scores:46\n"));
-  EXPECT_FALSE(holds(general, "Outputs without a limit"));
+  EXPECT_FALSE(holds(general, "Polygraphy also judges"));
 }
 
 TEST(Deploy, SaysWhichRequirementPolygraphyCannotState) {

@@ -82,7 +82,8 @@ TEST(DiagnoseText, SaysHowSureAFigureIsAndHowManySamplesWouldDecide) {
   report.final_figures->outputs[0].sqnr_interval = SamplingInterval{23.7, 24.9};  // 0.6 to either side
   std::string text = unwrapped(report_to_text(report, {}));
   EXPECT_NE(text.find("95 % confidence over these 20 samples: 23.7 to 24.9 dB."), std::string::npos) << text;
-  EXPECT_NE(text.find("24 dB lies within what these samples leave open: about 80 samples would"), std::string::npos) << text;
+  EXPECT_NE(text.find("24 dB lies within what these samples leave open: about 80 samples would"), std::string::npos)
+      << text;
   report.final_figures->outputs[0].sqnr_interval = SamplingInterval{24.1, 24.9};
   EXPECT_EQ(unwrapped(report_to_text(report, {})).find("leave open"), std::string::npos);
   report.final_figures->outputs[0].sqnr_interval.reset();
