@@ -116,8 +116,7 @@ void judge_readings(CheckDataReport& report, const ReadingHits& hits, const Read
   if (!given.accuracy && !given.misfit && !given.confidence) {
     report.answer =
         "Nothing to judge the inputs by: the file has no BatchNormalization left, its output is no class, and there "
-        "are "
-        "no labels of classes.";
+        "are no labels of classes.";
     return;
   }
   const Evidence judge = given.accuracy ? by_labels(given, hits)

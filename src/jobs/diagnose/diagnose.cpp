@@ -123,8 +123,7 @@ DiagnoseReport Diagnosis::run() {
     if (options_.search.task.labels && report_.kept && report_.kept->file_test) {
       warn(
           "the same samples chose the layers and judge the result: on others fewer labels may be right (keep some "
-          "apart, "
-          "and measure these with vernier eval)");
+          "apart, and measure these with vernier eval)");
     }
     if (report_.other_sums || precision_.arithmetic != Arithmetic{}) note({kSumsEvidence});
     for (const std::string& text : doubts_) {

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "jobs/common/output_files.h"
 #include "jobs/scripting/network_scripts.h"
+#include "report/text/diagnose_answer.h"
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
 #include "vernier/diagnose.h"
@@ -39,8 +40,8 @@ std::map<std::string, std::string> claims_of(const DiagnoseReport& report) {
     const bool said = report.requirement && report.requirement->metric == Metric::MinTop1Agreement;
     if (const auto same = same_top1(figures); same && !said)
       text += fmt::format(", {} same top-1", percent_text(*same));
-    const std::size_t samples = report.shares ? report.shares->judgement : report.samples;
-    return fmt::format("{} against the float model, {}, {}", text, plural(samples, "sample"), evidence);
+    return fmt::format("{} against the float model, {}, {}", text,
+                       plural(samples_behind(report, *report.final_figures), "sample"), evidence);
   };
   claims["figure"] = figure(*report.final_figures, fmt::format("simulated ({})", report.runner));
   if (report.engine) claims["figure_on_engine"] = figure(report.engine->figures, "run on " + report.engine->engine);

@@ -185,10 +185,11 @@ VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
   }
   Sources sources(options.measure, sinks);
   const Model typed = as_typed_file(*sources.model(options.typed_model));
-  const bool low = any_low(simulate_typed(typed));
-  const bool reference_low = !low && any_low(simulate_typed(*sources.model(options.float_model)));
+  const bool reference_low = any_low(simulate_typed(*sources.model(options.float_model)));
   VerifyReport report = verify_model(typed, options, sources, sinks);
-  if (low) return report;
+  const bool seen =
+      std::ranges::any_of(report.layers, [](const LayerRow& row) { return row.format != Format::Float32; });
+  if (seen || any_low(simulate_typed(typed))) return report;
   report.warnings.push_back(
       reference_low ? fmt::format("{} is in low precision and {} is not: are the two swapped?",
                                   printable(options.float_model.string()), printable(options.typed_model.string()))

@@ -60,13 +60,6 @@ double deciding_sqnr_db(const RunFigures& run) {
   return figure == nullptr ? -std::numeric_limits<double>::infinity() : figure->sqnr_db;
 }
 
-/// Of the written model's figures those that judged it.
-std::size_t samples_behind(const DiagnoseReport& report, const RunFigures& run) {
-  const bool judged =
-      report.shares && report.shares->judgement > 0 && report.final_figures && &run == &*report.final_figures;
-  return judged ? report.shares->judgement : report.samples;
-}
-
 /// How sure the deciding figure is, over so many samples, and how many would decide a limit that it may miss.
 void say_interval(const DiagnoseReport& report, const RunFigures& run, Answer& answer) {
   const OutputFigure* figure = deciding_output(run, report.requirement);
@@ -316,6 +309,12 @@ Answer searched(const DiagnoseReport& report) {
 const char* model_words(const DiagnoseReport& report) {
   if (report.files.contains("model")) return "the written model";
   return report.repaired ? "the repaired model" : "the typed model";
+}
+
+std::size_t samples_behind(const DiagnoseReport& report, const RunFigures& run) {
+  const bool judged =
+      report.shares && report.shares->judgement > 0 && report.final_figures && &run == &*report.final_figures;
+  return judged ? report.shares->judgement : report.samples;
 }
 
 const char* program_of(const DiagnoseReport& report) {
