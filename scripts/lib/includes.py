@@ -9,6 +9,8 @@ standard header brings which other one: what compiles here may not elsewhere.
 Standard headers: looked at are names behind `std::`, and macros of the C headers. A source may rely on the header of its
 own name. Own headers: looked at are types and functions that one header alone declares; it must be among those that the
 source includes, however deep; so must a header of each library whose namespace is named. Comments and strings are not looked at.
+Headers of others must be those of a system, or come with a package that scripts/bootstrap installs or makes: what happens to be
+on a developer's machine is not on a fresh one.
 """
 import collections
 import functools
@@ -164,6 +166,13 @@ def mend(path, missing, superfluous):
 BASES = [ROOT / "include", ROOT / "src", ROOT / "apps/vernier", ROOT / "tests/support", ROOT / "tests", ROOT]
 # namespace of a library: how its headers begin. A forward declaration is enough for what is only passed on.
 LIBRARIES = {"CLI": "CLI/", "fmt": "fmt/", "onnx": "onnx/", "simdjson": "simdjson", "nlohmann": "nlohmann/", "testing": "gtest/"}
+# How headers of others begin: what brings them, as scripts/bootstrap calls it.
+BROUGHT = {"CLI/": "libcli11-dev", "benchmark/": "libbenchmark-dev", "fmt/": "libfmt-dev", "google/protobuf/": "libprotobuf-dev",
+           "gtest/": "libgtest-dev", "hwy/": "libhwy-dev", "nlohmann/": "nlohmann-json3-dev", "onnx/": "onnx", "onnxruntime_": "onnxruntime",
+           "openssl/": "libssl-dev", "simdjson.h": "libsimdjson-dev", "spdlog/": "libspdlog-dev", "stb_image": "libstb-dev",
+           "utf8proc.h": "libutf8proc-dev", "yaml-cpp/": "libyaml-cpp-dev", "zip.h": "libzip-dev"}
+SYSTEM = re.compile(r"(sys/\w+|dlfcn|fcntl|glob|malloc|math|poll|regex|sched|spawn|stdint|stdio|stdlib|string|time|unistd)\.h|[a-z_]+")
+OPTIONAL = {"mpi.h"}  # behind a look whether it is there
 PASSED_ON = re.compile(r"\b\w+::[A-Z]\w*\s*[&*]|\b(?:vernier|testing)::testing\b|namespace [\w:]*testing")
 TYPE = re.compile(r"^(?:class|struct|enum class)(?: VERNIER_API| \[\[\w+\]\])? (\w+)\b(?!;)|^using (\w+) =", re.MULTILINE)
 FUNCTION = re.compile(r"^(?:\[\[nodiscard\]\] )?[\w:<>,\s&*]+?[\s&*]([a-z0-9]+(?:_[a-z0-9]+)+)\(", re.MULTILINE)
@@ -225,8 +234,20 @@ def forgotten_libraries(path):
     return {name for name in named if not any(header.startswith(LIBRARIES[name]) for header in headers)}
 
 
+def not_brought(path):
+    """Headers of others that no step of scripts/bootstrap brings."""
+    names = re.findall(r"^\s*#\s*include <([^>]+)>", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return [name for name in names
+            if not SYSTEM.fullmatch(name) and name not in OPTIONAL and not any(name.startswith(begin) for begin in BROUGHT)]
+
+
 def main(arguments):
     found = 0
+    bootstrap = (ROOT / "scripts/bootstrap").read_text(encoding="utf-8")
+    for package in BROUGHT.values():
+        if not re.search(rf"(?<![\w-]){re.escape(package)}(?![\w-])", bootstrap):
+            found += 1
+            print(f"scripts/bootstrap: does not bring {package}, of which sources include headers")
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob("*")):
             if path.suffix not in (".h", ".cpp"):
@@ -235,6 +256,9 @@ def main(arguments):
             for header, name in forgotten(path).items():
                 found += 1
                 print(f"{path.relative_to(ROOT)}: does not include {header.relative_to(ROOT)}, of which it uses {name}")
+            for name in not_brought(path):
+                found += 1
+                print(f"{path.relative_to(ROOT)}: includes <{name}>, which no package of scripts/bootstrap brings")
             for name in sorted(forgotten_libraries(path)):
                 found += 1
                 print(f"{path.relative_to(ROOT)}: does not include <{LIBRARIES[name]}...>, of which it uses {name}::")
