@@ -44,3 +44,9 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/vernier)
 install(EXPORT vernierTargets NAMESPACE vernier:: FILE vernierConfig.cmake DESTINATION ${package_dir})
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/vernierConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/vernierConfigVersion.cmake DESTINATION ${package_dir})
+
+# For builds without CMake. Places are seen from the file's own, which `cmake --install --prefix` may choose.
+set(pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+file(RELATIVE_PATH pc_to_headers /${pc_dir} /${CMAKE_INSTALL_INCLUDEDIR})
+configure_file(${PROJECT_SOURCE_DIR}/cmake/vernier.pc.in ${CMAKE_CURRENT_BINARY_DIR}/vernier.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/vernier.pc DESTINATION ${pc_dir})

@@ -7,12 +7,13 @@
 
 #include "vernier/export.h"
 #include "vernier/measure.h"
+#include "vernier/onnx_model.h"
 #include "vernier/sinks.h"
 
 namespace vernier {
 
 struct BundleOptions {
-  std::filesystem::path model;
+  OnnxModel model;
   std::filesystem::path report;  // report.json of diagnose on that model
   std::string layer;             // empty: the most damaging one of the report that is in the main graph
   std::filesystem::path output;  // .zip

@@ -10,6 +10,7 @@
 
 #include "vernier/export.h"
 #include "vernier/measure.h"
+#include "vernier/onnx_model.h"
 #include "vernier/precision.h"
 #include "vernier/report/calibrate.h"
 #include "vernier/sinks.h"
@@ -22,7 +23,7 @@ enum class RangesForm { Vernier, TensorRt, OnnxRuntime };
 VERNIER_API std::span<const std::string_view> words_of(RangesForm which);
 
 struct CalibrateOptions {
-  std::filesystem::path model;
+  OnnxModel model;
   std::filesystem::path output;           // -o; empty: none
   std::optional<RangesForm> output_form;  // absent: by the name, .cache and .calib are TensorRT's
   MeasureOptions measure;                 // calibration_cache: read when it is there, else written

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "vernier/export.h"
+#include "vernier/onnx_model.h"
 #include "vernier/report/capability.h"
 #include "vernier/sinks.h"
 #include "vernier/target.h"
@@ -13,7 +14,7 @@
 namespace vernier {
 
 struct CapabilityOptions {
-  std::filesystem::path model;
+  OnnxModel model;
   Target target = Target::TensorRt;
   std::filesystem::path output;  // folder for the parts; empty: not written
   /// The Python whose TensorRT, TensorRT-RTX or OpenVINO is asked; where it has none, the published list answers.

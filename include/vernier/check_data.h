@@ -1,19 +1,19 @@
 // `vernier check data`: do the inputs look like what the network was trained on? From the float model alone.
 #pragma once
 
-#include <filesystem>
 #include <optional>
 
 #include "vernier/eval.h"
 #include "vernier/export.h"
 #include "vernier/measure.h"
+#include "vernier/onnx_model.h"
 #include "vernier/report/check_data.h"
 #include "vernier/sinks.h"
 
 namespace vernier {
 
 struct CheckDataOptions {
-  std::filesystem::path model;
+  OnnxModel model;
   std::optional<EvalOptions> task;  // labels, and how outputs are read; its models, samples and requirements are not
   MeasureOptions measure;           // at most 16 samples are looked at (64 with labels) unless a limit is set
 };

@@ -8,6 +8,7 @@
 
 #include "vernier/engine.h"
 #include "vernier/export.h"
+#include "vernier/onnx_model.h"
 #include "vernier/report/check_placement.h"
 #include "vernier/sinks.h"
 #include "vernier/target.h"
@@ -15,7 +16,7 @@
 namespace vernier {
 
 struct CheckPlacementOptions {
-  std::filesystem::path model;
+  OnnxModel model;
   Target target = Target::TensorRt;
   std::optional<CompileOptions> compile;                // the file, by the engine's own compiler, too
   std::vector<std::filesystem::path> custom_operators;  // as in MeasureOptions

@@ -9,6 +9,7 @@
 #include "vernier/export.h"
 #include "vernier/external_data.h"
 #include "vernier/measure.h"
+#include "vernier/onnx_model.h"
 #include "vernier/precision.h"
 #include "vernier/report/convert.h"
 #include "vernier/sinks.h"
@@ -16,7 +17,7 @@
 namespace vernier {
 
 struct ConvertOptions {
-  std::filesystem::path model;
+  OnnxModel model;
   std::filesystem::path output;
   std::filesystem::path plan;  // --plan; else made from `precision`
   PrecisionOptions precision;

@@ -2,19 +2,19 @@
 // quantizer by quantizer, and the mistakes in its Q/DQ pairs that can be seen without running it.
 #pragma once
 
-#include <filesystem>
 #include <string>
 
 #include "vernier/export.h"
 #include "vernier/measure.h"
+#include "vernier/onnx_model.h"
 #include "vernier/report/debug_loss.h"
 #include "vernier/sinks.h"
 
 namespace vernier {
 
 struct DebugLossOptions {
-  std::filesystem::path float_model;
-  std::filesystem::path quantized_model;
+  OnnxModel float_model;
+  OnnxModel quantized_model;
   MeasureOptions measure;
   std::string command;
 };

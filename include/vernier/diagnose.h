@@ -3,13 +3,17 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "vernier/engine.h"
+#include "vernier/error.h"
 #include "vernier/export.h"
 #include "vernier/external_data.h"
 #include "vernier/measure.h"
+#include "vernier/onnx_model.h"
 #include "vernier/precision.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/search_options.h"
@@ -18,7 +22,7 @@
 namespace vernier {
 
 struct DiagnoseOptions {
-  std::filesystem::path model;
+  OnnxModel model;
   std::filesystem::path output;  // folder; empty: nothing is written
   MeasureOptions measure;
   PrecisionOptions precision;
@@ -44,9 +48,26 @@ struct DiagnoseOptions {
   bool sample_pictures = false;
 };
 
+/// diagnose() or fix() was ended (JobSinks::interrupted) before a search could give its best set so far.
+class VERNIER_API DiagnosisInterrupted : public Error {
+ public:
+  DiagnosisInterrupted(const Error& error, DiagnoseReport report)
+      : Error(error.kind(), error.what(), error.hint()),
+        report_(std::make_shared<const DiagnoseReport>(std::move(report))) {}
+  /// What was measured by then.
+  const DiagnoseReport& report() const noexcept { return *report_; }
+
+ private:
+  std::shared_ptr<const DiagnoseReport> report_;
+};
+
+/// How samples are best shared out for these options: none calibrates what another part calibrated already, and none
+/// where labels, saved outputs or answers of programs belong to the samples as they are given.
+VERNIER_API Split fitting_split(const DiagnoseOptions& options);
+
 /// The whole flow: reference, calibration, own errors, all-low, sensitivities, search, typed model, verify of that
-/// file. Steps that a search mode other than Minimal has no use for are left out. Errors: Input, Backend, Usage; a
-/// missed requirement is a value (final_figures->passed == false or kept->end).
+/// file. Steps that a search mode other than Minimal has no use for are left out. Errors: Input, Backend, Usage;
+/// DiagnosisInterrupted; a missed requirement is a value (final_figures->passed == false or kept->end).
 VERNIER_API DiagnoseReport diagnose(const DiagnoseOptions& options, const JobSinks& sinks = {});
 
 /// The flow of diagnose() without its causes: for a search alone.

@@ -13,6 +13,7 @@
 #include "vernier/engine.h"
 #include "vernier/export.h"
 #include "vernier/measure.h"
+#include "vernier/onnx_model.h"
 #include "vernier/report/eval.h"
 #include "vernier/sinks.h"
 #include "vernier/words.h"
@@ -40,8 +41,8 @@ enum class ImageFit { Letterbox, LetterboxCenter, Stretch };
 VERNIER_API std::span<const std::string_view> words_of(ImageFit which);
 
 struct EvalOptions {
-  std::filesystem::path model;
-  std::filesystem::path against;  // a second model on the same samples; empty: none
+  OnnxModel model;
+  OnnxModel against;  // a second model on the same samples; empty: none
   Task task = Task::Classification;
   /// One a sample, in the order of the samples. Classification: .npy of whole numbers, or text with one a line.
   /// Detection: COCO's annotations as JSON, whose list of images is in the order of the samples. Segmentation: .npy

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "vernier/export.h"
+#include "vernier/onnx_model.h"
 #include "vernier/report/inspect.h"
 #include "vernier/report/tactics.h"
 #include "vernier/sinks.h"
@@ -11,7 +12,7 @@
 namespace vernier {
 
 struct InspectOptions {
-  std::filesystem::path model;
+  OnnxModel model;
   bool nodes = false;       // every node, with what it reads and gives
   bool attributes = false;  // of the nodes, which are then listed too
   bool weights = false;
@@ -32,10 +33,10 @@ struct DiffTacticsOptions {
 VERNIER_API TacticsDiff diff_tactics(const DiffTacticsOptions& options);
 
 /// Tensors that say how large others are, come from float data and have no upper bound. Errors: Input.
-VERNIER_API UnboundedSizes list_unbounded_sizes(const std::filesystem::path& model);
+VERNIER_API UnboundedSizes list_unbounded_sizes(const OnnxModel& model);
 
 struct DrawOptions {
-  std::filesystem::path model;
+  OnnxModel model;
   std::filesystem::path output;  // .svg, .html or .dot
   std::filesystem::path report;  // report.json of diagnose: errors as colour; empty: formats as colour
 };
@@ -45,6 +46,6 @@ struct DrawOptions {
 VERNIER_API DrawnModel draw_model(const DrawOptions& options, const JobSinks& sinks = {});
 
 /// Weights of Conv, Gemm and MatMul that are 2:4 sparse, are not, or cannot be. Errors: Input.
-VERNIER_API SparsityReport inspect_sparsity(const std::filesystem::path& model);
+VERNIER_API SparsityReport inspect_sparsity(const OnnxModel& model);
 
 }  // namespace vernier

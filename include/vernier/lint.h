@@ -5,13 +5,14 @@
 #include <vector>
 
 #include "vernier/export.h"
+#include "vernier/onnx_model.h"
 #include "vernier/report/lint.h"
 #include "vernier/sinks.h"
 
 namespace vernier {
 
 struct LintOptions {
-  std::filesystem::path model;
+  OnnxModel model;
   std::vector<std::filesystem::path> custom_operators;  // as in MeasureOptions
 };
 

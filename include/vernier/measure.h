@@ -4,10 +4,13 @@
 #include <cstddef>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "vernier/export.h"
 #include "vernier/requirement.h"
 #include "vernier/samples.h"
 
@@ -19,6 +22,8 @@ namespace vernier {
 ///   Judgement                two thirds decide, a third is measured alone
 ///   CalibrationAndJudgement  a third each
 enum class Split { None, Calibration, Judgement, CalibrationAndJudgement };
+/// "none", "calibration", "judgement", "calibration-and-judgement".
+VERNIER_API std::span<const std::string_view> words_of(Split which);
 
 /// What all jobs that measure share (docs/contract.md, 1, 2, 4, 5).
 struct MeasureOptions {

@@ -12,6 +12,7 @@
 #include "vernier/external_data.h"
 #include "vernier/format.h"
 #include "vernier/measure.h"
+#include "vernier/onnx_model.h"
 #include "vernier/report/reduce.h"
 #include "vernier/sinks.h"
 #include "vernier/target.h"
@@ -32,7 +33,7 @@ struct SimulatedCheck {
 };
 
 struct ReduceOptions {
-  std::filesystem::path model;
+  OnnxModel model;
   std::filesystem::path output;    // the smallest bad model
   std::filesystem::path min_good;  // a good model near to it in size; empty: not written
   ReduceMode mode = ReduceMode::Bisect;

@@ -9,6 +9,7 @@
 
 #include "vernier/check.h"
 #include "vernier/export.h"
+#include "vernier/onnx_model.h"
 #include "vernier/sinks.h"
 
 namespace vernier {
@@ -21,8 +22,8 @@ struct Until {
 struct RepeatOptions {
   CheckOptions check;
   Until until;
-  std::string command;          // "debug repeat"
-  std::filesystem::path model;  // for the replay; empty: none
+  std::string command;  // "debug repeat"
+  OnnxModel model;      // for the replay; empty: none
   /// Makes what is checked; empty: the check judges what is there.
   std::function<void(const std::filesystem::path&)> write;
 };

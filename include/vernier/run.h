@@ -13,6 +13,7 @@
 #include "vernier/export.h"
 #include "vernier/graph_optimization.h"
 #include "vernier/measure.h"
+#include "vernier/onnx_model.h"
 #include "vernier/precision.h"
 #include "vernier/report/run.h"
 #include "vernier/sinks.h"
@@ -32,7 +33,7 @@ enum class EngineUse { IfThere, Always, Never };
 
 struct RunnerOptions {
   RunnerKind kind = RunnerKind::OnnxRuntime;
-  std::filesystem::path model;
+  OnnxModel model;
   /// Simulated, TensorRt and OpenVino. A typed model says its own formats; options that say others are refused for it.
   /// An engine gets the file that `convert` would write.
   PrecisionOptions precision;

@@ -31,11 +31,13 @@ struct InputInfo {
 /// One sample: a tensor for every graph input, by name.
 using Sample = std::map<std::string, Tensor>;
 
+/// Yours where the samples are not in files: derive from it and give it to SourceOptions::source.
 class VERNIER_API SampleSource {
  public:
   virtual ~SampleSource() = default;
   virtual std::size_t size() const = 0;
-  /// Sample `index`, checked against the inputs: names, dtypes, shapes. Safe to call from several threads.
+  /// Sample `index` < size(), the same each time. What open_samples() gives is checked against the inputs: names,
+  /// dtypes, shapes. Called from several threads at once, for a sample more than once.
   virtual Sample at(std::size_t index) const = 0;
   /// One line for reports: "photos.npy, 20 samples".
   virtual std::string description() const = 0;
@@ -64,8 +66,14 @@ struct ImageOptions {
   std::optional<ImageLayout> layout;  // absent: guessed from the input's shape
 };
 
+/// Where samples come from: `source`, else `arrays`, else `location`; where all three are empty they are random.
 struct SourceOptions {
-  std::string location;              // --data; empty: random
+  /// Samples of the caller's. They are checked as those of files are, become the inputs' types as those do, and are
+  /// shared, not copied, where they need not change.
+  std::shared_ptr<const SampleSource> source;
+  /// One array an input whose first axis counts the samples, as in a .npz. Samples share their bytes.
+  std::map<std::string, Tensor> arrays;
+  std::string location;              // --data
   std::vector<std::string> further;  // more locations, in any form: their samples follow in this order
   bool split_batch = false;
   /// --load-inputs: arrays of names that are no inputs are passed over, as where a part of a network is fed with what
@@ -85,14 +93,24 @@ struct SourceOptions {
   std::string python = "python3";
   double script_seconds = 0;
   std::function<bool()> interrupted;
+
+  bool is_random() const { return source == nullptr && arrays.empty() && location.empty(); }
 };
 
 /// Opens --data as docs/contract.md, 5 defines it: .npy, .npz, a folder of .npz, a folder of images, one image, saved
 /// inputs JSON, ONNX test data folders, a data loader script (file.py[:function], run here and now), or random data
-/// when there is no location. Several locations are one source; those behind the limit are not opened. Errors: Input,
+/// when there is none of these. Several locations are one source; those behind the limit are not opened. Errors: Input,
 /// naming the file, the input, what was expected and what was found. Zero samples is an error. Backend when Python
 /// cannot be started; Interrupted.
 VERNIER_API std::unique_ptr<SampleSource> open_samples(const SourceOptions& options,
                                                        const std::vector<InputInfo>& inputs);
+
+/// Samples that are in memory, as a source. `name` stands for them in reports and messages.
+VERNIER_API std::shared_ptr<const SampleSource> samples_in_memory(std::vector<Sample> samples,
+                                                                  std::string name = "samples in memory");
+
+/// Samples that a function makes when they are asked for, as SampleSource::at() does.
+VERNIER_API std::shared_ptr<const SampleSource> samples_by(std::size_t count, std::function<Sample(std::size_t)> at,
+                                                           std::string name = "samples of a function");
 
 }  // namespace vernier

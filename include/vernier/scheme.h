@@ -5,12 +5,13 @@
 #include <filesystem>
 
 #include "vernier/export.h"
+#include "vernier/onnx_model.h"
 #include "vernier/report/scheme.h"
 
 namespace vernier {
 
-VERNIER_API SchemeReport inspect_formats(const std::filesystem::path& model);
+VERNIER_API SchemeReport inspect_formats(const OnnxModel& model);
 /// `model` empty: what the plan says alone. Errors: Input when the plan belongs to another model.
-VERNIER_API SchemeReport inspect_plan(const std::filesystem::path& plan, const std::filesystem::path& model);
+VERNIER_API SchemeReport inspect_plan(const std::filesystem::path& plan, const OnnxModel& model);
 
 }  // namespace vernier

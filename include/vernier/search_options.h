@@ -4,13 +4,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "vernier/check.h"
 #include "vernier/comparison.h"
+#include "vernier/samples.h"
 #include "vernier/words.h"
 
 namespace vernier {
@@ -45,6 +48,7 @@ struct LabelRequirement {
   std::int64_t offset = 0;     // added to each: 1 where a network has a background class that the labels have not
   std::size_t top = 1;         // right: the label is among the `top` largest
   double min_share = 0;        // of the samples, 0 to 1
+  std::vector<std::int64_t> labels{};  // in the place of `file`
 };
 
 /// A number that a Python function of the user's computes of all outputs.
@@ -53,10 +57,23 @@ struct MetricScript {
   std::optional<double> min, max;
 };
 
-/// What decides by the task itself; at most one of the two.
+/// The same of the caller's.
+struct MetricFunction {
+  /// The judged outputs of the samples of one trial, in their order, by name; those of the reference are empty where
+  /// there is none. A trial that decides has all samples; one that only says what to try next may have a few. Called on
+  /// the job's own threads, one call at a time. NaN: bad.
+  std::function<double(const std::vector<Sample>& outputs, const std::vector<Sample>& references)> function;
+  std::string name = "a function";  // in reports
+  std::optional<double> min, max;
+};
+
+/// What decides by the task itself; at most one of them.
 struct TaskRequirement {
   std::optional<LabelRequirement> labels;
   std::optional<MetricScript> metric;
+  std::optional<MetricFunction> function;
+
+  bool empty() const { return !labels && !metric && !function; }
 };
 
 struct SearchOptions {

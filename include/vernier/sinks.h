@@ -5,6 +5,8 @@
 #include <functional>
 #include <string>
 
+#include "vernier/export.h"
+
 namespace vernier {
 
 /// A text for people, each once a job.
@@ -18,7 +20,9 @@ struct JobStep {
   double behind = 0, share = 0;
 };
 
-/// Where a job tells how far it is. Each may be empty.
+/// Where a job tells how far it is. Each may be empty. They are called on the thread that called the job and on the
+/// job's own threads, `interrupted` on several at a time: what they touch must bear that. The last call has returned
+/// when the job returns. An exception of theirs ends the job, and comes out of it.
 struct JobSinks {
   /// Phase, items done, items in all. Called often; the receiver decides what to print.
   std::function<void(const std::string& phase, std::size_t done, std::size_t total)> progress;
@@ -36,6 +40,18 @@ struct JobSinks {
 /// Error{Interrupted} or what it has found so far. For whoever makes JobSinks::interrupted true: a job polls that
 /// between runs, and a run may take long. Runs that begin later are not ended. Safe from any thread, not from a signal
 /// handler.
-void end_runs_in_flight();
+VERNIER_API void end_runs_in_flight();
+
+/// The jobs that one thread calls while this lives, so that their runs alone are ended: for programs with several jobs
+/// at a time. One a thread.
+class VERNIER_API JobsOfThread {
+ public:
+  JobsOfThread();
+  ~JobsOfThread();
+  JobsOfThread(const JobsOfThread&) = delete;
+  JobsOfThread& operator=(const JobsOfThread&) = delete;
+  /// As end_runs_in_flight(), of these jobs. From any thread.
+  void end_runs() const;
+};
 
 }  // namespace vernier

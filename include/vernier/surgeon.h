@@ -15,6 +15,7 @@
 #include "vernier/export.h"
 #include "vernier/external_data.h"
 #include "vernier/measure.h"
+#include "vernier/onnx_model.h"
 #include "vernier/report/surgeon.h"
 #include "vernier/run.h"
 #include "vernier/sinks.h"
@@ -31,7 +32,8 @@ struct TensorChoice {
 };
 
 struct ExtractOptions {
-  std::filesystem::path model, output;
+  OnnxModel model;
+  std::filesystem::path output;
   std::vector<TensorChoice> inputs;   // empty: the model's own
   std::vector<TensorChoice> outputs;  // empty: the model's own
   ExternalDataOptions external_data;
@@ -50,7 +52,8 @@ enum class Partitioning { Basic, Recursive };
 VERNIER_API std::span<const std::string_view> words_of(Partitioning which);
 
 struct SanitizeOptions {
-  std::filesystem::path model, output;
+  OnnxModel model;
+  std::filesystem::path output;
   bool fold_constants = false;
   int passes = 0;  // of folding; 0: until nothing is left
   /// Nodes are tried one by one where folding all at once fails.
@@ -71,7 +74,8 @@ struct SanitizeOptions {
 VERNIER_API SurgeonResult sanitize_model(const SanitizeOptions& options, const JobSinks& sinks = {});
 
 struct InsertOptions {
-  std::filesystem::path model, output;
+  OnnxModel model;
+  std::filesystem::path output;
   std::vector<std::string> inputs, outputs;
   std::string op_type;
   std::string name;
@@ -85,7 +89,8 @@ struct InsertOptions {
 VERNIER_API SurgeonResult insert_node(const InsertOptions& options, const JobSinks& sinks = {});
 
 struct WeightEditOptions {
-  std::filesystem::path model, output;
+  OnnxModel model;
+  std::filesystem::path output;
   std::vector<std::string> excluded;  // weight-strip: initializers that keep their values
   ExternalDataOptions external_data;
 };

@@ -1,11 +1,11 @@
 // What `vernier template` writes: files to start from, which run as they are.
 #pragma once
 
-#include <filesystem>
 #include <string>
 
 #include "vernier/convert.h"
 #include "vernier/export.h"
+#include "vernier/onnx_model.h"
 #include "vernier/sinks.h"
 
 namespace vernier {
@@ -16,12 +16,12 @@ VERNIER_API std::string plan_template(const ConvertOptions& options, const JobSi
 
 /// A data loader script that yields random samples of the model's inputs; open dimensions are 1.
 /// Errors: Input, also for an input that no script can fill (strings, sequences).
-VERNIER_API std::string data_loader_template(const std::filesystem::path& model);
+VERNIER_API std::string data_loader_template(const OnnxModel& model);
 
 /// A script for --metric-script; its value is the share of the largest elements along the last axis that agree.
 VERNIER_API std::string metric_script_template();
 
 /// A script for --postprocess-func-script that hands on the model's outputs one by one. Errors: Input.
-VERNIER_API std::string postprocess_script_template(const std::filesystem::path& model);
+VERNIER_API std::string postprocess_script_template(const OnnxModel& model);
 
 }  // namespace vernier

@@ -1,7 +1,6 @@
 // Is a typed model right, layer by layer?
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -9,6 +8,7 @@
 #include "vernier/engine.h"
 #include "vernier/export.h"
 #include "vernier/measure.h"
+#include "vernier/onnx_model.h"
 #include "vernier/report/verify.h"
 #include "vernier/search_options.h"
 #include "vernier/sinks.h"
@@ -17,8 +17,8 @@
 namespace vernier {
 
 struct VerifyOptions {
-  std::filesystem::path float_model;
-  std::filesystem::path typed_model;
+  OnnxModel float_model;
+  OnnxModel typed_model;
   MeasureOptions measure;
   Target target = Target::TensorRt;  // that the file is for
   Arithmetic arithmetic;             // of the target

@@ -30,6 +30,8 @@
 #include "vernier/inspect_engine.h"
 #include "vernier/lint.h"
 #include "vernier/measure.h"
+#include "vernier/onnx_model.h"
+#include "vernier/onnxruntime.h"
 #include "vernier/pipeline.h"
 #include "vernier/precision.h"
 #include "vernier/quantization.h"

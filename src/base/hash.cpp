@@ -34,4 +34,10 @@ std::string Sha256::hex() {
   return text;
 }
 
+std::string sha256_of(std::string_view bytes) {
+  Sha256 hash;
+  hash.update(std::as_bytes(std::span(bytes)));
+  return hash.hex();
+}
+
 }  // namespace vernier

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace vernier {
 
@@ -22,5 +23,8 @@ class Sha256 {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+/// Of bytes that are all there.
+std::string sha256_of(std::string_view bytes);
 
 }  // namespace vernier

@@ -12,6 +12,10 @@
 
 namespace vernier {
 
+/// For whom a thread works: an address that somebody chose, null until then. Threads that parallel_ordered() starts
+/// work for whom the one works that called it.
+const void*& works_for();
+
 /// Calls work(i) for i in [0, count) on `threads` threads and take(i, result) in the order of i, one at a time. `take`
 /// returns false to stop early: no further work starts, and results of later items already begun are dropped. At most
 /// one result per thread waits to be taken. The first exception of either is rethrown here after all threads ended.
@@ -35,7 +39,8 @@ void parallel_ordered(std::size_t count, std::size_t threads, const Work& work, 
     stopped = true;
     turn.notify_all();
   };
-  const auto worker = [&] {
+  const auto worker = [&, whom = works_for()] {
+    works_for() = whom;
     for (;;) {
       std::size_t i = 0;
       {

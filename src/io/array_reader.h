@@ -80,6 +80,12 @@ std::unique_ptr<ArrayReader> open_onnx_test_data(const OpenRequest& request);
 /// must name one. Takes as long as the script does; it has ended when this returns.
 std::unique_ptr<ArrayReader> open_script(const OpenRequest& request);
 
+/// Samples and arrays of the caller's, in memory.
+inline constexpr const char* kArraysInMemory = "arrays in memory";
+std::unique_ptr<ArrayReader> open_given(std::shared_ptr<const SampleSource> source);
+/// Errors: Input, as a .npz that holds them: names, shapes, numbers of samples.
+std::unique_ptr<ArrayReader> open_arrays(const SourceOptions& options, const std::vector<InputInfo>& inputs);
+
 /// Random data, for when there is no location.
 std::unique_ptr<ArrayReader> open_random(const SourceOptions& options, const std::vector<InputInfo>& inputs);
 

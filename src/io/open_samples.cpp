@@ -60,7 +60,7 @@ class CheckedSource final : public SampleSource {
         inputs_(std::move(inputs)),
         carried_(options.carried),
         shapes_(options.shapes),
-        name_(name.empty() ? "the random inputs" : std::move(name)),
+        name_(std::move(name)),
         spare_names_(options.spare_names),
         size_(options.limit == 0 ? reader_->size() : std::min(options.limit, reader_->size())) {}
 
@@ -196,6 +196,8 @@ std::unique_ptr<ArrayReader> open_script_at(const ScriptLocation& script, const 
 }
 
 std::unique_ptr<ArrayReader> open_reader(const SourceOptions& options, const std::vector<InputInfo>& inputs) {
+  if (options.source != nullptr) return open_given(options.source);
+  if (!options.arrays.empty()) return open_arrays(options, inputs);
   if (options.location.empty()) return open_random(options, inputs);
   if (const auto script = script_location(options.location)) return open_script_at(*script, options, inputs);
   try {
@@ -207,13 +209,16 @@ std::unique_ptr<ArrayReader> open_reader(const SourceOptions& options, const std
   }
 }
 
+/// What messages and reports call the samples.
+std::string name_of(const SourceOptions& options) {
+  if (options.source != nullptr) return options.source->description();
+  if (!options.arrays.empty()) return kArraysInMemory;
+  return options.location.empty() ? "the random inputs" : printable(options.location);
+}
+
 std::unique_ptr<SampleSource> open_one(const SourceOptions& options, const std::vector<InputInfo>& inputs) {
-  auto source =
-      std::make_unique<CheckedSource>(open_reader(options, inputs), options, inputs, printable(options.location));
-  if (source->size() == 0) {
-    throw Error(ErrorKind::Input, fmt::format("{}: holds no samples",
-                                              options.location.empty() ? "random data" : printable(options.location)));
-  }
+  auto source = std::make_unique<CheckedSource>(open_reader(options, inputs), options, inputs, name_of(options));
+  if (source->size() == 0) throw Error(ErrorKind::Input, fmt::format("{}: holds no samples", name_of(options)));
   // A wrong file should fail here, before models are loaded and minutes are spent.
   source->at(0);
   return source;
@@ -282,7 +287,7 @@ std::vector<fs::path> entries_with(const Location& location, std::span<const std
 }
 
 std::unique_ptr<SampleSource> open_samples(const SourceOptions& options, const std::vector<InputInfo>& inputs) {
-  if (options.further.empty()) return open_one(options, inputs);
+  if (options.further.empty() || options.source != nullptr || !options.arrays.empty()) return open_one(options, inputs);
   std::vector<std::unique_ptr<SampleSource>> parts;
   std::vector<std::string> names{printable(options.location)};
   SourceOptions part = options;

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "vernier/external_data.h"
+#include "vernier/onnx_model.h"
 #include "vernier/samples.h"
 #include "vernier/tensor.h"
 
@@ -31,7 +32,7 @@ struct Model {
   onnx::ModelProto proto;
   /// The bytes of those stubs, by initializer name; names are unique over all subgraphs.
   std::map<std::string, Tensor> weights;
-  std::filesystem::path path;
+  std::filesystem::path path;                     // or the name of a model in memory
   std::string sha256;                             // of the file, and of its external data
   std::vector<std::filesystem::path> data_files;  // that weights were read from; mapped as long as these live
   /// Where the main graph's initializers stand; null: not known. The functions below keep it up to date or drop it;
@@ -50,7 +51,7 @@ inline constexpr std::size_t kWeightBytes = 1024;
 /// initializers from the graph inputs (files of IR version 3 list them there), and gives every node a unique name.
 /// Errors: Input, naming file and place: missing, truncated, not ONNX, malformed (well_formed.h), external data missing
 /// or outside the folder, cyclic graph, a tensor that nothing produces.
-Model read_model(const std::filesystem::path& path, const std::filesystem::path& external_data_dir = {});
+Model read_model(const OnnxModel& source, const std::filesystem::path& external_data_dir = {});
 
 /// The same from a message already in memory; `folder` is where external data may lie.
 Model adopt_model(onnx::ModelProto proto, const std::filesystem::path& folder = {});

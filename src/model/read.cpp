@@ -32,6 +32,7 @@
 #include "model/raw_proto.h"
 #include "model/well_formed.h"
 #include "vernier/error.h"
+#include "vernier/onnx_model.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -42,7 +43,8 @@ namespace fs = std::filesystem;
 /// External data of one model: each file mapped once, none outside its folder.
 class ExternalData {
  public:
-  explicit ExternalData(fs::path folder) : folder_(std::move(folder)) {}
+  /// nullopt: there may be none.
+  explicit ExternalData(std::optional<fs::path> folder) : folder_(std::move(folder)) {}
 
   Tensor read(const onnx::TensorProto& proto) {
     std::string location;
@@ -74,7 +76,7 @@ class ExternalData {
 
   std::vector<fs::path> files() const {
     std::vector<fs::path> paths;
-    for (const auto& [location, file] : files_) paths.push_back(folder_ / location);
+    for (const auto& [location, file] : files_) paths.push_back(*folder_ / location);
     return paths;
   }
 
@@ -101,8 +103,12 @@ class ExternalData {
     const auto known = files_.find(location);
     if (known != files_.end()) return known->second;
     if (location.empty()) refuse(proto, "the model names no file");
+    if (!folder_) {
+      refuse(proto, fmt::format("they are in '{}', and the model is in memory, which has no folder to look in",
+                                printable(location)));
+    }
     const fs::path relative(location);
-    const fs::path root = fs::weakly_canonical(folder_.empty() ? fs::path(".") : folder_);
+    const fs::path root = fs::weakly_canonical(folder_->empty() ? fs::path(".") : *folder_);
     const fs::path full = fs::weakly_canonical(root / relative);
     // Symbolic links are followed first, so a link that leaves the folder is caught too.
     const auto [end, _] = std::mismatch(root.begin(), root.end(), full.begin(), full.end());
@@ -115,7 +121,7 @@ class ExternalData {
     return files_.emplace(location, MappedFile::open(full)).first->second;
   }
 
-  fs::path folder_;
+  std::optional<fs::path> folder_;
   std::map<std::string, std::shared_ptr<const MappedFile>> files_;
 };
 
@@ -254,7 +260,7 @@ void give_outputs_a_shape(Model& model) {
   }
 }
 
-Model adopt(onnx::ModelProto proto, const fs::path& folder, Sha256* hash) {
+Model adopt(onnx::ModelProto proto, const std::optional<fs::path>& folder, Sha256* hash) {
   if (!proto.has_graph() || (proto.graph().node_size() == 0 && proto.graph().output_size() == 0)) {
     throw Error(ErrorKind::Input, "not an ONNX model: it has no graph");
   }
@@ -277,6 +283,11 @@ Model adopt(onnx::ModelProto proto, const fs::path& folder, Sha256* hash) {
 
 namespace {
 
+bool is_engine(std::span<const std::byte> bytes) {
+  const std::string_view head(reinterpret_cast<const char*>(bytes.data()), std::min<std::size_t>(bytes.size(), 4));
+  return head == "ftrt" || head == "vtrt";
+}
+
 /// What a file is that starts like one of another kind; empty: not known.
 std::string_view other_kind(std::span<const std::byte> bytes) {
   const std::string_view head(reinterpret_cast<const char*>(bytes.data()), std::min<std::size_t>(bytes.size(), 16));
@@ -287,8 +298,36 @@ std::string_view other_kind(std::span<const std::byte> bytes) {
   return {};
 }
 
-/// The file parsed; `hash` may be null.
-onnx::ModelProto parse_file(const fs::path& path, Sha256* hash) {
+/// An ONNX message parsed; `where` for messages. `hash` may be null.
+onnx::ModelProto parse(std::span<const std::byte> bytes, const std::string& where, Sha256* hash) {
+  if (bytes.size() > 2'147'483'647U) {
+    throw Error(ErrorKind::Input,
+                fmt::format("{}: {} bytes, more than the 2 GB an ONNX file can hold", where, bytes.size()));
+  }
+  onnx::ModelProto proto;
+  google::protobuf::io::ArrayInputStream array(bytes.data(), static_cast<int>(bytes.size()));
+  google::protobuf::io::CodedInputStream stream(&array);
+  stream.SetTotalBytesLimit(2'147'483'647);
+  if (!proto.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage()) {
+    if (is_engine(bytes)) {
+      throw Error(ErrorKind::Input, fmt::format("{}: an engine of TensorRT, not an ONNX model", where),
+                  "vernier run ENGINE --trt runs it, vernier inspect engine ENGINE lists its kernels");
+    }
+    if (const std::string_view kind = other_kind(bytes); !kind.empty()) {
+      throw Error(ErrorKind::Input, fmt::format("{}: {}, not an ONNX model", where, kind),
+                  "vernier inspect data FILE shows saved arrays; models end in .onnx");
+    }
+    throw Error(ErrorKind::Input,
+                fmt::format("{}: not an ONNX model, or a truncated one ({} bytes)", where, bytes.size()));
+  }
+  if (hash != nullptr) hash->update(bytes);
+  return proto;
+}
+
+/// The model's message, of a file or in memory; `hash` may be null.
+onnx::ModelProto parse(const OnnxModel& model, Sha256* hash) {
+  if (model.in_memory()) return parse(model.message(), printable(model.name()), hash);
+  const fs::path& path = model.file();
   std::error_code ignored;
   if (!fs::exists(path, ignored)) {
     throw Error(ErrorKind::Input, fmt::format("{}: no such file", path.string()), near_files(path));
@@ -297,59 +336,68 @@ onnx::ModelProto parse_file(const fs::path& path, Sha256* hash) {
     throw Error(ErrorKind::Input, fmt::format("{}: a folder, not a model", path.string()),
                 contents_text(path, ".onnx"));
   }
-  const std::shared_ptr<const MappedFile> file = MappedFile::open(path);
-  if (file->bytes().size() > 2'147'483'647U) {
-    throw Error(ErrorKind::Input, fmt::format("{}: {} bytes, more than the 2 GB an ONNX file can hold", path.string(),
-                                              file->bytes().size()));
-  }
-  onnx::ModelProto proto;
-  google::protobuf::io::ArrayInputStream array(file->bytes().data(), static_cast<int>(file->bytes().size()));
-  google::protobuf::io::CodedInputStream stream(&array);
-  stream.SetTotalBytesLimit(2'147'483'647);
-  if (!proto.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage()) {
-    if (is_built_engine(path)) {
-      throw Error(ErrorKind::Input, fmt::format("{}: an engine of TensorRT, not an ONNX model", path.string()),
-                  "vernier run ENGINE --trt runs it, vernier inspect engine ENGINE lists its kernels");
-    }
-    if (const std::string_view kind = other_kind(file->bytes()); !kind.empty()) {
-      throw Error(ErrorKind::Input, fmt::format("{}: {}, not an ONNX model", path.string(), kind),
-                  "vernier inspect data FILE shows saved arrays; models end in .onnx");
-    }
-    throw Error(ErrorKind::Input, fmt::format("{}: not an ONNX model, or a truncated one ({} bytes)", path.string(),
-                                              file->bytes().size()));
-  }
-  if (hash != nullptr) hash->update(file->bytes());
-  return proto;
+  return parse(MappedFile::open(path)->bytes(), path.string(), hash);
+}
+
+/// Where external data lie; nullopt: nowhere.
+std::optional<fs::path> data_folder(const OnnxModel& model, const fs::path& external_data_dir) {
+  if (!external_data_dir.empty()) return external_data_dir;
+  if (!model.in_memory()) return model.file().parent_path();
+  return model.folder().empty() ? std::nullopt : std::optional(model.folder());
 }
 
 }  // namespace
 
-bool is_built_engine(const fs::path& path) {
-  std::ifstream in = open_input(path);
-  std::array<char, 4> mark{};
-  in.read(mark.data(), mark.size());
-  const std::string_view text(mark.data(), mark.size());
-  return in.gcount() == 4 && (text == "ftrt" || text == "vtrt");
+bool is_built_engine(const OnnxModel& model) {
+  if (model.in_memory()) return is_engine(model.message());
+  std::ifstream in = open_input(model.file());
+  std::array<std::byte, 4> mark{};
+  in.read(reinterpret_cast<char*>(mark.data()), mark.size());
+  return in.gcount() == 4 && is_engine(mark);
 }
 
-onnx::ModelProto read_raw_proto(const fs::path& path, std::string* sha256) {
+onnx::ModelProto read_raw_proto(const OnnxModel& model, std::string* sha256) {
+  if (model.model() != nullptr) {
+    onnx::ModelProto whole = whole_proto(*model.model());
+    if (sha256 != nullptr) *sha256 = sha256_of(whole.SerializeAsString());
+    return whole;
+  }
   Sha256 hash;
-  onnx::ModelProto proto = parse_file(path, &hash);
+  onnx::ModelProto proto = parse(model, &hash);
   if (sha256 != nullptr) *sha256 = hash.hex();
   return proto;
 }
 
-Model read_model(const fs::path& path, const fs::path& external_data_dir) {
-  Sha256 hash;
-  onnx::ModelProto proto = parse_file(path, &hash);
+namespace {
+
+Model read(const OnnxModel& source, const fs::path& external_data_dir, Sha256* hash) {
+  onnx::ModelProto proto = parse(source, hash);
   try {
-    Model model = adopt(std::move(proto), external_data_dir.empty() ? path.parent_path() : external_data_dir, &hash);
-    model.path = path;
-    model.sha256 = hash.hex();
+    Model model = adopt(std::move(proto), data_folder(source, external_data_dir), hash);
+    model.path = source.name();
     return model;
   } catch (const Error& error) {
-    throw Error(error.kind(), fmt::format("{}: {}", path.string(), error.what()), error.hint());
+    throw Error(error.kind(), fmt::format("{}: {}", source.name(), error.what()), error.hint());
   }
+}
+
+}  // namespace
+
+Model read_model(const OnnxModel& source, const fs::path& external_data_dir) {
+  if (source.model() != nullptr) {
+    Model model = *source.model();
+    model.path = source.name();
+    if (model.sha256.empty()) model.sha256 = sha256_of(source.bytes());
+    return model;
+  }
+  Sha256 hash;
+  Model model = read(source, external_data_dir, &hash);
+  model.sha256 = hash.hex();
+  return model;
+}
+
+Model read_model_unhashed(const OnnxModel& source, const fs::path& external_data_dir) {
+  return source.model() != nullptr ? *source.model() : read(source, external_data_dir, nullptr);
 }
 
 Model adopt_model(onnx::ModelProto proto, const fs::path& folder) { return adopt(std::move(proto), folder, nullptr); }

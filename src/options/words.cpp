@@ -7,6 +7,7 @@
 #include "vernier/engine.h"
 #include "vernier/eval.h"
 #include "vernier/graph_optimization.h"
+#include "vernier/measure.h"
 #include "vernier/precision.h"
 #include "vernier/report/pictures.h"
 #include "vernier/report/reduce.h"
@@ -72,6 +73,12 @@ std::span<const std::string_view> words_of(EngineChoice /*which*/) {
 
 std::span<const std::string_view> words_of(MeasureOn /*which*/) {
   static constexpr std::array<std::string_view, 3> kWords{"onnxruntime", "tensorrt", "openvino"};
+  return kWords;
+}
+
+std::span<const std::string_view> words_of(Split /*which*/) {
+  static constexpr std::array<std::string_view, 4> kWords{"none", "calibration", "judgement",
+                                                          "calibration-and-judgement"};
   return kWords;
 }
 

@@ -17,6 +17,32 @@ run("installing" ${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${prefix})
 run("configuring the consumer" ${CMAKE_COMMAND} -S ${CONSUMER_DIR} -B ${WORK_DIR}/build -G Ninja
     -D CMAKE_CXX_COMPILER=${CXX} -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_CXX_FLAGS=-Wall\ -Wextra\ -Werror)
 run("building the consumer" ${CMAKE_COMMAND} --build ${WORK_DIR}/build)
+run("calling each job" ${WORK_DIR}/build/jobs)
+if(NOT output MATCHES "^[0-9]+ jobs refused a missing model\n$")
+  message(FATAL_ERROR "the jobs printed\n${output}")
+endif()
+
+# The same by pkg-config, and the examples as a project of their own.
+file(GLOB_RECURSE pc ${prefix}/vernier.pc)
+get_filename_component(pc_folder "${pc}" DIRECTORY)
+set(ENV{PKG_CONFIG_PATH} "${pc_folder}")
+run("asking pkg-config" pkg-config --cflags --libs vernier)
+separate_arguments(flags UNIX_COMMAND "${output}")
+run("building by pkg-config" ${CXX} -std=c++20 ${CONSUMER_DIR}/consumer.cpp -o ${WORK_DIR}/by_pkg_config ${flags}
+    -Wl,-rpath,${prefix}/lib)
+run("configuring the examples" ${CMAKE_COMMAND} -S ${EXAMPLES_DIR} -B ${WORK_DIR}/examples -G Ninja
+    -D CMAKE_CXX_COMPILER=${CXX} -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_CXX_FLAGS=-Wall\ -Wextra\ -Werror)
+run("building the examples" ${CMAKE_COMMAND} --build ${WORK_DIR}/examples)
+set(ENV{VIRTUAL_ENV} ${VENV})  # whose ONNX Runtime runs the networks
+run("the first example" ${WORK_DIR}/examples/diagnose ${DIGITS}/digits.onnx ${DIGITS}/test.npz 20)
+if(NOT output MATCHES "^all low: [0-9.]+ dB\n(kept: [^\n]+\n)*result: [0-9.]+ dB\n$")
+  message(FATAL_ERROR "examples/cpp/diagnose printed\n${output}")
+endif()
+run("the second example" ${WORK_DIR}/examples/in_memory ${DIGITS}/digits.onnx counts 8)
+if(NOT output MATCHES "^my model: [0-9.]+ dB over 8 samples\n$")
+  message(FATAL_ERROR "examples/cpp/in_memory printed\n${output}")
+endif()
+
 run("running the consumer" ${WORK_DIR}/build/consumer)
 set(expected "float16: 16 bits\n2x3 float32: 24 bytes\ninput error: cannot fill a tensor\n")
 if(NOT output STREQUAL expected)

@@ -52,7 +52,7 @@ Command add_check_lint(CLI::App& root) {
             const LintReport report = lint_model(options, console.sinks());
             if (!line->output.empty()) replace_file(line->output, report_to_json(report));
             print_result(console, line->json ? report_to_json(report) : report_to_text(report, text_options()));
-            line->gate.tell(gate_of(report, options.model.string()));
+            line->gate.tell(gate_of(report, options.model.name()));
             return report.passed ? 0 : 1;
           },
           ignored,

@@ -136,7 +136,7 @@ Command add_debug_build(CLI::App& root) {
           }
           sinks.warning = {};  // they are the same each time
           if (!result.is_engine && !typed) {
-            std::filesystem::copy_file(build.model, path, std::filesystem::copy_options::overwrite_existing);
+            std::filesystem::copy_file(build.model.file(), path, std::filesystem::copy_options::overwrite_existing);
           }
         };
         return report(console, debug_repeat(options, console.sinks(), check_sinks(console)), options.check);

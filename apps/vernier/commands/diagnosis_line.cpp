@@ -1,35 +1,17 @@
 #include "commands/diagnosis_line.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <utility>
 
 #include "base/file.h"
 #include "vernier/diagnose.h"
 #include "vernier/error.h"
-#include "vernier/format.h"
-#include "vernier/measure.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/kept_set.h"
 #include "vernier/search_options.h"
 #include "vernier/sinks.h"
 
 namespace vernier::cli {
-namespace {
-
-/// Labels, saved outputs and answers of programs belong to the samples as they are given.
-Split split_of(const DiagnoseOptions& options) {
-  const MeasureOptions& measure = options.measure;
-  const SearchOptions& search = options.search;
-  if (measure.calibration_data || search.task.labels || search.task.metric || search.check || !search.golden.empty()) {
-    return Split::None;
-  }
-  const bool calibrates = std::ranges::any_of(options.precision.low, needs_scale) && measure.calibration_cache.empty();
-  if (measure.requirement) return calibrates ? Split::CalibrationAndJudgement : Split::Judgement;
-  return calibrates ? Split::Calibration : Split::None;
-}
-
-}  // namespace
 
 DiagnoseOptions DiagnosisLine::values(const std::string& command, const std::string& missing,
                                       const std::filesystem::path& journals) const {
@@ -50,7 +32,7 @@ DiagnoseOptions DiagnosisLine::values(const std::string& command, const std::str
   options.engine = engine.run_values(options.measure.data);
   options.search = search.values(journals);
   options.search.task = task.values();
-  if (!no_split) options.measure.split = split_of(options);
+  if (!no_split) options.measure.split = fitting_split(options);
   if (task.given() && options.measure.requirement) {
     throw Error(ErrorKind::Usage, "labels, a metric script, a requirement: only one can decide",
                 "leave out the others");

@@ -1,5 +1,4 @@
 // inspect tactics, diff-tactics and sparsity.
-#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -22,9 +21,9 @@ struct DiffLine {
   MessageGroup messages;
 };
 
-template <class Report>
+template <class Report, class File>
 Command one_file(CLI::App& root, const std::string& name, const std::string& description, const std::string& argument,
-                 const std::string& help, Report (*job)(const std::filesystem::path&)) {
+                 const std::string& help, Report (*job)(const File&)) {
   auto line = std::make_shared<OneFile>();
   CLI::App& app = add_command(command_group(root, "inspect", "Print what is in a file"), name, description);
   add_argument(app, argument, line->path, help);

@@ -1,5 +1,4 @@
 // `vernier template`: files to start from.
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -74,7 +73,7 @@ struct ScriptLine {
 };
 
 Command add_script(CLI::App& root, const std::string& name, const std::string& description, const std::string& example,
-                   bool needs_model, std::string (*make)(const std::filesystem::path& model)) {
+                   bool needs_model, std::string (*make)(const OnnxModel& model)) {
   auto line = std::make_shared<ScriptLine>();
   CLI::App& app = group_member(root, name, description);
   Option model = add_argument(app, "MODEL", line->model,
@@ -98,7 +97,7 @@ std::vector<Command> add_templates(CLI::App& root) {
                  "vernier template data-loader model.onnx -o loader.py", true, data_loader_template),
       add_script(root, "metric-script", "A Python script that rates outputs, for --metric-script",
                  "vernier template metric-script -o metric.py", false,
-                 [](const std::filesystem::path&) { return metric_script_template(); }),
+                 [](const OnnxModel&) { return metric_script_template(); }),
       add_script(root, "postprocess-script", "A Python script that changes outputs before they are compared",
                  "vernier template postprocess-script model.onnx -o postprocess.py", true, postprocess_script_template),
   };

@@ -3,6 +3,7 @@
 #include <mutex>
 #include <set>
 
+#include "base/parallel.h"
 #include "vernier/sinks.h"
 
 namespace vernier {
@@ -21,7 +22,7 @@ List& list() {
 
 }  // namespace
 
-RunInFlight::RunInFlight(const Runtime& runtime) : runtime_(runtime) {
+RunInFlight::RunInFlight(const Runtime& runtime) : runtime_(runtime), for_whom_(works_for()) {
   OrtRunOptions* raw = nullptr;
   runtime.check(runtime.api().CreateRunOptions(&raw));
   options_ = {runtime.api(), raw};
@@ -39,13 +40,19 @@ bool RunInFlight::told_to_end() const {
   return told_;
 }
 
-void end_runs_in_flight() {
+void RunInFlight::end_those(const void* whom) {
   const std::lock_guard guard(list().lock);
   for (RunInFlight* run : list().runs) {
-    if (run->told_) continue;
+    if (run->told_ || (whom != nullptr && run->for_whom_ != whom)) continue;
     run->runtime_.check(run->runtime_.api().RunOptionsSetTerminate(run->options_.get()));
     run->told_ = true;
   }
 }
+
+void end_runs_in_flight() { RunInFlight::end_those(nullptr); }
+
+JobsOfThread::JobsOfThread() { works_for() = this; }
+JobsOfThread::~JobsOfThread() { works_for() = nullptr; }
+void JobsOfThread::end_runs() const { RunInFlight::end_those(this); }
 
 }  // namespace vernier

@@ -21,8 +21,11 @@ class RunInFlight {
 
  private:
   friend void end_runs_in_flight();
+  friend class JobsOfThread;
+  static void end_those(const void* whom);
   const Runtime& runtime_;
   Handle<OrtRunOptions, &OrtApi::ReleaseRunOptions> options_;
+  const void* for_whom_;
   bool told_ = false;  // guarded by the lock of the list
 };
 

@@ -16,6 +16,7 @@
 #include "engines/onnxruntime/error_text.h"
 #include "engines/onnxruntime/operator_libraries.h"
 #include "vernier/error.h"
+#include "vernier/onnxruntime.h"
 
 namespace vernier {
 namespace {
@@ -49,7 +50,28 @@ std::vector<std::string> project_environments() {
 
 using GetApiBase = const OrtApiBase* (*)();
 
+struct Wanted {
+  std::mutex lock;
+  std::string library;
+};
+
+/// What use_onnxruntime() was told.
+Wanted& wanted() {
+  static Wanted& only = *new Wanted;
+  return only;
+}
+
+std::string wanted_library() {
+  const std::lock_guard guard(wanted().lock);
+  return wanted().library;
+}
+
 }  // namespace
+
+void use_onnxruntime(const std::filesystem::path& library) {
+  const std::lock_guard guard(wanted().lock);
+  wanted().library = library.string();
+}
 
 void Runtime::check(OrtStatus* status) const {
   if (status == nullptr) return;
@@ -119,6 +141,7 @@ std::shared_ptr<const Runtime> Runtime::load() {
   };
   const auto search = [&] {
     if (const char* given = std::getenv("VERNIER_ORT_LIBRARY")) return try_library(given);  // no silent second choice
+    if (const std::string library = wanted_library(); !library.empty()) return try_library(library);
     if (void* symbol = ::dlsym(RTLD_DEFAULT, "OrtGetApiBase")) {
       if (accept("already in the process", nullptr, reinterpret_cast<GetApiBase>(symbol))) return true;
     }

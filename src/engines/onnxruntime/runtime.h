@@ -39,7 +39,8 @@ using OwnedOptions = Handle<OrtSessionOptions, &OrtApi::ReleaseSessionOptions>;
 
 class Runtime {
  public:
-  /// Tries, in this order: the file that VERNIER_ORT_LIBRARY names, a copy already in the process, the project's own
+  /// Tries, in this order: the file that VERNIER_ORT_LIBRARY names, or else the one of use_onnxruntime(), alone where
+  /// there is one; a copy already in the process, the project's own
   /// virtual environment, the active one, the loader's path. Loaded once a process.
   /// Errors: Backend with every attempt when none works.
   static std::shared_ptr<const Runtime> load();

@@ -48,7 +48,7 @@ void check(const BenchOptions& options) {
 /// Before anything is built, which may take minutes.
 void keep_what_is_read(const BenchOptions& options) {
   std::vector<std::filesystem::path> read = source_files(options.measure);
-  for (const RunnerOptions& runner : options.runners) read.push_back(runner.model);
+  for (const RunnerOptions& runner : options.runners) read.push_back(runner.model.file());
   if (!options.engine.save_engine.empty()) refuse_to_overwrite(options.engine.save_engine, read);
 }
 

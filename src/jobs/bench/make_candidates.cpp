@@ -15,6 +15,7 @@
 #include "engines/onnxruntime/runtime.h"
 #include "jobs/bench/batched_sample.h"
 #include "jobs/common/load.h"
+#include "jobs/common/model_file.h"
 #include "jobs/common/sources.h"
 #include "jobs/common/typed_file.h"
 #include "jobs/run/live_run.h"
@@ -111,7 +112,7 @@ class CandidateMaker {
   std::unique_ptr<Candidate> candidate(std::size_t index, std::int64_t batch) {
     const RunnerOptions& runner = run_.runners[index];
     BenchRow row;
-    row.model = options_.runners[index].model.string();
+    row.model = options_.runners[index].model.name();
     row.runner = word_for(runner.kind);
     if (runner.kind == RunnerKind::OnnxRuntime) return on_onnxruntime(runner, batch, std::move(row));
     RunOptions run = run_;
@@ -168,7 +169,7 @@ class CandidateMaker {
                                            [](const PlannedLayer& layer) { return layer.format != Format::Float32; });
     if (typed && says_formats(runner.precision)) {
       warn(fmt::format("{}: the file says the format of each layer; precision options have no effect on it",
-                       options_.runners[index].model.string()));
+                       options_.runners[index].model.name()));
     } else if (says_formats(runner.precision)) {
       const PlannedNetwork planned =
           plan_network(runner, run_.measure, *sources_, warns, [&](const std::string& text) { say(text); });
@@ -200,7 +201,7 @@ class CandidateMaker {
       warn(fmt::format("{}: precision options have no effect on an engine that is built", printable(row.model)));
     }
     Model ports;
-    row.built = engine->open_built(runner.model, ports);
+    row.built = engine->open_built(ModelFile(runner.model).path(), ports);
     Sample sample = sample_for(ports, batch, row);
     return std::make_unique<EngineCandidate>(std::move(row), std::move(engine), std::move(sample));
   }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <set>
 #include <string>
@@ -82,7 +81,7 @@ void check_carries(const Model& model, const std::vector<std::pair<std::string, 
 /// belongs together, and a surprise to those who meant N samples.
 std::optional<std::string> batch_as_one_sample(const Model& model, const SampleSource& samples,
                                                const SourceOptions& options) {
-  if (options.location.empty() || options.split_batch || samples.size() != 1) return std::nullopt;
+  if (options.is_random() || options.split_batch || samples.size() != 1) return std::nullopt;
   const Sample sample = samples.at(0);
   std::int64_t batch = 0;
   for (const InputInfo& input : model_inputs(model)) {
@@ -125,10 +124,10 @@ Progress progress_of(const JobSinks& sinks) {
 namespace {
 
 /// The beginning of load(): `judged`: to be judged.
-Loaded open(const std::filesystem::path& path, const PrepareOptions& preparation, Sources& sources, bool judged) {
+Loaded open(const OnnxModel& source, const PrepareOptions& preparation, Sources& sources, bool judged) {
   const MeasureOptions& options = sources.options();
   Loaded loaded;
-  loaded.original = sources.model(path);
+  loaded.original = sources.model(source);
   const Model& original = *loaded.original;
   check_carries(original, options.carries);
   loaded.subject.runtime = sources.runtime();
@@ -138,7 +137,7 @@ Loaded open(const std::filesystem::path& path, const PrepareOptions& preparation
   loaded.preparation = preparation;
   PrepareOptions prepare_options = preparation;
   prepare_options.inline_ifs = true;
-  const std::shared_ptr<const Prepared> prepared = sources.prepared(path, prepare_options);
+  const std::shared_ptr<const Prepared> prepared = sources.prepared(source, prepare_options);
   for (const PrepareNote& note : prepared->notes) {
     loaded.notes.push_back(note.text);
     if (note.step == "inline_ifs") loaded.inlined_ifs = true;
@@ -157,7 +156,7 @@ Loaded open(const std::filesystem::path& path, const PrepareOptions& preparation
   std::vector<std::string> others;
   subject.layers = find_float32_layers(subject.model, &others);
   if (!others.empty() && subject.layers.empty()) {
-    throw Error(ErrorKind::Input, printable(path.string()) + ": all its layers compute in float64",
+    throw Error(ErrorKind::Input, printable(source.name()) + ": all its layers compute in float64",
                 "export the model in float32: low formats are chosen for float32 layers");
   }
   if (!others.empty()) loaded.notes.push_back(of_another_type(others));
@@ -182,8 +181,8 @@ Loaded open(const std::filesystem::path& path, const PrepareOptions& preparation
 
 }  // namespace
 
-Loaded load(const std::filesystem::path& path, const PrepareOptions& preparation, Sources& sources) {
-  return open(path, preparation, sources, /*judged=*/false);
+Loaded load(const OnnxModel& source, const PrepareOptions& preparation, Sources& sources) {
+  return open(source, preparation, sources, /*judged=*/false);
 }
 
 void fit_beside(Model& simulated, const Loaded& loaded) {
@@ -201,15 +200,15 @@ void fit_beside(Model& simulated, const Loaded& loaded) {
   judge_alike(simulated, loaded.views);
 }
 
-Loaded load_judged(const std::filesystem::path& path, const PrepareOptions& preparation, Sources& sources) {
-  Loaded loaded = open(path, preparation, sources, /*judged=*/true);
+Loaded load_judged(const OnnxModel& source, const PrepareOptions& preparation, Sources& sources) {
+  Loaded loaded = open(source, preparation, sources, /*judged=*/true);
   if (!loaded.subject.judged.empty()) return loaded;
   std::vector<std::string> outputs;
   for (const InputInfo& output : model_outputs(*loaded.original)) {
     outputs.push_back(fmt::format("'{}' is {}", printable(output.name), not_judged_text(*loaded.original, output)));
   }
   throw Error(ErrorKind::Input,
-              fmt::format("{}: no output can be judged: nothing float stands behind them", printable(path.string())),
+              fmt::format("{}: no output can be judged: nothing float stands behind them", printable(source.name())),
               fmt::format("{}: give a model whose outputs are float, or labels of an ArgMax", list_some(outputs)));
 }
 

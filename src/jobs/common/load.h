@@ -1,7 +1,6 @@
 // The beginning that jobs share which measure: read, prepare, open the samples, and decide what is judged.
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "model/prepare.h"
 #include "vernier/format.h"
 #include "vernier/measure.h"
+#include "vernier/onnx_model.h"
 #include "vernier/samples.h"
 #include "vernier/sinks.h"
 
@@ -34,13 +34,13 @@ struct Loaded {
   std::vector<std::string> notes;
 };
 
-/// The model in `path`, prepared as said, with Ifs inlined, and its samples. What is judged may be nothing: outputs of
-/// a run may all be integers. Errors: whatever reading, preparing or opening refuses.
-Loaded load(const std::filesystem::path& path, const PrepareOptions& preparation, Sources& sources);
+/// The model of `source`, prepared as said, with Ifs inlined, and its samples. What is judged may be nothing: outputs
+/// of a run may all be integers. Errors: whatever reading, preparing or opening refuses.
+Loaded load(const OnnxModel& source, const PrepareOptions& preparation, Sources& sources);
 
 /// The same, to be judged: outputs of other types are judged by what is float behind them (judged_views.h). Errors:
 /// Input when nothing is.
-Loaded load_judged(const std::filesystem::path& path, const PrepareOptions& preparation, Sources& sources);
+Loaded load_judged(const OnnxModel& source, const PrepareOptions& preparation, Sources& sources);
 
 /// Gives another model of the network, simulated from a typed file, the inputs of the one that was loaded, which may be
 /// halves, and lets its outputs be judged alike. Errors: Input when an output cannot be.

@@ -87,7 +87,9 @@ std::vector<std::string> image_options(const ImageOptions& image) {
 void warn_of_image_options(const SampleSource& opened, const SourceOptions& source, const JobSinks& sinks) {
   const std::vector<std::string> given = image_options(source.image);
   if (given.empty() || opened.reads_images() || !sinks.warning) return;
-  const std::string where = opened.is_random() ? "random data" : printable(source.location);
+  const std::string where = opened.is_random()        ? "random data"
+                            : source.location.empty() ? opened.description()
+                                                      : printable(source.location);
   sinks.warning(fmt::format("{} {} no effect on {}: only images are prepared, and these are arrays", list_some(given),
                             given.size() == 1 ? "has" : "have", where));
 }
@@ -108,22 +110,24 @@ const std::shared_ptr<const Runtime>& Sources::runtime() {
   return runtime_;
 }
 
-std::shared_ptr<const Model> Sources::model(const std::filesystem::path& file) {
-  std::shared_ptr<const Model>& known = models_[file];
-  if (known) return known;
-  Model read = read_model(file, options_.external_data_dir);
+std::shared_ptr<const Model> Sources::model(const OnnxModel& source) {
+  for (const auto& [known, model] : models_) {
+    if (known == source) return model;
+  }
+  Model read = read_model(source, options_.external_data_dir);
   if (!options_.custom_operators.empty()) learn_custom_types(*runtime(), read);
-  known = std::make_shared<const Model>(std::move(read));
-  return known;
+  models_.emplace_back(source, std::make_shared<const Model>(std::move(read)));
+  return models_.back().second;
 }
 
-void Sources::set_model(const std::filesystem::path& file, Model model) {
-  models_[file] = std::make_shared<const Model>(std::move(model));
+void Sources::set_model(const OnnxModel& source, Model model) {
+  std::erase_if(models_, [&](const auto& known) { return known.first == source; });
+  models_.emplace_back(source, std::make_shared<const Model>(std::move(model)));
 }
 
-std::shared_ptr<const Prepared> Sources::prepared(const std::filesystem::path& file, PrepareOptions options) {
-  const std::shared_ptr<const Model> original = model(file);
-  if (prepared_ && prepared_->file == file && prepares_alike(*original, prepared_->options, options)) {
+std::shared_ptr<const Prepared> Sources::prepared(const OnnxModel& source, PrepareOptions options) {
+  const std::shared_ptr<const Model> original = model(source);
+  if (prepared_ && prepared_->source == source && prepares_alike(*original, prepared_->options, options)) {
     return prepared_->prepared;
   }
   prepared_.reset();  // two at once may be more than there is memory
@@ -135,7 +139,7 @@ std::shared_ptr<const Prepared> Sources::prepared(const std::filesystem::path& f
   }
   auto made = std::make_shared<const Prepared>(prepare(*original, options, evaluator(runtime())));
   options.sample_at = {};
-  prepared_ = Kept{file, std::move(options), made};
+  prepared_ = Kept{source, std::move(options), made};
   return made;
 }
 
@@ -169,7 +173,7 @@ std::shared_ptr<const SampleSource> Sources::open(const SourceOptions& source, c
                                                   std::vector<Opened>& opened) {
   std::vector<InputInfo> inputs = model_inputs(model);
   find_index_limits(model, inputs);
-  const bool random = source.location.empty();
+  const bool random = source.is_random();
   const auto same = [random](const InputInfo& a, const InputInfo& b) { return same_input(a, b, random); };
   for (const Opened& known : opened) {
     if (std::equal(known.inputs.begin(), known.inputs.end(), inputs.begin(), inputs.end(), same)) return known.source;

@@ -3,16 +3,16 @@
 // once.
 #pragma once
 
-#include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "jobs/common/split.h"
 #include "model/model.h"
 #include "model/prepare.h"
 #include "vernier/measure.h"
+#include "vernier/onnx_model.h"
 #include "vernier/samples.h"
 #include "vernier/sinks.h"
 
@@ -30,15 +30,15 @@ class Sources {
   Sources(const Sources&) = delete;
   Sources& operator=(const Sources&) = delete;
 
-  /// The model in `file`. Errors: Input, as read_model().
-  std::shared_ptr<const Model> model(const std::filesystem::path& file);
+  /// The model of `source`. Errors: Input, as read_model().
+  std::shared_ptr<const Model> model(const OnnxModel& source);
 
-  /// From here on `model` is what `file` holds.
-  void set_model(const std::filesystem::path& file, Model model);
+  /// From here on `model` is what `source` holds.
+  void set_model(const OnnxModel& source, Model model);
 
-  /// The model in `file`, prepared. What was prepared last is kept for who asks for the same next. With
+  /// The model of `source`, prepared. What was prepared last is kept for who asks for the same next. With
   /// `options.inline_ifs` all samples of the job are shown, whatever the options say of them. Errors: as prepare().
-  std::shared_ptr<const Prepared> prepared(const std::filesystem::path& file, PrepareOptions options);
+  std::shared_ptr<const Prepared> prepared(const OnnxModel& source, PrepareOptions options);
 
   /// Whoever holds a model or a prepared one keeps it; a step that asks again reads again.
   void forget_models();
@@ -66,7 +66,7 @@ class Sources {
     std::shared_ptr<const SampleSource> source;
   };
   struct Kept {
-    std::filesystem::path file;
+    OnnxModel source;
     PrepareOptions options;
     std::shared_ptr<const Prepared> prepared;
   };
@@ -77,7 +77,7 @@ class Sources {
   const MeasureOptions& options_;
   const JobSinks& sinks_;
   std::shared_ptr<const Runtime> runtime_;
-  std::map<std::filesystem::path, std::shared_ptr<const Model>> models_;
+  std::vector<std::pair<OnnxModel, std::shared_ptr<const Model>>> models_;  // few
   std::optional<Kept> prepared_;
   std::vector<Opened> samples_, calibration_;
   bool judging_ = false;

@@ -1,8 +1,10 @@
 #include "jobs/common/typed_file.h"
 
 #include <algorithm>
+#include <memory>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "base/file.h"
 #include "engines/onnxruntime/runtime.h"
@@ -45,6 +47,12 @@ Model as_typed_file(const Model& file) {
   return folded;
 }
 
-Model read_typed_file(const std::filesystem::path& path) { return as_typed_file(read_model(path)); }
+OnnxModel result_of(Model model, const std::filesystem::path& file) {
+  if (!file.empty()) return file;
+  model.sha256.clear();  // of what it was made from
+  return OnnxModel::of_model(std::make_shared<const Model>(std::move(model)), "typed model");
+}
+
+Model read_typed_file(const OnnxModel& source) { return as_typed_file(read_model(source)); }
 
 }  // namespace vernier

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "model/model.h"
+#include "vernier/onnx_model.h"
 
 namespace vernier {
 
@@ -11,7 +12,10 @@ namespace vernier {
 /// exponent of a learned logarithm, everything that is constant is folded, quantizers and dequantizers excepted.
 Model as_typed_file(const Model& file);
 
-/// The same of what is in `path` now. Errors: as read_model().
-Model read_typed_file(const std::filesystem::path& path);
+/// The same of what is in `source` now. Errors: as read_model().
+Model read_typed_file(const OnnxModel& source);
+
+/// A model that a job made, as its result: the file that it was written to, or without one itself.
+OnnxModel result_of(Model model, const std::filesystem::path& file);
 
 }  // namespace vernier

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <ctime>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -105,7 +104,7 @@ DebugAccuracyReport debug_accuracy(const DebugAccuracyOptions& options, const Jo
     const RunnerKind kind = options.golden == "sim" ? RunnerKind::Simulated : RunnerKind::OnnxRuntime;
     RunnerOptions golden;
     golden.kind = kind;
-    golden.model = std::filesystem::path(runner.model);
+    golden.model = runner.model;
     run.runners.push_back(golden);
   }
   const std::time_t now = std::time(nullptr);
@@ -124,7 +123,7 @@ DebugAccuracyReport debug_accuracy(const DebugAccuracyOptions& options, const Jo
   }
   const Graph graph = graph_of(run.runners.front(), sources);
   sources.forget_models();  // the runs hold what they need
-  report.model_file = run.runners.front().model.string();
+  report.model_file = run.runners.front().model.name();
   report.tested_run = tested->name();
   report.reference_run = file ? fmt::format("{} ({})", options.golden, reference->name()) : reference->name();
   report.data = tested->samples().description();

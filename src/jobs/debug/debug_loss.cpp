@@ -223,8 +223,8 @@ DebugLossReport debug_loss(const DebugLossOptions& options, const JobSinks& sink
   refuse_quantized_operators(typed);
   DebugLossReport report;
   report.command = options.command;
-  report.float_file = options.float_model.string();
-  report.quantized_file = options.quantized_model.string();
+  report.float_file = options.float_model.name();
+  report.quantized_file = options.quantized_model.name();
   for (const QdqDefect& defect : find_qdq_defects(normalized_file(typed))) {
     report.defects.push_back({defect.kind, defect.node, defect.text});
   }

@@ -30,7 +30,7 @@ bool goes_on(const Until& until, const CheckLoop& loop) {
 RepeatReport debug_repeat(const RepeatOptions& options, const JobSinks& sinks, const CheckSinks& check_sinks) {
   CheckIdentity identity;
   identity.command = options.command;
-  identity.model = options.model.string();
+  identity.model = options.model.name();
   if (!options.model.empty()) read_raw_proto(options.model, &identity.model_sha256);
   for (const std::string& word : options.check.command) identity.check += (identity.check.empty() ? "" : " ") + word;
   CheckLoop loop(options.check, identity, sinks, check_sinks);

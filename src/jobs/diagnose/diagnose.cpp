@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "analysis/figures.h"
@@ -88,7 +89,13 @@ DiagnoseReport Diagnosis::run() {
     compiler_.emplace(for_target(*options_.compile, options_.precision.target), sinks_);
   }
   if (options_.confirm_on) require_engine(options_, sinks_);
-  step("load", [&] { load_model(); });
+  try {
+    step("load", [&] { load_model(); });
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::Interrupted) throw;
+    report_.interrupted = true;
+    throw DiagnosisInterrupted(error, std::move(report_));
+  }
   const OutputFolder folder(options_.output);
   try {
     step("reference run", [&] { reference(); });
@@ -136,8 +143,8 @@ DiagnoseReport Diagnosis::run() {
     if (repairs_ == nullptr && explains_ && options_.alternatives > 0) step("options", [&] { alternatives(); });
     if (!sinks_.is_interrupted() && !options_.output.empty()) step("pictures", [&] { pictures(); });
     if (!sinks_.is_interrupted() && options_.sample_pictures) picture_samples();
-    if (report_.final_figures && report_.files.contains("model") && job_ranks().first()) {
-      typed_->sign(claims_of(report_), report_.files);
+    if (report_.final_figures && report_.typed && job_ranks().first()) {
+      report_.typed->model = typed_->sign(claims_of(report_), report_.files);
     }
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::Interrupted) throw;
@@ -146,7 +153,7 @@ DiagnoseReport Diagnosis::run() {
     report_.interrupted = true;
     warn("interrupted: what was not measured is absent");
     write_record(report_, options_.output);
-    throw;
+    throw DiagnosisInterrupted(error, std::move(report_));
   }
   watch_.stop();
   write_record(report_, options_.output);
@@ -186,7 +193,7 @@ void Diagnosis::load_model() {
   loaded_ = load_judged(options_.model, preparation_of(precision_), sources_);
   sources_.forget_prepared();  // repairs change it: the old weights are not to stay
   report_.onnxruntime_version = subject().runtime->version();
-  report_.model_file = options_.model.string();
+  report_.model_file = options_.model.name();
   report_.model_sha256 = loaded_.original->sha256;
   report_.data = loaded_.samples->description();
   report_.samples = loaded_.samples->size();
@@ -203,12 +210,12 @@ void Diagnosis::load_model() {
   if (assigned.nothing_gains) {
     throw Error(ErrorKind::Input,
                 fmt::format("{}: ONNX Runtime would run no layer of it faster in int8, by the times of its kernels",
-                            options_.model.string()),
+                            options_.model.name()),
                 "stay in float32; --even-if-slower quantizes them all the same");
   }
   for (const std::string& text : assigned.warnings) warn(text);
   if (assigned.candidates.empty()) {
-    throw Error(ErrorKind::Input, fmt::format("{}: no layer can run in the formats asked", options_.model.string()),
+    throw Error(ErrorKind::Input, fmt::format("{}: no layer can run in the formats asked", options_.model.name()),
                 "list the layers with: vernier inspect model MODEL --show layers");
   }
   report_.excluded = static_cast<std::size_t>(std::ranges::count_if(assigned.skipped, [&](const SkippedLayer& layer) {
@@ -340,6 +347,15 @@ void Diagnosis::picture_samples() {
       sample_pictures(*sources_.samples(*loaded_.original), model_inputs(*loaded_.original), numbers);
   sources_.judge(false);
   if (report_.sample_pictures.empty()) note({"no picture of a sample: no input of the network is an image"});
+}
+
+Split fitting_split(const DiagnoseOptions& options) {
+  const MeasureOptions& measure = options.measure;
+  const SearchOptions& search = options.search;
+  if (measure.calibration_data || !search.task.empty() || search.check || !search.golden.empty()) return Split::None;
+  const bool calibrates = std::ranges::any_of(options.precision.low, needs_scale) && measure.calibration_cache.empty();
+  if (measure.requirement) return calibrates ? Split::CalibrationAndJudgement : Split::Judgement;
+  return calibrates ? Split::Calibration : Split::None;
 }
 
 DiagnoseReport diagnose(const DiagnoseOptions& options, const JobSinks& sinks) {

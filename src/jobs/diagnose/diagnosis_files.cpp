@@ -23,7 +23,7 @@ namespace vernier {
 void keep_inputs_safe(const DiagnoseOptions& options) {
   if (options.output.empty()) return;
   std::vector<std::filesystem::path> inputs = source_files(options.measure);
-  inputs.push_back(options.model);
+  inputs.push_back(options.model.file());
   for (std::filesystem::path& script : script_files(options.precision)) inputs.push_back(std::move(script));
   if (!options.measure.calibration_cache.empty()) inputs.push_back(options.measure.calibration_cache);
   for (const char* file : {"model.onnx", "model.onnx.data", "float.onnx", "float.onnx.data", "plan.json", "report.json",

@@ -22,7 +22,7 @@ void require_engine(const DiagnoseOptions& options, const JobSinks& sinks) {
   if (!job_ranks().alone()) {
     throw Error(ErrorKind::Usage, fmt::format("{}: one process has the engine", option), "run it without mpirun");
   }
-  if (options.search.task.labels || options.search.task.metric || options.search.check) {
+  if (!options.search.task.empty() || options.search.check) {
     throw Error(ErrorKind::Usage,
                 fmt::format("{} measures a requirement, not labels, metric scripts or checks", option),
                 "--min-sqnr DB or another requirement; vernier eval --on measures by labels");

@@ -10,7 +10,7 @@ namespace vernier {
 namespace {
 
 CheckIdentity identity_of(const DiagnoseOptions& options, const DiagnoseReport& report, const std::string& objective) {
-  return {"debug precision", options.model.string(), report.model_sha256, fmt::format("scheme={}", report.scheme),
+  return {"debug precision", options.model.name(), report.model_sha256, fmt::format("scheme={}", report.scheme),
           objective};
 }
 

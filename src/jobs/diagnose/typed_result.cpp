@@ -90,14 +90,19 @@ TypedReport TypedResult::write(const Plan& plan, std::map<std::string, std::stri
     replace_file(plan_file, plan_to_json(plan));
     files["plan"] = plan_file.string();
   }
+  info.plan = plan_to_json(plan);
   typed_ = std::move(typed.model);
+  info.model = result_of(typed_, info.file);
   return info;
 }
 
-void TypedResult::sign(const std::map<std::string, std::string>& claims,
-                       const std::map<std::string, std::string>& files) {
+OnnxModel TypedResult::sign(const std::map<std::string, std::string>& claims,
+                            const std::map<std::string, std::string>& files) {
   for (const auto& [key, words] : claims) add_to_signature(typed_, key, words);
-  write_model(typed_, files.at("model"), {options_.external_data});
+  const auto file = files.find("model");
+  if (file == files.end()) return result_of(typed_, {});
+  write_model(typed_, file->second, {options_.external_data});
+  return file->second;
 }
 
 VerifyOptions TypedResult::verify_options() const {

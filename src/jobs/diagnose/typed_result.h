@@ -41,8 +41,8 @@ class TypedResult {
   /// claimed is true of it; the float model and the samples are those that the job has read.
   VerifyReport verify() const;
   /// Says in the file that was written last what it was made for and what came out, as `claims` has them: key of the
-  /// signature (plan/signature.h) to words. Writes it again, so it comes last.
-  void sign(const std::map<std::string, std::string>& claims, const std::map<std::string, std::string>& files);
+  /// signature (plan/signature.h) to words. Writes it again where there is a folder, so it comes last.
+  OnnxModel sign(const std::map<std::string, std::string>& claims, const std::map<std::string, std::string>& files);
   /// What `plan` gives as a file, on the samples that judge; without the engine.
   RunFigures judged(const Plan& plan);
   /// What was written last by an objective, which has layers `kept`, in the order of sums that is worse; `doubt` says

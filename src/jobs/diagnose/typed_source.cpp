@@ -31,40 +31,40 @@ std::string formats_text(const std::map<Format, std::size_t>& counts) {
 
 }  // namespace
 
-TypedSource raise_typed_source(const std::filesystem::path& file, Sources& sources, PrecisionOptions& precision) {
-  TypedSource source;
-  const std::shared_ptr<const Model> given = sources.model(file);
+TypedSource raise_typed_source(const OnnxModel& source, Sources& sources, PrecisionOptions& precision) {
+  TypedSource found;
+  const std::shared_ptr<const Model> given = sources.model(source);
   SimulatedFile raised = without_roundings(*given);
   std::map<Format, std::size_t> low;
   for (const PlannedLayer& layer : raised.layers) {
     if (layer.format == Format::Float32) {
-      source.high.insert(layer.name);
+      found.high.insert(layer.name);
     } else {
       ++low[layer.format];
     }
   }
   if (low.empty()) return {};
-  source.raised = true;
+  found.raised = true;
   // Without its pair a tensor may go by either name.
   for (const QuantizedTensor& tensor : raised.quantized) {
-    source.scales[tensor.tensor] = tensor.params;
-    source.scales[tensor.output] = tensor.params;
+    found.scales[tensor.tensor] = tensor.params;
+    found.scales[tensor.output] = tensor.params;
   }
-  for (const std::string& layer : source.high) {
+  for (const std::string& layer : found.high) {
     const bool chosen = std::ranges::any_of(precision.layer_precisions, [&](const auto& given_precision) {
       return wildcard_match(given_precision.first, layer);
     });
     if (!chosen) precision.layer_settings.push_back({layer, precision.high, {}});
   }
-  source.notes.push_back(
+  found.notes.push_back(
       fmt::format("the file is in low precision already ({}): measured against the float32 network behind it, with its "
                   "weights as they are; layers that it has in float32 stay there",
                   formats_text(low)));
   raised.model.path = given->path;
   raised.model.sha256 = given->sha256;
   raised.model.data_files = given->data_files;
-  sources.set_model(file, std::move(raised.model));
-  return source;
+  sources.set_model(source, std::move(raised.model));
+  return found;
 }
 
 std::vector<std::string> keep_scales(const TypedSource& source, Plan& plan) {

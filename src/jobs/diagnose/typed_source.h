@@ -5,7 +5,6 @@
 // the file has for them, where the target takes such scales, and layers that the file has in float32 stay there.
 #pragma once
 
-#include <filesystem>
 #include <map>
 #include <set>
 #include <string>
@@ -25,9 +24,9 @@ struct TypedSource {
   std::vector<std::string> notes;
 };
 
-/// Puts the float32 network behind the model in `file` in its place, where that is in low precision, and keeps the
+/// Puts the float32 network behind the model of `source` in its place, where that is in low precision, and keeps the
 /// layers that it has in float32 there. What has nothing to be raised stays as it is.
-TypedSource raise_typed_source(const std::filesystem::path& file, Sources& sources, PrecisionOptions& precision);
+TypedSource raise_typed_source(const OnnxModel& source, Sources& sources, PrecisionOptions& precision);
 
 /// Gives the tensors of `plan` the file's own scales: those of the format that the plan has for them, and symmetric
 /// where the plan's are. Returns what is to be said.

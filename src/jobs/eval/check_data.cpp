@@ -122,7 +122,7 @@ CheckDataReport check_data(const CheckDataOptions& options, const JobSinks& sink
   if (miscounted) labels.clear();
   CheckDataReport report = check_inputs(runtime, model, *samples, 0, {labels, offset}, sinks);
   report.outputs = std::move(outputs);
-  report.file = options.model.string();
+  report.file = options.model.name();
   return report;
 }
 

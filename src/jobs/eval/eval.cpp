@@ -166,7 +166,7 @@ class Evaluation {
           throw Error(ErrorKind::Interrupted, "interrupted: no figures of some of the samples");
         });
     for (std::size_t i = 0; i < runs.size(); ++i) {
-      report_.models.push_back({run_.runners[i].model.string(), runs[i]->name(), tallies[i]->figures()});
+      report_.models.push_back({run_.runners[i].model.name(), runs[i]->name(), tallies[i]->figures()});
     }
     if (runs.size() == 2) report_.max_abs_error = most;
     report_.preset = preset_of(options_.task);
@@ -175,7 +175,7 @@ class Evaluation {
   }
 
  private:
-  void add_runner(const std::filesystem::path& model) {
+  void add_runner(const OnnxModel& model) {
     RunnerOptions runner;
     runner.kind = runner_kind(options_.on);
     runner.use = EngineUse::Always;

@@ -186,7 +186,7 @@ class Job {
   CapabilityReport run() {
     const EngineOperators* list = engine_operators(options_.target);
     model_ = read_model(options_.model);
-    report_.file = options_.model.string();
+    report_.file = options_.model.name();
     report_.target = options_.target;
     report_.nodes = static_cast<std::size_t>(model_.proto.graph().node_size());
     for_each_graph(model_.proto.graph(), [&](const onnx::GraphProto& graph) {

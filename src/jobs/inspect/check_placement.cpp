@@ -18,6 +18,7 @@
 #include "engines/onnxruntime/operator_libraries.h"
 #include "engines/onnxruntime/optimized_graph.h"
 #include "engines/onnxruntime/runtime.h"
+#include "jobs/common/model_file.h"
 #include "jobs/common/typed_file.h"
 #include "jobs/engine/compiler.h"
 #include "model/operator_traits.h"
@@ -114,7 +115,7 @@ CheckPlacementReport check_placement(const CheckPlacementOptions& options, const
   const Model file = normalized_file(read);
   const std::vector<QdqGraph> graphs = QdqGraph::all_of(file);
   CheckPlacementReport report;
-  report.file = options.model.string();
+  report.file = options.model.name();
   report.target = options.target;
   for (const QdqGraph& graph : graphs) {
     count_pairs(graph, report);
@@ -122,7 +123,7 @@ CheckPlacementReport check_placement(const CheckPlacementOptions& options, const
   }
   if (options.target == Target::OnnxRuntime)
     verify_by_running(Runtime::load(options.custom_operators), read, graphs, report);
-  if (compiler) report.compiled = compiler->compile(options.model);
+  if (compiler) report.compiled = compiler->compile(ModelFile(options.model).path());
   return report;
 }
 

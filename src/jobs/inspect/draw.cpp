@@ -140,7 +140,7 @@ DrawnModel draw_model(const DrawOptions& options, const JobSinks& sinks) {
   const Model model = read_model(options.model);
   if (model.proto.graph().node_size() > kMostNodes) {
     throw Error(ErrorKind::Input,
-                fmt::format("{}: {} nodes, more than the {} that a picture can show", options.model.string(),
+                fmt::format("{}: {} nodes, more than the {} that a picture can show", options.model.name(),
                             model.proto.graph().node_size(), kMostNodes),
                 "vernier surgeon extract cuts a part out");
   }

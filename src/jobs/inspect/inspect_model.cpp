@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
@@ -143,17 +142,6 @@ std::vector<InspectedWeight> list_weights(const Model& model) {
   return weights;
 }
 
-Model read_for_inspection(const std::filesystem::path& path, const std::filesystem::path& external_data_dir = {}) {
-  onnx::ModelProto proto = read_raw_proto(path);
-  try {
-    Model model = adopt_model(std::move(proto), external_data_dir.empty() ? path.parent_path() : external_data_dir);
-    model.path = path;
-    return model;
-  } catch (const Error& error) {
-    throw Error(error.kind(), fmt::format("{}: {}", path.string(), error.what()), error.hint());
-  }
-}
-
 /// The model with every size of its inputs that is left open set to 1; nullopt when there is none.
 std::optional<Model> with_open_sizes_of_one(const Model& model) {
   bool any = false;
@@ -236,18 +224,18 @@ void count_costs(const Model& model, const std::vector<Layer>& layers, const std
 
 }  // namespace
 
-UnboundedSizes list_unbounded_sizes(const std::filesystem::path& path) {
-  return {path.string(), unbounded_sizes(read_for_inspection(path))};
+UnboundedSizes list_unbounded_sizes(const OnnxModel& model) {
+  return {model.name(), unbounded_sizes(read_model_unhashed(model))};
 }
 
 ModelInspection inspect_model(const InspectOptions& options) {
   // Without the hash of weights beside the file: nothing here names the model, and they may be gigabytes.
-  Model model = read_for_inspection(options.model, options.external_data_dir);
+  Model model = read_model_unhashed(options.model, options.external_data_dir);
   const std::map<std::string, ValueType> types = infer_types_in_place(model);
   const std::vector<Layer> layers = find_layers(model, types);
   const onnx::GraphProto& graph = model.proto.graph();
   ModelInspection report;
-  report.file = options.model.string();
+  report.file = options.model.name();
   report.graph = graph.name();
   report.opset = default_opset(model.proto);
   report.ir_version = model.proto.ir_version();

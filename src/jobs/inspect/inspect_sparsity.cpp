@@ -1,17 +1,15 @@
 // `vernier inspect sparsity`: which weights are 2:4 sparse, and which could be.
 
-#include <filesystem>
-
 #include "model/sparsity.h"
 #include "vernier/inspect.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
 
-SparsityReport inspect_sparsity(const std::filesystem::path& path) {
-  const Model model = read_model(path);
+SparsityReport inspect_sparsity(const OnnxModel& source) {
+  const Model model = read_model(source);
   SparsityReport report;
-  report.file = path.string();
+  report.file = source.name();
   for (const SummedWeight& weight : summed_weights(model)) {
     const Tensor value = *initializer(model, weight.name);
     const auto why = not_prunable(value, weight.axis);

@@ -50,8 +50,8 @@ class Linter {
 
   LintReport run() {
     std::error_code ignored;
-    if (!std::filesystem::exists(options_.model, ignored)) {
-      throw Error(ErrorKind::Input, fmt::format("{}: no such file", options_.model.string()));
+    if (!options_.model.in_memory() && !std::filesystem::exists(options_.model.file(), ignored)) {
+      throw Error(ErrorKind::Input, fmt::format("{}: no such file", options_.model.name()));
     }
     try {
       proto_ = read_raw_proto(options_.model);
@@ -317,7 +317,7 @@ class Linter {
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Internal) throw;
       std::string text = error.what();
-      const std::string prefix = options_.model.string() + ": ";
+      const std::string prefix = options_.model.name() + ": ";
       if (text.starts_with(prefix)) text.erase(0, prefix.size());
       std::vector<std::string> nodes;
       for (const onnx::NodeProto& node : proto_.graph().node()) {

@@ -196,16 +196,16 @@ SchemeReport formats_of(const Model& typed) {
 
 }  // namespace
 
-SchemeReport inspect_formats(const std::filesystem::path& model) { return formats_of(read_typed_file(model)); }
+SchemeReport inspect_formats(const OnnxModel& model) { return formats_of(read_typed_file(model)); }
 
-SchemeReport inspect_plan(const std::filesystem::path& plan_file, const std::filesystem::path& model_file) {
+SchemeReport inspect_plan(const std::filesystem::path& plan_file, const OnnxModel& float_model) {
   const Plan plan = plan_from_json(read_text(plan_file), plan_file.string());
   SchemeReport report;
-  if (model_file.empty()) {
+  if (float_model.empty()) {
     for (const PlannedLayer& layer : plan.layers) report.layers.push_back({layer.name, "", layer.format, 0, {}});
     sum_up(report, {});
   } else {
-    const Model original = read_model(model_file);
+    const Model original = read_model(float_model);
     if (!plan.model_sha256.empty() && plan.model_sha256 != original.sha256) {
       throw Error(ErrorKind::Input, fmt::format("{}: the plan was made for another model ({})", plan_file.string(),
                                                 printable(plan.model_file)));

@@ -107,7 +107,7 @@ class Calibration {
     if (quantized_.empty()) {
       throw Error(ErrorKind::Input,
                   fmt::format("{}: no layer takes a format with a scale: there is nothing to calibrate",
-                              options_.model.string()));
+                              options_.model.name()));
     }
     if (const auto cached = read_calibration_cache(options_.measure.calibration_cache, *loaded_.original,
                                                    subject().layers, quantized_, choice())) {
@@ -131,7 +131,7 @@ class Calibration {
 
   void keep_inputs_safe() const {
     std::vector<std::filesystem::path> inputs = source_files(options_.measure);
-    inputs.push_back(options_.model);
+    inputs.push_back(options_.model.file());
     if (!options_.measure.calibration_cache.empty()) refuse_to_overwrite(options_.measure.calibration_cache, inputs);
     inputs.push_back(options_.measure.calibration_cache);
     if (!options_.output.empty()) refuse_to_overwrite(options_.output, inputs);
@@ -151,7 +151,7 @@ class Calibration {
     report_.command = options_.command;
     report_.vernier_version = vernier_version();
     report_.onnxruntime_version = subject().runtime->version();
-    report_.model_file = options_.model.string();
+    report_.model_file = options_.model.name();
     report_.model_sha256 = loaded_.original->sha256;
     report_.data = loaded_.samples->description();
     report_.samples = loaded_.samples->size();

@@ -23,6 +23,7 @@
 #include "jobs/common/median_latency.h"
 #include "jobs/common/output_files.h"
 #include "jobs/common/sources.h"
+#include "jobs/common/typed_file.h"
 #include "jobs/data_check/check_inputs.h"
 #include "jobs/engine/compiler.h"
 #include "jobs/engine/engine_runner.h"
@@ -53,7 +54,7 @@ Plan read_plan(const ConvertOptions& options, Sources& sources) {
     throw Error(ErrorKind::Input,
                 fmt::format("{}: the plan was made for another model ({}, sha256 {}...), {} has {}...",
                             options.plan.string(), printable(plan.model_file), plan.model_sha256.substr(0, 12),
-                            options.model.string(), model.sha256.substr(0, 12)));
+                            options.model.name(), model.sha256.substr(0, 12)));
   }
   return plan;
 }
@@ -128,7 +129,7 @@ Planned make_plan(const ConvertOptions& options, const PrecisionOptions& precisi
     return planned;
   }
   const std::filesystem::path& cache = options.measure.calibration_cache;
-  const bool samples_given = !options.measure.data.location.empty() || options.measure.calibration_data.has_value();
+  const bool samples_given = !options.measure.data.is_random() || options.measure.calibration_data.has_value();
   if (calibrate_from_cache(plan, model, layers, *sources.model(options.model), precision, cache, result.warnings,
                            samples_given ? Lacking::Allow : Lacking::Refuse)) {
     return planned;
@@ -174,8 +175,9 @@ ConvertResult run_conversion(const ConvertOptions& given_options, const JobSinks
   const auto warn = [&](const std::string& text) { result.warnings.push_back(text); };
   ScriptedModel scripted;  // as long as its model is read
   if (is_model_script(options.model)) {
-    keep_model_script(options.output, options.model);
-    scripted = run_model_script(options.model, formats_named(options.precision), options.measure.data, sinks, warn);
+    keep_model_script(options.output, options.model.file());
+    scripted =
+        run_model_script(options.model.file(), formats_named(options.precision), options.measure.data, sinks, warn);
     options.model = scripted.path;
     options.precision.layer_settings = scripted.settings;
     if (!options.plan.empty() && !scripted.settings.empty()) {
@@ -183,7 +185,7 @@ ConvertResult run_conversion(const ConvertOptions& given_options, const JobSinks
     }
   }
   std::vector<std::filesystem::path> inputs = source_files(options.measure);
-  inputs.insert(inputs.end(), {options.model, options.plan, options.tensor_overrides});
+  inputs.insert(inputs.end(), {options.model.file(), options.plan, options.tensor_overrides});
   for (std::filesystem::path& script : script_files(options.precision)) inputs.push_back(std::move(script));
   if (!options.measure.calibration_cache.empty()) {
     refuse_to_overwrite(options.measure.calibration_cache, inputs);
@@ -261,12 +263,15 @@ ConvertResult run_conversion(const ConvertOptions& given_options, const JobSinks
       result.warnings.push_back(std::move(text));
     }
   }
-  write_model(typed.model, options.output, {options.external_data});
-  result.typed.file = options.output.string();
+  if (!options.output.empty()) {
+    write_model(typed.model, options.output, {options.external_data});
+    result.typed.file = options.output.string();
+  }
   result.typed.casts = typed.casts;
   result.typed.quantize_pairs = typed.quantize_pairs;
   result.typed.weight_bytes = typed.weight_bytes;
   result.typed.notes = typed.notes;
+  result.typed.model = result_of(std::move(typed.model), result.typed.file);
   return result;
 }
 

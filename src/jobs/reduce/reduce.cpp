@@ -68,7 +68,7 @@ class Job {
   ReduceReport run() {
     const auto start = std::chrono::steady_clock::now();
     report_.command = options_.command;
-    report_.model_file = options_.model.string();
+    report_.model_file = options_.model.name();
     report_.output = options_.output.string();
     report_.mode = options_.mode;
     report_.nodes_before = static_cast<std::size_t>(whole_.model().proto.graph().node_size());
@@ -110,7 +110,7 @@ class Job {
     const std::string options = fmt::format("mode={} outputs={} inputs={}", word_of(report_.mode),
                                             options_.reduce_outputs, options_.reduce_inputs);
     loop_.emplace(options_.check,
-                  CheckIdentity{"debug reduce", options_.model.string(), whole_.model().sha256, options, report_.check},
+                  CheckIdentity{"debug reduce", options_.model.name(), whole_.model().sha256, options, report_.check},
                   sinks_, check_sinks_);
     Reducer::Hooks hooks;
     hooks.judge = [this](const Candidate& part, const std::string& label) { return ask(part.model, label); };
@@ -309,7 +309,7 @@ class Job {
   /// What the result takes and gives on the samples: whoever gets the case can run it.
   void write_data(const Model& result) {
     if (is_written_in_place(options_.output)) return;  // a pipe has no place beside it
-    if (!whole_.loads() || (!options_.simulated && options_.measure.data.location.empty())) return;
+    if (!whole_.loads() || (!options_.simulated && options_.measure.data.is_random())) return;
     std::vector<Sample> fed = whole_.values().of(input_names(result), whole_.values().samples().size());
     if (shrunk_) {
       for (Sample& sample : fed) sample = crop(sample, shrunk_->crops);
@@ -365,8 +365,8 @@ class Job {
 }  // namespace
 
 ReduceReport debug_reduce(const ReduceOptions& options, const JobSinks& sinks, const CheckSinks& check_sinks) {
-  refuse_to_overwrite(options.output, {options.model});
-  if (!options.min_good.empty()) refuse_to_overwrite(options.min_good, {options.model, options.output});
+  refuse_to_overwrite(options.output, {options.model.file()});
+  if (!options.min_good.empty()) refuse_to_overwrite(options.min_good, {options.model.file(), options.output});
   return Job(options, sinks, check_sinks).run();
 }
 

@@ -27,7 +27,7 @@ WholeModel::WholeModel(const ReduceOptions& options, const JobSinks& sinks,
   passes::constants_to_initializers(model_, {{}, evaluator(runtime_), default_opset(model_.proto)});
   if (model_.proto.graph().node_size() == 0) unfold();
   if (model_.proto.graph().node_size() == 0) {
-    throw Error(ErrorKind::Input, fmt::format("{}: no node to reduce", options_.model.string()));
+    throw Error(ErrorKind::Input, fmt::format("{}: no node to reduce", options_.model.name()));
   }
   if (!loads(model_, &load_failure_)) {
     warn_(
@@ -59,7 +59,7 @@ bool WholeModel::loads(const Model& model, std::string* why) const {
 TensorValues& WholeModel::values() {
   if (values_) return *values_;
   SourceOptions source = options_.measure.data;
-  if (source.location.empty()) {
+  if (source.is_random()) {
     for (const InputInfo& input : model_inputs(model_)) {
       if (!source.shapes.contains(input.name) && options_.input_shapes.contains(input.name)) {
         source.shapes[input.name] = options_.input_shapes.at(input.name);

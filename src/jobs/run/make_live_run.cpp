@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
 #include "jobs/common/load.h"
+#include "jobs/common/model_file.h"
 #include "jobs/common/sources.h"
 #include "jobs/common/typed_file.h"
 #include "jobs/engine/engine_runner.h"
@@ -88,7 +89,7 @@ class Maker {
         warn_(warn) {}
 
   std::unique_ptr<LiveRun> make() {
-    say("runs " + printable(runner_.model.string()));
+    say("runs " + printable(runner_.model.name()));
     if (engine_ != nullptr && is_built_engine(runner_.model)) return as_built();
     if (runner_.kind == RunnerKind::Program) return as_program(*sources_.model(runner_.model));
     if (runner_.kind == RunnerKind::OnnxRuntime) return as_it_is(*sources_.model(runner_.model));
@@ -169,7 +170,7 @@ class Maker {
   void say_typed() const {
     if (!says_formats(runner_.precision)) return;
     warn_(fmt::format("{}: the file says the format of each layer; precision options have no effect on it",
-                      runner_.model.string()));
+                      runner_.model.name()));
   }
 
   std::unique_ptr<LiveRun> on_engine(Model file, bool typed) {
@@ -211,7 +212,7 @@ class Maker {
   EngineSettings weak_types(bool typed, const std::filesystem::path& cache) {
     if (typed) {
       throw Error(ErrorKind::Usage,
-                  fmt::format("--weakly-typed: {} says the format of each layer", printable(runner_.model.string())),
+                  fmt::format("--weakly-typed: {} says the format of each layer", printable(runner_.model.name())),
                   "leave it out, or give the float model");
     }
     const PrecisionOptions& precision = runner_.precision;
@@ -263,15 +264,15 @@ class Maker {
     if (any(choice())) {
       throw Error(
           ErrorKind::Usage,
-          fmt::format("{}: an engine gives the outputs that it was built with", printable(runner_.model.string())),
+          fmt::format("{}: an engine gives the outputs that it was built with", printable(runner_.model.name())),
           "choose outputs where the engine is built, from the ONNX file");
     }
     if (says_formats(runner_.precision)) {
       warn_(fmt::format("{}: precision options have no effect on an engine that is built",
-                        printable(runner_.model.string())));
+                        printable(runner_.model.name())));
     }
     Model ports;
-    const EngineReport report = engine_->open_built(runner_.model, ports);
+    const EngineReport report = engine_->open_built(ModelFile(runner_.model).path(), ports);
     std::shared_ptr<const SampleSource> samples = sources_.samples(ports);
     if (samples->is_random()) warn_random();
     say(fmt::format("runs on {}: {}", engine_->text(), plural(report.kernels.size(), "kernel")));

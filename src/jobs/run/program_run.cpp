@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -27,12 +28,12 @@ void replace(std::string& text, std::string_view placeholder, const std::string&
 
 }  // namespace
 
-ProgramRun::ProgramRun(std::string name, std::string command, std::filesystem::path model,
+ProgramRun::ProgramRun(std::string name, std::string command, const OnnxModel& model,
                        std::shared_ptr<const SampleSource> samples, double timeout_seconds,
                        std::function<bool()> interrupted)
     : LiveRun(std::move(name), std::move(samples)),
       command_(std::move(command)),
-      model_(std::filesystem::absolute(model)),
+      model_(model),
       timeout_seconds_(timeout_seconds),
       interrupted_(std::move(interrupted)) {
   for (const char* wanted : {"{inputs}", "{outputs}"}) {
@@ -61,8 +62,9 @@ Iteration ProgramRun::at(std::size_t index) const {
   process.timeout_seconds = timeout_seconds_;
   process.interrupted = interrupted_;
   const auto start = std::chrono::steady_clock::now();
-  const ProcessEnd end =
-      run_process({"/bin/sh", "-c", command, "sh", model_.string(), inputs.string(), outputs.string()}, process);
+  const ProcessEnd end = run_process({"/bin/sh", "-c", command, "sh", std::filesystem::absolute(model_.path()).string(),
+                                      inputs.string(), outputs.string()},
+                                     process);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   if (end.interrupted) throw Error(ErrorKind::Interrupted, "interrupted");
   if (!end.succeeded()) {

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "jobs/common/model_file.h"
 #include "jobs/run/live_run.h"
+#include "vernier/onnx_model.h"
 #include "vernier/runs.h"
 #include "vernier/samples.h"
 
@@ -18,8 +19,8 @@ class ProgramRun final : public LiveRun {
  public:
   /// `command` as RunnerOptions::command says. `timeout_seconds` for each sample; 0: none.
   /// Errors: Usage when a placeholder is unknown, or {inputs} or {outputs} are missing.
-  ProgramRun(std::string name, std::string command, std::filesystem::path model,
-             std::shared_ptr<const SampleSource> samples, double timeout_seconds, std::function<bool()> interrupted);
+  ProgramRun(std::string name, std::string command, const OnnxModel& model, std::shared_ptr<const SampleSource> samples,
+             double timeout_seconds, std::function<bool()> interrupted);
 
   /// Errors: Backend when the program fails or writes nothing that can be read, with what it did; Interrupted.
   Iteration at(std::size_t index) const override;
@@ -29,7 +30,7 @@ class ProgramRun final : public LiveRun {
 
  private:
   std::string command_;
-  std::filesystem::path model_;
+  ModelFile model_;
   double timeout_seconds_;
   std::function<bool()> interrupted_;
 };

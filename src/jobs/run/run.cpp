@@ -126,7 +126,7 @@ class Job {
   void keep_what_is_read() const {
     std::vector<std::filesystem::path> read = source_files(options_.measure);
     for (const RunnerOptions& runner : options_.runners) {
-      read.push_back(runner.model);
+      read.push_back(runner.model.file());
       for (std::filesystem::path& script : script_files(runner.precision)) read.push_back(std::move(script));
     }
     for (const std::string& script : {options_.compare_script, options_.postprocess_script}) {

@@ -13,7 +13,7 @@ namespace vernier {
 std::vector<ScriptedModel> run_model_scripts(RunOptions& options, const JobSinks& sinks) {
   std::map<std::filesystem::path, std::set<Format>> scripts;
   for (const RunnerOptions& runner : options.runners) {
-    if (is_model_script(runner.model)) scripts[runner.model].merge(formats_named(runner.precision));
+    if (is_model_script(runner.model)) scripts[runner.model.file()].merge(formats_named(runner.precision));
   }
   std::vector<ScriptedModel> models;
   for (const auto& [script, formats] : scripts) {

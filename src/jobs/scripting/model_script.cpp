@@ -96,7 +96,9 @@ class Conversation {
 
 }  // namespace
 
-bool is_model_script(const std::filesystem::path& model) { return script_location(model.string(), "").has_value(); }
+bool is_model_script(const OnnxModel& model) {
+  return !model.in_memory() && script_location(model.file().string(), "").has_value();
+}
 
 ScriptedModel run_model_script(const std::filesystem::path& model, const std::set<Format>& formats,
                                const SourceOptions& how, const JobSinks& sinks, const Warn& warn) {

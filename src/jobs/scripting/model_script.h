@@ -9,6 +9,7 @@
 #include "base/scratch_folder.h"
 #include "jobs/scripting/network_scripts.h"
 #include "vernier/format.h"
+#include "vernier/onnx_model.h"
 #include "vernier/precision.h"
 #include "vernier/samples.h"
 #include "vernier/sinks.h"
@@ -21,8 +22,8 @@ struct ScriptedModel {
   std::unique_ptr<ScratchFolder> keep;  // holds the model when the script returned no file; else null
 };
 
-/// True when `model` names a Python file, with or without a function.
-bool is_model_script(const std::filesystem::path& model);
+/// True when `model` is a file's name that means Python, with or without a function.
+bool is_model_script(const OnnxModel& model);
 
 /// Runs the script once. The network that it may ask for is that of its model, prepared for `formats`.
 /// Errors: Input: what the script does wrong; Backend when Python cannot be started; Interrupted.

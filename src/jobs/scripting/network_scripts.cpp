@@ -141,12 +141,12 @@ std::vector<LayerSetting> settings_of(const Json& set, const Json& network, cons
   return settings;
 }
 
-PrecisionOptions run_network_scripts(const std::filesystem::path& file, PrecisionOptions precision,
-                                     const SourceOptions& how, Sources& sources, const Warn& warn) {
+PrecisionOptions run_network_scripts(const OnnxModel& source, PrecisionOptions precision, const SourceOptions& how,
+                                     Sources& sources, const Warn& warn) {
   if (precision.network_scripts.empty()) return precision;
   const JobSinks& sinks = sources.sinks();
   const PrepareOptions options = preparation_of(precision);
-  const std::shared_ptr<const Prepared> prepared = sources.prepared(file, options);
+  const std::shared_ptr<const Prepared> prepared = sources.prepared(source, options);
   const std::vector<Layer> layers = find_layers(prepared->model);
   SourceOptions running = how;
   running.interrupted = sinks.interrupted;

@@ -18,12 +18,12 @@ namespace vernier {
 /// already.
 Json network_json(const Model& prepared, const std::vector<Layer>& layers, const std::vector<LayerSetting>& settings);
 
-/// Runs `precision.network_scripts` on the model in `file` as these options prepare it, which is left in `sources` for
-/// the next step. Returns the options with what they set in layer_settings, and without scripts. Settings that cannot
-/// mean anything here are dropped, and said to `warn`. `how`: the Python, and the seconds that a script may take.
-/// Errors: Input: what a script does wrong; Backend when Python cannot be started; Interrupted.
-PrecisionOptions run_network_scripts(const std::filesystem::path& file, PrecisionOptions precision,
-                                     const SourceOptions& how, Sources& sources, const Warn& warn);
+/// Runs `precision.network_scripts` on the model of `source` as these options prepare it, which is left in `sources`
+/// for the next step. Returns the options with what they set in layer_settings, and without scripts. Settings that
+/// cannot mean anything here are dropped, and said to `warn`. `how`: the Python, and the seconds that a script may
+/// take. Errors: Input: what a script does wrong; Backend when Python cannot be started; Interrupted.
+PrecisionOptions run_network_scripts(const OnnxModel& source, PrecisionOptions precision, const SourceOptions& how,
+                                     Sources& sources, const Warn& warn);
 
 /// The settings that a program of scripts/ says, {"set": [[layer, format, {output: format}], ...]}, of the network that
 /// it was given.

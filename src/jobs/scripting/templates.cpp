@@ -49,12 +49,12 @@ std::string array_text(const InputInfo& input, const std::string& where) {
 
 }  // namespace
 
-std::string data_loader_template(const std::filesystem::path& path) {
-  const Model model = read_model(path);
+std::string data_loader_template(const OnnxModel& source) {
+  const Model model = read_model(source);
   std::string arrays;
   for (const InputInfo& input : model_inputs(model)) {
     const bool open = std::any_of(input.shape.begin(), input.shape.end(), [](std::int64_t dim) { return dim < 0; });
-    arrays += fmt::format("            {}: {},{}\n", json_quoted(input.name), array_text(input, path.string()),
+    arrays += fmt::format("            {}: {},{}\n", json_quoted(input.name), array_text(input, source.name()),
                           open ? "  # open dimensions are 1 here: put in sizes that the network takes" : "");
   }
   return fmt::format(
@@ -87,8 +87,8 @@ std::string metric_script_template() {
          "    return same / max(total, 1)\n";
 }
 
-std::string postprocess_script_template(const std::filesystem::path& path) {
-  const Model model = read_model(path);
+std::string postprocess_script_template(const OnnxModel& source) {
+  const Model model = read_model(source);
   std::string outputs;
   for (const InputInfo& output : model_outputs(model)) {
     outputs += fmt::format("        {0}: outputs[{0}],\n", json_quoted(output.name));

@@ -15,6 +15,7 @@ std::unique_ptr<Objective> task_objective(const TaskRequirement& task, const Sou
                                           const std::vector<InputInfo>& inputs, std::size_t samples,
                                           const std::vector<JudgedView>& views, const JobSinks& sinks) {
   if (task.labels) return label_objective(*task.labels, count_samples(data, inputs, samples));
+  if (task.function) return of_given_outputs(metric_objective(*task.function), views);
   if (!task.metric) return nullptr;
   SourceOptions how = data;
   how.interrupted = sinks.interrupted;

@@ -5,10 +5,11 @@
 #include <cmath>
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
-#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/file.h"
@@ -45,66 +46,73 @@ void save(const std::filesystem::path& path, const std::vector<std::string>& out
   writer.finish();
 }
 
+using Samples = std::map<std::size_t, std::vector<Tensor>>;  // in their order, whichever ran first
+
+/// Collects the outputs of a trial for one call.
 class MetricTally : public Tally {
  public:
-  MetricTally(const MetricScript& wanted, ScriptSession& script, const std::vector<std::string>& outputs)
-      : wanted_(wanted), script_(script), outputs_(outputs) {}
+  explicit MetricTally(std::function<Trial(const Samples& got, const Samples& ref)> judge) : judge_(std::move(judge)) {}
 
   bool add(std::size_t sample, const std::vector<Tensor>& ref, const std::vector<Tensor>& got) override {
-    ref_[sample] = ref;  // in the order of the samples, whichever ran first
+    ref_[sample] = ref;
     got_[sample] = got;
     return true;
   }
 
-  Trial trial() const override {
-    const ScratchFolder folder;
-    save(folder / "outputs.npz", outputs_, got_);
-    Json files = Json::Object{{"outputs", (folder / "outputs.npz").string()}};
-    if (std::ranges::none_of(ref_, [](const auto& sample) { return sample.second.empty(); })) {
-      save(folder / "references.npz", outputs_, ref_);
-      files.add("references", (folder / "references.npz").string());
-    }
-    Trial trial;
-    const Json said = script_.call("", files);
-    trial.metric = said.at("value").number();
-    const bool low = wanted_.min && trial.metric < *wanted_.min;
-    const bool high = wanted_.max && trial.metric > *wanted_.max;
-    trial.verdict = low || high || std::isnan(trial.metric) ? Verdict::Bad : Verdict::Good;
-    trial.why = fmt::format("{} {:.6g}", wanted_.min ? "--min" : "--max", trial.metric);
-    return trial;
-  }
+  Trial trial() const override { return judge_(got_, ref_); }
 
  private:
-  const MetricScript& wanted_;
-  ScriptSession& script_;
-  const std::vector<std::string>& outputs_;
-  std::map<std::size_t, std::vector<Tensor>> ref_, got_;
+  std::function<Trial(const Samples&, const Samples&)> judge_;
+  Samples ref_, got_;
 };
 
-class MetricObjective : public Objective {
+bool all_there(const Samples& samples) {
+  return std::ranges::none_of(samples, [](const auto& sample) { return sample.second.empty(); });
+}
+
+/// The value held against the limits of a MetricScript or a MetricFunction.
+template <class Wanted>
+Trial judged(const Wanted& wanted, double value) {
+  Trial trial;
+  trial.metric = value;
+  const bool low = wanted.min && value < *wanted.min;
+  const bool high = wanted.max && value > *wanted.max;
+  trial.verdict = low || high || std::isnan(value) ? Verdict::Bad : Verdict::Good;
+  trial.why = fmt::format("{} {:.6g}", wanted.min ? "--min" : "--max", value);
+  return trial;
+}
+
+template <class Wanted>
+std::string limits_text(const Wanted& wanted) {
+  std::string text;
+  if (wanted.min) text += fmt::format(" --min {}", *wanted.min);
+  if (wanted.max) text += fmt::format(" --max {}", *wanted.max);
+  return text;
+}
+
+class ScriptObjective : public Objective {
  public:
-  MetricObjective(const MetricScript& wanted, const SourceOptions& how)
+  ScriptObjective(const MetricScript& wanted, const SourceOptions& how)
       : wanted_(wanted),
         script_(location_of(wanted)),
         session_(std::make_unique<ScriptSession>(
             script_, SessionProgram{metric_program(), {}, "metric scripts", "a value"}, how)) {}
 
-  std::string text() const override {
-    std::string text = "--metric-script " + printable(wanted_.script);
-    if (wanted_.min) text += fmt::format(" --min {}", *wanted_.min);
-    if (wanted_.max) text += fmt::format(" --max {}", *wanted_.max);
-    return text;
-  }
+  std::string text() const override { return "--metric-script " + printable(wanted_.script) + limits_text(wanted_); }
 
-  std::string fingerprint() const override {
-    const std::string text = read_text(script_.file);
-    Sha256 hash;
-    hash.update(std::as_bytes(std::span(text)));
-    return hash.hex();
-  }
+  std::string fingerprint() const override { return sha256_of(read_text(script_.file)); }
 
   std::unique_ptr<Tally> begin(const std::vector<std::string>& outputs) const override {
-    return std::make_unique<MetricTally>(wanted_, *session_, outputs);
+    return std::make_unique<MetricTally>([this, &outputs](const Samples& got, const Samples& ref) {
+      const ScratchFolder folder;
+      save(folder / "outputs.npz", outputs, got);
+      Json files = Json::Object{{"outputs", (folder / "outputs.npz").string()}};
+      if (all_there(ref)) {
+        save(folder / "references.npz", outputs, ref);
+        files.add("references", (folder / "references.npz").string());
+      }
+      return judged(wanted_, session_->call("", files).at("value").number());
+    });
   }
 
  private:
@@ -113,10 +121,41 @@ class MetricObjective : public Objective {
   std::unique_ptr<ScriptSession> session_;  // one Python for all trials
 };
 
+class FunctionObjective : public Objective {
+ public:
+  explicit FunctionObjective(const MetricFunction& wanted) : wanted_(wanted) {}
+
+  std::string text() const override { return printable(wanted_.name) + limits_text(wanted_); }
+
+  std::unique_ptr<Tally> begin(const std::vector<std::string>& outputs) const override {
+    return std::make_unique<MetricTally>([this, &outputs](const Samples& got, const Samples& ref) {
+      return judged(wanted_, wanted_.function(by_name(outputs, got),
+                                              all_there(ref) ? by_name(outputs, ref) : std::vector<Sample>()));
+    });
+  }
+
+ private:
+  static std::vector<Sample> by_name(const std::vector<std::string>& outputs, const Samples& samples) {
+    std::vector<Sample> named;
+    named.reserve(samples.size());
+    for (const auto& [number, tensors] : samples) {
+      Sample& sample = named.emplace_back();
+      for (std::size_t i = 0; i < tensors.size(); ++i) sample.emplace(outputs[i], tensors[i]);
+    }
+    return named;
+  }
+
+  const MetricFunction& wanted_;
+};
+
 }  // namespace
 
 std::unique_ptr<Objective> metric_objective(const MetricScript& wanted, const SourceOptions& how) {
-  return std::make_unique<MetricObjective>(wanted, how);
+  return std::make_unique<ScriptObjective>(wanted, how);
+}
+
+std::unique_ptr<Objective> metric_objective(const MetricFunction& wanted) {
+  return std::make_unique<FunctionObjective>(wanted);
 }
 
 }  // namespace vernier

@@ -59,6 +59,9 @@ std::unique_ptr<Objective> label_objective(const LabelRequirement& wanted, const
 /// what the script does wrong, also while it is loaded.
 std::unique_ptr<Objective> metric_objective(const MetricScript& wanted, const SourceOptions& how);
 
+/// The same by a function of the caller's.
+std::unique_ptr<Objective> metric_objective(const MetricFunction& wanted);
+
 /// `objective` with the outputs of `views` as the file gives them (judged_views.h): labels, not scores.
 std::unique_ptr<Objective> of_given_outputs(std::unique_ptr<Objective> objective, std::vector<JudgedView> views);
 

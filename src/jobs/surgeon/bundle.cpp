@@ -149,7 +149,7 @@ Json versions(const DiagnoseReport& report) {
 }  // namespace
 
 BundleResult bundle_layer(const BundleOptions& options, const JobSinks& sinks) {
-  refuse_to_overwrite(options.output, {options.model, options.report});
+  refuse_to_overwrite(options.output, {options.model.file(), options.report});
   const DiagnoseReport report =
       diagnose_report_from_json(read_text(options.report), printable(options.report.string()));
   const LayerRow row = chosen_row(report, options);

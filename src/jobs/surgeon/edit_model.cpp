@@ -88,7 +88,7 @@ SurgeonResult started(const Model& model, const std::filesystem::path& output) {
 }  // namespace
 
 SurgeonResult insert_node(const InsertOptions& options, const JobSinks& sinks) {
-  refuse_to_overwrite(options.output, {options.model});
+  refuse_to_overwrite(options.output, {options.model.file()});
   Model model = read_model(options.model);
   SurgeonResult result = started(model, options.output);
   const bool was_wrong = checker_complaint(model).has_value();
@@ -169,7 +169,7 @@ SurgeonResult insert_node(const InsertOptions& options, const JobSinks& sinks) {
 }
 
 SurgeonResult prune_weights(const WeightEditOptions& options) {
-  refuse_to_overwrite(options.output, {options.model});
+  refuse_to_overwrite(options.output, {options.model.file()});
   Model model = read_model(options.model);
   SurgeonResult result = started(model, options.output);
   EditedWeights& edited = result.weights.emplace();
@@ -188,7 +188,7 @@ SurgeonResult prune_weights(const WeightEditOptions& options) {
 }
 
 SurgeonResult strip_weights(const WeightEditOptions& options) {
-  refuse_to_overwrite(options.output, {options.model});
+  refuse_to_overwrite(options.output, {options.model.file()});
   Model model = read_model(options.model);
   SurgeonResult result = started(model, options.output);
   std::map<std::string, int> summed;
@@ -228,7 +228,7 @@ SurgeonResult strip_weights(const WeightEditOptions& options) {
 }
 
 SurgeonResult reconstruct_weights(const WeightEditOptions& options) {
-  refuse_to_overwrite(options.output, {options.model});
+  refuse_to_overwrite(options.output, {options.model.file()});
   onnx::ModelProto proto = read_raw_proto(options.model);
   std::set<std::string> sparse;
   std::size_t filled = 0;
@@ -236,7 +236,7 @@ SurgeonResult reconstruct_weights(const WeightEditOptions& options) {
     if (!tensor.doc_string().starts_with(kWeightless)) continue;
     const Shape shape(tensor.dims().begin(), tensor.dims().end());
     const auto dtype = static_cast<Dtype>(tensor.data_type());
-    const std::string where = fmt::format("{}: initializer '{}'", options.model.string(), printable(tensor.name()));
+    const std::string where = fmt::format("{}: initializer '{}'", options.model.name(), printable(tensor.name()));
     if (dtype_bits(dtype) < 8) {
       throw Error(ErrorKind::Input, fmt::format("{}: values of {} cannot be made up", where, dtype_name(dtype)));
     }
@@ -269,7 +269,8 @@ SurgeonResult reconstruct_weights(const WeightEditOptions& options) {
     tensor = proto_of(value, tensor.name());
     ++filled;
   }
-  Model model = adopt_model(std::move(proto), options.model.parent_path());
+  Model model = adopt_model(std::move(proto),
+                            options.model.in_memory() ? options.model.folder() : options.model.file().parent_path());
   for (const SummedWeight& weight : summed_weights(model)) {
     if (!sparse.contains(weight.name)) continue;
     const std::optional<Tensor> value = initializer(model, weight.name);

@@ -105,7 +105,7 @@ void write_data(const Model& whole, const Model& part, const ExtractOptions& opt
 }  // namespace
 
 SurgeonResult extract_model(const ExtractOptions& options, const JobSinks& sinks) {
-  refuse_to_overwrite(options.output, {options.model});
+  refuse_to_overwrite(options.output, {options.model.file()});
   return extract_part(read_model(options.model), options, sinks);
 }
 

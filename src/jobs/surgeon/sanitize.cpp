@@ -221,7 +221,7 @@ class Sanitizer {
 }  // namespace
 
 SurgeonResult sanitize_model(const SanitizeOptions& options, const JobSinks& sinks) {
-  refuse_to_overwrite(options.output, {options.model});
+  refuse_to_overwrite(options.output, {options.model.file()});
   return Sanitizer(options, sinks).run();
 }
 

@@ -115,8 +115,8 @@ bool any_low(const SimulatedFile& file) {
 
 }  // namespace
 
-Loaded load_beside(const Model& typed, SimulatedFile& simulated, const std::filesystem::path& float_model,
-                   Sources& sources, const Arithmetic& arithmetic) {
+Loaded load_beside(const Model& typed, SimulatedFile& simulated, const OnnxModel& float_model, Sources& sources,
+                   const Arithmetic& arithmetic) {
   PrepareOptions preparation;
   preparation.formats = {Format::Float32};
   preparation.min_opset = default_opset(typed.proto);
@@ -179,7 +179,7 @@ OtherSums measure_other_sums(const Loaded& loaded, const Model& typed, const Ari
 }  // namespace
 
 VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
-  if (options.on && (options.task.labels || options.task.metric)) {
+  if (options.on && !options.task.empty()) {
     throw Error(ErrorKind::Usage, "--on measures figures of the outputs, not labels or metric scripts",
                 "vernier eval --on measures by labels");
   }
@@ -192,8 +192,8 @@ VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
   if (seen || any_low(simulate_typed(typed))) return report;
   report.warnings.push_back(
       reference_low ? fmt::format("{} is in low precision and {} is not: are the two swapped?",
-                                  printable(options.float_model.string()), printable(options.typed_model.string()))
-                    : fmt::format("{} has no layer in low precision", printable(options.typed_model.string())));
+                                  printable(options.float_model.name()), printable(options.typed_model.name()))
+                    : fmt::format("{} has no layer in low precision", printable(options.typed_model.name())));
   if (sinks.warning) sinks.warning(report.warnings.back());
   return report;
 }
@@ -211,9 +211,9 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
   report.onnx_version = onnx_version();
   report.onnxruntime_version = subject.runtime->version();
   report.machine = machine_text();
-  report.float_file = options.float_model.string();
+  report.float_file = options.float_model.name();
   report.float_sha256 = loaded.original->sha256;
-  report.typed_file = options.typed_model.string();
+  report.typed_file = options.typed_model.name();
   report.typed_sha256 = typed.sha256;
   report.data = loaded.samples->description();
   report.samples = loaded.samples->size();

@@ -2,8 +2,6 @@
 // both.
 #pragma once
 
-#include <filesystem>
-
 #include "jobs/common/load.h"
 #include "jobs/common/sources.h"
 #include "model/model.h"
@@ -23,7 +21,7 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
 /// The float model in `float_model`, ready to be measured beside `typed`; `simulated`, made of `typed`, is brought to
 /// the same opset and has the same Ifs inlined. `arithmetic`: of a reference that rounds.
 /// Errors: Input when inputs or outputs differ.
-Loaded load_beside(const Model& typed, SimulatedFile& simulated, const std::filesystem::path& float_model,
-                   Sources& sources, const Arithmetic& arithmetic = {});
+Loaded load_beside(const Model& typed, SimulatedFile& simulated, const OnnxModel& float_model, Sources& sources,
+                   const Arithmetic& arithmetic = {});
 
 }  // namespace vernier

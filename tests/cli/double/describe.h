@@ -1,11 +1,11 @@
 // Which options arrived, in words, and how a job ends: shared by the doubles.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "vernier/measure.h"
+#include "vernier/onnx_model.h"
 #include "vernier/precision.h"
 #include "vernier/samples.h"
 #include "vernier/sinks.h"
@@ -19,6 +19,6 @@ std::vector<std::string> describe(const PrecisionOptions& precision);
 void append(std::vector<std::string>& lines, const std::vector<std::string>& more);
 
 /// Ends as the model's name says.
-void act(const std::filesystem::path& model, const JobSinks& sinks);
+void act(const OnnxModel& model, const JobSinks& sinks);
 
 }  // namespace vernier

@@ -25,8 +25,8 @@ namespace vernier {
 
 ReduceReport debug_reduce(const ReduceOptions& options, const JobSinks&, const CheckSinks&) {
   ReduceReport report;
-  report.model_file = options.model.string();
-  report.reproduced = options.model.stem() != "good";
+  report.model_file = options.model.name();
+  report.reproduced = options.model.file().stem() != "good";
   report.check = fmt::format("{}", options.check.command);
   return report;
 }
@@ -70,10 +70,10 @@ EngineReport inspect_engine(const InspectEngineOptions& options, const JobSinks&
 std::string report_to_json(const EngineReport&) { return "{}\n"; }
 std::string report_to_text(const EngineReport& report, const TextOptions&) { return "for " + report.compiled_for; }
 
-std::string plan_template(const ConvertOptions& options, const JobSinks&) { return options.model.string(); }
-std::string data_loader_template(const std::filesystem::path& model) { return model.string(); }
+std::string plan_template(const ConvertOptions& options, const JobSinks&) { return options.model.name(); }
+std::string data_loader_template(const OnnxModel& model) { return model.name(); }
 std::string metric_script_template() { return "metric"; }
-std::string postprocess_script_template(const std::filesystem::path& model) { return model.string(); }
+std::string postprocess_script_template(const OnnxModel& model) { return model.name(); }
 
 LintReport lint_model(const LintOptions&, const JobSinks&) { return {}; }
 std::string report_to_json(const LintReport&) { return "{}\n"; }
@@ -83,11 +83,11 @@ TacticReplay inspect_tactics(const std::filesystem::path& replay) { return {repl
 std::string report_to_text(const TacticReplay& report) { return report.file; }
 TacticsDiff diff_tactics(const DiffTacticsOptions& options) { return {0, 0, {{options.folder.string(), {}}}}; }
 std::string report_to_text(const TacticsDiff& report) { return report.layers.front().first; }
-UnboundedSizes list_unbounded_sizes(const std::filesystem::path& model) { return {model.string(), {}}; }
+UnboundedSizes list_unbounded_sizes(const OnnxModel& model) { return {model.name(), {}}; }
 std::string report_to_text(const UnboundedSizes& report) { return report.file; }
 DrawnModel draw_model(const DrawOptions& options, const JobSinks&) { return {options.output, 0, false}; }
 std::string result_to_text(const DrawnModel& result) { return result.file.string(); }
-SparsityReport inspect_sparsity(const std::filesystem::path& model) { return {model.string(), {}}; }
+SparsityReport inspect_sparsity(const OnnxModel& model) { return {model.name(), {}}; }
 std::string report_to_text(const SparsityReport& report) { return report.file; }
 
 }  // namespace vernier

@@ -105,8 +105,8 @@ void append(std::vector<std::string>& lines, const std::vector<std::string>& mor
 }
 
 /// Ends as the model's name says, if it says so.
-void act(const std::filesystem::path& model, const JobSinks& sinks) {
-  const std::string name = model.stem().string();
+void act(const OnnxModel& model, const JobSinks& sinks) {
+  const std::string name = model.file().stem().string();
   if (name == "usage") throw Error(ErrorKind::Usage, "a usage error", "another option");
   if (name == "input") throw Error(ErrorKind::Input, "an input error", "another file");
   if (name == "backend") throw Error(ErrorKind::Backend, "a backend error");
@@ -141,17 +141,19 @@ DiagnoseReport search_precision(const DiagnoseOptions& options, const JobSinks& 
   return diagnose(options, sinks);
 }
 
+Split fitting_split(const DiagnoseOptions&) { return Split::None; }
+
 DiagnoseReport diagnose(const DiagnoseOptions& options, const JobSinks& sinks) {
   act(options.model, sinks);
   DiagnoseReport report;
   report.requirement = options.measure.requirement;
   report.command = options.command;
-  report.notes = {fmt::format("model={} output={} latency={} max_evaluations={}", options.model.string(),
+  report.notes = {fmt::format("model={} output={} latency={} max_evaluations={}", options.model.name(),
                               options.output.string(), options.latency, options.search.max_evaluations),
                   "command=" + options.command};
   append(report.notes, describe(options.precision));
   append(report.notes, describe(options.measure));
-  const std::string name = options.model.stem().string();
+  const std::string name = options.model.file().stem().string();
   if (name == "met" || name == "missed") {
     report.final_figures = RunFigures{};
     report.final_figures->passed = name == "met";
@@ -172,9 +174,9 @@ std::string pareto_to_svg(const KeptSetReport&) { return ""; }
 VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
   act(options.typed_model, sinks);
   VerifyReport report;
-  report.notes = {fmt::format("float={} typed={}", options.float_model.string(), options.typed_model.string())};
+  report.notes = {fmt::format("float={} typed={}", options.float_model.name(), options.typed_model.name())};
   append(report.notes, describe(options.measure));
-  if (options.measure.requirement) report.figures.passed = options.typed_model.stem() != "missed";
+  if (options.measure.requirement) report.figures.passed = options.typed_model.file().stem() != "missed";
   return report;
 }
 
@@ -192,7 +194,7 @@ CalibrateReport calibrate(const CalibrateOptions& options, const JobSinks& sinks
   act(options.model, sinks);
   CalibrateReport report;
   report.command = options.command;
-  report.notes = {fmt::format("model={} output={} form={}", options.model.string(), options.output.string(),
+  report.notes = {fmt::format("model={} output={} form={}", options.model.name(), options.output.string(),
                               options.output_form ? word_of(*options.output_form) : "")};
   append(report.notes, describe(options.precision));
   append(report.notes, describe(options.measure));
@@ -201,8 +203,8 @@ CalibrateReport calibrate(const CalibrateOptions& options, const JobSinks& sinks
 DebugLossReport debug_loss(const DebugLossOptions& options, const JobSinks& sinks) {
   act(options.float_model, sinks);
   DebugLossReport report;
-  report.float_file = options.float_model.string();
-  report.quantized_file = options.quantized_model.string();
+  report.float_file = options.float_model.name();
+  report.quantized_file = options.quantized_model.name();
   return report;
 }
 std::string report_to_text(const DebugLossReport& report, const TextOptions&) {
@@ -214,7 +216,7 @@ std::string report_to_csv(const DebugLossReport&) { return "layer"; }
 CheckPlacementReport check_placement(const CheckPlacementOptions& options, const JobSinks&) {
   act(options.model, {});
   CheckPlacementReport report;
-  report.file = options.model.string();
+  report.file = options.model.name();
   report.target = options.target;
   return report;
 }
@@ -223,16 +225,16 @@ std::string report_to_text(const CheckPlacementReport& report, const TextOptions
 }
 std::string report_to_json(const CheckPlacementReport&) { return "{}"; }
 
-SchemeReport inspect_formats(const std::filesystem::path& model) {
+SchemeReport inspect_formats(const OnnxModel& model) {
   act(model, {});
   SchemeReport report;
-  report.file = model.string();
+  report.file = model.name();
   return report;
 }
-SchemeReport inspect_plan(const std::filesystem::path& plan, const std::filesystem::path& model) {
+SchemeReport inspect_plan(const std::filesystem::path& plan, const OnnxModel& model) {
   act(plan, {});
   SchemeReport report;
-  report.file = fmt::format("{} of {}", plan.string(), model.string());
+  report.file = fmt::format("{} of {}", plan.string(), model.name());
   return report;
 }
 std::string report_to_text(const SchemeReport& report, const TextOptions&) { return "formats of " + report.file; }
@@ -248,7 +250,7 @@ ModelInspection inspect_model(const InspectOptions& options) {
   if (options.attributes) show.emplace_back("attrs");
   if (options.weights) show.emplace_back("weights");
   ModelInspection report;
-  report.file = fmt::format("model={} show={}", options.model.string(), show);
+  report.file = fmt::format("model={} show={}", options.model.name(), show);
   return report;
 }
 std::string report_to_text(const ModelInspection& report) { return report.file; }

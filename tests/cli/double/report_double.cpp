@@ -61,7 +61,7 @@ std::string report_to_json(const EvalReport&) { return "{}"; }
 
 CheckDataReport check_data(const CheckDataOptions& options, const JobSinks&) {
   CheckDataReport report;
-  report.file = options.model.string();
+  report.file = options.model.name();
   return report;
 }
 std::string report_to_text(const CheckDataReport& report, const TextOptions&) { return "data for " + report.file; }

@@ -48,7 +48,7 @@ std::string words(const OutputChoice& choice) {
 std::vector<std::string> describe_run(const RunOptions& options) {
   std::vector<std::string> lines;
   for (const RunnerOptions& runner : options.runners) {
-    lines.push_back(fmt::format("runner {} model={} {}", words(runner.kind), runner.model.string(),
+    lines.push_back(fmt::format("runner {} model={} {}", words(runner.kind), runner.model.name(),
                                 fmt::join(describe(runner.precision), " ")));
   }
   for (const auto& path : options.load_outputs) lines.push_back("load " + path.string());
@@ -73,7 +73,7 @@ RunResult run(const RunOptions& options, const JobSinks& sinks, const RunEvents&
   if (!options.runners.empty()) act(options.runners.front().model, sinks);
   if (events) events(NothingCompared{fmt::format("{}", fmt::join(describe_run(options), "\n")), 0});
   RunResult result;
-  result.passed = options.runners.empty() || options.runners.front().model.stem() != "missed";
+  result.passed = options.runners.empty() || options.runners.front().model.file().stem() != "missed";
   return result;
 }
 
@@ -102,7 +102,7 @@ DebugAccuracyReport debug_accuracy(const DebugAccuracyOptions& options, const Jo
   DebugAccuracyReport report;
   report.model_file = fmt::format("{}\ngolden={} min_sqnr={}", fmt::join(describe_run(options.run), "\n"),
                                   options.golden, options.min_sqnr_db);
-  report.passed = options.run.runners.front().model.stem() != "missed";
+  report.passed = options.run.runners.front().model.file().stem() != "missed";
   return report;
 }
 
@@ -114,7 +114,7 @@ BenchReport bench(const BenchOptions& options, const JobSinks& sinks) {
   BenchReport report;
   for (const RunnerOptions& runner : options.runners) {
     report.notes.push_back(fmt::format("runner {} model={} use={} device={} {}", words(runner.kind),
-                                       runner.model.string(), static_cast<int>(runner.use), runner.device,
+                                       runner.model.name(), static_cast<int>(runner.use), runner.device,
                                        fmt::join(describe(runner.precision), " ")));
   }
   append(report.notes, describe(options.measure));

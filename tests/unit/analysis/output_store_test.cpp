@@ -63,11 +63,11 @@ TEST(OutputStore, LeavesNoFileBehind) {
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
-TEST(OutputStore, SaysWhatToDoWhenNoTemporaryFileCanBeMade) {
+TEST(OutputStore, IsInMemoryWhereNoFileCanBeMade) {
   const ScopedVariable variable("TMPDIR", "/nowhere/at/all");
-  const Error error = error_of([] { OutputStore store; });
-  EXPECT_EQ(error.kind(), ErrorKind::Input);
-  EXPECT_EQ(error.hint(), "set TMPDIR to a folder with room");
+  OutputStore store;
+  store.put(0, {bell({5}, 1)});
+  EXPECT_TRUE(same_bits(store.get(0).front(), bell({5}, 1)));
 }
 
 }  // namespace
