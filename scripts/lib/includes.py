@@ -163,12 +163,13 @@ def mend(path, missing, superfluous):
     path.write_text(text, encoding="utf-8")
 
 
-BASES = [ROOT / "include", ROOT / "src", ROOT / "apps/vernier", ROOT / "tests/support", ROOT / "tests", ROOT]
+BASES = [ROOT / "include", ROOT / "src", ROOT / "apps/vernier", ROOT / "apps/python", ROOT / "tests/support", ROOT / "tests", ROOT]
 # namespace of a library: how its headers begin. A forward declaration is enough for what is only passed on.
 LIBRARIES = {"CLI": "CLI/", "fmt": "fmt/", "onnx": "onnx/", "simdjson": "simdjson", "nlohmann": "nlohmann/", "testing": "gtest/"}
 # How headers of others begin: what brings them, as scripts/bootstrap calls it.
 BROUGHT = {"CLI/": "libcli11-dev", "benchmark/": "libbenchmark-dev", "fmt/": "libfmt-dev", "google/protobuf/": "libprotobuf-dev",
-           "gtest/": "libgtest-dev", "hwy/": "libhwy-dev", "nlohmann/": "nlohmann-json3-dev", "onnx/": "onnx", "onnxruntime_": "onnxruntime",
+           "gtest/": "libgtest-dev", "hwy/": "libhwy-dev", "nanobind/": "nanobind", "nlohmann/": "nlohmann-json3-dev", "onnx/": "onnx",
+           "onnxruntime_": "onnxruntime",
            "openssl/": "libssl-dev", "simdjson.h": "libsimdjson-dev", "spdlog/": "libspdlog-dev", "stb_image": "libstb-dev",
            "utf8proc.h": "libutf8proc-dev", "yaml-cpp/": "libyaml-cpp-dev", "zip.h": "libzip-dev"}
 SYSTEM = re.compile(r"(sys/\w+|dlfcn|fcntl|glob|malloc|math|poll|regex|sched|spawn|stdint|stdio|stdlib|string|time|unistd)\.h|[a-z_]+")
@@ -243,7 +244,8 @@ def not_brought(path):
 
 def main(arguments):
     found = 0
-    bootstrap = (ROOT / "scripts/bootstrap").read_text(encoding="utf-8")
+    bootstrap = "".join(file.read_text(encoding="utf-8")
+                        for file in (ROOT / "scripts/bootstrap", *sorted((ROOT / "scripts").glob("requirements*.in"))))
     for package in BROUGHT.values():
         if not re.search(rf"(?<![\w-]){re.escape(package)}(?![\w-])", bootstrap):
             found += 1

@@ -1,0 +1,65 @@
+// onnx_vernier._core: the library as it is, for the package's own Python. People use what onnx_vernier/*.py makes of
+// it.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/string.h>
+
+#include <exception>
+#include <filesystem>
+#include <new>
+#include <string>
+
+#include "base/version.h"
+#include "parts.h"
+#include "vernier/error.h"
+#include "vernier/onnxruntime.h"
+
+namespace nb = nanobind;
+
+namespace {
+
+const char* class_of(vernier::ErrorKind kind) {
+  switch (kind) {
+    case vernier::ErrorKind::Usage:
+      return "UsageError";
+    case vernier::ErrorKind::Input:
+      return "InputError";
+    case vernier::ErrorKind::Backend:
+      return "BackendError";
+    case vernier::ErrorKind::Interrupted:
+      return "Interrupted";
+    case vernier::ErrorKind::Internal:
+      break;
+  }
+  return "InternalError";
+}
+
+void raise(vernier::ErrorKind kind, const std::string& what, const std::string& hint) {
+  const nb::object error = nb::module_::import_("onnx_vernier._errors").attr(class_of(kind))(what, hint);
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
+}
+
+void translate(const std::exception_ptr& thrown, void* /*payload*/) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const vernier::Error& error) {
+    raise(error.kind(), error.what(), error.hint());
+  } catch (const std::filesystem::filesystem_error& error) {
+    raise(vernier::ErrorKind::Input, error.what(), "");
+  }
+}
+
+}  // namespace
+
+NB_MODULE(_core, module) {
+  nb::register_exception_translator(translate);
+  module.def("use_onnxruntime", &vernier::use_onnxruntime);
+  module.attr("__version__") = std::string(vernier::vernier_version());
+  vernier::python::add_models(module);
+  vernier::python::add_options(module);
+  vernier::python::add_jobs(module);
+  vernier::python::add_reports(module);
+  vernier::python::add_numbers(module);
+  vernier::python::add_search(module);
+  vernier::python::add_runs(module);
+}

@@ -1,0 +1,80 @@
+// Values of the API in Python: enums that have words are strings there, formats also by their short names.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+
+#include "vernier/arithmetic.h"
+#include "vernier/calibrate.h"
+#include "vernier/engine.h"
+#include "vernier/format.h"
+#include "vernier/measure.h"
+#include "vernier/precision.h"
+#include "vernier/report/kind.h"
+#include "vernier/requirement.h"
+#include "vernier/samples.h"
+#include "vernier/search_options.h"
+#include "vernier/target.h"
+#include "vernier/verdict.h"
+#include "vernier/words.h"
+
+namespace nanobind::detail {
+
+template <vernier::Worded Enum>
+struct WordCaster {
+  NB_TYPE_CASTER(Enum, const_name("str"))
+
+  bool from_python(handle source, std::uint32_t /*flags*/, cleanup_list* /*cleanup*/) noexcept {
+    Py_ssize_t size = 0;
+    const char* const text = PyUnicode_Check(source.ptr()) ? PyUnicode_AsUTF8AndSize(source.ptr(), &size) : nullptr;
+    if (text == nullptr) {
+      PyErr_Clear();
+      return false;
+    }
+    std::optional<Enum> found;
+    const std::string_view word(text, static_cast<std::size_t>(size));
+    if constexpr (std::is_same_v<Enum, vernier::Format>) {
+      found = vernier::parse_format(word);
+    } else {
+      found = vernier::parse_word<Enum>(word);
+    }
+    if (found) value = *found;
+    return found.has_value();
+  }
+
+  static handle from_cpp(Enum source, rv_policy /*policy*/, cleanup_list* /*cleanup*/) noexcept {
+    const std::string_view word = vernier::word_of(source);
+    return PyUnicode_FromStringAndSize(word.data(), static_cast<Py_ssize_t>(word.size()));
+  }
+};
+
+}  // namespace nanobind::detail
+
+// One for each enum: nanobind has a caster for all enums, which a condition could not take the place of.
+#define VERNIER_WORDS(Enum) \
+  template <>               \
+  struct nanobind::detail::type_caster<vernier::Enum> : WordCaster<vernier::Enum> {}
+
+VERNIER_WORDS(Accumulate);
+VERNIER_WORDS(CostUnit);
+VERNIER_WORDS(EngineChoice);
+VERNIER_WORDS(Format);
+VERNIER_WORDS(ImageColor);
+VERNIER_WORDS(ImageLayout);
+VERNIER_WORDS(MeasureOn);
+VERNIER_WORDS(Metric);
+VERNIER_WORDS(PrecisionConstraints);
+VERNIER_WORDS(RangesForm);
+VERNIER_WORDS(ReportKind);
+VERNIER_WORDS(SearchDirection);
+VERNIER_WORDS(SearchMode);
+VERNIER_WORDS(Split);
+VERNIER_WORDS(Target);
+VERNIER_WORDS(Verdict);
+
+#undef VERNIER_WORDS

@@ -1,0 +1,56 @@
+"""Vernier finds, explains and fixes the layers that break a neural network in low precision.
+
+>>> import onnx_vernier as vernier
+>>> report = vernier.diagnose("model.onnx", {"image": images}, low="int8", min_sqnr=20)
+>>> print(report)
+>>> report.model.save("typed.onnx")
+
+Jobs: ``diagnose``, ``fix``, ``verify``, ``quantize``, ``calibrate``, ``check_data``, ``explain_quantized``, ``inspect``,
+``lint``, ``check_placement``; ``search`` on any oracle; ``formats`` for arrays. All of them work in memory: files are
+written when you ask for them.
+"""
+from __future__ import annotations
+
+import glob as _glob
+import importlib.util as _util
+import os as _os
+
+from . import _core, formats, polygraphy
+from ._errors import BackendError, Error, InputError, InternalError, Interrupted, UsageError
+from ._jobs import (
+    calibrate,
+    check_data,
+    check_placement,
+    diagnose,
+    explain_quantized,
+    fix,
+    inspect,
+    lint,
+    quantize,
+    verify,
+)
+from ._model import Model
+from ._progress import VernierWarning
+from ._report import DiagnoseReport, Record, Report, Table
+from ._samples import Samples
+from ._search import search
+
+__version__: str = _core.__version__
+__all__ = [
+    "BackendError", "DiagnoseReport", "Error", "InputError", "InternalError", "Interrupted", "Model", "Record", "Report",
+    "Samples", "Table", "UsageError", "VernierWarning", "calibrate", "check_data", "check_placement", "diagnose",
+    "explain_quantized", "fix", "formats", "inspect", "lint", "polygraphy", "quantize", "search", "verify",
+]
+
+
+def _find_onnxruntime() -> None:
+    """The library of the package onnxruntime, which is not imported for that."""
+    found = _util.find_spec("onnxruntime")
+    if found is None or not found.submodule_search_locations:
+        return  # the library looks for one itself, and says where it did
+    for folder in found.submodule_search_locations:
+        for library in sorted(_glob.glob(_os.path.join(folder, "capi", "libonnxruntime.so.*"))):
+            _core.use_onnxruntime(library)
+
+
+_find_onnxruntime()

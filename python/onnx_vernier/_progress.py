@@ -1,0 +1,58 @@
+"""What a job tells while it runs."""
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from ._errors import in_python_words
+
+Progress = Callable[[str, int, int], Any]
+
+
+class VernierWarning(UserWarning):
+    """Something about a result that its reader should know; it is in the report's ``warnings`` as well."""
+
+
+class Listener:
+    """Called on the thread that called the job."""
+
+    def __init__(self, progress: bool | Progress | None) -> None:
+        self._call = progress if callable(progress) else None
+        self._bar: Any = None
+        self._step = ""
+        # Without an answer of the caller's: bars where somebody looks.
+        shows = progress is True or (progress is None and (sys.stderr.isatty() or "ipykernel" in sys.modules))
+        self._tqdm = _tqdm() if shows and self._call is None else None
+
+    def __call__(self, kind: str, text: str, done: int, total: int) -> None:
+        if kind == "warning":
+            warnings.warn(in_python_words(text), VernierWarning, stacklevel=4)
+        elif kind == "step":
+            self._step = f"{done} of {total}  "
+        elif kind == "progress":
+            if self._call is not None:
+                self._call(text, done, total)
+            elif self._tqdm is not None:
+                self._draw(self._step + text, done, total)
+
+    def _draw(self, text: str, done: int, total: int) -> None:
+        if self._bar is None:
+            self._bar = self._tqdm(total=total, leave=False)
+        if self._bar.total != total or self._bar.n > done:
+            self._bar.reset(total=total)
+        self._bar.set_description(text, refresh=False)
+        self._bar.update(done - self._bar.n)
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
+def _tqdm() -> Any:
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return None
+    return tqdm

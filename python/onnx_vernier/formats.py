@@ -1,0 +1,138 @@
+"""Number formats on arrays, equal in every bit to what the program does with them, and the figures of errors."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._arrays import as_array
+from ._errors import UsageError
+
+#: Names of the formats that layers can run in.
+NAMES: tuple[str, ...] = tuple(_core.WORDS["Format"])
+
+
+def _floats(values: Any) -> np.ndarray:
+    return np.ascontiguousarray(as_array(values), dtype=np.float32)
+
+
+def _name(format: str) -> str:
+    try:
+        return _core.format_name(format)
+    except TypeError:
+        raise UsageError(f"{format!r} is no format", "one of " + ", ".join(NAMES)) from None
+
+
+def scale_of(values: Any, format: str, *, symmetric: bool | None = None, axis: int | None = None) -> Any:
+    """The scale, or (scale, zero point), that lays the smallest grid over ``values`` without clipping.
+
+    Formula: s = absmax / largest code (127 for int8, 7 for int4, 448 and 57344 for float8); asymmetric (the default of
+    uint8): s = (max(hi, 0) - min(lo, 0)) / 255, z = clamp(rne(-lo / s), 0, 255).
+    Shapes: with ``axis`` one scale an index of it (symmetric only). Edges: zeros give s = 1 / largest code.
+    Raises UsageError for formats without a scale; InternalError when a value is not finite.
+    """
+    name = _name(format)
+    if not _core.needs_scale(name):
+        raise UsageError(f"{name} has no scale")
+    array = _floats(values)
+    if symmetric is None:
+        symmetric = name != "uint8"
+    if not symmetric:
+        if axis is not None:
+            raise UsageError("an asymmetric grid has one scale", "leave axis out")
+        scale, zero, _ = _core.asymmetric_scale(float(array.min(initial=0)), float(array.max(initial=0)))
+        return np.float32(scale), int(zero)
+    if axis is None:
+        return np.float32(_core.symmetric_scale(name, float(np.abs(array).max(initial=0)))[0])
+    rows = np.moveaxis(array, axis, 0).reshape(array.shape[axis], -1)
+    return np.array([_core.symmetric_scale(name, float(np.abs(row).max(initial=0)))[0] for row in rows], np.float32)
+
+
+def round(
+    values: Any, format: str, *, scale: Any = None, zero_point: Any = 0, axis: int = 0, narrow: bool = False
+) -> np.ndarray:
+    """``values`` on the grid of ``format``, as float32: what a cast there and back, or QuantizeLinear and
+    DequantizeLinear, leave behind.
+
+    Formula: float16, bfloat16: nearest, ties to even, overflow to infinity; float8: s * sat(rne(x / s)); integers:
+    s * (clamp(rne(x / s) + z, low, high) - z).
+    Shapes: any; the result has the shape of ``values``. ``scale`` [C] with ``axis``: one an index of that axis.
+    Edges: without ``scale`` the one of ``scale_of()``. ``narrow``: symmetric int8 weights use [-127, 127], int4 [-7, 7].
+    Raises UsageError for a scale that the format has not, or that is not positive. Cost: one pass.
+    Source: IEEE 754-2019; OCP 8-bit Floating Point Specification 1.0; ONNX QuantizeLinear-21.
+
+    >>> round([0.1, 1.26, -300], "int8", scale=0.5)
+    array([   0. ,    1.5,  -64. ], dtype=float32)
+    """
+    return _rounded(values, format, scale, zero_point, axis, narrow)[0]
+
+
+def events(
+    values: Any, format: str, *, scale: Any = None, zero_point: Any = 0, axis: int = 0, narrow: bool = False
+) -> dict[str, int]:
+    """What happens to ``values`` when they are rounded, counted: saturated, overflowed, subnormal, flushed (to zero),
+    nan, of count. Arguments as ``round``."""
+    return _rounded(values, format, scale, zero_point, axis, narrow)[1]
+
+
+def _rounded(
+    values: Any, format: str, scale: Any, zero_point: Any, axis: int, narrow: bool
+) -> tuple[np.ndarray, dict[str, int]]:
+    name = _name(format)
+    array = _floats(values)
+    if not _core.needs_scale(name):
+        if scale is not None:
+            raise UsageError(f"{name} has no scale", "leave it out")
+        scales, zeros = np.empty(0, np.float32), []
+    else:
+        if scale is None:
+            scale = scale_of(array, name)
+            if isinstance(scale, tuple):
+                scale, zero_point = scale
+        scales = np.atleast_1d(np.asarray(scale, np.float32)).reshape(-1)
+        if not (np.isfinite(scales).all() and (scales > 0).all()):
+            raise UsageError("a scale that is not positive and finite")
+        zeros = [int(zero) for zero in np.broadcast_to(np.asarray(zero_point), scales.shape).reshape(-1)]
+        zeros = zeros if any(zeros) else []
+    moved = array
+    if len(scales) > 1:
+        if array.ndim == 0 or array.shape[axis] != len(scales):
+            raise UsageError(f"{len(scales)} scales for an axis of {array.shape[axis] if array.ndim else 0}")
+        moved = np.ascontiguousarray(np.moveaxis(array, axis, 0))
+    lowest = {"int8": -127, "int4": -7}.get(name, 0) if narrow else 0
+    out = np.empty(moved.size, np.float32)
+    inner = moved.size // len(scales) if len(scales) > 1 and moved.size else 1
+    counted = _core.round_into(name, scales.tolist(), zeros, lowest, inner, moved.reshape(-1), out)
+    out = out.reshape(moved.shape)
+    return (np.ascontiguousarray(np.moveaxis(out, 0, axis)) if len(scales) > 1 else out), counted
+
+
+def _stats(ref: Any, got: Any) -> _core.ErrorStats:
+    one, other = _floats(ref), _floats(got)
+    if one.shape != other.shape:
+        raise UsageError(f"shapes differ: {one.shape} and {other.shape}")
+    stats = _core.ErrorStats()
+    stats.add(one.reshape(-1), other.reshape(-1))
+    return stats
+
+
+def sqnr_db(ref: Any, got: Any) -> float:
+    """10 log10(sum ref^2 / sum (ref - got)^2), in dB; +inf when equal, -inf when ``got`` is not finite where ``ref`` is.
+    Arrays of one shape; Raises UsageError for others. Cost: one pass."""
+    return _stats(ref, got).sqnr_db
+
+
+def cosine(ref: Any, got: Any) -> float:
+    """dot / (|ref| |got|), -1 to 1; 1 when both are zero, 0 when one is."""
+    return _stats(ref, got).cosine
+
+
+def mse(ref: Any, got: Any) -> float:
+    """Mean of (ref - got)^2; +inf when ``got`` is not finite where ``ref`` is."""
+    return _stats(ref, got).mse
+
+
+def max_abs_error(ref: Any, got: Any) -> float:
+    """Largest |ref - got|; +inf when ``got`` is not finite where ``ref`` is."""
+    return _stats(ref, got).max_abs_error

@@ -1,0 +1,99 @@
+"""For users of Polygraphy: its saved inputs and results in and out, and comparison functions for its Comparator.
+Polygraphy itself is not needed, but for the Comparator."""
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from . import _core, formats
+from ._arrays import from_core, to_core
+
+Results = dict[str, list[dict[str, np.ndarray]]]
+
+
+class Verdict:
+    """Of one output: true where it passed; ``value`` is the figure."""
+
+    def __init__(self, value: float, passed: bool, unit: str) -> None:
+        self.value, self.passed, self.unit = value, passed, unit
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    def __repr__(self) -> str:
+        return f"{self.value:.6g}{self.unit}: {'passed' if self.passed else 'failed'}"
+
+
+def _comparison(judge: Callable[[str, np.ndarray, np.ndarray], Verdict]) -> Callable[[Any, Any], dict[str, Verdict]]:
+    def compare(got: Mapping[str, Any], ref: Mapping[str, Any]) -> dict[str, Verdict]:
+        return {name: judge(name, _numpy(value), _numpy(ref[name])) for name, value in got.items() if name in ref}
+
+    return compare
+
+
+def sqnr(min_db: float | Mapping[str, float] = 20.0) -> Callable[[Any, Any], dict[str, Verdict]]:
+    """A ``compare_func`` for ``Comparator.compare_accuracy``: an output passes where 10 log10(sum ref^2 / sum (ref -
+    got)^2) is at least ``min_db`` dB, a number or {output: number} (others: 20). The second runner is the reference.
+
+    >>> Comparator.compare_accuracy(results, compare_func=onnx_vernier.polygraphy.sqnr(24))
+    """
+
+    def judge(name: str, got: np.ndarray, ref: np.ndarray) -> Verdict:
+        value = formats.sqnr_db(ref, got)
+        return Verdict(value, value >= (min_db.get(name, 20.0) if isinstance(min_db, Mapping) else min_db), " dB")
+
+    return _comparison(judge)
+
+
+def max_abs(limit: float) -> Callable[[Any, Any], dict[str, Verdict]]:
+    """As ``sqnr``: the largest |ref - got| is at most ``limit``."""
+
+    def judge(name: str, got: np.ndarray, ref: np.ndarray) -> Verdict:
+        value = formats.max_abs_error(ref, got)
+        return Verdict(value, value <= limit, "")
+
+    return _comparison(judge)
+
+
+def same_top1(min_share: float = 1.0, axis: int = -1) -> Callable[[Any, Any], dict[str, Verdict]]:
+    """As ``sqnr``: along ``axis`` the largest element is at the same place in at least this share of the rows."""
+
+    def judge(name: str, got: np.ndarray, ref: np.ndarray) -> Verdict:
+        same = np.argmax(got, axis) == np.argmax(ref, axis)
+        value = float(np.mean(same))
+        return Verdict(value, value >= min_share, "")
+
+    return _comparison(judge)
+
+
+def load_results(path: str | os.PathLike[str]) -> Results:
+    """{runner: [{output: array} of each iteration]}, from what ``--save-outputs`` wrote: JSON of Polygraphy or of ours, a
+    folder of it, or .npz. Memory: all of it. Raises InputError, naming the place."""
+    return {
+        name: [{output: from_core(array) for output, array in iteration} for iteration in iterations]
+        for name, iterations in _core.load_runs(os.fspath(path))
+    }
+
+
+def save_results(path: str | os.PathLike[str], results: Mapping[str, Iterable[Mapping[str, Any]]]) -> None:
+    """The reverse, as ``--save-outputs`` writes it: a .npz takes one runner; a folder, or a name without extension, gets
+    a file an iteration; anything else is one JSON file that Polygraphy loads."""
+    _core.save_runs(
+        os.fspath(path),
+        [
+            (name, [[(output, to_core(array)) for output, array in iteration.items()] for iteration in iterations])
+            for name, iterations in results.items()
+        ],
+    )
+
+
+def save_inputs(path: str | os.PathLike[str], samples: Iterable[Mapping[str, Any]]) -> None:
+    """Feed dictionaries, as ``--save-inputs`` writes them."""
+    _core.save_inputs(os.fspath(path), [[(name, to_core(array)) for name, array in feed.items()] for feed in samples])
+
+
+def _numpy(value: Any) -> np.ndarray:
+    return value.numpy() if hasattr(value, "numpy") and not isinstance(value, np.ndarray) else np.asarray(value)

@@ -1,0 +1,66 @@
+"""Formats on arrays, against ml_dtypes, NumPy and ONNX's own reference."""
+import ml_dtypes
+import numpy as np
+import onnx_vernier as vernier
+import pytest
+from onnx_vernier import formats
+
+VALUES = np.concatenate([
+    np.random.default_rng(1).normal(0, 1, 5000) * 10.0 ** np.random.default_rng(2).integers(-9, 6, 5000),
+    [0.0, -0.0, 65504, 65519.99, 65520, -65520, 1e-8, 448, 464, 465, 6e-8]]).astype(np.float32)
+
+
+@pytest.mark.parametrize("name, dtype", [("float16", np.float16), ("bfloat16", ml_dtypes.bfloat16)])
+def test_casts(name, dtype):
+    with np.errstate(over="ignore"):
+        expected = VALUES.astype(dtype).astype(np.float32)
+    assert formats.round(VALUES, name).tobytes() == expected.tobytes()
+
+
+def test_float8_saturates():
+    clipped = np.clip(VALUES, -448, 448)
+    expected = clipped.astype(ml_dtypes.float8_e4m3fn).astype(np.float32)
+    assert formats.round(VALUES, "float8e4m3fn", scale=1).tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("name, low, high, zero", [("int8", -128, 127, 0), ("uint8", 0, 255, 128), ("int8", -128, 127, 5)])
+def test_integers(name, low, high, zero):
+    scale = np.float32(0.0371)
+    codes = np.clip(np.rint(VALUES / scale) + zero, low, high)
+    expected = ((codes - zero).astype(np.float32) * scale).astype(np.float32)
+    np.testing.assert_array_equal(formats.round(VALUES, name, scale=scale, zero_point=zero), expected)
+
+
+def test_per_channel():
+    weights = np.random.default_rng(3).normal(0, 1, (4, 6, 3, 3)).astype(np.float32)
+    for axis in range(4):
+        scale = formats.scale_of(weights, "int8", axis=axis)
+        assert scale.shape == (weights.shape[axis],)
+        rounded = formats.round(weights, "int8", scale=scale, axis=axis, narrow=True)
+        for index in range(weights.shape[axis]):
+            np.testing.assert_array_equal(
+                rounded.take(index, axis), formats.round(weights.take(index, axis), "int8", scale=scale[index], narrow=True))
+
+
+def test_events_and_figures():
+    assert formats.events([1, 1000, np.nan], "int8", scale=1)["saturated"] == 1
+    assert formats.events([1e6], "float16")["overflowed"] == 1
+    ref, got = np.array([3.0, 4.0]), np.array([3.0, 3.5])
+    assert formats.sqnr_db(ref, got) == pytest.approx(20)
+    assert formats.mse(ref, got) == 0.125 and formats.max_abs_error(ref, got) == 0.5
+    assert formats.cosine(ref, ref) == pytest.approx(1) and formats.sqnr_db(ref, ref) == np.inf
+
+
+def test_what_is_refused():
+    for call in (
+        lambda: formats.round([1], "int9"),
+        lambda: formats.round([1], "float16", scale=1),
+        lambda: formats.round([1], "int8", scale=0),
+        lambda: formats.round([1, 2, 3], "int8", scale=[1, 2]),
+        lambda: formats.scale_of([1], "float16"),
+        lambda: formats.sqnr_db([1], [1, 2]),
+    ):
+        with pytest.raises(vernier.UsageError):
+            call()
+    assert formats.round(np.float32(1.26), "int8", scale=0.5) == np.float32(1.5)
+    assert formats.round(np.empty((0, 3)), "int8", scale=1).shape == (0, 3)

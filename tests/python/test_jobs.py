@@ -1,0 +1,150 @@
+"""The jobs on models and arrays in memory say what the command says of the same in files, and write nothing."""
+import json
+import os
+import pathlib
+import subprocess
+
+import numpy as np
+import onnx
+import onnx_vernier as vernier
+import pytest
+
+VERNIER = os.environ.get("VERNIER_PROGRAM", "vernier")
+
+
+def test_fifteen_lines(model, images):
+    report = vernier.diagnose(model, {"image": images}, low="int8", min_sqnr=30)
+    assert report.passed is True
+    assert report.kept_layers, "int8 cannot hold the spread of the first convolution"
+    assert report.model is not None and report.model.in_memory
+    fixed = vernier.fix(model, {"image": images}, low="int8", min_sqnr=30)
+    assert fixed.passed is True
+    assert len(fixed.kept_layers) <= len(report.kept_layers)
+    checked = vernier.verify(model, report.model, {"image": images}, min_sqnr=30)
+    assert checked.figures.passed is True
+    assert checked.figures.outputs[0].sqnr_db == report.final_figures.outputs[0].sqnr_db
+    onnx.checker.check_model(report.model.to_onnx())
+
+
+def test_memory_and_files_give_the_same(written, model, images, tmp_path):
+    file, samples = written
+    printed = subprocess.run(
+        [VERNIER, "diagnose", file, "--data", samples, "--int8", "--min-sqnr", "30", "--no-options", "--no-latency",
+         "-o", tmp_path / "out", "--json"],
+        capture_output=True, text=True, check=True)
+    told = json.loads(printed.stdout)
+    report = vernier.diagnose(onnx.load(file), {"image": images}, low="int8", min_sqnr=30)
+    for field in ("model_sha256", "data_sha256", "all_low", "kept", "final_figures", "layers", "scheme"):
+        assert json.loads(report.to_json())[field] == told[field], field
+    ours, theirs = report.model.to_onnx(), onnx.load(tmp_path / "out/model.onnx")
+    assert ours.graph.SerializeToString(deterministic=True) == theirs.graph.SerializeToString(deterministic=True)
+    assert json.loads(report.plan)["layers"] == json.loads((tmp_path / "out/plan.json").read_text())["layers"]
+
+
+def test_nothing_is_written_before_it_is_asked_for(model, images, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "no_such_folder"))
+    report = vernier.diagnose(model, {"image": images}, low=["int8", "float16"], min_sqnr=30, alternatives=1)
+    vernier.verify(model, report.model, {"image": images})
+    assert list(tmp_path.iterdir()) == []
+    report.save(tmp_path / "out")
+    there = {path.name for path in (tmp_path / "out").iterdir()}
+    assert there == {"model.onnx", "plan.json", "report.json", "report.html", "deploy.md"}
+    assert (tmp_path / "out/model.onnx").read_bytes() == report.model.to_bytes()
+
+
+@pytest.mark.parametrize("form", ["dict", "list", "generator", "tuples", "arrays", "array", "function", "path"])
+def test_samples_of_every_form(form, model, images, written):
+    given = {
+        "dict": lambda: {"image": images},
+        "list": lambda: [{"image": image} for image in images],
+        "generator": lambda: ({"image": image} for image in images),
+        "tuples": lambda: [(image, 3) for image in images],
+        "arrays": lambda: list(images),
+        "array": lambda: images,
+        "function": lambda: vernier.Samples(len(images), lambda i: {"image": images[i]}),
+        "path": lambda: written[1],
+    }[form]()
+    report = vernier.diagnose(model, given, low="int8", share_out=False)
+    assert report.samples == len(images)
+    expected = vernier.diagnose(model, {"image": images}, low="int8", share_out=False)
+    assert report.data_sha256 == expected.data_sha256
+    assert report.all_low == expected.all_low
+
+
+def test_models_of_every_form(model, images, written):
+    file, _ = written
+    given = [str(file), pathlib.Path(file), file.read_bytes(), onnx.load(file), vernier.Model(file), vernier.Model(model)]
+    told = {vernier.verify(model, each, {"image": images}).typed_sha256 for each in given[:5]}
+    assert len(told) == 1
+    with pytest.raises(TypeError, match="a model is a path, bytes"):
+        vernier.Model(3)
+
+
+def test_labels_decide(digits):
+    file, samples, labels = digits
+    report = vernier.diagnose(file, samples, low="int8", labels=labels, min_top1=0.9, limit=len(labels))
+    assert report.passed is not False
+    assert report.kept.objective.startswith("--min-top1 0.9 by the labels of labels in memory")
+    with pytest.raises(vernier.UsageError, match="min_top1"):
+        vernier.diagnose(file, samples, labels=labels)
+
+
+def test_a_function_decides(model, images):
+    seen = []
+
+    def worst(outputs, references):
+        seen.append((len(outputs), outputs[0]["scores"].shape, outputs[0]["scores"].dtype))
+        return max(np.abs(o["scores"] - r["scores"]).max() for o, r in zip(outputs, references))
+
+    low = vernier.diagnose(model, {"image": images}, low="int8").all_low.outputs[0].max_abs_error
+    report = vernier.diagnose(model, {"image": images}, low="int8", metric=worst, max_metric=low / 10)
+    assert {kept for kept in seen} <= {(n, (1, 10), np.dtype(np.float32)) for n in range(1, 13)} and seen[-1][0] == 12
+    assert report.kept_layers and report.kept.metric <= low / 10
+
+
+def test_what_a_function_raises_comes_out(model, images):
+    def broken(outputs, references):
+        raise ZeroDivisionError("of mine")
+
+    with pytest.raises(ZeroDivisionError, match="of mine"):
+        vernier.diagnose(model, {"image": images}, metric=broken, max_metric=1)
+    with pytest.raises(ZeroDivisionError, match="sample 3"):
+        def at(index):
+            if index == 3:
+                raise ZeroDivisionError("sample 3")
+            return {"image": images[index]}
+        vernier.diagnose(model, vernier.Samples(12, at))
+
+
+def test_other_jobs(model, images):
+    typed = vernier.quantize(model, {"image": images}, low="int8").model
+    ranges = vernier.calibrate(model, {"image": images})
+    assert {row.tensor for row in ranges.tensors} >= {"image", "r1"}
+    assert ranges.column is not None if hasattr(ranges, "column") else True
+    lost = vernier.explain_quantized(model, typed, {"image": images})
+    assert lost.quantizers and lost.tensors[0].sqnr_db <= lost.tensors[-1].sqnr_db
+    assert vernier.check_placement(typed).findings is not None
+    assert vernier.inspect(model).inputs[0].name == "image"
+    assert vernier.lint(model).summary is not None
+    assert "image" in str(vernier.check_data(model, {"image": images}))
+
+
+def test_progress_and_warnings(model, images):
+    told = []
+    with pytest.warns(vernier.VernierWarning, match="random numbers"):
+        vernier.diagnose(model, None, low="float16", progress=lambda text, done, total: told.append((text, done, total)))
+    assert told and all(0 <= done <= max(total, done) for _, done, total in told)
+
+
+def test_a_report_is_a_table_and_a_page(model, images):
+    report = vernier.diagnose(model, {"image": images}, low="int8", min_sqnr=30)
+    assert report.layers.column("name")[0] == report.layers[0].name
+    assert "<table>" in report._repr_html_() and "<script" not in report._repr_html_()
+    assert report.to_html().startswith("<!doctype html>") or report.to_html().startswith("<!DOCTYPE html>")
+    assert report.to_dict()["layers"][0]["name"] == report.layers[0].name
+    with pytest.raises(AttributeError, match="no 'accuracy' was measured"):
+        report.accuracy
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed: its DataFrame was not tried")
+    assert list(pandas.DataFrame(report.layers)["name"]) == report.layers.column("name")
