@@ -15,7 +15,11 @@
 #include <vector>
 
 #include "arrays.h"
+#include "base/parallel.h"
+#include "calls.h"
 #include "parts.h"
+#include "vernier/error.h"
+#include "vernier/run.h"
 
 namespace nb = nanobind;
 
@@ -59,6 +63,31 @@ void save_runs(const std::filesystem::path& path,
   writer.finish();
 }
 
+/// The outputs of one runner for all samples: [{output: array} of each].
+nb::list run_all(const RunOptions& options, const nb::object& listener) {
+  std::vector<Iteration> iterations;
+  call(listener, [&](const JobSinks& sinks) {
+    const std::unique_ptr<Run> run = open_runner(options, 0, sinks);
+    iterations.resize(run->size());
+    const std::size_t threads = options.measure.threads == 0 ? usable_cores() : options.measure.threads;
+    parallel_ordered(
+        run->size(), run->is_sequence() ? 1 : threads, [&](std::size_t index) { return run->at(index); },
+        [&](std::size_t index, Iteration iteration) {
+          iterations[index] = std::move(iteration);
+          if (sinks.progress) sinks.progress("run", index + 1, iterations.size());
+          if (sinks.is_interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
+          return true;
+        });
+  });
+  nb::list all;
+  for (const Iteration& iteration : iterations) {
+    nb::dict outputs;
+    for (const NamedTensor& output : iteration.outputs) outputs[output.name.c_str()] = array_of(output.tensor);
+    all.append(outputs);
+  }
+  return all;
+}
+
 void save_inputs(const std::filesystem::path& path, const std::vector<NamedArrays>& samples) {
   InputWriter writer(path);
   for (const NamedArrays& sample : samples) writer.add(named(sample));
@@ -68,6 +97,24 @@ void save_inputs(const std::filesystem::path& path, const std::vector<NamedArray
 }  // namespace
 
 void add_runs(nb::module_& module) {
+  nb::class_<OutputChoice>(module, "OutputChoice")
+      .def(nb::init<>())
+      .def_rw("names", &OutputChoice::names)
+      .def_rw("excluded", &OutputChoice::excluded)
+      .def_rw("op_types", &OutputChoice::op_types);
+  nb::class_<RunnerOptions>(module, "RunnerOptions")
+      .def(nb::init<>())
+      .def_rw("model", &RunnerOptions::model)
+      .def_rw("precision", &RunnerOptions::precision)
+      .def("simulate", [](RunnerOptions& runner, bool simulated) {
+        runner.kind = simulated ? RunnerKind::Simulated : RunnerKind::OnnxRuntime;
+      });
+  nb::class_<RunOptions>(module, "RunOptions")
+      .def(nb::init<>())
+      .def_rw("measure", &RunOptions::measure)
+      .def_rw("onnx_outputs", &RunOptions::onnx_outputs)
+      .def("add_runner", [](RunOptions& options, const RunnerOptions& runner) { options.runners.push_back(runner); });
+  module.def("run_all", run_all, nb::arg("options"), nb::arg("listener").none());
   module.def("load_runs", load_runs);
   module.def("save_runs", save_runs);
   module.def("save_inputs", save_inputs);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,7 @@ struct OutputChoice {
 struct RunOptions {
   std::vector<RunnerOptions> runners;
   std::vector<std::filesystem::path> load_outputs;                // runs from files, behind the runners
+  std::vector<std::shared_ptr<const Run>> runs;                   // of the caller's, behind these
   MeasureOptions measure;                                         // data, carries, threads; no requirement
   OutputChoice onnx_outputs;                                      // of all runners but Program
   OutputChoice trt_outputs;                                       // of TensorRt, in its place; empty: onnx_outputs
@@ -89,6 +91,11 @@ struct RunResult {
   AccuracyRecord accuracy;
   bool passed = true;  // no pair failed, and nothing that was validated
 };
+
+/// One of the runners as a run by itself: what it gives for a sample is computed when it is asked for. Of `options` the
+/// runners, `measure`, the choice of outputs and the settings of the runners count. Errors: as run().
+VERNIER_API std::unique_ptr<Run> open_runner(const RunOptions& options, std::size_t runner = 0,
+                                             const JobSinks& sinks = {});
 
 /// Memory: one iteration a thread, whatever the number of samples. `events` gets what happens while the job goes on;
 /// without it the comparisons of all iterations are kept in the result's `accuracy`.

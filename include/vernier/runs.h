@@ -28,8 +28,12 @@ class VERNIER_API Run {
   /// "onnxrt-runner-N0-11/20/26-23:59:53"
   virtual const std::string& name() const = 0;
   virtual std::size_t size() const = 0;
-  /// Iteration `index` < size(). Safe to call from several threads. Errors: Input, naming file, iteration and output.
+  /// Iteration `index` < size(). Safe to call from several threads, unless it is_sequence(). Errors: Input, naming
+  /// file, iteration and output.
   virtual Iteration at(std::size_t index) const = 0;
+  /// True: at() must be called for 0, 1, ... in that order, one at a time. Iterations depend on those before, or on a
+  /// device.
+  virtual bool is_sequence() const { return false; }
 };
 
 /// The runs saved at `path`: results JSON (whatever the extension), a folder of it, or .npz (one run, named after the

@@ -5,7 +5,7 @@
 >>> print(report)
 >>> report.model.save("typed.onnx")
 
-Jobs: ``diagnose``, ``fix``, ``verify``, ``quantize``, ``calibrate``, ``check_data``, ``explain_quantized``, ``inspect``,
+Jobs: ``diagnose``, ``fix``, ``verify``, ``run``, ``quantize``, ``calibrate``, ``check_data``, ``explain_quantized``, ``inspect``,
 ``lint``, ``check_placement``; ``search`` on any oracle; ``formats`` for arrays. All of them work in memory: files are
 written when you ask for them.
 """
@@ -27,6 +27,7 @@ from ._jobs import (
     inspect,
     lint,
     quantize,
+    run,
     verify,
 )
 from ._model import Model
@@ -39,7 +40,7 @@ __version__: str = _core.__version__
 __all__ = [
     "BackendError", "DiagnoseReport", "Error", "InputError", "InternalError", "Interrupted", "Model", "Record", "Report",
     "Samples", "Table", "UsageError", "VernierWarning", "calibrate", "check_data", "check_placement", "diagnose",
-    "explain_quantized", "fix", "formats", "inspect", "lint", "polygraphy", "quantize", "search", "verify",
+    "explain_quantized", "fix", "formats", "inspect", "lint", "polygraphy", "quantize", "run", "search", "verify",
 ]
 
 

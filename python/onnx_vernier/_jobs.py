@@ -6,7 +6,10 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from . import _core, _options
+from ._arrays import sample_from_core
 from ._errors import UsageError
 from ._model import inputs_of, model_of
 from ._options import Limits
@@ -345,6 +348,74 @@ def verify(
     if wanted is not None:
         options.measure.requirement = wanted
     return Report(_run(_core.verify, options, progress))
+
+
+def run(
+    model: Any,
+    samples: Any = None,
+    *,
+    simulated: bool = True,
+    low: str | Iterable[str] = (),
+    high: str = "float32",
+    target: str = "tensorrt",
+    calibration: str = "minmax",
+    calibration_samples: Any = None,
+    layer_precisions: Mapping[str, str] | None = None,
+    outputs: Iterable[str] = (),
+    carry: Mapping[str, str] | None = None,
+    limit: int = 0,
+    split_batch: bool = False,
+    threads: int = 0,
+    seed: int = 1,
+    input_shapes: Mapping[str, Iterable[int]] | None = None,
+    custom_ops: Iterable[str] = (),
+    external_data_dir: str | os.PathLike[str] = "",
+    image: Mapping[str, Any] | None = None,
+    progress: bool | Progress | None = None,
+) -> list[dict[str, np.ndarray]]:
+    """What a model gives for each sample: [{output: array}].
+
+    Args:
+        simulated: True: as a target would round it: a typed model as its file says, a float one in the formats of
+            ``low`` (empty: float32). False: by ONNX Runtime as it is, with its optimizations and integer kernels.
+        outputs: names, or wildcards, of any tensors of the model, in the place of its outputs; ["*"]: all of them.
+
+    Others and errors: as ``diagnose``. Memory: the outputs of all samples. Arrays are read-only.
+    """
+    runner = _core.RunnerOptions()
+    runner.model = model_of(model)
+    runner.simulate(simulated)
+    if low:
+        if not simulated:
+            raise UsageError("low with simulated=False: ONNX Runtime runs a model as it is", "quantize it first")
+        _options.set_format(runner.precision, "low", _options.formats(low), "low")
+        _options.set_format(runner.precision, "high", high, "high")
+        runner.precision.target = _options.word("Target", "target", target)
+        runner.precision.calibration = _core.CalibrationChoice(calibration)
+        _options.set_format(
+            runner.precision, "layer_precisions", list((layer_precisions or {}).items()), "layer_precisions"
+        )
+    options = _core.RunOptions()
+    options.add_runner(runner)
+    _options.measure(
+        options.measure,
+        samples=samples,
+        input_names=_names(model),
+        calibration_samples=calibration_samples,
+        carry=carry,
+        limit=limit,
+        split_batch=split_batch,
+        threads=threads,
+        seed=seed,
+        input_shapes=input_shapes,
+        custom_ops=custom_ops,
+        external_data_dir=external_data_dir,
+        image=image,
+    )
+    choice = _core.OutputChoice()
+    choice.names = list(outputs)
+    options.onnx_outputs = choice
+    return [sample_from_core(iteration) for iteration in _run(_core.run_all, options, progress)]
 
 
 def quantize(

@@ -131,6 +131,22 @@ def test_other_jobs(model, images):
     assert "image" in str(vernier.check_data(model, {"image": images}))
 
 
+def test_runs_give_arrays(model, images):
+    samples = {"image": images}
+    reference = vernier.run(model, samples)
+    assert len(reference) == 12 and reference[3]["scores"].shape == (1, 10)
+    assert not reference[0]["scores"].flags.writeable
+    typed = vernier.quantize(model, samples, low="int8").model
+    for low in (vernier.run(typed, samples), vernier.run(model, samples, low="int8")):
+        db = vernier.formats.sqnr_db(np.stack([r["scores"] for r in reference]), np.stack([o["scores"] for o in low]))
+        assert db == pytest.approx(vernier.verify(model, typed, samples).figures.outputs[0].sqnr_db, abs=0.5)
+    plain = vernier.run(model, samples, simulated=False)
+    np.testing.assert_allclose(plain[5]["scores"], reference[5]["scores"], rtol=1e-3, atol=1e-3)
+    assert {"r1", "c2"} <= set(vernier.run(model, samples, outputs=["*"], limit=1)[0])
+    with pytest.raises(vernier.UsageError, match="quantize it first"):
+        vernier.run(model, samples, simulated=False, low="int8")
+
+
 def test_progress_and_warnings(model, images):
     told = []
     with pytest.warns(vernier.VernierWarning, match="random numbers"):

@@ -37,15 +37,17 @@ std::string wheel_pattern(const std::string& environment) {
   return environment + "/lib/python3*/site-packages/onnxruntime/capi/libonnxruntime.so.*";
 }
 
-/// The folders above the program: a checkout's .deps lies in one of them.
-std::vector<std::string> project_environments() {
-  std::vector<std::string> environments;
+/// Where a library is that came with the program: beside it where a Python package brought it, in bin/ of an
+/// environment or in the package's own folder; and in .deps of a checkout, which lies in a folder above the program.
+std::vector<std::string> patterns_around_the_program() {
   std::error_code ignored;
   fs::path folder = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+  std::vector<std::string> patterns{(folder.parent_path() / "onnxruntime/capi/libonnxruntime.so.*").string(),
+                                    wheel_pattern(folder.parent_path().string())};
   for (int depth = 0; depth < 6 && folder.has_relative_path(); ++depth, folder = folder.parent_path()) {
-    environments.push_back((folder / ".deps" / "venv").string());
+    patterns.push_back(wheel_pattern((folder / ".deps" / "venv").string()));
   }
-  return environments;
+  return patterns;
 }
 
 using GetApiBase = const OrtApiBase* (*)();
@@ -145,8 +147,7 @@ std::shared_ptr<const Runtime> Runtime::load() {
     if (void* symbol = ::dlsym(RTLD_DEFAULT, "OrtGetApiBase")) {
       if (accept("already in the process", nullptr, reinterpret_cast<GetApiBase>(symbol))) return true;
     }
-    for (const std::string& environment : project_environments()) {
-      const std::string pattern = wheel_pattern(environment);
+    for (const std::string& pattern : patterns_around_the_program()) {
       if (!expand(pattern).empty() && try_pattern(pattern)) return true;
     }
     if (const char* active = std::getenv("VIRTUAL_ENV")) {

@@ -40,8 +40,8 @@ using OwnedOptions = Handle<OrtSessionOptions, &OrtApi::ReleaseSessionOptions>;
 class Runtime {
  public:
   /// Tries, in this order: the file that VERNIER_ORT_LIBRARY names, or else the one of use_onnxruntime(), alone where
-  /// there is one; a copy already in the process, the project's own
-  /// virtual environment, the active one, the loader's path. Loaded once a process.
+  /// there is one; a copy already in the process, the package beside the
+  /// program, the project's own virtual environment, the active one, the loader's path. Loaded once a process.
   /// Errors: Backend with every attempt when none works.
   static std::shared_ptr<const Runtime> load();
   /// The same, and every session of it knows the custom operators of `libraries` (operator_libraries.h), which are

@@ -41,9 +41,6 @@ class LiveRun : public Run {
   std::size_t size() const override { return samples_->size(); }
   const SampleSource& samples() const { return *samples_; }
 
-  /// at() must be called for 0, 1, ... in that order, one at a time: iterations depend on those before, or on a device.
-  virtual bool is_sequence() const { return false; }
-
   /// Runs sample `index` again with every tensor in sight: the first one in graph order that is not finite. nullopt
   /// when there is none, because looking at the tensors changed what is computed, or the runner cannot be looked into.
   virtual std::optional<NonFinite> first_nonfinite(std::size_t index) const = 0;

@@ -45,13 +45,26 @@ struct Step {
   std::vector<NonFiniteOutput> nonfinite;
 };
 
+/// A run of the caller's, which keeps it.
+class GivenRun final : public Run {
+ public:
+  explicit GivenRun(std::shared_ptr<const Run> run) : run_(std::move(run)) {}
+  const std::string& name() const override { return run_->name(); }
+  std::size_t size() const override { return run_->size(); }
+  Iteration at(std::size_t index) const override { return run_->at(index); }
+  bool is_sequence() const override { return run_->is_sequence(); }
+
+ private:
+  std::shared_ptr<const Run> run_;
+};
+
 class Job {
  public:
   Job(const RunOptions& options, const JobSinks& sinks, const RunEvents& events)
       : options_(options), sinks_(sinks), events_(events) {}
 
   RunResult run() {
-    if (options_.runners.empty() && options_.load_outputs.empty()) {
+    if (options_.runners.empty() && options_.load_outputs.empty() && options_.runs.empty()) {
       throw Error(ErrorKind::Usage, "nothing to run: no runner was chosen and no saved outputs were given",
                   "vernier run MODEL --onnxrt, or --load-outputs FILE FILE");
     }
@@ -96,6 +109,7 @@ class Job {
     for (const std::filesystem::path& path : options_.load_outputs) {
       for (std::unique_ptr<Run>& saved : vernier::open_runs(path)) runs_.push_back(std::move(saved));
     }
+    for (const std::shared_ptr<const Run>& given : options_.runs) runs_.push_back(std::make_unique<GivenRun>(given));
     for (const auto& one : runs_) result_.runs.push_back(one->name());
     seconds_.resize(live_.size());
   }
@@ -164,8 +178,7 @@ class Job {
   }
 
   std::size_t threads() const {
-    const bool sequence =
-        std::any_of(live_.begin(), live_.end(), [](const LiveRun* run) { return run->is_sequence(); });
+    const bool sequence = std::any_of(runs_.begin(), runs_.end(), [](const auto& run) { return run->is_sequence(); });
     if (sequence || compare_script_ || postprocess_script_) return 1;
     return options_.measure.threads == 0 ? usable_cores() : options_.measure.threads;
   }
@@ -295,6 +308,18 @@ class Job {
 };
 
 }  // namespace
+
+std::unique_ptr<Run> open_runner(const RunOptions& options, std::size_t runner, const JobSinks& sinks) {
+  RunOptions resolved = options;
+  const std::vector<ScriptedModel> scripted = run_model_scripts(resolved, sinks);
+  const auto warn = [&](const std::string& text) {
+    if (sinks.warning) sinks.warning(text);
+  };
+  std::unique_ptr<EngineRunner> engine = engine_of(resolved, resolved.runners.at(runner), sinks, warn);
+  const std::string name = runner_name(resolved.runners[runner], engine != nullptr, runner, std::time(nullptr));
+  Sources sources(resolved.measure, sinks);
+  return make_live_run(resolved, runner, name, sources, warn, std::move(engine));
+}
 
 RunResult run(const RunOptions& options, const JobSinks& sinks, const RunEvents& events) {
   RunOptions resolved = options;

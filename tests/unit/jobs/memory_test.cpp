@@ -94,6 +94,20 @@ TEST(InMemory, ResultsGoFromJobToJob) {
     both.runners.push_back(runner);
   }
   EXPECT_EQ(run(both).iterations, 8U);
+  // The same with the first as a run by itself: its values are the same, however often it is asked.
+  const std::shared_ptr<const vernier::Run> typed_run = open_runner(both, 0);
+  EXPECT_EQ(typed_run->size(), 8U);
+  EXPECT_FALSE(typed_run->is_sequence());
+  EXPECT_TRUE(same_bits(typed_run->at(3).outputs[0].tensor, typed_run->at(3).outputs[0].tensor));
+  RunOptions beside = both;
+  beside.runners.erase(beside.runners.begin() + 1);
+  beside.runs = {typed_run};
+  const RunResult same = run(beside);
+  EXPECT_TRUE(same.passed) << "a run compared with itself";
+  EXPECT_EQ(same.iterations, 8U);
+  RunOptions only_runs;
+  only_runs.runs = {typed_run, typed_run};
+  EXPECT_TRUE(run(only_runs).passed);
 
   CalibrateOptions ranges;
   ranges.model = options.model;
