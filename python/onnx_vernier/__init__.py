@@ -1,9 +1,10 @@
 """Vernier finds, explains and fixes the layers that break a neural network in low precision.
 
->>> import onnx_vernier as vernier
->>> report = vernier.diagnose("model.onnx", {"image": images}, low="int8", min_sqnr=20)
->>> print(report)
->>> report.model.save("typed.onnx")
+Examples:
+    >>> import onnx_vernier as vernier
+    >>> report = vernier.diagnose("model.onnx", {"image": images}, low="int8", min_sqnr=20)
+    >>> print(report)
+    >>> report.model.save("typed.onnx")
 
 Jobs: ``diagnose``, ``fix``, ``verify``, ``run``, ``quantize``, ``calibrate``, ``check_data``, ``explain_quantized``, ``inspect``,
 ``lint``, ``check_placement``; ``search`` on any oracle; ``formats`` for arrays. All of them work in memory: files are

@@ -69,8 +69,21 @@ _ARGUMENTS = {
 }
 
 
+# Commands that are functions here.
+_COMMANDS = (
+    ("vernier inspect model MODEL --show layers", "inspect(model, nodes=True)"),
+    ("vernier calibrate MODEL --data SOURCE", "calibrate(model, samples)"),
+    ("vernier check data", "check_data()"),
+    ("vernier check lint", "lint()"),
+    ("'vernier verify'", "verify()"),
+    ("vernier verify", "verify()"),
+)
+
+
 def in_python_words(text: str) -> str:
-    """``text`` with the command's options as the arguments that they are here."""
+    """``text`` with the command's options and sub-commands as the arguments and functions that they are here."""
+    for command, function in _COMMANDS:
+        text = text.replace(command, function)
 
     def argument(match: re.Match[str]) -> str:
         name = match[1]

@@ -186,14 +186,18 @@ def diagnose(
             the search only looks what to try next.
         alternatives: how many other ways to meet the requirement are measured where layers have to be kept.
         cost: what keeping costs: "layers", "macs", "bytes", "time".
-        max_seconds, max_evaluations: of the search; 0: no limit.
+        max_seconds: of the search; 0: no limit.
+        max_evaluations: runs of the search over the samples; 0: no limit.
         prove_minimum: also bounds from below what any passing set costs.
         share_out: from 60 samples on a third each calibrates, decides, and judges, by lot.
         latency: also times the models on ONNX Runtime.
         calibration: how ranges are chosen: "minmax", "percentile:99.99", "entropy", "mse", "aciq", "auto".
         calibration_samples: samples that ranges are learned on; None: ``samples``.
         layer_precisions: formats of single layers by name; shell wildcards are allowed.
-        op_types, excluded_op_types, nodes, excluded_nodes: who may take a format with a scale.
+        op_types: operators whose layers may take a format with a scale; empty: all. ``excluded_op_types``: that may not.
+        nodes: names of layers that may, with shell wildcards or /regular expressions/; ``excluded_nodes``: that may not.
+        weights_only: int8 and float8 store weights alone. per_channel: a scale for each output channel of a weight.
+        block_size: int4: neighbours that share a scale, 32, 64 or 128.
         outputs: that are judged; empty: every float output that carries no state.
         carry: {output: input}: fed back with the next sample.
         limit: at most so many samples. split_batch: an array along a dynamic first dimension is samples of batch 1.
@@ -206,12 +210,15 @@ def diagnose(
         The report. ``report.model`` is the typed model; nothing is written until ``report.save(folder)``.
 
     Raises:
-        InputError: the model or the samples cannot be used. UsageError: arguments contradict each other. BackendError: no
-        ONNX Runtime. KeyboardInterrupt within a second of Ctrl-C, whose ``report`` is what was measured by then.
+        InputError: the model or the samples cannot be used.
+        UsageError: arguments contradict each other.
+        BackendError: no ONNX Runtime.
+        KeyboardInterrupt: within a second of Ctrl-C; its ``report`` is what was measured by then.
 
-    >>> report = diagnose(digits, {"image": images}, low="int8", min_sqnr=20)
-    >>> report.passed
-    True
+    Examples:
+        >>> report = diagnose(digits, {"image": images}, low="int8", min_sqnr=20)
+        >>> report.passed
+        True
     """
     given = dict(locals())
     options = _core.DiagnoseOptions()

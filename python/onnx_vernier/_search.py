@@ -33,8 +33,9 @@ def search(
     Errors: what ``oracle`` raises. Cost: both ends, |kept| + 1 trials for the proof, and a few on the way there.
     Source: guided prefix and trimming after Zeller & Hildebrandt 2002 and Junker 2004.
 
-    >>> search(10, lambda kept: {3, 7} <= set(kept)).kept
-    [3, 7]
+    Examples:
+        >>> search(10, lambda kept: {3, 7} <= set(kept)).kept
+        [3, 7]
     """
 
     def asked(kept: list[int]) -> tuple[str, float | None]:

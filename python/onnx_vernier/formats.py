@@ -62,8 +62,9 @@ def round(
     Raises UsageError for a scale that the format has not, or that is not positive. Cost: one pass.
     Source: IEEE 754-2019; OCP 8-bit Floating Point Specification 1.0; ONNX QuantizeLinear-21.
 
-    >>> round([0.1, 1.26, -300], "int8", scale=0.5)
-    array([   0. ,    1.5,  -64. ], dtype=float32)
+    Examples:
+        >>> round([0.1, 1.26, -300], "int8", scale=0.5)
+        array([   0. ,    1.5,  -64. ], dtype=float32)
     """
     return _rounded(values, format, scale, zero_point, axis, narrow)[0]
 

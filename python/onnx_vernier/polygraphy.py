@@ -38,7 +38,8 @@ def sqnr(min_db: float | Mapping[str, float] = 20.0) -> Callable[[Any, Any], dic
     """A ``compare_func`` for ``Comparator.compare_accuracy``: an output passes where 10 log10(sum ref^2 / sum (ref -
     got)^2) is at least ``min_db`` dB, a number or {output: number} (others: 20). The second runner is the reference.
 
-    >>> Comparator.compare_accuracy(results, compare_func=onnx_vernier.polygraphy.sqnr(24))
+    Examples:
+        >>> Comparator.compare_accuracy(results, compare_func=onnx_vernier.polygraphy.sqnr(24))
     """
 
     def judge(name: str, got: np.ndarray, ref: np.ndarray) -> Verdict:

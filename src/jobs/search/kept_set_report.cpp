@@ -50,7 +50,9 @@ void say_what_is_assumed(const MinimalResult& result, const SearchContext& conte
   if (result.lower_bound) {
     kept.assumed.emplace_back("keeping more layers never makes a passing set fail, on which the lower bound rests");
   } else if (result.end == SearchEnd::Certified) {
-    kept.assumed.emplace_back("another set may be cheaper: --prove-minimum says by how much at most");
+    kept.assumed.emplace_back(context.request.options.prove_minimum
+                                  ? "another set may be cheaper: no bound was found"
+                                  : "another set may be cheaper: --prove-minimum says by how much at most");
   }
   if (context.request.options.mode != SearchMode::Minimal && result.end == SearchEnd::Found) {
     kept.assumed.emplace_back("layers within the list may not be needed: only such lists were tried");
