@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "calls.h"
 #include "parts.h"
@@ -88,7 +89,10 @@ auto diagnosis(DiagnoseReport (*run)(const Options&, const JobSinks&)) {
         }
       });
     } catch (nb::python_error& error) {
-      if (report && error.matches(PyExc_KeyboardInterrupt)) error.value().attr("report") = told(*report);
+      if (report && error.matches(PyExc_KeyboardInterrupt)) {
+        report->interrupted = true;
+        error.value().attr("report") = told(*report);
+      }
       throw;
     }
     return told(*report);
@@ -98,6 +102,11 @@ auto diagnosis(DiagnoseReport (*run)(const Options&, const JobSinks&)) {
 }  // namespace
 
 void add_jobs(nb::module_& module) {
+  module.def("repair_names", [] {
+    std::vector<std::string> ids;
+    for (const RepairName& name : repair_names()) ids.push_back(name.id);
+    return ids;
+  });
   module.def("diagnose", diagnosis(&diagnose), nb::arg(), kListener);
   module.def("search_precision", diagnosis(&search_precision), nb::arg(), kListener);
   module.def("fix", diagnosis(&fix), nb::arg(), kListener);

@@ -102,7 +102,8 @@ void add_data(nb::module_& module) {
       .def_rw("seed", &SourceOptions::seed)
       .def_rw("random_samples", &SourceOptions::random_samples)
       .def_rw("shapes", &SourceOptions::shapes)
-      .def_rw("carried", &SourceOptions::carried);
+      .def_rw("carried", &SourceOptions::carried)
+      .def_rw("python", &SourceOptions::python);
 }
 
 void add_measuring(nb::module_& module) {

@@ -8,6 +8,7 @@
 #include "parts.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/kind.h"
+#include "vernier/report/outcome.h"
 #include "vernier/report/text.h"
 #include "words.h"
 
@@ -28,6 +29,11 @@ void add_reports(nb::module_& module) {
     options.top = top;
     return report_to_text(diagnose_report_from_json(json, kWhere), options);
   });
+  // The document as this version writes it.
+  module.def("report_json",
+             [](const std::string& json) { return report_to_json(diagnose_report_from_json(json, kWhere)); });
+  // 0: met, or nothing was asked for; 1: missed.
+  module.def("outcome", [](const std::string& json) { return exit_code_of(diagnose_report_from_json(json, kWhere)); });
   module.def("report_page",
              [](const std::string& json) { return report_to_html(diagnose_report_from_json(json, kWhere)); });
   module.def("deploy_markdown",

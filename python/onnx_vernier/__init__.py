@@ -33,14 +33,14 @@ from ._jobs import (
 )
 from ._model import Model
 from ._progress import VernierWarning
-from ._report import DiagnoseReport, Record, Report, Table
+from ._report import DiagnoseReport, Record, Report, Table, VerifyReport
 from ._samples import Samples
 from ._search import search
 
 __version__: str = _core.__version__
 __all__ = [
     "BackendError", "DiagnoseReport", "Error", "InputError", "InternalError", "Interrupted", "Model", "Record", "Report",
-    "Samples", "Table", "UsageError", "VernierWarning", "calibrate", "check_data", "check_placement", "diagnose",
+    "Samples", "Table", "UsageError", "VerifyReport", "VernierWarning", "calibrate", "check_data", "check_placement", "diagnose",
     "explain_quantized", "fix", "formats", "inspect", "lint", "polygraphy", "quantize", "run", "search", "verify",
 ]
 

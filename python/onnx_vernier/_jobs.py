@@ -14,7 +14,7 @@ from ._errors import UsageError
 from ._model import inputs_of, model_of
 from ._options import Limits
 from ._progress import Listener, Progress
-from ._report import DiagnoseReport, Report
+from ._report import DiagnoseReport, Report, VerifyReport
 
 
 def _run(job: Any, options: Any, progress: bool | Progress | None) -> Any:
@@ -109,8 +109,8 @@ def _diagnosis(
             raise UsageError("labels, a metric, a requirement: only one can decide", "leave out the others")
         options.measure.requirement = wanted
     options.search.cost = _options.word("CostUnit", "cost", cost)
-    options.search.max_seconds = max_seconds
-    options.search.max_evaluations = max_evaluations
+    options.search.max_seconds = _options.number(max_seconds, "max_seconds", 0)
+    options.search.max_evaluations = _options.count(max_evaluations, "max_evaluations")
     options.search.prove_minimum = prove_minimum
     options.latency = latency
     if share_out:
@@ -222,7 +222,7 @@ def diagnose(
     """
     given = dict(locals())
     options = _core.DiagnoseOptions()
-    options.alternatives = given.pop("alternatives")
+    options.alternatives = _options.count(given.pop("alternatives"), "alternatives")
     options.command = "onnx_vernier.diagnose"
     given.pop("progress")
     _diagnosis(options, given.pop("model"), given.pop("samples"), **given)
@@ -281,14 +281,20 @@ def fix(
     """Repairs before layers are kept: as ``diagnose``, with the cheapest changes of the network tried first.
 
     Args:
-        allow: ids of the repairs that may be tried; empty: all. forbid: those that may not.
+        allow: ids of the repairs that may be tried ("smooth", "range", ...; an unknown one is told with all of them);
+            empty: all.
+        forbid: ids of those that may not.
 
     All others, what it returns and what it raises: as ``diagnose``.
     """
     given = dict(locals())
     options = _core.FixOptions()
-    options.repair.allow = list(given.pop("allow"))
-    options.repair.forbid = list(given.pop("forbid"))
+    for argument in ("allow", "forbid"):
+        ids = _options.names(given.pop(argument), argument)
+        for each in ids:
+            if each not in _core.repair_names():
+                raise UsageError(f"{argument}: no repair {each!r}", "one of " + ", ".join(_core.repair_names()))
+        setattr(options.repair, argument, ids)
     options.command = "onnx_vernier.fix"
     given.pop("progress")
     _diagnosis(options, given.pop("model"), given.pop("samples"), **given)
@@ -318,10 +324,10 @@ def verify(
     external_data_dir: str | os.PathLike[str] = "",
     image: Mapping[str, Any] | None = None,
     progress: bool | Progress | None = None,
-) -> Report:
+) -> VerifyReport:
     """Measures, layer by layer, how far a typed model (Cast, Q/DQ; anyone's) is from its float model.
 
-    Returns a report with ``figures`` (of the outputs), ``layers`` and, with a requirement, ``figures.passed``.
+    Returns a report with ``figures`` (of the outputs), ``layers`` and, with a requirement, ``passed``.
     Arguments and errors: as ``diagnose``.
     """
     options = _core.VerifyOptions()
@@ -354,7 +360,7 @@ def verify(
     )
     if wanted is not None:
         options.measure.requirement = wanted
-    return Report(_run(_core.verify, options, progress))
+    return VerifyReport(_run(_core.verify, options, progress))
 
 
 def run(
@@ -420,7 +426,7 @@ def run(
         image=image,
     )
     choice = _core.OutputChoice()
-    choice.names = list(outputs)
+    choice.names = _options.names(outputs, "outputs")
     options.onnx_outputs = choice
     return [sample_from_core(iteration) for iteration in _run(_core.run_all, options, progress)]
 
@@ -444,6 +450,7 @@ def quantize(
     limit: int = 0,
     split_batch: bool = False,
     threads: int = 0,
+    image: Mapping[str, Any] | None = None,
     progress: bool | Progress | None = None,
 ) -> Report:
     """A typed model with every layer as low as ``low`` allows; nothing is measured. ``report.model`` is the model.
@@ -474,6 +481,7 @@ def quantize(
         limit=limit,
         split_batch=split_batch,
         threads=threads,
+        image=image,
     )
     return Report(_run(_core.convert, options, progress))
 
@@ -489,6 +497,7 @@ def calibrate(
     limit: int = 0,
     split_batch: bool = False,
     threads: int = 0,
+    image: Mapping[str, Any] | None = None,
     progress: bool | Progress | None = None,
 ) -> Report:
     """The range of every tensor that low precision quantizes, and whether the samples were enough to know it.
@@ -510,6 +519,7 @@ def calibrate(
         limit=limit,
         split_batch=split_batch,
         threads=threads,
+        image=image,
     )
     return Report(_run(_core.calibrate, options, progress))
 
@@ -521,6 +531,7 @@ def check_data(
     limit: int = 0,
     split_batch: bool = False,
     threads: int = 0,
+    image: Mapping[str, Any] | None = None,
     progress: bool | Progress | None = None,
 ) -> Report:
     """Do the samples look like what the network was trained on? Tries the usual mistakes of image inputs.
@@ -536,6 +547,7 @@ def check_data(
         limit=limit,
         split_batch=split_batch,
         threads=threads,
+        image=image,
     )
     return Report(_run(_core.check_data, options, progress))
 
@@ -548,12 +560,13 @@ def explain_quantized(
     limit: int = 0,
     split_batch: bool = False,
     threads: int = 0,
+    image: Mapping[str, Any] | None = None,
     progress: bool | Progress | None = None,
 ) -> Report:
     """What is wrong with a quantized model of any tool's (ModelOpt, ONNX Runtime, ...): what each tensor and each
     quantizer loses, and mistakes in its Q/DQ pairs.
 
-    Returns a report with ``figures``, ``tensors`` (largest loss first), ``quantizers`` and ``defects``.
+    Returns a report with ``outputs``, ``tensors`` (largest loss first), ``quantizers`` and ``defects``.
     Arguments and errors: as ``diagnose``; UsageError for operators that are quantized themselves (QLinearConv).
     """
     options = _core.DebugLossOptions()
@@ -567,6 +580,7 @@ def explain_quantized(
         limit=limit,
         split_batch=split_batch,
         threads=threads,
+        image=image,
     )
     return Report(_run(_core.debug_loss, options, progress))
 

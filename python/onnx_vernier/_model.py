@@ -77,6 +77,15 @@ class Model:
     def __repr__(self) -> str:
         return f"Model({self.name!r})"
 
+    def __reduce__(self) -> Any:
+        if self.in_memory:
+            return _from_bytes, (self.to_bytes(), self.name)
+        return Model, (str(self._core.file),)
+
+
+def _from_bytes(message: bytes, name: str) -> Model:
+    return Model(message, name=name)
+
 
 def _export_torch(module: Any, example_inputs: Any, opset: int) -> bytes:
     import torch

@@ -2,7 +2,10 @@
 from __future__ import annotations
 
 import difflib
+import math
+import operator
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -14,6 +17,15 @@ from ._errors import UsageError
 from ._samples import read_into
 
 Limits = float | Mapping[str, float]
+_SHORT = {"trt": "tensorrt", "ort": "onnxruntime", "onnxrt": "onnxruntime", "ov": "openvino"}
+# What a requirement may ask for.
+_RANGES = {
+    "min_sqnr": (-math.inf, math.inf),
+    "max_abs": (0, math.inf),
+    "max_mse": (0, math.inf),
+    "min_cosine": (-1, 1),
+    "min_same_top1": (0, 1),
+}
 
 
 def word(kind: str, argument: str, given: str) -> str:
@@ -21,20 +33,62 @@ def word(kind: str, argument: str, given: str) -> str:
     known = _core.WORDS[kind]
     if given in known:
         return given
-    near = difflib.get_close_matches(str(given), known, 1)
+    near = difflib.get_close_matches(str(given).lower(), known, 1) or [
+        each for each in known if str(given).lower() in _SHORT and _SHORT[str(given).lower()] == each
+    ]
     raise UsageError(f"{argument}={given!r}: none of {', '.join(known)}", f"did you mean {near[0]!r}?" if near else "")
 
 
 def formats(low: str | Iterable[str]) -> list[str]:
-    return [low] if isinstance(low, str) else list(low)
+    return names(low, "low")
+
+
+def names(given: str | Iterable[str], argument: str) -> list[str]:
+    """One name, or several."""
+    if isinstance(given, str):
+        return [given]
+    try:
+        listed = list(given)
+    except TypeError:
+        listed = [None]
+    if not all(isinstance(name, str) for name in listed):
+        raise UsageError(f"{argument}={given!r}: a name, or a list of names")
+    return listed
+
+
+def count(given: Any, argument: str) -> int:
+    """A whole number from 0."""
+    try:
+        number = operator.index(given)
+    except TypeError:
+        number = -1
+    if number < 0 or isinstance(given, bool):
+        raise UsageError(f"{argument}={given!r}: a whole number, 0 or more")
+    return number
+
+
+def number(given: Any, argument: str, low: float = -math.inf, high: float = math.inf) -> float:
+    try:
+        value = float(given)
+    except (TypeError, ValueError):
+        value = math.nan
+    if not low <= value <= high or isinstance(given, (bool, str)):
+        within = "" if low == -math.inf and high == math.inf else f" from {low:g} to {high:g}"
+        raise UsageError(f"{argument}={given!r}: a number{within.replace(' to inf', ' on')}")
+    return value
 
 
 def set_format(options: Any, field: str, value: Any, argument: str) -> None:
     try:
         setattr(options, field, value)
     except TypeError:
-        known = ", ".join(_core.WORDS["Format"])
-        raise UsageError(f"{argument}={value!r}: a format, or several, of {known}") from None
+        known = [*_core.WORDS["Format"], "fp16", "bf16", "fp8"]
+        given = value if isinstance(value, str) else next((each for each in value if each not in known), value)
+        near = difflib.get_close_matches(str(given).lower(), known, 1)
+        raise UsageError(
+            f"{argument}={given!r}: a format, or several, of {', '.join(known)}",
+            f"did you mean {near[0]!r}?" if near else "",
+        ) from None
 
 
 def precision(
@@ -60,11 +114,13 @@ def precision(
     set_format(options, "layer_precisions", list((layer_precisions or {}).items()), "layer_precisions")
     options.rules.weights_only = weights_only
     options.rules.weights_per_channel = per_channel
+    if block_size not in (32, 64, 128):
+        raise UsageError(f"block_size={block_size!r}: 32, 64 or 128")
     options.rules.block_size = block_size
-    options.selection.op_types = list(op_types)
-    options.selection.excluded_op_types = list(excluded_op_types)
-    options.selection.nodes = list(nodes)
-    options.selection.excluded_nodes = list(excluded_nodes)
+    options.selection.op_types = names(op_types, "op_types")
+    options.selection.excluded_op_types = names(excluded_op_types, "excluded_op_types")
+    options.selection.nodes = names(nodes, "nodes")
+    options.selection.excluded_nodes = names(excluded_nodes, "excluded_nodes")
 
 
 def measure(
@@ -87,10 +143,10 @@ def measure(
     options.data = source(samples, input_names, limit, split_batch, seed, input_shapes, image)
     if calibration_samples is not None:
         options.calibration_data = source(calibration_samples, input_names, 0, split_batch, seed, input_shapes, image)
-    options.outputs = list(outputs)
+    options.outputs = names(outputs, "outputs")
     options.carries = list((carry or {}).items())
-    options.threads = threads
-    options.custom_operators = [os.fspath(each) for each in custom_ops]
+    options.threads = count(threads, "threads")
+    options.custom_operators = names(custom_ops, "custom_ops")
     options.external_data_dir = os.fspath(external_data_dir)
 
 
@@ -105,11 +161,14 @@ def source(
 ) -> _core.SourceOptions:
     options = _core.SourceOptions()
     read_into(options, samples, input_names)
-    options.limit = limit
-    options.random_samples = limit or 1
+    options.limit = count(limit, "limit")
+    options.random_samples = options.limit or 1
     options.split_batch = split_batch
-    options.seed = seed
+    options.seed = count(seed, "seed")
+    options.python = sys.executable or "python3"  # of data loader scripts
     options.shapes = {name: list(shape) for name, shape in (input_shapes or {}).items()}
+    if unknown := set(options.shapes) - set(input_names() if options.shapes else ()):
+        raise UsageError(f"input_shapes: {sorted(unknown)[0]!r} is no input of the network", ", ".join(input_names()))
     for name, value in (image or {}).items():
         if name in ("mean", "scale"):
             value = [float(each) for each in np.atleast_1d(value)]
@@ -140,14 +199,19 @@ def requirement(
         if limits is not None
     }
     if not given:
+        if margin:
+            raise UsageError("margin without a requirement", "give min_sqnr, max_abs, max_mse or min_cosine")
         return None
     if len(given) > 1:
         raise UsageError(f"{' and '.join(given)}: one requirement decides", "leave out the others")
     (name, limits), = given.items()
     metric = _core.WORDS["Metric"][["min_sqnr", "max_abs", "max_mse", "min_cosine", "min_same_top1"].index(name)]
-    each = limits.items() if isinstance(limits, Mapping) else [("", limits)]
-    made = _core.Requirement(metric, [_core.Limit(float(value), output) for output, value in each])
-    return _core.with_margin(made, margin) if margin else made
+    each = list(limits.items()) if isinstance(limits, Mapping) else [("", limits)]
+    if not each:
+        raise UsageError(f"{name}={{}}: no output has a limit", "a number, or {output: number}")
+    low, high = _RANGES[name]
+    made = _core.Requirement(metric, [_core.Limit(number(value, name, low, high), output) for output, value in each])
+    return _core.with_margin(made, number(margin, "margin", 0)) if margin else made
 
 
 def task(
@@ -166,14 +230,19 @@ def task(
         if isinstance(labels, (str, os.PathLike)):
             wanted.file = os.fspath(labels)
         else:
-            wanted.labels = [int(label) for label in np.asarray(labels).reshape(-1)]
+            array = np.asarray(labels).reshape(-1)
+            if not np.issubdtype(array.dtype, np.integer):
+                raise UsageError(f"labels of {array.dtype}: whole numbers, one a sample")
+            wanted.labels = array.tolist()
         if min_top1 is None:
             raise UsageError("labels without min_top1: what share of them must be right?", "min_top1=0.7")
         wanted.offset = label_offset
-        wanted.min_share = min_top1
+        wanted.min_share = number(min_top1, "min_top1", 0, 1)
         options.labels = wanted
     elif min_top1 is not None:
         raise UsageError("min_top1 needs labels", "min_same_top1 asks for agreement with the float model")
+    if metric is None and (min_metric is not None or max_metric is not None):
+        raise UsageError("min_metric and max_metric are limits of metric", "metric=function")
     if metric is not None:
         if min_metric is None and max_metric is None:
             raise UsageError("metric without a limit", "give min_metric or max_metric")

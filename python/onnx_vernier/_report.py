@@ -97,7 +97,11 @@ class Report:
         return in_python_words(text)
 
     def __repr__(self) -> str:
-        return f"<onnx_vernier {self._fields.get('kind', 'report')}>"
+        first = str(self).strip().split("\n")[0]
+        return f"<{type(self).__name__}: {first[:90]}{'...' if len(first) > 90 else ''}>"
+
+    def __reduce__(self) -> Any:
+        return type(self), ((self._json, self._text, None if self.model is None else self.model, self._plan),)
 
     def _repr_html_(self) -> str:
         return f"<pre style='white-space:pre-wrap'>{html.escape(str(self))}</pre>"
@@ -108,9 +112,11 @@ class DiagnoseReport(Report):
 
     @property
     def passed(self) -> bool | None:
-        """Whether the requirement is met by the result, as it was measured; None without a requirement."""
-        figures = self.get("final_figures") or self.get("all_low")
-        return None if figures is None else figures.get("passed")
+        """Whether what decides (a requirement, labels, a metric) is met by the result, as it was measured; None where
+        nothing decides, or a search was ended before it knew."""
+        if self.get("requirement") is None and self.get("kept") is None:
+            return None
+        return _core.outcome(self._json) == 0
 
     @property
     def kept_layers(self) -> list[str]:
@@ -134,10 +140,17 @@ class DiagnoseReport(Report):
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Writes what the command writes: report.json, report.html and, with a result, model.onnx, plan.json, deploy.md."""
         os.makedirs(folder, exist_ok=True)
-        files = {"report.json": self._json, "report.html": self.to_html()}
+        document = json.loads(self._json)
+        places = {"report": "report.json", "page": "report.html"}
         if self.model is not None:
-            files |= {"plan.json": self._plan, "deploy.md": self.deploy()}
+            places |= {"model": "model.onnx", "plan": "plan.json", "deploy": "deploy.md"}
             self.model.save(os.path.join(folder, "model.onnx"))
+            document["typed"]["file"] = os.path.join(folder, "model.onnx")
+        document["files"] = {name: os.path.join(folder, place) for name, place in places.items()}
+        written = _core.report_json(json.dumps(document))
+        files = {"report.json": written, "report.html": _core.report_page(written)}
+        if self.model is not None:
+            files |= {"plan.json": self._plan, "deploy.md": _core.deploy_markdown(written)}
         for name, text in files.items():
             with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                 file.write(text)
@@ -158,12 +171,12 @@ class DiagnoseReport(Report):
         answer = html.escape(str(self).strip().split("\n\n")[0])
         return f"<pre style='white-space:pre-wrap'>{answer}</pre>" + _table_html(rows, list(rows[0]) if rows else [])
 
-    def plot(self, axes: Any = None) -> Any:
-        """Damage over depth: what each layer alone costs at the output, in graph order. matplotlib must be there."""
+    def plot(self, ax: Any = None) -> Any:
+        """Damage over depth: what each layer alone costs at the output, in graph order. Draws into ``ax``, and gives it;
+        matplotlib must be there."""
         import matplotlib.pyplot as pyplot
 
-        if axes is None:
-            _, axes = pyplot.subplots(figsize=(10, 3.5))
+        axes = pyplot.subplots(figsize=(10, 3.5))[1] if ax is None else ax
         order = {node["name"]: place for place, node in enumerate(self.get("network", []))}
         rows = sorted(self.layers, key=lambda row: order.get(row.name, len(order)))
         values = [row.get("sensitivity_db", math.nan) for row in rows]
@@ -174,6 +187,15 @@ class DiagnoseReport(Report):
         axes.set_ylabel("SQNR of the output with\nthis layer alone low, dB")
         axes.invert_yaxis()
         return axes
+
+
+class VerifyReport(Report):
+    """What verify() found."""
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether the requirement is met; None without one."""
+        return self.figures.get("passed")
 
 
 def _db(value: float | None) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from . import _core
 from ._arrays import as_array, sample_to_core, to_core
+from ._errors import InputError
 
 
 class Samples:
@@ -22,7 +23,13 @@ class Samples:
     """
 
     def __init__(self, count: int, at: Any, name: str = "samples of a function") -> None:
-        self._core = _core.CalledSamples(count, lambda index: sample_to_core(at(index)), name)
+        def made(index: int) -> dict[str, Any]:
+            sample = at(index)
+            if not isinstance(sample, Mapping):
+                raise TypeError(f"at({index}) gave {type(sample).__name__}, {{input: array}} is wanted")
+            return sample_to_core(sample)
+
+        self._core = _core.CalledSamples(count, made, name)
 
     def __len__(self) -> int:
         return len(self._core)
@@ -38,7 +45,9 @@ def read_into(options: _core.SourceOptions, samples: Any, input_names: Any) -> N
     elif isinstance(samples, (str, os.PathLike)):
         options.location = os.fspath(samples)
     elif isinstance(samples, Mapping):
-        options.set_arrays({name: to_core(value) for name, value in samples.items()})
+        if not samples:
+            raise InputError("samples={}: no array for any input", "None stands for random numbers")
+        options.set_arrays({name: to_core(_stacked(name, value)) for name, value in samples.items()})
     elif isinstance(samples, np.ndarray) or hasattr(samples, "__dlpack__"):
         options.set_arrays({_only(input_names): to_core(samples)})
     elif isinstance(samples, Iterable):
@@ -65,6 +74,18 @@ def _sample(given: Any, input_names: Any) -> dict[str, Any]:
             raise ValueError(f"a sample of {len(given)} arrays, for {len(names)} inputs: {', '.join(names)}")
         return {name: to_core(as_array(value)) for name, value in zip(names, given)}
     return {_only(input_names): to_core(given)}
+
+
+def _stacked(name: str, value: Any) -> Any:
+    if not isinstance(value, (list, tuple)):
+        return value
+    try:
+        return np.asarray([as_array(each) for each in value])
+    except ValueError:
+        raise InputError(
+            f"the samples of input {name!r} have different shapes, and cannot be stacked",
+            "give a list of {input: array}, one a sample",
+        ) from None
 
 
 def _only(input_names: Any) -> str:

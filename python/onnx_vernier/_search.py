@@ -1,8 +1,11 @@
 """The search by itself: any numbered things, and any oracle."""
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from . import _core
 from ._report import Record
@@ -40,12 +43,17 @@ def search(
 
     def asked(kept: list[int]) -> tuple[str, float | None]:
         said = oracle(list(kept))
-        if isinstance(said, bool) or type(said).__name__ == "bool_" or type(said).__name__ == "bool":
+        if isinstance(said, (bool, np.bool_)):
             return ("good" if said else "bad"), None
+        # What sum() says of nothing is an integer, too.
+        if isinstance(said, (int, np.integer)) and not (said == 0 and len(kept) == n):
+            raise TypeError(f"the oracle said {said}: True or False, or a damage as a float (up to 1.0 is good)")
         return ("good" if float(said) <= 1 else "bad"), float(said)
 
     guessed = [1.0] * n if damages is None else [float(each) for each in damages]
     cost = [1.0] * n if costs is None else [float(each) for each in costs]
     if len(guessed) != n or len(cost) != n:
         raise ValueError(f"{n} items, {len(guessed)} damages and {len(cost)} costs")
+    if not all(0 < each < math.inf for each in cost) or not all(each >= 0 for each in guessed):
+        raise ValueError("costs are above 0 and finite, damages 0 or more")
     return Record(_core.search(guessed, cost, asked, max_trials, prove_minimum, None))

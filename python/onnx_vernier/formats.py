@@ -30,14 +30,18 @@ def scale_of(values: Any, format: str, *, symmetric: bool | None = None, axis: i
     Formula: s = absmax / largest code (127 for int8, 7 for int4, 448 and 57344 for float8); asymmetric (the default of
     uint8): s = (max(hi, 0) - min(lo, 0)) / 255, z = clamp(rne(-lo / s), 0, 255).
     Shapes: with ``axis`` one scale an index of it (symmetric only). Edges: zeros give s = 1 / largest code.
-    Raises UsageError for formats without a scale; InternalError when a value is not finite.
+    Raises UsageError for formats without a scale, and when a value is not finite.
     """
     name = _name(format)
     if not _core.needs_scale(name):
         raise UsageError(f"{name} has no scale")
     array = _floats(values)
+    if not np.isfinite(array).all():
+        raise UsageError("values that are not finite have no scale")
     if symmetric is None:
         symmetric = name != "uint8"
+    if axis is not None and not -array.ndim <= axis < array.ndim:
+        raise UsageError(f"axis {axis} of an array of {array.ndim} dimensions")
     if not symmetric:
         if axis is not None:
             raise UsageError("an asymmetric grid has one scale", "leave axis out")
@@ -72,7 +76,7 @@ def round(
 def events(
     values: Any, format: str, *, scale: Any = None, zero_point: Any = 0, axis: int = 0, narrow: bool = False
 ) -> dict[str, int]:
-    """What happens to ``values`` when they are rounded, counted: saturated, overflowed, subnormal, flushed (to zero),
+    """What happens to ``values`` when they are rounded, counted: saturated (finite ones), overflowed, subnormal, flushed (to zero),
     nan, of count. Arguments as ``round``."""
     return _rounded(values, format, scale, zero_point, axis, narrow)[1]
 
@@ -98,8 +102,10 @@ def _rounded(
         zeros = zeros if any(zeros) else []
     moved = array
     if len(scales) > 1:
-        if array.ndim == 0 or array.shape[axis] != len(scales):
-            raise UsageError(f"{len(scales)} scales for an axis of {array.shape[axis] if array.ndim else 0}")
+        if not -array.ndim <= axis < array.ndim:
+            raise UsageError(f"axis {axis} of an array of {array.ndim} dimensions")
+        if array.shape[axis] != len(scales):
+            raise UsageError(f"{len(scales)} scales for an axis of {array.shape[axis]}")
         moved = np.ascontiguousarray(np.moveaxis(array, axis, 0))
     lowest = {"int8": -127, "int4": -7}.get(name, 0) if narrow else 0
     out = np.empty(moved.size, np.float32)

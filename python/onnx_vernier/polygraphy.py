@@ -82,6 +82,8 @@ def load_results(path: str | os.PathLike[str]) -> Results:
 def save_results(path: str | os.PathLike[str], results: Mapping[str, Iterable[Mapping[str, Any]]]) -> None:
     """The reverse, as ``--save-outputs`` writes it: a .npz takes one runner; a folder, or a name without extension, gets
     a file an iteration; anything else is one JSON file that Polygraphy loads."""
+    if not isinstance(results, Mapping):
+        raise TypeError("results are {runner: [{output: array} of each iteration]}: give a list a runner's name")
     _core.save_runs(
         os.fspath(path),
         [
@@ -93,6 +95,8 @@ def save_results(path: str | os.PathLike[str], results: Mapping[str, Iterable[Ma
 
 def save_inputs(path: str | os.PathLike[str], samples: Iterable[Mapping[str, Any]]) -> None:
     """Feed dictionaries, as ``--save-inputs`` writes them."""
+    if isinstance(samples, Mapping):
+        raise TypeError("samples are a list of {input: array}, one a sample")
     _core.save_inputs(os.fspath(path), [[(name, to_core(array)) for name, array in feed.items()] for feed in samples])
 
 

@@ -51,3 +51,54 @@ def test_no_word_of_the_command():
 def test_big_endian_labels_and_numpy_scalars(model, images):
     report = vernier.diagnose(model, {"image": images}, min_sqnr=np.float32(20), limit=np.int64(5), low="int8")
     assert report.samples == 5
+
+
+@pytest.mark.parametrize("wrong, told", [
+    ({"min_sqnr": float("nan")}, "min_sqnr=nan"),
+    ({"min_sqnr": True}, "min_sqnr=True"),
+    ({"min_sqnr": "x"}, "min_sqnr='x'"),
+    ({"min_sqnr": {}}, "no output has a limit"),
+    ({"min_same_top1": 95}, "from 0 to 1"),
+    ({"max_abs": -1}, "max_abs=-1: a number from 0 on"),
+    ({"min_cosine": 2}, "from -1 to 1"),
+    ({"labels": [0] * 12, "min_top1": 70}, "min_top1=70"),
+    ({"labels": [1.7] * 12, "min_top1": 0.7}, "labels of float64"),
+    ({"min_metric": 1}, "limits of metric"),
+    ({"margin": 5}, "margin without a requirement"),
+    ({"threads": -1}, "threads=-1"),
+    ({"limit": 2.5}, "limit=2.5"),
+    ({"seed": "a"}, "seed='a'"),
+    ({"max_seconds": -1}, "max_seconds=-1"),
+    ({"alternatives": -1}, "alternatives=-1"),
+    ({"block_size": 0}, "32, 64 or 128"),
+    ({"low": 8}, "low=8"),
+    ({"low": "in8"}, "did you mean 'int8'"),
+    ({"target": "trt"}, "did you mean 'tensorrt'"),
+    ({"input_shapes": {"zz": [1]}}, "'zz' is no input"),
+    ({"outputs": "nothing"}, "'nothing'"),
+])
+def test_nothing_wrong_is_taken(model, images, wrong, told):
+    with pytest.raises(vernier.Error, match=re.escape(told)):
+        vernier.diagnose(model, {"image": images}, **wrong)
+
+
+def test_repairs_that_are_none(model, images):
+    for wrong in ({"allow": ["zzz"]}, {"forbid": "zzz"}):
+        with pytest.raises(vernier.UsageError, match="no repair 'zzz'.*smooth"):
+            vernier.fix(model, {"image": images}, min_sqnr=30, **wrong)
+
+
+def test_samples_that_are_none(model, images):
+    with pytest.raises(vernier.InputError, match="no array for any input"):
+        vernier.diagnose(model, {})
+    with pytest.raises(vernier.InputError, match="different shapes"):
+        vernier.diagnose(model, {"image": [images[0], images[0][..., :4]]})
+    with pytest.raises(TypeError, match=r"at\(0\) gave ndarray"):
+        vernier.diagnose(model, vernier.Samples(3, lambda i: images[i]))
+
+
+def test_an_oracle_that_counts():
+    with pytest.raises(TypeError, match="True or False"):
+        vernier.search(5, lambda kept: int(2 in kept))
+    with pytest.raises(ValueError, match="above 0"):
+        vernier.search(5, lambda kept: True, costs=[-1] * 5)

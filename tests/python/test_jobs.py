@@ -1,7 +1,9 @@
 """The jobs on models and arrays in memory say what the command says of the same in files, and write nothing."""
+import copy
 import json
 import os
 import pathlib
+import pickle
 import subprocess
 
 import numpy as np
@@ -164,3 +166,32 @@ def test_a_report_is_a_table_and_a_page(model, images):
         report.accuracy
     pandas = pytest.importorskip("pandas", reason="pandas is not installed: its DataFrame was not tried")
     assert list(pandas.DataFrame(report.layers)["name"]) == report.layers.column("name")
+
+
+def test_what_decides_says_whether_it_passed(model, images):
+    samples = {"image": images}
+    assert vernier.diagnose(model, samples, low="int8").passed is None
+    assert vernier.diagnose(model, samples, metric=lambda o, r: 0.0, max_metric=0.5).passed is True
+    assert vernier.diagnose(model, samples, metric=lambda o, r: 1.0, max_metric=0.5).passed is False
+    assert vernier.diagnose(model, samples, labels=[0] * 12, min_top1=0).passed is True
+    typed = vernier.quantize(model, samples).model
+    assert vernier.verify(model, typed, samples).passed is None
+    assert vernier.verify(model, typed, samples, min_sqnr=400).passed is False
+
+
+def test_saved_reports_name_their_files(model, images, tmp_path):
+    report = vernier.diagnose(model, {"image": images}, low="int8", min_sqnr=30)
+    report.save(tmp_path / "out")
+    assert "model.onnx" in (tmp_path / "out/deploy.md").read_text()
+    assert "No model was written" not in (tmp_path / "out/deploy.md").read_text()
+    document = json.loads((tmp_path / "out/report.json").read_text())
+    assert set(document["files"]) == {"report", "page", "model", "plan", "deploy"}
+    printed = subprocess.run([VERNIER, "report", tmp_path / "out/report.json"], capture_output=True, text=True, check=True)
+    assert printed.stdout.startswith("Keep 1 of 3 layers")
+
+
+def test_pickle_and_copy(model, images):
+    report = vernier.diagnose(model, {"image": images}, low="int8", min_sqnr=30)
+    for other in (pickle.loads(pickle.dumps(report)), copy.deepcopy(report)):
+        assert str(other) == str(report) and other.model.to_bytes() == report.model.to_bytes() and other.passed is True
+    assert repr(report).startswith("<DiagnoseReport: Keep 1 of 3 layers")

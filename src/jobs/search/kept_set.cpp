@@ -211,8 +211,12 @@ class KeptSetSearch {
     options.rerank = [this] {
       std::vector<double> again;
       if (!request_.measure_more || !request_.measure_more()) return again;
-      context_.items = items();
-      for (const SearchItem& item : context_.items) again.push_back(item.predicted_damage);
+      // In place: the search that asks holds the items where they are.
+      const std::vector<SearchItem> fresh = items();
+      for (std::size_t i = 0; i < fresh.size(); ++i) {
+        context_.items[i].predicted_damage = fresh[i].predicted_damage;
+        again.push_back(fresh[i].predicted_damage);
+      }
       return again;
     };
     options.on_trial = [this](const KeptSet& set, const Trial& trial) { take(set, trial); };

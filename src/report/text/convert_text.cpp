@@ -47,7 +47,7 @@ std::string written_text(const ConvertResult& result) {
 }  // namespace
 
 std::string result_to_text(const ConvertResult& result, const TextOptions& options) {
-  std::string text = labelled("Written", written_text(result), options.width);
+  std::string text = result.typed.file.empty() ? "" : labelled("Written", written_text(result), options.width);
   if (!result.scheme.empty()) text += labelled("Scheme", printable(result.scheme), options.width);
   std::string layers;
   for (const auto& [format, count] : result.layers_by_format) {
