@@ -46,12 +46,6 @@ const nb::arg kListener = [] {
   return listener;
 }();
 
-TextOptions text_options() {
-  TextOptions text;
-  text.whole_names = true;
-  return text;
-}
-
 /// (JSON, text, model or None, plan)
 nb::object told(const std::string& json, const std::string& text, const std::optional<TypedReport>& typed = {}) {
   nb::object model = nb::none();
@@ -64,14 +58,14 @@ nb::object told(const std::string& json, const std::string& text, const std::opt
 }
 
 nb::object told(const DiagnoseReport& report) {
-  return told(report_to_json(report), report_to_text(report, text_options()), report.typed);
+  return told(report_to_json(report), report_to_text(report, {}), report.typed);
 }
 
 template <class Options, class Report>
 auto job(Report (*run)(const Options&, const JobSinks&)) {
   return [run](const Options& options, const nb::object& listener) {
     const Report report = call_for(listener, [&](const JobSinks& sinks) { return run(options, sinks); });
-    return told(report_to_json(report), report_to_text(report, text_options()));
+    return told(report_to_json(report), report_to_text(report, {}));
   };
 }
 
@@ -118,7 +112,7 @@ void add_jobs(nb::module_& module) {
       "convert",
       [](const ConvertOptions& options, const nb::object& listener) {
         const ConvertResult result = call_for(listener, [&](const JobSinks& sinks) { return convert(options, sinks); });
-        return told(result_to_json(result), result_to_text(result, text_options()), result.typed);
+        return told(result_to_json(result), result_to_text(result, {}), result.typed);
       },
       nb::arg(), kListener);
   module.def("inspect_model", [](const OnnxModel& model, bool nodes, bool weights) {
@@ -139,7 +133,7 @@ void add_jobs(nb::module_& module) {
         LintOptions options;
         options.model = model;
         const LintReport report = call_for(listener, [&](const JobSinks& sinks) { return lint_model(options, sinks); });
-        return told(report_to_json(report), report_to_text(report, text_options()));
+        return told(report_to_json(report), report_to_text(report, {}));
       },
       nb::arg(), kListener);
   module.def(
@@ -150,7 +144,7 @@ void add_jobs(nb::module_& module) {
         options.target = target;
         const CheckPlacementReport report =
             call_for(listener, [&](const JobSinks& sinks) { return check_placement(options, sinks); });
-        return told(report_to_json(report), report_to_text(report, text_options()));
+        return told(report_to_json(report), report_to_text(report, {}));
       },
       nb::arg(), nb::arg(), kListener);
 }

@@ -17,14 +17,13 @@ import importlib.util as _util
 import os as _os
 
 from . import _core, formats, polygraphy
+from ._diagnosis import diagnose, fix
 from ._errors import BackendError, Error, InputError, InternalError, Interrupted, UsageError
 from ._jobs import (
     calibrate,
     check_data,
     check_placement,
-    diagnose,
     explain_quantized,
-    fix,
     inspect,
     lint,
     quantize,
@@ -43,6 +42,10 @@ __all__ = [
     "Samples", "Table", "UsageError", "VerifyReport", "VernierWarning", "calibrate", "check_data", "check_placement", "diagnose",
     "explain_quantized", "fix", "formats", "inspect", "lint", "polygraphy", "quantize", "run", "search", "verify",
 ]
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
 
 
 def _find_onnxruntime() -> None:

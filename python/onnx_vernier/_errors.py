@@ -75,6 +75,8 @@ _COMMANDS = (
     ("vernier calibrate MODEL --data SOURCE", "calibrate(model, samples)"),
     ("vernier check data", "check_data()"),
     ("vernier check lint", "lint()"),
+    ("--top 0 lists all", "report.layers has all"),
+    ("with -o FOLDER it is written as a model", "report.model is the model"),
     ("'vernier verify'", "verify()"),
     ("vernier verify", "verify()"),
 )

@@ -106,12 +106,14 @@ def precision(
     weights_only: bool,
     per_channel: bool,
     block_size: int,
+    even_if_slower: bool,
 ) -> None:
     set_format(options, "low", formats(low), "low")
     set_format(options, "high", high, "high")
     options.target = word("Target", "target", target)
     options.calibration = _core.CalibrationChoice(calibration)
     set_format(options, "layer_precisions", list((layer_precisions or {}).items()), "layer_precisions")
+    options.even_if_slower = even_if_slower
     options.rules.weights_only = weights_only
     options.rules.weights_per_channel = per_channel
     if block_size not in (32, 64, 128):

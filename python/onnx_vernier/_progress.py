@@ -21,7 +21,7 @@ class Listener:
     def __init__(self, progress: bool | Progress | None) -> None:
         self._call = progress if callable(progress) else None
         self._bar: Any = None
-        self._step = ""
+        self._step = self._text = ""
         # Without an answer of the caller's: bars where somebody looks.
         shows = progress is True or (progress is None and (sys.stderr.isatty() or "ipykernel" in sys.modules))
         self._tqdm = _tqdm() if shows and self._call is None else None
@@ -38,11 +38,13 @@ class Listener:
                 self._draw(self._step + text, done, total)
 
     def _draw(self, text: str, done: int, total: int) -> None:
+        """One bar, which begins anew with each phase. What has no known end counts."""
         if self._bar is None:
-            self._bar = self._tqdm(total=total, leave=False)
-        if self._bar.total != total or self._bar.n > done:
-            self._bar.reset(total=total)
-        self._bar.set_description(text, refresh=False)
+            self._bar = self._tqdm(total=total or None, leave=False)
+        if text != self._text or self._bar.n > done:
+            self._text = text
+            self._bar.reset(total=total or None)
+            self._bar.set_description(text, refresh=False)
         self._bar.update(done - self._bar.n)
 
     def close(self) -> None:

@@ -9,6 +9,13 @@ from . import _core
 from ._arrays import as_array
 from ._errors import UsageError
 
+__all__ = ["NAMES", "cosine", "events", "max_abs_error", "mse", "round", "scale_of", "sqnr_db"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 #: Names of the formats that layers can run in.
 NAMES: tuple[str, ...] = tuple(_core.WORDS["Format"])
 

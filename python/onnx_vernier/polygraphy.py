@@ -11,6 +11,13 @@ import numpy as np
 from . import _core, formats
 from ._arrays import from_core, to_core
 
+__all__ = ["Verdict", "load_results", "max_abs", "same_top1", "save_inputs", "save_results", "sqnr"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 Results = dict[str, list[dict[str, np.ndarray]]]
 
 

@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "build/release/python"))  # where PYTHONPATH says nothing else
+sys.path.append(str(ROOT / "build/release/python"))  # where PYTHONPATH names no other
 
 DIGITS = ROOT / "examples/digits"
 

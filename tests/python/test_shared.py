@@ -39,15 +39,11 @@ def test_a_ranking_that_is_mended_leaves_costs_as_they_are(inputs):
 @pytest.mark.parametrize("network, low, arguments", [
     ("ppocr-en-rec", "int8", {}),
     ("stories260k", "float16", {}),
-    ("vit-cifar", "int8", {"target": "onnxruntime", "min_sqnr": 20}),
+    ("vit-cifar", "int8", {"target": "onnxruntime", "min_sqnr": 20, "even_if_slower": True}),
 ])
 def test_other_kinds_of_networks(inputs, network, low, arguments):
     """Shapes that differ from sample to sample, tokens, rules of another engine."""
     samples = [np.asarray(each) for each in inputs.load(network, 6)]
     model = SHARED / "models" / network / "model.onnx"
-    try:
-        report = vernier.diagnose(model, samples, low=low, **arguments)
-    except vernier.InputError as refused:
-        assert "no layer of it faster" in str(refused) and network == "vit-cifar"
-        return
+    report = vernier.diagnose(model, samples, low=low, **arguments)
     assert report.samples == 6 and report.all_low.outputs[0].sqnr_db > 5

@@ -1,0 +1,287 @@
+"""The main jobs: which layers break, why, what to keep or to repair."""
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from . import _core, _options
+from ._call import call, names_of_inputs
+from ._errors import UsageError
+from ._model import model_of
+from ._options import Limits
+from ._progress import Progress
+from ._report import DiagnoseReport
+
+
+def _diagnosis(
+    options: Any,
+    model: Any,
+    samples: Any,
+    *,
+    low: str | Iterable[str],
+    high: str,
+    target: str,
+    min_sqnr: Limits | None,
+    max_abs: Limits | None,
+    max_mse: Limits | None,
+    min_cosine: Limits | None,
+    min_same_top1: Limits | None,
+    margin: float,
+    labels: Any,
+    min_top1: float | None,
+    label_offset: int,
+    metric: Callable[..., float] | None,
+    min_metric: float | None,
+    max_metric: float | None,
+    cost: str,
+    max_seconds: float,
+    max_evaluations: int,
+    prove_minimum: bool,
+    share_out: bool,
+    latency: bool,
+    calibration: str,
+    layer_precisions: Mapping[str, str] | None,
+    op_types: Iterable[str],
+    excluded_op_types: Iterable[str],
+    nodes: Iterable[str],
+    excluded_nodes: Iterable[str],
+    weights_only: bool,
+    per_channel: bool,
+    block_size: int,
+    even_if_slower: bool,
+    **measuring: Any,
+) -> None:
+    options.model = model_of(model)
+    _options.precision(
+        options.precision,
+        low=low,
+        high=high,
+        target=target,
+        calibration=calibration,
+        layer_precisions=layer_precisions,
+        op_types=op_types,
+        excluded_op_types=excluded_op_types,
+        nodes=nodes,
+        excluded_nodes=excluded_nodes,
+        weights_only=weights_only,
+        per_channel=per_channel,
+        block_size=block_size,
+        even_if_slower=even_if_slower,
+    )
+    _options.measure(options.measure, samples=samples, input_names=names_of_inputs(model), **measuring)
+    wanted = _options.requirement(
+        min_sqnr=min_sqnr,
+        max_abs=max_abs,
+        max_mse=max_mse,
+        min_cosine=min_cosine,
+        min_same_top1=min_same_top1,
+        margin=margin,
+    )
+    by_task = _options.task(
+        options.search.task,
+        labels=labels,
+        min_top1=min_top1,
+        label_offset=label_offset,
+        metric=metric,
+        min_metric=min_metric,
+        max_metric=max_metric,
+    )
+    if wanted is not None:
+        if by_task:
+            raise UsageError("labels, a metric, a requirement: only one can decide", "leave out the others")
+        options.measure.requirement = wanted
+    options.search.cost = _options.word("CostUnit", "cost", cost)
+    options.search.max_seconds = _options.number(max_seconds, "max_seconds", 0)
+    options.search.max_evaluations = _options.count(max_evaluations, "max_evaluations")
+    options.search.prove_minimum = prove_minimum
+    options.latency = latency
+    if share_out:
+        options.share_out()
+
+
+def diagnose(
+    model: Any,
+    samples: Any = None,
+    *,
+    low: str | Iterable[str] = "int8",
+    high: str = "float32",
+    target: str = "tensorrt",
+    min_sqnr: Limits | None = None,
+    max_abs: Limits | None = None,
+    max_mse: Limits | None = None,
+    min_cosine: Limits | None = None,
+    min_same_top1: Limits | None = None,
+    margin: float = 0,
+    labels: Any = None,
+    min_top1: float | None = None,
+    label_offset: int = 0,
+    metric: Callable[..., float] | None = None,
+    min_metric: float | None = None,
+    max_metric: float | None = None,
+    alternatives: int = 0,
+    cost: str = "layers",
+    max_seconds: float = 0,
+    max_evaluations: int = 0,
+    prove_minimum: bool = False,
+    share_out: bool = True,
+    latency: bool = False,
+    calibration: str = "minmax",
+    calibration_samples: Any = None,
+    layer_precisions: Mapping[str, str] | None = None,
+    op_types: Iterable[str] = (),
+    excluded_op_types: Iterable[str] = (),
+    nodes: Iterable[str] = (),
+    excluded_nodes: Iterable[str] = (),
+    weights_only: bool = False,
+    per_channel: bool = True,
+    block_size: int = 128,
+    even_if_slower: bool = False,
+    outputs: Iterable[str] = (),
+    carry: Mapping[str, str] | None = None,
+    limit: int = 0,
+    split_batch: bool = False,
+    threads: int = 0,
+    seed: int = 1,
+    input_shapes: Mapping[str, Iterable[int]] | None = None,
+    custom_ops: Iterable[str] = (),
+    external_data_dir: str | os.PathLike[str] = "",
+    image: Mapping[str, Any] | None = None,
+    progress: bool | Progress | None = None,
+) -> DiagnoseReport:
+    """Finds which layers low precision breaks, why, and which must stay high so that a requirement is met.
+
+    Args:
+        model: a path, bytes, an ``onnx.ModelProto`` or a ``Model``.
+        samples: real inputs: ``{input: array [N, ...]}``, a list or iterator of ``{input: array}`` (one a sample, with
+            the network's batch dimension), ``Samples``, or a path as the command's ``--data`` takes it. None: random
+            numbers, whose figures say little about real data.
+        low: the format that is tried, or several: "int8", "float16", "bfloat16", "float8e4m3fn", "int4", ...; the lowest
+            that a layer can take wins.
+        high: the format of kept layers.
+        target: whose rules place low precision: "tensorrt", "onnxruntime", "openvino".
+        min_sqnr: at least so many dB of signal over noise, pooled over samples; a number, or {output: number}. The other
+            requirements alike: ``max_abs`` (largest error), ``max_mse``, ``min_cosine``, ``min_same_top1`` (share of
+            samples with the float model's class, 0 to 1). One decides.
+        margin: dB that are asked for beyond the requirement.
+        labels: right classes, one a sample; ``min_top1``: the share that must be right. ``label_offset`` is added.
+        metric: ``metric(outputs, references)``, lists of {output: array} over samples, gives a number that must be at
+            least ``min_metric`` or at most ``max_metric``; called with all samples where it decides, with a few where
+            the search only looks what to try next.
+        alternatives: how many other ways to meet the requirement are measured where layers have to be kept.
+        cost: what keeping costs: "layers", "macs", "bytes", "time".
+        max_seconds: of the search; 0: no limit.
+        max_evaluations: runs of the search over the samples; 0: no limit.
+        prove_minimum: also bounds from below what any passing set costs.
+        share_out: from 60 samples on a third each calibrates, decides, and judges, by lot.
+        latency: also times the models on ONNX Runtime.
+        calibration: how ranges are chosen: "minmax", "percentile:99.99", "entropy", "mse", "aciq", "auto".
+        calibration_samples: samples that ranges are learned on; None: ``samples``.
+        layer_precisions: formats of single layers by name; shell wildcards are allowed.
+        op_types: operators whose layers may take a format with a scale; empty: all. ``excluded_op_types``: that may not.
+        nodes: names of layers that may, with shell wildcards or /regular expressions/; ``excluded_nodes``: that may not.
+        weights_only: int8 and float8 store weights alone. per_channel: a scale for each output channel of a weight.
+        block_size: int4: neighbours that share a scale, 32, 64 or 128.
+        even_if_slower: target "onnxruntime": also layers that its kernels run no faster in int8.
+        outputs: that are judged; empty: every float output that carries no state.
+        carry: {output: input}: fed back with the next sample.
+        limit: at most so many samples. split_batch: an array along a dynamic first dimension is samples of batch 1.
+        threads: 0: all usable cores.
+        image: how a folder of images is prepared: {"geometry": "short-crop:256,224", "mean": ..., "scale": ...}.
+        progress: True: a bar (tqdm, where it is installed); a function: ``progress(text, done, total)``; None: a bar in a
+            terminal or a notebook.
+
+    Returns:
+        The report. ``report.model`` is the typed model; nothing is written until ``report.save(folder)``.
+
+    Raises:
+        InputError: the model or the samples cannot be used.
+        UsageError: arguments contradict each other.
+        BackendError: no ONNX Runtime.
+        KeyboardInterrupt: within a second of Ctrl-C; its ``report`` is what was measured by then.
+
+    Examples:
+        >>> report = diagnose(digits, {"image": images}, low="int8", min_sqnr=20)
+        >>> report.passed
+        True
+    """
+    given = dict(locals())
+    options = _core.DiagnoseOptions()
+    options.alternatives = _options.count(given.pop("alternatives"), "alternatives")
+    options.command = "onnx_vernier.diagnose"
+    given.pop("progress")
+    _diagnosis(options, given.pop("model"), given.pop("samples"), **given)
+    return DiagnoseReport(call(_core.diagnose, options, progress))
+
+
+def fix(
+    model: Any,
+    samples: Any = None,
+    *,
+    allow: Iterable[str] = (),
+    forbid: Iterable[str] = (),
+    low: str | Iterable[str] = "int8",
+    high: str = "float32",
+    target: str = "tensorrt",
+    min_sqnr: Limits | None = None,
+    max_abs: Limits | None = None,
+    max_mse: Limits | None = None,
+    min_cosine: Limits | None = None,
+    min_same_top1: Limits | None = None,
+    margin: float = 0,
+    labels: Any = None,
+    min_top1: float | None = None,
+    label_offset: int = 0,
+    metric: Callable[..., float] | None = None,
+    min_metric: float | None = None,
+    max_metric: float | None = None,
+    cost: str = "layers",
+    max_seconds: float = 0,
+    max_evaluations: int = 0,
+    prove_minimum: bool = False,
+    share_out: bool = True,
+    latency: bool = False,
+    calibration: str = "minmax",
+    calibration_samples: Any = None,
+    layer_precisions: Mapping[str, str] | None = None,
+    op_types: Iterable[str] = (),
+    excluded_op_types: Iterable[str] = (),
+    nodes: Iterable[str] = (),
+    excluded_nodes: Iterable[str] = (),
+    weights_only: bool = False,
+    per_channel: bool = True,
+    block_size: int = 128,
+    even_if_slower: bool = False,
+    outputs: Iterable[str] = (),
+    carry: Mapping[str, str] | None = None,
+    limit: int = 0,
+    split_batch: bool = False,
+    threads: int = 0,
+    seed: int = 1,
+    input_shapes: Mapping[str, Iterable[int]] | None = None,
+    custom_ops: Iterable[str] = (),
+    external_data_dir: str | os.PathLike[str] = "",
+    image: Mapping[str, Any] | None = None,
+    progress: bool | Progress | None = None,
+) -> DiagnoseReport:
+    """Repairs before layers are kept: as ``diagnose``, with the cheapest changes of the network tried first.
+
+    Args:
+        allow: ids of the repairs that may be tried ("smooth", "range", ...; an unknown one is told with all of them);
+            empty: all.
+        forbid: ids of those that may not.
+
+    All others, what it returns and what it raises: as ``diagnose``.
+    """
+    given = dict(locals())
+    options = _core.FixOptions()
+    for argument in ("allow", "forbid"):
+        ids = _options.names(given.pop(argument), argument)
+        for each in ids:
+            if each not in _core.repair_names():
+                raise UsageError(f"{argument}: no repair {each!r}", "one of " + ", ".join(_core.repair_names()))
+        setattr(options.repair, argument, ids)
+    options.command = "onnx_vernier.fix"
+    given.pop("progress")
+    _diagnosis(options, given.pop("model"), given.pop("samples"), **given)
+    return DiagnoseReport(call(_core.fix, options, progress))
