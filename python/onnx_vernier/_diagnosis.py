@@ -128,6 +128,7 @@ def diagnose(
     latency: bool = False,
     calibration: str = "minmax",
     calibration_samples: Any = None,
+    calibration_cache: str | os.PathLike[str] = "",
     layer_precisions: Mapping[str, str] | None = None,
     op_types: Iterable[str] = (),
     excluded_op_types: Iterable[str] = (),
@@ -177,6 +178,8 @@ def diagnose(
         latency: also times the models on ONNX Runtime.
         calibration: how ranges are chosen: "minmax", "percentile:99.99", "entropy", "mse", "aciq", "auto".
         calibration_samples: samples that ranges are learned on; None: ``samples``.
+        calibration_cache: a file of ranges (TensorRT's cache, ONNX Runtime's JSON, ours): read when it is there, else
+            learned and written.
         layer_precisions: formats of single layers by name; shell wildcards are allowed.
         op_types: operators whose layers may take a format with a scale; empty: all. ``excluded_op_types``: that may not.
         nodes: names of layers that may, with shell wildcards or /regular expressions/; ``excluded_nodes``: that may not.
@@ -243,6 +246,7 @@ def fix(
     latency: bool = False,
     calibration: str = "minmax",
     calibration_samples: Any = None,
+    calibration_cache: str | os.PathLike[str] = "",
     layer_precisions: Mapping[str, str] | None = None,
     op_types: Iterable[str] = (),
     excluded_op_types: Iterable[str] = (),

@@ -131,6 +131,7 @@ def measure(
     samples: Any,
     input_names: Callable[[], list[str]],
     calibration_samples: Any = None,
+    calibration_cache: str | os.PathLike[str] = "",
     outputs: Iterable[str] = (),
     carry: Mapping[str, str] | None = None,
     limit: int = 0,
@@ -145,6 +146,7 @@ def measure(
     options.data = source(samples, input_names, limit, split_batch, seed, input_shapes, image)
     if calibration_samples is not None:
         options.calibration_data = source(calibration_samples, input_names, 0, split_batch, seed, input_shapes, image)
+    options.calibration_cache = os.fspath(calibration_cache)
     options.outputs = names(outputs, "outputs")
     options.carries = list((carry or {}).items())
     options.threads = count(threads, "threads")

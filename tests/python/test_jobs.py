@@ -195,3 +195,14 @@ def test_pickle_and_copy(model, images):
     for other in (pickle.loads(pickle.dumps(report)), copy.deepcopy(report)):
         assert str(other) == str(report) and other.model.to_bytes() == report.model.to_bytes() and other.passed is True
     assert repr(report).startswith("<DiagnoseReport: Keep 1 of 3 layers")
+
+
+def test_ranges_go_through_a_cache_of_tensorrt(model, images, tmp_path):
+    samples = {"image": images}
+    cache = tmp_path / "ranges.cache"
+    vernier.calibrate(model, samples, output=cache)
+    assert cache.read_text().startswith("TRT-")
+    learned = vernier.quantize(model, samples).model
+    read = vernier.quantize(model, calibration_cache=cache).model
+    assert vernier.verify(learned, read, samples).figures.outputs[0].sqnr_db > 60
+    assert vernier.diagnose(model, samples, calibration_cache=cache).get("calibrated_on_evaluation_samples") is False
