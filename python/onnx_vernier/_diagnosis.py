@@ -14,89 +14,24 @@ from ._progress import Progress
 from ._report import DiagnoseReport
 
 
-def _diagnosis(
-    options: Any,
-    model: Any,
-    samples: Any,
-    *,
-    low: str | Iterable[str],
-    high: str,
-    target: str,
-    min_sqnr: Limits | None,
-    max_abs: Limits | None,
-    max_mse: Limits | None,
-    min_cosine: Limits | None,
-    min_same_top1: Limits | None,
-    margin: float,
-    labels: Any,
-    min_top1: float | None,
-    label_offset: int,
-    metric: Callable[..., float] | None,
-    min_metric: float | None,
-    max_metric: float | None,
-    cost: str,
-    max_seconds: float,
-    max_evaluations: int,
-    prove_minimum: bool,
-    share_out: bool,
-    latency: bool,
-    calibration: str,
-    layer_precisions: Mapping[str, str] | None,
-    op_types: Iterable[str],
-    excluded_op_types: Iterable[str],
-    nodes: Iterable[str],
-    excluded_nodes: Iterable[str],
-    weights_only: bool,
-    per_channel: bool,
-    block_size: int,
-    even_if_slower: bool,
-    **measuring: Any,
-) -> None:
-    options.model = model_of(model)
-    _options.precision(
-        options.precision,
-        low=low,
-        high=high,
-        target=target,
-        calibration=calibration,
-        layer_precisions=layer_precisions,
-        op_types=op_types,
-        excluded_op_types=excluded_op_types,
-        nodes=nodes,
-        excluded_nodes=excluded_nodes,
-        weights_only=weights_only,
-        per_channel=per_channel,
-        block_size=block_size,
-        even_if_slower=even_if_slower,
-    )
-    _options.measure(options.measure, samples=samples, input_names=names_of_inputs(model), **measuring)
-    wanted = _options.requirement(
-        min_sqnr=min_sqnr,
-        max_abs=max_abs,
-        max_mse=max_mse,
-        min_cosine=min_cosine,
-        min_same_top1=min_same_top1,
-        margin=margin,
-    )
-    by_task = _options.task(
-        options.search.task,
-        labels=labels,
-        min_top1=min_top1,
-        label_offset=label_offset,
-        metric=metric,
-        min_metric=min_metric,
-        max_metric=max_metric,
-    )
+def _read(options: Any, given: Mapping[str, Any]) -> None:
+    """The arguments that both jobs have, into their options."""
+    options.model = model_of(given["model"])
+    _options.precision(options.precision, **_options.group(_options.precision, given))
+    inputs = names_of_inputs(given["model"])
+    _options.measure(options.measure, input_names=inputs, **_options.group(_options.measure, given))
+    wanted = _options.requirement(**_options.group(_options.requirement, given))
+    by_task = _options.task(options.search.task, **_options.group(_options.task, given))
     if wanted is not None:
         if by_task:
             raise UsageError("labels, a metric, a requirement: only one can decide", "leave out the others")
         options.measure.requirement = wanted
-    options.search.cost = _options.word("CostUnit", "cost", cost)
-    options.search.max_seconds = _options.number(max_seconds, "max_seconds", 0)
-    options.search.max_evaluations = _options.count(max_evaluations, "max_evaluations")
-    options.search.prove_minimum = prove_minimum
-    options.latency = latency
-    if share_out:
+    options.search.cost = _options.word("CostUnit", "cost", given["cost"])
+    options.search.max_seconds = _options.number(given["max_seconds"], "max_seconds", 0)
+    options.search.max_evaluations = _options.count(given["max_evaluations"], "max_evaluations")
+    options.search.prove_minimum = given["prove_minimum"]
+    options.latency = given["latency"]
+    if given["share_out"]:
         options.share_out()
 
 
@@ -210,10 +145,9 @@ def diagnose(
     """
     given = dict(locals())
     options = _core.DiagnoseOptions()
-    options.alternatives = _options.count(given.pop("alternatives"), "alternatives")
+    options.alternatives = _options.count(alternatives, "alternatives")
     options.command = "onnx_vernier.diagnose"
-    given.pop("progress")
-    _diagnosis(options, given.pop("model"), given.pop("samples"), **given)
+    _read(options, given)
     return DiagnoseReport(call(_core.diagnose, options, progress))
 
 
@@ -280,12 +214,11 @@ def fix(
     given = dict(locals())
     options = _core.FixOptions()
     for argument in ("allow", "forbid"):
-        ids = _options.names(given.pop(argument), argument)
+        ids = _options.names(given[argument], argument)
         for each in ids:
             if each not in _core.repair_names():
                 raise UsageError(f"{argument}: no repair {each!r}", "one of " + ", ".join(_core.repair_names()))
         setattr(options.repair, argument, ids)
     options.command = "onnx_vernier.fix"
-    given.pop("progress")
-    _diagnosis(options, given.pop("model"), given.pop("samples"), **given)
+    _read(options, given)
     return DiagnoseReport(call(_core.fix, options, progress))

@@ -13,7 +13,7 @@ from ._call import call, names_of_inputs
 from ._errors import UsageError
 from ._model import model_of
 from ._options import Limits
-from ._progress import Listener, Progress
+from ._progress import Progress
 from ._report import Report, VerifyReport
 
 
@@ -46,34 +46,14 @@ def verify(
     Returns a report with ``figures`` (of the outputs), ``layers`` and, with a requirement, ``passed``.
     Arguments and errors: as ``diagnose``.
     """
+    given = dict(locals())
     options = _core.VerifyOptions()
     options.float_model = model_of(float_model)
     options.typed_model = model_of(typed_model)
     options.target = _options.word("Target", "target", target)
     options.command = "onnx_vernier.verify"
-    _options.measure(
-        options.measure,
-        samples=samples,
-        input_names=names_of_inputs(float_model),
-        outputs=outputs,
-        carry=carry,
-        limit=limit,
-        split_batch=split_batch,
-        threads=threads,
-        seed=seed,
-        input_shapes=input_shapes,
-        custom_ops=custom_ops,
-        external_data_dir=external_data_dir,
-        image=image,
-    )
-    wanted = _options.requirement(
-        min_sqnr=min_sqnr,
-        max_abs=max_abs,
-        max_mse=max_mse,
-        min_cosine=min_cosine,
-        min_same_top1=min_same_top1,
-        margin=margin,
-    )
+    _options.measure(options.measure, input_names=names_of_inputs(float_model), **_options.group(_options.measure, given))
+    wanted = _options.requirement(**_options.group(_options.requirement, given))
     if wanted is not None:
         options.measure.requirement = wanted
     return VerifyReport(call(_core.verify, options, progress))
@@ -111,36 +91,17 @@ def run(
 
     Others and errors: as ``diagnose``. Memory: the outputs of all samples. Arrays are read-only.
     """
+    given = dict(locals())
     runner = _core.RunnerOptions()
     runner.model = model_of(model)
     runner.simulate(simulated)
     if low:
         if not simulated:
             raise UsageError("low with simulated=False: ONNX Runtime runs a model as it is", "quantize it first")
-        _options.set_format(runner.precision, "low", _options.formats(low), "low")
-        _options.set_format(runner.precision, "high", high, "high")
-        runner.precision.target = _options.word("Target", "target", target)
-        runner.precision.calibration = _core.CalibrationChoice(calibration)
-        _options.set_format(
-            runner.precision, "layer_precisions", list((layer_precisions or {}).items()), "layer_precisions"
-        )
+        _options.precision(runner.precision, **_options.group(_options.precision, given))
     options = _core.RunOptions()
     options.add_runner(runner)
-    _options.measure(
-        options.measure,
-        samples=samples,
-        input_names=names_of_inputs(model),
-        calibration_samples=calibration_samples,
-        carry=carry,
-        limit=limit,
-        split_batch=split_batch,
-        threads=threads,
-        seed=seed,
-        input_shapes=input_shapes,
-        custom_ops=custom_ops,
-        external_data_dir=external_data_dir,
-        image=image,
-    )
+    _options.measure(options.measure, input_names=names_of_inputs(model), **_options.group(_options.measure, given, "outputs"))
     choice = _core.OutputChoice()
     choice.names = _options.names(outputs, "outputs")
     options.onnx_outputs = choice
@@ -175,34 +136,11 @@ def quantize(
 
     Arguments and errors: as ``diagnose``.
     """
+    given = dict(locals())
     options = _core.ConvertOptions()
     options.model = model_of(model)
-    _options.precision(
-        options.precision,
-        low=low,
-        high=high,
-        target=target,
-        calibration=calibration,
-        layer_precisions=layer_precisions,
-        op_types=op_types,
-        excluded_op_types=excluded_op_types,
-        nodes=nodes,
-        excluded_nodes=excluded_nodes,
-        weights_only=weights_only,
-        per_channel=per_channel,
-        block_size=block_size,
-        even_if_slower=even_if_slower,
-    )
-    _options.measure(
-        options.measure,
-        samples=samples,
-        input_names=names_of_inputs(model),
-        calibration_cache=calibration_cache,
-        limit=limit,
-        split_batch=split_batch,
-        threads=threads,
-        image=image,
-    )
+    _options.precision(options.precision, **_options.group(_options.precision, given))
+    _options.measure(options.measure, input_names=names_of_inputs(model), **_options.group(_options.measure, given))
     return Report(call(_core.convert, options, progress))
 
 
@@ -225,22 +163,13 @@ def calibrate(
     Returns a report with ``tensors`` (one row a tensor: min, max, clipped, ...) and ``sufficiency``. ``output``: a file
     of ranges; TensorRT's form under ``.cache`` and ``.calib``. Other arguments and errors: as ``diagnose``.
     """
+    given = dict(locals())
     options = _core.CalibrateOptions()
     options.model = model_of(model)
     options.output = os.fspath(output)
     options.command = "onnx_vernier.calibrate"
-    _options.set_format(options.precision, "low", _options.formats(low), "low")
-    options.precision.target = _options.word("Target", "target", target)
-    options.precision.calibration = _core.CalibrationChoice(calibration)
-    _options.measure(
-        options.measure,
-        samples=samples,
-        input_names=names_of_inputs(model),
-        limit=limit,
-        split_batch=split_batch,
-        threads=threads,
-        image=image,
-    )
+    _options.precision(options.precision, **_options.group(_options.precision, given))
+    _options.measure(options.measure, input_names=names_of_inputs(model), **_options.group(_options.measure, given))
     return Report(call(_core.calibrate, options, progress))
 
 
@@ -258,17 +187,10 @@ def check_data(
 
     Arguments and errors: as ``diagnose``.
     """
+    given = dict(locals())
     options = _core.CheckDataOptions()
     options.model = model_of(model)
-    _options.measure(
-        options.measure,
-        samples=samples,
-        input_names=names_of_inputs(model),
-        limit=limit,
-        split_batch=split_batch,
-        threads=threads,
-        image=image,
-    )
+    _options.measure(options.measure, input_names=names_of_inputs(model), **_options.group(_options.measure, given))
     return Report(call(_core.check_data, options, progress))
 
 
@@ -289,19 +211,12 @@ def explain_quantized(
     Returns a report with ``outputs``, ``tensors`` (largest loss first), ``quantizers`` and ``defects``.
     Arguments and errors: as ``diagnose``; UsageError for operators that are quantized themselves (QLinearConv).
     """
+    given = dict(locals())
     options = _core.DebugLossOptions()
     options.float_model = model_of(float_model)
     options.quantized_model = model_of(quantized_model)
     options.command = "onnx_vernier.explain_quantized"
-    _options.measure(
-        options.measure,
-        samples=samples,
-        input_names=names_of_inputs(float_model),
-        limit=limit,
-        split_batch=split_batch,
-        threads=threads,
-        image=image,
-    )
+    _options.measure(options.measure, input_names=names_of_inputs(float_model), **_options.group(_options.measure, given))
     return Report(call(_core.debug_loss, options, progress))
 
 
@@ -312,11 +227,10 @@ def inspect(model: Any, *, nodes: bool = False, weights: bool = False) -> Report
 
 def lint(model: Any, *, progress: bool | Progress | None = None) -> Report:
     """Everything that is wrong with a model, in one run: ``report.lint_entries``."""
-    listener = Listener(progress)
-    return Report(_core.lint(model_of(model), listener))
+    return Report(call(_core.lint, model_of(model), progress))
 
 
 def check_placement(model: Any, *, target: str = "tensorrt", progress: bool | Progress | None = None) -> Report:
     """Which Q/DQ pairs of a model an engine cannot fuse, why, and what would let it: ``report.findings``."""
-    listener = Listener(progress)
-    return Report(_core.check_placement(model_of(model), _options.word("Target", "target", target), listener))
+    rules = _options.word("Target", "target", target)
+    return Report(call(lambda given, listener: _core.check_placement(given, rules, listener), model_of(model), progress))

@@ -91,22 +91,28 @@ def set_format(options: Any, field: str, value: Any, argument: str) -> None:
         ) from None
 
 
+def group(take: Callable[..., Any], arguments: Mapping[str, Any], leave: str = "") -> dict[str, Any]:
+    """Those of a job's arguments that ``take`` has under the same name: groups of arguments are alike in all jobs."""
+    names_taken = [name for name in take.__annotations__ if name in arguments and name != leave]
+    return {name: arguments[name] for name in names_taken}
+
+
 def precision(
     options: _core.PrecisionOptions,
     *,
     low: str | Iterable[str],
-    high: str,
-    target: str,
-    calibration: str,
-    layer_precisions: Mapping[str, str] | None,
-    op_types: Iterable[str],
-    excluded_op_types: Iterable[str],
-    nodes: Iterable[str],
-    excluded_nodes: Iterable[str],
-    weights_only: bool,
-    per_channel: bool,
-    block_size: int,
-    even_if_slower: bool,
+    high: str = "float32",
+    target: str = "tensorrt",
+    calibration: str = "minmax",
+    layer_precisions: Mapping[str, str] | None = None,
+    op_types: Iterable[str] = (),
+    excluded_op_types: Iterable[str] = (),
+    nodes: Iterable[str] = (),
+    excluded_nodes: Iterable[str] = (),
+    weights_only: bool = False,
+    per_channel: bool = True,
+    block_size: int = 128,
+    even_if_slower: bool = False,
 ) -> None:
     set_format(options, "low", formats(low), "low")
     set_format(options, "high", high, "high")
