@@ -47,6 +47,20 @@ def test_public_headers_include_only_the_standard_library_and_each_other():
             assert included.startswith("vernier/") or "/" not in included and "." not in included, f"{path}: {included}"
 
 
+def test_the_library_changes_nothing_that_the_process_owns():
+    """Its streams, signals, environment, folder, locale, rounding mode: another thread's job or its caller would feel it."""
+    of_the_process = re.compile(r"\bstd::c(out|err|log|in)\b|\bstd(out|err)\b|"
+                                r"(?:^|[ (])(std::|::)?(setenv|putenv|unsetenv|chdir|umask|setlocale|freopen|dup2|sigaction|"
+                                r"atexit|fesetround|set_terminate|exit|abort)\(|::signal\(|locale::global")
+    # The copies that process_copy.cpp makes of the process are its own.
+    sources = [path for path in (ROOT / "src").rglob("*.[ch]*") if path.name != "process_copy.cpp"]
+    assert sources
+    found = [f"{path.relative_to(ROOT)}:{at}: {line}" for path in sources
+             for at, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+             if of_the_process.search(line.split("//")[0])]
+    assert not found, "\n".join(found)
+
+
 def test_kernel_times_are_those_measured():
     measured = json.loads((ROOT / "bench/results/kernel_times.json").read_text(encoding="utf-8"))["rows"]
     text = (ROOT / "src/plan/kernel_times.cpp").read_text(encoding="utf-8")

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -134,6 +135,21 @@ TEST(CheckWrittenModel, RefusesWhatTheCheckerRefuses) {
   check_written_model(model);
   model.proto.mutable_graph()->mutable_node(0)->set_op_type("NoSuchOperator");
   EXPECT_NE(error_of([&] { check_written_model(model); }).find("NoSuchOperator"), std::string::npos);
+}
+
+TEST(CheckWrittenModel, PassesOverExperimentsAndPrintsNothing) {
+  const Model model = model_of(R"(<ir_version: 8, opset_import: ["" : 8, "own" : 1]>
+net (float[1, 4] x, bool c) => (float[1, 4] y) {
+  a = ScaledTanh (x)
+  b = own.twice (a)
+  y = If (c) <then_branch = yes () => (float[1, 4] t) { t = ScaledTanh (b) }, else_branch = no () => (float[1, 4] e) { e = Identity (b) }>
+}
+<opset_import: ["" : 8], domain: "own">
+twice (a) => (b) { b = ParametricSoftplus (a) })");
+  testing::internal::CaptureStdout();
+  const std::optional<std::string> complaint = checker_complaint(model);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+  EXPECT_EQ(complaint, std::nullopt);
 }
 
 TEST(InferTypes, KnowsTheRankOfAReshapeToAComputedShape) {
