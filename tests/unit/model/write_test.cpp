@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "model/checker.h"
 #include "model_text.h"
 #include "vernier/tensor.h"
 
@@ -146,9 +147,9 @@ net (float[1, 4] x, bool c) => (float[1, 4] y) {
 }
 <opset_import: ["" : 8], domain: "own">
 twice (a) => (b) { b = ParametricSoftplus (a) })");
-  testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStdout();
   const std::optional<std::string> complaint = checker_complaint(model);
-  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
   EXPECT_EQ(complaint, std::nullopt);
 }
 
