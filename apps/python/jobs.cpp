@@ -13,22 +13,22 @@
 #include "vernier/calibrate.h"
 #include "vernier/check_data.h"
 #include "vernier/check_placement.h"
-#include "vernier/convert.h"
 #include "vernier/debug_loss.h"
 #include "vernier/diagnose.h"
 #include "vernier/doctor.h"
 #include "vernier/fix.h"
 #include "vernier/inspect.h"
 #include "vernier/lint.h"
+#include "vernier/quantize.h"
 #include "vernier/report/calibrate.h"
 #include "vernier/report/check_data.h"
 #include "vernier/report/check_placement.h"
-#include "vernier/report/convert.h"
 #include "vernier/report/debug_loss.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/doctor.h"
 #include "vernier/report/inspect.h"
 #include "vernier/report/lint.h"
+#include "vernier/report/quantize.h"
 #include "vernier/report/text.h"
 #include "vernier/report/typed.h"
 #include "vernier/report/verify.h"
@@ -110,8 +110,9 @@ void add_jobs(nb::module_& module) {
   module.def("debug_loss", job(&debug_loss), nb::arg(), kListener);
   module.def(
       "convert",
-      [](const ConvertOptions& options, const nb::object& listener) {
-        const ConvertResult result = call_for(listener, [&](const JobSinks& sinks) { return convert(options, sinks); });
+      [](const QuantizeOptions& options, const nb::object& listener) {
+        const QuantizeResult result =
+            call_for(listener, [&](const JobSinks& sinks) { return quantize(options, sinks); });
         return told(result_to_json(result), result_to_text(result, {}), result.typed);
       },
       nb::arg(), kListener);
@@ -132,7 +133,7 @@ void add_jobs(nb::module_& module) {
       [](const OnnxModel& model, const nb::object& listener) {
         LintOptions options;
         options.model = model;
-        const LintReport report = call_for(listener, [&](const JobSinks& sinks) { return lint_model(options, sinks); });
+        const LintReport report = call_for(listener, [&](const JobSinks& sinks) { return lint(options, sinks); });
         return told(report_to_json(report), report_to_text(report, {}));
       },
       nb::arg(), kListener);

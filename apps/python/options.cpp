@@ -24,7 +24,6 @@
 #include "vernier/calibration.h"
 #include "vernier/check_data.h"
 #include "vernier/check_placement.h"
-#include "vernier/convert.h"
 #include "vernier/debug_loss.h"
 #include "vernier/diagnose.h"
 #include "vernier/engine.h"
@@ -34,6 +33,7 @@
 #include "vernier/measure.h"
 #include "vernier/precision.h"
 #include "vernier/quantization.h"
+#include "vernier/quantize.h"
 #include "vernier/requirement.h"
 #include "vernier/samples.h"
 #include "vernier/search_options.h"
@@ -263,14 +263,14 @@ void add_job_options(nb::module_& module) {
       .def_rw("engine", &VerifyOptions::engine)
       .def_rw("layers_on_engine", &VerifyOptions::layers_on_engine)
       .def_rw("command", &VerifyOptions::command);
-  nb::class_<ConvertOptions>(module, "ConvertOptions")
+  nb::class_<QuantizeOptions>(module, "QuantizeOptions")
       .def(nb::init<>())
-      .def_rw("model", &ConvertOptions::model)
-      .def_rw("output", &ConvertOptions::output)
-      .def_rw("plan", &ConvertOptions::plan)
-      .def_rw("precision", &ConvertOptions::precision)
-      .def_rw("measure", &ConvertOptions::measure)
-      .def_rw("compile", &ConvertOptions::compile);
+      .def_rw("model", &QuantizeOptions::model)
+      .def_rw("output", &QuantizeOptions::output)
+      .def_rw("plan", &QuantizeOptions::plan)
+      .def_rw("precision", &QuantizeOptions::precision)
+      .def_rw("measure", &QuantizeOptions::measure)
+      .def_rw("compile", &QuantizeOptions::compile);
   nb::class_<CalibrateOptions>(module, "CalibrateOptions")
       .def(nb::init<>())
       .def_rw("model", &CalibrateOptions::model)

@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
     }
     for (std::int64_t& dimension : shape) dimension = dimension < 0 ? 1 : dimension;
 
-    vernier::ConvertOptions quantize;
+    vernier::QuantizeOptions quantize;
     quantize.model = model;
     quantize.precision.low = {vernier::Format::Int8};
     quantize.measure.data.source =
@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
           for (float& value : sample.mutable_floats()) value = static_cast<float>(std::sin(phase += 0.37));
           return vernier::Sample{{input, sample}};
         });
-    const vernier::ConvertResult quantized = vernier::convert(quantize);
+    const vernier::QuantizeResult quantized = vernier::quantize(quantize);
 
     vernier::VerifyOptions verify;
     verify.float_model = model;

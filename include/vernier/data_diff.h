@@ -24,6 +24,6 @@ struct DiffOptions {
 
 /// Compares the last run of each file. Memory: one iteration of both.
 /// Errors: Input when a file cannot be read, the numbers of iterations differ, or no output has the same name in both.
-VERNIER_API DiffReport data_diff(const DiffOptions& options, const JobSinks& sinks = {});
+VERNIER_API DiffReport compare(const DiffOptions& options, const JobSinks& sinks = {});
 
 }  // namespace vernier

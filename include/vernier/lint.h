@@ -18,6 +18,6 @@ struct LintOptions {
 
 /// Checks the file, its graph, every node alone (its operator, attributes and types), and loads it into ONNX Runtime.
 /// A file that is none of a model is an entry, too. Errors: Input when the file is missing.
-VERNIER_API LintReport lint_model(const LintOptions& options, const JobSinks& sinks = {});
+VERNIER_API LintReport lint(const LintOptions& options, const JobSinks& sinks = {});
 
 }  // namespace vernier

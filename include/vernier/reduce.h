@@ -26,7 +26,7 @@ struct SimulatedCheck {
   Format low = Format::Int8;
   Target target = Target::TensorRt;
   double min_sqnr_db = 20;
-  /// An engine that runs each candidate, as the typed file that convert() would write, in the place of the simulation;
+  /// An engine that runs each candidate, as the typed file that quantize() would write, in the place of the simulation;
   /// float32 is then a format, too: what the engine itself adds.
   std::optional<MeasureOn> on{};
   EngineRunOptions engine{};

@@ -3,16 +3,16 @@
 
 #include <string>
 
-#include "vernier/convert.h"
 #include "vernier/export.h"
 #include "vernier/onnx_model.h"
+#include "vernier/quantize.h"
 #include "vernier/sinks.h"
 
 namespace vernier {
 
-/// The plan that convert() would follow, as JSON for its `plan`; `output` of the options is not looked at. Errors: as
-/// convert().
-VERNIER_API std::string plan_template(const ConvertOptions& options, const JobSinks& sinks = {});
+/// The plan that quantize() would follow, as JSON for its `plan`; `output` of the options is not looked at. Errors: as
+/// quantize().
+VERNIER_API std::string plan_template(const QuantizeOptions& options, const JobSinks& sinks = {});
 
 /// A data loader script that yields random samples of the model's inputs; open dimensions are 1.
 /// Errors: Input, also for an input that no script can fill (strings, sequences).

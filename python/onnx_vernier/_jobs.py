@@ -137,7 +137,7 @@ def quantize(
     Arguments and errors: as ``diagnose``.
     """
     given = dict(locals())
-    options = _core.ConvertOptions()
+    options = _core.QuantizeOptions()
     options.model = model_of(model)
     _options.precision(options.precision, **_options.group(_options.precision, given))
     _options.measure(options.measure, input_names=names_of_inputs(model), **_options.group(_options.measure, given))

@@ -6,15 +6,15 @@
 #include <iostream>
 #include <string>
 
-#include "vernier/convert.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
+#include "vernier/quantize.h"
 
 int main() {
   std::string model;
   std::string output;
   while (std::getline(std::cin, model) && std::getline(std::cin, output)) {
-    vernier::ConvertOptions options;
+    vernier::QuantizeOptions options;
     options.model = model;
     options.output = output;
     options.precision.layer_precisions = {{"*", vernier::Format::Float32}};

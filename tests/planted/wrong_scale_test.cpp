@@ -6,8 +6,8 @@
 #include "base/file.h"
 #include "plan/plan.h"
 #include "planted_nets.h"
-#include "vernier/convert.h"
 #include "vernier/format.h"
+#include "vernier/quantize.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/verify.h"
 #include "vernier/requirement.h"
@@ -22,11 +22,11 @@ TEST(PlantedScale, VerifyShowsTheFirstDifferenceAtTheLayerWithTheWrongScale) {
   const Plan good = plan_from_json(read_text(folder / "out" / "plan.json"), "plan.json");
   const auto verified = [&](const Plan& plan, const std::string& name) {
     replace_file(folder / (name + ".json"), plan_to_json(plan));
-    ConvertOptions convert_options;
-    convert_options.model = folder / "net.onnx";
-    convert_options.output = folder / (name + ".onnx");
-    convert_options.plan = folder / (name + ".json");
-    convert(convert_options);
+    QuantizeOptions quantize_options;
+    quantize_options.model = folder / "net.onnx";
+    quantize_options.output = folder / (name + ".onnx");
+    quantize_options.plan = folder / (name + ".json");
+    quantize(quantize_options);
     VerifyOptions verify_options;
     verify_options.float_model = folder / "net.onnx";
     verify_options.typed_model = folder / (name + ".onnx");

@@ -14,10 +14,10 @@
 #include "model/model.h"
 #include "plan/signature.h"
 #include "tiny_networks.h"
-#include "vernier/convert.h"
 #include "vernier/diagnose.h"
 #include "vernier/format.h"
 #include "vernier/measure.h"
+#include "vernier/quantize.h"
 #include "vernier/report/figures.h"
 #include "vernier/requirement.h"
 #include "vernier/tensor.h"
@@ -53,8 +53,8 @@ class NetFiles {
     options.latency = false;
     return options;
   }
-  ConvertOptions convert_options(std::vector<Format> low) const {
-    ConvertOptions options;
+  QuantizeOptions quantize_options(std::vector<Format> low) const {
+    QuantizeOptions options;
     options.model = model_file();
     options.output = folder_ / "converted.onnx";
     options.measure = measure();

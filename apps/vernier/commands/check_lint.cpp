@@ -49,7 +49,7 @@ Command add_check_lint(CLI::App& root) {
             options.custom_operators.assign(line->custom_ops.begin(), line->custom_ops.end());
             if (!line->output.empty()) require_writable_file(line->output);
             line->gate.check();
-            const LintReport report = lint_model(options, console.sinks());
+            const LintReport report = lint(options, console.sinks());
             if (!line->output.empty()) replace_file(line->output, report_to_json(report));
             print_result(console, line->json ? report_to_json(report) : report_to_text(report, text_options()));
             line->gate.tell(gate_of(report, options.model.name()));

@@ -1,7 +1,6 @@
-#include "vernier/convert.h"
-
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -15,7 +14,8 @@
 #include "options/residuals_option.h"
 #include "scripts/script_location.h"
 #include "vernier/error.h"
-#include "vernier/report/convert.h"
+#include "vernier/quantize.h"
+#include "vernier/report/quantize.h"
 
 namespace vernier::cli {
 namespace {
@@ -45,7 +45,7 @@ bool writes_engine(const ConvertLine& line) {
   return parse_choice("--convert-to", line.kind, {"onnx", "trt"}) == "trt";
 }
 
-ConvertOptions options_of(const ConvertLine& line) {
+QuantizeOptions options_of(const ConvertLine& line) {
   if (line.output.empty()) throw Error(ErrorKind::Usage, "vernier convert: -o is missing", "-o out.onnx");
   if (line.plan.empty() == !line.precision.any_low()) {
     throw Error(
@@ -58,7 +58,7 @@ ConvertOptions options_of(const ConvertLine& line) {
     throw Error(ErrorKind::Usage, "--plan and a network script: the plan already says which layer runs in which format",
                 "leave out one of them");
   }
-  ConvertOptions options;
+  QuantizeOptions options;
   options.model = line.model;
   options.output = line.output;
   options.plan = line.plan;
@@ -120,14 +120,14 @@ Command add_convert(CLI::App& root) {
                  line->data.without_effect(line->precision.any_script() || line->engine.compile ||
                                            writes_engine(*line) || script_location(line->model).has_value()))
               console.warning(text);
-            const ConvertOptions options = options_of(*line);
+            const QuantizeOptions options = options_of(*line);
             for (const std::string& text : line->engine.without_effect(options.as_engine)) console.warning(text);
             if (!options.plan.empty()) refuse_beside_plan(app);
             if (!options.plan.empty() && !options.measure.calibration_cache.empty()) {
               console.warning("--calibration-cache has no effect with --plan: the plan already holds its scales");
             }
             require_writable_file(options.output);
-            const ConvertResult result = convert(options, console.sinks());
+            const QuantizeResult result = quantize(options, console.sinks());
             print_result(console, line->json ? result_to_json(result) : result_to_text(result, text_options()));
             return exit_code_of(result);
           },

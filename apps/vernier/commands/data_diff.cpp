@@ -108,7 +108,7 @@ Command add_data_diff(CLI::App& root, const std::string& command) {
             TextOptions text = text_options();
             text.top = parse_count("--top", line->top, 0, std::numeric_limits<std::size_t>::max());
             line->gate.check();
-            const DiffReport report = data_diff(options, console.sinks());
+            const DiffReport report = compare(options, console.sinks());
             print_result(console, format == "json"  ? report_to_json(report)
                                   : format == "csv" ? report_to_csv(report)
                                                     : report_to_text(report, text));

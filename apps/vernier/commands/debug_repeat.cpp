@@ -10,8 +10,8 @@
 #include "options/options.h"
 #include "options/parse_values.h"
 #include "vernier/check.h"
-#include "vernier/convert.h"
 #include "vernier/error.h"
+#include "vernier/quantize.h"
 #include "vernier/repeat.h"
 
 namespace vernier::cli {
@@ -118,7 +118,7 @@ Command add_debug_build(CLI::App& root) {
         options.check = line->check.values();
         options.command = "debug build";
         options.model = line->model;
-        ConvertOptions build;
+        QuantizeOptions build;
         build.model = line->model;
         build.precision = line->precision.values();
         build.measure = line->data.values();
@@ -128,7 +128,7 @@ Command add_debug_build(CLI::App& root) {
         JobSinks sinks = console.sinks();
         options.write = [build, typed, sinks](const std::filesystem::path& path) mutable {
           build.output = path;
-          const ConvertResult result = convert(build, sinks);
+          const QuantizeResult result = quantize(build, sinks);
           if (!result.is_engine && sinks.warning) {
             sinks.warning(
                 "no engine is built here: every iteration gets the same typed model, whose simulation never varies; "

@@ -1,3 +1,5 @@
+#include "vernier/quantize.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,12 +15,11 @@
 #include "options/options.h"
 #include "options/parse_values.h"
 #include "options/residuals_option.h"
-#include "vernier/convert.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
 #include "vernier/precision.h"
 #include "vernier/quantization.h"
-#include "vernier/report/convert.h"
+#include "vernier/report/quantize.h"
 
 namespace vernier::cli {
 namespace {
@@ -123,14 +124,14 @@ void apply_bias(const std::string& text, PrecisionOptions& precision) {
   precision.rules.integer_bias = integer;
 }
 
-ConvertOptions options_of(const QuantizeLine& line) {
+QuantizeOptions options_of(const QuantizeLine& line) {
   if (line.output.empty()) refuse("vernier quantize: -o is missing", "-o out.onnx");
   if (line.per_tensor && line.per_channel)
     refuse("--per-tensor and --per-channel: choose one", "leave out one of them");
   if (line.dq_only && line.paired_weights) {
     refuse("--dq-only and --add-qdq-pair-to-weight: weights are either codes or float", "leave out one of them");
   }
-  ConvertOptions options;
+  QuantizeOptions options;
   options.model = line.model;
   options.output = line.output;
   options.precision = line.precision.values();
@@ -193,9 +194,9 @@ Command add_quantize(CLI::App& root) {
             }
             for (const std::string& text : line->engine.without_effect()) console.warning(text);
             for (const std::string& text : line->words_without_effect) console.warning(text);
-            const ConvertOptions options = options_of(*line);
+            const QuantizeOptions options = options_of(*line);
             require_writable_file(options.output);
-            const ConvertResult result = convert(options, console.sinks());
+            const QuantizeResult result = quantize(options, console.sinks());
             print_result(console, line->json ? result_to_json(result) : result_to_text(result, text_options()));
             return exit_code_of(result);
           },

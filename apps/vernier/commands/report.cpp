@@ -51,7 +51,7 @@ void check_usage(const ReportLine& line) {
   }
 }
 
-int compare(const ReportLine& line, Console& console) {
+int show_diff(const ReportLine& line, Console& console) {
   const double tolerance = parse_number("--tolerance", line.tolerance);
   const TextOptions text = line.result.values();
   const ReportDiff diff = diff_reports(read_report(line.diff[0]), read_report(line.diff[1]), tolerance);
@@ -126,7 +126,7 @@ Command add_report(CLI::App& root) {
             check_usage(*line);
             line->gate.check();
             if (!line->output.empty()) require_writable_file(line->output);
-            return line->diff.empty() ? render(*line, console) : compare(*line, console);
+            return line->diff.empty() ? render(*line, console) : show_diff(*line, console);
           },
           /*ignored=*/nullptr,
           /*spreads=*/false,

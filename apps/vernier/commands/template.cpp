@@ -7,9 +7,9 @@
 #include "commands/commands.h"
 #include "console/console.h"
 #include "options/options.h"
-#include "vernier/convert.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
+#include "vernier/quantize.h"
 #include "vernier/templates.h"
 
 namespace vernier::cli {
@@ -55,7 +55,7 @@ Command add_plan(CLI::App& root) {
              "typed.onnx\n"
              "Exit code: 0 done; 2 usage; 3 input; 4 backend; 70 our fault");
   return {&app, &line->messages, [line](Console& console) {
-            ConvertOptions options;
+            QuantizeOptions options;
             options.model = line->model;
             options.precision = line->precision.values();
             if (options.precision.low.empty() && options.precision.layer_precisions.empty()) {

@@ -62,7 +62,7 @@ void split_beside(std::unique_ptr<Run>& run, const Run& other, const std::filesy
 
 }  // namespace
 
-DiffReport data_diff(const DiffOptions& options, const JobSinks& sinks) {
+DiffReport compare(const DiffOptions& options, const JobSinks& sinks) {
   DiffReport report;
   report.command = options.command;
   report.reference_file = options.reference.string();

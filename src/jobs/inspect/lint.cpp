@@ -356,6 +356,6 @@ class Linter {
 
 }  // namespace
 
-LintReport lint_model(const LintOptions& options, const JobSinks&) { return Linter(options).run(); }
+LintReport lint(const LintOptions& options, const JobSinks&) { return Linter(options).run(); }
 
 }  // namespace vernier

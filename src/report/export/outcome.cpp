@@ -3,9 +3,9 @@
 #include <optional>
 
 #include "vernier/error.h"
-#include "vernier/report/convert.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/engine.h"
+#include "vernier/report/quantize.h"
 
 namespace vernier {
 namespace {
@@ -54,7 +54,7 @@ bool met(const DiagnoseReport& report) {
   return outcome == Outcome::Met || outcome == Outcome::NothingNeeded;
 }
 
-int exit_code_of(const ConvertResult& result) {
+int exit_code_of(const QuantizeResult& result) {
   return refused(result.compiled) ? static_cast<int>(ErrorKind::Backend) : 0;
 }
 

@@ -7,10 +7,10 @@
 
 #include "vernier/capability.h"
 #include "vernier/check.h"
-#include "vernier/convert.h"
 #include "vernier/inspect.h"
 #include "vernier/inspect_engine.h"
 #include "vernier/lint.h"
+#include "vernier/quantize.h"
 #include "vernier/reduce.h"
 #include "vernier/repeat.h"
 #include "vernier/report/capability.h"
@@ -70,12 +70,12 @@ EngineReport inspect_engine(const InspectEngineOptions& options, const JobSinks&
 std::string report_to_json(const EngineReport&) { return "{}\n"; }
 std::string report_to_text(const EngineReport& report, const TextOptions&) { return "for " + report.compiled_for; }
 
-std::string plan_template(const ConvertOptions& options, const JobSinks&) { return options.model.name(); }
+std::string plan_template(const QuantizeOptions& options, const JobSinks&) { return options.model.name(); }
 std::string data_loader_template(const OnnxModel& model) { return model.name(); }
 std::string metric_script_template() { return "metric"; }
 std::string postprocess_script_template(const OnnxModel& model) { return model.name(); }
 
-LintReport lint_model(const LintOptions&, const JobSinks&) { return {}; }
+LintReport lint(const LintOptions&, const JobSinks&) { return {}; }
 std::string report_to_json(const LintReport&) { return "{}\n"; }
 std::string report_to_text(const LintReport&, const TextOptions&) { return "lint\n"; }
 

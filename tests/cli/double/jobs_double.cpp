@@ -21,7 +21,6 @@
 #include "vernier/check_accuracy.h"
 #include "vernier/check_placement.h"
 #include "vernier/comparison.h"
-#include "vernier/convert.h"
 #include "vernier/data_files.h"
 #include "vernier/debug_loss.h"
 #include "vernier/diagnose.h"
@@ -32,13 +31,14 @@
 #include "vernier/inspect.h"
 #include "vernier/measure.h"
 #include "vernier/precision.h"
+#include "vernier/quantize.h"
 #include "vernier/report/calibrate.h"
 #include "vernier/report/check_placement.h"
-#include "vernier/report/convert.h"
 #include "vernier/report/debug_loss.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/kept_set.h"
+#include "vernier/report/quantize.h"
 #include "vernier/report/scheme.h"
 #include "vernier/report/text.h"
 #include "vernier/report/verify.h"
@@ -180,9 +180,9 @@ VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
   return report;
 }
 
-ConvertResult convert(const ConvertOptions& options, const JobSinks& sinks) {
+QuantizeResult quantize(const QuantizeOptions& options, const JobSinks& sinks) {
   act(options.model, sinks);
-  ConvertResult result;
+  QuantizeResult result;
   result.typed.file = options.output.string();
   result.notes = {fmt::format("plan={} external_data={}", options.plan.string(), options.external_data.wanted)};
   append(result.notes, describe(options.precision));
@@ -241,7 +241,7 @@ std::string report_to_text(const SchemeReport& report, const TextOptions&) { ret
 std::string report_to_json(const SchemeReport&) { return "{}"; }
 std::string report_to_csv(const SchemeReport&) { return "layer"; }
 
-std::string result_to_json(const ConvertResult&) { return "{}"; }
+std::string result_to_json(const QuantizeResult&) { return "{}"; }
 
 ModelInspection inspect_model(const InspectOptions& options) {
   act(options.model, {});
@@ -327,7 +327,7 @@ std::string report_to_json(const CalibrateReport& report) {
 std::string report_to_text(const CalibrateReport& report, const TextOptions& options) {
   return fmt::format("width={} top={}\n{}\n", options.width, options.top, fmt::join(report.notes, "\n"));
 }
-std::string result_to_text(const ConvertResult& result, const TextOptions&) {
+std::string result_to_text(const QuantizeResult& result, const TextOptions&) {
   return fmt::format("file={}\n{}\n", result.typed.file, fmt::join(result.notes, "\n"));
 }
 

@@ -79,7 +79,7 @@ RunResult run(const RunOptions& options, const JobSinks& sinks, const RunEvents&
 
 std::string AccuracyRecord::to_json(const CompareOptions&) const { return "{\"kind\": \"accuracy\"}"; }
 
-DiffReport data_diff(const DiffOptions& options, const JobSinks& sinks) {
+DiffReport compare(const DiffOptions& options, const JobSinks& sinks) {
   act(options.reference, sinks);
   DiffReport report;
   report.reference_file = options.reference.string();

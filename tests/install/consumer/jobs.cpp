@@ -36,13 +36,13 @@ const std::map<std::string, std::function<void()>> kJobs{
      [] {
        concat_data({{"missing.json"}, "out.json"});
      }},
-    {"convert",
+    {"quantize",
      [] {
-       ConvertOptions options = about(&ConvertOptions::model);
+       QuantizeOptions options = about(&QuantizeOptions::model);
        options.precision.low = {Format::Int8};
-       convert(options);
+       quantize(options);
      }},
-    {"data_diff", [] { data_diff({}); }},
+    {"compare", [] { compare({}); }},
     {"debug_accuracy", [] { debug_accuracy({}); }},
     {"debug_loss", [] { debug_loss(about(&DebugLossOptions::float_model)); }},
     {"debug_reduce", [] { debug_reduce(about(&ReduceOptions::model)); }},
@@ -84,14 +84,14 @@ const std::map<std::string, std::function<void()>> kJobs{
     {"inspect_plan", [] { inspect_plan("missing.json", kMissing); }},
     {"inspect_sparsity", [] { inspect_sparsity(kMissing); }},
     {"inspect_tactics", [] { inspect_tactics("missing.json"); }},
-    {"lint_model", [] { lint_model(about(&LintOptions::model)); }},
+    {"lint", [] { lint(about(&LintOptions::model)); }},
     {"list_unbounded_sizes", [] { list_unbounded_sizes(kMissing); }},
     {"merge_data",
      [] {
        merge_data({{"missing.json"}, "out.json"});
      }},
     {"pipeline", [] { pipeline({}); }},
-    {"plan_template", [] { plan_template(about(&ConvertOptions::model)); }},
+    {"plan_template", [] { plan_template(about(&QuantizeOptions::model)); }},
     {"prune_weights", [] { prune_weights(about(&WeightEditOptions::model)); }},
     {"reconstruct_weights", [] { reconstruct_weights(about(&WeightEditOptions::model)); }},
     {"run",

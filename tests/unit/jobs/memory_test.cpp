@@ -12,12 +12,12 @@
 
 #include "job_files.h"
 #include "vernier/calibrate.h"
-#include "vernier/convert.h"
 #include "vernier/diagnose.h"
 #include "vernier/error.h"
 #include "vernier/fix.h"
 #include "vernier/lint.h"
 #include "vernier/onnx_model.h"
+#include "vernier/quantize.h"
 #include "vernier/run.h"
 #include "vernier/samples.h"
 #include "vernier/sinks.h"
@@ -67,11 +67,11 @@ TEST(InMemory, DiagnosesAsFromFiles) {
 
 TEST(InMemory, ResultsGoFromJobToJob) {
   const DiagnoseOptions options = asked({Format::Float16});
-  ConvertOptions to_half;
+  QuantizeOptions to_half;
   to_half.model = options.model;
   to_half.precision = options.precision;
   to_half.measure = options.measure;
-  const ConvertResult half = convert(to_half);
+  const QuantizeResult half = quantize(to_half);
   ASSERT_TRUE(half.typed.model.in_memory());
   EXPECT_TRUE(half.typed.file.empty());
   VerifyOptions check;
@@ -83,7 +83,7 @@ TEST(InMemory, ResultsGoFromJobToJob) {
   EXPECT_EQ(checked.typed_sha256, read_model(half.typed.model).sha256);
   LintOptions lint;
   lint.model = half.typed.model;
-  EXPECT_TRUE(lint_model(lint).passed);
+  EXPECT_TRUE(lint(lint).passed);
 
   RunOptions both;
   both.measure = options.measure;

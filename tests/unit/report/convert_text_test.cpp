@@ -1,12 +1,12 @@
 #include <gtest/gtest.h>
 
-#include "vernier/report/convert.h"
+#include "vernier/report/quantize.h"
 
 namespace vernier {
 namespace {
 
 TEST(ConvertText, SaysWhatWasWritten) {
-  ConvertResult result;
+  QuantizeResult result;
   result.scheme = "int8: symmetric per tensor";
   result.typed.file = "out/typed.onnx";
   result.typed.casts = 1;

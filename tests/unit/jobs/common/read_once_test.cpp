@@ -10,7 +10,6 @@
 #include "opened_files.h"
 #include "temp_files.h"
 #include "vernier/calibrate.h"
-#include "vernier/convert.h"
 #include "vernier/debug_accuracy.h"
 #include "vernier/debug_loss.h"
 #include "vernier/diagnose.h"
@@ -18,6 +17,7 @@
 #include "vernier/fix.h"
 #include "vernier/format.h"
 #include "vernier/pipeline.h"
+#include "vernier/quantize.h"
 #include "vernier/report/alternatives.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/run.h"
@@ -138,19 +138,19 @@ TEST_F(ReadOnce, SearchPrecision) {
 }
 
 TEST_F(ReadOnce, ConvertWithANetworkScript) {
-  ConvertOptions options = files_.convert_options({Format::Int8});
+  QuantizeOptions options = files_.quantize_options({Format::Int8});
   options.measure = by_script();
   options.precision.network_scripts = {(files_ / "network.py").string()};
-  EXPECT_EQ(convert(options).layers_by_format.count("float32"), 1U) << "what the script set";
+  EXPECT_EQ(quantize(options).layers_by_format.count("float32"), 1U) << "what the script set";
   expect_once(/*calibrated=*/false);
 }
 
 TEST_F(ReadOnce, ConvertByAPlan) {
-  ConvertOptions options = files_.convert_options({Format::Float16});
+  QuantizeOptions options = files_.quantize_options({Format::Float16});
   write_file(files_ / "plan.json", plan_template(options));
   options.plan = files_ / "plan.json";
   const std::size_t before = model_.times();
-  convert(options);
+  quantize(options);
   EXPECT_EQ(model_.times() - before, 1U);
 }
 
@@ -166,7 +166,7 @@ TEST_F(ReadOnce, Calibrate) {
 class ReadOnceBesideTyped : public ReadOnce {
  protected:
   ReadOnceBesideTyped() {
-    convert(files_.convert_options({Format::Int8}));
+    quantize(files_.quantize_options({Format::Int8}));
     before_ = model_.times();
   }
 

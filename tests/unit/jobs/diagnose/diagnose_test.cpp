@@ -490,7 +490,7 @@ TEST(Diagnose, RefusesNoPrecisionAndModelsWithoutSuchLayers) {
 
 TEST(Diagnose, MeasuresAFileInLowPrecisionAgainstTheNetworkBehindIt) {
   const NetFiles files;
-  convert(files.convert_options({Format::Int8}));
+  quantize(files.quantize_options({Format::Int8}));
   DiagnoseOptions options = files.diagnose_options({Format::Int8});
   options.model = files / "converted.onnx";
   const DiagnoseReport report = diagnose(options);

@@ -12,7 +12,7 @@
 #include "report/text/engine_section.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
-#include "vernier/report/convert.h"
+#include "vernier/report/quantize.h"
 #include "vernier/report/text.h"
 
 namespace vernier {
@@ -36,7 +36,7 @@ std::string skipped_text(const SkippedLayers& group) {
   return weighted || group.chosen ? fmt::format("{} ({})", text, list_some(names)) : text;
 }
 
-std::string written_text(const ConvertResult& result) {
+std::string written_text(const QuantizeResult& result) {
   const std::string file = printable(result.typed.file);
   if (!result.is_engine || !result.compiled) return file + ", strongly typed";
   const EngineReport& engine = *result.compiled;
@@ -46,7 +46,7 @@ std::string written_text(const ConvertResult& result) {
 
 }  // namespace
 
-std::string result_to_text(const ConvertResult& result, const TextOptions& options) {
+std::string result_to_text(const QuantizeResult& result, const TextOptions& options) {
   std::string text = result.typed.file.empty() ? "" : labelled("Written", written_text(result), options.width);
   if (!result.scheme.empty()) text += labelled("Scheme", printable(result.scheme), options.width);
   std::string layers;

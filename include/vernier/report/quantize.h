@@ -1,4 +1,4 @@
-// What convert() wrote.
+// What quantize() wrote.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct SkippedLayers {
   std::vector<std::string> layers;  // parallel
 };
 
-struct ConvertResult {
+struct QuantizeResult {
   std::string scheme;
   TypedReport typed;
   std::vector<std::string> notes;
@@ -35,10 +35,10 @@ struct ConvertResult {
 };
 
 /// What was written, for people; without the warnings. As JSON: every field, skipped layers by name.
-VERNIER_API std::string result_to_text(const ConvertResult& result, const TextOptions& options);
-VERNIER_API std::string result_to_json(const ConvertResult& result);
+VERNIER_API std::string result_to_text(const QuantizeResult& result, const TextOptions& options);
+VERNIER_API std::string result_to_json(const QuantizeResult& result);
 
 /// 4 where an engine was asked to compile what was written and refuses it, else 0.
-VERNIER_API int exit_code_of(const ConvertResult& result);
+VERNIER_API int exit_code_of(const QuantizeResult& result);
 
 }  // namespace vernier

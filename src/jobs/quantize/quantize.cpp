@@ -1,6 +1,6 @@
 // A float model and a plan (a file, or made from the precision options) -> a typed ONNX model.
 
-#include "vernier/convert.h"
+#include "vernier/quantize.h"
 
 #include <fmt/format.h>
 
@@ -40,14 +40,14 @@
 #include "vernier/format.h"
 #include "vernier/measure.h"
 #include "vernier/precision.h"
-#include "vernier/report/convert.h"
+#include "vernier/report/quantize.h"
 #include "vernier/sinks.h"
 #include "vernier/templates.h"
 
 namespace vernier {
 namespace {
 
-Plan read_plan(const ConvertOptions& options, Sources& sources) {
+Plan read_plan(const QuantizeOptions& options, Sources& sources) {
   Plan plan = plan_from_json(read_text(options.plan), options.plan.string());
   const Model& model = *sources.model(options.model);
   if (!plan.model_sha256.empty() && plan.model_sha256 != model.sha256) {
@@ -116,9 +116,9 @@ struct Planned {
 
 /// The plan from options for `model`, which is prepared as `prepare_options` say; formats with scales are calibrated on
 /// the samples of `sources`.
-Planned make_plan(const ConvertOptions& options, const PrecisionOptions& precision, const Model& model,
+Planned make_plan(const QuantizeOptions& options, const PrecisionOptions& precision, const Model& model,
                   const std::vector<Layer>& layers, const PrepareOptions& prepare_options,
-                  const std::map<std::string, std::string>& other_types, Sources& sources, ConvertResult& result) {
+                  const std::map<std::string, std::string>& other_types, Sources& sources, QuantizeResult& result) {
   AssignedFormats assigned = assign_formats(model, layers, precision);
   result.warnings.insert(result.warnings.end(), assigned.warnings.begin(), assigned.warnings.end());
   result.skipped = by_reason(assigned.skipped, other_types);
@@ -169,9 +169,9 @@ std::string slower_than_float(const Loaded& calibrated, const Plan& plan, const 
 }
 
 /// The whole job; with `plan_json` it ends at the plan, and nothing is written.
-ConvertResult run_conversion(const ConvertOptions& given_options, const JobSinks& sinks, std::string* plan_json) {
-  ConvertOptions options = given_options;
-  ConvertResult result;
+QuantizeResult run_conversion(const QuantizeOptions& given_options, const JobSinks& sinks, std::string* plan_json) {
+  QuantizeOptions options = given_options;
+  QuantizeResult result;
   const auto warn = [&](const std::string& text) { result.warnings.push_back(text); };
   ScriptedModel scripted;  // as long as its model is read
   if (is_model_script(options.model)) {
@@ -276,11 +276,11 @@ ConvertResult run_conversion(const ConvertOptions& given_options, const JobSinks
 }
 
 /// Fewer bits are not always fewer kernels: those of the same network in float16.
-void count_float16_kernels(EngineReport& compiled, Compiler& compiler, const ConvertOptions& options,
+void count_float16_kernels(EngineReport& compiled, Compiler& compiler, const QuantizeOptions& options,
                            const JobSinks& sinks) {
   if (options.precision.target != Target::TensorRt || !compiled_below_float16(compiled)) return;
   const ScratchFolder scratch;
-  ConvertOptions half;
+  QuantizeOptions half;
   half.model = options.model;
   half.output = scratch / "float16.onnx";
   half.precision.low = {Format::Float16};
@@ -293,7 +293,7 @@ void count_float16_kernels(EngineReport& compiled, Compiler& compiler, const Con
 }
 
 /// For an engine's name without --compile: a compiler where its engines run, as `run --trt` would take one.
-void find_running(std::optional<Compiler>& compiler, const ConvertOptions& options, const JobSinks& sinks) {
+void find_running(std::optional<Compiler>& compiler, const QuantizeOptions& options, const JobSinks& sinks) {
   std::string why = "there is no NVIDIA driver";
   if (has_nvidia_driver()) {
     CompileOptions compile;
@@ -321,12 +321,12 @@ void find_running(std::optional<Compiler>& compiler, const ConvertOptions& optio
 
 }  // namespace
 
-ConvertResult convert(const ConvertOptions& options, const JobSinks& sinks) {
+QuantizeResult quantize(const QuantizeOptions& options, const JobSinks& sinks) {
   std::optional<Compiler> compiler;
   const bool first = job_ranks().first();
   if (options.compile && first) compiler.emplace(for_target(*options.compile, options.precision.target), sinks);
   if (!options.as_engine) {
-    ConvertResult result = run_conversion(options, sinks, nullptr);
+    QuantizeResult result = run_conversion(options, sinks, nullptr);
     if (compiler) {
       result.compiled = compiler->compile(options.output);
       count_float16_kernels(*result.compiled, *compiler, options, sinks);
@@ -342,10 +342,10 @@ ConvertResult convert(const ConvertOptions& options, const JobSinks& sinks) {
                 "-o typed.onnx");
   }
   const ScratchFolder scratch;
-  ConvertOptions typed = options;
+  QuantizeOptions typed = options;
   typed.output = scratch / "typed.onnx";
   typed.external_data = {};
-  ConvertResult result = run_conversion(typed, sinks, nullptr);
+  QuantizeResult result = run_conversion(typed, sinks, nullptr);
   EngineReport compiled = compiler->compile(typed.output, options.output);
   if (!compiled.refused.empty()) {
     throw Error(ErrorKind::Backend,
@@ -358,7 +358,7 @@ ConvertResult convert(const ConvertOptions& options, const JobSinks& sinks) {
   return result;
 }
 
-std::string plan_template(const ConvertOptions& options, const JobSinks& sinks) {
+std::string plan_template(const QuantizeOptions& options, const JobSinks& sinks) {
   std::string plan_json;
   run_conversion(options, sinks, &plan_json);
   return plan_json;

@@ -4,7 +4,7 @@
 
 #include "report/json/document.h"
 #include "report/json/fields_engine.h"
-#include "vernier/report/convert.h"
+#include "vernier/report/quantize.h"
 
 namespace vernier {
 
@@ -17,8 +17,8 @@ struct Fields<SkippedLayers> {
 };
 
 template <>
-struct Fields<ConvertResult> {
-  using R = ConvertResult;
+struct Fields<QuantizeResult> {
+  using R = QuantizeResult;
   static constexpr auto list =
       std::tuple{Derived{"version", [](const R&) { return 1; }},
                  Derived{"file", [](const R& result) { return result.typed.file; }},
@@ -36,6 +36,6 @@ struct Fields<ConvertResult> {
                  Field{"is_engine", &R::is_engine}};
 };
 
-std::string result_to_json(const ConvertResult& result) { return to_document(ReportKind::Convert, result); }
+std::string result_to_json(const QuantizeResult& result) { return to_document(ReportKind::Convert, result); }
 
 }  // namespace vernier

@@ -1,4 +1,4 @@
-#include "vernier/convert.h"
+#include "vernier/quantize.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -13,8 +13,8 @@
 #include "vernier/diagnose.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
-#include "vernier/report/convert.h"
 #include "vernier/report/diagnose.h"
+#include "vernier/report/quantize.h"
 #include "vernier/requirement.h"
 #include "vernier/samples.h"
 #include "vernier/tensor.h"
@@ -53,9 +53,9 @@ TEST(Convert, WithThePlanOfADiagnosisWritesItsModelByteForByte) {
       options.measure.requirement = at_least_db(all_low + over);
       const DiagnoseReport report = diagnose(options);
       EXPECT_EQ(report.kept.value().layers.empty(), over < 0) << format_name(low);
-      ConvertOptions convert_options = files.convert_options({});
-      convert_options.plan = files / "out" / "plan.json";
-      convert(convert_options);
+      QuantizeOptions quantize_options = files.quantize_options({});
+      quantize_options.plan = files / "out" / "plan.json";
+      quantize(quantize_options);
       EXPECT_EQ(network_in(files / "converted.onnx"), network_in(files / "out" / "model.onnx")) << format_name(low);
     }
   }
@@ -67,16 +67,16 @@ TEST(Convert, WithAPlanThatKeepsEverythingWritesTheModelOfTheDiagnosis) {
   options.measure.requirement = at_least_db(100);
   const DiagnoseReport report = diagnose(options);
   ASSERT_EQ(report.kept.value().layers.size(), 2U);
-  ConvertOptions convert_options = files.convert_options({});
-  convert_options.plan = files / "out" / "plan.json";
-  convert(convert_options);
+  QuantizeOptions quantize_options = files.quantize_options({});
+  quantize_options.plan = files / "out" / "plan.json";
+  quantize(quantize_options);
   EXPECT_EQ(network_in(files / "converted.onnx"), network_in(files / "out" / "model.onnx"));
 }
 
 TEST(Convert, FromOptionsEqualsADiagnosisThatKeepsNothing) {
   const NetFiles files(network(kNormalized, normalized_weights()));
   diagnose(files.diagnose_options({Format::Int8}));
-  const ConvertResult result = convert(files.convert_options({Format::Int8}));
+  const QuantizeResult result = quantize(files.quantize_options({Format::Int8}));
   EXPECT_EQ(network_in(files / "converted.onnx"), network_in(files / "out" / "model.onnx"));
   EXPECT_EQ(result.layers_by_format.at("int8"), 2U);
   EXPECT_EQ(result.typed.quantize_pairs, 4) << "two activations, two weights";
@@ -92,9 +92,9 @@ TEST(Convert, AllFloat32ComputesTheSameBits) {
                                 {whole_proto(if_net()), {4, 20}}};
   for (const Case& one : cases) {
     const NetFiles files(one.model, one.input, 3);
-    ConvertOptions options = files.convert_options({});
+    QuantizeOptions options = files.quantize_options({});
     options.precision.layer_precisions = {{"*", Format::Float32}};
-    const ConvertResult result = convert(options);
+    const QuantizeResult result = quantize(options);
     EXPECT_EQ(result.typed.casts, 0);
     EXPECT_EQ(result.layers_by_format.size(), 1U);
     for (std::uint32_t s = 0; s < 3; ++s) {
@@ -109,9 +109,9 @@ TEST(Convert, AllFloat32ComputesTheSameBits) {
 
 TEST(Convert, AllFloat32TakesModelsWithoutLayers) {
   const NetFiles files(network("g (float[1,4] x) => (int64[2] y) { y = Shape(x) }"), {1, 4});
-  ConvertOptions options = files.convert_options({});
+  QuantizeOptions options = files.quantize_options({});
   options.precision.layer_precisions = {{"*", Format::Float32}};
-  convert(options);
+  quantize(options);
   EXPECT_TRUE(same_bits(exact_outputs(files / "converted.onnx", {{"x", bell({1, 4}, 1)}}).front(),
                         Tensor::of_int64({2}, std::vector<std::int64_t>{1, 4})));
 }
@@ -120,10 +120,10 @@ TEST(Convert, PrintsNothingAboutRemovedOperators) {
   const NetFiles files(
       network("g (float[1,3,2,2] x) => (float[1,3,2,2] y) { s = ImageScaler <scale = 2.0> (x) y = Relu (s) }", {}, 9),
       {1, 3, 2, 2});
-  ConvertOptions options = files.convert_options({});
+  QuantizeOptions options = files.quantize_options({});
   options.precision.layer_precisions = {{"*", Format::Float32}};
   ::testing::internal::CaptureStdout();
-  convert(options);
+  quantize(options);
   EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
 }
 
@@ -131,9 +131,9 @@ TEST(Convert, RefusesAPlanOfAnotherModel) {
   const NetFiles files;
   diagnose(files.diagnose_options({Format::Int8}));
   const NetFiles other(network(kNormalized, normalized_weights()));
-  ConvertOptions options = other.convert_options({});
+  QuantizeOptions options = other.quantize_options({});
   options.plan = files / "out" / "plan.json";
-  const Error error = error_of([&] { convert(options); });
+  const Error error = error_of([&] { quantize(options); });
   EXPECT_EQ(error.kind(), ErrorKind::Input);
   EXPECT_NE(std::string(error.what()).find("the plan was made for another model"), std::string::npos) << error.what();
   EXPECT_FALSE(std::filesystem::exists(other / "converted.onnx"));
@@ -142,16 +142,16 @@ TEST(Convert, RefusesAPlanOfAnotherModel) {
 TEST(Convert, RefusesToWriteOverTheModelItReads) {
   const NetFiles files;
   const std::string before = bytes_of(files.model_file());
-  ConvertOptions options = files.convert_options({Format::Int8});
+  QuantizeOptions options = files.quantize_options({Format::Int8});
   options.output = files / "link.onnx";
   std::filesystem::create_hard_link(files.model_file(), options.output);
-  EXPECT_EQ(error_of([&] { convert(options); }).kind(), ErrorKind::Usage);
+  EXPECT_EQ(error_of([&] { quantize(options); }).kind(), ErrorKind::Usage);
   EXPECT_EQ(bytes_of(files.model_file()), before);
 }
 
 TEST(Convert, RefusesNoPrecisionAtAll) {
   const NetFiles files;
-  EXPECT_EQ(error_of([&] { convert(files.convert_options({})); }).kind(), ErrorKind::Usage);
+  EXPECT_EQ(error_of([&] { quantize(files.quantize_options({})); }).kind(), ErrorKind::Usage);
 }
 
 }  // namespace

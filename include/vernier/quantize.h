@@ -11,12 +11,12 @@
 #include "vernier/measure.h"
 #include "vernier/onnx_model.h"
 #include "vernier/precision.h"
-#include "vernier/report/convert.h"
+#include "vernier/report/quantize.h"
 #include "vernier/sinks.h"
 
 namespace vernier {
 
-struct ConvertOptions {
+struct QuantizeOptions {
   OnnxModel model;
   std::filesystem::path output;
   std::filesystem::path plan;  // --plan; else made from `precision`
@@ -33,6 +33,6 @@ struct ConvertOptions {
 };
 
 /// Errors: Usage, Input; Backend: what compiles is not there, crashes or takes too long; Interrupted.
-VERNIER_API ConvertResult convert(const ConvertOptions& options, const JobSinks& sinks = {});
+VERNIER_API QuantizeResult quantize(const QuantizeOptions& options, const JobSinks& sinks = {});
 
 }  // namespace vernier
