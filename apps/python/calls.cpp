@@ -125,4 +125,12 @@ void call(const nb::object& listener, const std::function<void(const JobSinks&)>
   if (exchange.failure()) std::rethrow_exception(exchange.failure());
 }
 
+Held hold(nb::object function) {
+  return {new nb::object(std::move(function)), [](nb::object* object) {
+            if (!nb::is_alive()) return;
+            const nb::gil_scoped_acquire acquired;
+            delete object;
+          }};
+}
+
 }  // namespace vernier::python

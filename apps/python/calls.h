@@ -5,6 +5,7 @@
 #include <nanobind/nanobind.h>
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -24,5 +25,10 @@ auto call_for(const nanobind::object& listener, const Job& job) {
   call(listener, [&](const JobSinks& sinks) { result.emplace(job(sinks)); });
   return std::move(*result);
 }
+
+/// A Python function that threads of a job call, each call with the interpreter's lock. Its last copy may go on any of
+/// them.
+using Held = std::shared_ptr<nanobind::object>;
+Held hold(nanobind::object function);
 
 }  // namespace vernier::python

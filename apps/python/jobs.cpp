@@ -10,22 +10,30 @@
 
 #include "calls.h"
 #include "parts.h"
+#include "vernier/bench.h"
 #include "vernier/calibrate.h"
 #include "vernier/check_data.h"
 #include "vernier/check_placement.h"
+#include "vernier/data_diff.h"
 #include "vernier/debug_loss.h"
 #include "vernier/diagnose.h"
 #include "vernier/doctor.h"
+#include "vernier/eval.h"
 #include "vernier/fix.h"
 #include "vernier/inspect.h"
+#include "vernier/inspect_engine.h"
 #include "vernier/lint.h"
 #include "vernier/quantize.h"
+#include "vernier/report/bench.h"
 #include "vernier/report/calibrate.h"
 #include "vernier/report/check_data.h"
 #include "vernier/report/check_placement.h"
+#include "vernier/report/data_diff.h"
 #include "vernier/report/debug_loss.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/doctor.h"
+#include "vernier/report/engine.h"
+#include "vernier/report/eval.h"
 #include "vernier/report/inspect.h"
 #include "vernier/report/lint.h"
 #include "vernier/report/quantize.h"
@@ -107,9 +115,19 @@ void add_jobs(nb::module_& module) {
   module.def("verify", job(&verify), nb::arg(), kListener);
   module.def("calibrate", job(&calibrate), nb::arg(), kListener);
   module.def("check_data", job(&check_data), nb::arg(), kListener);
+  module.def("evaluate", job(&evaluate), nb::arg(), kListener);
+  module.def("inspect_engine", job(&inspect_engine), nb::arg(), kListener);
+  module.def("compare", job(&compare), nb::arg(), kListener);
+  module.def(
+      "bench",
+      [](const BenchOptions& options, const nb::object& listener) {
+        const BenchReport report = call_for(listener, [&](const JobSinks& sinks) { return bench(options, sinks); });
+        return told(report_to_json(report), report_to_text(report, {}));
+      },
+      nb::arg(), kListener);
   module.def("debug_loss", job(&debug_loss), nb::arg(), kListener);
   module.def(
-      "convert",
+      "quantize",
       [](const QuantizeOptions& options, const nb::object& listener) {
         const QuantizeResult result =
             call_for(listener, [&](const JobSinks& sinks) { return quantize(options, sinks); });

@@ -57,6 +57,7 @@ NB_MODULE(_core, module) {
   module.attr("__version__") = std::string(vernier::vernier_version());
   vernier::python::add_models(module);
   vernier::python::add_options(module);
+  vernier::python::add_experiments(module);
   vernier::python::add_jobs(module);
   vernier::python::add_reports(module);
   vernier::python::add_numbers(module);

@@ -10,6 +10,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstddef>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,18 +19,24 @@
 #include <vector>
 
 #include "arrays.h"
+#include "calls.h"
 #include "parts.h"
 #include "vernier/arithmetic.h"
+#include "vernier/bench.h"
 #include "vernier/calibrate.h"
 #include "vernier/calibration.h"
 #include "vernier/check_data.h"
 #include "vernier/check_placement.h"
+#include "vernier/data_diff.h"
 #include "vernier/debug_loss.h"
 #include "vernier/diagnose.h"
 #include "vernier/engine.h"
 #include "vernier/error.h"
 #include "vernier/eval.h"
+#include "vernier/experiments.h"
 #include "vernier/fix.h"
+#include "vernier/inspect_engine.h"
+#include "vernier/labels.h"
 #include "vernier/measure.h"
 #include "vernier/precision.h"
 #include "vernier/quantization.h"
@@ -54,12 +61,7 @@ nb::list listed(const std::vector<Sample>& samples) {
 
 /// function(outputs, references): lists of {name: array}
 MetricFunction metric_of(nb::object function, std::string name, std::optional<double> min, std::optional<double> max) {
-  // Its last copy may go on a thread of the job.
-  const std::shared_ptr<nb::object> held(new nb::object(std::move(function)), [](nb::object* object) {
-    if (!nb::is_alive()) return;
-    const nb::gil_scoped_acquire acquired;
-    delete object;
-  });
+  const Held held = hold(std::move(function));
   MetricFunction metric;
   metric.function = [held](const std::vector<Sample>& outputs, const std::vector<Sample>& references) {
     const nb::gil_scoped_acquire acquired;
@@ -182,9 +184,13 @@ void add_precision(nb::module_& module) {
 }
 
 void add_searching(nb::module_& module) {
+  nb::class_<Labels>(module, "Labels")
+      .def_static("of_file", [](const std::filesystem::path& file) { return Labels(file); })
+      .def_static("of_values", [](const Array& values,
+                                  std::string name) { return Labels::of_values(tensor_of(values), std::move(name)); })
+      .def_static("of_annotations", &Labels::of_annotations);
   nb::class_<LabelRequirement>(module, "LabelRequirement")
       .def(nb::init<>())
-      .def_rw("file", &LabelRequirement::file)
       .def_rw("labels", &LabelRequirement::labels)
       .def_rw("offset", &LabelRequirement::offset)
       .def_rw("top", &LabelRequirement::top)
@@ -245,11 +251,13 @@ void add_job_options(nb::module_& module) {
       .def_rw("engine", &DiagnoseOptions::engine)
       .def_rw("alternatives", &DiagnoseOptions::alternatives)
       .def_rw("sample_pictures", &DiagnoseOptions::sample_pictures)
+      .def_rw("causes", &DiagnoseOptions::causes)
       .def("share_out", [](DiagnoseOptions& options) { options.measure.split = fitting_split(options); });
   nb::class_<RepairOptions>(module, "RepairOptions")
       .def(nb::init<>())
       .def_rw("allow", &RepairOptions::allow)
-      .def_rw("forbid", &RepairOptions::forbid);
+      .def_rw("forbid", &RepairOptions::forbid)
+      .def_rw("own", &RepairOptions::own);
   nb::class_<FixOptions, DiagnoseOptions>(module, "FixOptions").def(nb::init<>()).def_rw("repair", &FixOptions::repair);
   nb::class_<VerifyOptions>(module, "VerifyOptions")
       .def(nb::init<>())
@@ -283,6 +291,54 @@ void add_job_options(nb::module_& module) {
       .def(nb::init<>())
       .def_rw("model", &CheckDataOptions::model)
       .def_rw("measure", &CheckDataOptions::measure);
+  nb::class_<EvalOptions>(module, "EvalOptions")
+      .def(nb::init<>())
+      .def_rw("model", &EvalOptions::model)
+      .def_rw("against", &EvalOptions::against)
+      .def_rw("task", &EvalOptions::task)
+      .def_rw("labels", &EvalOptions::labels)
+      .def_rw("label_offset", &EvalOptions::label_offset)
+      .def_rw("ignored_label", &EvalOptions::ignored_label)
+      .def_rw("boxes", &EvalOptions::boxes)
+      .def_rw("box_order", &EvalOptions::box_order)
+      .def_rw("scores", &EvalOptions::scores)
+      .def_rw("box_units", &EvalOptions::box_units)
+      .def_rw("fit", &EvalOptions::fit)
+      .def_rw("background_classes", &EvalOptions::background_classes)
+      .def_rw("overlap", &EvalOptions::overlap)
+      .def_rw("least_score", &EvalOptions::least_score)
+      .def_rw("function", &EvalOptions::function)
+      .def_rw("on", &EvalOptions::on)
+      .def_rw("engine", &EvalOptions::engine)
+      .def_rw("min", &EvalOptions::min)
+      .def_rw("max", &EvalOptions::max)
+      .def_rw("max_loss", &EvalOptions::max_loss)
+      .def_rw("measure", &EvalOptions::measure)
+      .def_rw("command", &EvalOptions::command);
+  nb::class_<BenchOptions>(module, "BenchOptions")
+      .def(nb::init<>())
+      .def("add_runner", [](BenchOptions& options, const RunnerOptions& runner) { options.runners.push_back(runner); })
+      .def_rw("measure", &BenchOptions::measure)
+      .def_rw("batches", &BenchOptions::batches)
+      .def_rw("seconds", &BenchOptions::seconds)
+      .def_rw("iterations", &BenchOptions::iterations)
+      .def_rw("providers", &BenchOptions::providers)
+      .def_rw("engine", &BenchOptions::engine)
+      .def_rw("layers", &BenchOptions::layers)
+      .def_rw("command", &BenchOptions::command);
+  nb::class_<InspectEngineOptions>(module, "InspectEngineOptions")
+      .def(nb::init<>())
+      .def_rw("file", &InspectEngineOptions::file)
+      .def_rw("model", &InspectEngineOptions::model)
+      .def_rw("compile", &InspectEngineOptions::compile);
+  nb::class_<DiffOptions>(module, "DiffOptions")
+      .def(nb::init<>())
+      .def_rw("reference", &DiffOptions::reference)
+      .def_rw("tested", &DiffOptions::tested)
+      .def_rw("metric", &DiffOptions::metric)
+      .def_rw("metric_chosen", &DiffOptions::metric_chosen)
+      .def_rw("threshold", &DiffOptions::threshold)
+      .def_rw("command", &DiffOptions::command);
   nb::class_<DebugLossOptions>(module, "DebugLossOptions")
       .def(nb::init<>())
       .def_rw("float_model", &DebugLossOptions::float_model)
@@ -313,6 +369,13 @@ void add_options(nb::module_& module) {
   add_words<RangesForm>(words, "RangesForm");
   add_words<ImageColor>(words, "ImageColor");
   add_words<ImageLayout>(words, "ImageLayout");
+  add_words<DiffMetric>(words, "DiffMetric");
+  add_words<Task>(words, "Task");
+  add_words<BoxForm>(words, "BoxForm");
+  add_words<BoxOrder>(words, "BoxOrder");
+  add_words<ScoreFunction>(words, "ScoreFunction");
+  add_words<BoxUnits>(words, "BoxUnits");
+  add_words<ImageFit>(words, "ImageFit");
   module.attr("WORDS") = words;
 }
 

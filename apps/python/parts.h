@@ -7,6 +7,7 @@ namespace vernier::python {
 
 void add_models(nanobind::module_& module);
 void add_options(nanobind::module_& module);
+void add_experiments(nanobind::module_& module);
 void add_jobs(nanobind::module_& module);
 void add_reports(nanobind::module_& module);
 void add_numbers(nanobind::module_& module);

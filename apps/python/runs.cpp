@@ -18,8 +18,11 @@
 #include "base/parallel.h"
 #include "calls.h"
 #include "parts.h"
+#include "vernier/data_diff.h"
+#include "vernier/engine.h"
 #include "vernier/error.h"
 #include "vernier/run.h"
+#include "words.h"
 
 namespace nb = nanobind;
 
@@ -50,6 +53,13 @@ nb::list load_runs(const std::filesystem::path& path) {
     runs.append(nb::make_tuple(run->name(), iterations));
   }
   return runs;
+}
+
+std::vector<Iteration> iterations_of(const std::vector<NamedArrays>& given) {
+  std::vector<Iteration> iterations;
+  iterations.reserve(given.size());
+  for (const NamedArrays& outputs : given) iterations.push_back({named(outputs), {}});
+  return iterations;
 }
 
 void save_runs(const std::filesystem::path& path,
@@ -106,14 +116,28 @@ void add_runs(nb::module_& module) {
       .def(nb::init<>())
       .def_rw("model", &RunnerOptions::model)
       .def_rw("precision", &RunnerOptions::precision)
-      .def("simulate", [](RunnerOptions& runner, bool simulated) {
-        runner.kind = simulated ? RunnerKind::Simulated : RunnerKind::OnnxRuntime;
-      });
+      .def("simulate",
+           [](RunnerOptions& runner, bool simulated) {
+             runner.kind = simulated ? RunnerKind::Simulated : RunnerKind::OnnxRuntime;
+           })
+      .def("run_on",
+           [](RunnerOptions& runner, MeasureOn engine) {
+             runner.kind = engine == MeasureOn::OnnxRuntime ? RunnerKind::OnnxRuntime
+                           : engine == MeasureOn::TensorRt  ? RunnerKind::TensorRt
+                                                            : RunnerKind::OpenVino;
+             runner.use = EngineUse::Always;
+           })
+      .def_rw("device", &RunnerOptions::device);
   nb::class_<RunOptions>(module, "RunOptions")
       .def(nb::init<>())
       .def_rw("measure", &RunOptions::measure)
       .def_rw("onnx_outputs", &RunOptions::onnx_outputs)
       .def("add_runner", [](RunOptions& options, const RunnerOptions& runner) { options.runners.push_back(runner); });
+  module.def("set_values", [](DiffOptions& options, const std::string& name, const std::vector<NamedArrays>& reference,
+                              const std::string& tested_name, const std::vector<NamedArrays>& tested) {
+    if (!name.empty()) options.reference_values = run_in_memory(name, iterations_of(reference));
+    if (!tested_name.empty()) options.tested_values = run_in_memory(tested_name, iterations_of(tested));
+  });
   module.def("run_all", run_all, nb::arg("options"), nb::arg("listener").none());
   module.def("load_runs", load_runs);
   module.def("save_runs", save_runs);

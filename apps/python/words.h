@@ -12,9 +12,11 @@
 #include "vernier/arithmetic.h"
 #include "vernier/calibrate.h"
 #include "vernier/engine.h"
+#include "vernier/eval.h"
 #include "vernier/format.h"
 #include "vernier/measure.h"
 #include "vernier/precision.h"
+#include "vernier/report/data_diff.h"
 #include "vernier/report/kind.h"
 #include "vernier/requirement.h"
 #include "vernier/samples.h"
@@ -61,20 +63,27 @@ struct WordCaster {
   struct nanobind::detail::type_caster<vernier::Enum> : WordCaster<vernier::Enum> {}
 
 VERNIER_WORDS(Accumulate);
+VERNIER_WORDS(BoxForm);
+VERNIER_WORDS(BoxOrder);
+VERNIER_WORDS(BoxUnits);
 VERNIER_WORDS(CostUnit);
+VERNIER_WORDS(DiffMetric);
 VERNIER_WORDS(EngineChoice);
 VERNIER_WORDS(Format);
 VERNIER_WORDS(ImageColor);
+VERNIER_WORDS(ImageFit);
 VERNIER_WORDS(ImageLayout);
 VERNIER_WORDS(MeasureOn);
 VERNIER_WORDS(Metric);
 VERNIER_WORDS(PrecisionConstraints);
 VERNIER_WORDS(RangesForm);
 VERNIER_WORDS(ReportKind);
+VERNIER_WORDS(ScoreFunction);
 VERNIER_WORDS(SearchDirection);
 VERNIER_WORDS(SearchMode);
 VERNIER_WORDS(Split);
 VERNIER_WORDS(Target);
+VERNIER_WORDS(Task);
 VERNIER_WORDS(Verdict);
 
 #undef VERNIER_WORDS

@@ -7,9 +7,11 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "vernier/engine.h"
 #include "vernier/error.h"
+#include "vernier/experiments.h"
 #include "vernier/export.h"
 #include "vernier/external_data.h"
 #include "vernier/measure.h"
@@ -46,6 +48,7 @@ struct DiagnoseOptions {
   std::size_t alternatives = 0;
   /// Puts pictures of the worst samples' image inputs into the report. Whoever gets the report sees them.
   bool sample_pictures = false;
+  std::vector<CauseFinder> causes{};  // of the caller's, beside the library's
 };
 
 /// diagnose() or fix() was ended (JobSinks::interrupted) before a search could give its best set so far.

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,15 +11,19 @@
 
 #include "vernier/engine.h"
 #include "vernier/export.h"
+#include "vernier/labels.h"
 #include "vernier/measure.h"
 #include "vernier/onnx_model.h"
 #include "vernier/report/eval.h"
+#include "vernier/search_options.h"
 #include "vernier/sinks.h"
 #include "vernier/words.h"
 
 namespace vernier {
 
+/// "classification", "detection", "segmentation", "language", "custom".
 enum class Task { Classification, Detection, Segmentation, Language, Custom };
+VERNIER_API std::span<const std::string_view> words_of(Task which);
 
 /// How boxes come out of a detector (src/tasks/boxes.h). "yolox", "plain", "rows", "yolov5".
 enum class BoxForm { Yolox, Plain, Rows, Yolov5 };
@@ -48,7 +51,7 @@ struct EvalOptions {
   /// Detection: COCO's annotations as JSON, whose list of images is in the order of the samples. Segmentation: .npy
   /// [samples, height, width]. Language: .npy [samples, tokens] of the next tokens, below zero left out; empty: those
   /// of the integer input itself, shifted by one.
-  std::filesystem::path labels;
+  Labels labels;
   /// A label's class is the label plus this; of Segmentation pixels that fall below 0 are left out. Not of Language.
   std::int64_t label_offset = 0;
   std::int64_t ignored_label = 255;  // Segmentation
@@ -61,7 +64,8 @@ struct EvalOptions {
   std::size_t background_classes = 0;  // Plain: classes at the beginning that are none
   double overlap = 0.65;               // boxes that overlap by more are one
   double least_score = 0.01;
-  std::string script;  // Custom: file.py[:function], as --metric-script
+  std::string script;                        // Custom: file.py[:function], as --metric-script
+  std::optional<MetricFunction> function{};  // Custom: in the place of `script`; its limits have no say
   /// The engine that runs the models; absent: float32 kernels with our rounding behind them.
   std::optional<MeasureOn> on;
   EngineRunOptions engine;         // of `on`

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "vernier/diagnose.h"
+#include "vernier/experiments.h"
 #include "vernier/export.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/sinks.h"
@@ -14,6 +15,7 @@ namespace vernier {
 struct RepairOptions {
   std::vector<std::string> allow;   // ids; empty: all
   std::vector<std::string> forbid;  // wins over `allow`
+  std::vector<RepairMethod> own{};  // of the caller's, beside the library's
 };
 
 struct RepairName {

@@ -42,6 +42,9 @@ class VERNIER_API Run {
 /// Cost: one pass over the structure; arrays stay in the file.
 VERNIER_API std::vector<std::unique_ptr<Run>> open_runs(const std::filesystem::path& path);
 
+/// One that the caller has in memory. Tensors are shared, not copied.
+VERNIER_API std::unique_ptr<Run> run_in_memory(std::string name, std::vector<Iteration> iterations);
+
 /// Writes runs iteration by iteration, in any interleaving of runs; each run's iterations come in order. A path that
 /// ends in .npz takes one run; one that is a folder, or has no extension, becomes a folder with one file an iteration;
 /// anything else becomes one JSON file. Nothing appears under `path` before finish(); a folder must be empty or absent.

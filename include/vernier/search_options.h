@@ -13,6 +13,7 @@
 
 #include "vernier/check.h"
 #include "vernier/comparison.h"
+#include "vernier/labels.h"
 #include "vernier/samples.h"
 #include "vernier/words.h"
 
@@ -44,11 +45,10 @@ VERNIER_API std::span<const std::string_view> words_of(CostUnit which);
 
 /// How many samples a classifier gets right, by labels of the user's.
 struct LabelRequirement {
-  std::filesystem::path file;  // .npy of whole numbers, or text with one a line; one a sample
-  std::int64_t offset = 0;     // added to each: 1 where a network has a background class that the labels have not
-  std::size_t top = 1;         // right: the label is among the `top` largest
-  double min_share = 0;        // of the samples, 0 to 1
-  std::vector<std::int64_t> labels{};  // in the place of `file`
+  Labels labels;            // .npy of whole numbers, text with one a line, or numbers in memory
+  std::int64_t offset = 0;  // added to each: 1 where a network has a background class that the labels have not
+  std::size_t top = 1;      // right: the label is among the `top` largest
+  double min_share = 0;     // of the samples, 0 to 1
 };
 
 /// A number that a Python function of the user's computes of all outputs.

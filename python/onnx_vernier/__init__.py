@@ -7,7 +7,7 @@ Examples:
     >>> report.model.save("typed.onnx")
 
 Jobs: ``diagnose``, ``fix``, ``verify``, ``run``, ``quantize``, ``calibrate``, ``check_data``, ``explain_quantized``, ``inspect``,
-``lint``, ``check_placement``; ``search`` on any oracle; ``formats`` for arrays. All of them work in memory: files are
+``lint``, ``check_placement``, ``evaluate``, ``compare``, ``bench``, ``inspect_engine``; ``search`` on any oracle; ``formats`` for arrays. All of them work in memory: files are
 written when you ask for them.
 """
 from __future__ import annotations
@@ -18,7 +18,9 @@ import os as _os
 
 from . import _core, formats, polygraphy
 from ._diagnosis import diagnose, fix
+from ._engines import bench, inspect_engine
 from ._errors import BackendError, Error, InputError, InternalError, Interrupted, UsageError
+from ._figures import compare, evaluate
 from ._jobs import (
     calibrate,
     check_data,
@@ -39,8 +41,9 @@ from ._search import search
 __version__: str = _core.__version__
 __all__ = [
     "BackendError", "DiagnoseReport", "Error", "InputError", "InternalError", "Interrupted", "Model", "Record", "Report",
-    "Samples", "Table", "UsageError", "VerifyReport", "VernierWarning", "calibrate", "check_data", "check_placement", "diagnose",
-    "explain_quantized", "fix", "formats", "inspect", "lint", "polygraphy", "quantize", "run", "search", "verify",
+    "Samples", "Table", "UsageError", "VerifyReport", "VernierWarning", "bench", "calibrate", "check_data", "check_placement",
+    "compare", "diagnose", "evaluate", "explain_quantized", "fix", "formats", "inspect", "inspect_engine", "lint", "polygraphy",
+    "quantize", "run", "search", "verify",
 ]
 
 

@@ -5,13 +5,17 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from . import _core, _options
+from . import _core, _experiments, _options
 from ._call import call, names_of_inputs
 from ._errors import UsageError
+from ._experiments import Calibration
 from ._model import model_of
 from ._options import Limits
 from ._progress import Progress
-from ._report import DiagnoseReport
+from ._report import DiagnoseReport, Record
+
+Causes = Mapping[str, Callable[[Record], Any]] | Iterable[Callable[[Record], Any]]
+Repairs = Causes
 
 
 def _read(options: Any, given: Mapping[str, Any]) -> None:
@@ -31,6 +35,7 @@ def _read(options: Any, given: Mapping[str, Any]) -> None:
     options.search.max_evaluations = _options.count(given["max_evaluations"], "max_evaluations")
     options.search.prove_minimum = given["prove_minimum"]
     options.latency = given["latency"]
+    options.causes = _experiments.causes(given["causes"])
     if given["share_out"]:
         options.share_out()
 
@@ -54,6 +59,7 @@ def diagnose(
     metric: Callable[..., float] | None = None,
     min_metric: float | None = None,
     max_metric: float | None = None,
+    causes: Causes = (),
     alternatives: int = 0,
     cost: str = "layers",
     max_seconds: float = 0,
@@ -61,7 +67,7 @@ def diagnose(
     prove_minimum: bool = False,
     share_out: bool = True,
     latency: bool = False,
-    calibration: str = "minmax",
+    calibration: Calibration = "minmax",
     calibration_samples: Any = None,
     calibration_cache: str | os.PathLike[str] = "",
     layer_precisions: Mapping[str, str] | None = None,
@@ -111,7 +117,12 @@ def diagnose(
         prove_minimum: also bounds from below what any passing set costs.
         share_out: from 60 samples on a third each calibrates, decides, and judges, by lot.
         latency: also times the models on ONNX Runtime.
-        calibration: how ranges are chosen: "minmax", "percentile:99.99", "entropy", "mse", "aciq", "auto".
+        causes: functions of yours, or {name: function}: ``function(layer)`` gives None, a sentence, or {"sentence": ...,
+            "figures": {name: value}, "confidence": 0 to 1, "tensor": ..., "repairs": [...]}. ``layer`` is what was
+            measured of an examined layer: ``inputs`` and ``outputs`` with their values, noise, events, neighbours.
+        calibration: how ranges are chosen: "minmax", "percentile:99.99", "entropy", "mse", "aciq", "auto"; or a function
+            of yours: ``function(seen)`` gives (low, high) of a tensor, of which ``seen`` has ``tensor``, ``format``,
+            ``min``, ``max``, and ``low``, ``high``, ``count`` of the bins that hold its values.
         calibration_samples: samples that ranges are learned on; None: ``samples``.
         calibration_cache: a file of ranges (TensorRT's cache, ONNX Runtime's JSON, ours): read when it is there, else
             learned and written.
@@ -157,6 +168,7 @@ def fix(
     *,
     allow: Iterable[str] = (),
     forbid: Iterable[str] = (),
+    repairs: Repairs = (),
     low: str | Iterable[str] = "int8",
     high: str = "float32",
     target: str = "tensorrt",
@@ -172,13 +184,14 @@ def fix(
     metric: Callable[..., float] | None = None,
     min_metric: float | None = None,
     max_metric: float | None = None,
+    causes: Causes = (),
     cost: str = "layers",
     max_seconds: float = 0,
     max_evaluations: int = 0,
     prove_minimum: bool = False,
     share_out: bool = True,
     latency: bool = False,
-    calibration: str = "minmax",
+    calibration: Calibration = "minmax",
     calibration_samples: Any = None,
     calibration_cache: str | os.PathLike[str] = "",
     layer_precisions: Mapping[str, str] | None = None,
@@ -208,16 +221,22 @@ def fix(
         allow: ids of the repairs that may be tried ("smooth", "range", ...; an unknown one is told with all of them);
             empty: all.
         forbid: ids of those that may not.
+        repairs: functions of yours, or {name: function}, tried beside the others: ``function(network)`` gives a list of
+            {"layers": [...], "what": ..., and what changes}: "ranges": {tensor: (low, high)}, "constants": {name: array}
+            of the low side, or "model": one that computes the same in exact arithmetic; or "why_not". ``network`` has
+            ``model``, ``layers``, ``values``, ``ranges`` and ``channel_absmax``.
 
     All others, what it returns and what it raises: as ``diagnose``.
     """
     given = dict(locals())
     options = _core.FixOptions()
+    options.repair.own = own = _experiments.repairs(given["repairs"])
+    known = [*_core.repair_names(), *(repair.id for repair in own)]
     for argument in ("allow", "forbid"):
         ids = _options.names(given[argument], argument)
         for each in ids:
-            if each not in _core.repair_names():
-                raise UsageError(f"{argument}: no repair {each!r}", "one of " + ", ".join(_core.repair_names()))
+            if each not in known:
+                raise UsageError(f"{argument}: no repair {each!r}", "one of " + ", ".join(known))
         setattr(options.repair, argument, ids)
     options.command = "onnx_vernier.fix"
     _read(options, given)

@@ -11,6 +11,7 @@ from . import _core, _options
 from ._arrays import sample_from_core
 from ._call import call, names_of_inputs
 from ._errors import UsageError
+from ._experiments import Calibration
 from ._model import model_of
 from ._options import Limits
 from ._progress import Progress
@@ -67,7 +68,7 @@ def run(
     low: str | Iterable[str] = (),
     high: str = "float32",
     target: str = "tensorrt",
-    calibration: str = "minmax",
+    calibration: Calibration = "minmax",
     calibration_samples: Any = None,
     layer_precisions: Mapping[str, str] | None = None,
     outputs: Iterable[str] = (),
@@ -115,7 +116,7 @@ def quantize(
     low: str | Iterable[str] = "int8",
     high: str = "float32",
     target: str = "tensorrt",
-    calibration: str = "minmax",
+    calibration: Calibration = "minmax",
     calibration_cache: str | os.PathLike[str] = "",
     layer_precisions: Mapping[str, str] | None = None,
     op_types: Iterable[str] = (),
@@ -141,7 +142,7 @@ def quantize(
     options.model = model_of(model)
     _options.precision(options.precision, **_options.group(_options.precision, given))
     _options.measure(options.measure, input_names=names_of_inputs(model), **_options.group(_options.measure, given))
-    return Report(call(_core.convert, options, progress))
+    return Report(call(_core.quantize, options, progress))
 
 
 def calibrate(
@@ -150,7 +151,7 @@ def calibrate(
     *,
     low: str | Iterable[str] = "int8",
     target: str = "tensorrt",
-    calibration: str = "minmax",
+    calibration: Calibration = "minmax",
     output: str | os.PathLike[str] = "",
     limit: int = 0,
     split_batch: bool = False,

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import math
 import operator
 import os
@@ -11,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from . import _core
-from ._arrays import sample_from_core
+from . import _core, _experiments
+from ._arrays import as_array, sample_from_core, to_core
 from ._errors import UsageError
+from ._experiments import Calibration
 from ._samples import read_into
 
 Limits = float | Mapping[str, float]
@@ -103,7 +105,7 @@ def precision(
     low: str | Iterable[str],
     high: str = "float32",
     target: str = "tensorrt",
-    calibration: str = "minmax",
+    calibration: Calibration = "minmax",
     layer_precisions: Mapping[str, str] | None = None,
     op_types: Iterable[str] = (),
     excluded_op_types: Iterable[str] = (),
@@ -117,7 +119,7 @@ def precision(
     set_format(options, "low", formats(low), "low")
     set_format(options, "high", high, "high")
     options.target = word("Target", "target", target)
-    options.calibration = _core.CalibrationChoice(calibration)
+    options.calibration = _experiments.calibration(calibration)
     set_format(options, "layer_precisions", list((layer_precisions or {}).items()), "layer_precisions")
     options.even_if_slower = even_if_slower
     options.rules.weights_only = weights_only
@@ -224,6 +226,18 @@ def requirement(
     return _core.with_margin(made, number(margin, "margin", 0)) if margin else made
 
 
+def label_values(labels: Any) -> _core.Labels:
+    """Of a file, of an array whose first axis counts the samples, or COCO's annotations as a dict."""
+    if isinstance(labels, (str, os.PathLike)):
+        return _core.Labels.of_file(os.fspath(labels))
+    if isinstance(labels, Mapping):
+        return _core.Labels.of_annotations(json.dumps(labels), "labels in memory")
+    array = np.asarray(as_array(labels))
+    if not np.issubdtype(array.dtype, np.integer):
+        raise UsageError(f"labels of {array.dtype}: whole numbers, one a sample")
+    return _core.Labels.of_values(to_core(array), "labels in memory")
+
+
 def task(
     options: _core.TaskRequirement,
     *,
@@ -237,13 +251,7 @@ def task(
     """Whether the task decides."""
     if labels is not None:
         wanted = _core.LabelRequirement()
-        if isinstance(labels, (str, os.PathLike)):
-            wanted.file = os.fspath(labels)
-        else:
-            array = np.asarray(labels).reshape(-1)
-            if not np.issubdtype(array.dtype, np.integer):
-                raise UsageError(f"labels of {array.dtype}: whole numbers, one a sample")
-            wanted.labels = array.tolist()
+        wanted.labels = label_values(labels if isinstance(labels, (str, os.PathLike)) else np.asarray(labels).reshape(-1))
         if min_top1 is None:
             raise UsageError("labels without min_top1: what share of them must be right?", "min_top1=0.7")
         wanted.offset = label_offset

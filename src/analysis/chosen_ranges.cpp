@@ -1,10 +1,19 @@
 #include "analysis/chosen_ranges.h"
 
+#include <fmt/format.h>
+
+#include <cmath>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/parallel.h"
+#include "base/text.h"
+#include "numerics/distribution.h"
 #include "numerics/range_methods.h"
+#include "vernier/calibration.h"
+#include "vernier/error.h"
+#include "vernier/format.h"
 
 namespace vernier {
 namespace {
@@ -24,15 +33,23 @@ ValueHistogram values_of(const HalvedHistogram& counted, std::optional<std::size
   return all;
 }
 
-Choice choose(const CalibrationChoice& choice, Format format, const RangeStats& seen, const HalvedHistogram* counted,
-              std::optional<std::size_t> half) {
+ValueRange own_range(const RangeMethod& method, const SeenValues& seen) {
+  const auto [low, high] = method.choose(seen);
+  if (std::isfinite(low) && std::isfinite(high) && low <= high) return {low, high};
+  throw Error(ErrorKind::Usage, fmt::format("{}: [{}, {}] is no range for '{}'", printable(method.name), low, high,
+                                            printable(seen.tensor)));
+}
+
+Choice choose(const CalibrationChoice& choice, const std::string& tensor, Format format, const RangeStats& seen,
+              const HalvedHistogram* counted, std::optional<std::size_t> half) {
   Choice chosen{seen, {}};
   if (counted == nullptr || seen.empty()) return chosen;
   Distribution values = distribution_of(values_of(*counted, half));
   chosen.mask = take_mask(values);
   CalibrationChoice method = choice;
   if (choice.method == CalibrationMethod::Automatic) method.method = CalibrationMethod::MinMax;
-  const ValueRange range = range_by(method, values, format);
+  const ValueRange range =
+      choice.own ? own_range(*choice.own, seen_values(tensor, format, values)) : range_by(method, values, format);
   chosen.range.min = range.low;
   chosen.range.max = range.high;
   return chosen;
@@ -71,7 +88,7 @@ ChosenRanges choose_ranges(const CalibrationChoice& choice, const std::map<std::
         const auto seen = reference.ranges.find(list[i].first);
         if (seen == reference.ranges.end()) return std::nullopt;
         const auto counted = reference.histograms.find(list[i].first);
-        return choose(choice, list[i].second, seen->second,
+        return choose(choice, list[i].first, list[i].second, seen->second,
                       counted == reference.histograms.end() ? nullptr : &counted->second, half);
       },
       [&](std::size_t i, const std::optional<Choice>& choice_of) {

@@ -83,7 +83,7 @@ std::optional<Cause> of_network(const NetworkFacts& facts) {
 }  // namespace
 }  // namespace causes
 
-std::vector<Cause> find_causes(const NetworkFacts& facts) {
+std::vector<Cause> find_causes(const NetworkFacts& facts, std::span<const CauseFinder> own) {
   if (!facts.needed) return {};
   std::vector<Cause> found = causes::close_decisions(facts);
   for (const LayerFacts& layer : facts.layers) {
@@ -91,6 +91,16 @@ std::vector<Cause> find_causes(const NetworkFacts& facts) {
     for (const causes::Row& row : causes::kCauses) {
       if (causes::Finding finding = row.find(layer)) {
         finding->id = row.id;
+        of_layer.push_back(std::move(*finding));
+      }
+    }
+    for (const CauseFinder& finder : own) {
+      if (std::optional<Cause> finding = finder.find(evidence_of(layer))) {
+        finding->id = finder.id;
+        finding->layer = layer.name;
+        if (finding->repairs.empty() || finding->repairs.back() != "keep-high") {
+          finding->repairs.emplace_back("keep-high");
+        }
         of_layer.push_back(std::move(*finding));
       }
     }

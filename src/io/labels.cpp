@@ -17,13 +17,24 @@
 
 namespace vernier {
 
-LabelArray read_label_array(const std::filesystem::path& file) {
-  const std::string where = printable(file.string());
-  const auto mapped = MappedFile::open(file);
-  const Tensor tensor = read_npy(mapped->bytes(), mapped, where);
-  if (is_float(tensor.dtype())) {
-    throw Error(ErrorKind::Input, fmt::format("{}: {} elements are no labels", where, dtype_name(tensor.dtype())),
-                "whole numbers: labels.astype('int64')");
+namespace {
+
+Tensor label_tensor(const Labels& labels, const std::string& where) {
+  if (labels.in_memory()) return labels.values();
+  const auto mapped = MappedFile::open(labels.file());
+  return read_npy(mapped->bytes(), mapped, where);
+}
+
+}  // namespace
+
+LabelArray read_label_array(const Labels& labels) {
+  const std::string where = printable(labels.name());
+  const Tensor tensor = label_tensor(labels, where);
+  if (tensor.shape().empty() || is_float(tensor.dtype())) {
+    throw Error(ErrorKind::Input,
+                fmt::format("{}: {} elements of shape {} are no labels", where, dtype_name(tensor.dtype()),
+                            shape_text(tensor.shape())),
+                "whole numbers, one a sample: labels.astype('int64')");
   }
   std::vector<std::int64_t> room;
   const auto values = read_block(tensor, 0, static_cast<std::size_t>(tensor.count()), room);
@@ -45,22 +56,22 @@ SampleCount count_samples(const SourceOptions& source, const std::vector<InputIn
   }
 }
 
-void require_labels_for(const std::filesystem::path& file, std::size_t labels, const SampleCount& samples) {
+void require_labels_for(const std::string& name, std::size_t labels, const SampleCount& samples) {
   if (labels == samples.used || labels == samples.whole) return;
   const bool cut = samples.whole > samples.used;
   throw Error(ErrorKind::Input,
-              fmt::format("{}: {} for {}{}", printable(file.string()), plural(labels, "label"),
-                          plural(samples.used, "sample"), cut ? fmt::format(" of {}", samples.whole) : ""),
+              fmt::format("{}: {} for {}{}", printable(name), plural(labels, "label"), plural(samples.used, "sample"),
+                          cut ? fmt::format(" of {}", samples.whole) : ""),
               cut ? fmt::format("labels of the {} that run, or of all {}, of which the first ones are taken",
                                 samples.used, samples.whole)
                   : "one label for each sample, in their order");
 }
 
-std::vector<std::int64_t> read_labels(const std::filesystem::path& file) {
-  const std::string where = printable(file.string());
-  if (file.extension() == ".npy") return read_label_array(file).values;
+std::vector<std::int64_t> read_labels(const Labels& given) {
+  const std::string where = printable(given.name());
+  if (given.in_memory() || given.file().extension() == ".npy") return read_label_array(given).values;
   std::vector<std::int64_t> labels;
-  const std::string text = read_text(file);
+  const std::string text = read_text(given.file());
   for (std::size_t start = 0; start < text.size();) {
     const std::size_t end = std::min(text.find('\n', start), text.size());
     std::string line = text.substr(start, end - start);

@@ -3,23 +3,24 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
+#include <string>
 #include <vector>
 
+#include "vernier/labels.h"
 #include "vernier/samples.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
 
-/// A .npy of whole numbers, flat, or text with one a line. Errors: Input, naming the line.
-std::vector<std::int64_t> read_labels(const std::filesystem::path& file);
+/// A .npy of whole numbers, flat, or text with one a line; or whole numbers in memory. Errors: Input, naming the line.
+std::vector<std::int64_t> read_labels(const Labels& labels);
 
-/// A .npy of whole numbers with its shape. Errors: Input.
+/// The same with their shape, of no text. Errors: Input.
 struct LabelArray {
   Shape shape;
   std::vector<std::int64_t> values;
 };
-LabelArray read_label_array(const std::filesystem::path& file);
+LabelArray read_label_array(const Labels& labels);
 
 /// How many samples run, and how many there are without --samples: as many where that is not known, since a script is
 /// ended at the limit.
@@ -35,6 +36,6 @@ SampleCount count_samples(const SourceOptions& source, const std::vector<InputIn
 
 /// Labels stand for the samples that run, or for all that there are: the first ones are meant then. Errors: Input for
 /// any other number, with the numbers.
-void require_labels_for(const std::filesystem::path& file, std::size_t labels, const SampleCount& samples);
+void require_labels_for(const std::string& name, std::size_t labels, const SampleCount& samples);
 
 }  // namespace vernier

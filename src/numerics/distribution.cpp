@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string>
 
 namespace vernier {
 namespace {
@@ -76,6 +77,13 @@ Distribution distribution_of(const ValueHistogram& histogram) {
     bin.high = std::clamp(bin.high, values.min, values.max);
   }
   return values;
+}
+
+SeenValues seen_values(std::string tensor, Format format, const Distribution& values) {
+  SeenValues seen{std::move(tensor), format, values.min, values.max, {}};
+  seen.bins.reserve(values.bins.size());
+  for (const Bin& bin : values.bins) seen.bins.push_back({bin.low, bin.high, bin.count});
+  return seen;
 }
 
 Distribution magnitudes(const Distribution& values) {

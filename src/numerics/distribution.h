@@ -4,9 +4,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "numerics/histogram.h"
+#include "vernier/calibration.h"
+#include "vernier/format.h"
 
 namespace vernier {
 
@@ -20,6 +23,9 @@ struct Distribution {
 };
 
 Distribution distribution_of(const ValueHistogram& histogram);
+
+/// As callers see them.
+SeenValues seen_values(std::string tensor, Format format, const Distribution& values);
 
 /// The same values without their signs.
 Distribution magnitudes(const Distribution& values);

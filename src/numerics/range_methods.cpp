@@ -48,9 +48,10 @@ ValueRange range_by(const CalibrationChoice& choice, const Distribution& values,
     case CalibrationMethod::Aciq:
       return aciq_range(values, format);
     case CalibrationMethod::Automatic:
+    case CalibrationMethod::Own:
       break;
   }
-  throw Error(ErrorKind::Internal, "a method that needs the layers behind a tensor");
+  throw Error(ErrorKind::Internal, "a method that needs more than the values of a tensor");
 }
 
 }  // namespace vernier

@@ -71,7 +71,7 @@ bool has_levels_for(const CalibrationChoice& choice, Format format);
 /// Errors: Usage when it has none, saying what to use instead.
 void require_levels_for(const CalibrationChoice& choice, Format format);
 
-/// The range by a method other than Automatic. Errors: as require_levels_for.
+/// The range by a method other than Automatic and Own. Errors: as require_levels_for.
 ValueRange range_by(const CalibrationChoice& choice, const Distribution& values, Format format);
 
 }  // namespace vernier

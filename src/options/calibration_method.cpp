@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,7 +30,7 @@ std::string_view method_name(CalibrationMethod method) {
   for (const auto& [name, known] : kNames) {
     if (known == method) return name;
   }
-  return {};
+  return "own";
 }
 
 std::optional<CalibrationChoice> parse_calibration_method(std::string_view text) {
@@ -64,10 +65,19 @@ std::string method_text(const CalibrationChoice& choice, bool symmetric) {
       return "least squared error";
     case CalibrationMethod::Aciq:
       return "closed form for a bell or Laplace curve";
+    case CalibrationMethod::Own:
+      return choice.own->name;
     case CalibrationMethod::Automatic:
       break;
   }
   return "the method with the least error of the layers that read it";
+}
+
+CalibrationChoice calibration_by(RangeMethod method) {
+  CalibrationChoice choice;
+  choice.method = CalibrationMethod::Own;
+  choice.own = std::make_shared<const RangeMethod>(std::move(method));
+  return choice;
 }
 
 }  // namespace vernier

@@ -36,6 +36,12 @@ std::span<const std::string_view> words_of(BoxUnits /*which*/) {
   return kWords;
 }
 
+std::span<const std::string_view> words_of(Task /*which*/) {
+  static constexpr std::array<std::string_view, 5> kWords{"classification", "detection", "segmentation", "language",
+                                                          "custom"};
+  return kWords;
+}
+
 std::span<const std::string_view> words_of(ImageFit /*which*/) {
   static constexpr std::array<std::string_view, 3> kWords{"letterbox", "letterbox-center", "stretch"};
   return kWords;

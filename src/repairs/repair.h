@@ -17,6 +17,7 @@
 #include "numerics/gptq.h"
 #include "numerics/histogram.h"
 #include "plan/plan.h"
+#include "vernier/experiments.h"
 
 namespace vernier {
 
@@ -66,12 +67,16 @@ struct Repair {
   bool needs_weight_share = false;  // reads Network::weight_share
   int rounds = 1;  // alternatives, tried one after the other: each has to beat what was accepted before
   std::vector<Proposal> (*propose)(const Network&, int round) = nullptr;
+  const RepairMethod* own = nullptr;  // asked in the place of `propose`
 };
 
 /// In the order in which they are tried: cheapest, and what others build on, first.
 std::span<const Repair> all_repairs();
 /// Null for another id.
 const Repair* find_repair(std::string_view id);
+
+/// What a caller's repair proposes. Errors: Usage, Input, for what it may not.
+std::vector<Proposal> own_proposals(const RepairMethod& method, const Network& network);
 
 // One file each.
 std::vector<Proposal> recover_weight_grid(const Network& network, int round);

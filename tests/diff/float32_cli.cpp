@@ -20,7 +20,7 @@ int main() {
     options.precision.layer_precisions = {{"*", vernier::Format::Float32}};
     std::string answer = "ok";
     try {
-      vernier::convert(options);
+      vernier::quantize(options);
     } catch (const vernier::Error& error) {
       answer = "error " + std::to_string(static_cast<int>(error.kind())) + ": " + error.what();
     } catch (const std::exception& failure) {

@@ -53,7 +53,7 @@ LabelRequirement ScoreGroup::labels() const {
     throw Error(ErrorKind::Usage, "--labels need one of --min-top1 P and --min-top5 P");
   }
   LabelRequirement wanted;
-  wanted.file = labels_;
+  wanted.labels = labels_;
   wanted.top = min_top1_.empty() ? 5 : 1;
   const char* option = min_top1_.empty() ? "--min-top5" : "--min-top1";
   wanted.min_share = parse_number(option, min_top1_.empty() ? min_top5_ : min_top1_);

@@ -14,12 +14,7 @@ Task task_of(const std::string& text) {
     throw Error(ErrorKind::Usage, "--task is missing",
                 "one of: classification, detection, segmentation, language, custom");
   }
-  const std::string task =
-      parse_choice("--task", text, {"classification", "detection", "segmentation", "language", "custom"});
-  if (task == "classification") return Task::Classification;
-  if (task == "detection") return Task::Detection;
-  if (task == "segmentation") return Task::Segmentation;
-  return task == "language" ? Task::Language : Task::Custom;
+  return parse_choice<Task>("--task", text);
 }
 
 }  // namespace

@@ -24,9 +24,20 @@ namespace {
 
 constexpr double kHopelessDb = 10;  // an output this bad holds little of its signal
 
+/// A run of one of the two sides.
+struct Side {
+  std::shared_ptr<const Run> values;
+  const std::filesystem::path& file;
+  const std::string& wanted;
+  const char* option;
+
+  std::string name() const { return values == nullptr ? file.string() : values->name(); }
+};
+
 /// The run to compare, and a warning when nobody said which of several it is.
-std::unique_ptr<Run> chosen_run(const std::filesystem::path& path, const std::string& wanted, const char* option,
-                                std::vector<std::string>& warnings) {
+std::shared_ptr<const Run> chosen_run(const Side& side, std::vector<std::string>& warnings) {
+  if (side.values != nullptr) return side.values;
+  const auto& [values, path, wanted, option] = side;
   std::vector<std::unique_ptr<Run>> runs = open_runs(path);
   if (!wanted.empty()) {
     std::vector<std::string> names;
@@ -50,14 +61,14 @@ std::unique_ptr<Run> chosen_run(const std::filesystem::path& path, const std::st
 }
 
 /// What a framework saved in one go is as many iterations as the other side has.
-void split_beside(std::unique_ptr<Run>& run, const Run& other, const std::filesystem::path& path,
+void split_beside(std::shared_ptr<const Run>& run, const Run& other, const Side& side,
                   std::vector<std::string>& warnings) {
   if (run->size() != 1 || other.size() < 2) return;
   std::unique_ptr<Run> split = split_run(*run, other.size(), other.at(0));
   if (!split) return;
   run = std::move(split);
   warnings.push_back(fmt::format("{}: its arrays are taken for {} iterations along their first axis",
-                                 printable(path.string()), other.size()));
+                                 printable(side.name()), other.size()));
 }
 
 }  // namespace
@@ -65,16 +76,17 @@ void split_beside(std::unique_ptr<Run>& run, const Run& other, const std::filesy
 DiffReport compare(const DiffOptions& options, const JobSinks& sinks) {
   DiffReport report;
   report.command = options.command;
-  report.reference_file = options.reference.string();
-  report.tested_file = options.tested.string();
+  const Side references{options.reference_values, options.reference, options.reference_run, "--reference-run"};
+  const Side tests{options.tested_values, options.tested, options.tested_run, "--tested-run"};
+  report.reference_file = references.name();
+  report.tested_file = tests.name();
   report.metric_chosen = options.metric_chosen;
   report.metric = options.metric;
   report.threshold = options.threshold;
-  std::unique_ptr<Run> reference =
-      chosen_run(options.reference, options.reference_run, "--reference-run", report.warnings);
-  std::unique_ptr<Run> tested = chosen_run(options.tested, options.tested_run, "--tested-run", report.warnings);
-  split_beside(reference, *tested, options.reference, report.warnings);
-  split_beside(tested, *reference, options.tested, report.warnings);
+  std::shared_ptr<const Run> reference = chosen_run(references, report.warnings);
+  std::shared_ptr<const Run> tested = chosen_run(tests, report.warnings);
+  split_beside(reference, *tested, references, report.warnings);
+  split_beside(tested, *reference, tests, report.warnings);
   for (const std::string& text : report.warnings) {
     if (sinks.warning) sinks.warning(text);
   }

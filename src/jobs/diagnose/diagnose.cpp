@@ -289,6 +289,7 @@ void Diagnosis::causes() {
   std::set<std::string> kept;
   if (report_.kept) kept.insert(report_.kept->layers.begin(), report_.kept->layers.end());
   ExplainOptions how;
+  how.own = options_.causes;
   how.missed = requirement() != nullptr && report_.all_low.passed == false;
   for (const OutputFigure& output : report_.all_low.outputs) {
     if (output.top1_agreement) how.top1_agreement = std::min(*output.top1_agreement, how.top1_agreement.value_or(1));

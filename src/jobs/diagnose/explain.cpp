@@ -88,7 +88,7 @@ Explanation explain(Experiment& experiment, const Evidence& evidence, const std:
     explanation.examined.push_back(layer.name);
     explanation.blame.push_back(blame_of(layer));
   }
-  explanation.causes = find_causes(facts);
+  explanation.causes = find_causes(facts, options.own);
   if (fine) std::erase_if(explanation.causes, [](const Cause& cause) { return cause.layer.empty(); });
   for (const Cause& cause : explanation.causes) {
     for (const std::string& repair : cause.repairs) {

@@ -9,6 +9,7 @@
 
 #include "jobs/search/evidence.h"
 #include "jobs/search/experiment.h"
+#include "vernier/experiments.h"
 #include "vernier/report/causes.h"
 #include "vernier/report/figures.h"
 
@@ -19,6 +20,7 @@ struct ExplainOptions {
   std::size_t samples = 8;
   bool missed = false;                   // the requirement is missed with everything low
   std::optional<double> top1_agreement;  // with everything low, the least of the outputs that hold class scores
+  std::vector<CauseFinder> own;          // causes of the caller's
 };
 
 /// Causes, blame and pictures of the layers in `kept`, those that make the most of the damage, and those whose own

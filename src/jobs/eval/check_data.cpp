@@ -111,7 +111,7 @@ CheckDataReport check_data(const CheckDataOptions& options, const JobSinks& sink
     labels = read_labels(options.task->labels);
     offset = options.task->label_offset;
     if (labels.size() < samples->size()) {
-      throw Error(ErrorKind::Input, fmt::format("{}: {} for {}", printable(options.task->labels.string()),
+      throw Error(ErrorKind::Input, fmt::format("{}: {} for {}", printable(options.task->labels.name()),
                                                 plural(labels.size(), "label"), plural(samples->size(), "sample")));
     }
   }

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -39,8 +38,11 @@ struct Annotations {
 
 class AnnotationReader {
  public:
-  explicit AnnotationReader(const std::filesystem::path& file) : where_(printable(file.string())) {
-    json_ = parse_json(read_text(file), where_);
+  explicit AnnotationReader(const Labels& labels) : where_(printable(labels.name())) {
+    if (labels.values().dtype() != Dtype::Undefined) {
+      throw Error(ErrorKind::Usage, fmt::format("{}: labels of detection are COCO's annotations, not numbers", where_));
+    }
+    json_ = parse_json(labels.in_memory() ? labels.annotations() : read_text(labels.file()), where_);
   }
 
   Annotations read() {
@@ -156,7 +158,7 @@ class DetectionTally : public TaskTally {
       return;
     }
     throw Error(ErrorKind::Input,
-                fmt::format("{}: {} for {}", printable(options.labels.string()), plural(all_.images.size(), "image"),
+                fmt::format("{}: {} for {}", printable(options.labels.name()), plural(all_.images.size(), "image"),
                             plural(samples, "sample")),
                 "its list of images stands for the samples, in their order");
   }

@@ -30,22 +30,6 @@ namespace {
 /// Of a difference between two shares: one image of 100 is one point.
 constexpr double kDust = 1e-9;
 
-const char* task_name(Task task) {
-  switch (task) {
-    case Task::Classification:
-      return "classification";
-    case Task::Detection:
-      return "detection";
-    case Task::Segmentation:
-      return "segmentation";
-    case Task::Language:
-      return "language";
-    case Task::Custom:
-      break;
-  }
-  return "custom";
-}
-
 /// What people start from when they ask for a largest error; nothing is required by it.
 std::optional<std::string> preset_of(Task task) {
   switch (task) {
@@ -63,9 +47,9 @@ std::optional<std::string> preset_of(Task task) {
 void check(const EvalOptions& options) {
   const bool without = options.task == Task::Language || options.task == Task::Custom;
   if (options.labels.empty() && !without) {
-    throw Error(ErrorKind::Usage, fmt::format("--task {} needs --labels", task_name(options.task)));
+    throw Error(ErrorKind::Usage, fmt::format("--task {} needs --labels", word_of(options.task)));
   }
-  if (options.task == Task::Custom && options.script.empty()) {
+  if (options.task == Task::Custom && options.script.empty() && !options.function) {
     throw Error(ErrorKind::Usage, "--task custom needs --metric-script FILE.py[:FUNC]");
   }
   if (options.max_loss && options.against.empty()) {
@@ -77,7 +61,7 @@ void check(const EvalOptions& options) {
     if (!limit || *limit <= 1) return;
     throw Error(
         ErrorKind::Usage,
-        fmt::format("{} {:g}: figures of --task {} are shares, from 0 to 1", option, *limit, task_name(options.task)),
+        fmt::format("{} {:g}: figures of --task {} are shares, from 0 to 1", option, *limit, word_of(options.task)),
         fmt::format("{} {:g}", option, *limit / 100));
   };
   refuse_percent("--min", options.min);
@@ -140,10 +124,10 @@ class Evaluation {
           make_tally(options_, inputs, count_samples(options_.measure.data, inputs, runs.back()->size())));
     }
     sources.forget_models();  // the runs hold what they need
-    report_.task = task_name(options_.task);
+    report_.task = word_of(options_.task);
     report_.command = options_.command;
     report_.data = runs.front()->samples().description();
-    report_.labels = options_.labels.string();
+    report_.labels = options_.labels.name();
     report_.samples = runs.front()->size();
     const bool sequence = std::any_of(runs.begin(), runs.end(), [](const auto& one) { return one->is_sequence(); });
     const std::size_t threads = options_.measure.threads == 0 ? usable_cores() : options_.measure.threads;

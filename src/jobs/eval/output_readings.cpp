@@ -41,7 +41,7 @@ class ClassReadings : public OutputReadings {
  public:
   ClassReadings(const EvalOptions& task, const SampleCount& samples)
       : offset_(task.label_offset), labels_(read_labels(task.labels)) {
-    require_labels_for(task.labels, labels_.size(), samples);
+    require_labels_for(task.labels.name(), labels_.size(), samples);
   }
 
   void add(std::size_t sample, const Sample& /*inputs*/, const std::vector<NamedTensor>& outputs) override {

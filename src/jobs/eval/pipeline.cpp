@@ -125,7 +125,7 @@ class Pipeline {
     if (options_.output.empty()) return;
     std::vector<fs::path> inputs = source_files(options_.measure);
     for (const Stage& stage : options_.stages) inputs.push_back(stage.file);
-    if (options_.task) inputs.push_back(options_.task->labels);
+    if (options_.task) inputs.push_back(options_.task->labels.file());
     for (const char* file : {"report.json", "report.html"}) refuse_to_overwrite(options_.output / file, inputs);
   }
 

@@ -23,7 +23,7 @@ namespace vernier {
 namespace {
 
 void check_count(const EvalOptions& options, std::int64_t labels, const SampleCount& samples) {
-  require_labels_for(options.labels, static_cast<std::size_t>(labels), samples);
+  require_labels_for(options.labels.name(), static_cast<std::size_t>(labels), samples);
 }
 
 class ClassificationTally : public TaskTally {
@@ -68,7 +68,7 @@ class SegmentationTally : public TaskTally {
       : options_(options), labels_(read_label_array(options.labels)) {
     if (labels_.shape.size() != 3) {
       throw Error(ErrorKind::Input, fmt::format("{}: shape {}, [samples, height, width] is wanted",
-                                                printable(options.labels.string()), shape_text(labels_.shape)));
+                                                printable(options.labels.name()), shape_text(labels_.shape)));
     }
     check_count(options, labels_.shape[0], samples);
     shift(options.label_offset);
@@ -157,7 +157,7 @@ class LanguageTally : public TaskTally {
     labels_ = read_label_array(options.labels);
     if (labels_->shape.size() != 2) {
       throw Error(ErrorKind::Input, fmt::format("{}: shape {}, [samples, tokens] is wanted",
-                                                printable(options.labels.string()), shape_text(labels_->shape)));
+                                                printable(options.labels.name()), shape_text(labels_->shape)));
     }
     check_count(options, labels_->shape[0], samples);
   }
@@ -187,7 +187,7 @@ class LanguageTally : public TaskTally {
                      labels_->values.begin() + static_cast<std::ptrdiff_t>((sample + 1) * each));
       if (each == tokens) return targets;
       throw Error(ErrorKind::Input, fmt::format("{}: {} tokens a sample, the output has {}",
-                                                printable(options_.labels.string()), each, tokens));
+                                                printable(options_.labels.name()), each, tokens));
     }
     for (const auto& [name, tensor] : inputs) {
       if (!is_integer(tensor.dtype()) || tensor.count() != static_cast<std::int64_t>(tokens)) continue;
@@ -216,7 +216,10 @@ class LanguageTally : public TaskTally {
 class CustomTally : public TaskTally {
  public:
   explicit CustomTally(const EvalOptions& options)
-      : script_{options.script, {}, {}}, objective_(metric_objective(script_, options.measure.data)) {}
+      : script_{options.script, {}, {}},
+        objective_(options.function ? metric_objective(*options.function)
+                                    : metric_objective(script_, options.measure.data)),
+        name_(options.function ? options.function->name : "script") {}
 
   void add(std::size_t sample, const Sample& /*inputs*/, const std::vector<NamedTensor>& outputs,
            const std::vector<NamedTensor>& references) override {
@@ -235,12 +238,13 @@ class CustomTally : public TaskTally {
   }
 
   std::vector<TaskFigure> figures() const override {
-    return {{"script", tally_ ? tally_->trial().metric : std::nan(""), true, false}};
+    return {{name_, tally_ ? tally_->trial().metric : std::nan(""), true, false}};
   }
 
  private:
   MetricScript script_;
   std::unique_ptr<Objective> objective_;
+  std::string name_;  // of the figure
   std::vector<std::string> names_;
   std::unique_ptr<Tally> tally_;
 };

@@ -34,13 +34,9 @@ bool is_right(const LabelRequirement& wanted, const std::vector<std::int64_t>& l
   return place_of(scores, static_cast<std::size_t>(label)) < wanted.top;
 }
 
-std::string source_of(const LabelRequirement& wanted) {
-  return wanted.labels.empty() ? wanted.file.string() : "labels in memory";
-}
-
 std::vector<std::int64_t> labels_of(const LabelRequirement& wanted, const SampleCount& samples) {
-  std::vector<std::int64_t> labels = wanted.labels.empty() ? read_labels(wanted.file) : wanted.labels;
-  require_labels_for(source_of(wanted), labels.size(), samples);
+  std::vector<std::int64_t> labels = read_labels(wanted.labels);
+  require_labels_for(wanted.labels.name(), labels.size(), samples);
   labels.resize(samples.used);
   return labels;
 }
@@ -85,7 +81,7 @@ class LabelObjective : public Objective {
   std::string text() const override {
     const std::string offset = wanted_.offset == 0 ? "" : fmt::format(" --label-offset {}", wanted_.offset);
     return fmt::format("--min-top{} {:g} by the labels of {}{}", wanted_.top, wanted_.min_share,
-                       printable(source_of(wanted_)), offset);
+                       printable(wanted_.labels.name()), offset);
   }
 
   std::string fingerprint() const override {

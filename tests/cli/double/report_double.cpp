@@ -53,7 +53,7 @@ BundleResult bundle_layer(const BundleOptions& options, const JobSinks&) {
 
 EvalReport evaluate(const EvalOptions& options, const JobSinks&) {
   EvalReport report;
-  report.labels = options.labels.string();
+  report.labels = options.labels.name();
   return report;
 }
 std::string report_to_text(const EvalReport& report, const TextOptions&) { return "labels " + report.labels; }

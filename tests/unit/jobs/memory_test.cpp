@@ -3,8 +3,10 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -83,7 +85,7 @@ TEST(InMemory, ResultsGoFromJobToJob) {
   EXPECT_EQ(checked.typed_sha256, read_model(half.typed.model).sha256);
   LintOptions lint;
   lint.model = half.typed.model;
-  EXPECT_TRUE(lint(lint).passed);
+  EXPECT_TRUE(vernier::lint(lint).passed);
 
   RunOptions both;
   both.measure = options.measure;
@@ -149,12 +151,13 @@ TEST(InMemory, AFunctionDecides) {
 TEST(InMemory, LabelsDecide) {
   DiagnoseOptions options = asked({Format::Int8});
   LabelRequirement labels;
-  labels.labels = {0, 1, 2, 3, 4, 0, 1, 2};
+  const std::vector<std::int64_t> classes = {0, 1, 2, 3, 4, 0, 1, 2};
+  labels.labels = Labels::of_values(Tensor::of_int64({8}, classes));
   labels.min_share = 0;
   options.search.task.labels = labels;
   const DiagnoseReport report = diagnose(options);
   EXPECT_EQ(report.kept.value().end, SearchEnd::NothingNeeded);
-  labels.labels.pop_back();
+  labels.labels = Labels::of_values(Tensor::of_int64({7}, std::span(classes).first(7)));
   options.search.task.labels = labels;
   EXPECT_NE(std::string(error_of([&] { diagnose(options); }).what()).find("labels in memory"), std::string::npos);
 }

@@ -212,7 +212,7 @@ TEST_F(ReadOnceBesideTyped, EvalOfTwo) {
   options.against = files_.model_file();
   options.task = Task::Classification;
   options.labels = files_ / "labels.txt";
-  write_file(options.labels, "0\n1\n2\n3\n");
+  write_file(files_ / "labels.txt", "0\n1\n2\n3\n");
   options.measure = by_script();
   OpenedFile second(typed());
   evaluate(options);

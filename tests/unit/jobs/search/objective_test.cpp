@@ -97,11 +97,11 @@ TEST(LabelObjective, CountsTheTopK) {
   const std::vector<std::pair<Tensor, Tensor>> samples{{scores({0, 0, 0}), scores({3, 2, 1})},
                                                        {scores({0, 0, 0}), scores({3, 2, 1})},
                                                        {scores({0, 0, 0}), scores({3, 2, 1})}};
-  const LabelRequirement one{folder / "labels.txt", 0, 1, 0.5};
+  const LabelRequirement one{Labels(folder / "labels.txt"), 0, 1, 0.5};
   const Trial first = judged(*label_objective(one, 3), samples);
   EXPECT_EQ(first.verdict, Verdict::Bad);
   EXPECT_NEAR(first.metric, 1.0 / 3, 1e-9);
-  const LabelRequirement two{folder / "labels.txt", 0, 2, 0.6};
+  const LabelRequirement two{Labels(folder / "labels.txt"), 0, 2, 0.6};
   EXPECT_EQ(judged(*label_objective(two, 3), samples).verdict, Verdict::Good);
 }
 
@@ -109,11 +109,11 @@ TEST(LabelObjective, RefusesWhatDoesNotFit) {
   const TempFolder folder;
   std::ofstream(folder / "labels.txt") << "0\n7\n";
   std::ofstream(folder / "words.txt") << "cat\n";
-  const LabelRequirement wanted{folder / "labels.txt", 0, 1, 0.5};
+  const LabelRequirement wanted{Labels(folder / "labels.txt"), 0, 1, 0.5};
   EXPECT_THROW(label_objective(wanted, 3), Error);
   const auto objective = label_objective(wanted, 2);
   EXPECT_THROW(judged(*objective, {{scores({0}), scores({1, 2})}, {scores({0}), scores({1, 2})}}), Error);
-  const LabelRequirement words{folder / "words.txt", 0, 1, 0.5};
+  const LabelRequirement words{Labels(folder / "words.txt"), 0, 1, 0.5};
   EXPECT_THROW(label_objective(words, 1), Error);
   EXPECT_THROW(objective->begin({"y", "z"}), Error);
 }
@@ -121,7 +121,7 @@ TEST(LabelObjective, RefusesWhatDoesNotFit) {
 TEST(LabelObjective, TakesTheFirstLabelsOfAWholeSet) {
   const TempFolder folder;
   std::ofstream(folder / "labels.txt") << "0\n1\n1\n";
-  const LabelRequirement wanted{folder / "labels.txt", 0, 1, 1};
+  const LabelRequirement wanted{Labels(folder / "labels.txt"), 0, 1, 1};
   const Trial trial = judged(*label_objective(wanted, {1, 3}), {{scores({0, 0}), scores({3, 2})}});
   EXPECT_EQ(trial.verdict, Verdict::Good);
   EXPECT_EQ(trial.metric, 1);
@@ -136,7 +136,7 @@ TEST(LabelObjective, TakesTheFirstLabelsOfAWholeSet) {
 TEST(LabelObjective, ShiftsLabelsByTheOffset) {
   const TempFolder folder;
   std::ofstream(folder / "labels.txt") << "-1\n";
-  const LabelRequirement wanted{folder / "labels.txt", 1, 1, 1};
+  const LabelRequirement wanted{Labels(folder / "labels.txt"), 1, 1, 1};
   EXPECT_EQ(judged(*label_objective(wanted, 1), {{scores({0}), scores({5, 2})}}).verdict, Verdict::Good);
 }
 

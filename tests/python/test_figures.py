@@ -1,0 +1,114 @@
+"""evaluate, compare, bench, inspect_engine."""
+import json
+
+import numpy as np
+import onnx
+import onnx_vernier as vernier
+import pytest
+
+
+def test_labels_in_memory_and_in_a_file(digits, tmp_path):
+    path, samples, labels = digits
+    np.save(tmp_path / "labels.npy", labels)
+    one, other = (vernier.evaluate(path, samples, given) for given in (labels, tmp_path / "labels.npy"))
+    assert one.models[0].figures == other.models[0].figures
+    right = np.mean([np.argmax(outputs[next(iter(outputs))]) == label
+                     for outputs, label in zip(vernier.run(path, samples), labels)])
+    assert one.models[0].figures["top-1"] == pytest.approx(right)
+    assert one.passed is True
+
+
+def test_two_models_and_a_limit(digits):
+    path, samples, labels = digits
+    typed = vernier.quantize(path, samples, low="int8").model
+    report = vernier.evaluate(typed, samples, labels, against=path, max_loss=0.02)
+    assert len(report.models) == 2 and report.passed is (
+        report.models[1].figures["top-1"] - report.models[0].figures["top-1"] <= 0.02 + 1e-9
+    )
+    assert vernier.evaluate(path, samples, labels, min=0.999999).passed in (True, False)
+    assert vernier.evaluate(path, samples, (labels + 1) % 10, min=0.9).passed is False
+
+
+def test_a_metric_of_yours(digits):
+    path, samples, labels = digits
+
+    def share_right(outputs, references):
+        assert references == [] or len(references) == len(outputs)
+        return np.mean([np.argmax(next(iter(each.values()))) == label for each, label in zip(outputs, labels)])
+
+    report = vernier.evaluate(path, samples, task="custom", metric=share_right, min=0.5)
+    plain = vernier.evaluate(path, samples, labels)
+    assert report.models[0].figures["share_right"] == pytest.approx(plain.models[0].figures["top-1"])
+    assert report.passed and "share_right" in str(report)
+
+
+def test_annotations_of_boxes(tmp_path):
+    """A detector that gives one box in rows, right on the first image and nowhere near on the second."""
+    network = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]>
+      boxes (float[1, 3, 100, 100] image, float[1, 1, 6] rows) => (float[1, 1, 6] out)
+      <float[1] nothing = {0}> { mean = ReduceMean <keepdims = 0> (image)  zero = Mul (mean, nothing)  out = Add (rows, zero) }""")
+    samples = {"image": np.ones((2, 1, 3, 100, 100), np.float32)}
+    samples["rows"] = np.array([[[[0, 0, 10, 10, 0.9, 0]]], [[[50, 50, 60, 60, 0.9, 0]]]], np.float32)
+    truth = {
+        "images": [{"id": i, "width": 100, "height": 100, "file_name": f"{i}.png"} for i in range(2)],
+        "categories": [{"id": 1, "name": "thing"}],
+        "annotations": [
+            {"id": i, "image_id": i, "category_id": 1, "bbox": [0, 0, 10, 10], "area": 100, "iscrowd": 0} for i in range(2)
+        ],
+    }
+    (tmp_path / "truth.json").write_text(json.dumps(truth))
+    arguments = {"task": "detection", "boxes": "rows", "box_units": "image"}
+    one = vernier.evaluate(network, samples, truth, **arguments)
+    other = vernier.evaluate(network, samples, tmp_path / "truth.json", **arguments)
+    assert one.models[0].figures == other.models[0].figures
+    assert 0 < next(iter(one.models[0].figures.values())) < 1
+    with pytest.raises(vernier.UsageError, match="annotations, not numbers"):
+        vernier.evaluate(network, samples, np.zeros(2, np.int64), **arguments)
+
+
+@pytest.mark.parametrize(
+    ("labels", "arguments", "why"),
+    [
+        (None, {}, "needs labels"),
+        (np.zeros(3), {}, "whole numbers"),
+        ([1, 2], {}, "2 labels for"),
+        ([0] * 3, {"task": "classify"}, "task='classify'"),
+        (None, {"task": "custom"}, "metric"),
+        ([0], {"metric": lambda outputs, references: 1.0}, "custom"),
+        ([0], {"min": "much"}, "min='much'"),
+    ],
+)
+def test_arguments_that_mean_nothing(digits, labels, arguments, why):
+    path, samples, _ = digits
+    with pytest.raises(vernier.Error, match=why):
+        vernier.evaluate(path, samples, labels, **arguments)
+
+
+def test_outputs_beside_each_other(model, images, tmp_path):
+    reference, low = vernier.run(model, images), vernier.run(model, images, low="int8")
+    report = vernier.compare(reference, low, metric="sqnr", threshold=60)
+    (row,) = report.rows
+    assert (row.name, report.passed, report.iterations) == ("scores", False, len(images))
+    ref, got = (np.concatenate([each["scores"] for each in run]).astype(float) for run in (reference, low))
+    assert row.sqnr_db == pytest.approx(10 * np.log10((ref**2).sum() / ((ref - got) ** 2).sum()))
+    assert vernier.compare(reference, reference, threshold=60).passed
+    vernier.polygraphy.save_results(tmp_path / "reference.json", {"float": reference})
+    assert vernier.compare(tmp_path / "reference.json", low).rows[0].sqnr_db == row.sqnr_db
+    assert vernier.compare(reference[0], low[0]).iterations == 1
+    with pytest.raises(vernier.UsageError, match="tested"):
+        vernier.compare(reference, [])
+    with pytest.raises(vernier.InputError):
+        vernier.compare(reference, [{"other": np.zeros(3, np.float32)}] * len(reference))
+
+
+def test_times_side_by_side(model, images):
+    typed = vernier.quantize(model, images, target="onnxruntime").model
+    report = vernier.bench([model, typed], images, seconds=0.05, iterations=2, threads=1)
+    assert len(report.rows) == 2 and all(row.latency.median_ms > 0 for row in report.rows)
+    with pytest.raises(vernier.UsageError, match="no model"):
+        vernier.bench([])
+
+
+def test_an_engine_that_is_not_there(model):
+    with pytest.raises(vernier.BackendError):
+        vernier.inspect_engine(model, engine="tensorrt", python="/bin/false")
