@@ -34,7 +34,7 @@ struct SimulatedCheck {
 
 struct ReduceOptions {
   OnnxModel model;
-  std::filesystem::path output;    // the smallest bad model
+  std::filesystem::path output;    // the smallest bad model; empty: a value in the report
   std::filesystem::path min_good;  // a good model near to it in size; empty: not written
   ReduceMode mode = ReduceMode::Bisect;
   bool reduce_outputs = true;
@@ -50,8 +50,9 @@ struct ReduceOptions {
 /// Reads, cuts and checks until nothing smaller fails, and writes what is left. A candidate that does not load is
 /// invalid, never bad. Inputs that a cut makes are float tensors; others, and float tensors of branches that the
 /// failure does not need, become constants with the values they have on the first sample. With a simulated check, or
-/// samples given, STEM_inputs.json and STEM_outputs.json beside the output hold what the result takes and gives.
-/// Errors: Usage, Input, Backend (the check cannot be started), Interrupted (what was found so far is written).
+/// samples given, and an output, STEM_inputs.json and STEM_outputs.json beside the output hold what the result takes
+/// and gives. Errors: Usage, Input, Backend (the check cannot be started), Interrupted (what was found so far is
+/// written).
 VERNIER_API ReduceReport debug_reduce(const ReduceOptions& options, const JobSinks& sinks = {},
                                       const CheckSinks& check_sinks = {});
 

@@ -1,5 +1,5 @@
-// The jobs behind `vernier surgeon`: each reads a model, edits its graph, writes it, and says what was done
-// (report/surgeon.h).
+// The jobs behind `vernier surgeon`: each reads a model, edits its graph, gives or writes what came out, and says what
+// was done (report/surgeon.h).
 #pragma once
 
 #include <cstdint>
@@ -33,12 +33,12 @@ struct TensorChoice {
 
 struct ExtractOptions {
   OnnxModel model;
-  std::filesystem::path output;
+  std::filesystem::path output;       // empty: a value in the result
   std::vector<TensorChoice> inputs;   // empty: the model's own
   std::vector<TensorChoice> outputs;  // empty: the model's own
   ExternalDataOptions external_data;
-  /// Samples of the whole model: the inputs and outputs that the part has on them are written beside it, to
-  /// STEM_inputs.json and STEM_outputs.json.
+  /// Needs `output`. Samples of the whole model: the inputs and outputs that the part has on them are written beside
+  /// it, to STEM_inputs.json and STEM_outputs.json.
   std::optional<MeasureOptions> with_data;
   std::vector<std::filesystem::path> custom_operators;  // as in MeasureOptions
 };
@@ -53,7 +53,7 @@ VERNIER_API std::span<const std::string_view> words_of(Partitioning which);
 
 struct SanitizeOptions {
   OnnxModel model;
-  std::filesystem::path output;
+  std::filesystem::path output;  // empty: a value in the result
   bool fold_constants = false;
   int passes = 0;  // of folding; 0: until nothing is left
   /// Nodes are tried one by one where folding all at once fails.
@@ -75,7 +75,7 @@ VERNIER_API SurgeonResult sanitize_model(const SanitizeOptions& options, const J
 
 struct InsertOptions {
   OnnxModel model;
-  std::filesystem::path output;
+  std::filesystem::path output;  // empty: a value in the result
   std::vector<std::string> inputs, outputs;
   std::string op_type;
   std::string name;
@@ -90,7 +90,7 @@ VERNIER_API SurgeonResult insert_node(const InsertOptions& options, const JobSin
 
 struct WeightEditOptions {
   OnnxModel model;
-  std::filesystem::path output;
+  std::filesystem::path output;       // empty: a value in the result
   std::vector<std::string> excluded;  // weight-strip: initializers that keep their values
   ExternalDataOptions external_data;
 };

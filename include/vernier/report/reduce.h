@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "vernier/export.h"
+#include "vernier/onnx_model.h"
 #include "vernier/report/text.h"
 #include "vernier/words.h"
 
@@ -43,6 +44,7 @@ struct ReduceReport {
   std::optional<double> sqnr_db;  // simulated check: of the worst output of the result
   double seconds = 0;
   std::vector<std::string> warnings;
+  OnnxModel model{};  // the smallest bad one: the file, or where none was asked for the model itself; empty: none
 };
 
 VERNIER_API std::string report_to_text(const ReduceReport& report, const TextOptions& options);

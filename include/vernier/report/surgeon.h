@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "vernier/export.h"
+#include "vernier/onnx_model.h"
 
 namespace vernier {
 
@@ -51,6 +52,7 @@ struct ModelsCompared {
 
 struct SurgeonResult {
   std::filesystem::path output;
+  OnnxModel model;  // the file, or where none was asked for the model itself
   std::size_t nodes_before = 0, nodes_after = 0;
   std::vector<std::pair<std::string, std::int64_t>> bounded;  // sizes from data, and their new bounds
   std::optional<InsertedNode> inserted;

@@ -1,10 +1,12 @@
-// A model as a file, for programs that read files.
+// A model as a file, for programs that read files; and a model that a job made.
 #pragma once
 
 #include <filesystem>
 #include <optional>
 
 #include "base/scratch_folder.h"
+#include "model/model.h"
+#include "vernier/external_data.h"
 #include "vernier/onnx_model.h"
 
 namespace vernier {
@@ -24,5 +26,8 @@ class ModelFile {
   std::optional<ScratchFolder> scratch_;
   std::filesystem::path path_;
 };
+
+/// The result of a job: written to `output`, or as a value where that is empty. Errors: as write_model().
+OnnxModel given_model(Model model, const std::filesystem::path& output, const ExternalDataOptions& external_data = {});
 
 }  // namespace vernier

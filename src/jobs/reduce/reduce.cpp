@@ -21,6 +21,7 @@
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
 #include "external_check/check_loop.h"
+#include "jobs/common/model_file.h"
 #include "jobs/common/output_files.h"
 #include "jobs/common/part_data.h"
 #include "jobs/reduce/reducer.h"
@@ -308,6 +309,7 @@ class Job {
 
   /// What the result takes and gives on the samples: whoever gets the case can run it.
   void write_data(const Model& result) {
+    if (options_.output.empty()) return;
     if (is_written_in_place(options_.output)) return;  // a pipe has no place beside it
     if (!whole_.loads() || (!options_.simulated && options_.measure.data.is_random())) return;
     std::vector<Sample> fed = whole_.values().of(input_names(result), whole_.values().samples().size());
@@ -334,7 +336,7 @@ class Job {
     report_.inputs = input_names(result);
     report_.outputs = output_names(result);
     report_.frozen.assign(bad.frozen.begin(), bad.frozen.end());
-    write_model(result, options_.output, {.external_data = options_.external_data});
+    report_.model = given_model(result, options_.output, options_.external_data);
     try {
       write_data(result);
     } catch (const Error& error) {

@@ -17,6 +17,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "jobs/common/model_file.h"
 #include "jobs/common/output_files.h"
 #include "json/json.h"
 #include "model/checker.h"
@@ -164,7 +165,7 @@ SurgeonResult insert_node(const InsertOptions& options, const JobSinks& sinks) {
   for (const std::string& text : result.warnings) {
     if (sinks.warning) sinks.warning(text);
   }
-  write_model(model, options.output, {.external_data = options.external_data});
+  result.model = given_model(std::move(model), options.output, options.external_data);
   return result;
 }
 
@@ -183,7 +184,7 @@ SurgeonResult prune_weights(const WeightEditOptions& options) {
     set_initializer(model, *model.proto.mutable_graph(), weight.name, pruned_2_of_4(*value, weight.axis));
     ++edited.count;
   }
-  write_model(model, options.output, {.external_data = options.external_data});
+  result.model = given_model(std::move(model), options.output, options.external_data);
   return result;
 }
 
@@ -223,7 +224,7 @@ SurgeonResult strip_weights(const WeightEditOptions& options) {
     bytes += value->byte_size();
   }
   result.weights = EditedWeights{EditedWeights::Edit::Stripped, stripped, bytes, 0, {}};
-  write_model(model, options.output, {.external_data = options.external_data});
+  result.model = given_model(std::move(model), options.output, options.external_data);
   return result;
 }
 
@@ -279,7 +280,7 @@ SurgeonResult reconstruct_weights(const WeightEditOptions& options) {
   }
   SurgeonResult result = started(model, options.output);
   result.weights = EditedWeights{EditedWeights::Edit::Filled, filled, 0, sparse.size(), {}};
-  write_model(model, options.output, {.external_data = options.external_data});
+  result.model = given_model(std::move(model), options.output, options.external_data);
   return result;
 }
 

@@ -16,6 +16,7 @@
 #include "analysis/tensor_values.h"
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
+#include "jobs/common/model_file.h"
 #include "jobs/common/output_files.h"
 #include "jobs/common/part_data.h"
 #include "jobs/common/sources.h"
@@ -105,6 +106,9 @@ void write_data(const Model& whole, const Model& part, const ExtractOptions& opt
 }  // namespace
 
 SurgeonResult extract_model(const ExtractOptions& options, const JobSinks& sinks) {
+  if (options.with_data && options.output.empty()) {
+    throw Error(ErrorKind::Usage, "the samples of a part are written beside it, and it is not written");
+  }
   refuse_to_overwrite(options.output, {options.model.file()});
   return extract_part(read_model(options.model), options, sinks);
 }
@@ -154,7 +158,7 @@ SurgeonResult extract_part(const Model& model, const ExtractOptions& options, co
       result.warnings.push_back(fmt::format("--inputs: no output needs '{}': it is left out", printable(name)));
     }
   }
-  write_model(part, options.output, {.external_data = options.external_data});
+  result.model = given_model(part, options.output, options.external_data);
   if (options.with_data) write_data(model, part, options, *sources.samples(model), sources.runtime(), result);
   for (const std::string& text : result.warnings) {
     if (sinks.warning) sinks.warning(text);

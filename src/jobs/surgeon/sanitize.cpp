@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
+#include "jobs/common/model_file.h"
 #include "jobs/common/output_files.h"
 #include "jobs/common/sources.h"
 #include "model/data_dependent.h"
@@ -56,7 +57,7 @@ class Sanitizer {
     verify_structure(model, "sanitize");
     result_.nodes_after = count(model);
     compare(original, model);
-    write_model(model, options_.output, {.external_data = options_.external_data});
+    result_.model = given_model(std::move(model), options_.output, options_.external_data);
     for (const std::string& text : result_.warnings) {
       if (sinks_.warning) sinks_.warning(text);
     }

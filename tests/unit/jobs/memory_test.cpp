@@ -20,9 +20,11 @@
 #include "vernier/lint.h"
 #include "vernier/onnx_model.h"
 #include "vernier/quantize.h"
+#include "vernier/reduce.h"
 #include "vernier/run.h"
 #include "vernier/samples.h"
 #include "vernier/sinks.h"
+#include "vernier/surgeon.h"
 #include "vernier/verify.h"
 
 namespace vernier::testing {
@@ -125,6 +127,35 @@ TEST(InMemory, RepairsAsFromFiles) {
   ASSERT_TRUE(report.final_figures);
   EXPECT_EQ(report.final_figures->passed, true);
   EXPECT_TRUE(report.typed->model.in_memory());
+}
+
+TEST(InMemory, GraphsAreEditedAndCutAsValues) {
+  const OnnxModel whole = asked({Format::Int8}).model;
+  ExtractOptions part;
+  part.model = whole;
+  part.outputs = {{"r2", {}, {}}};
+  const OnnxModel extracted = extract_model(part).model;
+  ASSERT_TRUE(extracted.in_memory());
+  EXPECT_EQ(extracted.outputs().front().name, "r2");
+  SanitizeOptions sanitize;
+  sanitize.model = extracted;
+  sanitize.simplify = true;
+  EXPECT_EQ(sanitize_model(sanitize).model.outputs().front().name, "r2");
+  WeightEditOptions strip;
+  strip.model = whole;
+  EXPECT_LT(strip_weights(strip).model.bytes().size(), whole.bytes().size());
+  part.with_data = MeasureOptions();
+  EXPECT_EQ(error_of([&] { extract_model(part); }).kind(), ErrorKind::Usage);
+
+  ReduceOptions reduce;
+  reduce.model = whole;
+  reduce.measure = asked({Format::Int8}).measure;
+  reduce.simulated = SimulatedCheck{Format::Int8, Target::TensorRt, 300};
+  const ReduceReport reduced = debug_reduce(reduce);
+  ASSERT_TRUE(reduced.reproduced);
+  EXPECT_LT(reduced.nodes_after, reduced.nodes_before);
+  EXPECT_TRUE(reduced.model.in_memory());
+  EXPECT_FALSE(reduced.model.inputs().empty());
 }
 
 TEST(InMemory, AFunctionDecides) {
