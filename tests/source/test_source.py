@@ -55,6 +55,8 @@ def test_every_place_that_names_the_version_names_the_same():
         r'(?:\bvernier |vernier_version = "|vernier.version +"|s version: ")(\d+\.\d+\.\d+)', path.read_text(encoding="utf-8"))]
     assert len(named) > 7
     assert {found for _, found in named} == {version}, [(str(path), found) for path, found in named if found != version]
+    consumer = (ROOT / "tests/install/consumer/CMakeLists.txt").read_text(encoding="utf-8")
+    assert f"find_package(vernier {version.rpartition('.')[0]} REQUIRED)" in consumer
     if program := os.environ.get("VERNIER_PROGRAM"):
         said = subprocess.run([program, "--version"], capture_output=True, text=True).stdout
         assert said == f"vernier {version}\n"
