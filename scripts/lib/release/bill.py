@@ -33,9 +33,7 @@ def entry(component):
     if component.purl:
         names["purl"] = component.purl
     if component.hash:
-        where = component.purl.removeprefix("pkg:pypi/").split("@")[0]
-        names["externalReferences"] = [{"type": "distribution", "url": f"https://pypi.org/project/{where}/",
-                                        "hashes": [{"alg": "SHA-256", "content": component.hash}]}]
+        names["hashes"] = [{"alg": "SHA-256", "content": component.hash}]
     parts = f"the {component.only} alone" if component.only else "program and wheel"
     names["properties"] = [{"name": "vernier:in", "value": parts},
                            {"name": "vernier:how", "value": "; ".join(how(component))}]

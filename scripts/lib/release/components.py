@@ -21,7 +21,7 @@ class Component:
     inside: bool
     only: str  # "wheel", or empty: everywhere
     where_carried: bool
-    hash: str = ""  # SHA-256 of the archive that it was built from, where scripts/ pins one
+    hash: str = ""  # SHA-256 of the package that it is from, where scripts/ pins a single one
 
 
 def rows():
