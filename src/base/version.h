@@ -5,7 +5,7 @@
 
 namespace vernier {
 
-/// This project's version: "0.1.0".
+/// This project's version: "0.2.0".
 std::string_view vernier_version();
 
 /// Of the ONNX library that is built in: "1.23.2".

@@ -10,7 +10,7 @@ namespace vernier {
 
 /// Puts into the model's metadata_props who wrote it and of which plan, in the place of what an earlier signature said:
 ///
-///   vernier.version       "0.1.0"
+///   vernier.version       "0.2.0"
 ///   vernier.plan_sha256   of the plan's JSON without its scheme line, which says where ranges are from
 void sign_model(Model& model, const Plan& plan);
 

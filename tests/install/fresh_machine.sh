@@ -2,11 +2,12 @@
 # Makes truly fresh Debian machines (debootstrap --variant=minbase, in a chroot) and runs the project's two commands in
 # them, from a copy of the last commit. Not part of the default tests: it needs root and takes long.
 #
-#   tests/install/fresh_machine.sh [--keep] [--command CMD]... [SUITE...]
+#   tests/install/fresh_machine.sh [--keep] [--with PATH]... [--command CMD]... [SUITE...]
 #
 # SUITE      Debian releases; bookworm (12) and trixie (13) by default
 # --command  what to run in the checkout instead of: scripts/quickstart, scripts/quickstart again, scripts/test,
 #            scripts/test --full
+# --with     a file or folder of this checkout that git does not have, to be there, too
 # --keep     leave the machines in place, to look around in
 #
 # They are made under $FRESH_MACHINES, by default ${TMPDIR:-/tmp}/fresh-machines. Mirror, apt options, pip configuration
@@ -17,12 +18,14 @@ checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 machines=${FRESH_MACHINES:-${TMPDIR:-/tmp}/fresh-machines}
 keep=false
 commands=()
+extras=()
 suites=()
 while (($# > 0)); do
   case $1 in
     --keep) keep=true ;;
     --command) commands+=("${2:?--command needs a command}"); shift ;;
-    -*) echo "usage: fresh_machine.sh [--keep] [--command CMD]... [SUITE...]" >&2; exit 2 ;;
+    --with) extras+=("${2:?--with needs a path}"); shift ;;
+    -*) echo "usage: fresh_machine.sh [--keep] [--with PATH]... [--command CMD]... [SUITE...]" >&2; exit 2 ;;
     *) suites+=("$1") ;;
   esac
   shift
@@ -100,6 +103,7 @@ for suite in "${suites[@]}"; do
   inherit "$machine"
   mkdir "$machine/root/vernier"
   git -C "$checkout" archive HEAD | tar -x -C "$machine/root/vernier"
+  ((${#extras[@]} == 0)) || tar -c -C "$checkout" -- "${extras[@]}" | tar -x -C "$machine/root/vernier"
   for command in "${commands[@]}"; do
     say "$suite: $command"
     begin=$SECONDS

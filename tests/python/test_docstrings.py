@@ -1,8 +1,10 @@
-"""Examples in docstrings run."""
+"""What the package says of itself: examples in docstrings run, its version is the project's."""
 import doctest
+import re
 
 import onnx_vernier as vernier
 import pytest
+from conftest import ROOT
 
 
 @pytest.mark.parametrize("function", [vernier.formats.round, vernier.search])
@@ -13,6 +15,11 @@ def test_examples(function):
     assert tests
     for test in tests:
         assert runner.run(test).failed == 0
+
+
+def test_the_version_is_the_project_s():
+    project = re.search(r"^project\(vernier VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(encoding="utf-8"), re.M)
+    assert vernier.__version__ == project[1]
 
 
 def test_everything_public_says_what_it_does():

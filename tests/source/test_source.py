@@ -1,5 +1,6 @@
 """Holds the sources to what the project says of them."""
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -39,6 +40,29 @@ def test_the_architecture_has_a_line_for_each_folder():
     named = set(re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE))
     folders = {str(path.parent.relative_to(ROOT)) for path in (ROOT / "src").rglob("CMakeLists.txt")} - {"src"}
     assert {name for name in named if name.startswith("src/")} == folders
+
+
+def test_every_place_that_names_the_version_names_the_same():
+    """Its home is CMakeLists.txt; pyproject.toml reads it there."""
+    version = re.search(r"^project\(vernier VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(encoding="utf-8"), re.M)[1]
+    changes = re.findall(r"^## (.*)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
+    released = [title for title in changes if title != "Unreleased"]
+    assert re.fullmatch(rf"{re.escape(version)} \(\d{{4}}-\d\d-\d\d\)", released[0]), released[0]
+    places = [path for folder in ("src", "include", "apps", "python", "tests/golden", "tests/unit")
+              for path in (ROOT / folder).rglob("*")
+              if path.suffix in (".h", ".cpp", ".py", ".md", ".txt", ".html") and "former" not in path.parts]
+    named = [(path, found) for path in places for found in re.findall(
+        r'(?:\bvernier |vernier_version = "|vernier.version +"|s version: ")(\d+\.\d+\.\d+)', path.read_text(encoding="utf-8"))]
+    assert len(named) > 7
+    assert {found for _, found in named} == {version}, [(str(path), found) for path, found in named if found != version]
+    for page in "docs/install.md", "docs/release.md":
+        text = (ROOT / page).read_text(encoding="utf-8")
+        assert set(re.findall(r"vernier-(\d+\.\d+\.\d+)|\bv(\d+\.\d+\.\d+)", text)) <= {(version, ""), ("", version)}, page
+    consumer = (ROOT / "tests/install/consumer/CMakeLists.txt").read_text(encoding="utf-8")
+    assert f"find_package(vernier {version.rpartition('.')[0]} REQUIRED)" in consumer
+    if program := os.environ.get("VERNIER_PROGRAM"):
+        said = subprocess.run([program, "--version"], capture_output=True, text=True).stdout
+        assert said == f"vernier {version}\n"
 
 
 def test_public_headers_include_only_the_standard_library_and_each_other():

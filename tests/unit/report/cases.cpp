@@ -58,7 +58,7 @@ LayerRow layer(const std::string& name, const std::string& op, double own, doubl
 DiagnoseReport base() {
   DiagnoseReport report;
   report.command = "vernier diagnose mobilenetv2.onnx --int8 --data photos.npy --min-sqnr 24 -o out";
-  report.vernier_version = "0.1.0";
+  report.vernier_version = "0.2.0";
   report.onnxruntime_version = "1.31.1";
   report.onnx_version = "1.23.2";
   report.machine = "Example CPU, 2 cores";
@@ -223,7 +223,7 @@ VerifyReport verified() {
   const DiagnoseReport diagnosed = requirement_met();
   VerifyReport report;
   report.command = "vernier verify mobilenetv2.onnx out/model.onnx --data photos.npy --min-sqnr 24.32";
-  report.vernier_version = "0.1.0";
+  report.vernier_version = "0.2.0";
   report.float_file = "mobilenetv2.onnx";
   report.float_sha256 = diagnosed.model_sha256;
   report.typed_file = "out/model.onnx";

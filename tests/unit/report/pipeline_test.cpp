@@ -21,7 +21,7 @@ namespace {
 PipelineReport three_stages() {
   PipelineReport report;
   report.command = "vernier pipeline --stage torch:t.npz";
-  report.vernier_version = "0.1.0";
+  report.vernier_version = "0.2.0";
   report.data = "samples.npz, 20 samples";
   report.samples = 20;
   report.stages = {{"torch", "t.npz", "saved outputs", {}, {}, {}, "", {{"top-1", 0.75, true, true}}, {}},

@@ -27,13 +27,20 @@
     });
   }
 
-  // Whole words count most. Words are not parsed as lunr's query language: `--int8` would ask for pages without int8.
+  // Whole words count most. Words are not parsed as lunr's query language: `--int8` would ask for pages without int8. Nor are
+  // its wildcards used, which now and then find words that no page has, and fail then.
   function found(words) {
+    const known = index.invertedIndex;
+    const exact = [], longer = [];
+    for (const word of lunr.tokenizer(words).map(String)) {
+      exact.push(...index.pipeline.runString(word).filter(stem => stem in known));
+      longer.push(...Object.keys(known).filter(term => term.startsWith(word)));
+    }
+    const plain = terms => terms.filter(term => !term.includes("*")); // it would stand for any letters
+    if (!plain([...exact, ...longer]).length) return []; // lunr gives all pages to who asks nothing
     return index.query(query => {
-      for (const word of lunr.tokenizer(words)) {
-        query.term(word, { boost: 10 });
-        query.term(word, { usePipeline: false, wildcard: lunr.Query.wildcard.TRAILING });
-      }
+      query.term(plain(exact), { boost: 10, usePipeline: false });
+      query.term(plain(longer), { usePipeline: false });
     });
   }
 
