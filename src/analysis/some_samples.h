@@ -1,30 +1,15 @@
-// Samples in the place of a subject's own: some of them, or values that were computed.
+// Some of a subject's samples in the place of all.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "analysis/subject.h"
 #include "vernier/samples.h"
 
 namespace vernier {
-
-/// Samples that are there already. Memory: all of them.
-class HeldSamples final : public SampleSource {
- public:
-  HeldSamples(std::vector<Sample> samples, std::string description)
-      : samples_(std::move(samples)), description_(std::move(description)) {}
-  std::size_t size() const override { return samples_.size(); }
-  Sample at(std::size_t index) const override { return samples_.at(index); }
-  std::string description() const override { return description_; }
-
- private:
-  std::vector<Sample> samples_;
-  std::string description_;
-};
 
 /// A few samples of the subject's, spread evenly; of a sequence its beginning. The subject's samples must outlive it.
 class FewSamples final : public SampleSource {

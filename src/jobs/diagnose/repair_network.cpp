@@ -7,11 +7,11 @@
 #include <cstddef>
 #include <limits>
 #include <map>
+#include <memory>
 #include <set>
 
 #include "analysis/figures.h"
 #include "analysis/lost_agreement.h"
-#include "analysis/some_samples.h"
 #include "base/text.h"
 #include "jobs/common/calibrated_plan.h"
 #include "numerics/metrics.h"
@@ -178,9 +178,9 @@ std::map<std::string, Shape> first_shapes(const Loaded& loaded, const Reference&
   if (!loaded.calibration) return learned.shapes;
   std::set<std::string> observed;
   for (const auto& [tensor, shape] : learned.shapes) observed.insert(tensor);
-  const HeldSamples first({loaded.samples->at(0)}, "the first sample");
+  const std::shared_ptr<const SampleSource> first = samples_in_memory({loaded.samples->at(0)}, "the first sample");
   Subject own = loaded.subject;
-  own.samples = &first;
+  own.samples = first.get();
   return run_reference(own, observed).shapes;
 }
 

@@ -81,16 +81,16 @@ TypedReport TypedResult::write(const Plan& plan, std::map<std::string, std::stri
   info.weight_bytes = typed.weight_bytes;
   info.original_weight_bytes = weight_bytes(*loaded_.original);
   info.notes = typed.notes;
+  info.plan = plan_to_json(plan);
   if (!options_.output.empty()) {
     const std::filesystem::path file = options_.output / "model.onnx";
     write_model(typed.model, file, {options_.external_data});
     info.file = file.string();
     files["model"] = file.string();
     const std::filesystem::path plan_file = options_.output / "plan.json";
-    replace_file(plan_file, plan_to_json(plan));
+    replace_file(plan_file, info.plan);
     files["plan"] = plan_file.string();
   }
-  info.plan = plan_to_json(plan);
   typed_ = std::move(typed.model);
   info.model = result_of(typed_, info.file);
   return info;

@@ -9,10 +9,10 @@
 #include <cstddef>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <span>
 #include <vector>
 
-#include "analysis/some_samples.h"
 #include "analysis/tensor_values.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -41,6 +41,8 @@
 
 namespace vernier {
 namespace {
+
+constexpr const char* kInside = "values inside the model";  // the samples of a part
 
 // Layers whose own error alone is beyond the limit that are tried as the whole case, worst first.
 constexpr std::size_t kMostSuspects = 3;
@@ -250,7 +252,7 @@ class Job {
         samples.push_back(crop(sample, part.crops));
       }
       ++report_.checks;
-      trial = judge.judge(part.model, HeldSamples(std::move(samples), "values inside the model"));
+      trial = judge.judge(part.model, *samples_in_memory(std::move(samples), kInside));
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::Input && error.kind() != ErrorKind::Backend) throw;
       trial.why = error.what();
@@ -316,8 +318,8 @@ class Job {
     if (shrunk_) {
       for (Sample& sample : fed) sample = crop(sample, shrunk_->crops);
     }
-    const HeldSamples held(fed, "values inside the model");
-    std::vector<Sample> all = TensorValues(whole_.runtime(), result, held).of(output_names(result), fed.size());
+    const std::shared_ptr<const SampleSource> held = samples_in_memory(fed, kInside);
+    std::vector<Sample> all = TensorValues(whole_.runtime(), result, *held).of(output_names(result), fed.size());
     for (std::size_t i = 0; i < all.size(); ++i) all[i].merge(fed[i]);
     const PartData files = write_part_data(options_.output, result, all, "reduced-model");
     report_.inputs_file = files.inputs.string();
