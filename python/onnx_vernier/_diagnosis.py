@@ -123,7 +123,8 @@ def diagnose(
         even_if_slower: target "onnxruntime": also layers that its kernels run no faster in int8.
         outputs: that are judged; empty: every float output that carries no state.
         carry: {output: input}: fed back with the next sample.
-        limit: at most so many samples. split_batch: an array along a dynamic first dimension is samples of batch 1.
+        limit: at most so many samples. split_batch: an array along a dynamic first dimension, and each batch of a list, is
+            samples of batch 1.
         threads: 0: all usable cores.
         image: how a folder of images is prepared: {"geometry": "short-crop:256,224", "mean": ..., "scale": ...}.
         progress: True: a bar (tqdm, where it is installed); a function: ``progress(text, done, total)``; None: a bar in a
