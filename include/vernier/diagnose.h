@@ -46,6 +46,9 @@ struct DiagnoseOptions {
   std::size_t alternatives = 0;
   /// Puts pictures of the worst samples' image inputs into the report. Whoever gets the report sees them.
   bool sample_pictures = false;
+  /// How values of the worst layers lie on their grids, in the report, without an `output` too: with one it always has
+  /// them. Time: two runs of four samples.
+  bool pictures = false;
 };
 
 /// diagnose() or fix() was ended (JobSinks::interrupted) before a search could give its best set so far.

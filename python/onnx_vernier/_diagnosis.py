@@ -30,7 +30,9 @@ def _read(options: Any, given: Mapping[str, Any]) -> None:
     options.search.max_seconds = _options.number(given["max_seconds"], "max_seconds", 0)
     options.search.max_evaluations = _options.count(given["max_evaluations"], "max_evaluations")
     options.search.prove_minimum = given["prove_minimum"]
+    options.search.pareto = given["pareto"]
     options.latency = given["latency"]
+    options.pictures = given["pictures"]
     if given["share_out"]:
         options.share_out()
 
@@ -61,6 +63,8 @@ def diagnose(
     prove_minimum: bool = False,
     share_out: bool = True,
     latency: bool = False,
+    pictures: bool = True,
+    pareto: bool = False,
     calibration: str = "minmax",
     calibration_samples: Any = None,
     calibration_cache: str | os.PathLike[str] = "",
@@ -111,6 +115,9 @@ def diagnose(
         prove_minimum: also bounds from below what any passing set costs.
         share_out: from 60 samples on a third each calibrates, decides, and judges, by lot.
         latency: also times the models on ONNX Runtime.
+        pictures: also counts how values of the worst layers lie on their grids, for pages and plots: two runs of four
+            samples.
+        pareto: up to six more sets are tried, so that accuracy against cost is a curve.
         calibration: how ranges are chosen: "minmax", "percentile:99.99", "entropy", "mse", "aciq", "auto".
         calibration_samples: samples that ranges are learned on; None: ``samples``.
         calibration_cache: a file of ranges (TensorRT's cache, ONNX Runtime's JSON, ours): read when it is there, else
@@ -179,6 +186,8 @@ def fix(
     prove_minimum: bool = False,
     share_out: bool = True,
     latency: bool = False,
+    pictures: bool = True,
+    pareto: bool = False,
     calibration: str = "minmax",
     calibration_samples: Any = None,
     calibration_cache: str | os.PathLike[str] = "",

@@ -161,22 +161,23 @@ class DiagnoseReport(Report):
     def _repr_html_(self) -> str:
         return _html.report(self)
 
-    def plot(self, ax: Any = None) -> Any:
-        """Damage over depth: what each layer alone costs at the output, in graph order. Draws into ``ax``, and gives it;
-        matplotlib must be there."""
-        import matplotlib.pyplot as pyplot
+    def plot(self, kind: str = "damage", ax: Any = None, *, layer: str | None = None, role: str | None = None) -> Any:
+        """A drawing with matplotlib, into ``ax`` or a new figure; gives the axes.
 
-        axes = pyplot.subplots(figsize=(10, 3.5))[1] if ax is None else ax
-        order = {node["name"]: place for place, node in enumerate(self.get("network", []))}
-        rows = sorted(self.layers, key=lambda row: order.get(row.name, len(order)))
-        values = [row.get("sensitivity_db", math.nan) for row in rows]
-        finite = [value for value in values if math.isfinite(value)]
-        colors = ["tab:red" if row.get("kept") else "tab:blue" for row in rows]
-        axes.scatter(range(len(rows)), [min(value, max(finite, default=0)) for value in values], c=colors, s=14)
-        axes.set_xlabel("layer, in graph order (red: kept)")
-        axes.set_ylabel("SQNR of the output with\nthis layer alone low, dB")
-        axes.invert_yaxis()
-        return axes
+        Args:
+            kind: "damage": what each layer alone costs at the output (dB), in graph order, damage upwards.
+                "pareto": what keeping layers brings: sets that the search tried, and the requirement; without a search
+                the curve of the most damaging layers kept one after the other. "histograms": how the values of a layer
+                lie on the grid of its format (``diagnose(pictures=True)``), in float32 and with everything low.
+            layer: of "histograms"; None: the worst one that was counted.
+            role: of "histograms": "input" (as the layer reads it), "weight" or "output"; None: the first that was counted.
+
+        Values that are not finite stand at the edge, and are named there. Raises UsageError where the report has not
+        what is to be drawn.
+        """
+        from . import _plots
+
+        return _plots.plot(self, kind, ax, layer, role)
 
 
 class VerifyReport(Report):
