@@ -24,7 +24,7 @@ _STYLE = """<style>
 .vernier thead tr{border-bottom:1px solid rgba(128,128,128,.5)}
 .vernier thead th{font-weight:600;vertical-align:bottom}
 .vernier tbody tr{background:transparent;border-top:1px solid rgba(128,128,128,.15)}
-.vernier .text{text-align:left}.vernier tr.kept td{background:rgba(0,114,178,.16)}
+.vernier table .text{text-align:left!important}.vernier tr.kept td{background:rgba(0,114,178,.16)}
 .vernier .note{opacity:.7;font-size:12px;margin:0}
 </style>"""
 _WANTED = {

@@ -115,8 +115,11 @@ def _pareto(report: Any) -> Any:
         scale.name_ends(ax, low="not finite" if not shares else "exact", high="exact" if not shares else "not finite")
         unit = {"time": "\u00b5s", "macs": "multiply-accumulates"}.get(kept.cost_unit, kept.cost_unit)
         ax.set_xlabel(f"cost of what is kept, {unit}" if by_cost and kept.cost_unit != "layers" else "kept layers")
+        most = max(cost for cost, *_ in points)
         if not by_cost or kept.cost_unit == "layers":
             _whole_numbers(ax)
+            most = max(most, 1)
+        ax.set_xlim(-0.04 * (most or 1), 1.04 * (most or 1))
         ax.set_ylabel("share of the allowance that is used" if shares else _METRICS.get(metric) or _objective(kept))
         ax.set_title(f"Sets that were tried: {_title(report)}", fontsize=10)
         _legend(ax)
