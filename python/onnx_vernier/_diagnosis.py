@@ -135,7 +135,7 @@ def diagnose(
         threads: 0: all usable cores.
         image: how a folder of images is prepared: {"geometry": "short-crop:256,224", "mean": ..., "scale": ...}.
         progress: True: a bar (tqdm, where it is installed); a function: ``progress(text, done, total)``; None: a bar in a
-            terminal or a notebook.
+            terminal, or in a notebook that has ipywidgets.
 
     Returns:
         The report. ``report.model`` is the typed model; nothing is written until ``report.save(folder)``.
