@@ -80,7 +80,7 @@ else:
 def test_in_the_python_that_has_torch():
     done = subprocess.run([OTHER, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", __file__], capture_output=True, text=True,
                           env={**os.environ, "PYTHONPATH": str(pathlib.Path(vernier.__file__).parents[1])})
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == 0 and re.search(r"\d+ passed", done.stdout), done.stdout + done.stderr
     print(done.stdout)
 
 
