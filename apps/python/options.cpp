@@ -252,6 +252,7 @@ void add_job_options(nb::module_& module) {
       .def_rw("alternatives", &DiagnoseOptions::alternatives)
       .def_rw("sample_pictures", &DiagnoseOptions::sample_pictures)
       .def_rw("causes", &DiagnoseOptions::causes)
+      .def_rw("pictures", &DiagnoseOptions::pictures)
       .def("share_out", [](DiagnoseOptions& options) { options.measure.split = fitting_split(options); });
   nb::class_<RepairOptions>(module, "RepairOptions")
       .def(nb::init<>())

@@ -49,6 +49,9 @@ struct DiagnoseOptions {
   /// Puts pictures of the worst samples' image inputs into the report. Whoever gets the report sees them.
   bool sample_pictures = false;
   std::vector<CauseFinder> causes{};  // of the caller's, beside the library's
+  /// How values of the worst layers lie on their grids, in the report, without an `output` too: with one it always has
+  /// them. Time: two runs of four samples.
+  bool pictures = false;
 };
 
 /// diagnose() or fix() was ended (JobSinks::interrupted) before a search could give its best set so far.

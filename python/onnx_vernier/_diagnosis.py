@@ -34,8 +34,10 @@ def _read(options: Any, given: Mapping[str, Any]) -> None:
     options.search.max_seconds = _options.number(given["max_seconds"], "max_seconds", 0)
     options.search.max_evaluations = _options.count(given["max_evaluations"], "max_evaluations")
     options.search.prove_minimum = given["prove_minimum"]
+    options.search.pareto = given["pareto"]
     options.latency = given["latency"]
     options.causes = _experiments.causes(given["causes"])
+    options.pictures = given["pictures"]
     if given["share_out"]:
         options.share_out()
 
@@ -67,6 +69,8 @@ def diagnose(
     prove_minimum: bool = False,
     share_out: bool = True,
     latency: bool = False,
+    pictures: bool = True,
+    pareto: bool = False,
     calibration: Calibration = "minmax",
     calibration_samples: Any = None,
     calibration_cache: str | os.PathLike[str] = "",
@@ -117,6 +121,9 @@ def diagnose(
         prove_minimum: also bounds from below what any passing set costs.
         share_out: from 60 samples on a third each calibrates, decides, and judges, by lot.
         latency: also times the models on ONNX Runtime.
+        pictures: also counts how values of the worst layers lie on their grids, for pages and plots: two runs of four
+            samples.
+        pareto: up to six more sets are tried, so that accuracy against cost is a curve.
         causes: functions of yours, or {name: function}: ``function(layer)`` gives None, a sentence, or {"sentence": ...,
             "figures": {name: value}, "confidence": 0 to 1, "tensor": ..., "repairs": [...]}. ``layer`` is what was
             measured of an examined layer: ``inputs`` and ``outputs`` with their values, noise, events, neighbours.
@@ -134,11 +141,12 @@ def diagnose(
         even_if_slower: target "onnxruntime": also layers that its kernels run no faster in int8.
         outputs: that are judged; empty: every float output that carries no state.
         carry: {output: input}: fed back with the next sample.
-        limit: at most so many samples. split_batch: an array along a dynamic first dimension is samples of batch 1.
+        limit: at most so many samples. split_batch: an array along a dynamic first dimension, and each batch of a list, is
+            samples of batch 1.
         threads: 0: all usable cores.
         image: how a folder of images is prepared: {"geometry": "short-crop:256,224", "mean": ..., "scale": ...}.
         progress: True: a bar (tqdm, where it is installed); a function: ``progress(text, done, total)``; None: a bar in a
-            terminal or a notebook.
+            terminal, or in a notebook that has ipywidgets.
 
     Returns:
         The report. ``report.model`` is the typed model; nothing is written until ``report.save(folder)``.
@@ -191,6 +199,8 @@ def fix(
     prove_minimum: bool = False,
     share_out: bool = True,
     latency: bool = False,
+    pictures: bool = True,
+    pareto: bool = False,
     calibration: Calibration = "minmax",
     calibration_samples: Any = None,
     calibration_cache: str | os.PathLike[str] = "",

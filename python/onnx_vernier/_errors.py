@@ -71,6 +71,7 @@ _ARGUMENTS = {
 
 # Commands that are functions here.
 _COMMANDS = (
+    ("Nothing was written: give -o FOLDER for", "report.save(folder) writes"),
     ("vernier inspect model MODEL --show layers", "inspect(model, nodes=True)"),
     ("vernier calibrate MODEL --data SOURCE", "calibrate(model, samples)"),
     ("vernier check data", "check_data()"),

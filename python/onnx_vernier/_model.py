@@ -1,26 +1,39 @@
 """Models: files, bytes, ONNX messages, torch modules."""
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Sequence
 from typing import Any
 
 from . import _core
+from ._errors import UsageError
 
 
 class Model:
     """An ONNX model.
 
     Args:
-        source: a path; the bytes of a file; an ``onnx.ModelProto``; a ``torch.nn.Module`` (with ``example_inputs``);
-            or a ``Model``.
+        source: a path; the bytes of a file; an ``onnx.ModelProto``; a ``torch.nn.Module`` (with ``example_inputs``), or
+            what ``torch.onnx.export`` gives; or a ``Model``.
         name: stands for a model in memory in reports and messages.
         folder: where the external data of a model in memory lie; without one it may have none.
-        example_inputs: of a torch module: what it is called with, a tensor or a tuple of them.
-        opset: of a torch module: the operator set that it is exported to.
+
+    Of a torch module, which is exported as it is in evaluation, in float32, and left as it was:
+
+        example_inputs: what it is called with: a tensor, a tuple of them, or {argument: tensor}.
+        opset: the operator set that it is exported to.
+        exporter: "dynamo" (torch.export; the packages ``onnx`` and ``onnxscript`` must be there) or "torchscript" (which
+            traces). None: the first where it can be used, and the second for modules that it refuses.
+        dynamic_batch: the first dimension of the inputs stays open where all have the same and the module takes others.
+
+    Inputs have the names of forward()'s arguments; an output is called "output", several "output_0" and so on, those of a
+    dict by its keys. Layers are called after their modules, "features.0.0/Conv".
 
     A file is read when a job asks for it. Bytes are not copied. Models that jobs give are ``Model`` too.
+
+    Raises:
+        UsageError: arguments that a source has not, or packages that are missing.
+        InputError: torch cannot export the module, or it has more than the 2 GB that one message can hold.
     """
 
     def __init__(
@@ -31,7 +44,13 @@ class Model:
         folder: str | os.PathLike[str] = "",
         example_inputs: Any = None,
         opset: int = 18,
+        exporter: str | None = None,
+        dynamic_batch: bool = True,
     ) -> None:
+        torch_module = hasattr(source, "state_dict") and hasattr(source, "forward")
+        if not torch_module and (example_inputs is not None or exporter is not None):
+            raise UsageError(f"example_inputs are of a torch module, not of {type(source).__name__}", "leave them out")
+        source = getattr(source, "model_proto", source)  # of torch.onnx.ONNXProgram
         if isinstance(source, Model):
             self._core: _core.OnnxModel = source._core
         elif isinstance(source, _core.OnnxModel):
@@ -43,8 +62,10 @@ class Model:
         elif hasattr(source, "SerializeToString") and hasattr(source, "graph"):
             title = name or source.graph.name or "model"
             self._core = _core.OnnxModel.of_bytes(source.SerializeToString(), title, os.fspath(folder))
-        elif hasattr(source, "state_dict") and hasattr(source, "forward"):
-            message = _export_torch(source, example_inputs, opset)
+        elif torch_module:
+            from . import _torch
+
+            message = _torch.export(source, example_inputs, opset, exporter, dynamic_batch)
             self._core = _core.OnnxModel.of_bytes(message, name or type(source).__name__, "")
         else:
             raise TypeError(
@@ -85,27 +106,6 @@ class Model:
 
 def _from_bytes(message: bytes, name: str) -> Model:
     return Model(message, name=name)
-
-
-def _export_torch(module: Any, example_inputs: Any, opset: int) -> bytes:
-    import torch
-
-    if example_inputs is None:
-        raise ValueError("a torch module needs example_inputs: what it is called with, a tensor or a tuple of them")
-    inputs = example_inputs if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
-    training = module.training
-    module.eval()
-    try:
-        with torch.no_grad():
-            file = io.BytesIO()
-            # The exporter that needs no further package, where torch has both.
-            try:
-                torch.onnx.export(module, tuple(inputs), file, opset_version=opset, dynamo=False)
-            except TypeError:
-                torch.onnx.export(module, tuple(inputs), file, opset_version=opset)
-    finally:
-        module.train(training)
-    return file.getvalue()
 
 
 def model_of(source: Any) -> _core.OnnxModel:

@@ -172,7 +172,7 @@ def source(
     image: Mapping[str, Any] | None,
 ) -> _core.SourceOptions:
     options = _core.SourceOptions()
-    read_into(options, samples, input_names)
+    read_into(options, samples, input_names, split_batch)
     options.limit = count(limit, "limit")
     options.random_samples = options.limit or 1
     options.split_batch = split_batch

@@ -1,7 +1,9 @@
 """What a job tells while it runs."""
 from __future__ import annotations
 
+import importlib.util
 import sys
+import time
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -22,8 +24,9 @@ class Listener:
         self._call = progress if callable(progress) else None
         self._bar: Any = None
         self._step = self._text = ""
-        # Without an answer of the caller's: bars where somebody looks.
-        shows = progress is True or (progress is None and (sys.stderr.isatty() or "ipykernel" in sys.modules))
+        self._begun = time.monotonic()
+        # Without an answer of the caller's: bars where somebody looks. A notebook keeps each state of a bar of letters.
+        shows = progress is True or (progress is None and (sys.stderr.isatty() or _notebook_draws()))
         self._tqdm = _tqdm() if shows and self._call is None else None
 
     def __call__(self, kind: str, text: str, done: int, total: int) -> None:
@@ -40,6 +43,8 @@ class Listener:
     def _draw(self, text: str, done: int, total: int) -> None:
         """One bar, which begins anew with each phase. What has no known end counts."""
         if self._bar is None:
+            if time.monotonic() - self._begun < 1:  # nothing of what is over at once
+                return
             self._bar = self._tqdm(total=total or None, leave=False)
         if text != self._text or self._bar.n > done:
             self._text = text
@@ -52,9 +57,15 @@ class Listener:
             self._bar.close()
 
 
+def _notebook_draws() -> bool:
+    return "ipykernel" in sys.modules and importlib.util.find_spec("ipywidgets") is not None
+
+
 def _tqdm() -> Any:
     try:
-        from tqdm.auto import tqdm
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that bars would be nicer with another package
+            from tqdm.auto import tqdm
     except ImportError:
         return None
     return tqdm

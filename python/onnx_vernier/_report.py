@@ -1,14 +1,13 @@
 """What jobs found, as objects."""
 from __future__ import annotations
 
-import html
 import json
 import math
 import os
 import re
 from typing import Any
 
-from . import _core
+from . import _core, _html
 from ._errors import in_python_words
 from ._model import Model
 
@@ -35,7 +34,7 @@ class Table(list):
         return [row.get(name) for row in self]
 
     def _repr_html_(self) -> str:
-        return _table_html(self, list(dict.fromkeys(key for row in self for key in row)))
+        return _html.table(self)
 
 
 _NUMBERS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
@@ -104,7 +103,7 @@ class Report:
         return type(self), ((self._json, self._text, None if self.model is None else self.model, self._plan),)
 
     def _repr_html_(self) -> str:
-        return f"<pre style='white-space:pre-wrap'>{html.escape(str(self))}</pre>"
+        return _html.text(str(self))
 
 
 class DiagnoseReport(Report):
@@ -133,9 +132,13 @@ class DiagnoseReport(Report):
         """The page: one file that needs nothing else."""
         return _core.report_page(self._json)
 
-    def deploy(self) -> str:
-        """How to deploy the result on each engine, in Markdown."""
-        return _core.deploy_markdown(self._json)
+    def deploy(self, file: str | os.PathLike[str] = "model.onnx") -> str:
+        """How to deploy the result on each engine, in Markdown, for the model as it is saved in ``file``."""
+        document = json.loads(self._json)
+        if self.model is not None:
+            document["typed"]["file"] = os.fspath(file)
+            document["files"] = {"model": os.fspath(file)}
+        return _core.deploy_markdown(json.dumps(document))
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Writes what the command writes: report.json, report.html and, with a result, model.onnx, plan.json, deploy.md."""
@@ -156,37 +159,25 @@ class DiagnoseReport(Report):
                 file.write(text)
 
     def _repr_html_(self) -> str:
-        rows = [
-            {
-                "layer": row.name,
-                "operator": row.op_type,
-                "format": row.format,
-                "own error, dB": _db(row.get("own_sqnr_db")),
-                "alone at the output, dB": _db(row.get("sensitivity_db")),
-                "share": "" if row.get("share") is None else f"{100 * row.share:.1f} %",
-                "kept": "yes" if row.get("kept") else "",
-            }
-            for row in self.layers[:12]
-        ]
-        answer = html.escape(str(self).strip().split("\n\n")[0])
-        return f"<pre style='white-space:pre-wrap'>{answer}</pre>" + _table_html(rows, list(rows[0]) if rows else [])
+        return _html.report(self)
 
-    def plot(self, ax: Any = None) -> Any:
-        """Damage over depth: what each layer alone costs at the output, in graph order. Draws into ``ax``, and gives it;
-        matplotlib must be there."""
-        import matplotlib.pyplot as pyplot
+    def plot(self, kind: str = "damage", ax: Any = None, *, layer: str | None = None, role: str | None = None) -> Any:
+        """A drawing with matplotlib, into ``ax`` or a new figure; gives the axes.
 
-        axes = pyplot.subplots(figsize=(10, 3.5))[1] if ax is None else ax
-        order = {node["name"]: place for place, node in enumerate(self.get("network", []))}
-        rows = sorted(self.layers, key=lambda row: order.get(row.name, len(order)))
-        values = [row.get("sensitivity_db", math.nan) for row in rows]
-        finite = [value for value in values if math.isfinite(value)]
-        colors = ["tab:red" if row.get("kept") else "tab:blue" for row in rows]
-        axes.scatter(range(len(rows)), [min(value, max(finite, default=0)) for value in values], c=colors, s=14)
-        axes.set_xlabel("layer, in graph order (red: kept)")
-        axes.set_ylabel("SQNR of the output with\nthis layer alone low, dB")
-        axes.invert_yaxis()
-        return axes
+        Args:
+            kind: "damage": what each layer alone costs at the output (dB), in graph order, damage upwards.
+                "pareto": what keeping layers brings: sets that the search tried, and the requirement; without a search
+                the curve of the most damaging layers kept one after the other. "histograms": how the values of a layer
+                lie on the grid of its format (``diagnose(pictures=True)``), in float32 and with everything low.
+            layer: of "histograms"; None: the worst one that was counted.
+            role: of "histograms": "input" (as the layer reads it), "weight" or "output"; None: the first that was counted.
+
+        Values that are not finite stand at the edge, and are named there. Raises UsageError where the report has not
+        what is to be drawn.
+        """
+        from . import _plots
+
+        return _plots.plot(self, kind, ax, layer, role)
 
 
 class VerifyReport(Report):
@@ -197,15 +188,3 @@ class VerifyReport(Report):
         """Whether the requirement is met; None without one."""
         return self.figures.get("passed")
 
-
-def _db(value: float | None) -> str:
-    return "" if value is None else f"{value:.1f}"
-
-
-def _table_html(rows: list[Any], columns: list[str]) -> str:
-    head = "".join(f"<th>{html.escape(column)}</th>" for column in columns)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(str(row.get(column, '')))}</td>" for column in columns) + "</tr>"
-        for row in rows
-    )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

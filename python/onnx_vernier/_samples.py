@@ -35,7 +35,7 @@ class Samples:
         return len(self._core)
 
 
-def read_into(options: _core.SourceOptions, samples: Any, input_names: Any) -> None:
+def read_into(options: _core.SourceOptions, samples: Any, input_names: Any, split_batch: bool = False) -> None:
     """``samples`` as one of: None (random numbers), a path or several (as the command's --data), {input: array},
     an array for the one input, a list or any iterable of such dicts or arrays, Samples."""
     if samples is None:
@@ -55,7 +55,10 @@ def read_into(options: _core.SourceOptions, samples: Any, input_names: Any) -> N
         if listed and all(isinstance(each, (str, os.PathLike)) for each in listed):
             options.location, *options.further = [os.fspath(each) for each in listed]
         else:
-            options.source = _core.listed_samples([_sample(each, input_names) for each in listed], "samples in memory")
+            told = [_sample(each, input_names, place) for place, each in enumerate(listed)]
+            if split_batch:
+                told = [one for batch in told for one in _split(batch)]
+            options.source = _core.listed_samples(told, "samples in memory")
     else:
         raise TypeError(
             "samples are {input: array}, a list or iterator of such dicts, a path, or onnx_vernier.Samples, not "
@@ -63,7 +66,7 @@ def read_into(options: _core.SourceOptions, samples: Any, input_names: Any) -> N
         )
 
 
-def _sample(given: Any, input_names: Any) -> dict[str, Any]:
+def _sample(given: Any, input_names: Any, place: int) -> dict[str, Any]:
     """One sample of a list: a dict; an array for the one input; a tuple of arrays in the order of the inputs, of which a
     DataLoader's label behind them is left out."""
     if isinstance(given, Mapping):
@@ -71,9 +74,24 @@ def _sample(given: Any, input_names: Any) -> dict[str, Any]:
     if isinstance(given, (tuple, list)):
         names: Sequence[str] = input_names()
         if len(given) not in (len(names), len(names) + 1):
-            raise ValueError(f"a sample of {len(given)} arrays, for {len(names)} inputs: {', '.join(names)}")
+            raise InputError(
+                f"sample {place} of the list has {len(given)} arrays, the network has {len(names)} inputs: {', '.join(names)}",
+                "one array an input, in this order, and a label behind them; or {input: array}",
+            )
         return {name: to_core(as_array(value)) for name, value in zip(names, given)}
+    if given is None or isinstance(given, (str, os.PathLike)):
+        raise InputError(f"sample {place} of the list is {given!r}", "{input: array}, one a sample; or paths alone")
     return {_only(input_names): to_core(given)}
+
+
+def _split(batch: dict[str, Any]) -> Iterable[dict[str, Any]]:
+    """The samples of a batch, each with a batch dimension of 1; what has no common first dimension is one."""
+    sizes = {shape[0] if shape else 0 for _, shape, _ in batch.values()}
+    count = sizes.pop() if len(sizes) == 1 else 0
+    if count < 2:
+        return [batch]
+    parts = {name: (np.split(data, count), [1, *shape[1:]], dtype) for name, (data, shape, dtype) in batch.items()}
+    return [{name: (rows[place], shape, dtype) for name, (rows, shape, dtype) in parts.items()} for place in range(count)]
 
 
 def _stacked(name: str, value: Any) -> Any:
@@ -91,5 +109,5 @@ def _stacked(name: str, value: Any) -> Any:
 def _only(input_names: Any) -> str:
     names = input_names()
     if len(names) != 1:
-        raise ValueError(f"the network has {len(names)} inputs ({', '.join(names)}): give {{input: array}}")
+        raise InputError(f"an array alone, for the {len(names)} inputs {', '.join(names)}", "give {input: array}")
     return names[0]

@@ -93,7 +93,7 @@ class CheckedSource final : public SampleSource {
   Sample checked(const FoundSample& found, std::size_t index) const {
     std::vector<std::string> names;
     for (const auto& [name, array] : found.arrays) names.push_back(name);
-    check_names(inputs_, carried_, names, found.where, spare_names_);
+    check_names(inputs_, carried_, names, fmt::format("{}: sample {}", found.where, index), spare_names_);
     Sample sample;
     for (const InputInfo& input : inputs_) {
       const auto array = found.arrays.find(input.name);

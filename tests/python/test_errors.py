@@ -97,6 +97,22 @@ def test_samples_that_are_none(model, images):
         vernier.diagnose(model, vernier.Samples(3, lambda i: images[i]))
 
 
+def test_samples_of_a_list_are_named_by_their_place(model, images):
+    good = {"image": images[0]}
+    for wrong, told in (
+        ([good, good, {"images": images[0]}], "sample 2: no array for input 'image'"),
+        ([good, {**good, "mask": images[0]}], "sample 1: no input is called 'mask'"),
+        ([good, {}], "sample 1: no array for input 'image'"),
+        ([good, {"image": images[0][..., :4]}], "sample 1: input 'image' wants shape"),
+        ([(images[0], 3), (images[0], 3, 4)], "sample 1 of the list has 3 arrays, the network has 1 inputs: image"),
+        ([good, None], "sample 1 of the list is None"),
+        ([good, "a.npz"], "sample 1 of the list is 'a.npz'"),
+        (vernier.Samples(3, lambda index: good if index < 2 else {}), "sample 2: no array for input 'image'"),
+    ):
+        with pytest.raises(vernier.InputError, match=re.escape(told)):
+            vernier.diagnose(model, wrong)
+
+
 def test_an_oracle_that_counts():
     with pytest.raises(TypeError, match="True or False"):
         vernier.search(5, lambda kept: int(2 in kept))

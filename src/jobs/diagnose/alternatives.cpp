@@ -47,7 +47,7 @@ std::vector<Candidate> candidates(const DiagnoseOptions& asked) {
   DiagnoseOptions same = asked;
   same.output.clear();
   same.compile.reset();
-  same.sample_pictures = false;
+  same.sample_pictures = same.pictures = false;
   same.search.journal.clear();
   same.search.journal_folder.clear();
   same.search.resume = false;

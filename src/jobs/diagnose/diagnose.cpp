@@ -141,7 +141,7 @@ DiagnoseReport Diagnosis::run() {
     if (!sinks_.is_interrupted() && options_.latency && job_ranks().first()) step("latency", [&] { latency(); });
     if (!sinks_.is_interrupted() && compiler_ && report_.typed) step("compilation", [&] { compile(); });
     if (repairs_ == nullptr && explains_ && options_.alternatives > 0) step("options", [&] { alternatives(); });
-    if (!sinks_.is_interrupted() && !options_.output.empty()) step("pictures", [&] { pictures(); });
+    if (!sinks_.is_interrupted() && draws()) step("pictures", [&] { pictures(); });
     if (!sinks_.is_interrupted() && options_.sample_pictures) picture_samples();
     if (report_.final_figures && report_.typed && job_ranks().first()) {
       report_.typed->model = typed_->sign(claims_of(report_), report_.files);
@@ -183,7 +183,7 @@ void Diagnosis::plan_steps() {
   if (options_.latency) steps_.add("latency", 10);
   if (options_.compile) steps_.add("compilation", 20);
   if (repairs_ == nullptr && explains_ && options_.alternatives > 0 && searches()) steps_.add("options", 150);
-  if (!options_.output.empty()) steps_.add("pictures", 3);
+  if (draws()) steps_.add("pictures", 3);
 }
 
 void Diagnosis::load_model() {

@@ -57,6 +57,7 @@ class Diagnosis {
   /// A list that is walked needs no sensitivities of single layers.
   bool ranks_layers() const { return !searches() || options_.search.mode == SearchMode::Minimal; }
   bool searches() const { return requirement() != nullptr || objective_ != nullptr || options_.search.check; }
+  bool draws() const { return options_.pictures || !options_.output.empty(); }
 
   template <class Body>
   void step(const std::string& name, const Body& body) {
