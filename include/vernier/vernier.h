@@ -28,6 +28,7 @@
 #include "vernier/inspect.h"
 #include "vernier/inspect_engine.h"
 #include "vernier/lint.h"
+#include "vernier/marks.h"
 #include "vernier/measure.h"
 #include "vernier/onnx_model.h"
 #include "vernier/onnxruntime.h"
