@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from . import _core
-from ._errors import in_python_words
+from ._errors import report_in_python_words
 from ._model import Model
 
 
@@ -94,7 +94,7 @@ class Report:
     def __str__(self) -> str:
         # Command lines to paste are for a shell.
         text = re.sub(r":?\n(?: *\$ .*(?:\n|$))+", ".\n", self._text)
-        return in_python_words(text)
+        return report_in_python_words(text)
 
     def __repr__(self) -> str:
         first = str(self).strip().split("\n")[0]

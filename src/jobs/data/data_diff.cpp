@@ -71,8 +71,8 @@ DiffReport compare(const DiffOptions& options, const JobSinks& sinks) {
   report.metric = options.metric;
   report.threshold = options.threshold;
   std::unique_ptr<Run> reference =
-      chosen_run(options.reference, options.reference_run, "--reference-run", report.warnings);
-  std::unique_ptr<Run> tested = chosen_run(options.tested, options.tested_run, "--tested-run", report.warnings);
+      chosen_run(options.reference, options.reference_run, "‹reference-run›", report.warnings);
+  std::unique_ptr<Run> tested = chosen_run(options.tested, options.tested_run, "‹tested-run›", report.warnings);
   split_beside(reference, *tested, options.reference, report.warnings);
   split_beside(tested, *reference, options.tested, report.warnings);
   for (const std::string& text : report.warnings) {
