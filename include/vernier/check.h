@@ -50,7 +50,7 @@ struct CheckOptions {
 
 /// Where a loop of checks talks to a person. Each may be empty.
 struct CheckSinks {
-  /// Progress of the loop and captured output, for standard error as it is.
+  /// Progress of the loop in words of the command, and captured output: for standard error as it is.
   std::function<void(const std::string&)> say;
   /// "FILE: good or bad?": true for good; nullopt when nobody answers any more.
   std::function<std::optional<bool>(const std::string& question)> ask;

@@ -33,10 +33,9 @@ struct Requirement {
 /// Errors: Usage: a negative or not finite number; of agreement, which has no power.
 VERNIER_API Requirement with_margin(Requirement requirement, double db);
 
-/// "--min-sqnr", "dB" ... for messages and reports.
-VERNIER_API std::string_view metric_option(Metric metric);
-/// "min-sqnr": the option without its dashes.
+/// "min-sqnr": the argument that asks for it, as texts mark it (marks.h).
 VERNIER_API std::span<const std::string_view> words_of(Metric which);
+/// "dB"; empty: it has none.
 VERNIER_API std::string_view metric_unit(Metric metric);
 /// All metrics, for command lines.
 VERNIER_API const std::vector<Metric>& all_metrics();

@@ -9,7 +9,7 @@
 
 namespace vernier {
 
-/// A text for people, each once a job.
+/// A text for people, each once a job; it names arguments between marks (marks.h).
 using Warn = std::function<void(const std::string&)>;
 
 /// A part of a long job: the third of nine.
@@ -26,7 +26,7 @@ struct JobStep {
 struct JobSinks {
   /// Phase, items done, items in all. Called often; the receiver decides what to print.
   std::function<void(const std::string& phase, std::size_t done, std::size_t total)> progress;
-  std::function<void(const std::string&)> warning;  // also listed in the report
+  std::function<void(const std::string&)> warning;  // also listed in the report; with marks (marks.h)
   std::function<void(const std::string&)> info;     // one line a phase, shown with -v
   /// Polled between samples and trials; true ends the job: what was found so far is returned or written.
   std::function<bool()> interrupted;

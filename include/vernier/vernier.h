@@ -30,6 +30,7 @@
 #include "vernier/inspect_engine.h"
 #include "vernier/labels.h"
 #include "vernier/lint.h"
+#include "vernier/marks.h"
 #include "vernier/measure.h"
 #include "vernier/onnx_model.h"
 #include "vernier/onnxruntime.h"

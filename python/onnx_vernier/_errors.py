@@ -8,12 +8,16 @@ class Error(RuntimeError):
     """Vernier could not go on.
 
     ``hint`` says what would help; empty when there is nothing to add. ``kind`` is "usage", "input", "backend" or
-    "internal".
+    "internal". As data, where the library says so: ``subject`` is the argument that it is about, as it is called here
+    ("min_sqnr"; empty: none), ``remedies`` the arguments and functions that the hint names.
     """
 
     kind = "internal"
 
     def __init__(self, what: str, hint: str = "") -> None:
+        arguments = [mark for mark in _MARKED.findall(what) if not mark.startswith("vernier ")]
+        self.subject = _said(arguments[0]) if arguments else ""
+        self.remedies = [_said(mark) for mark in _MARKED.findall(hint)]
         self.hint = in_python_words(hint)
         super().__init__(in_python_words(what))
 
@@ -52,25 +56,79 @@ class Interrupted(Error):
     kind = "interrupted"
 
 
-# Options of the command that are called otherwise here; of all others dashes become underscores.
+# Arguments that texts of the library mark as ‹name› and that are called otherwise here; of all others dashes become
+# underscores.
 _ARGUMENTS = {
     "data": "samples",
     "calibration-data": "calibration_samples",
-    "min-sqnr": "min_sqnr",
+    "calibration-method": "calibration",
     "int8": 'low="int8"',
     "fp16": 'low="float16"',
     "bf16": 'low="bfloat16"',
     "fp8": 'low="float8e4m3fn"',
-    "calibration": "calibration",
-    "carry": "carry",
+    "max-abs-error": "max_abs",
+    "min-top1-agreement": "min_same_top1",
+    "metric-script": "metric",
+    "min": "min_metric",
+    "max": "max_metric",
+    "image": 'image["geometry"]',
+    "image-mean": 'image["mean"]',
+    "image-std": 'image["scale"]',
+    "image-color": 'image["color"]',
+    "image-layout": 'image["layout"]',
     "no-split": "share_out=False",
     "options": "alternatives",
     "samples": "limit",
+    "nms": "overlap",
+    "min-score": "least_score",
+    "ignore-label": "ignored_label",
+    "per-tensor": "per_channel=False",
+    "op-types-to-quantize": "op_types",
+    "op-types-to-exclude": "excluded_op_types",
+    "nodes-to-quantize": "nodes",
+    "nodes-to-exclude": "excluded_nodes",
 }
 
-
 # Commands that are functions here.
-_COMMANDS = (
+_COMMANDS = {
+    "calibrate": "calibrate()",
+    "calibrate --target onnxruntime -o ranges.json": 'calibrate(target="onnxruntime")',
+    "calibrate MODEL --data SOURCE": "calibrate(model, samples)",
+    "calibrate MODEL --data SOURCE -o ranges.json": 'calibrate(model, samples, output="ranges.json")',
+    "check data": "check_data()",
+    "check lint": "lint()",
+    "convert": "quantize()",
+    "data diff": "compare()",
+    "eval": "evaluate()",
+    "fix": "fix()",
+    "inspect engine": "inspect_engine()",
+    "inspect model": "inspect()",
+    "inspect model MODEL --show layers": "inspect(model, nodes=True)",
+    "inspect model MODEL --show weights": "inspect(model, weights=True)",
+    "quantize": "quantize()",
+    "run MODEL --onnxrt": "run(model, samples, simulated=False)",
+    "verify": "verify()",
+}
+
+_MARKED = re.compile("‹([^‹›]*)›")
+
+
+def _said(marked: str) -> str:
+    """A mark of the library's texts, without its guillemets, as what it stands for is called here."""
+    if not marked.startswith("vernier "):
+        return _ARGUMENTS.get(marked, marked.replace("-", "_"))
+    command = marked.removeprefix("vernier ")
+    # Of others the name: it ends where arguments and options begin.
+    return _COMMANDS.get(command) or f"the command's '{re.split(' (?=[A-Z-])', command)[0]}'"
+
+
+def in_python_words(text: str) -> str:
+    """A text of the library with the arguments and functions of this package in the place of its marks."""
+    return _MARKED.sub(lambda mark: _said(mark[1]), text)
+
+
+# Words of reports, whose texts are those of the command.
+_OF_REPORTS = (
     ("Nothing was written: give -o FOLDER for", "report.save(folder) writes"),
     ("vernier inspect model MODEL --show layers", "inspect(model, nodes=True)"),
     ("vernier calibrate MODEL --data SOURCE", "calibrate(model, samples)"),
@@ -78,18 +136,14 @@ _COMMANDS = (
     ("vernier check lint", "lint()"),
     ("--top 0 lists all", "report.layers has all"),
     ("with -o FOLDER it is written as a model", "report.model is the model"),
+    ("vernier eval", "evaluate()"),
     ("'vernier verify'", "verify()"),
     ("vernier verify", "verify()"),
 )
 
 
-def in_python_words(text: str) -> str:
-    """``text`` with the command's options and sub-commands as the arguments and functions that they are here."""
-    for command, function in _COMMANDS:
-        text = text.replace(command, function)
-
-    def argument(match: re.Match[str]) -> str:
-        name = match[1]
-        return _ARGUMENTS.get(name, name.replace("-", "_"))
-
-    return re.sub(r"(?<![\w-])--([a-z][a-z0-9-]*)", argument, text)
+def report_in_python_words(text: str) -> str:
+    """The command's text of a report, in which nothing is marked, with its options as the arguments that they are here."""
+    for words, instead in _OF_REPORTS:
+        text = text.replace(words, instead)
+    return re.sub(r"(?<![\w-])--([a-z][a-z0-9-]*)", lambda option: _said(option[1]), text)

@@ -34,8 +34,8 @@ def evaluate(
     least_score: float = 0.01,
     metric: Callable[..., float] | None = None,
     on: str | None = None,
-    min: float | None = None,
-    max: float | None = None,
+    min_metric: float | None = None,
+    max_metric: float | None = None,
     max_loss: float | None = None,
     outputs: Iterable[str] = (),
     carry: Mapping[str, str] | None = None,
@@ -63,7 +63,7 @@ def evaluate(
             "unit", "image". ``fit``: "letterbox", "letterbox-center", "stretch".
         on: the engine that runs the models: "onnxruntime", "tensorrt", "openvino"; None: float32 kernels with our
             rounding behind them.
-        min: of the first figure, at least; ``max``: at most. ``max_loss``: it may be worse than that of ``against`` by so
+        min_metric: of the first figure, at least; ``max_metric``: at most. ``max_loss``: it may be worse than that of ``against`` by so
             much.
 
     Returns:
@@ -106,9 +106,9 @@ def evaluate(
     options.least_score = _options.number(least_score, "least_score")
     if on is not None:
         options.on = _options.word("MeasureOn", "on", on)
-    for name, limit_of in (("min", min), ("max", max), ("max_loss", max_loss)):
+    for name, limit_of in (("min_metric", min_metric), ("max_metric", max_metric), ("max_loss", max_loss)):
         if limit_of is not None:
-            setattr(options, name, _options.number(limit_of, name))
+            setattr(options, name.removesuffix("_metric"), _options.number(limit_of, name))
     options.command = "onnx_vernier.evaluate"
     _options.measure(options.measure, input_names=names_of_inputs(model), **_options.group(_options.measure, given))
     return Report(call(_core.evaluate, options, progress))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ._errors import in_python_words
+from ._errors import report_in_python_words
 
 # Colours of text and ground are the notebook's own. Rules of a notebook for tables in outputs are overruled by the class.
 _STYLE = """<style>
@@ -57,7 +57,7 @@ def report(found: Any) -> str:
         "Requirement": _requirement(found),
     }
     listed = "".join(f"<dt>{name}</dt><dd>{html.escape(value)}</dd>" for name, value in facts.items() if value)
-    warnings = "".join(f"<p>\u26a0 {html.escape(in_python_words(text))}</p>" for text in found.get("warnings", []))
+    warnings = "".join(f"<p>\u26a0 {html.escape(text)}</p>" for text in found.get("warnings", []))
     return (
         f'<div class="vernier">{_STYLE}<p class="verdict"><span class="badge {badge[0]}">{badge[1]}</span>{html.escape(answer)}</p>'
         f"<dl>{listed}</dl>{_figures(found)}{_layers(found)}{warnings}"
@@ -83,7 +83,7 @@ def text(written: str) -> str:
 def _requirement(found: Any) -> str:
     wanted, kept = found.get("requirement"), found.get("kept")
     if wanted is None:
-        return in_python_words(kept.objective) if kept is not None and kept.get("objective") else ""
+        return report_in_python_words(kept.objective) if kept is not None and kept.get("objective") else ""
     said = _WANTED.get(wanted.metric, wanted.metric + " {}")
     return "; ".join(said.format(f"{limit.value:g}") + (f" at {limit.output}" if limit.output else "") for limit in wanted.limits)
 

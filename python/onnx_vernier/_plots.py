@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from ._errors import UsageError, in_python_words
+from ._errors import UsageError, report_in_python_words
 
 # As on the page: blue is float32 and what is kept, orange is low. Of Okabe and Ito: colour-blind eyes tell them apart, and
 # shapes differ as well.
@@ -249,7 +249,7 @@ def _limit(report: Any) -> float | None:
 
 def _objective(kept: Any) -> str:
     """What labels or a function of the caller's gave."""
-    words = in_python_words(kept.get("objective") or "metric").split()
+    words = report_in_python_words(kept.get("objective") or "metric").split()
     lines = [""]
     for word in words:
         lines[-1:] = [f"{lines[-1]} {word}".strip()] if len(lines[-1]) + len(word) < 34 else [lines[-1], word]

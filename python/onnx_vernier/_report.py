@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from . import _core, _html
-from ._errors import in_python_words
+from ._errors import report_in_python_words
 from ._model import Model
 
 
@@ -67,6 +67,9 @@ class Report:
     def __init__(self, told: tuple[str, str, Any, str]) -> None:
         self._json, self._text, model, self._plan = told
         self._fields: Record = _records(json.loads(self._json))
+        for said in ("warnings", "notes"):
+            if said in self._fields:
+                self._fields[said] = [report_in_python_words(text) for text in self._fields[said]]
         #: The typed model that the job made; None where it made none.
         self.model: Model | None = None if model is None else Model(model)
 
@@ -93,7 +96,7 @@ class Report:
     def __str__(self) -> str:
         # Command lines to paste are for a shell.
         text = re.sub(r":?\n(?: *\$ .*(?:\n|$))+", ".\n", self._text)
-        return in_python_words(text)
+        return report_in_python_words(text)
 
     def __repr__(self) -> str:
         first = str(self).strip().split("\n")[0]

@@ -18,7 +18,7 @@
 namespace vernier {
 namespace {
 
-constexpr const char* kOption = "--top1-axis";
+constexpr const char* kOption = "‹top1-axis›";
 // Softmax computed over all axes from its own on before this version.
 constexpr int kSoftmaxAlongOneAxis = 13;
 // Operators between an output and what says its axis: a head has a few.

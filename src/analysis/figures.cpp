@@ -91,7 +91,7 @@ void require_comparable(const std::string& output, const ErrorStats& stats) {
       ErrorKind::Input,
       fmt::format("output '{}' of the float model holds nothing but NaN, in any sample: nothing can be compared",
                   printable(output)),
-      "vernier run MODEL --onnxrt --validate --data SAMPLES names the tensor it begins in; --outputs judges "
+      "‹vernier run MODEL --onnxrt --validate --data SAMPLES› names the tensor it begins in; ‹outputs› judges "
       "other outputs");
 }
 

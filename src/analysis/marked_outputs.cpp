@@ -45,7 +45,7 @@ std::set<std::string> matches(const std::string& pattern, const std::vector<std:
   const std::vector<std::string> near = nearest_names(pattern, names);
   throw Error(
       ErrorKind::Usage, fmt::format("no tensor of the model is called '{}'", printable(pattern)),
-      near.empty() ? "list them with: vernier inspect model MODEL --show layers" : "nearest: " + list_some(near));
+      near.empty() ? "list them with: ‹vernier inspect model MODEL --show layers›" : "nearest: " + list_some(near));
 }
 
 std::set<std::string> of_type(const std::string& op_type, const Tensors& tensors) {

@@ -47,6 +47,25 @@ std::size_t match_set(std::string_view pattern, std::size_t at, char c, bool& ma
   return i + 1;
 }
 
+std::string visible(std::string_view name, bool marks_stay) {
+  std::string text;
+  for (std::size_t at = 0; at < name.size();) {
+    const CodePoint point = code_point(name, at);
+    const bool mark = point.value == 0x2039 || point.value == 0x203A;
+    if ((mark && !marks_stay) || (treacherous(point) && point.value >= 0xA0)) {
+      text += fmt::format("\\u{{{:04X}}}", point.value);
+    } else if (point.value < 0 || treacherous(point)) {
+      for (std::size_t k = 0; k < point.bytes; ++k) {
+        text += fmt::format("\\x{:02x}", static_cast<unsigned char>(name[at + k]));
+      }
+    } else {
+      text.append(name.substr(at, point.bytes));
+    }
+    at += point.bytes;
+  }
+  return text;
+}
+
 }  // namespace
 
 std::vector<std::string> nearest_names(std::string_view wanted, std::span<const std::string> names, std::size_t limit) {
@@ -107,23 +126,8 @@ bool wildcard_match(std::string_view pattern, std::string_view text) {
   return p == pattern.size();
 }
 
-std::string printable(std::string_view name) {
-  std::string text;
-  for (std::size_t at = 0; at < name.size();) {
-    const CodePoint point = code_point(name, at);
-    if (treacherous(point) && point.value >= 0xA0) {
-      text += fmt::format("\\u{{{:04X}}}", point.value);
-    } else if (point.value < 0 || treacherous(point)) {
-      for (std::size_t k = 0; k < point.bytes; ++k) {
-        text += fmt::format("\\x{:02x}", static_cast<unsigned char>(name[at + k]));
-      }
-    } else {
-      text.append(name.substr(at, point.bytes));
-    }
-    at += point.bytes;
-  }
-  return text;
-}
+std::string printable(std::string_view name) { return visible(name, /*marks_stay=*/false); }
+std::string printable_text(std::string_view text) { return visible(text, /*marks_stay=*/true); }
 
 std::string first_line(std::string_view text) { return std::string(text.substr(0, text.find('\n'))); }
 

@@ -21,8 +21,12 @@ std::vector<std::string> nearest_names(std::string_view wanted, std::span<const 
 bool wildcard_match(std::string_view pattern, std::string_view text);
 
 /// `name` for a terminal: bytes that are no UTF-8 and control characters become \xNN, letters that cannot be seen or
-/// turn the direction of text \u{XXXX}, so that a hostile name can neither move the cursor nor look like another.
+/// turn the direction of text \u{XXXX}, so that a hostile name can neither move the cursor nor look like another. So do
+/// single guillemets, which mark what a text of ours names (vernier/marks.h).
 std::string printable(std::string_view name);
+
+/// A text of ours for a terminal, whose names may come from anywhere: as printable(), and its marks stay.
+std::string printable_text(std::string_view text);
 
 /// What stands before the first line break.
 std::string first_line(std::string_view text);

@@ -28,19 +28,19 @@ constexpr double kDefaultQuantile = 0.99;
 using Named = std::vector<std::pair<std::string, std::string>>;
 
 template <class T>
-void collect(const char* option, const PerOutput<T>& setting, Named& named) {
+void collect(const std::string& option, const PerOutput<T>& setting, Named& named) {
   for (const auto& entry : setting.own) named.emplace_back(option, entry.first);
 }
 
 // The peer only warns, and goes on with another tolerance than the one that was asked for.
 void require_known_outputs(const CompareOptions& options, const Iteration& got, const Iteration& ref) {
   Named named;
-  collect("--atol", options.atol, named);
-  collect("--rtol", options.rtol, named);
-  collect("--check-error-stat", options.error_stat, named);
-  collect("--error-quantile", options.error_quantile, named);
+  collect("‹atol›", options.atol, named);
+  collect("‹rtol›", options.rtol, named);
+  collect("‹check-error-stat›", options.error_stat, named);
+  collect("‹error-quantile›", options.error_quantile, named);
   for (const auto& [function, setting] : options.thresholds) {
-    collect(compare_function_info(function).option.data(), setting, named);
+    collect(fmt::format("‹{}›", compare_function_info(function).option), setting, named);
   }
   if (named.empty()) return;
   std::set<std::string> known;
@@ -116,7 +116,7 @@ std::string obstacle(CompareFunction function, const OutputComparison& output, b
   const std::string shapes =
       fmt::format("shapes {} and {}", tuple_text(output.shape), tuple_text(output.reference_shape));
   if (function == CompareFunction::Indices) return shapes + " differ: lists of indices have no other order";
-  if (shape_check) return shapes + " differ; --no-shape-check compares the values anyway";
+  if (shape_check) return shapes + " differ; ‹no-shape-check› compares the values anyway";
   return alignable ? "" : shapes + " hold different numbers of elements";
 }
 

@@ -52,19 +52,19 @@ class Contents {
   }
 
   void require(const AccuracyRecord::Again& again) const {
-    for (const CompareFunction function : again.functions) require_function("--compare", function);
-    if (given(again.atol)) require_function("--atol", CompareFunction::Simple);
-    if (given(again.rtol)) require_function("--rtol", CompareFunction::Simple);
-    if (given(again.error_stat)) require_function("--check-error-stat", CompareFunction::Simple);
-    require_outputs("--atol", again.atol, outputs_);
-    require_outputs("--rtol", again.rtol, outputs_);
-    require_outputs("--check-error-stat", again.error_stat, outputs_);
+    for (const CompareFunction function : again.functions) require_function("‹compare›", function);
+    if (given(again.atol)) require_function("‹atol›", CompareFunction::Simple);
+    if (given(again.rtol)) require_function("‹rtol›", CompareFunction::Simple);
+    if (given(again.error_stat)) require_function("‹check-error-stat›", CompareFunction::Simple);
+    require_outputs("‹atol›", again.atol, outputs_);
+    require_outputs("‹rtol›", again.rtol, outputs_);
+    require_outputs("‹check-error-stat›", again.error_stat, outputs_);
     for (const auto& [function, setting] : again.thresholds) {
-      const std::string option(compare_function_info(function).option);
+      const std::string option = fmt::format("‹{}›", compare_function_info(function).option);
       require_function(option, function);
       require_outputs(option, setting, outputs_);
       if (function == CompareFunction::Indices) {
-        throw Error(ErrorKind::Usage, "--index-tolerance: the file holds verdicts of indices, not the lists",
+        throw Error(ErrorKind::Usage, "‹index-tolerance›: the file holds verdicts of indices, not the lists",
                     "compare the saved outputs again");
       }
     }
@@ -100,7 +100,7 @@ void judge_elements_again(const FunctionResult& recorded, const std::string& out
                             "largest errors, {:.5g} and {:.5g}",
                             printable(output), result.atol, result.rtol, result.absolute_figures.max,
                             result.relative_figures.max),
-                "--check-error-stat max, mean or median; or compare the saved outputs again");
+                "‹check-error-stat› max, mean or median; or compare the saved outputs again");
   }
 }
 
@@ -112,7 +112,7 @@ void judge_simple_again(const AccuracyRecord::Again& again, const std::string& o
   if (result.stat == ErrorStat::Quantile && !result.absolute_figures.quantile) {
     throw Error(ErrorKind::Usage,
                 fmt::format("output '{}': the file holds no quantile of the errors", printable(output)),
-                "--check-error-stat max, mean or median; or compare the saved outputs again");
+                "‹check-error-stat› max, mean or median; or compare the saved outputs again");
   }
   if (result.stat == ErrorStat::Elemwise) {
     judge_elements_again(recorded, output, result);

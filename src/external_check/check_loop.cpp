@@ -10,6 +10,7 @@
 #include "external_check/artifacts.h"
 #include "json/python_json.h"
 #include "vernier/error.h"
+#include "vernier/marks.h"
 
 namespace vernier {
 namespace {
@@ -41,7 +42,7 @@ CheckLoop::CheckLoop(const CheckOptions& options, const CheckIdentity& identity,
   if (!options_.candidate.empty() && fs::exists(options_.candidate, ignored)) {
     throw Error(ErrorKind::Usage,
                 fmt::format("{}: is there already, and each candidate would overwrite it", options_.candidate.string()),
-                "remove it, or name another one with --iter-artifact, in the check too");
+                "remove it, or name another one with ‹iter-artifact›, in the check too");
   }
   if (!options_.save_replay.empty() && options_.save_replay != options_.load_replay) {
     keep_foreign_replay(options_.save_replay, identity, [this](const std::string& text) { warn_once(text); });
@@ -119,11 +120,12 @@ CheckLoop::Result CheckLoop::check(const Json& state, const std::string& label,
     const CheckAnswer answer = ask(key, state, write);
     result = {answer.verdict, answer.why, false};
     for (const fs::path& missing : sort_artifacts(options_, answer.verdict, suffix, std::time(nullptr))) {
-      warn_once(fmt::format("--artifacts {}: is not there after a check", missing.string()));
+      warn_once(fmt::format("‹artifacts› {}: is not there after a check", printable(missing.string())));
     }
     if (!(options_.keep_candidate && write)) clean_up(/*last=*/false);
   }
-  say(fmt::format("iteration {} | {} | {}\n", iterations_, verdict_text(result.verdict), printable(result.why)));
+  say(fmt::format("iteration {} | {} | {}\n", iterations_, verdict_text(result.verdict),
+                  command_words(printable_text(result.why))));
   replay_.record(key, iterations_, result.verdict, state);
   if (!options_.save_replay.empty()) replay_.save(options_.save_replay);
   ++verdicts_[result.verdict];

@@ -43,7 +43,7 @@ std::regex compile(const std::string& expression) {
     return std::regex(plain, flags);
   } catch (const std::regex_error& error) {
     throw Error(ErrorKind::Usage,
-                fmt::format("--fail-regex: '{}' is no regular expression: {}", printable(expression), error.what()),
+                fmt::format("‹fail-regex›: '{}' is no regular expression: {}", printable(expression), error.what()),
                 "a backslash in front of ( ) [ ] { } . * + ? | means the character itself");
   }
 }
@@ -111,12 +111,12 @@ bool is_vernier(const std::string& program) {
 
 void validate(const CheckOptions& options) {
   if (!options.fail_codes.empty() && !options.ignored_codes.empty()) {
-    throw Error(ErrorKind::Usage, "--fail-code and --ignore-fail-code: only one of them can be meant",
-                "--fail-code lists all codes that are bad; --ignore-fail-code those that are good besides 0");
+    throw Error(ErrorKind::Usage, "‹fail-code› and ‹ignore-fail-code›: only one of them can be meant",
+                "‹fail-code› lists all codes that are bad; ‹ignore-fail-code› those that are good besides 0");
   }
   for (const std::string& expression : options.fail_regexes) compile(expression);
   if (!options.command.empty() && options.command.front().empty()) {
-    throw Error(ErrorKind::Usage, "--check: the name of the program is empty");
+    throw Error(ErrorKind::Usage, "‹check›: the name of the program is empty");
   }
 }
 

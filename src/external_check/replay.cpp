@@ -74,13 +74,13 @@ void Replay::take(const std::string& text, const fs::path& path, const std::func
              fmt::format("a replay of another model: {} (SHA-256 {}), and this is {} ({})",
                          printable(text_of(*said, "model")), printable(short_hash(text_of(*said, "sha256"))),
                          printable(identity_.model), short_hash(identity_.model_sha256)),
-             "leave out --load-debug-replay");
+             "leave out ‹load-debug-replay›");
     }
     if (text_of(*said, "options") != identity_.options) {
       refuse(path,
              fmt::format("recorded with other options: {}; now: {}", printable(text_of(*said, "options")),
                          printable(identity_.options)),
-             "give the same options, or leave out --load-debug-replay");
+             "give the same options, or leave out ‹load-debug-replay›");
     }
     if (text_of(*said, "check") != identity_.check) {
       warn(fmt::format("{}: its verdicts are those of another check: {}", path.string(),
@@ -105,7 +105,7 @@ std::optional<Verdict> Replay::find(const std::string& key, const Json& state) c
       refuse(loaded_,
              fmt::format("'{}' was recorded for another candidate: {} {}, now {}", key, name,
                          printable(json_text(then.at(name))), printable(json_text(value))),
-             "leave out --load-debug-replay");
+             "leave out ‹load-debug-replay›");
     }
   }
   return verdict_of(entry->second);
@@ -124,7 +124,7 @@ void Replay::save(const fs::path& path) const { replace_file(path, python_json(t
 void keep_foreign_replay(const fs::path& path, const CheckIdentity& identity,
                          const std::function<void(const std::string&)>& warn) {
   if (!fs::exists(path)) return;
-  const char* hint = "another name with --save-debug-replay, or remove the file";
+  const char* hint = "another name with ‹save-debug-replay›, or remove the file";
   Json json;
   try {
     json = parse(read_text(path, kMostBytes), path);

@@ -23,7 +23,7 @@ constexpr int kLargest = 16384;
 constexpr int kNarrowest = 8;
 
 [[noreturn]] void refuse_geometry(std::string_view text, const std::string& why) {
-  throw Error(ErrorKind::Usage, fmt::format("--image '{}': {}", printable(text), why),
+  throw Error(ErrorKind::Usage, fmt::format("‹image› '{}': {}", printable(text), why),
               "one of short-crop:256,224 | stretch:WxH | letterbox:SIZE[,pad=114,center|topleft] | height:32");
 }
 

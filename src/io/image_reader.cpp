@@ -62,8 +62,8 @@ bool is_channels_first(const InputInfo& input, std::optional<ImageLayout> layout
   throw Error(ErrorKind::Input,
               fmt::format("{}: no axis of input '{}' of shape {} has the {} channels of the images", where,
                           printable(input.name), shape_text(input.shape), channels),
-              channels == 3 ? "for one channel: --image-color y; for a dynamic axis: --image-layout nchw|nhwc"
-                            : "for three channels: --image-color rgb; for a dynamic axis: --image-layout nchw|nhwc");
+              channels == 3 ? "for one channel: ‹image-color› y; for a dynamic axis: ‹image-layout› nchw|nhwc"
+                            : "for three channels: ‹image-color› rgb; for a dynamic axis: ‹image-layout› nchw|nhwc");
 }
 
 class ImageReader final : public ArrayReader {
@@ -73,10 +73,10 @@ class ImageReader final : public ArrayReader {
     const ImageOptions& options = request.options.image;
     color_ = options.color;
     channels_ = color_ == ImageColor::Y ? 1 : 3;
-    mean_ = per_channel(options.mean, 0, channels_, "--image-mean");
-    scale_ = per_channel(options.scale, 1, channels_, "--image-std");
+    mean_ = per_channel(options.mean, 0, channels_, "‹image-mean›");
+    scale_ = per_channel(options.scale, 1, channels_, "‹image-std›");
     if (std::find(scale_.begin(), scale_.end(), 0.0F) != scale_.end()) {
-      throw Error(ErrorKind::Usage, "--image-std holds 0, which cannot divide");
+      throw Error(ErrorKind::Usage, "‹image-std› holds 0, which cannot divide");
     }
     channels_first_ =
         is_channels_first(input_, options.layout, static_cast<std::int64_t>(channels_), request.location.text);
@@ -111,7 +111,7 @@ class ImageReader final : public ArrayReader {
           ErrorKind::Input,
           fmt::format("{}: input '{}' of shape {} takes any size", where, printable(input_.name),
                       shape_text(input_.shape)),
-          "say how images become inputs: --image short-crop:256,224 | stretch:WxH | letterbox:SIZE | height:32");
+          "say how images become inputs: ‹image› short-crop:256,224 | stretch:WxH | letterbox:SIZE | height:32");
     }
     return parse_image_geometry(fmt::format("stretch:{}x{}", width, height));
   }

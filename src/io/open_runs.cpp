@@ -37,7 +37,7 @@ SavedData open_saved_data(const fs::path& path) {
   }
   // The first field of an ONNX file is its IR version, a small number.
   if (text.size() > 2 && text[0] == '\x08' && text[1] > 0 && text[1] < 32) {
-    refuse(path, "is an ONNX model, not saved data", "vernier inspect model prints what is in it");
+    refuse(path, "is an ONNX model, not saved data", "‹vernier inspect model› prints what is in it");
   }
   return open_saved_json(path);
 }
@@ -46,7 +46,7 @@ std::vector<std::unique_ptr<Run>> open_runs(const fs::path& path) {
   SavedData data = open_saved_data(path);
   if (data.kind == SavedData::Kind::Inputs) {
     refuse(path, "holds saved inputs, not results",
-           "vernier run --save-inputs writes inputs, vernier run --save-outputs results");
+           "‹vernier run --save-inputs› writes inputs, ‹vernier run --save-outputs› results");
   }
   if (data.kind == SavedData::Kind::OneArray) {
     refuse(path, "is one array, and does not say of which output",

@@ -111,7 +111,7 @@ class CheckedSource final : public SampleSource {
     Shape shape = input.shape;
     for (std::int64_t& dim : shape) dim = dim < 0 ? 1 : dim;
     if (const auto given = shapes_.find(input.name); given != shapes_.end()) {
-      check_shape(input, given->second, 0, "--input-shapes");
+      check_shape(input, given->second, 0, "‹input-shapes›");
       shape = given->second;
     }
     return {input.dtype, std::move(shape)};

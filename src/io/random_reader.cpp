@@ -103,7 +103,7 @@ Shape fixed_shape(const InputInfo& input, const Shape* given) {
     fits = (*given)[i] >= 0 && (input.shape[i] < 0 || input.shape[i] == (*given)[i]);
   }
   if (!fits) {
-    refuse_option(fmt::format("--input-shapes: input '{}' has shape {}, which {} does not fit", printable(input.name),
+    refuse_option(fmt::format("‹input-shapes›: input '{}' has shape {}, which {} does not fit", printable(input.name),
                               shape_text(input.shape), shape_text(*given)));
   }
   return *given;
@@ -117,7 +117,7 @@ void check_integer_range(const InputInfo& input, const Range& range) {
   const double least = is_signed ? -std::ldexp(1.0, bits - 1) : 0.0;
   const double end = std::ldexp(1.0, std::min(is_signed ? bits - 1 : bits, 63));
   if (range.first < least || range.second >= end) {
-    refuse_option(fmt::format("--val-range [{}, {}] of input '{}' goes beyond {}", range.first, range.second,
+    refuse_option(fmt::format("‹val-range› [{}, {}] of input '{}' goes beyond {}", range.first, range.second,
                               printable(input.name), dtype_name(input.dtype)));
   }
 }
@@ -133,7 +133,7 @@ Range range_of(const InputInfo& input, const SourceOptions& options) {
     range = rest->second;
   }
   if (!(range.first <= range.second) || !std::isfinite(range.second - range.first)) {
-    refuse_option(fmt::format("--val-range [{}, {}] of input '{}' is no range", range.first, range.second,
+    refuse_option(fmt::format("‹val-range› [{}, {}] of input '{}' is no range", range.first, range.second,
                               printable(input.name)));
   }
   if (!is_float(input.dtype)) {  // as Python's int()
@@ -141,7 +141,7 @@ Range range_of(const InputInfo& input, const SourceOptions& options) {
   }
   if (is_integer(input.dtype)) check_integer_range(input, range);
   if (input.index_limit > 0 && range.second >= static_cast<double>(input.index_limit)) {
-    refuse_option(fmt::format("--val-range [{}, {}] of input '{}' goes beyond its {} valid indices", range.first,
+    refuse_option(fmt::format("‹val-range› [{}, {}] of input '{}' goes beyond its {} valid indices", range.first,
                               range.second, printable(input.name), input.index_limit));
   }
   return range;
@@ -152,7 +152,7 @@ Draw plan_draw(const InputInfo& input, const SourceOptions& options) {
     throw Error(ErrorKind::Input,
                 fmt::format("input '{}' is {}, for which there is no random data", printable(input.name),
                             dtype_name(input.dtype)),
-                "give real inputs with --data");
+                "give real inputs with ‹data›");
   }
   Draw draw{input, {}, std::nullopt, false, {0, 1}};
   const Shape* given = entry_for(options.shapes, input.name);
@@ -215,8 +215,8 @@ class RandomReader final : public ArrayReader {
  public:
   RandomReader(const SourceOptions& options, const std::vector<InputInfo>& inputs)
       : seed_(options.seed), samples_(options.random_samples) {
-    check_entries(options.value_ranges, inputs, "--val-range");
-    check_entries(options.shapes, inputs, "--input-shapes");
+    check_entries(options.value_ranges, inputs, "‹val-range›");
+    check_entries(options.shapes, inputs, "‹input-shapes›");
     for (const InputInfo& input : inputs) draws_.push_back(plan_draw(input, options));
     Range range{0, 1};
     if (const auto all = options.value_ranges.find(""); all != options.value_ranges.end()) range = all->second;

@@ -315,7 +315,7 @@ class Indexer {
     const std::string at = place();
     fail(fmt::format("{}{}a saved '{}', not {}", at, at.empty() ? "holds " : ": ", printable(name),
                      results ? "results" : "inputs"),
-         "vernier run --save-inputs writes inputs, vernier run --save-outputs results");
+         "‹vernier run --save-inputs› writes inputs, ‹vernier run --save-outputs› results");
   }
 
   // "run 'a', iteration 3, output 'y'", as far as it is known.
@@ -385,10 +385,10 @@ SavedFile index_saved_file(const MappedFile& file, const std::string& where, Sav
   if (found.kind == kind) return found;
   if (kind == SavedFile::Kind::Inputs) {
     throw Error(ErrorKind::Input, fmt::format("{}: holds saved results ('RunResults'), not inputs", where),
-                "vernier data to-input makes inputs of results");
+                "‹vernier data to-input› makes inputs of results");
   }
   throw Error(ErrorKind::Input, fmt::format("{}: holds saved inputs, not results", where),
-              "vernier run --save-inputs writes inputs, vernier run --save-outputs results");
+              "‹vernier run --save-inputs› writes inputs, ‹vernier run --save-outputs› results");
 }
 
 }  // namespace vernier

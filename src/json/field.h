@@ -31,6 +31,16 @@ Field(const char*, Value Owner::*, bool (*)(const Owner&)) -> Field<Owner, Value
 template <class Owner, class Value>
 Field(const char*, Value Owner::*, std::nullptr_t, const char*) -> Field<Owner, Value>;
 
+/// A text for people, or some: what the library marks in it (vernier/marks.h) is written in words of the command. It is
+/// read as it stands there.
+template <class Owner, class Value>
+struct Prose : Field<Owner, Value> {};
+
+template <class Owner, class Value>
+Prose(const char*, Value Owner::*) -> Prose<Owner, Value>;
+template <class Owner, class Value>
+Prose(const char*, Value Owner::*, bool (*)(const Owner&)) -> Prose<Owner, Value>;
+
 /// For Field::present: written always, and yet not wanted where it is read.
 template <class Owner>
 constexpr bool optional_field(const Owner& /*owner*/) {

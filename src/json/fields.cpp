@@ -8,9 +8,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
+#include <utility>
 
 #include "base/text.h"
 #include "vernier/error.h"
+#include "vernier/marks.h"
 
 namespace vernier {
 
@@ -35,6 +37,13 @@ void Place::refuse_word(const std::string& found, std::span<const std::string_vi
   const std::vector<std::string> near = nearest_names(found, all);
   refuse(fmt::format("is '{}', one of {} is wanted", printable(found), fmt::join(all, ", ")),
          near.empty() ? "" : "nearest: " + list_some(near));
+}
+
+Json in_command_words(Json texts) {
+  if (texts.is_text()) return command_words(texts.text());
+  if (!texts.is_array()) return texts;
+  for (Json& text : texts.items()) text = in_command_words(std::move(text));
+  return texts;
 }
 
 namespace json_detail {

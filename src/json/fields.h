@@ -98,6 +98,9 @@ void require_integer(const Json& json, const Place& place);
 
 // ---- writing
 
+/// Texts for people, one or an array of them: what they mark (vernier/marks.h) in words of the command.
+Json in_command_words(Json texts);
+
 /// A double that is written with the digits of this float; a whole number where it is one, as 1 and not 1.0.
 Json json_of(float value);
 Json json_of(Dtype value);
@@ -124,6 +127,13 @@ void put(Json& object, const Struct& owner, const Field<Owner, Value>& field) {
   } else {
     object.add(field.key, json_of(member));
   }
+}
+
+template <class Struct, class Owner, class Value>
+void put(Json& object, const Struct& owner, const Prose<Owner, Value>& field) {
+  Json members = Json::object();
+  put(members, owner, static_cast<const Field<Owner, Value>&>(field));
+  for (Json::Member& member : members.members()) object.add(field.key, in_command_words(std::move(member.value)));
 }
 
 template <class Struct, class Owner, class Value>

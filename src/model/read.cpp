@@ -311,11 +311,11 @@ onnx::ModelProto parse(std::span<const std::byte> bytes, const std::string& wher
   if (!proto.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage()) {
     if (is_engine(bytes)) {
       throw Error(ErrorKind::Input, fmt::format("{}: an engine of TensorRT, not an ONNX model", where),
-                  "vernier run ENGINE --trt runs it, vernier inspect engine ENGINE lists its kernels");
+                  "‹vernier run ENGINE --trt› runs it, ‹vernier inspect engine ENGINE› lists its kernels");
     }
     if (const std::string_view kind = other_kind(bytes); !kind.empty()) {
       throw Error(ErrorKind::Input, fmt::format("{}: {}, not an ONNX model", where, kind),
-                  "vernier inspect data FILE shows saved arrays; models end in .onnx");
+                  "‹vernier inspect data FILE› shows saved arrays; models end in .onnx");
     }
     throw Error(ErrorKind::Input,
                 fmt::format("{}: not an ONNX model, or a truncated one ({} bytes)", where, bytes.size()));

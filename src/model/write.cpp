@@ -63,7 +63,7 @@ void point_outside(onnx::TensorProto& tensor, const std::string& location, std::
 fs::path data_path(const Model& model, const fs::path& path, const std::string& name) {
   if (name.empty() || name == "." || name == ".." || fs::path(name).filename() != name) {
     throw Error(ErrorKind::Usage,
-                fmt::format("--save-external-data {}: the file lies in the model's folder, so it has a "
+                fmt::format("‹save-external-data› {}: the file lies in the model's folder, so it has a "
                             "name and no folder",
                             printable(name)),
                 "a name such as weights.data");
@@ -71,14 +71,14 @@ fs::path data_path(const Model& model, const fs::path& path, const std::string& 
   fs::path full = path.parent_path() / name;
   std::error_code ignored;
   if (full == path || fs::equivalent(full, path, ignored)) {
-    throw Error(ErrorKind::Usage, fmt::format("--save-external-data {}: is the model itself", printable(name)),
+    throw Error(ErrorKind::Usage, fmt::format("‹save-external-data› {}: is the model itself", printable(name)),
                 "another name");
   }
   for (const fs::path& source : model.data_files) {
     if (!fs::equivalent(full, source, ignored)) continue;
     throw Error(ErrorKind::Usage,
                 fmt::format("{}: holds weights of the model that was read, and would be replaced", full.string()),
-                "--save-external-data with another name, or another folder");
+                "‹save-external-data› with another name, or another folder");
   }
   return full;
 }

@@ -30,7 +30,7 @@ void require_levels_for(const CalibrationChoice& choice, Format format) {
   throw Error(ErrorKind::Usage,
               fmt::format("calibration by {} counts equal levels, which {} does not have", method_name(choice.method),
                           format_name(format)),
-              "--calibration-method minmax, percentile, mse or auto");
+              "‹calibration-method› minmax, percentile, mse or auto");
 }
 
 ValueRange range_by(const CalibrationChoice& choice, const Distribution& values, Format format) {

@@ -20,16 +20,16 @@ constexpr double kLargest = std::numeric_limits<double>::max();
 
 // The thresholds of the first five are the peer's. 4 ulp is what GoogleTest calls almost equal.
 constexpr std::array<CompareFunctionInfo, 9> kInfos{{
-    {CompareFunction::Indices, "indices", "indices", "", false, 0, 0, kLargest, "--index-tolerance", "", ""},
-    {CompareFunction::L2, "l2", "L2 Norm", "", false, 1e-5, 0, kLargest, "--l2-threshold", "l2_norm", "L2"},
+    {CompareFunction::Indices, "indices", "indices", "", false, 0, 0, kLargest, "index-tolerance", "", ""},
+    {CompareFunction::L2, "l2", "L2 Norm", "", false, 1e-5, 0, kLargest, "l2-threshold", "l2_norm", "L2"},
     {CompareFunction::CosineSimilarity, "cosine_similarity", "Cosine Similarity", "", true, 0.997, -1, 1,
-     "--cosine-similarity-threshold", "cosine_similarity", "CosineSimilarity"},
-    {CompareFunction::Psnr, "psnr", "PSNR", " dB", true, 30, -kLargest, kLargest, "--psnr-threshold", "psnr", "Psnr"},
-    {CompareFunction::Snr, "snr", "SNR", " dB", true, 20, -kLargest, kLargest, "--snr-threshold", "snr", "Snr"},
-    {CompareFunction::Mse, "mse", "MSE", "", false, 1e-5, 0, kLargest, "--mse-threshold", "", ""},
-    {CompareFunction::Sqnr, "sqnr", "SQNR", " dB", true, 20, -kLargest, kLargest, "--sqnr-threshold", "", ""},
-    {CompareFunction::Kl, "kl", "KL Divergence", " nats", false, 0.01, 0, kLargest, "--kl-threshold", "", ""},
-    {CompareFunction::Ulp, "ulp", "ULP Distance", " ulp", false, 4, 0, kLargest, "--ulp-threshold", "", ""},
+     "cosine-similarity-threshold", "cosine_similarity", "CosineSimilarity"},
+    {CompareFunction::Psnr, "psnr", "PSNR", " dB", true, 30, -kLargest, kLargest, "psnr-threshold", "psnr", "Psnr"},
+    {CompareFunction::Snr, "snr", "SNR", " dB", true, 20, -kLargest, kLargest, "snr-threshold", "snr", "Snr"},
+    {CompareFunction::Mse, "mse", "MSE", "", false, 1e-5, 0, kLargest, "mse-threshold", "", ""},
+    {CompareFunction::Sqnr, "sqnr", "SQNR", " dB", true, 20, -kLargest, kLargest, "sqnr-threshold", "", ""},
+    {CompareFunction::Kl, "kl", "KL Divergence", " nats", false, 0.01, 0, kLargest, "kl-threshold", "", ""},
+    {CompareFunction::Ulp, "ulp", "ULP Distance", " ulp", false, 4, 0, kLargest, "ulp-threshold", "", ""},
 }};
 
 struct StatName {

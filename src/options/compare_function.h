@@ -18,7 +18,7 @@ struct CompareFunctionInfo {
   bool higher_is_better;
   double default_threshold;
   double least, most;           // of a threshold
-  std::string_view option;      // "--l2-threshold"
+  std::string_view option;      // "l2-threshold", the argument for its threshold
   std::string_view peer_key;    // of its figure in the peer's files; empty: the peer has no such function
   std::string_view peer_class;  // "L2" of L2Result and L2Threshold
 };

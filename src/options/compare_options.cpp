@@ -24,27 +24,27 @@ void require_valid(const CompareOptions& options) {
   require_each(options.rtol, tolerance);
   require_each(options.error_quantile, [](double value) {
     if (!(value >= 0 && value <= 1)) {
-      throw Error(ErrorKind::Usage, fmt::format("--error-quantile: {} is not in [0, 1]", value));
+      throw Error(ErrorKind::Usage, fmt::format("‹error-quantile›: {} is not in [0, 1]", value));
     }
   });
   for (const auto& [function, setting] : options.thresholds) {
     const CompareFunctionInfo& info = compare_function_info(function);
     require_each(setting, [&info](double value) {
       if (!(value >= info.least && value <= info.most)) {
-        throw Error(ErrorKind::Usage, fmt::format("{}: {} is out of range", info.option, value));
+        throw Error(ErrorKind::Usage, fmt::format("‹{}›: {} is out of range", info.option, value));
       }
     });
   }
   if (!options.check_average) return;
   for (const CompareFunction function : options.functions) {
     if (function == CompareFunction::Indices) {
-      throw Error(ErrorKind::Usage, "--check-average: indices has no figure to average", "leave one of them out");
+      throw Error(ErrorKind::Usage, "‹check-average›: indices has no figure to average", "leave one of them out");
     }
     if (function != CompareFunction::Simple) continue;
     const auto has_statistic = [](ErrorStat stat) {
       if (stat == ErrorStat::Elemwise) {
-        throw Error(ErrorKind::Usage, "--check-average: elemwise has no statistic to average",
-                    "--check-error-stat max, mean, median or quantile");
+        throw Error(ErrorKind::Usage, "‹check-average›: elemwise has no statistic to average",
+                    "‹check-error-stat› max, mean, median or quantile");
       }
     };
     if (!options.error_stat.general) has_statistic(ErrorStat::Elemwise);

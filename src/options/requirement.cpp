@@ -15,16 +15,16 @@ namespace {
 
 struct MetricRow {
   Metric metric;
-  std::string_view option;
+  std::string_view word;
   std::string_view unit;
 };
 
 constexpr std::array<MetricRow, 5> kMetrics{{
-    {Metric::MinSqnrDb, "--min-sqnr", "dB"},
-    {Metric::MaxAbsError, "--max-abs-error", ""},
-    {Metric::MaxMse, "--max-mse", ""},
-    {Metric::MinCosine, "--min-cosine", ""},
-    {Metric::MinTop1Agreement, "--min-top1-agreement", ""},
+    {Metric::MinSqnrDb, "min-sqnr", "dB"},
+    {Metric::MaxAbsError, "max-abs-error", ""},
+    {Metric::MaxMse, "max-mse", ""},
+    {Metric::MinCosine, "min-cosine", ""},
+    {Metric::MinTop1Agreement, "min-top1-agreement", ""},
 }};
 
 const MetricRow& row_of(Metric metric) {
@@ -51,13 +51,12 @@ const std::vector<Metric>& all_metrics() {
   return metrics;
 }
 
-std::string_view metric_option(Metric metric) { return row_of(metric).option; }
 std::string_view metric_unit(Metric metric) { return row_of(metric).unit; }
 
 std::span<const std::string_view> words_of(Metric /*which*/) {
   static constexpr auto kWords = [] {
     std::array<std::string_view, kMetrics.size()> words;
-    for (const MetricRow& row : kMetrics) words[static_cast<std::size_t>(row.metric)] = row.option.substr(2);
+    for (const MetricRow& row : kMetrics) words[static_cast<std::size_t>(row.metric)] = row.word;
     return words;
   }();
   return kWords;
@@ -65,7 +64,7 @@ std::span<const std::string_view> words_of(Metric /*which*/) {
 
 Requirement with_margin(Requirement requirement, double db) {
   if (!(db >= 0) || !std::isfinite(db)) {
-    throw Error(ErrorKind::Usage, fmt::format("--margin: {} is no number of decibels, 0 or more", db), "--margin 0.5");
+    throw Error(ErrorKind::Usage, fmt::format("‹margin›: {} is no number of decibels, 0 or more", db), "‹margin› 0.5");
   }
   const double power = std::pow(10.0, -db / 10);
   // Four digits, and rather less: nobody reads more in an answer.
@@ -89,7 +88,7 @@ Requirement with_margin(Requirement requirement, double db) {
         limit.value = 1 - (1 - limit.value) * power;
         break;
       case Metric::MinTop1Agreement:
-        throw Error(ErrorKind::Usage, "--margin: agreement has no decibels", "a higher --min-top1-agreement");
+        throw Error(ErrorKind::Usage, "‹margin›: agreement has no decibels", "a higher ‹min-top1-agreement›");
     }
   }
   requirement.margin_db += db;

@@ -154,7 +154,7 @@ RangeStats range_for(const QuantizedTensors::Use& use, const std::map<std::strin
         fmt::format("no range was seen for tensor '{}', which layer '{}' quantizes: no sample ran it, or gave it one "
                     "finite value",
                     printable(use.tensor), printable(use.layer)),
-        fmt::format("add samples that do, or keep the layer: --layer-precisions {}:float32", printable(use.layer)));
+        fmt::format("add samples that do, or keep the layer: ‹layer-precisions› {}:float32", printable(use.layer)));
   }
   RangeStats range = known->second;
   if (range.nonfinite > 0) {

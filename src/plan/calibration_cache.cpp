@@ -133,7 +133,7 @@ void add_from_json(CachedRanges& cache, const Json& tensors, const std::string& 
     });
     if (ends == kEnds.end()) {
       throw Error(ErrorKind::Input, fmt::format("{}: neither [lowest, highest] nor fields of these names", place),
-                  "ranges are read from TensorRT's caches, ONNX Runtime's JSON, and what vernier calibrate writes");
+                  "ranges are read from TensorRT's caches, ONNX Runtime's JSON, and what ‹vernier calibrate› writes");
     }
     add_ends(value.at(ends->first), value.at(ends->second));
   }
@@ -159,7 +159,7 @@ CachedRanges read_ranges(const std::string& text, const std::string& where) {
   const bool whole = json.contains("data") && json.contains("calibration_method");
   if (whole && json.contains("smooth_quant") && json.at("smooth_quant") == Json(true)) {
     throw Error(ErrorKind::Input, where + ": these ranges belong to a model that SmoothQuant changed",
-                "calibrate this model: vernier calibrate MODEL --data SOURCE");
+                "calibrate this model: ‹vernier calibrate MODEL --data SOURCE›");
   }
   add_from_json(cache, whole ? json.at("data") : json, where);
   return cache;
@@ -176,7 +176,7 @@ CachedRanges calibration_cache_from_text(const std::string& text, const std::str
     cache = read_ranges(text, where);
   } else {
     throw Error(ErrorKind::Input, where + ": neither a TensorRT cache (first line TRT-...) nor JSON with ranges",
-                "vernier calibrate MODEL --data SOURCE -o ranges.json makes one");
+                "‹vernier calibrate MODEL --data SOURCE -o ranges.json› makes one");
   }
   if (cache.ranges.empty()) {
     throw Error(ErrorKind::Input, where + (cache.zero_steps.empty() ? ": holds no range at all"
@@ -207,7 +207,7 @@ void require_cache_of(const CachedRanges& cache, const std::string& where, const
                 fmt::format("{}: step 0 for {} of {} quantized tensors ({}): they were 0 in every sample of that "
                             "calibration, and such a step has no code for any other value",
                             where, zero.size(), needed.size(), list_some(zero, 3)),
-                "calibrate on samples in which they are not, or keep the layers that read them: --layer-precisions "
+                "calibrate on samples in which they are not, or keep the layers that read them: ‹layer-precisions› "
                 "NAME:float32");
   }
   if (lacking != nullptr && !other_file && foreign.empty() && zero.empty() && missing.size() < needed.size()) {
@@ -238,7 +238,7 @@ std::string to_tensorrt_cache(const Ranges& ranges) {
       throw Error(ErrorKind::Input,
                   fmt::format("tensor '{}': TensorRT's cache is made of lines and cannot hold a name with a line end",
                               printable(name)),
-                  "write ranges as JSON: -o ranges.json");
+                  "write ranges as JSON: ‹output› ranges.json");
     }
     const float step = symmetric_params(Format::Int8, std::array{range.absmax()}, -1).scale.front();
     text += fmt::format("{}: {:08x}\n", name, std::bit_cast<std::uint32_t>(step));

@@ -301,7 +301,7 @@ class Chooser {
                     op_type.empty() ? "" : ")", format_name(format), why);
     if (strict_ && planned) {
       throw Error(ErrorKind::Usage, text,
-                  "leave the layer in float32, or let it fall back with --precision-constraints prefer");
+                  "leave the layer in float32, or let it fall back with ‹precision-constraints› prefer");
     }
     result_.notes.push_back(text + "; it stays in float32");
   }

@@ -52,7 +52,7 @@ Entry read_entry(const Json& entry, Format format, const std::string& place) {
     const bool known = key == "scale" || key == "zero_point" || key == "rmin" || key == "rmax" || key == "symmetric";
     if (!known) {
       fail(place, fmt::format("'{}' cannot be overridden", printable(key)),
-           "scale and zero_point, or rmin and rmax, can; formats of layers with --layer-precisions");
+           "scale and zero_point, or rmin and rmax, can; formats of layers with ‹layer-precisions›");
     }
   }
   const bool symmetric = entry.contains("symmetric") && entry.at("symmetric") == Json(true);
@@ -111,7 +111,7 @@ void override_tensors(Plan& plan, const std::string& text, const std::string& wh
     apply(tensor->second, value, place);
     if (plan.target == Target::TensorRt && !tensor->second.zero_point.empty() &&
         tensor->second.format != Format::UInt8) {
-      fail(place, "TensorRT knows zero point 0 alone", "--target onnxruntime takes others");
+      fail(place, "TensorRT knows zero point 0 alone", "‹target› onnxruntime takes others");
     }
   }
 }

@@ -114,13 +114,13 @@ void check_patterns(const std::vector<Layer>& layers, const PrecisionOptions& pr
     });
     if (known) continue;
     const std::vector<std::string> near = nearest_names(pattern, names);
-    const std::string said = fmt::format("--layer-precisions: no layer is named '{}'", printable(pattern));
+    const std::string said = fmt::format("‹layer-precisions›: no layer is named '{}'", printable(pattern));
     if (precision.constraints == PrecisionConstraints::Prefer) {
       warnings.push_back(near.empty() ? said : said + "; nearest: " + list_some(near));
       continue;
     }
     throw Error(ErrorKind::Usage, said,
-                near.empty() ? "list the layers with: vernier inspect model MODEL --show layers"
+                near.empty() ? "list the layers with: ‹vernier inspect model MODEL --show layers›"
                              : "nearest: " + list_some(near));
   }
 }
@@ -395,15 +395,15 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
       const Format asked = of_target(exception->format);
       std::string reason;
       if (precision.constraints == PrecisionConstraints::None && exception->by_script) {
-        unheard.add(fmt::format("as if no script had said {} (--precision-constraints none)", format_name(asked)),
+        unheard.add(fmt::format("as if no script had said {} (‹precision-constraints› none)", format_name(asked)),
                     layer.name);
       } else if (precision.constraints == PrecisionConstraints::None) {
-        assigned.warnings.push_back(fmt::format("--layer-precisions {}:{} is ignored (--precision-constraints none)",
+        assigned.warnings.push_back(fmt::format("‹layer-precisions› {}:{} is ignored (‹precision-constraints› none)",
                                                 printable(layer.name), format_name(asked)));
       } else if (takes(layer, asked, &reason, /*named=*/true)) {
         format = asked;
         fixed = true;
-        skipped.reason = exception->by_script ? "a script says so" : "--layer-precisions says so";
+        skipped.reason = exception->by_script ? "a script says so" : "‹layer-precisions› says so";
         skipped.chosen = true;
       } else if (precision.constraints == PrecisionConstraints::Obey) {
         throw Error(ErrorKind::Usage,
@@ -436,7 +436,7 @@ AssignedFormats assign_formats(const Model& model, const std::vector<Layer>& lay
     assigned.nothing_gains = true;
     assigned.warnings.push_back(
         "ONNX Runtime would run no layer of this network faster in int8, by the times of its kernels: all stay in "
-        "float32 (--even-if-slower quantizes them all the same)");
+        "float32 (‹even-if-slower› quantizes them all the same)");
   }
   for (const Format listed : low) {
     const Format wanted = of_target(listed);

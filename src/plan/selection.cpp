@@ -91,13 +91,13 @@ std::set<std::string> nodes_of(const std::string& text, const Flow& flow) {
     }
   }
   if (!unknown) {
-    throw Error(ErrorKind::Usage, fmt::format("--subgraph {}: no ':' between inputs and outputs", printable(text)),
-                "--subgraph input1,input2:output; an empty side stands for those of the graph");
+    throw Error(ErrorKind::Usage, fmt::format("‹subgraph› {}: no ':' between inputs and outputs", printable(text)),
+                "‹subgraph› input1,input2:output; an empty side stands for those of the graph");
   }
   const std::vector<std::string> near = nearest_names(*unknown, flow.names());
   throw Error(ErrorKind::Usage,
-              fmt::format("--subgraph {}: the graph has no tensor '{}'", printable(text), printable(*unknown)),
-              near.empty() ? "list the tensors with: vernier inspect model MODEL --show layers"
+              fmt::format("‹subgraph› {}: the graph has no tensor '{}'", printable(text), printable(*unknown)),
+              near.empty() ? "list the tensors with: ‹vernier inspect model MODEL --show layers›"
                            : "nearest: " + list_some(near));
 }
 
@@ -126,17 +126,17 @@ void NamePatterns::require_matches(const std::vector<std::string>& names, const 
     if (may_be_absent != nullptr && may_be_absent(pattern.text)) continue;
     const std::vector<std::string> near = nearest_names(pattern.text, names);
     throw Error(ErrorKind::Usage, fmt::format("{}: no {} is named '{}'", option_, what, printable(pattern.text)),
-                near.empty() ? "list the layers with: vernier inspect model MODEL --show layers"
+                near.empty() ? "list the layers with: ‹vernier inspect model MODEL --show layers›"
                              : "nearest: " + list_some(near));
   }
 }
 
 Selection::Selection(const Model& model, const std::vector<Layer>& layers, const LayerSelection& selection)
     : selection_(selection),
-      op_types_(selection.op_types, "--op-types-to-quantize"),
-      excluded_op_types_(selection.excluded_op_types, "--op-types-to-exclude"),
-      nodes_(selection.nodes, "--nodes-to-quantize"),
-      excluded_nodes_(selection.excluded_nodes, "--nodes-to-exclude") {
+      op_types_(selection.op_types, "‹op-types-to-quantize›"),
+      excluded_op_types_(selection.excluded_op_types, "‹op-types-to-exclude›"),
+      nodes_(selection.nodes, "‹nodes-to-quantize›"),
+      excluded_nodes_(selection.excluded_nodes, "‹nodes-to-exclude›") {
   if (selection.all()) return;
   std::vector<std::string> names;
   std::vector<std::string> op_types;
@@ -150,7 +150,7 @@ Selection::Selection(const Model& model, const std::vector<Layer>& layers, const
   const auto& wanted = selection.op_types;
   if (std::ranges::find(wanted, "*") != wanted.end() && std::ranges::find(wanted, "Add") != wanted.end() &&
       std::ranges::find(op_types, "Add") == op_types.end()) {
-    throw Error(ErrorKind::Usage, "--quantize-residuals: the network has no Add, and so no residual branch",
+    throw Error(ErrorKind::Usage, "‹quantize-residuals›: the network has no Add, and so no residual branch",
                 "leave it out");
   }
   // Lists of operators are written for many networks: one that this one lacks is passed over.
@@ -163,15 +163,15 @@ Selection::Selection(const Model& model, const std::vector<Layer>& layers, const
 
 std::string Selection::why_not(const Layer& layer) const {
   if (excluded_op_types_.match(layer.op_type)) {
-    return fmt::format("{} is excluded (--op-types-to-exclude)", printable(layer.op_type));
+    return fmt::format("{} is excluded (‹op-types-to-exclude›)", printable(layer.op_type));
   }
   if (!op_types_.empty() && !op_types_.match(layer.op_type)) {
-    return fmt::format("{} is not among --op-types-to-quantize", printable(layer.op_type));
+    return fmt::format("{} is not among ‹op-types-to-quantize›", printable(layer.op_type));
   }
-  if (excluded_nodes_.match(layer.name)) return "it is excluded (--nodes-to-exclude)";
-  if (!nodes_.empty() && !nodes_.match(layer.name)) return "it is not among --nodes-to-quantize";
+  if (excluded_nodes_.match(layer.name)) return "it is excluded (‹nodes-to-exclude›)";
+  if (!nodes_.empty() && !nodes_.match(layer.name)) return "it is not among ‹nodes-to-quantize›";
   const std::string& place = layer.graph.empty() ? layer.name : layer.graph;
-  if (!selection_.subgraphs.empty() && !inside_.contains(place)) return "it is outside --subgraph";
+  if (!selection_.subgraphs.empty() && !inside_.contains(place)) return "it is outside ‹subgraph›";
   return {};
 }
 

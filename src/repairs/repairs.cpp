@@ -58,8 +58,8 @@ constexpr Repair kRepairs[] = {
      .text = "asymmetric quantization of weights that reach farther on one side of zero, where the target takes it",
      .propose = move_weight_zeros},
     {.id = "per-channel",
-     .text = "per-channel quantization: a scale for each output channel of a weight, where --per-tensor asked for one; "
-             "only with --allow",
+     .text = "per-channel quantization: a scale for each output channel of a weight, where ‹per-tensor› asked for one; "
+             "only with ‹allow›",
      .when_asked = true,
      .propose = scales_per_channel},
     {.id = "equalize",

@@ -51,7 +51,8 @@ def fail(at, text, hint="", names=()):
 
 
 def first_line(error):
-    lines = str(error).strip().splitlines()
+    """Without the letters that mark what texts of ours name (vernier/marks.h)."""
+    lines = str(error).replace("\u2039", "<").replace("\u203a", ">").strip().splitlines()
     return lines[0][:300] if lines else ""
 
 
@@ -92,7 +93,7 @@ def raised(at, error):
         frames = frames.tb_next
     if isinstance(error, ModuleNotFoundError) and error.name:
         fail(at, "needs the module '{}', which {} does not have{}".format(error.name, sys.executable, line),
-             "--python PROGRAM names the Python that has it")
+             "‹python› PROGRAM names the Python that has it")
     text = first_line(error)
     fail(at, "raised {}{}{}".format(type(error).__name__, ": " + text if text else "", line),
          "the traceback is above")

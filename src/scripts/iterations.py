@@ -44,7 +44,7 @@ def main():
         import numpy
     except ImportError:
         fail("script", "needs numpy, which {} does not have".format(sys.executable),
-             "--python PROGRAM names the Python that has it")
+             "‹python› PROGRAM names the Python that has it")
     count = 2 if KIND == "compare" else 1
     function = find_function(load_module(), FUNCTION, *[None] * count)
     while True:

@@ -31,7 +31,7 @@ def main():
         import numpy
     except ImportError:
         fail("script", "needs numpy, which {} does not have".format(sys.executable),
-             "--python PROGRAM names the Python that has it")
+             "‹python› PROGRAM names the Python that has it")
     function = find_function(load_module(), FUNCTION, [], [])
     while True:
         work = ask(next=1)

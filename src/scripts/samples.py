@@ -11,7 +11,7 @@ try:
     import numpy
 except Exception as error:
     fail("script", "cannot be run: {} has no numpy ({})".format(sys.executable, first_line(error)),
-         "install numpy there, or name the Python that has it: --python PROGRAM")
+         "install numpy there, or name the Python that has it: ‹python› PROGRAM")
 
 
 def start(function):
@@ -62,7 +62,7 @@ def keep(sample):
         except OSError as error:
             fail("sample", "cannot be kept in the temporary file: {} after {:,} bytes".format(
                 error.strerror, os.lseek(DATA, 0, os.SEEK_CUR)),
-                "--samples N takes fewer; TMPDIR chooses the folder")
+                "‹samples› N takes fewer; TMPDIR chooses the folder")
     tell(sample=arrays)
 
 

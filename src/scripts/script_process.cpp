@@ -59,8 +59,8 @@ void ScriptProcess::fail(const Json& failure) const {
   }
   throw Error(fault,
               fmt::format("{}: {}", at == "script" ? file_ : (at == "sample" && place ? place() : where_),
-                          printable(failure.at("error").text())),
-              printable(hint));
+                          printable_text(failure.at("error").text())),
+              printable_text(hint));
 }
 
 void ScriptProcess::run(const ScratchFile& scratch) {
@@ -88,7 +88,7 @@ void ScriptProcess::run(const ScratchFile& scratch) {
     end = run_process(words, process);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::Backend) throw;
-    throw Error(ErrorKind::Backend, error.what(), fmt::format("{} need Python 3: --python PROGRAM names it", kind));
+    throw Error(ErrorKind::Backend, error.what(), fmt::format("{} need Python 3: ‹python› PROGRAM names it", kind));
   }
   if (end.interrupted) throw Error(ErrorKind::Interrupted, "interrupted");
   if (failure_) fail(*failure_);
@@ -99,7 +99,7 @@ void ScriptProcess::run(const ScratchFile& scratch) {
     throw Error(fault,
                 fmt::format("{}: was still running after {} s{}{}", where_, options_.script_seconds,
                             done.empty() ? "" : " and ", done),
-                "--timeout SECONDS says how long it may take");
+                "‹timeout› SECONDS says how long it may take");
   }
   std::string hint;
   if (end.signal == 9) hint = "the system kills what takes too much memory";

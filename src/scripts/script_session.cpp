@@ -60,7 +60,7 @@ ScriptSession::ScriptSession(ScriptLocation script, const SessionProgram& progra
   thread_.join();  // no destructor runs for what was never made
   if (late_) {
     throw Error(process_.fault, fmt::format("{}: was still being loaded after {} s", process_.where(), seconds_),
-                "--timeout SECONDS says how long it may take");
+                "‹timeout› SECONDS says how long it may take");
   }
   std::rethrow_exception(failure);
 }
@@ -113,7 +113,7 @@ Json ScriptSession::call(const std::string& place, Json work) {
   if (answers_.empty()) {
     if (late_) {
       throw Error(process_.fault, fmt::format("{}: was still running after {} s", where(), seconds_),
-                  "--timeout SECONDS says how long each call may take");
+                  "‹timeout› SECONDS says how long each call may take");
     }
     if (failure_) std::rethrow_exception(failure_);
     throw Error(process_.fault, fmt::format("{}: {} ended", where(), process_.held));

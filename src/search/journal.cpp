@@ -72,7 +72,7 @@ struct Fields<TrialLine> {
                                           Field{"stopped_early", &Trial::stopped_early},
                                           Field{"samples", &Trial::samples, counted},
                                           Field{"confidence", &Trial::confidence, uncertain},
-                                          Field{"why", &Trial::why, explained},
+                                          Prose{"why", &Trial::why, explained},
                                           Field{"seconds", &R::seconds, optional_field<R>}};
 };
 
@@ -158,7 +158,7 @@ void Journal::open(bool resume) {
     return;
   }
   throw Error(held ? ErrorKind::Usage : ErrorKind::Input, why,
-              held ? "wait for it, or give this one a file of its own: --journal FILE" : "");
+              held ? "wait for it, or give this one a file of its own: ‹journal› FILE" : "");
 }
 
 Journal::~Journal() {
@@ -189,11 +189,11 @@ void Journal::put_aside(const std::string& text) {
   const bool whole = write_all(copy, text);
   if (::close(copy) != 0 || !whole) {
     ::unlink(aside.c_str());
-    refuse("its trials cannot be put aside: " + std::string(std::strerror(errno)), "give another file: --journal FILE");
+    refuse("its trials cannot be put aside: " + std::string(std::strerror(errno)), "give another file: ‹journal› FILE");
   }
   if (!file_.chosen) return;
   notes_.push_back(
-      fmt::format("{}: {} of an earlier search were there, and are now in {} (--resume goes on with a "
+      fmt::format("{}: {} of an earlier search were there, and are now in {} (‹resume› goes on with a "
                   "journal)",
                   printable(path().string()), plural(lines - 1, "line"), printable(aside.string())));
 }
@@ -201,7 +201,7 @@ void Journal::put_aside(const std::string& text) {
 void Journal::read(const Identity& identity, bool resume) {
   const std::string text = read_text(path());
   if (text.empty()) return begin(identity);
-  const char* const other = "give another file: --journal FILE";
+  const char* const other = "give another file: ‹journal› FILE";
   const std::size_t first = text.find('\n');
   const std::optional<Json> json = header_of(text.substr(0, first));
   if (!json) refuse("is no journal of a search, and is not overwritten", other);
@@ -216,7 +216,7 @@ void Journal::read(const Identity& identity, bool resume) {
     if (theirs == value || (!resume && key != kModel)) continue;
     refuse(fmt::format("belongs to a search of another {}: {} there, {} here", name_of(key),
                        printable(theirs.empty() ? "nothing" : theirs), printable(value)),
-           resume ? "the same command without --resume, with another --journal FILE, begins anew" : other);
+           resume ? "the same command without ‹resume›, with another ‹journal› FILE, begins anew" : other);
   }
   if (!resume) {
     put_aside(text);
@@ -254,7 +254,7 @@ void Journal::take(const std::string& line, std::size_t number) {
     known_[kept].push_back(trials_.size());
     trials_.push_back({kept, trial});
   } catch (const Error& error) {
-    throw Error(error.kind(), error.what(), "delete that line, or begin anew with another --journal FILE");
+    throw Error(error.kind(), error.what(), "delete that line, or begin anew with another ‹journal› FILE");
   }
 }
 
@@ -277,7 +277,7 @@ std::vector<std::string> Journal::names(const KeptSet& kept) const {
 
 void Journal::append(const std::string& line) {
   if (descriptor_ < 0 || write_all(descriptor_, line)) return;
-  refuse(std::strerror(errno), "the trials before are kept: --resume goes on with them");
+  refuse(std::strerror(errno), "the trials before are kept: ‹resume› goes on with them");
 }
 
 Oracle Journal::recorded(const Oracle& oracle) {

@@ -50,7 +50,7 @@ std::vector<Detection> decode_yolox(std::span<const float> rows, std::size_t col
         ErrorKind::Input,
         fmt::format("{} values in rows of {} are no YOLOX grids of stride 8, 16 and 32 over {}x{}, which have {} cells",
                     rows.size(), columns, height, width, cells),
-        "--boxes rows or plain for networks that decode their boxes");
+        "‹boxes› rows or plain for networks that decode their boxes");
   }
   std::vector<Detection> detections;
   std::size_t row = 0;

@@ -15,7 +15,7 @@ constexpr std::array<double, 3> kMean = {0.485, 0.456, 0.406}, kDeviation = {0.2
 ImageChange normalised(const std::string& words, double to_unit) {
   ImageChange change;
   change.words = words;
-  change.options = "--image-mean 123.675,116.28,103.53 --image-std 58.395,57.12,57.375";
+  change.options = "‹image-mean› 123.675,116.28,103.53 ‹image-std› 58.395,57.12,57.375";
   for (std::size_t c = 0; c < 3; ++c) {
     change.factor[c] = to_unit / kDeviation[c];
     change.offset[c] = -kMean[c] / kDeviation[c];
@@ -43,9 +43,9 @@ ImageChange linear(const std::string& words, const std::string& options, double 
   return change;
 }
 
-const char* const kPlain = "no --image-mean and no --image-std";
-const char* const kUnit = "--image-std 255";
-const char* const kAround = "--image-mean 127.5 --image-std 127.5";
+const char* const kPlain = "no ‹image-mean› and no ‹image-std›";
+const char* const kUnit = "‹image-std› 255";
+const char* const kAround = "‹image-mean› 127.5 ‹image-std› 127.5";
 
 std::vector<ImageChange> scales(double least, double most) {
   if (least >= -0.01 && most > 2) {  // 0..255
@@ -91,12 +91,12 @@ std::vector<ImageChange> image_changes(double least, double most, std::int64_t c
     swapped.swap = true;
     swapped.words = swapped.words.empty() ? "red and blue swapped" : "red and blue swapped, " + swapped.words;
     swapped.options =
-        "--image-color bgr (or rgb, where bgr was used)" + (swapped.options.empty() ? "" : " and " + swapped.options);
+        "‹image-color› bgr (or rgb, where bgr was used)" + (swapped.options.empty() ? "" : " and " + swapped.options);
     all.push_back(swapped);
   }
   ImageChange relayout;
   relayout.words = "taken as the other layout (NHWC against NCHW)";
-  relayout.options = "--image-layout, or a transpose before the data is saved";
+  relayout.options = "‹image-layout›, or a transpose before the data is saved";
   relayout.relayout = true;
   all.push_back(relayout);
   return all;

@@ -12,7 +12,7 @@ void PixelCounts::add(std::span<const std::int64_t> truth, std::span<const std::
   const auto index = [&](std::int64_t value, const char* what) {
     if (value < 0 || value >= static_cast<std::int64_t>(classes_)) {
       throw Error(ErrorKind::Input, fmt::format("{} {} is none of the {} classes", what, value, classes_),
-                  "--ignore-label N leaves pixels of that label out");
+                  "‹ignore-label› N leaves pixels of that label out");
     }
     return static_cast<std::size_t>(value);
   };

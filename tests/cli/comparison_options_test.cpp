@@ -116,7 +116,7 @@ TEST(ComparisonGroup, RefusesWithWords) {
             "--check-average needs figures, and a script gives verdicts");
   EXPECT_EQ(refusal({"--lpips-threshold"}),
             "--lpips-threshold: LPIPS needs a network of its own, and there is none here");
-  EXPECT_EQ(refusal({"--check-average"}), "--check-average: elemwise has no statistic to average");
+  EXPECT_EQ(refusal({"--check-average"}), "‹check-average›: elemwise has no statistic to average");
   EXPECT_EQ(refusal({"--check-average", "--fail-fast", "--compare", "l2"}),
             "--check-average needs all iterations, and --fail-fast stops before");
 }

@@ -209,6 +209,22 @@ def check(line, replace, out, err, folder):
     return None if found != bool(negated) else f"std{stream} is not as wanted"
 
 
+# Raw, or escaped as in a name of the user's.
+MARKS = re.compile(r"[‹›]|\\u\{?(?:2039|203A)", re.IGNORECASE)
+
+
+def marked(case, out, err, folder):
+    """Where a text of the library was not put into words of the command (vernier/marks.h): in every case."""
+    if any(MARKS.search(step.command) for step in case.steps):
+        return []
+    texts = [("stdout", out), ("stderr", err)]
+    for file in folder.rglob("*.*"):
+        if file.suffix in (".json", ".jsonl", ".html", ".md", ".xml", ".csv", ".txt") and file.is_file():
+            texts.append((file.name, file.read_text(encoding="utf-8", errors="replace")))
+    return [f"{where} has a mark: {text[max(0, found.start() - 60):found.end() + 60]}" for where, text in texts
+            if (found := MARKS.search(text))]
+
+
 def test_case(case, request, tmp_path):
     for need in case.needs:
         if reason := reason_to_skip(need):
@@ -230,4 +246,5 @@ def test_case(case, request, tmp_path):
                  if (problem := check(line, replace, out, err, folder))]
         if code != step.exit:
             wrong.insert(0, f"{step.line}: exit code {code}, wanted {step.exit}")
+        wrong += marked(case, out, err, folder)
         assert not wrong, "\n".join([*wrong, f"$ {command}", "-- stdout", out[-4000:], "-- stderr", err[-4000:]])

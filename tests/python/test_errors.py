@@ -1,13 +1,18 @@
 """Errors are exceptions with a kind, in words of Python."""
+import inspect
+import os
 import pathlib
+import pickle
 import re
+import subprocess
 
 import numpy as np
 import onnx_vernier as vernier
 import pytest
-from onnx_vernier._errors import in_python_words
+from onnx_vernier._errors import _ARGUMENTS, in_python_words, report_in_python_words
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+VERNIER = os.environ.get("VERNIER_PROGRAM", "vernier")
 
 
 def test_kinds(model, images, tmp_path):
@@ -37,15 +42,92 @@ def test_an_unreachable_requirement_is_no_error(model, images):
     assert report.passed is False or report.kept.end == "impossible" or report.kept_layers
 
 
-def test_no_word_of_the_command():
-    assert in_python_words("give --data, or --calibration-cache FILE (--min-sqnr 20)") == (
+def marks_of_the_library():
+    """What texts in src/ mark: arguments and commands."""
+    marks = set()
+    for path in (ROOT / "src").rglob("*.*"):
+        if path.suffix not in (".cpp", ".h", ".py"):
+            continue
+        code = re.sub(r"^ *//.*$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        # Literals beside each other are one.
+        marks |= set(re.findall('‹([^‹›"]+)›', re.sub(r'"\s*"', "", code)))
+    marks.remove("{}")  # from tables, of which one is public
+    marks.remove("min-top{}")
+    return marks | {"min-top1"} | set(vernier._core.WORDS["Metric"])
+
+
+def options_of_commands():
+    """{"vernier run": {"--threads", ...}, ...}, as completion knows them."""
+    script = subprocess.run([VERNIER, "completion", "bash"], capture_output=True, text=True, check=True).stdout
+    table = script.split('case "$path" in', 1)[1].split("esac", 1)[0]
+    return {path: set(words.split()) for path, words in re.findall(r"'(vernier[^']*)'\) words='([^']*)'", table)}
+
+
+def test_marks_are_options_and_commands_that_there_are():
+    marks, commands = marks_of_the_library(), options_of_commands()
+    assert len(marks) > 100 and len(commands) > 40
+    options = set.union(*commands.values())
+    for mark in marks:
+        if not mark.startswith("vernier "):
+            assert f"--{mark}" in options, mark
+            continue
+        # The longest command that it begins with takes all its options.
+        command = max((path for path in commands if f"{mark} ".startswith(f"{path} ")), key=len)
+        assert command != "vernier", mark
+        for option in re.findall(r"--[a-z0-9-]+", mark):
+            assert option in commands[command], mark
+
+
+def test_marks_are_words_of_python():
+    for mark in marks_of_the_library():
+        said = in_python_words(f"‹{mark}›")
+        assert said and not re.search("--|vernier |[‹›]", said), (mark, said)
+        assert mark.startswith("vernier ") or not re.match("[a-z0-9]+-", said), (mark, said)
+    assert in_python_words("give ‹data›, or ‹calibration-cache› FILE (‹min-sqnr› 20)") == (
         "give samples, or calibration_cache FILE (min_sqnr 20)")
-    assert in_python_words("a--b and -o stay") == "a--b and -o stay"
+    assert in_python_words("list them with: ‹vernier inspect model MODEL --show layers›") == (
+        "list them with: inspect(model, nodes=True)")
+    assert in_python_words("‹vernier surgeon extract› cuts a part out") == "the command's 'surgeon extract' cuts a part out"
+    assert in_python_words("a--b, --c, > and < stay") == "a--b, --c, > and < stay"
+
+
+def test_words_of_python_are_arguments_that_there_are():
+    functions = [getattr(vernier, name) for name in vernier.__all__ if name[0].islower() and callable(getattr(vernier, name))]
+    arguments = {name for function in functions for name in inspect.signature(function).parameters}
+    for said in _ARGUMENTS.values():
+        assert re.match(r"\w+", said)[0] in arguments, said
+
+
+def test_texts_of_reports_are_in_words_of_python():
+    assert report_in_python_words("give --data, or --calibration-cache FILE (--min-sqnr 20)") == (
+        "give samples, or calibration_cache FILE (min_sqnr 20)")
+    assert report_in_python_words("a--b and -o stay") == "a--b and -o stay"
     texts = re.findall(r'"[^"\n]*(?<![\w-])--[a-z][^"\n]*"', "\n".join(
-        path.read_text() for path in (ROOT / "src").rglob("*.cpp")))
-    assert len(texts) > 100  # what is looked through below
+        path.read_text(encoding="utf-8") for path in (ROOT / "src/report/text").rglob("*.cpp")))
+    assert len(texts) > 50
     for text in texts:
-        assert not re.search(r"(?<![\w-])--[a-z]", in_python_words(text)), text
+        assert not re.search(r"(?<![\w-])--[a-z]", report_in_python_words(text)), text
+
+
+def test_subject_and_remedies_are_data(model, images):
+    with pytest.raises(vernier.UsageError) as raised:
+        vernier.diagnose(model, {"image": images}, outputs="nothing")
+    assert raised.value.subject == "outputs" and str(raised.value).startswith("outputs: no float output is named 'nothing'")
+    with pytest.raises(vernier.UsageError) as raised:
+        vernier.diagnose(model, {"image": images}, nodes=["nowhere"])
+    assert raised.value.subject == "nodes"
+    assert raised.value.remedies == ["inspect(model, nodes=True)"] and raised.value.remedies[0] in raised.value.hint
+    with pytest.raises(vernier.InputError) as raised:
+        vernier.diagnose("nowhere.onnx", {"image": images})
+    assert raised.value.subject == "" and raised.value.remedies == []
+    copy = pickle.loads(pickle.dumps(vernier.InputError("‹data›: none", "give ‹min-sqnr›")))
+    assert (str(copy), copy.subject, copy.remedies) == ("samples: none (hint: give min_sqnr)", "samples", ["min_sqnr"])
+
+
+def test_names_forge_no_marks(model, images):
+    with pytest.raises(vernier.UsageError, match=re.escape("named '\\u{2039}int8\\u{203A}'")) as raised:
+        vernier.diagnose(model, {"image": images}, outputs="‹int8›")
+    assert raised.value.subject == "outputs"
 
 
 def test_big_endian_labels_and_numpy_scalars(model, images):

@@ -25,8 +25,8 @@ def test_two_models_and_a_limit(digits):
     assert len(report.models) == 2 and report.passed is (
         report.models[1].figures["top-1"] - report.models[0].figures["top-1"] <= 0.02 + 1e-9
     )
-    assert vernier.evaluate(path, samples, labels, min=0.999999).passed in (True, False)
-    assert vernier.evaluate(path, samples, (labels + 1) % 10, min=0.9).passed is False
+    assert vernier.evaluate(path, samples, labels, min_metric=0.999999).passed in (True, False)
+    assert vernier.evaluate(path, samples, (labels + 1) % 10, min_metric=0.9).passed is False
 
 
 def test_a_metric_of_yours(digits):
@@ -36,7 +36,7 @@ def test_a_metric_of_yours(digits):
         assert references == [] or len(references) == len(outputs)
         return np.mean([np.argmax(next(iter(each.values()))) == label for each, label in zip(outputs, labels)])
 
-    report = vernier.evaluate(path, samples, task="custom", metric=share_right, min=0.5)
+    report = vernier.evaluate(path, samples, task="custom", metric=share_right, min_metric=0.5)
     plain = vernier.evaluate(path, samples, labels)
     assert report.models[0].figures["share_right"] == pytest.approx(plain.models[0].figures["top-1"])
     assert report.passed and "share_right" in str(report)
@@ -75,7 +75,7 @@ def test_annotations_of_boxes(tmp_path):
         ([0] * 3, {"task": "classify"}, "task='classify'"),
         (None, {"task": "custom"}, "metric"),
         ([0], {"metric": lambda outputs, references: 1.0}, "custom"),
-        ([0], {"min": "much"}, "min='much'"),
+        ([0], {"min_metric": "much"}, "min_metric='much'"),
     ],
 )
 def test_arguments_that_mean_nothing(digits, labels, arguments, why):

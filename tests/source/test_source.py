@@ -85,6 +85,44 @@ def test_the_library_changes_nothing_that_the_process_owns():
     assert not found, "\n".join(found)
 
 
+# Literals of src/ that may hold options with their dashes, by a part of each: why.
+OF_OTHER_PROGRAMS = {
+    "src/engines/hosts/engine_host.cpp": ["--plugins", "--no-deps"],  # our host program's, pip's
+    "src/engines/hosts/kernels.cpp": ["trtexec --exportLayerInfo"],
+    "src/io/open_runs.cpp": ["polygraphy run"],
+    "src/jobs/eval/pipeline.cpp": ["polygraphy run"],
+    "src/jobs/scripting/templates.cpp": ["#   vernier "],  # files for those who use the command
+}
+
+
+def texts_of(path):
+    """The literals of a source; those that stand beside each other are one."""
+    token = re.compile(r"""//[^\n]*|R"\((.*?)\)"|"((?:[^"\\\n]|\\.)*)"|'(?:[^'\\\n]|\\.)+'|\s+|.""", re.DOTALL)
+    texts, adjacent = [], False
+    for found in token.finditer(path.read_text(encoding="utf-8")):
+        if found[0].startswith('"'):
+            texts.append((texts.pop() if adjacent else "") + found[2])
+        adjacent = found[0].startswith('"') or adjacent and (found[0].isspace() or found[0].startswith("//"))
+    return texts
+
+
+def test_the_library_names_arguments_and_not_options():
+    """Python and C++ know no --option: texts mark what they name (vernier/marks.h), and the command adds the dashes.
+    What src/report writes is for the command."""
+    found, needed = [], set()
+    for path in sorted((ROOT / "src").rglob("*.[ch]*")):
+        name = str(path.relative_to(ROOT))
+        if path.suffix not in (".cpp", ".h") or name.startswith("src/report/"):
+            continue
+        for text in texts_of(path):
+            if re.search(r"(?<![\w-])--[a-z]", re.sub("‹[^‹›]*›", "", text)):
+                excused = [part for part in OF_OTHER_PROGRAMS.get(name, []) if part in text]
+                needed.update((name, part) for part in excused)
+                found += [] if excused else [f"{name}: {text}"]
+    assert not found, "\n".join(found)
+    assert needed == {(name, part) for name, parts in OF_OTHER_PROGRAMS.items() for part in parts}
+
+
 def test_kernel_times_are_those_measured():
     measured = json.loads((ROOT / "bench/results/kernel_times.json").read_text(encoding="utf-8"))["rows"]
     text = (ROOT / "src/plan/kernel_times.cpp").read_text(encoding="utf-8")

@@ -16,6 +16,7 @@
 #include "console/interrupt.h"
 #include "options/options.h"
 #include "vernier/error.h"
+#include "vernier/marks.h"
 
 namespace vernier::cli {
 namespace {
@@ -76,19 +77,19 @@ void Console::configure(const MessageGroup& options) {
 void Console::info(const std::string& text) {
   const std::lock_guard lock(mutex_);
   erase_line();
-  logger_->info("{}", text);
+  logger_->info("{}", command_words(text));
 }
 
 void Console::warning(const std::string& text) {
   const std::lock_guard lock(mutex_);
   erase_line();
-  logger_->warn("{}", text);
+  logger_->warn("{}", command_words(text));
 }
 
 void Console::error(const std::string& text, const std::string& hint) {
   const std::lock_guard lock(mutex_);
   erase_line();
-  logger_->error("{}{}{}", text, hint.empty() ? "" : "\n hint: ", hint);
+  logger_->error("{}{}{}", command_words(text), hint.empty() ? "" : "\n hint: ", command_words(hint));
 }
 
 JobSinks Console::sinks() {

@@ -1,4 +1,5 @@
-// Everything the program says on stderr: messages through spdlog, and progress. Results go to stdout elsewhere.
+// Everything the program says on stderr: messages through spdlog, in words of the command (vernier/marks.h), and
+// progress. Results go to stdout elsewhere.
 #pragma once
 
 #include <cstddef>

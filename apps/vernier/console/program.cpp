@@ -21,6 +21,7 @@
 #include "console/standard_output.h"
 #include "distributed/ranks.h"
 #include "vernier/error.h"
+#include "vernier/marks.h"
 #include "vernier/report/gate.h"
 
 namespace vernier::cli {
@@ -98,7 +99,7 @@ int run_gated(const Command& command, Console& console) {
 void check_hint(const CLI::App& root, const Error& error) {
   if (std::getenv("VERNIER_CHECK_HINTS") == nullptr) return;
   const CLI::App& app = chosen_app(root);
-  const std::vector<std::string> wrong = options_out_of_place(app, error.hint());
+  const std::vector<std::string> wrong = options_out_of_place(app, command_words(error.hint()));
   if (wrong.empty()) return;
   throw Error(ErrorKind::Internal, fmt::format("a hint names {}, which {} does not take: {} (hint: {})",
                                                list_some(wrong), full_name(app), error.what(), error.hint()));

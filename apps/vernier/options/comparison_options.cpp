@@ -222,11 +222,12 @@ std::map<CompareFunction, PerOutput<double>> ComparisonGroup::thresholds() const
   for (const auto& [function, texts] : thresholds_) {
     if (texts.empty()) continue;
     const CompareFunctionInfo& info = compare_function_info(function);
-    thresholds[function] = per_output<double>(info.option, texts, [&info](const std::string& value) {
+    const std::string option = fmt::format("--{}", info.option);
+    thresholds[function] = per_output<double>(option, texts, [&](const std::string& value) {
       if (info.function == CompareFunction::Indices) {
-        return static_cast<double>(parse_count(info.option, value, 0, std::numeric_limits<std::uint32_t>::max()));
+        return static_cast<double>(parse_count(option, value, 0, std::numeric_limits<std::uint32_t>::max()));
       }
-      return number_within(info.option, value, info.least, info.most);
+      return number_within(option, value, info.least, info.most);
     });
   }
   return thresholds;
@@ -294,7 +295,8 @@ std::vector<std::string> ComparisonGroup::without_effect() const {
                                 compare_function_name(function)));
   };
   for (const auto& entry : options.thresholds) {
-    if (!asked_for(entry.first)) note(compare_function_info(entry.first).option, entry.first);
+    if (asked_for(entry.first)) continue;
+    note(fmt::format("--{}", compare_function_info(entry.first).option), entry.first);
   }
   if (!asked_for(CompareFunction::Simple)) {
     if (!atol_.empty()) note("--atol", CompareFunction::Simple);

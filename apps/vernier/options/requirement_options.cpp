@@ -6,7 +6,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -47,7 +46,7 @@ void RequirementGroup::add(CLI::App& app) {
   for (const MetricHelp& help : kHelp) rows_.push_back({help.metric, {}});
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     const std::string value_name = fmt::format("[OUTPUT:]{}", kHelp[i].value_name);
-    add_values(app, std::string(metric_option(rows_[i].metric)), rows_[i].texts, value_name, kHelp[i].help)
+    add_values(app, fmt::format("--{}", word_of(rows_[i].metric)), rows_[i].texts, value_name, kHelp[i].help)
         .group(kGroup);
   }
   add_value(app, "--margin", margin_, "DB",
@@ -79,10 +78,10 @@ std::optional<Requirement> RequirementGroup::requirement() const {
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     const Row& row = rows_[i];
     if (row.texts.empty()) continue;
-    const std::string_view option = metric_option(row.metric);
+    const std::string option = fmt::format("--{}", word_of(row.metric));
     if (requirement) {
-      throw Error(ErrorKind::Usage, fmt::format("{} and {}: only one metric can be required at a time",
-                                                metric_option(requirement->metric), option));
+      throw Error(ErrorKind::Usage, fmt::format("--{} and {}: only one metric can be required at a time",
+                                                word_of(requirement->metric), option));
     }
     requirement = Requirement{row.metric, {}};
     std::set<std::string> seen;

@@ -28,9 +28,9 @@ VERNIER_API std::span<const std::string_view> words_of(AlternativeEnd which);
 
 /// One way to meet the requirement.
 struct Alternative {
-  /// What differs from the command of the report: "keep", nothing; "fix", the command; else options that replace
-  /// others:
-  /// "--target openvino".
+  /// What differs from the command of the report: "keep", nothing; "fix", the command; else arguments that replace
+  /// others, as texts mark them (marks.h):
+  /// "‹target› openvino".
   std::string change;
   std::vector<Format> low;  // what is tried
   AlternativeEnd end = AlternativeEnd::NotMeasured;

@@ -88,6 +88,7 @@ struct DiagnoseReport {
 /// Layers that everything low lowers: the count that kept layers are a part of.
 VERNIER_API std::size_t lowered_layers(const DiagnoseReport& report);
 
+/// As all forms of reports in words of the command, its texts without marks (marks.h), which are not read again either.
 VERNIER_API std::string report_to_json(const DiagnoseReport& report);
 VERNIER_API DiagnoseReport diagnose_report_from_json(const std::string& text, const std::string& where);
 VERNIER_API std::string report_to_text(const DiagnoseReport& report, const TextOptions& options);

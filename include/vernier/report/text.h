@@ -1,4 +1,5 @@
-// How reports are told as text.
+// How reports are told as text. Fields of a report name arguments between marks (marks.h); all that report_to_text(),
+// report_to_json(), report_to_html(), deploy_markdown() and gate_of() make of them is in words of the command.
 #pragma once
 
 #include <cstddef>

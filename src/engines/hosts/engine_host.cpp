@@ -180,7 +180,7 @@ const char* EngineHost::name() const { return kind_of(engine_).name; }
 
 std::string EngineHost::advice() const {
   if (*kind_of(engine_).packages == '\0') return "";
-  return fmt::format("pip install {}, and --python names the Python that has it", kind_of(engine_).packages);
+  return fmt::format("pip install {}, and ‹python› names the Python that has it", kind_of(engine_).packages);
 }
 
 EngineHost::EngineHost(HostedEngine engine, HostOptions options) : engine_(engine), options_(std::move(options)) {}
@@ -222,8 +222,8 @@ void EngineHost::throw_refusal(const Json& said) const {
   if (refused == nullptr) return;
   std::string hint = said.at("hint").text();
   const std::vector<std::string> words = texts_of(said.at("words"));
-  if (hint.empty() && !words.empty()) hint = "it said: " + printable(words.back().substr(0, kMostHint));
-  throw Error(ErrorKind::Backend, fmt::format("{}: {}", name(), printable(refused->text())), hint);
+  if (hint.empty() && !words.empty()) hint = "it said: " + printable_text(words.back().substr(0, kMostHint));
+  throw Error(ErrorKind::Backend, fmt::format("{}: {}", name(), printable_text(refused->text())), hint);
 }
 
 Json EngineHost::ask(const char* what, Json work) {
@@ -271,7 +271,7 @@ const EngineAbout& EngineHost::about() {
 void EngineHost::load_plugins() {
   if (options_.plugins.empty()) return;
   if (engine_ == HostedEngine::OpenVino) {
-    throw Error(ErrorKind::Backend, "--plugins: OpenVINO takes no plugins of TensorRT", "leave it out");
+    throw Error(ErrorKind::Backend, "‹plugins›: OpenVINO takes no plugins of TensorRT", "leave it out");
   }
   ask("plugins", Json::object());
 }

@@ -225,7 +225,7 @@ def infer():
 
 def time_runs(arrays, inputs, graph, copies, **how):
     if graph:
-        raise Refused("it has no CUDA graphs", "leave out --use-cuda-graph")
+        raise Refused("it has no CUDA graphs", "leave out ‹use-cuda-graph›")
     if arrays:
         give(arrays, inputs)
     return {"seconds": repeated(infer, **how), "device_clock": False}

@@ -102,10 +102,10 @@ def load_plugins():
         try:
             library = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
         except OSError as error:
-            raise Refused("--plugins {}: cannot be loaded: {}".format(path, first_line(error)))
+            raise Refused("‹plugins› {}: cannot be loaded: {}".format(path, first_line(error)))
         if hasattr(registry, "load_library") and any(hasattr(library, name) for name in CREATORS):
             if registry.load_library(path) is None:
-                raise Refused("--plugins {}: its plugins cannot be registered".format(path))
+                raise Refused("‹plugins› {}: its plugins cannot be registered".format(path))
     plugins_loaded = True
     return {}
 

@@ -83,7 +83,7 @@ class Held:
             raise Refused("input '{}' is {} in the engine, and {} was given".format(name, type, array["type"]))
         if not self.context.set_input_shape(name, shape):
             raise Refused("input '{}' of the shape {} does not fit the engine".format(name, tuple(shape)),
-                          "--trt-min-shapes and --trt-max-shapes say for which shapes it is built")
+                          "‹trt-min-shapes› and ‹trt-max-shapes› say for which shapes it is built")
         if self.engine.get_tensor_location(name) == trt.TensorLocation.HOST:  # a shape: read on the host
             self.on_host[name] = ctypes.create_string_buffer(array["data"], max(len(array["data"]), 1))
             self.context.set_tensor_address(name, ctypes.addressof(self.on_host[name]))
@@ -138,7 +138,7 @@ class Held:
         try:
             self.graph = self.gpu.graph_of(self.launch)
         except Refused as refusal:
-            raise Refused("no CUDA graph can be made of this engine: {}".format(refusal), "leave out --use-cuda-graph")
+            raise Refused("no CUDA graph can be made of this engine: {}".format(refusal), "leave out ‹use-cuda-graph›")
 
     def with_copies(self):
         begin = time.perf_counter()

@@ -22,8 +22,8 @@ class ConfigScripts:
         self.make = one_of(settings, "trt-config-script")
         self.edit = one_of_two(settings, "trt-config-postprocess-script", "trt-cpps")
         if self.make and settings:
-            raise Refused("--trt-config-script makes the whole configuration, and --{} was given, too".format(sorted(settings)[0]),
-                          "--trt-config-postprocess-script edits what the options say")
+            raise Refused("‹trt-config-script› makes the whole configuration, and ‹{}› was given, too".format(sorted(settings)[0]),
+                          "‹trt-config-postprocess-script› edits what the options say")
 
     def made(self, builder, network):
         if not self.make:

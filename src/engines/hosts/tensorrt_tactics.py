@@ -24,7 +24,7 @@ def replay_of(path):
             raise ValueError("its \"replay\" has no algorithm for each layer")
         return replay
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise Refused("--load-tactics: {} is no tactic replay: {}".format(path, first_line(error)))
+        raise Refused("‹load-tactics›: {} is no tactic replay: {}".format(path, first_line(error)))
 
 
 def same(algorithm, other):
@@ -62,7 +62,7 @@ class Replay:
             return
         if not hasattr(trt, "IAlgorithmSelector") or not hasattr(config, "algorithm_selector"):
             raise Refused("--{}-tactics: {} has no algorithm selector".format("load" if load else "save", trt.__name__),
-                          "TensorRT 10 and older have it; --save-timing-cache keeps what kernels took, from which they are chosen")
+                          "TensorRT 10 and older have it; ‹save-timing-cache› keeps what kernels took, from which they are chosen")
         self.tactics = Tactics(replay_of(load) if load else {})
         config.algorithm_selector = self.tactics
 
@@ -71,7 +71,7 @@ class Replay:
         if self.tactics is None:
             return
         if self.tactics.missing:
-            raise Refused("--load-tactics: it does not offer what the replay says of layer '{}'".format(self.tactics.missing[0]),
+            raise Refused("‹load-tactics›: it does not offer what the replay says of layer '{}'".format(self.tactics.missing[0]),
                           "a replay is of one model, one device and one release")
         if self.save:
             with open(self.save, "w") as file:

@@ -10,7 +10,7 @@ CONSTRAINTS = {"obey": "OBEY_PRECISION_CONSTRAINTS", "prefer": "PREFER_PRECISION
 def names_of(format):
     """Of its flag, and of its type."""
     if format not in FORMATS:
-        raise Refused("--weakly-typed: builders have no flag for {}".format(format), "they know " + ", ".join(FORMATS))
+        raise Refused("‹weakly-typed›: builders have no flag for {}".format(format), "they know " + ", ".join(FORMATS))
     return FORMATS[format]
 
 
@@ -20,7 +20,7 @@ def calibrator_of(path):
         cache = file.read()
     base = "IInt8MinMaxCalibrator" if b"MinMax" in cache.split(b"\n", 1)[0] else "IInt8EntropyCalibrator2"
     if not hasattr(trt, base):
-        raise Refused("--weakly-typed: {} has no calibrators".format(trt.__name__), "leave it out: a typed file has its own scales")
+        raise Refused("‹weakly-typed›: {} has no calibrators".format(trt.__name__), "leave it out: a typed file has its own scales")
 
     class Cached(getattr(trt, base)):
         def __init__(self):
@@ -50,7 +50,7 @@ class WeakTypes:
         self.formats, self.constraints, self.layers = take("formats"), take("constraints"), take("layer-formats")
         self.cache, self.scripts, self.calibrator = take("calibration-cache"), take("network-scripts"), None
         if self.given and not hasattr(trt.BuilderFlag, "FP16"):
-            raise Refused("--weakly-typed: {} builds strongly typed networks alone".format(trt.__name__),
+            raise Refused("‹weakly-typed›: {} builds strongly typed networks alone".format(trt.__name__),
                           "leave it out: the file that it gets then says the type of each layer")
 
     def apply(self, network, config):
@@ -69,7 +69,7 @@ class WeakTypes:
             for layer in found:
                 layer.precision = named("layer-precisions", "DataType", names_of(format)[1])
             if not found:
-                log.log(Severity.WARNING, "--layer-precisions: no layer of the engine's network is called '{}'".format(pattern))
+                log.log(Severity.WARNING, "‹layer-precisions›: no layer of the engine's network is called '{}'".format(pattern))
         for script in self.scripts:
             function_of(script, "postprocess")(network=network)
         if self.cache:

@@ -198,7 +198,7 @@ TYPE_WORDS = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "int8": 
 
 def type_word(format):
     if format not in TYPE_WORDS:
-        raise Refused("--weakly-typed: trtexec has no flag for {}".format(format), "it knows " + ", ".join(TYPE_WORDS))
+        raise Refused("‹weakly-typed›: trtexec has no flag for {}".format(format), "it knows " + ", ".join(TYPE_WORDS))
     return TYPE_WORDS[format]
 
 
@@ -207,11 +207,11 @@ def weak_types(settings):
     if settings.pop("weakly-typed", None) is None:
         return None
     if settings.pop("network-scripts", None):
-        raise Refused("--weakly-typed: trtexec runs no network scripts", "--layer-precisions NAME:FORMAT for single layers")
+        raise Refused("‹weakly-typed›: trtexec runs no network scripts", "‹layer-precisions› NAME:FORMAT for single layers")
     arguments = ["--" + word for word in map(type_word, settings.pop("formats", [])) if word != "fp32"]
     layers = [text.rpartition(":") for text in settings.pop("layer-formats", [])]
     if any(set(name) & set("?[,") or "*" in name and name != "*" for name, colon, format in layers):
-        raise Refused("--layer-precisions: trtexec takes whole names of layers, or * for all")
+        raise Refused("‹layer-precisions›: trtexec takes whole names of layers, or * for all")
     if layers:
         arguments.append("--layerPrecisions=" + ",".join(quoted(name) + ":" + type_word(format) for name, colon, format in layers))
     constraints = one_of(settings, "constraints")
@@ -222,7 +222,7 @@ def weak_types(settings):
         arguments.append("--calib=" + os.path.abspath(cache))
     for argument in arguments:
         if argument.split("=")[0] not in OPTIONS:
-            raise Refused("--weakly-typed: {} of TensorRT {} has no {}".format(PROGRAM, VERSION, argument.split("=")[0]),
+            raise Refused("‹weakly-typed›: {} of TensorRT {} has no {}".format(PROGRAM, VERSION, argument.split("=")[0]),
                           "leave it out: a typed file says the type of each layer")
     return arguments
 
@@ -287,11 +287,11 @@ def plugin_options():
             with open(path, "rb") as file:
                 data = file.read()
         except OSError as error:
-            raise Refused("--plugins {}: cannot be read: {}".format(path, error.strerror))
+            raise Refused("‹plugins› {}: cannot be read: {}".format(path, error.strerror))
         creators = b"getCreators" in data or b"getPluginCreators" in data
         names = [name for name in (["--dynamicPlugins"] if creators else []) + ["--staticPlugins", "--plugins"] if name in OPTIONS]
         if not names:
-            raise Refused("--plugins: trtexec of TensorRT {} is not told that".format(VERSION), "leave it out")
+            raise Refused("‹plugins›: trtexec of TensorRT {} is not told that".format(VERSION), "leave it out")
         yield "{}={}".format(names[0], path)
 
 

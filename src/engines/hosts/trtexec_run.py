@@ -76,7 +76,7 @@ def time_runs(arrays, inputs, seconds, least, most, skip, graph, copies):
     how = [option for option, wanted in (("useCudaGraph", graph), ("includeDataTransfers", copies),
                                          ("noDataTransfers", not copies)) if wanted and "--" + option in OPTIONS]
     if graph and "--useCudaGraph" not in OPTIONS and "--noCudaGraph" not in OPTIONS:
-        raise Refused("this trtexec makes no CUDA graphs", "leave out --use-cuda-graph")
+        raise Refused("this trtexec makes no CUDA graphs", "leave out ‹use-cuda-graph›")
     if not graph and "--noCudaGraph" in OPTIONS:
         how.append("noCudaGraph")
     started(["times.json"], seconds, least, skip, "--exportTimes=times.json", *["--" + option for option in how])

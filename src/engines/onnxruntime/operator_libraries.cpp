@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 constexpr unsigned kMostSeconds = 60;
 constexpr const char* kEntry = "RegisterCustomOps";
 
-std::string said_of(const fs::path& library) { return "--custom-ops " + printable(library.string()); }
+std::string said_of(const fs::path& library) { return "‹custom-ops› " + printable(library.string()); }
 
 /// The path as the system's loader needs it, which looks for names without a slash elsewhere.
 std::string loadable(const fs::path& library) { return fs::absolute(library).string(); }
@@ -142,8 +142,8 @@ void refuse_custom_operator(const Runtime& runtime, const onnx::ModelProto& prot
           ErrorKind::Backend,
           fmt::format("{}: node '{}': ONNX Runtime {} has no operator '{}' of the domain '{}'", path,
                       printable(node.name()), runtime.version(), printable(node.op_type()), printable(node.domain())),
-          libraries.empty() ? "--custom-ops LIB.so loads the library that has it"
-                            : fmt::format("--custom-ops LIB.so loads the library that has it; not in {}",
+          libraries.empty() ? "‹custom-ops› LIB.so loads the library that has it"
+                            : fmt::format("‹custom-ops› LIB.so loads the library that has it; not in {}",
                                           printable(list_some(names))));
     }
   });

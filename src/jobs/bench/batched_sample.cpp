@@ -41,9 +41,9 @@ Tensor rows_of(const std::string& name, const SampleSource& samples, std::int64_
     const Tensor next = samples.at(index).at(name);
     if (!std::equal(next.shape().begin() + 1, next.shape().end(), shape.begin() + 1, shape.end())) {
       throw Error(ErrorKind::Input,
-                  fmt::format("--batch {}: input '{}' is {} in sample 0 and {} in sample {}: they make no batch", batch,
+                  fmt::format("‹batch› {}: input '{}' is {} in sample 0 and {} in sample {}: they make no batch", batch,
                               printable(name), shape_text(first.shape()), shape_text(next.shape()), index),
-                  "--samples 1");
+                  "‹samples› 1");
     }
     const auto data = next.bytes();
     bytes.insert(bytes.end(), data.begin(),
@@ -61,10 +61,10 @@ void require_open_batch(const Model& model, std::int64_t batch, const std::strin
   const auto fixed = std::ranges::find_if(inputs, [](const InputInfo& input) { return !input.shape.empty(); });
   throw Error(ErrorKind::Usage,
               fixed == inputs.end()
-                  ? fmt::format("{}: --batch {}: its inputs have no dimensions", printable(file), batch)
-                  : fmt::format("{}: --batch {}: the first dimension of input '{}' is fixed at {}", printable(file),
+                  ? fmt::format("{}: ‹batch› {}: its inputs have no dimensions", printable(file), batch)
+                  : fmt::format("{}: ‹batch› {}: the first dimension of input '{}' is fixed at {}", printable(file),
                                 batch, printable(fixed->name), fixed->shape.front()),
-              "leave out --batch, or export the model with an open first dimension");
+              "leave out ‹batch›, or export the model with an open first dimension");
 }
 
 Sample batched_sample(const Model& model, const SampleSource& samples, std::int64_t batch) {

@@ -44,7 +44,7 @@ const char* word_for(RunnerKind kind) {
       break;
   }
   throw Error(ErrorKind::Usage, "a simulation, or a program that starts for each sample, has no speed worth telling",
-              "--onnxrt, --trt or --openvino");
+              "‹onnxrt›, ‹trt› or ‹openvino›");
 }
 
 std::string low_formats(const PrecisionOptions& precision) {
@@ -90,12 +90,12 @@ class CandidateMaker {
     const auto on_engine = std::ranges::count(options_.runners, RunnerKind::TensorRt, &RunnerOptions::kind);
     const bool several = on_engine > 1 || options_.batches.size() > 1;
     if (!options_.engine.save_engine.empty() && several) {
-      throw Error(ErrorKind::Usage, "--save-engine: several engines are built, and one file was named",
-                  "one model, one batch and one --trt");
+      throw Error(ErrorKind::Usage, "‹save-engine›: several engines are built, and one file was named",
+                  "one model, one batch and one ‹trt›");
     }
     if (options_.cuda_graph && on_engine == 0) {
-      throw Error(ErrorKind::Usage, "--use-cuda-graph: only TensorRT's engines are launched as CUDA graphs",
-                  "add --trt");
+      throw Error(ErrorKind::Usage, "‹use-cuda-graph›: only TensorRT's engines are launched as CUDA graphs",
+                  "add ‹trt›");
     }
   }
 

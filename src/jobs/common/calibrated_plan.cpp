@@ -136,13 +136,13 @@ std::optional<CachedCalibration> read_calibration_cache(const std::filesystem::p
   cached.note = fmt::format("ranges of {} are those of {} ({}): no sample was looked at for them",
                             plural(tensors.size(), "tensor"), file.string(), cached.cache.kind);
   if (choice.method != CalibrationMethod::MinMax) {
-    cached.warnings.push_back(fmt::format("{}: its ranges are taken as they are: --calibration-method {} has no say",
+    cached.warnings.push_back(fmt::format("{}: its ranges are taken as they are: ‹calibration-method› {} has no say",
                                           file.string(), method_name(choice.method)));
   }
   if (cached.cache.symmetric && any_asymmetric(tensors)) {
     cached.warnings.push_back(
         fmt::format("{}: holds symmetric steps only: a uint8 tensor without negative values uses "
-                    "half of its codes (vernier calibrate --target onnxruntime -o ranges.json "
+                    "half of its codes (‹vernier calibrate --target onnxruntime -o ranges.json› "
                     "keeps both ends)",
                     file.string()));
   }

@@ -32,7 +32,7 @@ std::optional<std::string> already_quantized(const Model& model) {
   if (nodes == 0) return std::nullopt;
   return fmt::format(
       "the float model already rounds: it quantizes ({}), and that error is part of the "
-      "reference and counts as no error here (to measure such a file, give it to 'vernier verify' "
+      "reference and counts as no error here (to measure such a file, give it to '‹vernier verify›' "
       "behind its float model)",
       plural(nodes, "QuantizeLinear node"));
 }
@@ -52,7 +52,7 @@ std::vector<std::string> judged_outputs(const Model& model, const MeasureOptions
       if (name == pattern || wildcard_match(pattern, name)) chosen.push_back(name);
     }
     if (chosen.size() == before) {
-      throw Error(ErrorKind::Usage, fmt::format("--outputs: no float output is named '{}'", printable(pattern)),
+      throw Error(ErrorKind::Usage, fmt::format("‹outputs›: no float output is named '{}'", printable(pattern)),
                   "the outputs are: " + list_some(floats));
     }
   }
@@ -69,10 +69,10 @@ void check_carries(const Model& model, const std::vector<std::pair<std::string, 
   };
   for (const auto& [output, input] : carries) {
     if (!has(model_outputs(model), output)) {
-      throw Error(ErrorKind::Usage, fmt::format("--carry: the model has no output '{}'", printable(output)));
+      throw Error(ErrorKind::Usage, fmt::format("‹carry›: the model has no output '{}'", printable(output)));
     }
     if (!has(model_inputs(model), input)) {
-      throw Error(ErrorKind::Usage, fmt::format("--carry: the model has no input '{}'", printable(input)));
+      throw Error(ErrorKind::Usage, fmt::format("‹carry›: the model has no input '{}'", printable(input)));
     }
   }
 }
@@ -91,7 +91,7 @@ std::optional<std::string> batch_as_one_sample(const Model& model, const SampleS
     batch = value->second.shape()[0];
   }
   if (batch < 2) return std::nullopt;
-  return fmt::format("the data are one sample, a batch of {}: --split-batch makes them {} samples", batch, batch);
+  return fmt::format("the data are one sample, a batch of {}: ‹split-batch› makes them {} samples", batch, batch);
 }
 
 void check_requirement(const Subject& subject, const std::optional<Requirement>& requirement) {
@@ -101,7 +101,7 @@ void check_requirement(const Subject& subject, const std::optional<Requirement>&
     if (std::find(subject.judged.begin(), subject.judged.end(), limit.output) == subject.judged.end()) {
       throw Error(
           ErrorKind::Usage,
-          fmt::format("{}: '{}' is not a judged output", metric_option(requirement->metric), printable(limit.output)),
+          fmt::format("‹{}›: '{}' is not a judged output", word_of(requirement->metric), printable(limit.output)),
           "judged are: " + list_some(subject.judged));
     }
   }

@@ -19,7 +19,7 @@ namespace vernier {
 
 /// The warning of a job that was given no samples.
 inline constexpr const char* kRandomInputs =
-    "the inputs are random numbers: figures say little about real data (give --data)";
+    "the inputs are random numbers: figures say little about real data (give ‹data›)";
 
 /// A network that is ready to be measured.
 struct Loaded {

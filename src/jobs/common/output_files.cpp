@@ -20,7 +20,7 @@ void refuse_to_overwrite(const std::filesystem::path& output, const std::vector<
     std::error_code absent;  // what does not exist cannot be overwritten
     if (!std::filesystem::equivalent(output, input, absent)) continue;
     throw Error(ErrorKind::Usage, fmt::format("{} would be overwritten, and this job reads it", input.string()),
-                "choose another place with -o");
+                "choose another place with ‹output›");
   }
 }
 
@@ -58,7 +58,7 @@ OutputFolder::OutputFolder(const std::filesystem::path& folder) {
   lock_ = Descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (lock_.get() >= 0 && ::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     throw Error(ErrorKind::Usage, fmt::format("{}: another job writes into this folder", printable(folder.string())),
-                "wait for it, or give this one a folder of its own: -o DIR");
+                "wait for it, or give this one a folder of its own: ‹output› DIR");
   }
 }
 

@@ -76,11 +76,11 @@ bool same_input(const InputInfo& a, const InputInfo& b, bool random) {
 /// The options that prepare images, as far as they were given.
 std::vector<std::string> image_options(const ImageOptions& image) {
   std::vector<std::string> given;
-  if (!image.geometry.empty()) given.emplace_back("--image");
-  if (!image.mean.empty()) given.emplace_back("--image-mean");
-  if (!image.scale.empty()) given.emplace_back("--image-std");
-  if (image.color != ImageColor::Rgb) given.emplace_back("--image-color");
-  if (image.layout) given.emplace_back("--image-layout");
+  if (!image.geometry.empty()) given.emplace_back("‹image›");
+  if (!image.mean.empty()) given.emplace_back("‹image-mean›");
+  if (!image.scale.empty()) given.emplace_back("‹image-std›");
+  if (image.color != ImageColor::Rgb) given.emplace_back("‹image-color›");
+  if (image.layout) given.emplace_back("‹image-layout›");
   return given;
 }
 
@@ -90,8 +90,8 @@ void warn_of_image_options(const SampleSource& opened, const SourceOptions& sour
   const std::string where = opened.is_random()        ? "random data"
                             : source.location.empty() ? opened.description()
                                                       : printable(source.location);
-  sinks.warning(fmt::format("{} {} no effect on {}: only images are prepared, and these are arrays", list_some(given),
-                            given.size() == 1 ? "has" : "have", where));
+  sinks.warning(fmt::format("{} {} no effect on {}: only images are prepared, and these are arrays",
+                            fmt::join(given, ", "), given.size() == 1 ? "has" : "have", where));
 }
 
 }  // namespace

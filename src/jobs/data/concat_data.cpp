@@ -52,7 +52,7 @@ std::vector<OpenFile> open_files(const std::vector<std::filesystem::path>& paths
     throw Error(
         ErrorKind::Input,
         fmt::format("{}: holds {}, and {} holds {}", file.text, what(file), files.front().text, what(files.front())),
-        "vernier data merge makes inputs of results");
+        "‹vernier data merge› makes inputs of results");
   }
   return files;
 }

@@ -76,8 +76,8 @@ void split_beside(std::shared_ptr<const Run>& run, const Run& other, const Side&
 DiffReport compare(const DiffOptions& options, const JobSinks& sinks) {
   DiffReport report;
   report.command = options.command;
-  const Side references{options.reference_values, options.reference, options.reference_run, "--reference-run"};
-  const Side tests{options.tested_values, options.tested, options.tested_run, "--tested-run"};
+  const Side references{options.reference_values, options.reference, options.reference_run, "‹reference-run›"};
+  const Side tests{options.tested_values, options.tested, options.tested_run, "‹tested-run›"};
   report.reference_file = references.name();
   report.tested_file = tests.name();
   report.metric_chosen = options.metric_chosen;

@@ -75,7 +75,7 @@ class Merger {
     if (replaced_.insert({source.text, array.name}).second) {
       warn(
           fmt::format("{}: '{}' takes the place of an array of this name from a file before it (to put iterations one "
-                      "after the other: vernier data concat)",
+                      "after the other: ‹vernier data concat›)",
                       source.text, printable(array.name)));
     }
     same->tensor = std::move(array.tensor);

@@ -201,7 +201,7 @@ OutputDiffs diff_runs(const Run& reference, const Run& tested, const std::string
   }
   if (diffs.rows.empty()) {
     throw Error(ErrorKind::Input, fmt::format("{} and {} have no output in common", reference_name, tested_name),
-                "save all tensors of both with: vernier run MODEL ... --onnx-outputs mark all --save-outputs FILE");
+                "save all tensors of both with: ‹vernier run MODEL ... --onnx-outputs mark all --save-outputs FILE›");
   }
   return diffs;
 }

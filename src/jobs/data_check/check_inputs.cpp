@@ -181,7 +181,7 @@ class InputCheck {
         throw Error(
             ErrorKind::Input,
             fmt::format("label {} of sample {} is outside the {} classes of the output", label, i, first.count()),
-            "--label-offset N is added to every label");
+            "‹label-offset› N is added to every label");
       }
       const bool hit = place_of(first.floats(), static_cast<std::size_t>(label)) == 0;
       hits_[change.words].push_back(hit);
@@ -246,7 +246,7 @@ std::string input_warning(const Loaded& loaded, const JobSinks& sinks) {
   const std::string sentence = report.answer.substr(0, report.answer.find(". "));
   const auto better = std::ranges::find(report.readings, report.better.value_or(""), &InputReading::change);
   const std::string remedy = report.better && better != report.readings.end() ? better->do_this : "";
-  return fmt::format("{}{} (the first {}; vernier check data looks closer)",
+  return fmt::format("{}{} (the first {}; ‹vernier check data› looks closer)",
                      sentence.ends_with('.') ? sentence.substr(0, sentence.size() - 1) : sentence,
                      remedy.empty() ? "" : fmt::format("; images are read like that with {}", remedy),
                      plural(report.samples, "sample"));

@@ -57,7 +57,7 @@ Evidence by_statistics(const InputReading& given) {
                 "given",
                 *r.misfit, *given.misfit);
           },
-          given.confidence ? "Labels (--labels) would decide, more samples may."
+          given.confidence ? "Labels (‹labels›) would decide, more samples may."
                            : "How training read its images would decide, more samples may."};
 }
 
@@ -73,7 +73,7 @@ Evidence by_confidence(const InputReading& given) {
             return fmt::format("the network is then sure of {:.1f} % on average, of {:.1f} % as given",
                                100 * r.confidence.value_or(0), 100 * *given.confidence);
           },
-          "Labels (--labels) would decide, more samples may."};
+          "Labels (‹labels›) would decide, more samples may."};
 }
 
 /// Sorts the readings behind the first, best first. Of those as good as the best within noise, the one that changes
@@ -140,7 +140,7 @@ void judge_readings(CheckDataReport& report, const ReadingHits& hits, const Read
   } else if (right < kFewRight) {
     report.answer = fmt::format(
         "It cannot be told whether the inputs are right: at most {:.1f} % of the labels are, under any reading. Are "
-        "the labels the network's classes, counted as it counts them (--label-offset)?",
+        "the labels the network's classes, counted as it counts them (‹label-offset›)?",
         100 * right);
   } else if (best != nullptr && judge.maybe(*best)) {
     report.perhaps = best->change;

@@ -83,7 +83,7 @@ DebugAccuracyReport debug_accuracy(const DebugAccuracyOptions& options, const Jo
   if (options.run.runners.size() != 1) {
     throw Error(ErrorKind::Usage,
                 fmt::format("{} to debug, one is wanted", plural(options.run.runners.size(), "runner")),
-                "vernier debug accuracy MODEL --sim --int8, or --trt, or --onnxrt");
+                "‹vernier debug accuracy MODEL --sim --int8›, or ‹trt›, or ‹onnxrt›");
   }
   DebugAccuracyReport report;
   report.command = options.command;
@@ -151,7 +151,7 @@ DebugAccuracyReport debug_accuracy(const DebugAccuracyOptions& options, const Jo
   }
   if (report.layers.empty()) {
     throw Error(ErrorKind::Input, "no output of a layer is in both runs",
-                "save all tensors of the reference with: --onnx-outputs mark all --save-outputs FILE");
+                "save all tensors of the reference with: ‹onnx-outputs› mark all ‹save-outputs› FILE");
   }
   find_harmless(report.layers, graph);
   report.passed = std::ranges::all_of(report.layers, [](const AccuracyRow& row) {

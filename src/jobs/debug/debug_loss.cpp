@@ -54,7 +54,7 @@ void refuse_quantized_operators(const Model& file) {
   throw Error(ErrorKind::Usage,
               fmt::format("{}: its operators are quantized themselves ({}), there are no Q/DQ pairs to look at",
                           file.path.string(), list_some(std::vector<std::string>(found.begin(), found.end()))),
-              "quantize to the QDQ form (quant_format=QuantFormat.QDQ), or measure it as it is with: vernier verify");
+              "quantize to the QDQ form (quant_format=QuantFormat.QDQ), or measure it as it is with: ‹vernier verify›");
 }
 
 double sqnr_of(double signal, double noise) {

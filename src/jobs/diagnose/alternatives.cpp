@@ -39,8 +39,8 @@ std::vector<Target> other_targets(Target target) {
 
 /// The format that comes to mind next, with the option that asks for it.
 std::pair<Format, const char*> other_format(const std::vector<Format>& low) {
-  if (low == std::vector{Format::Float16}) return {Format::BFloat16, "--bf16"};
-  return {Format::Float16, "--fp16"};
+  if (low == std::vector{Format::Float16}) return {Format::BFloat16, "‹bf16›"};
+  return {Format::Float16, "‹fp16›"};
 }
 
 std::vector<Candidate> candidates(const DiagnoseOptions& asked) {
@@ -57,7 +57,7 @@ std::vector<Candidate> candidates(const DiagnoseOptions& asked) {
   std::vector<Candidate> all{{"fix", same, /*repairs=*/true}};
   const bool scaled = std::ranges::any_of(asked.precision.low, needs_scale);
   const auto add_target = [&](Target target) {
-    Candidate other{fmt::format("--target {}", word_of(target)), same, false};
+    Candidate other{fmt::format("‹target› {}", word_of(target)), same, false};
     other.options.precision.target = target;
     other.options.precision.arithmetic = {};
     all.push_back(std::move(other));

@@ -130,7 +130,7 @@ DiagnoseReport Diagnosis::run() {
     if (options_.search.task.labels && report_.kept && report_.kept->file_test) {
       warn(
           "the same samples chose the layers and judge the result: on others fewer labels may be right (keep some "
-          "apart, and measure these with vernier eval)");
+          "apart, and measure these with ‹vernier eval›)");
     }
     if (report_.other_sums || precision_.arithmetic != Arithmetic{}) note({kSumsEvidence});
     for (const std::string& text : doubts_) {
@@ -211,12 +211,12 @@ void Diagnosis::load_model() {
     throw Error(ErrorKind::Input,
                 fmt::format("{}: ONNX Runtime would run no layer of it faster in int8, by the times of its kernels",
                             options_.model.name()),
-                "stay in float32; --even-if-slower quantizes them all the same");
+                "stay in float32; ‹even-if-slower› quantizes them all the same");
   }
   for (const std::string& text : assigned.warnings) warn(text);
   if (assigned.candidates.empty()) {
     throw Error(ErrorKind::Input, fmt::format("{}: no layer can run in the formats asked", options_.model.name()),
-                "list the layers with: vernier inspect model MODEL --show layers");
+                "list the layers with: ‹vernier inspect model MODEL --show layers›");
   }
   report_.excluded = static_cast<std::size_t>(std::ranges::count_if(assigned.skipped, [&](const SkippedLayer& layer) {
     return layer.chosen && !typed_source_.high.contains(layer.name);

@@ -18,14 +18,14 @@
 namespace vernier {
 
 void require_engine(const DiagnoseOptions& options, const JobSinks& sinks) {
-  const char* const option = options.trials_on_engine ? "--on" : "--confirm-on";
+  const char* const option = options.trials_on_engine ? "‹on›" : "‹confirm-on›";
   if (!job_ranks().alone()) {
     throw Error(ErrorKind::Usage, fmt::format("{}: one process has the engine", option), "run it without mpirun");
   }
   if (!options.search.task.empty() || options.search.check) {
     throw Error(ErrorKind::Usage,
                 fmt::format("{} measures a requirement, not labels, metric scripts or checks", option),
-                "--min-sqnr DB or another requirement; vernier eval --on measures by labels");
+                "‹min-sqnr› DB or another requirement; ‹vernier eval --on› measures by labels");
   }
   if (*options.confirm_on == MeasureOn::OnnxRuntime) return;
   EngineRunner::require(options_for(*options.confirm_on, options.engine), sinks);

@@ -49,7 +49,7 @@ std::string what_keeping_cost(const LatencyReport& latency) {
   if (lost < gain / 2) return {};
   return fmt::format(
       "the kept layers take back {:.2g} ms of the {:.2g} ms that low precision gains: fewer of them, and in groups, "
-      "cost less (--cost time, or a looser requirement)",
+      "cost less (‹cost› time, or a looser requirement)",
       lost, gain);
 }
 

@@ -60,7 +60,7 @@ std::map<std::string, ShapeRange> shapes_of(const Model& file, const std::map<st
   const std::vector<InputInfo> inputs = model_inputs(file);
   for (const auto& [name, shape] : named) {
     if (std::ranges::find(inputs, name, &InputInfo::name) == inputs.end()) {
-      throw Error(ErrorKind::Usage, fmt::format("--shapes: no input is called '{}'", printable(name)));
+      throw Error(ErrorKind::Usage, fmt::format("‹shapes›: no input is called '{}'", printable(name)));
     }
   }
   for (const InputInfo& input : inputs) {
@@ -76,7 +76,7 @@ std::map<std::string, ShapeRange> shapes_of(const Model& file, const std::map<st
     shapes[input.name] = {shape, shape, shape};
   }
   if (!opened.empty()) {
-    notes.push_back(fmt::format("open dimensions are compiled as 1: {} (--shapes says otherwise)", list_some(opened)));
+    notes.push_back(fmt::format("open dimensions are compiled as 1: {} (‹shapes› says otherwise)", list_some(opened)));
   }
   return shapes;
 }
@@ -130,10 +130,10 @@ CompileOptions for_target(const CompileOptions& options, Target target) {
   if (target != Target::OnnxRuntime && of_target) return chosen;
   throw Error(
       ErrorKind::Usage,
-      fmt::format("--compile: the file is made for --target {}, which {}", word_of(target),
+      fmt::format("‹compile›: the file is made for ‹target› {}, which {}", word_of(target),
                   target == Target::OnnxRuntime ? "compiles nothing ahead"
-                                                : "--engine " + std::string(word_of(chosen.engine)) + " is not"),
-      "--target tensorrt or openvino, or leave --compile out");
+                                                : "‹engine› " + std::string(word_of(chosen.engine)) + " is not"),
+      "‹target› tensorrt or openvino, or leave ‹compile› out");
 }
 
 Compiler::Compiler(const CompileOptions& options, const JobSinks& sinks) : options_(options), sinks_(sinks) {

@@ -53,7 +53,7 @@ std::map<std::string, ShapeRange> profile(const Model& file, const std::map<std:
   }
   for (const auto& [name, range] : named) {
     if (std::ranges::find(names, name) != names.end()) continue;
-    throw Error(ErrorKind::Usage, fmt::format("--trt-opt-shapes: no input is called '{}'", printable(name)),
+    throw Error(ErrorKind::Usage, fmt::format("‹trt-opt-shapes›: no input is called '{}'", printable(name)),
                 "its inputs: " + list_some(names));
   }
   for (std::size_t i = 0; i < samples.size() && !wanted.empty(); ++i) {
@@ -78,8 +78,8 @@ EngineRunOptions options_for(MeasureOn on, const EngineRunOptions& options) {
   if (openvino && options.engine == EngineChoice::Any) chosen.engine = EngineChoice::OpenVino;
   if (openvino == (chosen.engine == EngineChoice::OpenVino)) return chosen;
   throw Error(ErrorKind::Usage,
-              fmt::format("--engine {}: {} was asked for", word_of(options.engine), openvino ? "OpenVINO" : "TensorRT"),
-              "leave --engine out");
+              fmt::format("‹engine› {}: {} was asked for", word_of(options.engine), openvino ? "OpenVINO" : "TensorRT"),
+              "leave ‹engine› out");
 }
 
 EngineRunner::EngineRunner(const EngineRunOptions& options, const JobSinks& sinks, std::unique_ptr<EngineHost> host)

@@ -38,7 +38,7 @@ std::vector<NamedTensor> chosen_outputs(std::vector<NamedTensor> outputs, const 
   for (const std::string& name : names) {
     const auto found = std::ranges::find(outputs, name, &NamedTensor::name);
     if (found == outputs.end()) {
-      throw Error(ErrorKind::Usage, fmt::format("--outputs: the network has no output '{}'", printable(name)));
+      throw Error(ErrorKind::Usage, fmt::format("‹outputs›: the network has no output '{}'", printable(name)));
     }
     chosen.push_back(std::move(*found));
   }
@@ -103,7 +103,7 @@ CheckDataReport check_data(const CheckDataOptions& options, const JobSinks& sink
   if (source.limit == 0) source.limit = labelled ? OutputReadings::kMostSamples : kMostSamples;
   const std::shared_ptr<const SampleSource> samples = samples_for(model, source, sinks);
   if (samples->is_random()) {
-    throw Error(ErrorKind::Usage, "check data looks at your inputs, and none were given", "--data SOURCE");
+    throw Error(ErrorKind::Usage, "check data looks at your inputs, and none were given", "‹data› SOURCE");
   }
   std::vector<std::int64_t> labels;
   std::int64_t offset = 0;

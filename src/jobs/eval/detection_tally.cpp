@@ -211,7 +211,7 @@ class DetectionTally : public TaskTally {
     }
     std::vector<Detection> found;
     if (options_.boxes == BoxForm::Plain) {
-      need_outputs(outputs, 2, "detection with --boxes plain");
+      need_outputs(outputs, 2, "detection with ‹boxes› plain");
       const bool boxes_first = outputs[0].tensor.shape().empty() || outputs[0].tensor.shape().back() == 4;
       const Rows scores = rows_of(outputs[boxes_first ? 1 : 0], 0);
       found = decode_plain(as_floats(outputs[boxes_first ? 0 : 1]), scores.values, scores.columns,

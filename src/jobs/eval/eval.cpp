@@ -47,13 +47,13 @@ std::optional<std::string> preset_of(Task task) {
 void check(const EvalOptions& options) {
   const bool without = options.task == Task::Language || options.task == Task::Custom;
   if (options.labels.empty() && !without) {
-    throw Error(ErrorKind::Usage, fmt::format("--task {} needs --labels", word_of(options.task)));
+    throw Error(ErrorKind::Usage, fmt::format("‹task› {} needs ‹labels›", word_of(options.task)));
   }
   if (options.task == Task::Custom && options.script.empty() && !options.function) {
-    throw Error(ErrorKind::Usage, "--task custom needs --metric-script FILE.py[:FUNC]");
+    throw Error(ErrorKind::Usage, "‹task› custom needs ‹metric-script› FILE.py[:FUNC]");
   }
   if (options.max_loss && options.against.empty()) {
-    throw Error(ErrorKind::Usage, "--max-loss is measured against another model", "--against MODEL");
+    throw Error(ErrorKind::Usage, "‹max-loss› is measured against another model", "‹against› MODEL");
   }
   if (options.task == Task::Language || options.task == Task::Custom) return;
   // Shares: with a percentage for a limit the check could not pass, or could not fail.
@@ -61,15 +61,15 @@ void check(const EvalOptions& options) {
     if (!limit || *limit <= 1) return;
     throw Error(
         ErrorKind::Usage,
-        fmt::format("{} {:g}: figures of --task {} are shares, from 0 to 1", option, *limit, word_of(options.task)),
+        fmt::format("{} {:g}: figures of ‹task› {} are shares, from 0 to 1", option, *limit, word_of(options.task)),
         fmt::format("{} {:g}", option, *limit / 100));
   };
-  refuse_percent("--min", options.min);
-  refuse_percent("--max", options.max);
-  refuse_percent("--max-loss", options.max_loss);
+  refuse_percent("‹min›", options.min);
+  refuse_percent("‹max›", options.max);
+  refuse_percent("‹max-loss›", options.max_loss);
   if (options.max_loss && *options.max_loss == 1) {
-    throw Error(ErrorKind::Usage, "--max-loss 1 allows to lose everything: figures are shares, from 0 to 1",
-                "--max-loss 0.01 is one point");
+    throw Error(ErrorKind::Usage, "‹max-loss› 1 allows to lose everything: figures are shares, from 0 to 1",
+                "‹max-loss› 0.01 is one point");
   }
 }
 

@@ -61,7 +61,7 @@ class ClassReadings : public OutputReadings {
     for (std::size_t i = 0; i < kShifts.size(); ++i) {
       const std::string change = kShifts[i] == 0 ? "" : fmt::format("labels shifted by {:+}", kShifts[i]);
       verdict.readings.push_back(
-          {change, kShifts[i] == 0 ? "" : fmt::format("--label-offset {}", offset_ + kShifts[i]), share(hits_[i])});
+          {change, kShifts[i] == 0 ? "" : fmt::format("‹label-offset› {}", offset_ + kShifts[i]), share(hits_[i])});
     }
     for (std::size_t i = 1; i < kShifts.size(); ++i) {
       if (!more_right(hits_[i], hits_[0], 2) || share(hits_[i]) < kFewRight) continue;
@@ -186,14 +186,14 @@ class TallyReadings : public OutputReadings {
   void segmentation() {
     for (const int shift : {1, -1}) shifted(shift);
     if (task_.scores == ScoreFunction::None) {
-      candidate("a sigmoid before the threshold", "--scores sigmoid",
+      candidate("a sigmoid before the threshold", "‹scores› sigmoid",
                 [](EvalOptions& how) { how.scores = ScoreFunction::Sigmoid; });
     }
   }
 
   void shifted(int shift) {
     candidate(fmt::format("labels shifted by {:+}", shift),
-              fmt::format("--label-offset {}", task_.label_offset + shift),
+              fmt::format("‹label-offset› {}", task_.label_offset + shift),
               [shift](EvalOptions& how) { how.label_offset += shift; });
   }
 
@@ -212,23 +212,23 @@ class TallyReadings : public OutputReadings {
       if (task_.scores != ScoreFunction::None || (scores == ScoreFunction::Softmax && task_.boxes != BoxForm::Plain)) {
         continue;
       }
-      candidate(fmt::format("a {} of the scores", word_of(scores)), fmt::format("--scores {}", word_of(scores)),
+      candidate(fmt::format("a {} of the scores", word_of(scores)), fmt::format("‹scores› {}", word_of(scores)),
                 [scores](EvalOptions& how) { how.scores = scores; });
     }
     for (const ImageFit fit : {ImageFit::Letterbox, ImageFit::LetterboxCenter, ImageFit::Stretch}) {
       if (fit == task_.fit || task_.box_units == BoxUnits::Image) continue;
-      candidate(fmt::format("images laid on the input by {}", word_of(fit)), fmt::format("--fit {}", word_of(fit)),
+      candidate(fmt::format("images laid on the input by {}", word_of(fit)), fmt::format("‹fit› {}", word_of(fit)),
                 [fit](EvalOptions& how) { how.fit = fit; });
     }
     const EvalOptions usual;
     if (task_.least_score > usual.least_score) {
       candidate(fmt::format("boxes of {:g} and more", usual.least_score),
-                fmt::format("--min-score {:g}", usual.least_score),
+                fmt::format("‹min-score› {:g}", usual.least_score),
                 [&](EvalOptions& how) { how.least_score = usual.least_score; });
     }
     if (task_.overlap != usual.overlap) {
       candidate(fmt::format("boxes made one from an overlap of {:g}", usual.overlap),
-                fmt::format("--nms {:g}", usual.overlap), [&](EvalOptions& how) { how.overlap = usual.overlap; });
+                fmt::format("‹nms› {:g}", usual.overlap), [&](EvalOptions& how) { how.overlap = usual.overlap; });
     }
   }
 
@@ -241,18 +241,18 @@ class TallyReadings : public OutputReadings {
       std::vector<std::string> words, options;
       if (form != task_.boxes) {
         words.emplace_back("boxes decoded already");
-        options.push_back(fmt::format("--boxes {}", word_of(form)));
+        options.push_back(fmt::format("‹boxes› {}", word_of(form)));
       }
       if (order != (form == task_.boxes ? task_.box_order.value_or(own) : own)) {
         words.push_back(fmt::format("boxes as {}", word_of(order)));
-        options.push_back(fmt::format("--box-order {}", word_of(order)));
+        options.push_back(fmt::format("‹box-order› {}", word_of(order)));
       }
       if (units != task_.box_units) {
         words.push_back(units == BoxUnits::Input  ? "in pixels of the input"
                         : units == BoxUnits::Unit ? "in units of 0 to 1"
                                                   : "in pixels of the image");
         if (words.size() == 1) words.front() = "boxes " + words.front();
-        options.push_back(fmt::format("--box-units {}", word_of(units)));
+        options.push_back(fmt::format("‹box-units› {}", word_of(units)));
       }
       candidate(fmt::format("{}", fmt::join(words, ", ")), fmt::format("{}", fmt::join(options, " ")),
                 [=](EvalOptions& how) {

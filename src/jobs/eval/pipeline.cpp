@@ -70,7 +70,7 @@ class Pipeline {
     watch.phase("pipeline");
     if (options_.stages.size() < 2) {
       throw Error(ErrorKind::Usage, "a pipeline has two stages or more",
-                  "vernier pipeline --stage float:model.onnx --stage int8:quantized.onnx --data samples.npz");
+                  "‹vernier pipeline --stage float:model.onnx --stage int8:quantized.onnx --data samples.npz›");
     }
     require_different_names();
     report_.command = options_.command;
@@ -226,7 +226,7 @@ class Pipeline {
 
   void figures() {
     if (inputs_.empty()) {
-      throw Error(ErrorKind::Usage, "--task needs a stage that is an ONNX model: it says what the inputs are");
+      throw Error(ErrorKind::Usage, "‹task› needs a stage that is an ONNX model: it says what the inputs are");
     }
     const SampleCount samples = count_samples(options_.measure.data, inputs_, report_.samples);
     const std::unique_ptr<OutputReadings> readings = output_readings(*options_.task, inputs_, samples);

@@ -42,7 +42,7 @@ class ClassificationTally : public TaskTally {
       throw Error(ErrorKind::Input,
                   fmt::format("label {} of sample {} is outside the {} classes of output '{}'", label, sample,
                               scores.size(), printable(outputs.front().name)),
-                  "--label-offset N is added to every label");
+                  "‹label-offset› N is added to every label");
     }
     const std::size_t place = place_of(scores, static_cast<std::size_t>(label));
     ++seen_;
@@ -196,7 +196,7 @@ class LanguageTally : public TaskTally {
                     fmt::format("input '{}' is {}: of several texts in one sample the next tokens "
                                 "are not known",
                                 printable(name), shape_text(tensor.shape())),
-                    "--labels tokens.npy, or one text a sample");
+                    "‹labels› tokens.npy, or one text a sample");
       }
       std::vector<std::int64_t> room;
       const auto read = read_block(tensor, 0, tokens, room);
@@ -205,7 +205,7 @@ class LanguageTally : public TaskTally {
       return targets;
     }
     throw Error(ErrorKind::Input, fmt::format("no integer input has the output's {} tokens", tokens),
-                "--labels tokens.npy: the next tokens, [samples, tokens]");
+                "‹labels› tokens.npy: the next tokens, [samples, tokens]");
   }
 
   const EvalOptions& options_;
@@ -271,7 +271,7 @@ void need_outputs(const std::vector<NamedTensor>& outputs, std::size_t count, co
   throw Error(ErrorKind::Usage,
               fmt::format("{} looks at {}, and there are {}: {}", task, plural(count, "output"), names.size(),
                           list_some(names)),
-              "--outputs NAME chooses, in this order");
+              "‹outputs› NAME chooses, in this order");
 }
 
 std::unique_ptr<TaskTally> make_tally(const EvalOptions& options, const std::vector<InputInfo>& inputs,

@@ -196,7 +196,7 @@ class Job {
     const bool asked = list != nullptr && by_engine(*list);
     if (list == nullptr) by_runtime();
     if (list != nullptr && !asked) by_list(*list);
-    if (!asked && !options_.plugins.empty()) note("--plugins has no effect here: TensorRT was not asked");
+    if (!asked && !options_.plugins.empty()) note("‹plugins› has no effect here: TensorRT was not asked");
     report_.taken = static_cast<std::size_t>(std::count(taken_.begin(), taken_.end(), true));
     cut();
     return std::move(report_);
@@ -326,7 +326,7 @@ class Job {
       report_.differences.push_back(
           fmt::format("the published list of {} {} {} {} ({}){}", list.engine, list.version, does,
                       fmt::format("{} {}", group.nodes.size(), printable(group.op_type)), list_some(names, 3),
-                      group.why.empty() ? "" : ": " + printable(group.why)));
+                      group.why.empty() ? "" : ": " + printable_text(group.why)));
     }
   }
 
@@ -345,7 +345,7 @@ class Job {
       take(model_.proto.graph().node(i), judge.of(i));
     }
     if (!judge.whole() && report_.refused.empty()) {
-      note("each node loads alone, but not all together: vernier check lint says more");
+      note("each node loads alone, but not all together: ‹vernier check lint› says more");
     }
   }
 

@@ -123,7 +123,7 @@ std::string lay_out(const std::string& dot, const JobSinks& sinks) {
     end = run_process({"dot", "-Tsvg", (folder / "model.dot").string()}, process);
   } catch (const Error& error) {
     throw Error(ErrorKind::Backend, fmt::format("Graphviz lays the picture out: {}", error.what()),
-                "apt-get install graphviz, or --visual FILE.dot, which needs none");
+                "apt-get install graphviz, or ‹visual› FILE.dot, which needs none");
   }
   if (end.interrupted) throw Error(ErrorKind::Interrupted, "interrupted");
   if (!end.succeeded()) throw Error(ErrorKind::Backend, fmt::format("dot {}", end_text(end)));
@@ -135,14 +135,14 @@ std::string lay_out(const std::string& dot, const JobSinks& sinks) {
 DrawnModel draw_model(const DrawOptions& options, const JobSinks& sinks) {
   const std::string extension = options.output.extension().string();
   if (extension != ".svg" && extension != ".html" && extension != ".dot") {
-    throw Error(ErrorKind::Usage, fmt::format("--visual {}: not .svg, .html or .dot", options.output.string()));
+    throw Error(ErrorKind::Usage, fmt::format("‹visual› {}: not .svg, .html or .dot", options.output.string()));
   }
   const Model model = read_model(options.model);
   if (model.proto.graph().node_size() > kMostNodes) {
     throw Error(ErrorKind::Input,
                 fmt::format("{}: {} nodes, more than the {} that a picture can show", options.model.name(),
                             model.proto.graph().node_size(), kMostNodes),
-                "vernier surgeon extract cuts a part out");
+                "‹vernier surgeon extract› cuts a part out");
   }
   const std::string dot = dot_text(model, colours(model, options));
   if (extension == ".dot") {

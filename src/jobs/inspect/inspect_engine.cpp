@@ -23,7 +23,7 @@ constexpr std::size_t kMostInformation = std::size_t{1} << 30U;
 EngineReport compiled_now(const InspectEngineOptions& options, const JobSinks& sinks) {
   if (!options.model.empty()) {
     throw Error(ErrorKind::Usage,
-                "--model: names the model behind an engine or layer information, and the file is one");
+                "‹model›: names the model behind an engine or layer information, and the file is one");
   }
   EngineReport report = Compiler(options.compile, sinks).compile(options.file);
   if (report.refused.empty()) return report;

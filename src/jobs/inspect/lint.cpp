@@ -325,7 +325,7 @@ class Linter {
           nodes.push_back(node.name());
       }
       const bool engine = error.kind() == ErrorKind::Backend;
-      if (engine || !broken) add(true, engine ? kRuntime : kLoader, printable(text), nodes);
+      if (engine || !broken) add(true, engine ? kRuntime : kLoader, printable_text(text), nodes);
     }
   }
 

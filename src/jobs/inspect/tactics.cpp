@@ -48,7 +48,7 @@ TacticReplay read_replay(const fs::path& path) {
     throw Error(
         ErrorKind::Input,
         fmt::format("{}: not a tactic replay, in which \"replay\" holds the choice for each layer", path.string()),
-        "vernier run MODEL --trt --save-tactics FILE writes one, with TensorRT up to version 10");
+        "‹vernier run MODEL --trt --save-tactics FILE› writes one, with TensorRT up to version 10");
   }
   TacticReplay read;
   read.file = path.string();

@@ -137,7 +137,7 @@ Planned make_plan(const QuantizeOptions& options, const PrecisionOptions& precis
   if (!cache.empty() && !samples_given) {
     result.warnings.push_back(
         fmt::format("{}: it holds no ranges and no samples were given: those of random inputs were taken, which fit no "
-                    "real data (--data SAMPLES)",
+                    "real data (‹data› SAMPLES)",
                     cache.string()));
   }
   const Loaded& loaded = planned.calibrated.emplace(load_judged(options.model, prepare_options, sources));
@@ -200,7 +200,7 @@ QuantizeResult run_conversion(const QuantizeOptions& given_options, const JobSin
   if (!given && options.precision.low.empty() && options.precision.layer_precisions.empty() &&
       options.precision.network_scripts.empty() && options.precision.layer_settings.empty() &&
       options.precision.high == Format::Float32) {
-    throw Error(ErrorKind::Usage, "no precision was chosen", "give --plan FILE, or --int8, --fp16, --bf16, --fp8");
+    throw Error(ErrorKind::Usage, "no precision was chosen", "give ‹plan› FILE, or ‹int8›, ‹fp16›, ‹bf16›, ‹fp8›");
   }
   PrecisionOptions precision = options.precision;
   if (!given) {
@@ -312,10 +312,10 @@ void find_running(std::optional<Compiler>& compiler, const QuantizeOptions& opti
   }
   if (!sinks.warning) return;
   sinks.warning(fmt::format(
-      "{}: a typed ONNX model is written under this name, for no TensorRT runs here ({}); --compile asks for an engine",
+      "{}: a typed ONNX model is written under this name, for no TensorRT runs here ({}); ‹compile› asks for an engine",
       printable(options.output.string()), why));
   for (const auto& [setting, values] : options.builder) {
-    sinks.warning(fmt::format("--{} has no effect here: no engine is built", setting));
+    sinks.warning(fmt::format("‹{}› has no effect here: no engine is built", setting));
   }
 }
 
@@ -337,9 +337,9 @@ QuantizeResult quantize(const QuantizeOptions& options, const JobSinks& sinks) {
   if (!compiler) return run_conversion(options, sinks, nullptr);
   if (options.precision.target != Target::TensorRt) {
     throw Error(ErrorKind::Usage,
-                fmt::format("{}: an engine's name, and the file is made for --target {}",
+                fmt::format("{}: an engine's name, and the file is made for ‹target› {}",
                             printable(options.output.string()), word_of(options.precision.target)),
-                "-o typed.onnx");
+                "‹output› typed.onnx");
   }
   const ScratchFolder scratch;
   QuantizeOptions typed = options;
@@ -350,7 +350,7 @@ QuantizeResult quantize(const QuantizeOptions& options, const JobSinks& sinks) {
   if (!compiled.refused.empty()) {
     throw Error(ErrorKind::Backend,
                 fmt::format("{} {}: {}", compiled.engine.name, compiled.engine.version, compiled.refused),
-                "-o typed.onnx writes the typed model alone");
+                "‹output› typed.onnx writes the typed model alone");
   }
   compiled.file = result.typed.file = options.output.string();
   result.compiled = std::move(compiled);

@@ -33,6 +33,7 @@
 #include "vernier/check.h"
 #include "vernier/error.h"
 #include "vernier/external_data.h"
+#include "vernier/marks.h"
 #include "vernier/report/reduce.h"
 #include "vernier/run.h"
 #include "vernier/samples.h"
@@ -237,7 +238,7 @@ class Job {
     const Trial trial = judge.judge(whole_.model(), whole_.values().samples());
     if (trial.verdict == Verdict::Invalid) throw Error(ErrorKind::Backend, trial.why);
     say(fmt::format("check {} | whole model | {} node(s) | {} | {}\n", report_.checks, report_.nodes_before,
-                    verdict_text(trial.verdict), printable(trial.why)));
+                    verdict_text(trial.verdict), command_words(printable_text(trial.why))));
     report_.sqnr_db = trial.metric;
     return trial.metric;
   }
@@ -258,7 +259,8 @@ class Job {
       trial.why = error.what();
     }
     say(fmt::format("check {} | {} | {} node(s) | {} | {}\n", report_.checks, label,
-                    part.model.proto.graph().node_size(), verdict_text(trial.verdict), printable(trial.why)));
+                    part.model.proto.graph().node_size(), verdict_text(trial.verdict),
+                    command_words(printable_text(trial.why))));
     if (trial.verdict == Verdict::Invalid) ++report_.invalid;
     if (trial.verdict == Verdict::Bad) report_.sqnr_db = trial.metric;
     return trial.verdict;
@@ -348,7 +350,7 @@ class Job {
     if (options_.min_good.empty()) return;
     const std::optional<Candidate> good = reducer_->nearest_good();
     if (!good) {
-      warn("--min-good: no part that was tried is good, so nothing is written there");
+      warn("‹min-good›: no part that was tried is good, so nothing is written there");
       return;
     }
     report_.min_good = options_.min_good.string();

@@ -22,7 +22,7 @@ WholeModel::WholeModel(const ReduceOptions& options, const JobSinks& sinks,
       runtime_(Runtime::load(options.measure.custom_operators)),
       model_(read_model(options.model, options.measure.external_data_dir)) {
   if (!options.measure.custom_operators.empty()) learn_custom_types(*runtime_, model_);
-  override_input_shapes(model_, options_.input_shapes, "--model-input-shapes");
+  override_input_shapes(model_, options_.input_shapes, "‹model-input-shapes›");
   unfolded_ = model_;
   passes::constants_to_initializers(model_, {{}, evaluator(runtime_), default_opset(model_.proto)});
   if (model_.proto.graph().node_size() == 0) unfold();
@@ -70,7 +70,7 @@ TensorValues& WholeModel::values() {
   if (samples_->is_random()) {
     warn_(
         "the inputs are random numbers: what is frozen or measured with them says little about real data (give "
-        "--data)");
+        "‹data›)");
   }
   values_.emplace(runtime_, model_, *samples_);
   return *values_;

@@ -52,7 +52,7 @@ std::unique_ptr<EngineRunner> engine_of(const RunOptions& options, const RunnerO
     failures.reasons.emplace_back("there is no NVIDIA driver");
   }
   warn(fmt::format(
-      "--trt: no TensorRT runs here ({}): its documented rules are simulated (trt-sim), and nothing of this was run on "
+      "‹trt›: no TensorRT runs here ({}): its documented rules are simulated (trt-sim), and nothing of this was run on "
       "TensorRT",
       fmt::join(failures.reasons, "; ")));
   return nullptr;

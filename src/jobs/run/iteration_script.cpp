@@ -19,7 +19,7 @@ namespace {
 using Kind = IterationScript::Kind;
 
 const char* option_of(Kind kind) {
-  return kind == Kind::Compare ? "--compare-func-script" : "--postprocess-func-script";
+  return kind == Kind::Compare ? "‹compare-func-script›" : "‹postprocess-func-script›";
 }
 
 ScriptLocation location_of(const std::string& script, Kind kind) {

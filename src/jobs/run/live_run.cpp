@@ -34,7 +34,7 @@ std::set<std::string> add_carried(Model& model, const std::vector<std::pair<std:
     if (given.contains(output)) continue;
     const auto type = types.find(output);
     if (type == types.end()) {
-      throw Error(ErrorKind::Usage, fmt::format("--carry: the model has no output '{}'", printable(output)));
+      throw Error(ErrorKind::Usage, fmt::format("‹carry›: the model has no output '{}'", printable(output)));
     }
     add_output(model, output, type->second.dtype);
     added.insert(output);

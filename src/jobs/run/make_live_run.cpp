@@ -99,7 +99,7 @@ class Maker {
     const bool typed = std::any_of(file.layers.begin(), file.layers.end(),
                                    [](const PlannedLayer& layer) { return layer.format != Format::Float32; });
     if (runner_.weakly_typed && engine_ == nullptr) {
-      warn_("--weakly-typed has no effect in simulation: each layer has the format that the options say");
+      warn_("‹weakly-typed› has no effect in simulation: each layer has the format that the options say");
     }
     if (engine_ != nullptr) return on_engine(std::move(model), typed);
     if (typed) return from_file(std::move(model), std::move(file));
@@ -118,7 +118,7 @@ class Maker {
 
   void warn_random() const { warn_(kRandomInputs); }
   void warn_low() const {
-    warn_("the model is float32 and no low format is given: nothing is in low precision (--int8, --fp16, ...)");
+    warn_("the model is float32 and no low format is given: nothing is in low precision (‹int8›, ‹fp16›, ...)");
   }
 
   std::unique_ptr<LiveRun> finish(Model model, const SessionOptions& session,
@@ -212,7 +212,7 @@ class Maker {
   EngineSettings weak_types(bool typed, const std::filesystem::path& cache) {
     if (typed) {
       throw Error(ErrorKind::Usage,
-                  fmt::format("--weakly-typed: {} says the format of each layer", printable(runner_.model.name())),
+                  fmt::format("‹weakly-typed›: {} says the format of each layer", printable(runner_.model.name())),
                   "leave it out, or give the float model");
     }
     const PrecisionOptions& precision = runner_.precision;
@@ -239,8 +239,8 @@ class Maker {
     }
     const std::filesystem::path& file = given.empty() ? cache : given;
     if (!std::filesystem::exists(file)) {
-      throw Error(ErrorKind::Usage, "--weakly-typed --int8: no ranges, which random inputs do not give",
-                  "--data SAMPLES, or --calibration-cache FILE");
+      throw Error(ErrorKind::Usage, "‹weakly-typed› ‹int8›: no ranges, which random inputs do not give",
+                  "‹data› SAMPLES, or ‹calibration-cache› FILE");
     }
     settings["calibration-cache"] = {file.string()};
     return settings;
@@ -303,7 +303,7 @@ class Maker {
     PlannedNetwork planned =
         plan_network(runner, measure, sources_, warn_, [&](const std::string& text) { say(text); });
     if (planned.calibrated_here && !planned.loaded.calibration) {
-      warn_("ranges are calibrated on the samples that are compared (--calibration-data gives others)");
+      warn_("ranges are calibrated on the samples that are compared (‹calibration-data› gives others)");
     }
     return planned;
   }

@@ -38,8 +38,8 @@ ProgramRun::ProgramRun(std::string name, std::string command, const OnnxModel& m
       interrupted_(std::move(interrupted)) {
   for (const char* wanted : {"{inputs}", "{outputs}"}) {
     if (command_.find(wanted) != std::string::npos) continue;
-    throw Error(ErrorKind::Usage, fmt::format("--exec: {} is missing in '{}'", wanted, printable(command_)),
-                "--exec 'python3 mine.py {model} {inputs} {outputs}'");
+    throw Error(ErrorKind::Usage, fmt::format("‹exec›: {} is missing in '{}'", wanted, printable(command_)),
+                "‹exec› 'python3 mine.py {model} {inputs} {outputs}'");
   }
 }
 

@@ -66,7 +66,7 @@ class Job {
   RunResult run() {
     if (options_.runners.empty() && options_.load_outputs.empty() && options_.runs.empty()) {
       throw Error(ErrorKind::Usage, "nothing to run: no runner was chosen and no saved outputs were given",
-                  "vernier run MODEL --onnxrt, or --load-outputs FILE FILE");
+                  "‹vernier run MODEL --onnxrt›, or ‹load-outputs› FILE FILE");
     }
     keep_what_is_read();
     load_scripts();
@@ -116,10 +116,10 @@ class Job {
 
   void warn_of_settings(const Warn& warn) const {
     std::vector<std::string> names;
-    for (const auto& [name, values] : options_.engine.settings) names.push_back("--" + name);
+    for (const auto& [name, values] : options_.engine.settings) names.push_back(fmt::format("‹{}›", name));
     if (!options_.engine.shapes.empty()) names.emplace_back("shapes of a profile");
-    if (!options_.engine.save_engine.empty()) names.emplace_back("--save-engine");
-    if (!options_.engine.plugins.empty()) names.emplace_back("--plugins");
+    if (!options_.engine.save_engine.empty()) names.emplace_back("‹save-engine›");
+    if (!options_.engine.plugins.empty()) names.emplace_back("‹plugins›");
     if (names.empty()) return;
     warn(fmt::format("{} {} no effect here: nothing runs on an engine that could be told", fmt::join(names, ", "),
                      names.size() == 1 ? "has" : "have"));
@@ -167,7 +167,7 @@ class Job {
     warn_of_pickles({options_.save_inputs, options_.save_outputs}, sinks_);
     if (live_.empty() && !(options_.save_inputs.empty() && options_.save_outputs.empty())) {
       throw Error(ErrorKind::Usage, "no runner was chosen: there is nothing to save",
-                  "add --onnxrt, or use vernier data concat to join saved outputs");
+                  "add ‹onnxrt›, or use ‹vernier data concat› to join saved outputs");
     }
     if (!options_.save_outputs.empty()) {
       std::vector<std::string> names;

@@ -20,6 +20,7 @@
 #include "scripts/script_process.h"
 #include "scripts/script_reply.h"
 #include "vernier/error.h"
+#include "vernier/marks.h"
 
 namespace vernier {
 namespace {
@@ -59,7 +60,7 @@ class Conversation {
       told = network_json(prepared.model, find_layers(prepared.model), {});
       networks_[json_text(source)] = told;
     } catch (const Error& error) {
-      told = Json::Object{{"error", error.what()}, {"hint", error.hint()}};
+      told = Json::Object{{"error", command_words(error.what())}, {"hint", command_words(error.hint())}};
     }
     reply_.send(scratch_, json_text(told));
   }

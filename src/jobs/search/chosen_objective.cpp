@@ -33,9 +33,9 @@ std::unique_ptr<Objective> chosen_objective(const DiagnoseOptions& options, cons
 
 std::string objective_text(const DiagnoseOptions& options, const Objective* objective) {
   if (options.search.check) {
-    if (options.search.check->command.empty()) return "--check by a person (--ask)";
-    std::string command = "--check";
-    for (const std::string& word : options.search.check->command) command += " " + word;
+    if (options.search.check->command.empty()) return "‹check› by a person (‹ask›)";
+    std::string command = "‹check›";
+    for (const std::string& word : options.search.check->command) command += " " + printable(word);
     return command;
   }
   std::string text;
@@ -43,9 +43,9 @@ std::string objective_text(const DiagnoseOptions& options, const Objective* obje
     text = objective->text();
   } else {
     const Requirement& requirement = options.measure.requirement.value();
-    text = metric_option(requirement.metric);
+    text = fmt::format("‹{}›", word_of(requirement.metric));
     for (const Limit& limit : requirement.limits) {
-      text += fmt::format(" {}{}{:.17g}", limit.output, limit.output.empty() ? "" : ":", limit.value);
+      text += fmt::format(" {}{}{:.17g}", printable(limit.output), limit.output.empty() ? "" : ":", limit.value);
     }
   }
   if (options.trials_on_engine) text += fmt::format(", on {}", word_of(options.confirm_on.value()));

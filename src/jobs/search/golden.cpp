@@ -25,7 +25,7 @@ Reference golden_reference(const Subject& subject, const Reference& float_model,
     throw Error(ErrorKind::Input,
                 fmt::format("{}: {}, and the data are {}", where, plural(run.size(), "iteration"),
                             plural(subject.samples->size(), "sample")),
-                "save the outputs for the same data: vernier run MODEL --onnxrt --data SOURCE --save-outputs FILE");
+                "save the outputs for the same data: ‹vernier run MODEL --onnxrt --data SOURCE --save-outputs FILE›");
   }
   Reference golden;
   Sha256 hash;

@@ -62,8 +62,8 @@ std::string needs_text(const Requirement& requirement, const std::string& output
   const double limit = higher ? std::floor(metric / unit) * unit : std::ceil(metric / unit) * unit;
   bool one_of_many = false;
   for (const Limit& known : requirement.limits) one_of_many = one_of_many || known.output == output;
-  return fmt::format("{}{} {}{:.4g}", bound ? (higher ? "less than " : "more than ") : "",
-                     metric_option(requirement.metric), one_of_many ? output + ":" : "", limit);
+  return fmt::format("{}‹{}› {}{:.4g}", bound ? (higher ? "less than " : "more than ") : "",
+                     word_of(requirement.metric), one_of_many ? printable(output) + ":" : "", limit);
 }
 
 std::vector<std::string> Judge::names(const KeptSet& set) const {

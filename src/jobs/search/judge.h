@@ -56,7 +56,7 @@ class Judge {
 /// Verdict, damage, metric and what it would have needed, of outputs that are measured. Samples are not counted.
 Trial trial_of(const std::map<std::string, OutputStats>& outputs, const Requirement& requirement);
 
-/// "--min-sqnr 22.31": a limit that a figure meets, rounded to the safe side; with "below" or "above" for a bound.
+/// "‹min-sqnr› 22.31": a limit that a figure meets, rounded to the safe side; with "below" or "above" for a bound.
 std::string needs_text(const Requirement& requirement, const std::string& output, double metric, bool bound);
 
 }  // namespace vernier

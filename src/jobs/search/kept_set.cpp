@@ -30,6 +30,7 @@
 #include "search/journal.h"
 #include "search/trials.h"
 #include "vernier/error.h"
+#include "vernier/marks.h"
 #include "vernier/requirement.h"
 
 namespace vernier {
@@ -76,7 +77,7 @@ class KeptSetSearch {
             },
             /*first_only=*/request.external != nullptr)) {
     if (request.options.confidence < 1 && !experiment.subject().carries.empty()) {
-      throw Error(ErrorKind::Usage, "--confidence: samples of a sequence (--carry) depend on each other",
+      throw Error(ErrorKind::Usage, "‹confidence›: samples of a sequence (‹carry›) depend on each other",
                   "leave it out: every trial is then decided with certainty");
     }
     context_.items = items();
@@ -84,7 +85,7 @@ class KeptSetSearch {
     Journal::Identity identity{{"model_sha256", experiment.all_low_plan().model_sha256},
                                {"data_sha256", experiment.reference.data_sha256},
                                {"plan_sha256", hash_of(plan_to_json(experiment.all_low_plan()))},
-                               {"objective", request.objective_text}};
+                               {"objective", command_words(request.objective_text)}};
     if (experiment.golden) identity["golden_sha256"] = experiment.golden->data_sha256;
     if (request.objective != nullptr) identity["objective_sha256"] = request.objective->fingerprint();
     if (request.options.confidence < 1) identity["confidence"] = fmt::format("{:g}", request.options.confidence);
@@ -106,7 +107,7 @@ class KeptSetSearch {
     if (request_.options.pareto && !request_.external && !sinks_.is_interrupted()) add_pareto(report);
     if (report.end == SearchEnd::Stopped && journal_ && journal_->writes() && sinks_.warning) {
       sinks_.warning(
-          fmt::format("the search was stopped: the same command with --resume goes on (its trials are in {})",
+          fmt::format("the search was stopped: the same command with ‹resume› goes on (its trials are in {})",
                       printable(journal_->path().string())));
     }
     report.sample_inferences = sample_inferences_;

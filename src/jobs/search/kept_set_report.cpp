@@ -52,13 +52,13 @@ void say_what_is_assumed(const MinimalResult& result, const SearchContext& conte
   } else if (result.end == SearchEnd::Certified) {
     kept.assumed.emplace_back(context.request.options.prove_minimum
                                   ? "another set may be cheaper: no bound was found"
-                                  : "another set may be cheaper: --prove-minimum says by how much at most");
+                                  : "another set may be cheaper: ‹prove-minimum› says by how much at most");
   }
   if (context.request.options.mode != SearchMode::Minimal && result.end == SearchEnd::Found) {
     kept.assumed.emplace_back("layers within the list may not be needed: only such lists were tried");
   }
   if (context.request.options.whole_groups) {
-    kept.assumed.emplace_back("fewer layers may do without --whole-groups");
+    kept.assumed.emplace_back("fewer layers may do without ‹whole-groups›");
   }
   if (result.trials > 0 && result.end == SearchEnd::Certified && context.request.verdicts_only()) {
     kept.assumed.emplace_back("the check gives the same verdict again: only the answer was asked twice");

@@ -29,7 +29,7 @@ bool is_right(const LabelRequirement& wanted, const std::vector<std::int64_t>& l
     throw Error(
         ErrorKind::Input,
         fmt::format("label {} of sample {} is outside the {} classes of the output", label, sample, scores.size()),
-        "--label-offset N is added to every label");
+        "‹label-offset› N is added to every label");
   }
   return place_of(scores, static_cast<std::size_t>(label)) < wanted.top;
 }
@@ -62,7 +62,7 @@ class LabelTally : public Tally {
     trial.damage = wrong == 0 ? 0 : wrong / std::max(allowed, 1e-9);
     if (wrong <= allowed * (1 + 1e-9) + 1e-9) trial.damage = std::min(trial.damage, 1.0);
     trial.verdict = trial.damage <= 1 ? Verdict::Good : Verdict::Bad;
-    trial.why = fmt::format("{}--min-top{} {:.4g}", seen_ < labels_.size() ? "less than " : "", wanted_.top,
+    trial.why = fmt::format("{}‹min-top{}› {:.4g}", seen_ < labels_.size() ? "less than " : "", wanted_.top,
                             std::floor(trial.metric * 1e4) / 1e4);
     return trial;
   }
@@ -79,8 +79,8 @@ class LabelObjective : public Objective {
       : wanted_(wanted), labels_(labels_of(wanted, samples)) {}
 
   std::string text() const override {
-    const std::string offset = wanted_.offset == 0 ? "" : fmt::format(" --label-offset {}", wanted_.offset);
-    return fmt::format("--min-top{} {:g} by the labels of {}{}", wanted_.top, wanted_.min_share,
+    const std::string offset = wanted_.offset == 0 ? "" : fmt::format(" ‹label-offset› {}", wanted_.offset);
+    return fmt::format("‹min-top{}› {:g} by the labels of {}{}", wanted_.top, wanted_.min_share,
                        printable(wanted_.labels.name()), offset);
   }
 
@@ -92,8 +92,8 @@ class LabelObjective : public Objective {
 
   std::unique_ptr<Tally> begin(const std::vector<std::string>& outputs) const override {
     if (outputs.size() != 1) {
-      throw Error(ErrorKind::Usage, fmt::format("--labels judge one output, and there are {}", outputs.size()),
-                  "--outputs NAME: one of " + list_some(outputs));
+      throw Error(ErrorKind::Usage, fmt::format("‹labels› judge one output, and there are {}", outputs.size()),
+                  "‹outputs› NAME: one of " + list_some(outputs));
     }
     return std::make_unique<LabelTally>(wanted_, labels_);
   }
@@ -108,8 +108,8 @@ class LabelObjective : public Objective {
 LabelCheck label_check(const LabelRequirement& wanted, const SampleCount& samples) {
   return [wanted, labels = labels_of(wanted, samples)](std::size_t sample, const std::vector<Tensor>& got) {
     if (got.size() != 1) {
-      throw Error(ErrorKind::Usage, fmt::format("--labels judge one output, and there are {}", got.size()),
-                  "--outputs NAME chooses it");
+      throw Error(ErrorKind::Usage, fmt::format("‹labels› judge one output, and there are {}", got.size()),
+                  "‹outputs› NAME chooses it");
     }
     return is_right(wanted, labels, sample, got.front());
   };

@@ -31,7 +31,7 @@ namespace {
 
 ScriptLocation location_of(const MetricScript& wanted) {
   if (const auto location = script_location(wanted.script, "metric")) return *location;
-  throw Error(ErrorKind::Usage, fmt::format("--metric-script: '{}' names no Python file", printable(wanted.script)),
+  throw Error(ErrorKind::Usage, fmt::format("‹metric-script›: '{}' names no Python file", printable(wanted.script)),
               "score.py (its function is metric), or score.py:function");
 }
 
@@ -78,15 +78,15 @@ Trial judged(const Wanted& wanted, double value) {
   const bool low = wanted.min && value < *wanted.min;
   const bool high = wanted.max && value > *wanted.max;
   trial.verdict = low || high || std::isnan(value) ? Verdict::Bad : Verdict::Good;
-  trial.why = fmt::format("{} {:.6g}", wanted.min ? "--min" : "--max", value);
+  trial.why = fmt::format("{} {:.6g}", wanted.min ? "‹min›" : "‹max›", value);
   return trial;
 }
 
 template <class Wanted>
 std::string limits_text(const Wanted& wanted) {
   std::string text;
-  if (wanted.min) text += fmt::format(" --min {}", *wanted.min);
-  if (wanted.max) text += fmt::format(" --max {}", *wanted.max);
+  if (wanted.min) text += fmt::format(" ‹min› {}", *wanted.min);
+  if (wanted.max) text += fmt::format(" ‹max› {}", *wanted.max);
   return text;
 }
 
@@ -98,7 +98,7 @@ class ScriptObjective : public Objective {
         session_(std::make_unique<ScriptSession>(
             script_, SessionProgram{metric_program(), {}, "metric scripts", "a value"}, how)) {}
 
-  std::string text() const override { return "--metric-script " + printable(wanted_.script) + limits_text(wanted_); }
+  std::string text() const override { return "‹metric-script› " + printable(wanted_.script) + limits_text(wanted_); }
 
   std::string fingerprint() const override { return sha256_of(read_text(script_.file)); }
 

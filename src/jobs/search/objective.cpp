@@ -137,11 +137,11 @@ class ComparisonTally : public Tally {
       if (!worst.broken.empty()) {
         text += worst.broken;
       } else if (function == CompareFunction::Simple) {
-        text += fmt::format("--atol {} or --rtol {}", rounded_up(worst.atol), rounded_up(worst.rtol));
+        text += fmt::format("‹atol› {} or ‹rtol› {}", rounded_up(worst.atol), rounded_up(worst.rtol));
       } else {
         const CompareFunctionInfo& info = compare_function_info(function);
         const double unit = std::pow(10.0, std::floor(std::log10(std::max(std::abs(worst.value), 1e-300))) - 3);
-        text += fmt::format("{} {}", info.option,
+        text += fmt::format("‹{}› {}", info.option,
                             info.higher_is_better ? fmt::format("{:.4g}", std::floor(worst.value / unit) * unit)
                                                   : rounded_up(worst.value));
       }
@@ -157,10 +157,10 @@ class ComparisonTally : public Tally {
 };
 
 template <class T, class Text>
-std::string setting_text(const char* name, const PerOutput<T>& setting, const Text& text) {
+std::string setting_text(const std::string& name, const PerOutput<T>& setting, const Text& text) {
   std::string all;
   if (setting.general) all += fmt::format(" {} {}", name, text(*setting.general));
-  for (const auto& [output, value] : setting.own) all += fmt::format(" {} {}:{}", name, output, text(value));
+  for (const auto& [output, value] : setting.own) all += fmt::format(" {} {}:{}", name, printable(output), text(value));
   return all;
 }
 
@@ -177,22 +177,22 @@ class ComparisonObjective : public Objective {
       if (function != CompareFunction::Simple) {
         const auto own = compare.thresholds.find(function);
         const CompareFunctionInfo& info = compare_function_info(function);
-        text += own == compare.thresholds.end() ? fmt::format(" {} {:g}", info.option, info.default_threshold)
-                                                : setting_text(info.option.data(), own->second, number);
+        text += own == compare.thresholds.end() ? fmt::format(" ‹{}› {:g}", info.option, info.default_threshold)
+                                                : setting_text(fmt::format("‹{}›", info.option), own->second, number);
         continue;
       }
       const std::string tolerances =
-          setting_text("--atol", compare.atol, number) + setting_text("--rtol", compare.rtol, number);
+          setting_text("‹atol›", compare.atol, number) + setting_text("‹rtol›", compare.rtol, number);
       const Tolerance usual = default_tolerance(Dtype::Float32, Dtype::Float32);
-      text += compare.atol.general ? "" : fmt::format(" --atol {:g}", usual.atol);
-      text += compare.rtol.general ? "" : fmt::format(" --rtol {:g}", usual.rtol);
-      text += tolerances + setting_text("--check-error-stat", compare.error_stat, error_stat_name);
-      text += setting_text("--error-quantile", compare.error_quantile, number);
+      text += compare.atol.general ? "" : fmt::format(" ‹atol› {:g}", usual.atol);
+      text += compare.rtol.general ? "" : fmt::format(" ‹rtol› {:g}", usual.rtol);
+      text += tolerances + setting_text("‹check-error-stat›", compare.error_stat, error_stat_name);
+      text += setting_text("‹error-quantile›", compare.error_quantile, number);
     }
-    if (compare.infinities_compare_equal) text += " --infinities-compare-equal";
-    text += setting_text("--postprocess", options_.postprocess,
+    if (compare.infinities_compare_equal) text += " ‹infinities-compare-equal›";
+    text += setting_text("‹postprocess›", options_.postprocess,
                          [](const TopK& top) { return fmt::format("top-{},axis={}", top.k, top.axis); });
-    return text + (options_.validate ? " --validate" : "");
+    return text + (options_.validate ? " ‹validate›" : "");
   }
 
   bool passes_reference() const override { return !options_.validate; }

@@ -48,7 +48,7 @@ const LayerRow& chosen_row(const DiagnoseReport& report, const BundleOptions& op
   if (options.layer.empty()) throw Error(ErrorKind::Input, file + ": has no layer in the main graph");
   const std::vector<std::string> near = nearest_names(options.layer, names);
   throw Error(ErrorKind::Usage,
-              fmt::format("--layer: {} has no layer '{}' in the main graph", file, printable(options.layer)),
+              fmt::format("‹layer›: {} has no layer '{}' in the main graph", file, printable(options.layer)),
               near.empty() ? "" : "nearest: " + list_some(near));
 }
 

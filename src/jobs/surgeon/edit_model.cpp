@@ -58,7 +58,7 @@ void set_parsed_attribute(onnx::NodeProto& node, const std::string& name, const 
       return set_attribute(node, name, numbers);
     }
     throw Error(ErrorKind::Usage,
-                fmt::format("--attrs {}: '{}' is no list of numbers", printable(name), printable(text)));
+                fmt::format("‹attrs› {}: '{}' is no list of numbers", printable(name), printable(text)));
   }
   set_attribute(node, name, value.is_text() ? value.text() : text);
 }
@@ -109,8 +109,8 @@ SurgeonResult insert_node(const InsertOptions& options, const JobSinks& sinks) {
     if (found != producer.end()) {
       behind = std::max(behind, found->second + 1);
     } else if (!known.contains(input)) {
-      throw Error(ErrorKind::Usage, fmt::format("--inputs: the model has no tensor '{}'", printable(input)),
-                  "vernier inspect model MODEL --show layers lists them");
+      throw Error(ErrorKind::Usage, fmt::format("‹inputs›: the model has no tensor '{}'", printable(input)),
+                  "‹vernier inspect model MODEL --show layers› lists them");
     }
   }
   onnx::NodeProto node;
@@ -121,7 +121,7 @@ SurgeonResult insert_node(const InsertOptions& options, const JobSinks& sinks) {
   for (const std::string& output : options.outputs) {
     if (known.contains(output)) {
       throw Error(ErrorKind::Usage,
-                  fmt::format("--outputs: '{}' is an input or a constant of the model", printable(output)));
+                  fmt::format("‹outputs›: '{}' is an input or a constant of the model", printable(output)));
     }
     node.add_output(output);
     const auto found = producer.find(output);
@@ -199,8 +199,9 @@ SurgeonResult strip_weights(const WeightEditOptions& options) {
   for (const std::string& name : options.excluded) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
     const std::vector<std::string> near = nearest_names(name, names);
-    throw Error(ErrorKind::Usage, fmt::format("--exclude-list: no initializer is named '{}'", printable(name)),
-                near.empty() ? "vernier inspect model MODEL --show weights lists them" : "nearest: " + list_some(near));
+    throw Error(
+        ErrorKind::Usage, fmt::format("‹exclude-list›: no initializer is named '{}'", printable(name)),
+        near.empty() ? "‹vernier inspect model MODEL --show weights› lists them" : "nearest: " + list_some(near));
   }
   std::size_t stripped = 0;
   std::size_t bytes = 0;

@@ -57,7 +57,7 @@ void refuse_unknown(const Model& model, const std::vector<TensorChoice>& choices
       if (name.find(':') != std::string::npos) name += ":auto:auto";
     }
     throw Error(ErrorKind::Usage, fmt::format("{}: the main graph has no tensor '{}'", option, printable(choice.name)),
-                near.empty() ? "vernier inspect model MODEL --show layers lists them"
+                near.empty() ? "‹vernier inspect model MODEL --show layers› lists them"
                              : "did you mean " + list_some(near) + "?");
   }
 }
@@ -114,26 +114,26 @@ SurgeonResult extract_model(const ExtractOptions& options, const JobSinks& sinks
 }
 
 SurgeonResult extract_part(const Model& model, const ExtractOptions& options, const JobSinks& sinks) {
-  refuse_unknown(model, options.inputs, "--inputs");
-  refuse_unknown(model, options.outputs, "--outputs");
+  refuse_unknown(model, options.inputs, "‹inputs›");
+  refuse_unknown(model, options.outputs, "‹outputs›");
   MeasureOptions measure = options.with_data.value_or(MeasureOptions());
   measure.custom_operators = options.custom_operators;
   Sources sources(measure, sinks);
   std::map<std::string, onnx::TypeProto> types = static_types(model, [&] { return sources.runtime(); });
-  describe(types, options.inputs, "--inputs");
-  describe(types, options.outputs, "--outputs");
+  describe(types, options.inputs, "‹inputs›");
+  describe(types, options.outputs, "‹outputs›");
 
   const std::vector<std::string> inputs = names_or(options.inputs, input_names(model));
   const std::vector<std::string> outputs = names_or(options.outputs, output_names(model));
   const std::vector<int> nodes = nodes_between(model, {inputs.begin(), inputs.end()}, {outputs.begin(), outputs.end()});
   if (nodes.empty()) {
     throw Error(ErrorKind::Usage, "no node lies between these inputs and outputs",
-                "vernier inspect model MODEL --show layers lists them");
+                "‹vernier inspect model MODEL --show layers› lists them");
   }
   for (const std::string& name : boundary(model, nodes)) {
     if (std::find(inputs.begin(), inputs.end(), name) != inputs.end()) continue;
     throw Error(ErrorKind::Usage,
-                fmt::format("--inputs: the outputs also need '{}', which is not among them", printable(name)),
+                fmt::format("‹inputs›: the outputs also need '{}', which is not among them", printable(name)),
                 fmt::format("add {}:auto:auto", printable(name)));
   }
   std::vector<std::string> ends = boundary(model, nodes);
@@ -155,7 +155,7 @@ SurgeonResult extract_part(const Model& model, const ExtractOptions& options, co
   for (const InputInfo& input : model_inputs(part)) used.insert(input.name);
   for (const std::string& name : inputs) {
     if (!options.inputs.empty() && !used.contains(name)) {
-      result.warnings.push_back(fmt::format("--inputs: no output needs '{}': it is left out", printable(name)));
+      result.warnings.push_back(fmt::format("‹inputs›: no output needs '{}': it is left out", printable(name)));
     }
   }
   result.model = given_model(part, options.output, options.external_data);

@@ -50,7 +50,7 @@ class Sanitizer {
     Model model = original;
     result_.output = options_.output;
     result_.nodes_before = count(model);
-    override_input_shapes(model, options_.input_shapes, "--override-input-shapes");
+    override_input_shapes(model, options_.input_shapes, "‹override-input-shapes›");
     choose(model);
     bound(model);
     edit(model);
@@ -93,7 +93,7 @@ class Sanitizer {
     for (const auto& [tensor, bound] : options_.size_bounds) {
       if (!tensor.empty() && std::find(found.begin(), found.end(), tensor) == found.end()) {
         throw Error(ErrorKind::Usage,
-                    fmt::format("--set-unbounded-dds-upper-bound: '{}' is no size without a bound", printable(tensor)),
+                    fmt::format("‹set-unbounded-dds-upper-bound›: '{}' is no size without a bound", printable(tensor)),
                     found.empty() ? "there is none" : "these are: " + list_some(found));
       }
     }
@@ -104,7 +104,7 @@ class Sanitizer {
       bound_size(model, tensor, bound->second);
       result_.bounded.emplace_back(tensor, bound->second);
     }
-    if (found.empty()) result_.warnings.push_back("--set-unbounded-dds-upper-bound: no size comes from data");
+    if (found.empty()) result_.warnings.push_back("‹set-unbounded-dds-upper-bound›: no size comes from data");
   }
 
   using Pass = passes::Outcome (*)(Model&, const passes::Context&);

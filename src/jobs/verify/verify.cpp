@@ -180,8 +180,8 @@ OtherSums measure_other_sums(const Loaded& loaded, const Model& typed, const Ari
 
 VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
   if (options.on && !options.task.empty()) {
-    throw Error(ErrorKind::Usage, "--on measures figures of the outputs, not labels or metric scripts",
-                "vernier eval --on measures by labels");
+    throw Error(ErrorKind::Usage, "‹on› measures figures of the outputs, not labels or metric scripts",
+                "‹vernier eval --on› measures by labels");
   }
   Sources sources(options.measure, sinks);
   const Model typed = as_typed_file(*sources.model(options.typed_model));

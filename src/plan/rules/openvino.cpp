@@ -62,7 +62,7 @@ void signed_behind_concat(const QdqGraph& graph, const Node& node, Findings& fin
          fmt::format(
              "its result '{}' is quantized to signed codes, which come out as whole numbers on CPUs without AMX",
              printable(node.output(0))),
-         "quantize it to uint8, as --target openvino does"});
+         "quantize it to uint8, as ‹target› openvino does"});
     return;
   }
 }

@@ -30,7 +30,7 @@ void zero_point(const QdqGraph& graph, const Node& node, Findings& findings) {
   findings.push_back({{},
                       {},
                       fmt::format("zero point {}: only 0 is taken", params->zero_point.front()),
-                      "symmetric ranges (vernier quantize --symmetric)"});
+                      "symmetric ranges (‹vernier quantize --symmetric›)"});
 }
 
 void code_type(const QdqGraph& graph, const Node& node, Findings& findings) {
@@ -133,8 +133,8 @@ void skip_branch_in_float(const QdqGraph& graph, const Node& node, Findings& fin
                         fmt::format("its other input '{}' is float: the convolution in front writes float, and the "
                                     "quantizer behind stays a kernel of its own",
                                     printable(skip)),
-                        "put a pair on the skip branch, none between the convolution and it (vernier quantize "
-                        "--quantize-residuals)"});
+                        "put a pair on the skip branch, none between the convolution and it (‹vernier quantize "
+                        "--quantize-residuals›)"});
     return;
   }
 }

@@ -11,8 +11,10 @@
 #include "base/text.h"
 #include "options/compare_function.h"
 #include "report/text/numbers.h"
+#include "report/told.h"
 #include "vernier/check_accuracy.h"
 #include "vernier/comparison.h"
+#include "vernier/marks.h"
 #include "vernier/report/data_diff.h"
 #include "vernier/report/debug_accuracy.h"
 #include "vernier/report/gate.h"
@@ -32,7 +34,7 @@ std::string pair_text(const std::string& run, const std::string& reference) {
 std::string failure_of(const OutputComparison& output, std::size_t iteration) {
   for (const FunctionResult& result : output.results) {
     if (result.passed) continue;
-    const std::string why = result.reason.empty() ? "failed" : printable(result.reason);
+    const std::string why = result.reason.empty() ? "failed" : told(result.reason);
     return fmt::format("iteration {}: {}: {}", iteration, compare_function_name(result.function), why);
   }
   return fmt::format("iteration {}: failed", iteration);
@@ -70,8 +72,8 @@ std::string count_text(const Gate& gate, const char* what) {
 Gate gate_of_failure(const std::string& suite, const std::string& error) {
   Gate gate;
   gate.suite = suite;
-  gate.answer = error;
-  gate.cases = {{"command", GateCase::State::Broken, error}};
+  gate.answer = command_words(error);
+  gate.cases = {{"command", GateCase::State::Broken, gate.answer}};
   return gate;
 }
 
@@ -88,7 +90,7 @@ Gate gate_of(const DiffReport& report) {
     gate.cases.push_back(std::move(one));
   }
   for (const std::string& why : report.not_compared) {
-    gate.cases.push_back({"not compared", GateCase::State::Skipped, printable(why)});
+    gate.cases.push_back({"not compared", GateCase::State::Skipped, told(why)});
   }
   gate.answer = fmt::format("{} against {}: {}", printable(report.tested_file), printable(report.reference_file),
                             report.threshold ? count_text(gate, "output") : "no threshold was given");
@@ -120,8 +122,7 @@ Gate gate_of(const LintReport& report, const std::string& model_file) {
       continue;
     }
     const std::string nodes = entry.nodes.empty() ? "the model" : list_some(entry.nodes, 3);
-    gate.cases.push_back(
-        {fmt::format("{}: {}", entry.source, nodes), GateCase::State::Failed, printable(entry.message)});
+    gate.cases.push_back({fmt::format("{}: {}", entry.source, nodes), GateCase::State::Failed, told(entry.message)});
   }
   gate.answer = report.passed ? fmt::format("{}: no error", printable(model_file))
                               : fmt::format("{}: {}", printable(model_file), plural(gate.cases.size(), "error"));

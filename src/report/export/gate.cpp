@@ -15,6 +15,7 @@
 #include "report/text/diagnose_answer.h"
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
+#include "report/told.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/diff.h"
 #include "vernier/report/figures.h"
@@ -39,7 +40,7 @@ bool holds(Metric metric, double value, double limit) {
 
 /// The verdict of labels or of a script, which look at all outputs together.
 GateCase case_of(const std::string& objective, bool met, const std::string& answer) {
-  return {printable(objective), met ? GateCase::State::Passed : GateCase::State::Failed, answer};
+  return {told(objective), met ? GateCase::State::Passed : GateCase::State::Failed, answer};
 }
 
 /// `objective`: what decides in the place of a requirement; empty: nothing does.
@@ -54,10 +55,10 @@ std::vector<GateCase> cases_of(const RunFigures& run, const std::optional<Requir
     const std::optional<double> value = metric_value(requirement ? requirement->metric : Metric::MinSqnrDb, output);
     if (!limit || !value) {
       made.state = GateCase::State::Skipped;
-      made.message = requirement ? "no limit is required of it"
-                                 : fmt::format("{} dB; {}", db_text(output.sqnr_db),
-                                               objective.empty() ? "no requirement was given"
-                                                                 : "decided by: " + printable(objective));
+      made.message =
+          requirement ? "no limit is required of it"
+                      : fmt::format("{} dB; {}", db_text(output.sqnr_db),
+                                    objective.empty() ? "no requirement was given" : "decided by: " + told(objective));
     } else {
       const bool good = holds(requirement->metric, value.value_or(0), limit.value_or(0));
       made.state = good ? GateCase::State::Passed : GateCase::State::Failed;
@@ -145,7 +146,7 @@ Gate gate_of(const VerifyReport& report) {
   gate.cases = cases_of(figures, report.requirement, report.objective);
   if (report.test) {
     const bool met = report.test->verdict == Verdict::Good;
-    gate.answer = fmt::format("{}: {} is {} ({:.6g})", printable(report.typed_file), printable(report.objective),
+    gate.answer = fmt::format("{}: {} is {} ({:.6g})", printable(report.typed_file), told(report.objective),
                               met ? "met" : "missed", report.test->metric);
     gate.cases.push_back(case_of(report.objective, met, gate.answer));
   }
@@ -164,7 +165,7 @@ Gate gate_of(const ReportDiff& diff) {
 Gate gate_of(const PipelineReport& report) {
   Gate gate;
   gate.suite = "vernier pipeline";
-  gate.answer = report.answer;
+  gate.answer = told(report.answer);
   gate.seconds = report.seconds.value_or(0);
   gate.warnings = report.warnings;
   for (const StageReport& stage : report.stages) {
@@ -204,7 +205,7 @@ std::string gate_to_junit(const Gate& gate) {
     }
   }
   std::string warnings;
-  for (const std::string& warning : gate.warnings) warnings += printable(warning) + "\n";
+  for (const std::string& warning : gate.warnings) warnings += told(warning) + "\n";
   text += fmt::format("    <system-out>{}</system-out>\n", xml_text(gate.answer));
   if (!warnings.empty()) text += fmt::format("    <system-err>{}</system-err>\n", xml_text(warnings));
   return text + "  </testsuite>\n</testsuites>\n";
@@ -215,7 +216,7 @@ std::string gate_to_github(const Gate& gate) {
   for (const GateCase& one : gate.cases) {
     if (is_failure(one.state)) text += github_line("error", gate.suite, one.name + ": " + one.message);
   }
-  for (const std::string& warning : gate.warnings) text += github_line("warning", gate.suite, printable(warning));
+  for (const std::string& warning : gate.warnings) text += github_line("warning", gate.suite, told(warning));
   return text + github_line("notice", gate.suite, gate.answer);
 }
 

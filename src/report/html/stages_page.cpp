@@ -9,6 +9,7 @@
 #include "report/html/words.h"
 #include "report/json/document.h"
 #include "report/text/numbers.h"
+#include "report/told.h"
 #include "vernier/report/pipeline.h"
 #include "vernier/report/text.h"
 
@@ -20,7 +21,7 @@ std::string report_to_html(const PipelineReport& report) {
   plain.whole_names = true;
   std::string way;
   for (const StageReport& stage : report.stages) way += (way.empty() ? "" : " \u2192 ") + printable(stage.name);
-  const auto [headline, further] = first_sentence(report.answer);
+  const auto [headline, further] = first_sentence(told(report.answer));
   return filled_page({{"version", html_text(printable(report.vernier_version))},
                       {"brand", "vernier pipeline"},
                       {"title", html_text(fmt::format("Stages: {}", way))},

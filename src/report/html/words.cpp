@@ -82,7 +82,7 @@ Json page_words(const DiagnoseReport& report) {
     if (report.final_figures) margins["final"] = margin_text(*report.final_figures, *report.requirement);
     words["margins"] = margins;
   }
-  words["metric"] = report.requirement ? std::string(metric_option(report.requirement->metric).substr(2)) : "SQNR dB";
+  words["metric"] = report.requirement ? std::string(word_of(report.requirement->metric)) : "SQNR dB";
   words["runner"] = runner_text(report.runner);
   words["same_samples"] =
       report.calibrated_on_evaluation_samples && std::any_of(report.low.begin(), report.low.end(), needs_scale);

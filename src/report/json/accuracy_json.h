@@ -99,8 +99,8 @@ struct Fields<accuracy_json::OurEntry> {
   using R = accuracy_json::OurEntry;
   static constexpr auto list = std::tuple{Field{"passed", &R::passed},         Field{"compared", &R::compared},
                                           Field{"value", &R::value},           Field{"threshold", &R::threshold},
-                                          Field{"not_finite", &R::not_finite}, Field{"left_out", &R::left_out},
-                                          Field{"reason", &R::reason}};
+                                          Field{"not_finite", &R::not_finite}, Prose{"left_out", &R::left_out},
+                                          Prose{"reason", &R::reason}};
 };
 
 template <>

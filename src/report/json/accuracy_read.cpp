@@ -30,7 +30,7 @@ class AccuracyPlace {
   std::string words() const { return printable(name_) + (where_.empty() ? "" : ": " + where_); }
   [[noreturn]] void fail(const std::string& what) const {
     throw Error(ErrorKind::Input, fmt::format("{}: {}", words(), what),
-                "accuracy results are written by --save-accuracy-results");
+                "accuracy results are written by ‹save-accuracy-results›");
   }
 
   const Json& member(const Json& object, std::string_view key) const {

@@ -70,8 +70,8 @@ struct Fields<BenchReport> {
                                           Field{"random_data", &R::random_data},
                                           Field{"warm_up_ms", &R::warm_up_ms},
                                           Field{"rows", &R::rows},
-                                          Field{"warnings", &R::warnings},
-                                          Field{"notes", &R::notes}};
+                                          Prose{"warnings", &R::warnings},
+                                          Prose{"notes", &R::notes}};
 };
 
 std::string report_to_json(const BenchReport& report) { return to_document(ReportKind::Bench, report); }

@@ -40,7 +40,7 @@ struct Fields<Sufficiency> {
   using R = Sufficiency;
   static constexpr auto list =
       std::tuple{Field{"tensors", &R::tensors},     Field{"differ", &R::differ}, Field{"grow", &R::grow},
-                 Field{"uncovered", &R::uncovered}, Field{"enough", &R::enough}, Field{"text", &R::text}};
+                 Field{"uncovered", &R::uncovered}, Field{"enough", &R::enough}, Prose{"text", &R::text}};
 };
 
 template <>
@@ -57,13 +57,13 @@ struct Fields<CalibrateReport> {
                                           Field{"samples", &R::samples},
                                           Field{"scheme", &R::scheme},
                                           Field{"method", &R::method},
-                                          Field{"answer", &R::answer},
+                                          Prose{"answer", &R::answer},
                                           Field{"ranges_from", &R::ranges_from},
                                           Field{"sufficiency", &R::sufficiency},
                                           Field{"files", &R::files},
                                           Field{"seconds", &R::seconds},
-                                          Field{"warnings", &R::warnings},
-                                          Field{"notes", &R::notes},
+                                          Prose{"warnings", &R::warnings},
+                                          Prose{"notes", &R::notes},
                                           Field{"tensors", &R::tensors}};
 };
 

@@ -11,7 +11,7 @@ template <>
 struct Fields<CapabilityGroup> {
   using R = CapabilityGroup;
   static constexpr auto list =
-      std::tuple{Field{"operator", &R::op_type}, Field{"why", &R::why}, Field{"nodes", &R::nodes}};
+      std::tuple{Field{"operator", &R::op_type}, Prose{"why", &R::why}, Field{"nodes", &R::nodes}};
 };
 
 template <>
@@ -37,8 +37,8 @@ struct Fields<CapabilityReport> {
                                           Field{"not_taken", &R::refused},
                                           Field{"conditions", &R::conditions},
                                           Field{"parts", &R::parts},
-                                          Field{"differences", &R::differences},
-                                          Field{"notes", &R::notes}};
+                                          Prose{"differences", &R::differences},
+                                          Prose{"notes", &R::notes}};
 };
 
 std::string report_to_json(const CapabilityReport& report) {

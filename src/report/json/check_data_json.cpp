@@ -33,25 +33,25 @@ template <>
 struct Fields<OutputReading> {
   using R = OutputReading;
   static constexpr auto list =
-      std::tuple{Field{"change", &R::change}, Field{"options", &R::do_this}, Field{"value", &R::value}};
+      std::tuple{Field{"change", &R::change}, Prose{"options", &R::do_this}, Field{"value", &R::value}};
 };
 
 template <>
 struct Fields<OutputVerdict> {
   using R = OutputVerdict;
   static constexpr auto list = std::tuple{Field{"figure", &R::figure}, Field{"better", &R::better},
-                                          Field{"answer", &R::answer}, Field{"readings", &R::readings}};
+                                          Prose{"answer", &R::answer}, Field{"readings", &R::readings}};
 };
 
 template <>
 struct Fields<CheckDataReport> {
   using R = CheckDataReport;
   static constexpr auto list = std::tuple{
-      Field{"version", &R::version}, Field{"answer", &R::answer},     Field{"file", &R::file},
+      Field{"version", &R::version}, Prose{"answer", &R::answer},     Field{"file", &R::file},
       Field{"data", &R::data},       Field{"samples", &R::samples},   Field{"decided_by", &R::decided_by},
       Field{"better", &R::better},   Field{"perhaps", &R::perhaps},   Field{"unlike_training", &R::unlike_training},
       Field{"inputs", &R::inputs},   Field{"readings", &R::readings}, Field{"norms", &R::norms},
-      Field{"outputs", &R::outputs}, Field{"warnings", &R::warnings}};
+      Field{"outputs", &R::outputs}, Prose{"warnings", &R::warnings}};
 };
 
 std::string report_to_json(const CheckDataReport& report) { return to_document(ReportKind::CheckData, report); }

@@ -27,8 +27,8 @@ struct Fields<LeftInGraph> {
 template <>
 struct Fields<PlacementFinding> {
   using R = PlacementFinding;
-  static constexpr auto list = std::tuple{Field{"rule", &R::rule}, Field{"node", &R::node}, Field{"why", &R::why},
-                                          Field{"change", &R::change}, Field{"compiled", &R::compiled}};
+  static constexpr auto list = std::tuple{Field{"rule", &R::rule}, Field{"node", &R::node}, Prose{"why", &R::why},
+                                          Prose{"change", &R::change}, Field{"compiled", &R::compiled}};
 };
 
 template <>

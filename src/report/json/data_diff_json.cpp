@@ -38,8 +38,8 @@ struct Fields<DiffReport> {
                                           Field{"threshold", &R::threshold},
                                           Field{"passed", &R::passed},
                                           Field{"all_bad", &R::all_bad},
-                                          Field{"not_compared", &R::not_compared},
-                                          Field{"warnings", &R::warnings},
+                                          Prose{"not_compared", &R::not_compared},
+                                          Prose{"warnings", &R::warnings},
                                           Field{"rows", &R::rows}};
 };
 

@@ -23,8 +23,8 @@ struct Fields<DebugAccuracyReport> {
                  Field{"model_file", &R::model_file}, Field{"reference_run", &R::reference_run},
                  Field{"tested_run", &R::tested_run}, Field{"data", &R::data},
                  Field{"iterations", &R::iterations}, Field{"min_sqnr_db", &R::min_sqnr_db},
-                 Field{"passed", &R::passed},         Field{"not_compared", &R::not_compared},
-                 Field{"warnings", &R::warnings},     Field{"layers", &R::layers}};
+                 Field{"passed", &R::passed},         Prose{"not_compared", &R::not_compared},
+                 Prose{"warnings", &R::warnings},     Field{"layers", &R::layers}};
 };
 
 std::string report_to_json(const DebugAccuracyReport& report) { return to_document(ReportKind::DebugAccuracy, report); }

@@ -54,7 +54,7 @@ struct Fields<QuantizerLoss> {
                                           Field{"axis", &R::axis},
                                           Field{"block", &R::block},
                                           Field{"sqnr_db", &R::sqnr_db},
-                                          Field{"not_measured", &R::not_measured, unmeasured},
+                                          Prose{"not_measured", &R::not_measured, unmeasured},
                                           Field{"clip_share", &R::clip_share},
                                           Field{"coverage", &R::coverage},
                                           Field{"used_codes", &R::used_codes},
@@ -64,7 +64,7 @@ struct Fields<QuantizerLoss> {
 template <>
 struct Fields<FoundDefect> {
   using R = FoundDefect;
-  static constexpr auto list = std::tuple{Field{"kind", &R::kind}, Field{"node", &R::node}, Field{"text", &R::text}};
+  static constexpr auto list = std::tuple{Field{"kind", &R::kind}, Field{"node", &R::node}, Prose{"text", &R::text}};
 };
 
 template <>
@@ -86,9 +86,9 @@ struct Fields<DebugLossReport> {
                                           Field{"tensors", &R::tensors},
                                           Field{"quantizers", &R::quantizers},
                                           Field{"matched_by_structure", &R::matched_by_structure},
-                                          Field{"not_compared", &R::not_compared},
-                                          Field{"warnings", &R::warnings},
-                                          Field{"notes", &R::notes}};
+                                          Prose{"not_compared", &R::not_compared},
+                                          Prose{"warnings", &R::warnings},
+                                          Prose{"notes", &R::notes}};
 };
 
 std::string report_to_json(const DebugLossReport& report) { return to_document(ReportKind::DebugLoss, report); }

@@ -24,7 +24,7 @@ struct Fields<TypedReport> {
                                           Field{"quantize_pairs", &TypedReport::quantize_pairs},
                                           Field{"weight_bytes", &TypedReport::weight_bytes},
                                           Field{"original_weight_bytes", &TypedReport::original_weight_bytes},
-                                          Field{"notes", &TypedReport::notes}};
+                                          Prose{"notes", &TypedReport::notes}};
 };
 
 template <>
@@ -32,7 +32,7 @@ struct Fields<LatencyReport> {
   static constexpr auto list =
       std::tuple{Field{"float_ms", &LatencyReport::float_ms}, Field{"low_ms", &LatencyReport::low_ms},
                  Field{"repaired_ms", &LatencyReport::repaired_ms}, Field{"threads", &LatencyReport::threads},
-                 Field{"note", &LatencyReport::note}};
+                 Prose{"note", &LatencyReport::note}};
 };
 
 template <>
@@ -95,7 +95,7 @@ struct Fields<Cause> {
   using R = Cause;
   static constexpr auto list = std::tuple{Field{"id", &R::id},           Field{"layer", &R::layer},
                                           Field{"tensor", &R::tensor},   Field{"confidence", &R::confidence},
-                                          Field{"figures", &R::figures}, Field{"sentence", &R::sentence},
+                                          Field{"figures", &R::figures}, Prose{"sentence", &R::sentence},
                                           Field{"repairs", &R::repairs}};
 };
 
@@ -117,7 +117,7 @@ struct Fields<RepairTried> {
                                           Field{"after_db", &R::after_db},
                                           Field{"neutral_db", &R::neutral_db},
                                           Field{"accepted", &R::accepted},
-                                          Field{"why", &R::why}};
+                                          Prose{"why", &R::why}};
 };
 
 template <>
@@ -138,10 +138,10 @@ struct Fields<SampleShares> {
 template <>
 struct Fields<Alternative> {
   using R = Alternative;
-  static constexpr auto list = std::tuple{Field{"change", &R::change},
+  static constexpr auto list = std::tuple{Prose{"change", &R::change},
                                           Field{"low", &R::low},
                                           Field{"end", &R::end},
-                                          Field{"why", &R::why},
+                                          Prose{"why", &R::why},
                                           Field{"kept", &R::kept},
                                           Field{"lowered", &R::lowered},
                                           Field{"repairs", &R::repairs},
@@ -208,8 +208,8 @@ struct Fields<DiagnoseReport> {
       Field{"latency", &R::latency},
       Field{"compiled", &R::compiled},
       Field{"phases", &R::phases},
-      Field{"warnings", &R::warnings},
-      Field{"notes", &R::notes},
+      Prose{"warnings", &R::warnings},
+      Prose{"notes", &R::notes},
       Field{"files", &R::files},
       Field{"curve", &R::curve},
       Field{"layers", &R::layers},

@@ -4,6 +4,7 @@
 
 #include "report/json/document.h"
 #include "vernier/bundle.h"
+#include "vernier/marks.h"
 #include "vernier/report/doctor.h"
 
 namespace vernier {
@@ -17,7 +18,7 @@ std::string report_to_json(const DoctorReport& report) {
   for (const DoctorReport::Engine& engine : report.engines) {
     Json one = Json::Object{{"name", engine.about.name}, {"there", engine.missing.empty()}};
     if (!engine.missing.empty()) {
-      one["why_not"] = engine.missing;
+      one["why_not"] = command_words(engine.missing);
     } else {
       one["version"] = engine.about.version;
       one["compiles"] = engine.about.compiles;
@@ -36,8 +37,8 @@ std::string report_to_json(const DoctorReport& report) {
                            {"healthy", report.healthy()}};
   if (report.onnxruntime_version) json["onnxruntime"] = *report.onnxruntime_version;
   if (!report.healthy()) {
-    json["problem"] = report.problem;
-    json["hint"] = report.hint;
+    json["problem"] = command_words(report.problem);
+    json["hint"] = command_words(report.hint);
   }
   json["attempts"] = std::move(attempts);
   json["engines"] = std::move(engines);
@@ -51,7 +52,7 @@ std::string result_to_json(const BundleResult& result) {
                                     {"layer", result.layer},
                                     {"files", Json::Array(result.files.begin(), result.files.end())},
                                     {"command", result.command},
-                                    {"warnings", Json::Array(result.warnings.begin(), result.warnings.end())}});
+                                    {"warnings", in_command_words(json_of(result.warnings))}});
 }
 
 }  // namespace vernier

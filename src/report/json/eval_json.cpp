@@ -33,8 +33,8 @@ struct Fields<EvalReport> {
                                           Field{"max_abs_error", &R::max_abs_error},
                                           Field{"max_abs_error_people_start_from", &R::preset},
                                           Derived{"passed", [](const R& report) { return report.missed.empty(); }},
-                                          Field{"missed", &R::missed},
-                                          Field{"warnings", &R::warnings}};
+                                          Prose{"missed", &R::missed},
+                                          Prose{"warnings", &R::warnings}};
 };
 
 std::string report_to_json(const EvalReport& report) { return to_document(ReportKind::Eval, report); }

@@ -70,13 +70,13 @@ struct Fields<EngineReport> {
                                           Field{"compiled_for", &R::compiled_for, compiled},
                                           Field{"bytes", &R::bytes, compiled},
                                           Field{"seconds", &R::seconds, compiled},
-                                          Field{"refused", &R::refused, was_refused},
+                                          Prose{"refused", &R::refused, was_refused},
                                           Field{"kernels", &R::kernels},
                                           Field{"layers", &R::layers},
                                           Field{"helpers", &R::helpers},
                                           Field{"float16_kernels", &R::float16_kernels},
-                                          Field{"words", &R::words},
-                                          Field{"notes", &R::notes}};
+                                          Prose{"words", &R::words},
+                                          Prose{"notes", &R::notes}};
 };
 
 }  // namespace vernier

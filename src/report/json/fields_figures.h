@@ -40,7 +40,7 @@ struct Fields<OutputFigure> {
                                           Field{"sqnr_db_95_percent", &OutputFigure::sqnr_interval},
                                           Field{"top1_agreement_95_percent", &OutputFigure::top1_interval},
                                           Field{"class_axis", &OutputFigure::class_axis},
-                                          Field{"class_axis_from", &OutputFigure::class_axis_from, has_axis},
+                                          Prose{"class_axis_from", &OutputFigure::class_axis_from, has_axis},
                                           Field{"nonfinite", &OutputFigure::nonfinite},
                                           Field{"reference_nonfinite", &OutputFigure::reference_nonfinite},
                                           Field{"worst_samples", &OutputFigure::worst_samples, has_samples}};
@@ -111,8 +111,8 @@ struct Fields<EngineFigures> {
   using R = EngineFigures;
   static constexpr auto list = std::tuple{
       Field{"engine", &R::engine},   Field{"figures", &R::figures},
-      Field{"kernels", &R::kernels}, Field{"other_formats", &R::other_formats},
-      Field{"layers", &R::layers},   Field{"no_layers", &R::no_layers},
+      Field{"kernels", &R::kernels}, Prose{"other_formats", &R::other_formats},
+      Field{"layers", &R::layers},   Prose{"no_layers", &R::no_layers},
   };
 };
 

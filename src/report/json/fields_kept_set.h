@@ -32,7 +32,7 @@ struct Fields<CertificateRow> {
 template <>
 struct Fields<LayerGroup> {
   using R = LayerGroup;
-  static constexpr auto list = std::tuple{Field{"layers", &R::layers}, Field{"why", &R::why}, Field{"kept", &R::kept}};
+  static constexpr auto list = std::tuple{Field{"layers", &R::layers}, Prose{"why", &R::why}, Field{"kept", &R::kept}};
 };
 
 template <>
@@ -50,7 +50,7 @@ struct Fields<TestRow> {
                                           Field{"metric", &R::metric},
                                           Field{"damage", &R::damage},
                                           Field{"lower_bound", &R::lower_bound},
-                                          Field{"needs", &R::needs},
+                                          Prose{"needs", &R::needs},
                                           Field{"samples", &R::samples, counts_samples<R>},
                                           Field{"confidence", &R::confidence, counts_samples<R>},
                                           Field{"metric_95_percent", &R::interval}};
@@ -83,7 +83,7 @@ struct Fields<KeptSetReport> {
                                           Field{"mode", &R::mode, optional_field<R>},
                                           Field{"direction", &R::direction, optional_field<R>},
                                           Field{"end", &R::end},
-                                          Field{"objective", &R::objective, optional_field<R>},
+                                          Prose{"objective", &R::objective, optional_field<R>},
                                           Field{"certified", &R::certified},
                                           Field{"certificate", &R::certificate},
                                           Field{"metric", &R::metric},
@@ -99,13 +99,13 @@ struct Fields<KeptSetReport> {
                                           Field{"groups", &R::groups, grouped},
                                           Field{"ranking", &R::ranking},
                                           Field{"sample_inferences", &R::sample_inferences, counted},
-                                          Field{"assumed", &R::assumed, optional_field<R>},
-                                          Field{"proven", &R::proven, optional_field<R>},
+                                          Prose{"assumed", &R::assumed, optional_field<R>},
+                                          Prose{"proven", &R::proven, optional_field<R>},
                                           Field{"tests", &R::tests, optional_field<R>},
                                           Field{"minimal", &R::minimal},
                                           Field{"file_test", &R::file_test},
                                           Field{"pareto", &R::pareto, traded},
-                                          Field{"notes", &R::notes}};
+                                          Prose{"notes", &R::notes}};
 };
 
 }  // namespace vernier

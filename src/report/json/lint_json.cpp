@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "json/fields.h"
 #include "json/python_json.h"
+#include "report/told.h"
 #include "vernier/report/lint.h"
 
 namespace vernier {
@@ -39,8 +40,8 @@ struct Fields<LintEntry> {
   }
   static constexpr auto list =
       std::tuple{Derived{"level", [](const R& entry) { return entry.error ? "exception" : "warning"; }},
-                 Field{"source", &R::source},
-                 Derived{"message", [](const R& entry) { return printable(entry.message); }}, Derived{"nodes", nodes}};
+                 Field{"source", &R::source}, Derived{"message", [](const R& entry) { return told(entry.message); }},
+                 Derived{"nodes", nodes}};
 };
 
 template <>

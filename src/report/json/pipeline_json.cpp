@@ -27,7 +27,7 @@ struct Fields<StageReport> {
                                           Field{"max_abs", &R::max_abs},
                                           Field{"worst_output", &R::worst_output},
                                           Field{"figures", &R::figures},
-                                          Field{"not_compared", &R::not_compared}};
+                                          Prose{"not_compared", &R::not_compared}};
 };
 
 template <>
@@ -43,11 +43,11 @@ struct Fields<PipelineReport> {
                                           Field{"samples", &R::samples},
                                           Field{"min_sqnr_db", &R::min_sqnr_db},
                                           Field{"lost_at", &R::lost_at},
-                                          Field{"answer", &R::answer},
+                                          Prose{"answer", &R::answer},
                                           Field{"seconds", &R::seconds},
                                           Field{"stages", &R::stages},
                                           Field{"next", &R::next},
-                                          Field{"warnings", &R::warnings},
+                                          Prose{"warnings", &R::warnings},
                                           Field{"files", &R::files}};
 };
 

@@ -12,7 +12,7 @@ template <>
 struct Fields<SkippedLayers> {
   using R = SkippedLayers;
   static constexpr auto list =
-      std::tuple{Field{"reason", &R::reason}, Field{"runs_in", &R::runs_in}, Field{"chosen", &R::chosen},
+      std::tuple{Prose{"reason", &R::reason}, Field{"runs_in", &R::runs_in}, Field{"chosen", &R::chosen},
                  Field{"layers", &R::layers}, Field{"operators", &R::op_types}};
 };
 
@@ -29,9 +29,9 @@ struct Fields<QuantizeResult> {
                  Derived{"weight_bytes", [](const R& result) { return result.typed.weight_bytes; }},
                  Derived{"original_weight_bytes", [](const R& result) { return result.typed.original_weight_bytes; }},
                  Field{"skipped", &R::skipped},
-                 Field{"notes", &R::notes},
-                 Derived{"typed_notes", [](const R& result) { return result.typed.notes; }},
-                 Field{"warnings", &R::warnings},
+                 Prose{"notes", &R::notes},
+                 Derived{"typed_notes", [](const R& result) { return in_command_words(json_of(result.typed.notes)); }},
+                 Prose{"warnings", &R::warnings},
                  Field{"compiled", &R::compiled},
                  Field{"is_engine", &R::is_engine}};
 };

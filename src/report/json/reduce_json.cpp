@@ -39,7 +39,7 @@ struct Fields<ReduceReport> {
                                           Field{"timed_out", &R::timed_out},
                                           Field{"sqnr_db", &R::sqnr_db},
                                           Field{"seconds", &R::seconds},
-                                          Field{"warnings", &R::warnings}};
+                                          Prose{"warnings", &R::warnings}};
 };
 
 std::string report_to_json(const ReduceReport& report) { return to_document(ReportKind::DebugReduce, report); }

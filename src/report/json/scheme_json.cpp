@@ -4,6 +4,7 @@
 
 #include "report/export/csv.h"
 #include "report/json/document.h"
+#include "vernier/marks.h"
 #include "vernier/report/scheme.h"
 
 namespace vernier {
@@ -21,7 +22,7 @@ struct Fields<SchemeLayer> {
   using R = SchemeLayer;
   static constexpr auto list =
       std::tuple{Field{"name", &R::name}, Field{"operator", &R::op_type}, Field{"format", &R::format},
-                 Field{"multiply_accumulates", &R::macs}, Field{"why_not_lower", &R::why_not}};
+                 Field{"multiply_accumulates", &R::macs}, Prose{"why_not_lower", &R::why_not}};
 };
 
 template <>
@@ -33,7 +34,7 @@ struct Fields<SchemeReport> {
                                           Field{"formats", &R::formats},
                                           Field{"layers", &R::layers},
                                           Field{"open_dimensions", &R::open_dimensions},
-                                          Field{"notes", &R::notes},
+                                          Prose{"notes", &R::notes},
                                           Field{"fused_pairs", &R::fused_pairs},
                                           Field{"standalone_pairs", &R::standalone_pairs},
                                           Field{"stored_constants", &R::stored_constants},
@@ -45,7 +46,7 @@ std::string report_to_json(const SchemeReport& report) { return to_document(Repo
 std::string report_to_csv(const SchemeReport& report) {
   std::string text = csv_line({"layer", "operator", "format", "multiply_accumulates", "why_not_lower"});
   for (const SchemeLayer& layer : report.layers) {
-    text += csv_line({layer.name, layer.op_type, format_name(layer.format), layer.macs, layer.why_not});
+    text += csv_line({layer.name, layer.op_type, format_name(layer.format), layer.macs, command_words(layer.why_not)});
   }
   return text;
 }

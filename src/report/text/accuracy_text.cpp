@@ -8,6 +8,7 @@
 #include "report/text/log_text.h"
 #include "vernier/check_accuracy.h"
 #include "vernier/comparison.h"
+#include "vernier/marks.h"
 #include "vernier/report/comparison.h"
 
 namespace vernier {
@@ -24,9 +25,9 @@ std::string failures_to_text(const AccuracyRecord::Row& row, const ComparisonTex
     for (const OutputComparison& output : iteration.outputs) {
       for (const FunctionResult& result : output.results) {
         if (result.passed || ++failures > kMostLines) continue;
-        log.line(LogKind::Bad,
-                 fmt::format("FAILED | Iteration: {} | {} | Output: '{}' | {}", iteration.iteration,
-                             compare_function_name(result.function), printable(output.output), result.reason));
+        log.line(LogKind::Bad, fmt::format("FAILED | Iteration: {} | {} | Output: '{}' | {}", iteration.iteration,
+                                           compare_function_name(result.function), printable(output.output),
+                                           command_words(result.reason)));
       }
     }
   }

@@ -15,6 +15,7 @@
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
+#include "report/told.h"
 #include "vernier/format.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/kept_set.h"
@@ -106,7 +107,7 @@ const Alternative* best_alternative(const DiagnoseReport& report) {
 std::string alternative_text(const Alternative& alternative) {
   if (alternative.change == "keep") return "keep layers, as found";
   if (alternative.change == "fix") return "repair first: vernier fix";
-  return alternative.change;
+  return told(alternative.change);
 }
 
 /// The folder of -o gets a name of its own, or the other result would replace this one.
@@ -157,15 +158,15 @@ void say_best_alternative(const DiagnoseReport& report, Answer& answer) {
   if (best == &found) return;
   const bool both_work = best->total_macs > 0 && found.total_macs > 0;
   std::string text = fmt::format("{} meets the requirement and keeps {}",
-                                 best->change == "fix" ? "vernier fix" : best->change, kept_words(*best));
+                                 best->change == "fix" ? "vernier fix" : told(best->change), kept_words(*best));
   if (both_work && best->kept > 0) text += fmt::format(" with {} of the work", share_text(*best));
   if (meets(found)) {
     text += fmt::format(", instead of {}", found.kept);
     if (both_work && best->kept > 0) text += fmt::format(" with {}", share_text(found));
   }
-  if (best->change.starts_with("--target")) text += ", where that engine is an option";
+  if (told(best->change).starts_with("--target")) text += ", where that engine is an option";
   answer.advice.insert(answer.advice.begin(), text + " (the first command below).");
-  answer.commands.insert(answer.commands.begin(), command_with(printable(report.command), best->change));
+  answer.commands.insert(answer.commands.begin(), command_with(printable(report.command), told(best->change)));
 }
 
 std::vector<AlternativeWords> alternative_words(const DiagnoseReport& report) {
@@ -177,7 +178,7 @@ std::vector<AlternativeWords> alternative_words(const DiagnoseReport& report) {
     words.option = alternative_text(row);
     words.end = end_text(row);
     words.best = &row == best;
-    words.why = printable(row.why);
+    words.why = told(row.why);
     if (row.end != AlternativeEnd::NotMeasured) {
       words.result = figure_cell(report, row);
       const std::optional<double> share = row.figures ? same_top1(*row.figures) : std::nullopt;

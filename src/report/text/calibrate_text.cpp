@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
+#include "report/told.h"
 #include "vernier/report/calibrate.h"
 #include "vernier/report/text.h"
 
@@ -61,7 +62,7 @@ std::string report_to_text(const CalibrateReport& report, const TextOptions& opt
   std::string text;
   if (report.sufficiency) {
     const Sufficiency& found = *report.sufficiency;
-    text += painted(wrap("Samples: " + printable(found.text) + ".", options.width),
+    text += painted(wrap("Samples: " + told(found.text) + ".", options.width),
                     found.enough ? Paint::Good : Paint::Warning, options.color) +
             "\n";
   }
@@ -75,7 +76,7 @@ std::string report_to_text(const CalibrateReport& report, const TextOptions& opt
         labelled("Ranges", "those of " + printable(report.ranges_from) + "; no sample was looked at", options.width);
   }
   text += labelled("Method", printable(report.method), options.width);
-  text += labelled("Answer", printable(report.answer), options.width);
+  text += labelled("Answer", told(report.answer), options.width);
   for (const auto& [what, file] : report.files) text += labelled("Written", printable(file), options.width);
   if (report.ranges_from.empty()) text += labelled("Time", fmt::format("{:.1f} s", report.seconds), options.width);
 

@@ -8,6 +8,7 @@
 #include "base/layout.h"
 #include "base/text.h"
 #include "report/text/sections.h"
+#include "report/told.h"
 #include "vernier/report/capability.h"
 #include "vernier/report/text.h"
 
@@ -21,7 +22,7 @@ std::string groups_text(const std::vector<CapabilityGroup>& groups, const TextOp
   for (const CapabilityGroup& group : groups) {
     std::vector<std::string> names;
     for (const std::string& node : group.nodes) names.push_back(printable(node));
-    text += wrap(fmt::format("{} ({})", printable(group.why), list_some(names, 3)), options.width,
+    text += wrap(fmt::format("{} ({})", told(group.why), list_some(names, 3)), options.width,
                  fmt::format("  {} {}: ", group.nodes.size(), printable(group.op_type)));
   }
   return text;

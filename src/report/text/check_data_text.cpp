@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
+#include "report/told.h"
 #include "vernier/report/check_data.h"
 #include "vernier/report/text.h"
 
@@ -27,14 +28,14 @@ std::string list_numbers(const std::vector<double>& values) {
 
 std::string report_to_text(const CheckDataReport& report, const TextOptions& options) {
   const bool bad = report.better || report.unlike_training;
-  std::string text = painted(wrap(report.answer, options.width),
+  std::string text = painted(wrap(told(report.answer), options.width),
                              bad                                           ? Paint::Bad
                              : report.decided_by.empty() || report.perhaps ? Paint::Bold
                                                                            : Paint::Good,
                              options.color) +
                      "\n";
   if (!report.outputs.answer.empty()) {
-    text += painted(wrap(report.outputs.answer, options.width), report.outputs.better ? Paint::Bad : Paint::Bold,
+    text += painted(wrap(told(report.outputs.answer), options.width), report.outputs.better ? Paint::Bad : Paint::Bold,
                     options.color) +
             "\n";
   }
@@ -72,7 +73,8 @@ std::string report_to_text(const CheckDataReport& report, const TextOptions& opt
   outputs.column(report.outputs.figure, Align::Right);
   outputs.flexible_column("option");
   for (const OutputReading& reading : report.outputs.readings) {
-    outputs.row({reading.change.empty() ? "as given" : reading.change, percent_text(reading.value), reading.do_this});
+    outputs.row(
+        {reading.change.empty() ? "as given" : reading.change, percent_text(reading.value), told(reading.do_this)});
   }
   if (!outputs.empty()) {
     text += heading("Readings of the outputs, judged by " + report.outputs.figure, options.color) +
@@ -99,7 +101,7 @@ std::string report_to_text(const CheckDataReport& report, const TextOptions& opt
     for (const InputReading& reading : report.readings) {
       if (reading.change == *report.better && !reading.do_this.empty())
         text += "\n" + labelled("Next",
-                                "For images that Vernier reads: " + reading.do_this +
+                                "For images that Vernier reads: " + told(reading.do_this) +
                                     ". Saved arrays need it before they are saved.",
                                 options.width);
     }

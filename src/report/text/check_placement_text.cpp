@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "report/text/engine_section.h"
 #include "report/text/sections.h"
+#include "report/told.h"
 #include "vernier/report/check_placement.h"
 #include "vernier/report/text.h"
 
@@ -68,10 +69,10 @@ std::string report_to_text(const CheckPlacementReport& report, const TextOptions
     }
   }
   for (const auto& [finding, nodes] : groups) {
-    text += "\n" + wrap(fmt::format("{}: {}", list_some(nodes, 3), printable(finding->why)), options.width,
-                        finding->rule + ": ");
-    text += wrap(printable(finding->change), options.width, "  change: ");
-    if (!finding->compiled.empty()) text += wrap(finding->compiled, options.width, "  TensorRT-RTX: ");
+    text += "\n" +
+            wrap(fmt::format("{}: {}", list_some(nodes, 3), told(finding->why)), options.width, finding->rule + ": ");
+    text += wrap(told(finding->change), options.width, "  change: ");
+    if (!finding->compiled.empty()) text += wrap(told(finding->compiled), options.width, "  TensorRT-RTX: ");
   }
   return text;
 }

@@ -14,7 +14,9 @@
 #include "report/text/log_text.h"
 #include "report/text/stats_text.h"
 #include "report/text/values_text.h"
+#include "report/told.h"
 #include "vernier/comparison.h"
+#include "vernier/marks.h"
 #include "vernier/report/comparison.h"
 #include "vernier/runs.h"
 #include "vernier/tensor.h"
@@ -59,7 +61,7 @@ class IterationText {
   std::string text(const std::string& run, const std::string& reference, const Iteration& got, const Iteration& ref) {
     log_.line(LogKind::Info, fmt::format("Iteration: {}", iteration_.iteration));
     const LogText::Indent indent(log_);
-    if (!iteration_.unmatched.empty()) log_.line(LogKind::Warning, iteration_.unmatched);
+    if (!iteration_.unmatched.empty()) log_.line(LogKind::Warning, command_words(iteration_.unmatched));
     if (iteration_.outputs.empty()) {
       log_.line(LogKind::Bad, "FAILED | Nothing was compared: no output of one run belongs to one of the other");
       return log_.text();
@@ -116,16 +118,17 @@ class IterationText {
     if (result.function == CompareFunction::Script) {
       log_.line(output_kind(result.passed),
                 fmt::format("{} | Output: '{}'{}{}", result.passed ? "PASSED" : "FAILED", printable(output.output),
-                            result.reason.empty() ? "" : " | ", printable(result.reason)));
+                            result.reason.empty() ? "" : " | ", told(result.reason)));
     } else if (!result.compared) {
-      log_.line(LogKind::Bad, fmt::format("FAILED | Output: '{}' | {}", printable(output.output), result.reason));
+      log_.line(LogKind::Bad,
+                fmt::format("FAILED | Output: '{}' | {}", printable(output.output), command_words(result.reason)));
     } else if (result.function == CompareFunction::Simple) {
       simple(output, result);
     } else if (result.function == CompareFunction::Indices) {
       log_.line(output_kind(result.passed),
                 result.passed ? fmt::format("PASSED | Difference is within index tolerance ({})", result.threshold)
                               : fmt::format("FAILED | Difference exceeds index tolerance ({}) | {}", result.threshold,
-                                            result.reason));
+                                            command_words(result.reason)));
     } else {
       left_out(result);
       log_.line(output_kind(result.passed), figure_line(result));
@@ -133,7 +136,8 @@ class IterationText {
   }
 
   void left_out(const FunctionResult& result) {
-    if (!result.left_out.empty()) log_.line(LogKind::Warning, result.left_out + ": left out of the figures");
+    if (!result.left_out.empty())
+      log_.line(LogKind::Warning, command_words(result.left_out) + ": left out of the figures");
   }
 
   void simple(const OutputComparison& output, const FunctionResult& result) {
@@ -168,7 +172,7 @@ class IterationText {
                                                printable(output.output), tolerances));
     } else {
       log_.line(LogKind::Bad, fmt::format("FAILED | Output: '{}' | Difference exceeds tolerance {} | {}",
-                                          printable(output.output), tolerances, result.reason));
+                                          printable(output.output), tolerances, command_words(result.reason)));
     }
   }
 
@@ -206,7 +210,7 @@ class IterationText {
 };
 
 std::string average_line(const FunctionResult& result) {
-  if (!result.compared) return fmt::format("{} | FAILED | {}", label_of(result.function), result.reason);
+  if (!result.compared) return fmt::format("{} | FAILED | {}", label_of(result.function), command_words(result.reason));
   if (result.function != CompareFunction::Simple) return figure_line(result);
   return fmt::format("{} error: [abs={:.5g}] OR [rel={:.5g}] (tolerance: abs={:.5g}, rel={:.5g}) | {}",
                      error_stat_name(result.stat), checked_figure(result.absolute_figures, result.stat),
@@ -223,7 +227,7 @@ void averages_to_text(const PairSummary& summary, LogText& log) {
     const LogText::Indent deeper(log);
     for (const FunctionResult& result : results) {
       log.line(verdict_kind(result.passed), average_line(result));
-      if (!result.left_out.empty()) log.line(LogKind::Warning, result.left_out);
+      if (!result.left_out.empty()) log.line(LogKind::Warning, command_words(result.left_out));
     }
   }
 }

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
+#include "report/told.h"
 #include "vernier/report/data_diff.h"
 #include "vernier/report/text.h"
 
@@ -95,7 +96,7 @@ std::string report_to_text(const DiffReport& report, const TextOptions& options)
     text += heading(fmt::format("Not compared: {}", report.not_compared.size()), options.color);
     const std::size_t most = options.top == 0 ? report.not_compared.size() : options.top;
     for (std::size_t i = 0; i < std::min(most, report.not_compared.size()); ++i) {
-      text += wrap(printable(report.not_compared[i]), options.width, "  - ");
+      text += wrap(told(report.not_compared[i]), options.width, "  - ");
     }
     if (report.not_compared.size() > most) {
       text += fmt::format("  ... and {} more (--top 0 shows all)\n", report.not_compared.size() - most);

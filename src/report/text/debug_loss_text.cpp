@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
+#include "report/told.h"
 #include "vernier/report/debug_loss.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/text.h"
@@ -104,7 +105,7 @@ std::string quantizer_table(const DebugLossReport& report, const TextOptions& op
     }
   }
   for (const auto& [reason, tensors] : reasons) {
-    text += wrap(fmt::format("{} without SQNR: {}", list_some(tensors, 3), printable(reason)), options.width, "  ");
+    text += wrap(fmt::format("{} without SQNR: {}", list_some(tensors, 3), told(reason)), options.width, "  ");
   }
   const bool gaps =
       std::ranges::any_of(ranked, [](const QuantizerLoss* row) { return row->sqnr_db && !row->coverage; });
@@ -135,7 +136,7 @@ std::string report_to_text(const DebugLossReport& report, const TextOptions& opt
   if (!report.defects.empty()) {
     text += heading("Defects", options.color);
     for (const FoundDefect& defect : report.defects) {
-      text += wrap(fmt::format("{}: {}", printable(defect.node), printable(defect.text)), options.width,
+      text += wrap(fmt::format("{}: {}", printable(defect.node), told(defect.text)), options.width,
                    "  " + defect.kind + ": ");
     }
   }

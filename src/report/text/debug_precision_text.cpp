@@ -15,6 +15,7 @@
 #include "report/text/minimum_text.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
+#include "report/told.h"
 #include "vernier/format.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/kept_set.h"
@@ -31,7 +32,7 @@ std::string layers_text(const KeptSetReport& kept, std::size_t count) {
   return fmt::format("{} {}", count == 1 && !is_list(kept) ? "this" : which, plural(count, "layer"));
 }
 
-bool by_outside_check(const KeptSetReport& kept) { return kept.objective.starts_with("--check"); }
+bool by_outside_check(const KeptSetReport& kept) { return told(kept.objective).starts_with("--check"); }
 
 std::size_t searched_layers(const KeptSetReport& kept) {
   std::size_t most = kept.layers.size();
@@ -40,7 +41,7 @@ std::size_t searched_layers(const KeptSetReport& kept) {
 }
 
 std::string wanted_text(const DiagnoseReport& report) {
-  if (!report.kept->objective.empty()) return report.kept->objective;
+  if (!report.kept->objective.empty()) return told(report.kept->objective);
   return report.requirement ? requirement_text(*report.requirement) : "";
 }
 
@@ -83,15 +84,16 @@ std::string way_out(const DiagnoseReport& report, const TextOptions& options) {
   if (kept.end == SearchEnd::Impossible && !kept.tests.empty()) {
     const TestRow& all = kept.tests.front();
     const std::string says = all.needs.empty()        ? "no tolerance would do"
-                             : by_outside_check(kept) ? "the check " + printable(all.needs)
-                                                      : "it would pass with " + printable(all.needs);
+                             : by_outside_check(kept) ? "the check " + told(all.needs)
+                                                      : "it would pass with " + told(all.needs);
     text += wrap(fmt::format("With every layer in {}: {}.", high, says), options.width);
     if (report.high != Format::Float32 && report.requirement) {
       text += wrap(fmt::format("The float32 model itself: {}.", figure_text(report.reference, report.requirement)),
                    options.width);
     }
     const bool golden = kept.objective.find(", against ") != std::string::npos;
-    const bool task = kept.objective.starts_with("--min-top") || kept.objective.starts_with("--metric-script");
+    const std::string decides = told(kept.objective);
+    const bool task = decides.starts_with("--min-top") || decides.starts_with("--metric-script");
     const std::size_t raised = kept.layers.size();
     const std::size_t fixed = lowered_layers(report) - std::min(raised, lowered_layers(report));
     text += wrap(
@@ -132,7 +134,7 @@ std::string way_out(const DiagnoseReport& report, const TextOptions& options) {
           std::find_if(kept.tests.begin(), kept.tests.end(), [](const TestRow& test) { return test.layers.empty(); });
       if (none != kept.tests.end() && !none->needs.empty()) {
         text += wrap(fmt::format("With every layer in {}: {}{}.", formats_text(report.low),
-                                 by_outside_check(kept) ? "the check " : "it would pass with ", printable(none->needs)),
+                                 by_outside_check(kept) ? "the check " : "it would pass with ", told(none->needs)),
                      options.width);
       }
     }
@@ -195,7 +197,7 @@ std::string iterations_section(const DiagnoseReport& report, const TextOptions& 
       const std::string sure = test.confidence < 1 ? fmt::format(" ({:g} %)", 100 * test.confidence) : "";
       cells.push_back(test.samples == 0 ? "" : fmt::format("{}{}", test.samples, sure));
     }
-    cells.push_back(printable(test.needs));
+    cells.push_back(told(test.needs));
     cells.push_back(names.empty() ? "none" : all ? "all" : list_some(names, 6));
     table.row(cells);
   }
@@ -231,7 +233,7 @@ std::string group_text(const LayerGroup& group) {
   std::vector<std::string> names;
   for (const std::string& layer : group.layers) names.push_back(printable(layer));
   return fmt::format("{} of {} kept: {} should switch together, {} (--whole-groups)", group.kept, group.layers.size(),
-                     list_some(names, 4), printable(group.why));
+                     list_some(names, 4), told(group.why));
 }
 
 std::string grounds_section(const DiagnoseReport& report, const TextOptions& options) {
@@ -252,9 +254,10 @@ std::string grounds_section(const DiagnoseReport& report, const TextOptions& opt
                      fmt::format("and {} more split (--json has them all)", plural(split - kGroupsShown, "group")),
                      options.width);
   }
-  for (const std::string& proven : kept.proven) text += labelled("Proven", proven, options.width);
+  for (const std::string& proven : kept.proven) text += labelled("Proven", told(proven), options.width);
   const bool no_bound = asks_for_minimum(report) && !kept.lower_bound;
-  for (const std::string& assumed : kept.assumed) {
+  for (const std::string& text_of_assumed : kept.assumed) {
+    const std::string assumed = told(text_of_assumed);
     // Who gave that option is told why it found nothing instead.
     const bool advises = no_bound && assumed.find("--prove-minimum") != std::string::npos;
     text += labelled("Not proven", advises ? minimum_text(report) : assumed, options.width);
@@ -270,7 +273,7 @@ std::string debug_precision_to_text(const DiagnoseReport& report, const TextOpti
   if (kept.file_test && kept.file_test->verdict != Verdict::Good) {
     more += wrap(fmt::format("The written model misses it by a hair: it would pass with {}. Allow a little less in the "
                              "search, so that the file has room.",
-                             printable(kept.file_test->needs)),
+                             told(kept.file_test->needs)),
                  options.width);
   } else if (report.engine && report.engine->figures.passed == false) {
     more += wrap(fmt::format("On {} the written model misses it: {}.", printable(report.engine->engine),
@@ -286,7 +289,7 @@ std::string debug_precision_to_text(const DiagnoseReport& report, const TextOpti
   std::string text = answer(report, options) + more + (more.empty() ? "" : "\n");
   text += labelled("Model", printable(report.model_file), options.width);
   text += labelled("Data", printable(report.data), options.width);
-  text += labelled("Wanted", printable(wanted_text(report)), options.width);
+  text += labelled("Wanted", wanted_text(report), options.width);
   text += labelled("Scheme", report.scheme, options.width);
   text += labelled(
       "Runner",

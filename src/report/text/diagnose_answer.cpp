@@ -15,6 +15,7 @@
 #include "report/text/alternatives_text.h"
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
+#include "report/told.h"
 #include "vernier/format.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/kept_set.h"
@@ -186,7 +187,7 @@ Answer impossible(const DiagnoseReport& report) {
 Answer by_task(const DiagnoseReport& report) {
   Answer answer;
   const KeptSetReport& kept = *report.kept;
-  const std::string objective = printable(kept.objective);
+  const std::string objective = told(kept.objective);
   const auto value = [&]() -> std::string {
     if (kept.file_test && kept.file_test->interval) {
       const TestRow& test = *kept.file_test;
@@ -213,7 +214,7 @@ Answer by_task(const DiagnoseReport& report) {
           fmt::format("It would pass with {}: is the limit meant for this data, are labels and inputs those of "
                       "training? vernier check data --labels tries the usual mistakes, such as labels that count from "
                       "another number (--label-offset).",
-                      printable(kept.tests.front().needs)));
+                      told(kept.tests.front().needs)));
     }
     return answer;
   }

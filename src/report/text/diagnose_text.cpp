@@ -19,6 +19,7 @@
 #include "report/text/minimum_text.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
+#include "report/told.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/kept_set.h"
@@ -209,7 +210,7 @@ std::string kept_section(const DiagnoseReport& report, const TextOptions& option
   const KeptSetReport& kept = *report.kept;
   if (outcome_of(report) == Outcome::Impossible) {  // all of them, and it does not help
     std::string notes;
-    for (const std::string& note : kept.notes) notes += wrap(printable(note), options.width, "  note: ");
+    for (const std::string& note : kept.notes) notes += wrap(told(note), options.width, "  note: ");
     return notes.empty() ? notes : "\n" + notes;
   }
   std::string text = heading(fmt::format("Kept in {}", format_name(report.high)), options.color);
@@ -253,7 +254,7 @@ std::string kept_section(const DiagnoseReport& report, const TextOptions& option
   }
   text += certificate_table(report, options);
   if (const std::string minimum = minimum_text(report); !minimum.empty()) text += wrap(minimum, options.width, "  ");
-  for (const std::string& note : kept.notes) text += wrap(printable(note), options.width, "  note: ");
+  for (const std::string& note : kept.notes) text += wrap(told(note), options.width, "  note: ");
   return text;
 }
 
@@ -271,7 +272,7 @@ std::string final_section(const DiagnoseReport& report, const TextOptions& optio
   const Paint paint = report.final_figures->passed == false ? Paint::Bad : Paint::Bold;
   text = "\n" + painted(wrap(text, options.width), paint, options.color);
   if (report.typed) {
-    for (const std::string& note : report.typed->notes) text += wrap(printable(note), options.width, "  note: ");
+    for (const std::string& note : report.typed->notes) text += wrap(told(note), options.width, "  note: ");
   }
   return text;
 }
@@ -296,7 +297,7 @@ std::string latency_section(const DiagnoseReport& report, const TextOptions& opt
                                          plural(static_cast<std::size_t>(std::max(latency.threads, 0)), "thread")),
                              options.color);
   if (!table.empty()) text += table.text(options.width, options.whole_names);
-  if (!latency.note.empty()) text += wrap(printable(latency.note), options.width, "  ");
+  if (!latency.note.empty()) text += wrap(told(latency.note), options.width, "  ");
   return text;
 }
 

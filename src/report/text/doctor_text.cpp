@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "vernier/marks.h"
 #include "vernier/report/doctor.h"
 
 namespace vernier {
@@ -12,7 +13,8 @@ namespace {
 
 std::string engine_text(const DoctorReport::Engine& engine) {
   const EngineAbout& about = engine.about;
-  if (!engine.missing.empty()) return fmt::format("{}: not found\n  tried {}\n", about.name, engine.missing);
+  if (!engine.missing.empty())
+    return fmt::format("{}: not found\n  tried {}\n", about.name, command_words(engine.missing));
   std::string text = fmt::format("{} {} (package {} in {})\n", about.name, about.version, about.package, about.python);
   for (const EngineAbout::Device& device : about.devices) {
     const bool gpu = !device.capability.empty() && !device.name.starts_with(device.capability);
@@ -34,7 +36,7 @@ std::string report_to_text(const DoctorReport& report) {
     text += fmt::format("ONNX Runtime {}\n", *report.onnxruntime_version);
     for (const auto& [place, outcome] : report.attempts) text += fmt::format("  tried {}: {}\n", place, outcome);
   } else {
-    text += fmt::format("ONNX Runtime: {}\n  hint: {}\n", report.problem, report.hint);
+    text += fmt::format("ONNX Runtime: {}\n  hint: {}\n", command_words(report.problem), command_words(report.hint));
   }
   for (const DoctorReport::Engine& engine : report.engines) text += engine_text(engine);
   const bool tensorrt = std::ranges::any_of(report.engines, [](const DoctorReport::Engine& engine) {

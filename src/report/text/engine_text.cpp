@@ -15,6 +15,7 @@
 #include "report/text/engine_section.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
+#include "report/told.h"
 #include "vernier/report/engine.h"
 
 namespace vernier {
@@ -138,7 +139,7 @@ std::vector<const EngineLayer*> differing_in(const EngineReport& report) {
 
 std::string engine_section(const EngineReport& report, const TextOptions& options) {
   if (!report.refused.empty()) {
-    return labelled("Compiled", fmt::format("{}: {}", engine_of(report), printable(report.refused)), options.width);
+    return labelled("Compiled", fmt::format("{}: {}", engine_of(report), told(report.refused)), options.width);
   }
   const std::vector<const EngineLayer*> differing = differing_in(report);
   std::string text = labelled("Compiled", fmt::format("{}: {}", engine_of(report), answer_of(report, differing.size())),

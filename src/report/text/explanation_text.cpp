@@ -16,6 +16,7 @@
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
+#include "report/told.h"
 #include "vernier/report/causes.h"
 #include "vernier/report/outcome.h"
 
@@ -56,7 +57,7 @@ std::string group_text(const CauseGroup& group, const TextOptions& options) {
   if (!group.first->repairs.empty()) head += fmt::format("; repairs: {}", fmt::join(group.first->repairs, ", "));
   const std::string where = group.layers.empty() ? "the network" : group.layers.front();
   std::string text = wrap(head, options.width, "  ") +
-                     wrap(fmt::format("{}: {}", where, printable(group.first->sentence)), options.width, "    ");
+                     wrap(fmt::format("{}: {}", where, told(group.first->sentence)), options.width, "    ");
   if (group.layers.size() > 1) {
     const std::vector<std::string> others(group.layers.begin() + 1, group.layers.end());
     text += wrap("likewise " + list_some(others, 4), options.width, "    ");
@@ -125,10 +126,9 @@ std::string repairs_text(const Explanation& explanation, const TextOptions& opti
         sum.before.push_back(*row.before_db);
         sum.after.push_back(*row.after_db);
       }
-      if (sum.accepted == 1 && !row.layers.empty())
-        sum.example = printable(row.layers.front()) + ": " + printable(row.why);
+      if (sum.accepted == 1 && !row.layers.empty()) sum.example = printable(row.layers.front()) + ": " + told(row.why);
     } else if (sum.accepted == 0 && sum.example.empty() && !row.layers.empty()) {
-      sum.example = printable(row.layers.front()) + ": " + printable(row.why);
+      sum.example = printable(row.layers.front()) + ": " + told(row.why);
     }
   }
   std::string text = heading("Repairs", options.color);

@@ -15,6 +15,7 @@
 #include "base/layout.h"
 #include "base/text.h"
 #include "report/text/numbers.h"
+#include "report/told.h"
 
 namespace vernier {
 namespace {
@@ -137,7 +138,7 @@ std::string other_sums_sentence(const OtherSums& other, const std::optional<Requ
 }
 
 std::string requirement_text(const Requirement& requirement) {
-  std::string text(metric_option(requirement.metric));
+  std::string text = fmt::format("--{}", word_of(requirement.metric));
   for (std::size_t i = 0; i < requirement.limits.size(); ++i) {
     const Limit& limit = requirement.limits[i];
     text += i > 0 ? ", " : " ";
@@ -187,7 +188,7 @@ std::string figures_table(const std::vector<std::pair<std::string, const RunFigu
     for (const OutputFigure& figure : run->outputs) {
       if (!figure.class_axis || !said.insert(figure.name).second) continue;
       text += fmt::format("same top-1 of '{}': the largest along axis {} ({})\n", printable(figure.name),
-                          *figure.class_axis, figure.class_axis_from);
+                          *figure.class_axis, told(figure.class_axis_from));
     }
   }
   return text +

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "report/told.h"
 #include "vernier/report/inspect.h"
 #include "vernier/tensor.h"
 
@@ -148,7 +149,7 @@ std::string report_to_text(const SparsityReport& report) {
     text += fmt::format("  {} [{}] of {}: {}\n", printable(row.weight), shape_text(row.shape), printable(row.node),
                         row.sparse                     ? "2:4 sparse"
                         : row.why_not_prunable.empty() ? std::string("not sparse")
-                                                       : "not possible: " + row.why_not_prunable);
+                                                       : "not possible: " + told(row.why_not_prunable));
   }
   return fmt::format("{}: {} of {} 2:4 sparse\n", report.file, sparse, plural(report.weights.size(), "weight")) + text;
 }

@@ -7,6 +7,7 @@
 
 #include "base/layout.h"
 #include "base/text.h"
+#include "report/told.h"
 #include "vernier/report/lint.h"
 #include "vernier/report/text.h"
 
@@ -18,7 +19,7 @@ std::string report_to_text(const LintReport& report, const TextOptions& options)
     std::vector<std::string> names;
     for (const std::string& name : entry.nodes) names.push_back(printable(name));
     text += painted(fmt::format("{} | {}{}: {}\n", entry.error ? "error  " : "warning", entry.source,
-                                names.empty() ? "" : " | node " + list_some(names), printable(entry.message)),
+                                names.empty() ? "" : " | node " + list_some(names), told(entry.message)),
                     entry.error ? Paint::Bad : Paint::Warning, options.color);
   }
   const auto errors = static_cast<std::size_t>(

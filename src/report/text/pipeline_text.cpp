@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
+#include "report/told.h"
 #include "vernier/report/eval.h"
 #include "vernier/report/pipeline.h"
 #include "vernier/report/text.h"
@@ -28,7 +29,8 @@ std::string short_figure_text(const TaskFigure& figure) {
 
 std::string report_to_text(const PipelineReport& report, const TextOptions& options) {
   std::string text =
-      painted(wrap(report.answer, options.width), report.lost_at ? Paint::Bad : Paint::Good, options.color) + "\n";
+      painted(wrap(told(report.answer), options.width), report.lost_at ? Paint::Bad : Paint::Good, options.color) +
+      "\n";
   if (!report.data.empty()) text += labelled("Data", printable(report.data), options.width);
   Table table;
   table.flexible_column("stage");
@@ -58,7 +60,7 @@ std::string report_to_text(const PipelineReport& report, const TextOptions& opti
           table.text(options.width, options.whole_names);
   for (const StageReport& stage : report.stages) {
     for (const std::string& why : stage.not_compared)
-      text += wrap(fmt::format("{}: not compared: {}", printable(stage.name), printable(why)), options.width, "  ");
+      text += wrap(fmt::format("{}: not compared: {}", printable(stage.name), told(why)), options.width, "  ");
   }
   if (!report.next.empty())
     text += "\n" + labelled("Next", report.next.size() == 1 ? "run this:" : "one of these:", options.width);

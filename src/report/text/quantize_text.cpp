@@ -12,6 +12,7 @@
 #include "report/text/engine_section.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
+#include "report/told.h"
 #include "vernier/report/quantize.h"
 #include "vernier/report/text.h"
 
@@ -29,7 +30,7 @@ std::string skipped_text(const SkippedLayers& group) {
   }
   std::vector<std::string> names;
   for (const std::string& name : group.layers) names.push_back(printable(name));
-  const std::string text = fmt::format("{} in {}: {}", counts, group.runs_in, printable(group.reason));
+  const std::string text = fmt::format("{} in {}: {}", counts, group.runs_in, told(group.reason));
   const bool weighted = std::ranges::any_of(group.op_types, [](const std::string& op_type) {
     return op_type == "Conv" || op_type == "ConvTranspose" || op_type == "Gemm" || op_type == "MatMul";
   });
@@ -65,7 +66,7 @@ std::string result_to_text(const QuantizeResult& result, const TextOptions& opti
       options.width);
   for (const SkippedLayers& group : result.skipped) text += wrap(skipped_text(group), options.width, "skipped: ");
   for (const std::vector<std::string>* notes : {&result.typed.notes, &result.notes}) {
-    for (const std::string& note : *notes) text += wrap(printable(note), options.width, "note: ");
+    for (const std::string& note : *notes) text += wrap(told(note), options.width, "note: ");
   }
   if (result.compiled) text += engine_section(*result.compiled, options);
   return text;

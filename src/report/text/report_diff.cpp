@@ -111,7 +111,7 @@ void refuse_other_network(const DiagnoseReport& before, const DiagnoseReport& af
       fmt::format("the two reports are of different networks: output '{}' of the earlier one, '{}' of the later "
                   "one, and none has the same name",
                   printable(was.front().name), printable(is.front().name)),
-      "--diff compares two builds of one network");
+      "‹diff› compares two builds of one network");
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
+#include "report/told.h"
 #include "vernier/format.h"
 #include "vernier/report/scheme.h"
 #include "vernier/report/text.h"
@@ -27,7 +28,7 @@ std::string skipped_text(const SchemeReport& report, const TextOptions& options)
   std::string text;
   for (const auto& [key, names] : groups) {
     text += wrap(fmt::format("{} in {}: {} ({})", plural(names.size(), "layer"), format_name(key.first),
-                             printable(key.second), list_some(names, 3)),
+                             told(key.second), list_some(names, 3)),
                  options.width, "  ");
   }
   return text.empty() ? text : heading("Not in the lowest format", options.color) + text;

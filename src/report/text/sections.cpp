@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "report/text/numbers.h"
+#include "report/told.h"
 
 namespace vernier {
 namespace {
@@ -99,9 +100,9 @@ std::string remarks(const std::vector<std::string>& warnings, const std::vector<
                     const TextOptions& options) {
   std::string text;
   for (const std::string& warning : warnings) {
-    text += painted(wrap(printable(warning), options.width, "warning: "), Paint::Warning, options.color);
+    text += painted(wrap(told(warning), options.width, "warning: "), Paint::Warning, options.color);
   }
-  for (const std::string& note : notes) text += wrap(printable(note), options.width, "note: ");
+  for (const std::string& note : notes) text += wrap(told(note), options.width, "note: ");
   return text.empty() ? text : "\n" + text;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "report/told.h"
 #include "vernier/report/surgeon.h"
 
 namespace vernier {
@@ -23,7 +24,8 @@ std::vector<std::string> lines_of(const EditedWeights& weights) {
   }
   std::vector<std::string> lines{fmt::format("{} pruned to 2:4 sparsity", plural(weights.count, "weight"))};
   for (const EditedWeights::Left& left : weights.left) {
-    lines.push_back(fmt::format("left as it is: {} of {}: {}", printable(left.weight), printable(left.node), left.why));
+    lines.push_back(
+        fmt::format("left as it is: {} of {}: {}", printable(left.weight), printable(left.node), told(left.why)));
   }
   return lines;
 }

@@ -16,6 +16,7 @@
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
 #include "report/text/sections.h"
+#include "report/told.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/text.h"
 #include "vernier/report/verify.h"
@@ -33,7 +34,7 @@ std::string answer_section(const VerifyReport& report, const TextOptions& option
   Paint paint = Paint::Bold;
   if (report.test) {
     const bool met = report.test->verdict == Verdict::Good;
-    text = fmt::format("{}: {} is {} ({:.6g}); {}.", printable(report.typed_file), printable(report.objective),
+    text = fmt::format("{}: {} is {} ({:.6g}); {}.", printable(report.typed_file), told(report.objective),
                        met ? "met" : "missed", report.test->metric, figure);
     paint = met ? Paint::Good : Paint::Bad;
   } else if (!report.requirement) {
@@ -159,7 +160,7 @@ std::string compared_section(const VerifyReport& report, const TextOptions& opti
   text = heading(fmt::format("{}, {} not compared", text, report.not_compared.size()), options.color);
   const std::size_t most = options.top == 0 ? report.not_compared.size() : options.top;
   for (std::size_t i = 0; i < std::min(most, report.not_compared.size()); ++i) {
-    text += wrap(printable(report.not_compared[i]), options.width, "  - ");
+    text += wrap(told(report.not_compared[i]), options.width, "  - ");
   }
   if (report.not_compared.size() > most) {
     text += fmt::format("  ... and {} more (all of them with --json)\n", report.not_compared.size() - most);

@@ -78,7 +78,7 @@ std::vector<std::string> describe(const MeasureOptions& measure) {
   if (measure.requirement) {
     for (const Limit& limit : measure.requirement->limits) {
       lines.push_back(
-          fmt::format("requirement {} '{}' {}", metric_option(measure.requirement->metric), limit.output, limit.value));
+          fmt::format("requirement --{} '{}' {}", word_of(measure.requirement->metric), limit.output, limit.value));
     }
   }
   return lines;

@@ -84,7 +84,7 @@ TEST(ClassAxis, IsNotGuessedBehindWhatMixesAxes) {
 TEST(ClassAxis, IsWhatTheUserSays) {
   const Model model = model_of("g (float[1,3,4,6] x) => (float[1,5,4,6] y) { y = Conv (x, w) }", kConv);
   EXPECT_EQ(class_axes(model, {"y"}, {{"", -1}}).at("y").axis, 3);
-  EXPECT_EQ(class_axes(model, {"y"}, {{"y", 2}}).at("y").said_by, "--top1-axis");
+  EXPECT_EQ(class_axes(model, {"y"}, {{"y", 2}}).at("y").said_by, "‹top1-axis›");
   EXPECT_THROW(class_axes(model, {"y"}, {{"", 4}}), Error);
   EXPECT_THROW(class_axes(model, {"y"}, {{"z", 1}}), Error);
 }

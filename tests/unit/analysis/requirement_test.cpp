@@ -69,7 +69,7 @@ TEST(Damage, IsInfiniteWhenNothingIsAllowedAndSomethingIsWrong) {
 TEST(Damage, IsInfiniteWhenOnlyTheTestedSideOverflowed) {
   for (const float bad : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
     const OutputStats stats = stats_of({3, 4}, {3, bad});
-    for (const Metric metric : kMetrics) EXPECT_EQ(damage_of(metric, 0.5, stats), kInfinity) << metric_option(metric);
+    for (const Metric metric : kMetrics) EXPECT_EQ(damage_of(metric, 0.5, stats), kInfinity) << word_of(metric);
   }
 }
 
@@ -166,7 +166,7 @@ TEST(SurelyFails, IsNeverSaidOfARunThatPassesInTheEnd) {
         for (const OutputStats& prefix : run.prefixes) {
           const bool sure = surely_fails(metric, limit, prefix, run.all_ref);
           said += sure ? 1 : 0;
-          EXPECT_FALSE(sure && passes) << metric_option(metric) << " seed " << seed << " factor " << factor;
+          EXPECT_FALSE(sure && passes) << word_of(metric) << " seed " << seed << " factor " << factor;
         }
       }
     }
@@ -182,7 +182,7 @@ TEST(SurelyFails, StaysTrueOnceSaid) {
       bool before = false;
       for (const OutputStats& prefix : run.prefixes) {
         const bool now = surely_fails(metric, limit, prefix, run.all_ref);
-        EXPECT_FALSE(before && !now) << metric_option(metric) << " seed " << seed;
+        EXPECT_FALSE(before && !now) << word_of(metric) << " seed " << seed;
         before = now;
       }
     }
@@ -216,7 +216,7 @@ TEST(SurelyFails, IsSaidOfTop1WhenTooManyRowsDisagree) {
 
 TEST(SurelyFails, IsSaidOfWhatIsNotFinite) {
   const OutputStats stats = stats_of({3, 4}, {3, std::numeric_limits<float>::infinity()});
-  for (const Metric metric : kMetrics) EXPECT_TRUE(surely_fails(metric, 0.5, stats, stats)) << metric_option(metric);
+  for (const Metric metric : kMetrics) EXPECT_TRUE(surely_fails(metric, 0.5, stats, stats)) << word_of(metric);
 }
 
 }  // namespace

@@ -47,12 +47,12 @@ TEST(Trial, EarlyStopNeverChangesAVerdictAndGivesALowerBound) {
         for (const auto& order : {all_samples(subject), backwards}) {
           const TrialResult full = run_trial(subject, plan, reference, weights, &requirement, order, false);
           const TrialResult early = run_trial(subject, plan, reference, weights, &requirement, order, true);
-          EXPECT_EQ(full.damage <= 1, early.damage <= 1) << metric_option(metric) << " factor " << factor;
+          EXPECT_EQ(full.damage <= 1, early.damage <= 1) << word_of(metric) << " factor " << factor;
           EXPECT_FALSE(full.stopped_early);
           if (early.stopped_early) {
             ++stopped;
             EXPECT_LT(early.samples_run, full.samples_run);
-            EXPECT_LE(early.damage, full.damage * (1 + 1e-9)) << metric_option(metric) << ": no lower bound";
+            EXPECT_LE(early.damage, full.damage * (1 + 1e-9)) << word_of(metric) << ": no lower bound";
           } else {
             EXPECT_EQ(early.damage, full.damage);
             EXPECT_EQ(early.metric, full.metric);

@@ -90,7 +90,7 @@ TEST(CompareIterations, ShapesMustFit) {
   EXPECT_FALSE(strict.passed);
   EXPECT_FALSE(strict.outputs[0].results[0].compared);
   EXPECT_EQ(strict.outputs[0].results[0].reason,
-            "shapes (2, 3) and (3, 2) differ; --no-shape-check compares the values anyway");
+            "shapes (2, 3) and (3, 2) differ; ‹no-shape-check› compares the values anyway");
   CompareOptions loose;
   loose.shape_check = false;
   const IterationComparison aligned = compare(got, ref, loose);
@@ -160,10 +160,10 @@ TEST(CompareIterations, AnUnknownOutputIsAnErrorBeforeAnythingIsCompared) {
   const Iteration run = iteration({{"scores", floats({1})}});
   CompareOptions options;
   options.atol.own["score"] = 1;
-  EXPECT_EQ(message([&] { compare(run, run, options); }), "--atol: there is no output 'score' | nearest: scores");
+  EXPECT_EQ(message([&] { compare(run, run, options); }), "‹atol›: there is no output 'score' | nearest: scores");
   options = {};
   options.thresholds[CompareFunction::L2].own["x"] = 1;
-  EXPECT_EQ(message([&] { compare(run, run, options); }), "--l2-threshold: there is no output 'x' | outputs: scores");
+  EXPECT_EQ(message([&] { compare(run, run, options); }), "‹l2-threshold›: there is no output 'x' | outputs: scores");
 }
 
 TEST(CompareIterations, ASettingMayNameEitherSide) {
@@ -188,7 +188,7 @@ TEST(RequireValid, AveragesNeedAFigure) {
   CompareOptions options;
   options.check_average = true;
   EXPECT_EQ(message([&] { require_valid(options); }),
-            "--check-average: elemwise has no statistic to average | --check-error-stat max, mean, median or quantile");
+            "‹check-average›: elemwise has no statistic to average | ‹check-error-stat› max, mean, median or quantile");
   options.error_stat.general = ErrorStat::Max;
   EXPECT_NO_THROW(require_valid(options));
   options.error_stat.own["y"] = ErrorStat::Elemwise;

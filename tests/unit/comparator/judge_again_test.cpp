@@ -86,13 +86,13 @@ TEST(JudgeAgain, RefusesWhatTheFileDoesNotHold) {
   const AccuracyRecord record = record_of({}, floats({1}), floats({1}));
   AccuracyRecord::Again again;
   again.thresholds[CompareFunction::L2].general = 1;
-  EXPECT_EQ(refusal(record, again), "--l2-threshold: the file holds no figures of l2");
+  EXPECT_EQ(refusal(record, again), "‹l2-threshold›: the file holds no figures of l2");
   again = {};
   again.functions = {CompareFunction::Psnr};
-  EXPECT_EQ(refusal(record, again), "--compare: the file holds no figures of psnr");
+  EXPECT_EQ(refusal(record, again), "‹compare›: the file holds no figures of psnr");
   again = {};
   again.rtol.own["x"] = 1;
-  EXPECT_EQ(refusal(record, again), "--rtol: the file holds no output 'x'");
+  EXPECT_EQ(refusal(record, again), "‹rtol›: the file holds no output 'x'");
 }
 
 TEST(JudgeAgain, WhatWasNotComparedStaysFailed) {

@@ -122,8 +122,8 @@ TEST(Images, SayWhatIsWrongWithTheOptions) {
   const InputInfo input = float_input("x", {1, 3, 8, 8});
   EXPECT_EQ(kind_and_text({"", {}, {0}, ImageColor::Rgb, {}}, input).kind(), ErrorKind::Usage);
   EXPECT_EQ(kind_and_text({"", {1, 2}, {}, ImageColor::Rgb, {}}, input).kind(), ErrorKind::Usage);
-  EXPECT_NE(kind_and_text({"", {}, {}, ImageColor::Y, {}}, input).hint().find("--image-color rgb"), std::string::npos);
-  EXPECT_NE(kind_and_text({"", {}, {}, ImageColor::Rgb, {}}, float_input("x", {1, 3, -1, -1})).hint().find("--image"),
+  EXPECT_NE(kind_and_text({"", {}, {}, ImageColor::Y, {}}, input).hint().find("‹image-color› rgb"), std::string::npos);
+  EXPECT_NE(kind_and_text({"", {}, {}, ImageColor::Rgb, {}}, float_input("x", {1, 3, -1, -1})).hint().find("‹image›"),
             std::string::npos);
   EXPECT_NE(std::string(kind_and_text({"", {}, {}, ImageColor::Rgb, {}}, input).what()).find("a.jpg: is no image"),
             std::string::npos);

@@ -292,7 +292,7 @@ TEST_F(Script, ATimeoutNamesItself) {
   SourceOptions options = script(
       "import time\ndef load_data():\n  yield {'x': np.zeros((1, 2), np.float32)}\n  time.sleep(100)\n  yield\n");
   options.script_seconds = 1.5;
-  EXPECT_STARTS(refusal(options), "loader.py:load_data: was still running after 1.5 s and 1 sample | --timeout");
+  EXPECT_STARTS(refusal(options), "loader.py:load_data: was still running after 1.5 s and 1 sample | ‹timeout›");
 }
 
 TEST_F(Script, AnInterruptEndsIt) {
@@ -328,7 +328,7 @@ TEST_F(Script, NoPythonOrNoNumPy) {
   const Error error = error_of([&] { open_samples(options, {kInput}); });
   EXPECT_EQ(error.kind(), ErrorKind::Backend);
   EXPECT_STREQ(error.what(), "no-such-python: cannot be started: No such file or directory");
-  EXPECT_HAS(error.hint(), "--python PROGRAM");
+  EXPECT_HAS(error.hint(), "‹python› PROGRAM");
 
   options.python = "echo";
   EXPECT_HAS(refusal(options), "something else wrote where samples are announced: -c import os");

@@ -176,7 +176,7 @@ TEST(InMemory, AFunctionDecides) {
   EXPECT_GT(calls, 0U);
   ASSERT_TRUE(report.kept);
   EXPECT_EQ(report.kept->end, SearchEnd::Impossible);
-  EXPECT_EQ(report.kept->objective, "share of equal signs --min 2");
+  EXPECT_EQ(report.kept->objective, "share of equal signs ‹min› 2");
 }
 
 TEST(InMemory, LabelsDecide) {

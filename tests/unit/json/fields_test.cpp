@@ -40,6 +40,13 @@ struct Foreign {
   std::optional<double> value;
 };
 
+struct Remark {
+  std::string name;  // a user's
+  std::string why;
+  std::vector<std::string> notes;
+  std::optional<std::string> hint;
+};
+
 }  // namespace json_test
 
 template <>
@@ -60,10 +67,19 @@ struct Fields<json_test::Foreign> {
   static constexpr auto list = std::tuple{Nullable{"value", &json_test::Foreign::value}};
 };
 
+template <>
+struct Fields<json_test::Remark> {
+  using R = json_test::Remark;
+  static constexpr bool (*explained)(const R&) = [](const R& remark) { return !remark.why.empty(); };
+  static constexpr auto list = std::tuple{Field{"name", &R::name}, Prose{"why", &R::why, explained},
+                                          Prose{"notes", &R::notes}, Prose{"hint", &R::hint}};
+};
+
 namespace {
 
 using json_test::Colour;
 using json_test::Foreign;
+using json_test::Remark;
 using json_test::Thing;
 
 constexpr const char* kWhole = R"({"name":"a","size":1.5,"colour":"green","values":[0.1,2]})";
@@ -105,6 +121,15 @@ TEST(Fields, WhatIsNotThereIsAbsentAndNullIsReadAsAbsent) {
   EXPECT_EQ(parse_as<Thing>(with("\"values\"", "\"count\":null,\"values\""), "t.json").count, std::nullopt);
   EXPECT_EQ(json_text(json_of(Foreign{})), R"({"value":null})") << "files of others may want null";
   EXPECT_EQ(parse_as<Foreign>(R"({"value":null,"more":1})", "f").value, std::nullopt);
+}
+
+TEST(Fields, ProseIsWrittenInWordsOfTheCommandAndNamesAreAsTheyAre) {
+  const Remark remark{"‹int8›", "‹int8› has no ranges", {"‹data› FILE", "plain"}, "‹vernier check data›"};
+  const std::string text = json_text(json_of(remark));
+  EXPECT_EQ(text, R"({"name":"‹int8›","why":"--int8 has no ranges","notes":["--data FILE","plain"],)"
+                  R"("hint":"vernier check data"})");
+  EXPECT_EQ(json_text(json_of(parse_as<Remark>(text, "t.json"))), text);
+  EXPECT_EQ(json_text(json_of(Remark{})), R"({"name":"","notes":[]})");
 }
 
 TEST(Fields, FormerKeysAreRead) { EXPECT_EQ(parse_as<Thing>(with("name", "title"), "t.json").name, "a"); }

@@ -40,8 +40,9 @@ TEST(Requirement, AMarginIsOfErrorPower) {
   EXPECT_THROW(limit(Metric::MinSqnrDb, 20, -1), Error);
 }
 
-TEST(Metric, EveryOneHasAnOption) {
-  for (const Metric metric : all_metrics()) EXPECT_EQ(metric_option(metric).substr(0, 2), "--");
+TEST(Metric, EveryOneHasAnArgumentAndSomeAUnit) {
+  EXPECT_EQ(word_of(Metric::MinTop1Agreement), "min-top1-agreement");
+  for (const Metric metric : all_metrics()) EXPECT_EQ(parse_word<Metric>(word_of(metric)), metric);
   EXPECT_EQ(metric_unit(Metric::MinSqnrDb), "dB");
 }
 

@@ -93,7 +93,7 @@ TEST(Scheme, NoneIgnoresExceptionsAndListsThem) {
       assigned(precision({Format::Int8}, {{"fc1", Format::Float32}}, PrecisionConstraints::None));
   EXPECT_EQ(formats_of(result.plan)[0], Format::Int8);
   ASSERT_EQ(result.warnings.size(), 1U);
-  EXPECT_EQ(result.warnings[0], "--layer-precisions fc1:float32 is ignored (--precision-constraints none)");
+  EXPECT_EQ(result.warnings[0], "‹layer-precisions› fc1:float32 is ignored (‹precision-constraints› none)");
 }
 
 TEST(Scheme, WhatAScriptSetsWinsAndItsNamesAreNoPatterns) {
@@ -110,7 +110,7 @@ TEST(Scheme, WhatAScriptSetsOfManyLayersIsRefusedInOneLine) {
   for (const char* name : {"fc1", "act", "fc2"}) options.layer_settings.push_back({name, Format::Float32, {}});
   options.constraints = PrecisionConstraints::None;
   EXPECT_EQ(assigned(options).warnings,
-            (Names{"layers fc1, act, fc2 run as if no script had said float32 (--precision-constraints none)"}));
+            (Names{"layers fc1, act, fc2 run as if no script had said float32 (‹precision-constraints› none)"}));
 }
 
 TEST(Scheme, AnOutputTypeCanOnlyAgreeWithItsLayer) {
@@ -131,13 +131,13 @@ TEST(Scheme, ANameThatMatchesNothingIsAMistake) {
     PrecisionOptions options = precision({Format::Int8}, {{"fc3", Format::Float32}});
     const Names warned = assigned(options).warnings;
     ASSERT_EQ(warned.size(), 1U) << "one that is preferred may be another export's";
-    EXPECT_TRUE(warned.front().starts_with("--layer-precisions: no layer is named 'fc3'; nearest: fc1"));
+    EXPECT_TRUE(warned.front().starts_with("‹layer-precisions›: no layer is named 'fc3'; nearest: fc1"));
     options.constraints = PrecisionConstraints::Obey;
     assigned(options);
     FAIL() << "an unknown layer went through";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::Usage);
-    EXPECT_STREQ(error.what(), "--layer-precisions: no layer is named 'fc3'");
+    EXPECT_STREQ(error.what(), "‹layer-precisions›: no layer is named 'fc3'");
     EXPECT_NE(error.hint().find("fc1"), std::string::npos);
   }
 }

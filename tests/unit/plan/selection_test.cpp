@@ -78,18 +78,18 @@ TEST(Selection, PassesOverOperatorsThatOtherNetworksHave) {
 }
 
 TEST(Selection, RefusesWhatTheModelDoesNotHave) {
-  EXPECT_EQ(refusal(only(&LayerSelection::nodes, {"haed_fc"})), "--nodes-to-quantize: no layer is named 'haed_fc'");
+  EXPECT_EQ(refusal(only(&LayerSelection::nodes, {"haed_fc"})), "‹nodes-to-quantize›: no layer is named 'haed_fc'");
   EXPECT_EQ(refusal(only(&LayerSelection::op_types, {"Conv"})),
-            "--op-types-to-quantize: no layer's operator is named 'Conv'");
+            "‹op-types-to-quantize›: no layer's operator is named 'Conv'");
   EXPECT_EQ(refusal(only(&LayerSelection::op_types, {"Relu", "Cnov"})),
-            "--op-types-to-quantize: no layer's operator is named 'Cnov'");
+            "‹op-types-to-quantize›: no layer's operator is named 'Cnov'");
   EXPECT_EQ(refusal(only(&LayerSelection::excluded_op_types, {"Cnov"})),
-            "--op-types-to-exclude: no layer's operator is named 'Cnov'");
+            "‹op-types-to-exclude›: no layer's operator is named 'Cnov'");
   EXPECT_EQ(refusal(only(&LayerSelection::excluded_nodes, {"/(/"})),
-            "--nodes-to-exclude /(/: not a regular expression");
+            "‹nodes-to-exclude› /(/: not a regular expression");
   EXPECT_EQ(refusal(only(&LayerSelection::subgraphs, {"a:nowhere"})),
-            "--subgraph a:nowhere: the graph has no tensor 'nowhere'");
-  EXPECT_EQ(refusal(only(&LayerSelection::subgraphs, {"a"})), "--subgraph a: no ':' between inputs and outputs");
+            "‹subgraph› a:nowhere: the graph has no tensor 'nowhere'");
+  EXPECT_EQ(refusal(only(&LayerSelection::subgraphs, {"a"})), "‹subgraph› a: no ':' between inputs and outputs");
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ namespace {
 Alternative row(std::string change, AlternativeEnd end, std::size_t kept, std::int64_t macs) {
   Alternative row;
   row.change = std::move(change);
-  row.low = {row.change == "--fp16" ? Format::Float16 : Format::Int8};
+  row.low = {row.change == "‹fp16›" ? Format::Float16 : Format::Int8};
   row.end = end;
   row.kept = kept;
   row.lowered = 12;
@@ -49,10 +49,10 @@ std::string best(const DiagnoseReport& report) {
 
 TEST(Alternatives, TheBestKeepsTheLeastWork) {
   DiagnoseReport report = with({row("keep", AlternativeEnd::Met, 3, 400), row("fix", AlternativeEnd::Met, 2, 100),
-                                row("--target openvino", AlternativeEnd::Unfinished, 1, 200)});
+                                row("‹target› openvino", AlternativeEnd::Unfinished, 1, 200)});
   EXPECT_EQ(best(report), "fix") << "fewer layers of the third, but twice the work";
   report.alternatives[1].end = AlternativeEnd::Missed;
-  EXPECT_EQ(best(report), "--target openvino");
+  EXPECT_EQ(best(report), "‹target› openvino");
   report.alternatives[2].end = AlternativeEnd::NotMeasured;
   EXPECT_EQ(best(report), "keep");
   report.alternatives[0].end = AlternativeEnd::Missed;
@@ -65,8 +65,8 @@ TEST(Alternatives, EqualOnesLeaveWhatWasFound) {
 
 TEST(Alternatives, AWiderFormatCostsItsBits) {
   // 30 % in float32 and the rest in int8 has 15.2 bits an operation; everything in float16 has 16.
-  EXPECT_EQ(best(with({row("keep", AlternativeEnd::Met, 3, 300), row("--fp16", AlternativeEnd::Met, 0, 0)})), "keep");
-  EXPECT_EQ(best(with({row("keep", AlternativeEnd::Met, 3, 400), row("--fp16", AlternativeEnd::Met, 0, 0)})), "--fp16");
+  EXPECT_EQ(best(with({row("keep", AlternativeEnd::Met, 3, 300), row("‹fp16›", AlternativeEnd::Met, 0, 0)})), "keep");
+  EXPECT_EQ(best(with({row("keep", AlternativeEnd::Met, 3, 400), row("‹fp16›", AlternativeEnd::Met, 0, 0)})), "‹fp16›");
 }
 
 TEST(Alternatives, AnotherCostDecidesWhereItWasAskedFor) {
@@ -96,7 +96,7 @@ TEST(Alternatives, HaveAFolderOfTheirOwn) {
 }
 
 TEST(Alternatives, AreATableAndWhatToDoNext) {
-  Alternative late = row("--target openvino", AlternativeEnd::NotMeasured, 0, 0);
+  Alternative late = row("‹target› openvino", AlternativeEnd::NotMeasured, 0, 0);
   late.why = "its time was up before it was measured";
   const DiagnoseReport report =
       with({row("keep", AlternativeEnd::Met, 3, 400), row("fix", AlternativeEnd::Met, 2, 100), std::move(late)});

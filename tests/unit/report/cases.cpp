@@ -163,7 +163,7 @@ DiagnoseReport impossible() {
   report.kept = KeptSetReport{};
   report.kept->end = SearchEnd::Impossible;
   report.kept->evaluations = 2;
-  report.warnings = {"the inputs are random: use --data to measure what matters"};
+  report.warnings = {"the inputs are random: use ‹data› to measure what matters"};
   return report;
 }
 

@@ -34,7 +34,7 @@ DiagnoseReport ended(SearchEnd end, std::optional<bool> file) {
 DiagnoseReport ended_by_task(SearchEnd end, std::optional<bool> file) {
   DiagnoseReport report = ended(end, std::nullopt);
   report.requirement.reset();
-  report.kept->objective = "--min-top1 0.9, by labels.npy";
+  report.kept->objective = "‹min-top1› 0.9, by labels.npy";
   if (file) {
     report.kept->file_test.emplace();
     report.kept->file_test->verdict = *file ? Verdict::Good : Verdict::Bad;

@@ -109,7 +109,7 @@ TEST_F(ScriptProcessTest, APythonThatIsNotThereIsTheBackendsError) {
   options.python = "/no/such/python";
   const Error error = refusal("", options);
   EXPECT_EQ(error.kind(), ErrorKind::Backend);
-  EXPECT_EQ(error.hint(), "data loader scripts need Python 3: --python PROGRAM names it");
+  EXPECT_EQ(error.hint(), "data loader scripts need Python 3: ‹python› PROGRAM names it");
 }
 
 }  // namespace

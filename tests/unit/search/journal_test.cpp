@@ -134,7 +134,7 @@ TEST_F(SearchJournal, PutsTrialsAsideWhenItBeginsAnew) {
   EXPECT_EQ(kept(".1"), first);
   EXPECT_EQ(kept(".2"), second);
   ASSERT_EQ(third.notes().size(), 1U);
-  EXPECT_NE(third.notes().front().find("journal.jsonl.2 (--resume"), std::string::npos) << third.notes().front();
+  EXPECT_NE(third.notes().front().find("journal.jsonl.2 (‹resume›"), std::string::npos) << third.notes().front();
   // Nothing but its first line: nothing to keep.
   EXPECT_FALSE(std::filesystem::exists(path().string() + ".3"));
 }

@@ -157,7 +157,7 @@ TEST(Diagnose, WarnsOfABatchThatCountsAsOneSample) {
   const DiagnoseReport report = diagnose(options);
   EXPECT_EQ(report.samples, 1U);
   ASSERT_EQ(report.warnings.size(), 1U);
-  EXPECT_EQ(report.warnings.front(), "the data are one sample, a batch of 6: --split-batch makes them 6 samples");
+  EXPECT_EQ(report.warnings.front(), "the data are one sample, a batch of 6: ‹split-batch› makes them 6 samples");
   options.measure.data.split_batch = true;
   EXPECT_TRUE(diagnose(options).warnings.empty());
 }
@@ -251,7 +251,7 @@ TEST(Diagnose, MeasuresWhatElseCouldBeDone) {
     EXPECT_EQ(row.total_macs, report.kept.value().total_macs) << row.change;
     EXPECT_EQ(row.lowered >= row.kept, true) << row.change;
   }
-  EXPECT_EQ(changes, (Names{"keep", "fix", "--target openvino", "--fp16", "--target onnxruntime"}));
+  EXPECT_EQ(changes, (Names{"keep", "fix", "‹target› openvino", "‹fp16›", "‹target› onnxruntime"}));
   const Alternative& found = report.alternatives.front();
   EXPECT_EQ(found.kept, report.kept->layers.size());
   EXPECT_EQ(found.cost, report.kept->cost);
@@ -421,7 +421,7 @@ TEST(Diagnose, NoneIgnoresLayerPrecisionsAndListsThem) {
   const DiagnoseReport report = diagnose(options);
   EXPECT_EQ(row_named(report.layers, "conv2").format, Format::Int8);
   ASSERT_EQ(report.warnings.size(), 1U);
-  EXPECT_EQ(report.warnings.front(), "--layer-precisions conv2:float32 is ignored (--precision-constraints none)");
+  EXPECT_EQ(report.warnings.front(), "‹layer-precisions› conv2:float32 is ignored (‹precision-constraints› none)");
 }
 
 TEST(Diagnose, OffersTheNearestNameForAnUnknownLayer) {
@@ -431,7 +431,7 @@ TEST(Diagnose, OffersTheNearestNameForAnUnknownLayer) {
   options.precision.constraints = PrecisionConstraints::Obey;
   const Error error = error_of([&] { diagnose(options); });
   EXPECT_EQ(error.kind(), ErrorKind::Usage);
-  EXPECT_EQ(std::string(error.what()), "--layer-precisions: no layer is named 'conv22'");
+  EXPECT_EQ(std::string(error.what()), "‹layer-precisions›: no layer is named 'conv22'");
   EXPECT_NE(error.hint().find("conv2"), std::string::npos) << error.hint();
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <fstream>
 #include <limits>
+#include <string_view>
 #include <utility>
 
 #include "tiny_networks.h"
@@ -49,7 +50,7 @@ TEST(ComparisonObjective, PassesWithinEitherTolerance) {
   const Trial failed = judged(*objective, {{scores({1, 2}), scores({1, 2})}, {scores({1, 2}), scores({1.2F, 2})}});
   EXPECT_EQ(failed.verdict, Verdict::Bad);
   EXPECT_NEAR(failed.damage, 4, 1e-3);
-  EXPECT_NE(failed.why.find("'y': --atol 0.201 or --rtol 0.201"), std::string::npos) << failed.why;
+  EXPECT_NE(failed.why.find("'y': ‹atol› 0.201 or ‹rtol› 0.201"), std::string::npos) << failed.why;
 }
 
 TEST(ComparisonObjective, WhatATrialNeedsIsEnough) {
@@ -57,7 +58,7 @@ TEST(ComparisonObjective, WhatATrialNeedsIsEnough) {
     const SearchOptions strict = within(1e-9, 1e-9);
     const Trial failed = judged(*comparison_objective(strict), {{scores({1, 2}), scores({1 + error, 2})}});
     ASSERT_EQ(failed.verdict, Verdict::Bad);
-    const double needed = std::stod(failed.why.substr(failed.why.find("--atol ") + 7));
+    const double needed = std::stod(failed.why.substr(failed.why.find("‹atol› ") + std::string_view("‹atol› ").size()));
     const SearchOptions enough = within(needed, 0);
     EXPECT_EQ(judged(*comparison_objective(enough), {{scores({1, 2}), scores({1 + error, 2})}}).verdict, Verdict::Good)
         << failed.why;
@@ -88,7 +89,7 @@ TEST(ComparisonObjective, ThresholdsOfOtherFunctions) {
   const Trial trial = judged(*comparison_objective(options), {{scores({10, 0}), scores({10, 1})}});
   EXPECT_EQ(trial.verdict, Verdict::Bad);
   EXPECT_NEAR(trial.damage, 100, 1);  // 20 dB short
-  EXPECT_NE(trial.why.find("--sqnr-threshold 20"), std::string::npos) << trial.why;
+  EXPECT_NE(trial.why.find("‹sqnr-threshold› 20"), std::string::npos) << trial.why;
 }
 
 TEST(LabelObjective, CountsTheTopK) {
@@ -155,7 +156,7 @@ TEST(MetricObjective, AsksTheScript) {
   EXPECT_NEAR(trial.metric, 1, 1e-6);
   const Trial bad = judged(*objective, {{scores({1, 2}), scores({1, 3})}, {scores({1, 2}), scores({0, 2})}});
   EXPECT_EQ(bad.verdict, Verdict::Bad);
-  EXPECT_EQ(bad.why, "--max 2");
+  EXPECT_EQ(bad.why, "‹max› 2");
 }
 
 TEST(MetricObjective, SaysWhatTheScriptDidWrong) {
