@@ -28,6 +28,10 @@ struct Requirement {
   VERNIER_API std::optional<double> limit_for(const std::string& output) const;
 };
 
+/// Jobs call it. Errors: Usage, naming the metric: no limit; one that is no number, or beyond what the metric can be
+/// (of errors below 0, of a cosine outside -1 to 1, of a share outside 0 to 1); two for the same output.
+VERNIER_API void require_valid(const Requirement& requirement);
+
 /// The same with limits that ask for `db` more: SQNR by db, errors with the power 10^(-db / 10) of what is allowed, so
 /// max-abs by 10^(-db / 20), and of a cosine C 1 - (1 - C) 10^(-db / 10).
 /// Errors: Usage: a negative or not finite number; of agreement, which has no power.

@@ -7,6 +7,9 @@
 #include <cmath>
 #include <cstddef>
 #include <exception>
+#include <limits>
+#include <set>
+#include <string>
 
 #include "vernier/error.h"
 
@@ -17,14 +20,17 @@ struct MetricRow {
   Metric metric;
   std::string_view word;
   std::string_view unit;
+  double least, most;
 };
 
+constexpr double kLargest = std::numeric_limits<double>::max();
+
 constexpr std::array<MetricRow, 5> kMetrics{{
-    {Metric::MinSqnrDb, "min-sqnr", "dB"},
-    {Metric::MaxAbsError, "max-abs-error", ""},
-    {Metric::MaxMse, "max-mse", ""},
-    {Metric::MinCosine, "min-cosine", ""},
-    {Metric::MinTop1Agreement, "min-top1-agreement", ""},
+    {Metric::MinSqnrDb, "min-sqnr", "dB", -kLargest, kLargest},
+    {Metric::MaxAbsError, "max-abs-error", "", 0, kLargest},
+    {Metric::MaxMse, "max-mse", "", 0, kLargest},
+    {Metric::MinCosine, "min-cosine", "", -1, 1},
+    {Metric::MinTop1Agreement, "min-top1-agreement", "", 0, 1},
 }};
 
 const MetricRow& row_of(Metric metric) {
@@ -60,6 +66,28 @@ std::span<const std::string_view> words_of(Metric /*which*/) {
     return words;
   }();
   return kWords;
+}
+
+void require_valid(const Requirement& requirement) {
+  const MetricRow& row = row_of(requirement.metric);
+  const auto refuse = [&row](const std::string& why, const std::string& hint = {}) {
+    throw Error(ErrorKind::Usage, fmt::format("‹{}›: {}", row.word, why), hint);
+  };
+  if (requirement.limits.empty()) refuse("no limit");
+  std::set<std::string> seen;
+  for (const Limit& limit : requirement.limits) {
+    if (!(limit.value >= row.least && limit.value <= row.most)) {
+      const bool percent = row.most == 1 && limit.value > 1 && limit.value <= 100;
+      refuse(!std::isfinite(limit.value) ? fmt::format("{} is no number", limit.value)
+             : row.most == kLargest      ? fmt::format("{} is below {}", limit.value, row.least)
+                                         : fmt::format("{} is not in [{}, {}]", limit.value, row.least, row.most),
+             percent ? fmt::format("shares are from 0 to 1: ‹{}› {:g}", row.word, limit.value / 100) : std::string());
+    }
+    if (!seen.insert(limit.output).second) {
+      refuse(limit.output.empty() ? std::string("two limits for all outputs")
+                                  : fmt::format("two limits for output '{}'", printable(limit.output)));
+    }
+  }
 }
 
 Requirement with_margin(Requirement requirement, double db) {

@@ -2,9 +2,7 @@
 
 #include <charconv>
 #include <cstddef>
-#include <limits>
 #include <optional>
-#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -23,18 +21,15 @@ struct MetricHelp {
   Metric metric;
   const char* value_name;
   const char* help;
-  double least, most;
 };
-
-constexpr double kLargest = std::numeric_limits<double>::max();
 
 // A new metric is one line here and one in the library's table.
 constexpr MetricHelp kHelp[] = {
-    {Metric::MinSqnrDb, "DB", "At least DB decibels of SQNR, pooled over samples (any number)", -kLargest, kLargest},
-    {Metric::MaxAbsError, "E", "No element off by more than E (0 or more, in the output's unit)", 0, kLargest},
-    {Metric::MaxMse, "E", "Mean squared error of at most E (0 or more, in the output's unit squared)", 0, kLargest},
-    {Metric::MinCosine, "C", "Cosine similarity of at least C (-1 to 1)", -1, 1},
-    {Metric::MinTop1Agreement, "P", "Largest element at the same place in at least this share of rows (0 to 1)", 0, 1},
+    {Metric::MinSqnrDb, "DB", "At least DB decibels of SQNR, pooled over samples (any number)"},
+    {Metric::MaxAbsError, "E", "No element off by more than E (0 or more, in the output's unit)"},
+    {Metric::MaxMse, "E", "Mean squared error of at most E (0 or more, in the output's unit squared)"},
+    {Metric::MinCosine, "C", "Cosine similarity of at least C (-1 to 1)"},
+    {Metric::MinTop1Agreement, "P", "Largest element at the same place in at least this share of rows (0 to 1)"},
 };
 
 constexpr const char* kGroup = "Requirement (one metric; default: none; must hold for each judged output)";
@@ -84,7 +79,6 @@ std::optional<Requirement> RequirementGroup::requirement() const {
                                                 word_of(requirement->metric), option));
     }
     requirement = Requirement{row.metric, {}};
-    std::set<std::string> seen;
     for (const std::string& text : row.texts) {
       Limit limit;
       try {
@@ -92,21 +86,10 @@ std::optional<Requirement> RequirementGroup::requirement() const {
       } catch (const Error& error) {
         throw Error(error.kind(), fmt::format("{}: {}", option, error.what()), error.hint());
       }
-      if (limit.value < kHelp[i].least || limit.value > kHelp[i].most) {
-        throw Error(ErrorKind::Usage,
-                    kHelp[i].most == kLargest
-                        ? fmt::format("{}: {} is below {}", option, limit.value, kHelp[i].least)
-                        : fmt::format("{}: {} is not in [{}, {}]", option, limit.value, kHelp[i].least, kHelp[i].most),
-                    hint_of_percent(option, limit.value));
-      }
-      if (!seen.insert(limit.output).second) {
-        throw Error(ErrorKind::Usage, limit.output.empty() ? fmt::format("{}: two limits for all outputs", option)
-                                                           : fmt::format("{}: two limits for output '{}'", option,
-                                                                         printable(limit.output)));
-      }
       requirement->limits.push_back(limit);
     }
   }
+  if (requirement) require_valid(*requirement);
   if (margin_.empty()) return requirement;
   if (!requirement)
     throw Error(ErrorKind::Usage, "--margin: there is no requirement to leave room to", "--min-sqnr DB");

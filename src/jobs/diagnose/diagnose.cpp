@@ -82,6 +82,7 @@ Diagnosis::Diagnosis(const DiagnoseOptions& options, const JobSinks& sinks, cons
       sources_(other.sources_, sinks) {}
 
 DiagnoseReport Diagnosis::run() {
+  if (options_.measure.requirement) require_valid(*options_.measure.requirement);
   describe(options_, report_);
   plan_steps();
   keep_inputs_safe(options_);

@@ -183,6 +183,7 @@ VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
     throw Error(ErrorKind::Usage, "‹on› measures figures of the outputs, not labels or metric scripts",
                 "‹vernier eval --on› measures by labels");
   }
+  if (options.measure.requirement) require_valid(*options.measure.requirement);
   Sources sources(options.measure, sinks);
   const Model typed = as_typed_file(*sources.model(options.typed_model));
   const bool reference_low = any_low(simulate_typed(*sources.model(options.float_model)));

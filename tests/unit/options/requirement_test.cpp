@@ -2,10 +2,33 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "vernier/error.h"
 
 namespace vernier {
 namespace {
+
+TEST(RequireValid, RefusesWhatNoMetricCanBe) {
+  const auto said = [](Metric metric, std::vector<Limit> limits) {
+    try {
+      require_valid({metric, std::move(limits)});
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::Usage);
+      return std::string(error.what());
+    }
+    return std::string("valid");
+  };
+  EXPECT_EQ(said(Metric::MinSqnrDb, {{-3, ""}, {20, "y"}}), "valid");
+  EXPECT_EQ(said(Metric::MinCosine, {{-1, ""}}), "valid");
+  EXPECT_EQ(said(Metric::MinCosine, {{2, ""}}), "‹min-cosine›: 2 is not in [-1, 1]");
+  EXPECT_EQ(said(Metric::MinSqnrDb, {{std::nan(""), ""}}), "‹min-sqnr›: nan is no number");
+  EXPECT_EQ(said(Metric::MaxAbsError, {{INFINITY, ""}}), "‹max-abs-error›: inf is no number");
+  EXPECT_EQ(said(Metric::MaxMse, {{-1, "y"}}), "‹max-mse›: -1 is below 0");
+  EXPECT_EQ(said(Metric::MinTop1Agreement, {{90, ""}}), "‹min-top1-agreement›: 90 is not in [0, 1]");
+  EXPECT_EQ(said(Metric::MinSqnrDb, {}), "‹min-sqnr›: no limit");
+  EXPECT_EQ(said(Metric::MinSqnrDb, {{1, "y"}, {2, "y"}}), "‹min-sqnr›: two limits for output 'y'");
+}
 
 TEST(ParseLimit, TheLastColonSeparatesTheOutput) {
   EXPECT_EQ(parse_limit("24").value, 24);
