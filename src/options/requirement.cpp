@@ -23,12 +23,12 @@ struct MetricRow {
   double least, most;
 };
 
-constexpr double kLargest = std::numeric_limits<double>::max();
+constexpr double kLargestLimit = std::numeric_limits<double>::max();
 
 constexpr std::array<MetricRow, 5> kMetrics{{
-    {Metric::MinSqnrDb, "min-sqnr", "dB", -kLargest, kLargest},
-    {Metric::MaxAbsError, "max-abs-error", "", 0, kLargest},
-    {Metric::MaxMse, "max-mse", "", 0, kLargest},
+    {Metric::MinSqnrDb, "min-sqnr", "dB", -kLargestLimit, kLargestLimit},
+    {Metric::MaxAbsError, "max-abs-error", "", 0, kLargestLimit},
+    {Metric::MaxMse, "max-mse", "", 0, kLargestLimit},
     {Metric::MinCosine, "min-cosine", "", -1, 1},
     {Metric::MinTop1Agreement, "min-top1-agreement", "", 0, 1},
 }};
@@ -79,7 +79,7 @@ void require_valid(const Requirement& requirement) {
     if (!(limit.value >= row.least && limit.value <= row.most)) {
       const bool percent = row.most == 1 && limit.value > 1 && limit.value <= 100;
       refuse(!std::isfinite(limit.value) ? fmt::format("{} is no number", limit.value)
-             : row.most == kLargest      ? fmt::format("{} is below {}", limit.value, row.least)
+             : row.most == kLargestLimit ? fmt::format("{} is below {}", limit.value, row.least)
                                          : fmt::format("{} is not in [{}, {}]", limit.value, row.least, row.most),
              percent ? fmt::format("shares are from 0 to 1: ‹{}› {:g}", row.word, limit.value / 100) : std::string());
     }
