@@ -291,6 +291,7 @@ void add_job_options(nb::module_& module) {
   nb::class_<CheckDataOptions>(module, "CheckDataOptions")
       .def(nb::init<>())
       .def_rw("model", &CheckDataOptions::model)
+      .def_rw("task", &CheckDataOptions::task)
       .def_rw("measure", &CheckDataOptions::measure);
   nb::class_<EvalOptions>(module, "EvalOptions")
       .def(nb::init<>())

@@ -37,7 +37,7 @@ nb::dict answer_of(const MinimalResult& result) {
   answer["kept"] = nb::cast(result.kept);
   answer["cost"] = result.cost;
   answer["trials"] = result.trials;
-  answer["certified"] = result.certificate.complete;
+  answer["certified"] = result.certificate.complete && result.end != SearchEnd::Unstable;
   answer["needed"] = needed;
   answer["lower_bound"] = nb::cast(result.lower_bound);
   answer["notes"] = nb::cast(result.notes);

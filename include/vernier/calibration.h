@@ -41,7 +41,8 @@ struct SeenValues {
 
 /// A way of the caller's: the range that the grid of an activation covers, as {low, high}. Symmetric grids take the
 /// larger magnitude. It is called on the threads of the job, several calls at a time; what it throws ends the job and
-/// is thrown by it. Errors of the job: Usage, where the range is not finite or low is above high.
+/// is thrown by it. Errors of the job: Usage, where the range is not finite, low is above high,
+/// or both are 0 and the values are not.
 struct RangeMethod {
   std::string name;  // in reports
   std::function<std::pair<float, float>(const SeenValues&)> choose;
@@ -56,6 +57,8 @@ struct CalibrationChoice {
 
 /// "minmax", "percentile", "entropy", "mse", "aciq", "auto"; "own".
 VERNIER_API std::string_view method_name(CalibrationMethod method);
+/// The same of a choice; a function of the caller's by its name.
+VERNIER_API std::string_view choice_name(const CalibrationChoice& choice);
 /// The same words but the last, "max" (ModelOpt's minmax) and "percentile:99.99". Empty for any other.
 VERNIER_API std::optional<CalibrationChoice> parse_calibration_method(std::string_view text);
 /// How a scheme says it: "absolute maximum" (symmetric) or "minimum and maximum", "99.999 percentile", ...

@@ -68,8 +68,9 @@ struct EvalOptions {
   std::optional<MetricFunction> function{};  // Custom: in the place of `script`; its limits have no say
   /// The engine that runs the models; absent: float32 kernels with our rounding behind them.
   std::optional<MeasureOn> on;
-  EngineRunOptions engine;         // of `on`
-  std::optional<double> min, max;  // of the first figure
+  EngineRunOptions engine;  // of `on`
+  /// Of the first figure. One of Custom is better when larger, unless `max` alone is given.
+  std::optional<double> min, max;
   std::optional<double> max_loss;  // the first figure of `model` may be worse than that of `against` by so much
   MeasureOptions measure;          // samples, outputs, threads
   std::string command;

@@ -20,7 +20,7 @@ def bench(
     samples: Any = None,
     *,
     on: str | Iterable[str] = "onnxruntime",
-    batches: Iterable[int] = (),
+    batches: int | Iterable[int] = (),
     seconds: float = 3,
     iterations: int = 10,
     layers: bool = False,
@@ -60,6 +60,8 @@ def bench(
             runner.model = model_of(model)
             runner.run_on(_options.word("MeasureOn", "on", engine))
             options.add_runner(runner)
+    if not isinstance(batches, Iterable):
+        batches = [batches]
     options.batches = [_options.count(batch, "batches") for batch in batches]
     options.seconds = _options.number(seconds, "seconds", 0)
     options.iterations = _options.count(iterations, "iterations")

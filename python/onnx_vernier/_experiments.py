@@ -4,8 +4,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from . import _core
-from ._arrays import from_core, to_core
+from ._arrays import as_array, from_core, to_core
 from ._errors import UsageError
 from ._model import Model, model_of
 from ._report import Record
@@ -22,12 +24,7 @@ def calibration(given: Calibration) -> _core.CalibrationChoice:
     name = name_of(given)
 
     def chosen(seen: Mapping[str, Any]) -> tuple[float, float]:
-        answer = given(_record(seen))
-        try:
-            low, high = answer
-            return float(low), float(high)
-        except (TypeError, ValueError):
-            raise UsageError(f"{name} gave {answer!r}: (low, high) is wanted") from None
+        return _range(f"calibration={name}", seen["tensor"], given(_record(seen)))
 
     return _core.calibration_by(chosen, name)
 
@@ -52,6 +49,10 @@ def name_of(function: Any) -> str:
 
 
 def _named(given: Any, argument: str) -> list[tuple[str, Callable[[Record], Any]]]:
+    if callable(given):
+        given = [given]
+    if not isinstance(given, Iterable):
+        raise UsageError(f"{argument}={given!r}: a function, a list of functions, or {{name: function}}")
     pairs = given.items() if isinstance(given, Mapping) else [(name_of(each).replace("_", "-"), each) for each in given]
     listed = [(str(name), function) for name, function in pairs]
     for name, function in listed:
@@ -67,6 +68,8 @@ def _cause(name: str, function: Callable[[Record], Any]) -> Callable[[Mapping[st
         answer = function(_record(seen))
         if answer is None or answer is False:
             return None
+        if not isinstance(answer, (str, Mapping)):
+            raise UsageError(f"cause {name} gave {answer!r:.80}: None, a sentence, or {{'sentence': ...}} is wanted")
         said = {"sentence": answer} if isinstance(answer, str) else dict(answer)
         _refuse_unknown(f"cause {name}", said, _KNOWN_OF_CAUSES)
         if not said.get("sentence"):
@@ -85,7 +88,12 @@ def _repair(name: str, function: Callable[[Record], Any]) -> Callable[[Mapping[s
         network = _record({key: value for key, value in seen.items() if key != "model"})
         network["model"] = Model(seen["model"])
         ideas = []
-        for idea in function(network) or ():
+        answer = function(network)
+        if isinstance(answer, (Mapping, str)) or not isinstance(answer, Iterable | None):
+            raise UsageError(f"repair {name} gave {answer!r:.80}: a list of {{'layers': ..., ...}} is wanted")
+        for idea in answer or ():
+            if not isinstance(idea, Mapping):
+                raise UsageError(f"repair {name} gave {idea!r:.80}: {{'layers': ..., ...}} is wanted")
             said = dict(idea)
             _refuse_unknown(f"repair {name}", said, _KNOWN_OF_IDEAS)
             layers = said.get("layers", ())
@@ -93,8 +101,8 @@ def _repair(name: str, function: Callable[[Record], Any]) -> Callable[[Mapping[s
             ideas.append(
                 (
                     [layers] if isinstance(layers, str) else list(layers),
-                    {tensor: (float(low), float(high)) for tensor, (low, high) in said.get("ranges", {}).items()},
-                    {constant: to_core(value) for constant, value in said.get("constants", {}).items()},
+                    {tensor: _range(f"repair {name}", tensor, ends) for tensor, ends in said.get("ranges", {}).items()},
+                    {constant: to_core(np.asarray(as_array(value), np.float32)) for constant, value in said.get("constants", {}).items()},
                     None if model is None else model_of(model),
                     str(said.get("what", "")),
                     str(said.get("why_not", "")),
@@ -103,6 +111,22 @@ def _repair(name: str, function: Callable[[Record], Any]) -> Callable[[Mapping[s
         return ideas
 
     return proposed
+
+
+def _range(whose: str, tensor: str, ends: Any) -> tuple[float, float]:
+    try:
+        low, high = ends
+        return float(low), float(high)
+    except (TypeError, ValueError):
+        raise UsageError(f"{whose} gave {ends!r:.80} for {tensor!r}: (low, high) is wanted") from None
+
+
+def as_number(whose: str, value: Any) -> float:
+    """What a function of the caller's gave."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise UsageError(f"{whose} gave {value!r:.80}: a number is wanted") from None
 
 
 def _refuse_unknown(whose: str, said: Mapping[str, Any], known: tuple[str, ...]) -> None:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -9,9 +10,9 @@ from . import _core, _options
 from ._arrays import sample_from_core, to_core
 from ._call import call, names_of_inputs
 from ._errors import UsageError
-from ._experiments import name_of
+from ._experiments import as_number
 from ._model import model_of
-from ._progress import Progress
+from ._progress import Progress, VernierWarning
 from ._report import Report
 
 
@@ -63,8 +64,8 @@ def evaluate(
             "unit", "image". ``fit``: "letterbox", "letterbox-center", "stretch".
         on: the engine that runs the models: "onnxruntime", "tensorrt", "openvino"; None: float32 kernels with our
             rounding behind them.
-        min_metric: of the first figure, at least; ``max_metric``: at most. ``max_loss``: it may be worse than that of ``against`` by so
-            much.
+        min_metric: of the first figure, at least; ``max_metric``: at most. ``max_loss``: it may be worse than that of
+            ``against`` by so much. A metric of yours is better when larger, unless ``max_metric`` alone is given.
 
     Returns:
         A report with ``models``: for each its ``figures``, {name: value}, shares from 0 to 1 but for perplexity; and
@@ -91,9 +92,11 @@ def evaluate(
     if metric is not None:
 
         def called(got: Any, ref: Any) -> float:
-            return float(metric([sample_from_core(one) for one in got], [sample_from_core(one) for one in ref]))
+            value = metric([sample_from_core(one) for one in got], [sample_from_core(one) for one in ref])
+            return as_number(f"metric={metric_name}", value)
 
-        options.function = _core.MetricFunction.of(called, name_of(metric), None, None)
+        metric_name = _options.function_name(metric, "metric")
+        options.function = _core.MetricFunction.of(called, metric_name, None, None)
     options.label_offset, options.ignored_label = label_offset, ignored_label
     options.boxes = _options.word("BoxForm", "boxes", boxes)
     if box_order is not None:
@@ -130,7 +133,8 @@ def compare(
         metric: that ranks, and that ``threshold`` is of: "sqnr" (dB), "max_abs", "mean_abs", "max_rel", "cosine", "mse".
 
     Returns:
-        A report with ``rows``; ``passed`` where there is a threshold: none is worse.
+        A report with ``rows``; ``passed`` where there is a threshold: none is worse, and none has another shape. Outputs
+        that only one has are in ``not_compared``, and a warning.
 
     Raises:
         InputError: no output has the same name in both, or the numbers of samples differ.
@@ -150,11 +154,14 @@ def compare(
         else:
             names[side], values[side] = side, _iterations(given, side)
     _core.set_values(options, names["reference"], values["reference"], names["tested"], values["tested"])
-    return Report(call(_core.compare, options, progress))
+    report = Report(call(_core.compare, options, progress))
+    if left := report.get("not_compared"):
+        warnings.warn("not compared: " + "; ".join(left[:8]), VernierWarning, stacklevel=2)
+    return report
 
 
 def _iterations(given: Any, side: str) -> list[list[tuple[str, Any]]]:
-    listed = [given] if isinstance(given, Mapping) else list(given)
+    listed = [given] if isinstance(given, Mapping) else list(given) if isinstance(given, Iterable) else []
     if not listed or not all(isinstance(each, Mapping) for each in listed):
         raise UsageError(f"{side}: a list over the samples of {{output: array}} is wanted", "as run() gives it")
     return [[(name, to_core(value)) for name, value in outputs.items()] for outputs in listed]

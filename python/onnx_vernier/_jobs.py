@@ -177,20 +177,28 @@ def calibrate(
 def check_data(
     model: Any,
     samples: Any,
+    labels: Any = None,
     *,
+    label_offset: int = 0,
     limit: int = 0,
     split_batch: bool = False,
     threads: int = 0,
     image: Mapping[str, Any] | None = None,
     progress: bool | Progress | None = None,
 ) -> Report:
-    """Do the samples look like what the network was trained on? Tries the usual mistakes of image inputs.
+    """Do the samples look like what the network was trained on? Tries the usual mistakes of image inputs; with ``labels``,
+    right classes, one a sample, also those of labels: counted from another number, in another order.
 
     Arguments and errors: as ``diagnose``.
     """
     given = dict(locals())
     options = _core.CheckDataOptions()
     options.model = model_of(model)
+    if labels is not None:
+        task = _core.EvalOptions()
+        task.labels = _options.label_values(labels)
+        task.label_offset = label_offset
+        options.task = task
     _options.measure(options.measure, input_names=names_of_inputs(model), **_options.group(_options.measure, given))
     return Report(call(_core.check_data, options, progress))
 
@@ -226,9 +234,18 @@ def inspect(model: Any, *, nodes: bool = False, weights: bool = False) -> Report
     return Report(_core.inspect_model(model_of(model), nodes, weights))
 
 
-def lint(model: Any, *, progress: bool | Progress | None = None) -> Report:
-    """Everything that is wrong with a model, in one run: ``report.lint_entries``."""
-    return Report(call(_core.lint, model_of(model), progress))
+class LintReport(Report):
+    """What lint() found."""
+
+    @property
+    def passed(self) -> bool:
+        """No entry is an error."""
+        return all(entry.level != "exception" for entry in self.lint_entries)
+
+
+def lint(model: Any, *, progress: bool | Progress | None = None) -> LintReport:
+    """Everything that is wrong with a model, in one run: ``report.lint_entries``, and ``report.passed``."""
+    return LintReport(call(_core.lint, model_of(model), progress))
 
 
 def check_placement(model: Any, *, target: str = "tensorrt", progress: bool | Progress | None = None) -> Report:

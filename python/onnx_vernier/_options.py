@@ -226,15 +226,26 @@ def requirement(
     return _core.with_margin(made, number(margin, "margin", 0)) if margin else made
 
 
+def function_name(function: Any, argument: str) -> str:
+    if not callable(function):
+        raise UsageError(f"{argument}={function!r}: a function is wanted")
+    return _experiments.name_of(function)
+
+
 def label_values(labels: Any) -> _core.Labels:
     """Of a file, of an array whose first axis counts the samples, or COCO's annotations as a dict."""
     if isinstance(labels, (str, os.PathLike)):
         return _core.Labels.of_file(os.fspath(labels))
     if isinstance(labels, Mapping):
-        return _core.Labels.of_annotations(json.dumps(labels), "labels in memory")
+        try:
+            return _core.Labels.of_annotations(json.dumps(labels), "labels in memory")
+        except TypeError as error:
+            raise UsageError(f"labels as a dict are COCO's annotations: {error}", "an array of whole numbers") from None
     array = np.asarray(as_array(labels))
+    if array.size == 0:
+        raise UsageError("labels are empty: one a sample is wanted")
     if not np.issubdtype(array.dtype, np.integer):
-        raise UsageError(f"labels of {array.dtype}: whole numbers, one a sample")
+        raise UsageError(f"labels are {array.dtype}: whole numbers are wanted, one a sample", "labels.astype(int)")
     return _core.Labels.of_values(to_core(array), "labels in memory")
 
 
@@ -266,8 +277,9 @@ def task(
             raise UsageError("metric without a limit", "give min_metric or max_metric")
 
         def called(outputs: Any, references: Any) -> float:
-            return float(metric([sample_from_core(o) for o in outputs], [sample_from_core(r) for r in references]))
+            value = metric([sample_from_core(o) for o in outputs], [sample_from_core(r) for r in references])
+            return _experiments.as_number(f"metric={name}", value)
 
-        name = getattr(metric, "__name__", "a function")
+        name = function_name(metric, "metric")
         options.function = _core.MetricFunction.of(called, name, min_metric, max_metric)
     return labels is not None or metric is not None

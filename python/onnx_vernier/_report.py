@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from . import _core, _html
-from ._errors import report_in_python_words
+from ._errors import InputError, report_in_python_words
 from ._model import Model
 
 
@@ -42,13 +42,14 @@ _NUMBERS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 def _number(key: str, value: str) -> Any:
     """JSON knows no infinity: it is written as a word."""
-    unit = key.endswith(("_db", "_error", "damage", "mse", "cosine", "metric", "min", "max", "value"))
+    unit = key == "figures" or key.endswith(("_db", "_error", "damage", "mse", "cosine", "metric", "min", "max", "value"))
     return _NUMBERS.get(value, value) if unit else value
 
 
 def _records(value: Any, key: str = "") -> Any:
     if isinstance(value, dict):
-        return Record({name: _records(item, name) for name, item in value.items()})
+        # Figures of tasks have names of their own.
+        return Record({name: _records(item, key if key == "figures" else name) for name, item in value.items()})
     if isinstance(value, list):
         items = [_records(item, key) for item in value]
         return Table(items) if items and all(isinstance(item, Record) for item in items) else items
@@ -80,6 +81,11 @@ class Report:
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._fields]
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether the limits that were given are kept; None without any, or where none can be given."""
+        return self._fields.get("passed")
 
     def get(self, name: str, default: Any = None) -> Any:
         """A field, or ``default`` where it was not measured."""
@@ -116,15 +122,16 @@ class DiagnoseReport(Report):
     def passed(self) -> bool | None:
         """Whether what decides (a requirement, labels, a metric) is met by the result, as it was measured; None where
         nothing decides, or a search was ended before it knew."""
-        if self.get("requirement") is None and self.get("kept") is None:
+        if self.get("requirement") is None and self.get("kept") is None or self.get("interrupted"):
             return None
         return _core.outcome(self._json) == 0
 
     @property
     def kept_layers(self) -> list[str]:
-        """Layers that have to stay in high precision; empty where none has to, or nothing was searched."""
+        """Layers that have to stay in high precision; empty where none has to, no choice of layers helps, or nothing was
+        searched."""
         kept = self.get("kept")
-        return [] if kept is None else list(kept.layers)
+        return [] if kept is None or kept.end == "impossible" else list(kept.layers)
 
     @property
     def plan(self) -> str:
@@ -144,8 +151,18 @@ class DiagnoseReport(Report):
         return _core.deploy_markdown(json.dumps(document))
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Writes what the command writes: report.json, report.html and, with a result, model.onnx, plan.json, deploy.md."""
+        """Writes what the command writes: report.json, report.html and, with a result, model.onnx, plan.json, deploy.md.
+        Those of an earlier report are removed. Raises InputError where it cannot be written."""
+        try:
+            self._save(folder)
+        except OSError as error:
+            raise InputError(f"cannot write {os.fspath(folder)}: {error.strerror or error}") from error
+
+    def _save(self, folder: str | os.PathLike[str]) -> None:
         os.makedirs(folder, exist_ok=True)
+        for name in ("model.onnx", "plan.json", "deploy.md"):  # no model of another answer stays beside this one
+            if self.model is None and os.path.exists(old := os.path.join(folder, name)):
+                os.remove(old)
         document = json.loads(self._json)
         places = {"report": "report.json", "page": "report.html"}
         if self.model is not None:

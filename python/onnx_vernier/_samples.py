@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _core
 from ._arrays import as_array, sample_to_core, to_core
-from ._errors import InputError
+from ._errors import InputError, UsageError
 
 
 class Samples:
@@ -23,6 +23,11 @@ class Samples:
     """
 
     def __init__(self, count: int, at: Any, name: str = "samples of a function") -> None:
+        if not isinstance(count, (int, np.integer)) or count < 1:
+            raise UsageError(f"Samples({count!r}, ...): a whole number of samples, 1 or more")
+        if not callable(at):
+            raise UsageError(f"Samples(..., {at!r:.80}): a function is wanted, which makes sample i")
+
         def made(index: int) -> dict[str, Any]:
             sample = at(index)
             if not isinstance(sample, Mapping):

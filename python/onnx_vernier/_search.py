@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _core
+from . import _core, _options
 from ._report import Record
 
 
@@ -40,6 +40,8 @@ def search(
         >>> search(10, lambda kept: {3, 7} <= set(kept)).kept
         [3, 7]
     """
+
+    n = _options.count(n, "n")
 
     def asked(kept: list[int]) -> tuple[str, float | None]:
         said = oracle(list(kept))

@@ -35,7 +35,8 @@ ValueHistogram values_of(const HalvedHistogram& counted, std::optional<std::size
 
 ValueRange own_range(const RangeMethod& method, const SeenValues& seen) {
   const auto [low, high] = method.choose(seen);
-  if (std::isfinite(low) && std::isfinite(high) && low <= high) return {low, high};
+  const bool nothing = low == 0 && high == 0 && (seen.min != 0 || seen.max != 0);
+  if (std::isfinite(low) && std::isfinite(high) && low <= high && !nothing) return {low, high};
   throw Error(ErrorKind::Usage, fmt::format("{}: [{}, {}] is no range for '{}'", printable(method.name), low, high,
                                             printable(seen.tensor)));
 }

@@ -46,7 +46,7 @@ SampleCount count_samples(const SourceOptions& source, const std::vector<InputIn
   locations.push_back(source.location);
   const bool scripts =
       std::ranges::any_of(locations, [](const auto& text) { return script_location(text).has_value(); });
-  if (source.limit == 0 || source.location.empty() || scripts) return run;
+  if (source.limit == 0 || source.is_random() || scripts) return run;
   SourceOptions whole = source;
   whole.limit = 0;
   try {

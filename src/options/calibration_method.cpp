@@ -33,6 +33,10 @@ std::string_view method_name(CalibrationMethod method) {
   return "own";
 }
 
+std::string_view choice_name(const CalibrationChoice& choice) {
+  return choice.own ? std::string_view(choice.own->name) : method_name(choice.method);
+}
+
 std::optional<CalibrationChoice> parse_calibration_method(std::string_view text) {
   CalibrationChoice choice;
   const std::size_t colon = text.find(':');

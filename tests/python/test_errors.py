@@ -144,7 +144,7 @@ def test_big_endian_labels_and_numpy_scalars(model, images):
     ({"max_abs": -1}, "max_abs=-1: a number from 0 on"),
     ({"min_cosine": 2}, "from -1 to 1"),
     ({"labels": [0] * 12, "min_top1": 70}, "min_top1=70"),
-    ({"labels": [1.7] * 12, "min_top1": 0.7}, "labels of float64"),
+    ({"labels": [1.7] * 12, "min_top1": 0.7}, "labels are float64"),
     ({"min_metric": 1}, "limits of metric"),
     ({"margin": 5}, "margin without a requirement"),
     ({"threads": -1}, "threads=-1"),

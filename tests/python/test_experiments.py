@@ -174,3 +174,30 @@ def test_names(model, images):
         vernier.diagnose(model, images, causes=[lambda layer: None, lambda layer: None])
     with pytest.raises(vernier.UsageError, match="is no function"):
         vernier.diagnose(model, images, causes={"mine": 3})
+    with pytest.raises(vernier.UsageError, match="causes=3"):
+        vernier.diagnose(model, images, causes=3)
+
+
+def test_one_function_needs_no_list(model, images):
+    def seen(layer):
+        return "it was seen"
+
+    report = vernier.diagnose(model, images, min_sqnr=30, causes=seen)
+    assert any(cause.id == "seen" for cause in report.explanation.causes)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"causes": {"mine": lambda layer: 5}},
+        {"causes": {"mine": lambda layer: ["x"]}},
+        {"repairs": {"mine": lambda network: {"layers": []}}},
+        {"repairs": {"mine": lambda network: ["first"]}},
+        {"repairs": {"mine": lambda network: 5}},
+        {"repairs": {"mine": lambda network: [{"layers": ["first"], "ranges": {"image": 1}}]}},
+        {"calibration": lambda seen: (0.0, 0.0)},
+    ],
+)
+def test_answers_that_are_none_of_theirs(model, images, arguments):
+    with pytest.raises(vernier.UsageError, match="mine|function"):
+        vernier.fix(model, images, min_sqnr=30, **arguments)

@@ -112,3 +112,58 @@ def test_times_side_by_side(model, images):
 def test_an_engine_that_is_not_there(model):
     with pytest.raises(vernier.BackendError):
         vernier.inspect_engine(model, engine="tensorrt", python="/bin/false")
+
+
+def test_a_metric_is_better_when_larger_unless_it_has_a_largest(model, images):
+    low = vernier.quantize(model, images).model
+
+    def error(outputs, references):
+        return max(np.abs(o["scores"] - r["scores"]).max() for o, r in zip(outputs, references)) if references else 0.0
+
+    arguments = {"task": "custom", "metric": error, "against": model, "max_loss": 0.01}
+    assert vernier.evaluate(low, images, max_metric=1e9, **arguments).passed is False
+    assert vernier.evaluate(low, images, **arguments).passed is True, "more of it is no loss"
+
+
+def test_outputs_of_other_shapes_fail():
+    one = np.arange(6, dtype=np.float32).reshape(2, 3)
+    both, other = [{"a": one, "b": one}], [{"a": one, "b": one.T.copy()}]
+    with pytest.warns(vernier.VernierWarning, match="not compared: b"):
+        assert vernier.compare(both, other, threshold=30).passed is False
+    with pytest.warns(vernier.VernierWarning, match="not compared: b"):
+        assert vernier.compare(both, [{"a": one}], threshold=30).passed is True
+    assert vernier.compare(both, both).passed is None
+    with pytest.raises(vernier.InputError, match="other shapes"):
+        vernier.compare([{"b": one}], other)
+
+
+def test_figures_are_numbers(model, images):
+    report = vernier.evaluate(model, images, task="custom", metric=lambda outputs, references: float("inf"))
+    assert list(report.models[0].figures.values()) == [float("inf")]
+
+
+def test_labels_look_at_what_is_behind_the_network(digits):
+    path, samples, labels = digits
+    shifted = vernier.check_data(path, samples, (labels + 1) % 10)
+    assert "label" in str(shifted) and "--" not in str(shifted)
+
+
+@pytest.mark.parametrize(
+    ("job", "why"),
+    [
+        (lambda path, samples, labels: vernier.evaluate(path, samples, {"labels": labels}), "COCO"),
+        (lambda path, samples, labels: vernier.evaluate(path, samples, []), "empty"),
+        (lambda path, samples, labels: vernier.evaluate(path, samples, labels + 0.5), "astype"),
+        (lambda path, samples, labels: vernier.evaluate(path, samples, task="custom", metric="accuracy"), "metric='accuracy'"),
+        (lambda path, samples, labels: vernier.evaluate(path, samples, task="custom", metric=lambda o, r: o), "metric=a function gave"),
+        (lambda path, samples, labels: vernier.diagnose(path, samples, metric=lambda o, r: None, max_metric=1), "metric=a function gave None"),
+        (lambda path, samples, labels: vernier.compare(vernier.Model(path), []), "reference: a list"),
+        (lambda path, samples, labels: vernier.Samples(-1, print), "Samples\\(-1"),
+        (lambda path, samples, labels: vernier.Samples(3, [1]), "a function is wanted"),
+        (lambda path, samples, labels: vernier.search(3.5, print), "n=3.5"),
+        (lambda path, samples, labels: vernier.search(-1, print), "n=-1"),
+    ],
+)
+def test_mistakes_name_the_argument(digits, job, why):
+    with pytest.raises(vernier.UsageError, match=why):
+        job(*digits)

@@ -88,7 +88,7 @@ def test_labels_decide(digits):
     file, samples, labels = digits
     report = vernier.diagnose(file, samples, low="int8", labels=labels, min_top1=0.9, limit=len(labels))
     assert report.passed is not False
-    assert report.kept.objective.startswith("--min-top1 0.9 by the labels of labels in memory")
+    assert report.kept.objective.startswith("--min-top1 0.9 by the labels given")
     with pytest.raises(vernier.UsageError, match="min_top1"):
         vernier.diagnose(file, samples, labels=labels)
 
@@ -214,3 +214,31 @@ def test_ranges_go_through_a_cache_of_tensorrt(model, images, tmp_path):
     read = vernier.quantize(model, calibration_cache=cache).model
     assert vernier.verify(learned, read, samples).figures.outputs[0].sqnr_db > 60
     assert vernier.diagnose(model, samples, calibration_cache=cache).get("calibrated_on_evaluation_samples") is False
+
+
+def test_no_model_of_an_earlier_answer_stays_in_a_folder(model, images, tmp_path):
+    vernier.diagnose(model, images, min_sqnr=20).save(tmp_path / "d")
+    assert (tmp_path / "d/model.onnx").exists()
+    bad = vernier.diagnose(model, images, metric=lambda outputs, references: 9.0, max_metric=1)
+    assert bad.passed is False and bad.kept_layers == []
+    bad.save(tmp_path / "d")
+    assert sorted(each.name for each in (tmp_path / "d").iterdir()) == ["report.html", "report.json"]
+    (tmp_path / "file").write_text("")
+    with pytest.raises(vernier.InputError, match="cannot write"):
+        bad.save(tmp_path / "file")
+
+
+def test_lint_says_whether_it_passed(model):
+    assert vernier.lint(model).passed is True
+    broken = type(model)()
+    broken.CopyFrom(model)
+    broken.graph.node[0].op_type = "NoSuchOperator"
+    assert vernier.lint(broken).passed is False
+
+
+def test_reports_do_not_speak_of_options(model, images):
+    told = [vernier.verify(model, vernier.quantize(model, images).model, images), vernier.explain_quantized(
+        model, vernier.quantize(model, images, target="onnxruntime").model, images), vernier.diagnose(model, images, min_sqnr=30)]
+    for report in told:
+        assert "--" not in str(report).replace("---", ""), str(report)
+        assert not any("--" in text for text in report.get("warnings", []))

@@ -137,7 +137,7 @@ std::optional<CachedCalibration> read_calibration_cache(const std::filesystem::p
                             plural(tensors.size(), "tensor"), file.string(), cached.cache.kind);
   if (choice.method != CalibrationMethod::MinMax) {
     cached.warnings.push_back(fmt::format("{}: its ranges are taken as they are: ‹calibration-method› {} has no say",
-                                          file.string(), method_name(choice.method)));
+                                          file.string(), choice_name(choice)));
   }
   if (cached.cache.symmetric && any_asymmetric(tensors)) {
     cached.warnings.push_back(
@@ -152,7 +152,7 @@ std::optional<CachedCalibration> read_calibration_cache(const std::filesystem::p
 std::string ranges_text(RangesForm form, const Ranges& ranges, const CalibrationChoice& choice, const Model& original) {
   if (form == RangesForm::TensorRt) return to_tensorrt_cache(ranges);
   if (form == RangesForm::Vernier) {
-    return to_ranges_json(ranges, method_name(choice.method), original.path.filename().string(), original.sha256);
+    return to_ranges_json(ranges, choice_name(choice), original.path.filename().string(), original.sha256);
   }
   // Its own three; what else chose the ends is to its reader a smallest and a largest value.
   const bool known = choice.method == CalibrationMethod::Entropy || choice.method == CalibrationMethod::Percentile;

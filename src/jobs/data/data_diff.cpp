@@ -108,7 +108,7 @@ DiffReport compare(const DiffOptions& options, const JobSinks& sinks) {
   if (options.threshold) {
     const double limit = larger_is_better(options.metric) ? -*options.threshold : *options.threshold;
     for (DiffRow& row : report.rows) row.beyond = badness(row) > limit;
-    report.passed = std::none_of(report.rows.begin(), report.rows.end(), [](const DiffRow& row) { return row.beyond; });
+    report.passed = !diffs.other_shapes && std::ranges::none_of(report.rows, &DiffRow::beyond);
   }
   report.all_bad = report.rows.size() > 1 && std::all_of(report.rows.begin(), report.rows.end(),
                                                          [](const DiffRow& row) { return row.sqnr_db < kHopelessDb; });

@@ -92,6 +92,7 @@ struct Pair {
   Shape shape;
   Sums sums;
   std::string refusal;  // why it is not compared
+  bool other_shape = false;
 };
 
 const Tensor* find(const Iteration& iteration, const std::string& name) {
@@ -112,6 +113,7 @@ std::vector<Pair> pairs_of(std::size_t iteration, const Iteration& ref, const It
     } else if (other->shape() != tensor.shape()) {
       pair.refusal = fmt::format("iteration {}: shape {} against {}", iteration, shape_text(tensor.shape()),
                                  shape_text(other->shape()));
+      pair.other_shape = true;
     } else {
       pair.sums = sums_of(tensor, *other);
     }
@@ -176,6 +178,7 @@ OutputDiffs diff_runs(const Run& reference, const Run& tested, const std::string
                             plural(tested.size(), "iteration")),
                 "both runs must have seen the same samples");
   }
+  OutputDiffs diffs;
   std::map<std::string, Total> totals;
   std::vector<std::string> order;
   parallel_ordered(
@@ -185,12 +188,12 @@ OutputDiffs diff_runs(const Run& reference, const Run& tested, const std::string
         if (sinks.is_interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
         if (sinks.progress) sinks.progress("compare", i + 1, reference.size());
         for (Pair& pair : pairs) {
+          diffs.other_shapes = diffs.other_shapes || pair.other_shape;
           if (!totals.contains(pair.name)) order.push_back(pair.name);
           totals[pair.name].add(i, std::move(pair));
         }
         return true;
       });
-  OutputDiffs diffs;
   for (const std::string& name : order) {
     const Total& total = totals.at(name);
     if (total.refusal.empty()) {
@@ -198,6 +201,10 @@ OutputDiffs diff_runs(const Run& reference, const Run& tested, const std::string
     } else {
       diffs.not_compared.push_back(fmt::format("{}: {}", name, total.refusal));
     }
+  }
+  if (diffs.rows.empty() && diffs.other_shapes) {
+    throw Error(ErrorKind::Input, fmt::format("{} and {}: outputs have other shapes: {}", reference_name, tested_name,
+                                              list_some(diffs.not_compared)));
   }
   if (diffs.rows.empty()) {
     throw Error(ErrorKind::Input, fmt::format("{} and {} have no output in common", reference_name, tested_name),

@@ -14,6 +14,7 @@ namespace vernier {
 struct OutputDiffs {
   std::vector<DiffRow> rows;              // in the order of the reference; `beyond` is not set
   std::vector<std::string> not_compared;  // with the reason
+  bool other_shapes = false;              // of an output that both have
 };
 
 /// Errors of every output that has the same name and shape in both runs. The names of the sides are for messages.

@@ -100,6 +100,13 @@ void warn_of_colours(const InputReading& given, CheckDataReport& report) {
   }
 }
 
+/// No reading changes how sure the network is.
+bool all_alike(const std::vector<InputReading>& readings) {
+  const auto [least, most] =
+      std::ranges::minmax(readings, {}, [](const InputReading& reading) { return reading.confidence.value_or(0); });
+  return most.confidence.value_or(0) - least.confidence.value_or(0) < kSameConfidence;
+}
+
 }  // namespace
 
 bool more_right(const std::vector<bool>& a, const std::vector<bool>& b, double deviations) {
@@ -156,6 +163,12 @@ void judge_readings(CheckDataReport& report, const ReadingHits& hits, const Read
         "BatchNormalizations see {:.2f} nats off what training saw (0 where they agree). Look at how they are "
         "prepared.",
         *given.misfit);
+  } else if (report.decided_by == "confidence" && all_alike(report.readings)) {
+    report.answer = fmt::format(
+        "It cannot be told whether the inputs are right: under any reading of them the network is about equally sure, "
+        "of "
+        "{:.1f} % on average. {}",
+        100 * *given.confidence, judge.would_decide);
   } else {
     report.answer = fmt::format("The inputs look right: no usual change fits surely better, by {}.", report.decided_by);
     if (report.decided_by == "confidence") report.answer += " Confidence alone is a hint: check it with labels.";

@@ -219,7 +219,8 @@ class CustomTally : public TaskTally {
       : script_{options.script, {}, {}},
         objective_(options.function ? metric_objective(*options.function)
                                     : metric_objective(script_, options.measure.data)),
-        name_(options.function ? options.function->name : "script") {}
+        name_(options.function ? options.function->name : "script"),
+        higher_is_better_(!options.max || options.min) {}
 
   void add(std::size_t sample, const Sample& /*inputs*/, const std::vector<NamedTensor>& outputs,
            const std::vector<NamedTensor>& references) override {
@@ -238,13 +239,14 @@ class CustomTally : public TaskTally {
   }
 
   std::vector<TaskFigure> figures() const override {
-    return {{name_, tally_ ? tally_->trial().metric : std::nan(""), true, false}};
+    return {{name_, tally_ ? tally_->trial().metric : std::nan(""), higher_is_better_, false}};
   }
 
  private:
   MetricScript script_;
   std::unique_ptr<Objective> objective_;
   std::string name_;  // of the figure
+  bool higher_is_better_;
   std::vector<std::string> names_;
   std::unique_ptr<Tally> tally_;
 };

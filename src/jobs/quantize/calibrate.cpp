@@ -156,7 +156,7 @@ class Calibration {
     report_.data = loaded_.samples->description();
     report_.samples = loaded_.samples->size();
     report_.scheme = plan_.scheme;
-    report_.method = method_name(choice().method);
+    report_.method = choice_name(choice());
     if (choice().method == CalibrationMethod::Percentile) report_.method += fmt::format(":{}", choice().percentile);
   }
 

@@ -76,6 +76,14 @@ void mark(Model& model, const Model& named, const OutputChoice& choice, const st
   set_outputs(model, outputs);
 }
 
+bool quantizes_to_float8(const Model& model) {
+  return std::ranges::any_of(model.proto.graph().node(), [&](const onnx::NodeProto& node) {
+    if (node.op_type() != "QuantizeLinear" || node.input_size() < 3) return false;
+    const std::optional<Tensor> zero = initializer(model, node.input(2));
+    return zero && (zero->dtype() == Dtype::Float8E4M3FN || zero->dtype() == Dtype::Float8E5M2);
+  });
+}
+
 class Maker {
  public:
   Maker(const RunOptions& options, const RunnerOptions& runner, std::string name, Sources& sources, const Warn& warn,
@@ -138,6 +146,11 @@ class Maker {
     session.integer_kernels = true;
     session.level = options_.optimization;
     session.providers = options_.providers;
+    if (session.level > GraphOptimization::EnableBasic && quantizes_to_float8(model)) {
+      warn_(
+          "ONNX Runtime computes FP8 wrongly when it optimizes: it leaves out a Relu in front of an FP8 "
+          "QuantizeLinear (seen with 1.31; ‹graph-optimization-level› ORT_ENABLE_BASIC does not)");
+    }
     std::shared_ptr<const SampleSource> samples = sources_.samples(model);
     // Alone, a sample gets all threads; beside others, one.
     if (samples->size() == 1) session.threads = static_cast<int>(options_.measure.threads);

@@ -80,8 +80,8 @@ class LabelObjective : public Objective {
 
   std::string text() const override {
     const std::string offset = wanted_.offset == 0 ? "" : fmt::format(" ‹label-offset› {}", wanted_.offset);
-    return fmt::format("‹min-top{}› {:g} by the labels of {}{}", wanted_.top, wanted_.min_share,
-                       printable(wanted_.labels.name()), offset);
+    const std::string of = wanted_.labels.in_memory() ? "given" : "of " + printable(wanted_.labels.name());
+    return fmt::format("‹min-top{}› {:g} by the labels {}{}", wanted_.top, wanted_.min_share, of, offset);
   }
 
   std::string fingerprint() const override {

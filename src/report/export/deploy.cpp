@@ -188,6 +188,8 @@ bool has_int8(const DiagnoseReport& report) {
 
 std::string onnxruntime(const DiagnoseReport& report, const Files& files) {
   const bool timed = report.latency && report.latency->repaired_ms;
+  const bool fp8 =
+      std::ranges::any_of(report.low, [](Format f) { return f == Format::Float8E4M3FN || f == Format::Float8E5M2; });
   std::string text = timed ? fmt::format(
                                  "## ONNX Runtime\n\nThe model was run and timed here on ONNX Runtime {}; this program "
                                  "is documented, not run.\n\n",
@@ -195,11 +197,15 @@ std::string onnxruntime(const DiagnoseReport& report, const Files& files) {
                            : "## ONNX Runtime (documented, not run)\n\n";
   text += code_block(
       "python", fmt::format("import numpy as np\n"
-                            "import onnxruntime as ort\n\n"
-                            "session = ort.InferenceSession({}, providers=[\"CPUExecutionProvider\"])\n"
+                            "import onnxruntime as ort\n\n{1}"
+                            "session = ort.InferenceSession({0}, {2}providers=[\"CPUExecutionProvider\"])\n"
                             "sample = np.load(\"sample.npz\")  # one array per input, by name\n"
                             "outputs = session.run(None, {{i.name: sample[i.name] for i in session.get_inputs()}})",
-                            python_quote(files.model)));
+                            python_quote(files.model),
+                            fp8 ? "options = ort.SessionOptions()\n"
+                                  "options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC\n"
+                                : "",
+                            fp8 ? "options, " : ""));
   if (report.target == Target::OnnxRuntime && has_int8(report)) {
     text +=
         "\nThe file is made for its integer kernels. Where a kept Conv, ConvTranspose or Gemm stands between quantized "
@@ -207,12 +213,12 @@ std::string onnxruntime(const DiagnoseReport& report, const Files& files) {
         "itself when it loads the file (seen with 1.31), unless the session is made with "
         "`disabled_optimizers=[\"WeightBiasQuantization\"]`.\n";
   }
-  if (std::ranges::any_of(report.low, [](Format f) { return f == Format::Float8E4M3FN || f == Format::Float8E5M2; })) {
+  if (fp8) {
     text +=
-        "\nOf its optimizations only the basic ones can be had with FP8: above, it fuses an FP8 MatMul into an integer "
-        "one and then refuses the file (`INVALID_GRAPH`, seen with 1.31). Before the session is made: `options = "
-        "ort.SessionOptions()`, `options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC`, and "
-        "pass `options` to it.\n";
+        "\nOf its optimizations only the basic ones can be had with FP8, hence the options: above, it leaves out a "
+        "Relu "
+        "in front of an FP8 QuantizeLinear without a word, so that the file computes something else, and fuses an FP8 "
+        "MatMul into an integer one and then refuses the file (`INVALID_GRAPH`; both seen with 1.31).\n";
   }
   const bool casts = report.high != Format::Float32 ||
                      std::any_of(report.low.begin(), report.low.end(), [](Format f) { return !needs_scale(f); });
