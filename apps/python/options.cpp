@@ -371,6 +371,7 @@ void add_options(nb::module_& module) {
   add_words<RangesForm>(words, "RangesForm");
   add_words<ImageColor>(words, "ImageColor");
   add_words<ImageLayout>(words, "ImageLayout");
+  add_words<GraphOptimization>(words, "GraphOptimization");
   add_words<DiffMetric>(words, "DiffMetric");
   add_words<Task>(words, "Task");
   add_words<BoxForm>(words, "BoxForm");

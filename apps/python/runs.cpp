@@ -132,6 +132,7 @@ void add_runs(nb::module_& module) {
       .def(nb::init<>())
       .def_rw("measure", &RunOptions::measure)
       .def_rw("onnx_outputs", &RunOptions::onnx_outputs)
+      .def_rw("optimization", &RunOptions::optimization)
       .def("add_runner", [](RunOptions& options, const RunnerOptions& runner) { options.runners.push_back(runner); });
   module.def("set_values", [](DiffOptions& options, const std::string& name, const std::vector<NamedArrays>& reference,
                               const std::string& tested_name, const std::vector<NamedArrays>& tested) {

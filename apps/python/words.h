@@ -14,6 +14,7 @@
 #include "vernier/engine.h"
 #include "vernier/eval.h"
 #include "vernier/format.h"
+#include "vernier/graph_optimization.h"
 #include "vernier/measure.h"
 #include "vernier/precision.h"
 #include "vernier/report/data_diff.h"
@@ -70,6 +71,7 @@ VERNIER_WORDS(CostUnit);
 VERNIER_WORDS(DiffMetric);
 VERNIER_WORDS(EngineChoice);
 VERNIER_WORDS(Format);
+VERNIER_WORDS(GraphOptimization);
 VERNIER_WORDS(ImageColor);
 VERNIER_WORDS(ImageFit);
 VERNIER_WORDS(ImageLayout);

@@ -79,6 +79,7 @@ _ARGUMENTS = {
     "no-split": "share_out=False",
     "options": "alternatives",
     "samples": "limit",
+    "graph-optimization-level": "graph_optimization",
     "nms": "overlap",
     "min-score": "least_score",
     "ignore-label": "ignored_label",

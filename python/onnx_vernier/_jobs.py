@@ -65,6 +65,7 @@ def run(
     samples: Any = None,
     *,
     simulated: bool = True,
+    graph_optimization: str = "ORT_ENABLE_ALL",
     low: str | Iterable[str] = (),
     high: str = "float32",
     target: str = "tensorrt",
@@ -88,6 +89,8 @@ def run(
     Args:
         simulated: True: as a target would round it: a typed model as its file says, a float one in the formats of
             ``low`` (empty: float32). False: by ONNX Runtime as it is, with its optimizations and integer kernels.
+        graph_optimization: of ONNX Runtime: "ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED",
+            "ORT_ENABLE_ALL".
         outputs: names, or wildcards, of any tensors of the model, in the place of its outputs; ["*"]: all of them.
 
     Others and errors: as ``diagnose``. Memory: the outputs of all samples. Arrays are read-only.
@@ -102,6 +105,7 @@ def run(
         _options.precision(runner.precision, **_options.group(_options.precision, given))
     options = _core.RunOptions()
     options.add_runner(runner)
+    options.optimization = _options.word("GraphOptimization", "graph_optimization", graph_optimization)
     _options.measure(options.measure, input_names=names_of_inputs(model), **_options.group(_options.measure, given, "outputs"))
     choice = _core.OutputChoice()
     choice.names = _options.names(outputs, "outputs")

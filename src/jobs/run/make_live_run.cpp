@@ -148,8 +148,10 @@ class Maker {
     session.providers = options_.providers;
     if (session.level > GraphOptimization::EnableBasic && quantizes_to_float8(model)) {
       warn_(
-          "ONNX Runtime computes FP8 wrongly when it optimizes: it leaves out a Relu in front of an FP8 "
-          "QuantizeLinear (seen with 1.31; ‹graph-optimization-level› ORT_ENABLE_BASIC does not)");
+          "FP8 in ONNX Runtime: when it optimizes it refuses such files (seen with 1.31), or leaves out a Relu in "
+          "front "
+          "of a QuantizeLinear and computes something else (1.32); not with ‹graph-optimization-level› "
+          "ORT_ENABLE_BASIC");
     }
     std::shared_ptr<const SampleSource> samples = sources_.samples(model);
     // Alone, a sample gets all threads; beside others, one.

@@ -217,8 +217,8 @@ std::string onnxruntime(const DiagnoseReport& report, const Files& files) {
     text +=
         "\nOf its optimizations only the basic ones can be had with FP8, hence the options: above, it leaves out a "
         "Relu "
-        "in front of an FP8 QuantizeLinear without a word, so that the file computes something else, and fuses an FP8 "
-        "MatMul into an integer one and then refuses the file (`INVALID_GRAPH`; both seen with 1.31).\n";
+        "in front of an FP8 QuantizeLinear without a word, so that the file computes something else (seen with 1.32), "
+        "or fuses an FP8 layer into an integer one and then refuses the file (`INVALID_GRAPH`, seen with 1.31).\n";
   }
   const bool casts = report.high != Format::Float32 ||
                      std::any_of(report.low.begin(), report.low.end(), [](Format f) { return !needs_scale(f); });
