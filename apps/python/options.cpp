@@ -27,7 +27,6 @@
 #include "vernier/calibration.h"
 #include "vernier/check_data.h"
 #include "vernier/check_placement.h"
-#include "vernier/data_diff.h"
 #include "vernier/debug_loss.h"
 #include "vernier/diagnose.h"
 #include "vernier/engine.h"
@@ -333,14 +332,6 @@ void add_job_options(nb::module_& module) {
       .def_rw("file", &InspectEngineOptions::file)
       .def_rw("model", &InspectEngineOptions::model)
       .def_rw("compile", &InspectEngineOptions::compile);
-  nb::class_<DiffOptions>(module, "DiffOptions")
-      .def(nb::init<>())
-      .def_rw("reference", &DiffOptions::reference)
-      .def_rw("tested", &DiffOptions::tested)
-      .def_rw("metric", &DiffOptions::metric)
-      .def_rw("metric_chosen", &DiffOptions::metric_chosen)
-      .def_rw("threshold", &DiffOptions::threshold)
-      .def_rw("command", &DiffOptions::command);
   nb::class_<DebugLossOptions>(module, "DebugLossOptions")
       .def(nb::init<>())
       .def_rw("float_model", &DebugLossOptions::float_model)

@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -134,11 +135,22 @@ void add_runs(nb::module_& module) {
       .def_rw("onnx_outputs", &RunOptions::onnx_outputs)
       .def_rw("optimization", &RunOptions::optimization)
       .def("add_runner", [](RunOptions& options, const RunnerOptions& runner) { options.runners.push_back(runner); });
-  module.def("set_values", [](DiffOptions& options, const std::string& name, const std::vector<NamedArrays>& reference,
-                              const std::string& tested_name, const std::vector<NamedArrays>& tested) {
-    if (!name.empty()) options.reference_values = run_in_memory(name, iterations_of(reference));
-    if (!tested_name.empty()) options.tested_values = run_in_memory(tested_name, iterations_of(tested));
-  });
+  nb::class_<DiffOptions>(module, "DiffOptions")
+      .def(nb::init<>())
+      .def_rw("reference", &DiffOptions::reference)
+      .def_rw("tested", &DiffOptions::tested)
+      .def("set_reference",
+           [](DiffOptions& options, const std::vector<NamedArrays>& outputs) {
+             options.reference_values = run_in_memory("reference", iterations_of(outputs));
+           })
+      .def("set_tested",
+           [](DiffOptions& options, const std::vector<NamedArrays>& outputs) {
+             options.tested_values = run_in_memory("tested", iterations_of(outputs));
+           })
+      .def_rw("metric", &DiffOptions::metric)
+      .def_rw("metric_chosen", &DiffOptions::metric_chosen)
+      .def_rw("threshold", &DiffOptions::threshold)
+      .def_rw("command", &DiffOptions::command);
   module.def("run_all", run_all, nb::arg("options"), nb::arg("listener").none());
   module.def("load_runs", load_runs);
   module.def("save_runs", save_runs);

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from . import _core, _options
-from ._arrays import sample_from_core, to_core
+from ._arrays import to_core
 from ._call import call, names_of_inputs
 from ._errors import UsageError
-from ._experiments import as_number
 from ._model import model_of
 from ._progress import Progress, VernierWarning
 from ._report import Report
@@ -90,13 +89,7 @@ def evaluate(
     if (metric is not None) != (options.task == "custom"):
         raise UsageError("metric and task='custom' go together")
     if metric is not None:
-
-        def called(got: Any, ref: Any) -> float:
-            value = metric([sample_from_core(one) for one in got], [sample_from_core(one) for one in ref])
-            return as_number(f"metric={metric_name}", value)
-
-        metric_name = _options.function_name(metric, "metric")
-        options.function = _core.MetricFunction.of(called, metric_name, None, None)
+        options.function = _options.metric_function(metric)
     options.label_offset, options.ignored_label = label_offset, ignored_label
     options.boxes = _options.word("BoxForm", "boxes", boxes)
     if box_order is not None:
@@ -145,15 +138,11 @@ def compare(
     if threshold is not None:
         options.threshold = _options.number(threshold, "threshold")
     options.command = "onnx_vernier.compare"
-    names: dict[str, str] = {}
-    values: dict[str, Any] = {}
     for side, given in (("reference", reference), ("tested", tested)):
         if isinstance(given, (str, os.PathLike)):
             setattr(options, side, os.fspath(given))
-            names[side], values[side] = "", []
         else:
-            names[side], values[side] = side, _iterations(given, side)
-    _core.set_values(options, names["reference"], values["reference"], names["tested"], values["tested"])
+            getattr(options, f"set_{side}")(_iterations(given, side))
     report = Report(call(_core.compare, options, progress))
     if left := report.get("not_compared"):
         warnings.warn("not compared: " + "; ".join(left[:8]), VernierWarning, stacklevel=2)

@@ -226,10 +226,19 @@ def requirement(
     return _core.with_margin(made, number(margin, "margin", 0)) if margin else made
 
 
-def function_name(function: Any, argument: str) -> str:
-    if not callable(function):
-        raise UsageError(f"{argument}={function!r}: a function is wanted")
-    return _experiments.name_of(function)
+def metric_function(
+    metric: Any, min_metric: float | None = None, max_metric: float | None = None
+) -> _core.MetricFunction:
+    """``metric(outputs, references)`` for the library."""
+    if not callable(metric):
+        raise UsageError(f"metric={metric!r}: a function is wanted")
+    name = _experiments.name_of(metric)
+
+    def called(outputs: Any, references: Any) -> float:
+        value = metric([sample_from_core(o) for o in outputs], [sample_from_core(r) for r in references])
+        return _experiments.as_number(f"metric={name}", value)
+
+    return _core.MetricFunction.of(called, name, min_metric, max_metric)
 
 
 def label_values(labels: Any) -> _core.Labels:
@@ -275,11 +284,5 @@ def task(
     if metric is not None:
         if min_metric is None and max_metric is None:
             raise UsageError("metric without a limit", "give min_metric or max_metric")
-
-        def called(outputs: Any, references: Any) -> float:
-            value = metric([sample_from_core(o) for o in outputs], [sample_from_core(r) for r in references])
-            return _experiments.as_number(f"metric={name}", value)
-
-        name = function_name(metric, "metric")
-        options.function = _core.MetricFunction.of(called, name, min_metric, max_metric)
+        options.function = metric_function(metric, min_metric, max_metric)
     return labels is not None or metric is not None

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,14 +32,16 @@ std::pair<float, float> range_of(const QuantParams& grid) {
 NetworkToRepair seen_by_callers(const Network& network) {
   NetworkToRepair seen;
   seen.model = OnnxModel::of_model(std::make_shared<const Model>(network.model), "the float model");
+  std::map<std::string, const onnx::NodeProto*> nodes;
+  for (const onnx::NodeProto& node : network.model.proto.graph().node()) nodes.emplace(node.name(), &node);
   for (const Layer& layer : network.layers) {
     LayerToRepair& one = seen.layers.emplace_back();
     one.name = layer.name;
     one.op_type = layer.op_type;
     one.format = network.plan.format_of(layer.name);
-    if (const onnx::NodeProto* node = network.node(layer.name)) {
-      one.inputs.assign(node->input().begin(), node->input().end());
-      one.outputs.assign(node->output().begin(), node->output().end());
+    if (const auto found = nodes.find(layer.name); found != nodes.end()) {
+      one.inputs.assign(found->second->input().begin(), found->second->input().end());
+      one.outputs.assign(found->second->output().begin(), found->second->output().end());
     }
     if (const auto found = network.noise.find(layer.name); found != network.noise.end()) one.noise = found->second;
     if (const auto found = network.mean_error.find(layer.name); found != network.mean_error.end()) {
@@ -109,10 +112,8 @@ class IdeaReader {
       refuse(fmt::format("'{}' is no float32 constant of shape {}", printable(name), shape_text(value.shape())));
     }
     std::vector<std::string> readers;
-    for (const Layer& layer : network_.layers) {
-      const onnx::NodeProto* node = network_.node(layer.name);
-      if (node != nullptr && std::ranges::find(node->input(), name) != node->input().end())
-        readers.push_back(layer.name);
+    for (const onnx::NodeProto& node : network_.model.proto.graph().node()) {
+      if (std::ranges::find(node.input(), name) != node.input().end()) readers.push_back(node.name());
     }
     if (readers.size() != 1) {
       refuse(fmt::format("'{}' is read by {}: one is wanted", printable(name), plural(readers.size(), "layer")));

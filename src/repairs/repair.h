@@ -61,19 +61,15 @@ struct Repair {
   std::string_view id;
   std::string_view text;            // one line for people
   bool scaled = true;               // for formats with a scale; false: float16 and bfloat16
-  bool rewrites = false;            // changes the float model
   bool when_asked = false;          // only where --allow names it
   bool needs_bias_error = false;    // reads Network::mean_error
   bool needs_weight_share = false;  // reads Network::weight_share
   int rounds = 1;  // alternatives, tried one after the other: each has to beat what was accepted before
-  std::vector<Proposal> (*propose)(const Network&, int round) = nullptr;
-  const RepairMethod* own = nullptr;  // asked in the place of `propose`
+  std::function<std::vector<Proposal>(const Network&, int round)> propose{};
 };
 
 /// In the order in which they are tried: cheapest, and what others build on, first.
 std::span<const Repair> all_repairs();
-/// Null for another id.
-const Repair* find_repair(std::string_view id);
 
 /// What a caller's repair proposes. Errors: Usage, Input, for what it may not.
 std::vector<Proposal> own_proposals(const RepairMethod& method, const Network& network);

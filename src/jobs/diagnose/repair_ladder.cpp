@@ -47,8 +47,9 @@ void take(Plan& plan, const Proposal& proposal) {
   for (const auto& [name, constant] : proposal.constants) plan.constants[name] = constant;
 }
 
-/// The library's, and those of the caller's in front of what every other repair would undo: the correction of biases.
-std::vector<Repair> repairs_with(const std::vector<RepairMethod>& own) {
+/// The library's, and those of the caller's (`scaled`: for the formats that the plan has) in front of what every other
+/// repair would undo: the correction of biases.
+std::vector<Repair> repairs_with(const std::vector<RepairMethod>& own, bool scaled) {
   std::vector<Repair> all(all_repairs().begin(), all_repairs().end());
   const auto place = std::ranges::find_if(all, &Repair::needs_bias_error);
   std::vector<Repair> rows;
@@ -56,7 +57,8 @@ std::vector<Repair> repairs_with(const std::vector<RepairMethod>& own) {
     Repair& row = rows.emplace_back();
     row.id = method.id;
     row.text = method.text;
-    row.own = &method;
+    row.scaled = scaled;
+    row.propose = [&method](const Network& network, int /*round*/) { return own_proposals(method, network); };
   }
   all.insert(place, rows.begin(), rows.end());
   return all;
@@ -125,17 +127,18 @@ std::map<std::string, double> RepairLadder::own_noise(const RepairState& state, 
 void RepairLadder::run() {
   noise_ = own_noise(state_);
   channels_ = channel_magnitudes(subject_of(state_), state_.reference.shapes, learn_);
-  for (const Repair& repair : repairs_with(options_.own)) {
+  const bool scaled =
+      std::ranges::any_of(state_.plan.layers, [](const PlannedLayer& layer) { return needs_scale(layer.format); });
+  for (const Repair& repair : repairs_with(options_.own, scaled)) {
     const auto named = [&](const std::vector<std::string>& ids) {
       return std::ranges::find(ids, repair.id) != ids.end();
     };
     if (named(options_.forbid) || (!options_.allow.empty() && !named(options_.allow))) continue;
     if (repair.when_asked && !named(options_.allow)) continue;
-    const bool useful =
-        repair.own != nullptr || std::ranges::any_of(state_.plan.layers, [&](const PlannedLayer& layer) {
-          return repair.scaled ? needs_scale(layer.format)
-                               : layer.format == Format::Float16 || layer.format == Format::BFloat16;
-        });
+    const bool useful = std::ranges::any_of(state_.plan.layers, [&](const PlannedLayer& layer) {
+      return repair.scaled ? needs_scale(layer.format)
+                           : layer.format == Format::Float16 || layer.format == Format::BFloat16;
+    });
     if (useful) try_repair(repair);
   }
 }
@@ -197,8 +200,7 @@ void RepairLadder::try_round(const Repair& repair, int round) {
     }
   }
   std::vector<Proposal> proposals;
-  for (Proposal& proposal :
-       (repair.own != nullptr ? own_proposals(*repair.own, network()) : repair.propose(network(), round))) {
+  for (Proposal& proposal : repair.propose(network(), round)) {
     if (proposal.why_not.empty() && proposal.rewrite && !no_rewrites_.empty()) proposal.why_not = no_rewrites_;
     if (proposal.why_not.empty()) {
       proposals.push_back(std::move(proposal));
@@ -211,7 +213,7 @@ void RepairLadder::try_round(const Repair& repair, int round) {
     if (round == 0) tried_.push_back(std::move(row));
   }
   if (proposals.empty()) return;
-  if (repair.rewrites || (repair.own != nullptr && proposals.front().rewrite)) return try_rewrites(repair, proposals);
+  if (proposals.front().rewrite) return try_rewrites(repair, proposals);
 
   RepairState trial{state_.subject, state_.plan, {}, {}, {}};
   for (const Proposal& proposal : proposals) take(trial.plan, proposal);
