@@ -41,8 +41,12 @@ Rows rows_of(const Shape& shape, const std::optional<int>& class_axis) {
 /// The place of the largest of `length` elements, the first of equals.
 std::size_t largest(const float* row, std::size_t length, std::size_t step) {
   std::size_t place = 0;
+  float best = row[0];
   for (std::size_t i = 1; i < length; ++i) {
-    if (row[place * step] < row[i * step]) place = i;
+    const float value = row[i * step];
+    if (!(best < value)) continue;
+    best = value;
+    place = i;
   }
   return place;
 }
