@@ -11,8 +11,7 @@
 
 namespace vernier {
 
-void run_tensors(const Subject& subject, Model model, const std::vector<std::string>& tensors,
-                 const std::vector<std::size_t>& order, const VisitTensors& visit) {
+void give_tensors(const Subject& subject, const std::vector<std::string>& tensors, Model& model) {
   std::map<std::string, Dtype> dtypes;
   for (const InputInfo& output : model_outputs(subject.model)) dtypes[output.name] = output.dtype;
   std::vector<std::pair<std::string, Dtype>> outputs;
@@ -25,6 +24,11 @@ void run_tensors(const Subject& subject, Model model, const std::vector<std::str
     }
   }
   set_outputs(model, outputs);
+}
+
+void run_tensors(const Subject& subject, Model model, const std::vector<std::string>& tensors,
+                 const std::vector<std::size_t>& order, const VisitTensors& visit) {
+  give_tensors(subject, tensors, model);
   const Session session = subject.session(model);
   run_samples(subject, session, order, {}, "trial", [&](SampleResult sample) {
     sample.outputs.resize(tensors.size());

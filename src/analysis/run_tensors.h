@@ -19,4 +19,7 @@ using VisitTensors = std::function<bool(std::size_t sample, const std::vector<Te
 void run_tensors(const Subject& subject, Model model, const std::vector<std::string>& tensors,
                  const std::vector<std::size_t>& order, const VisitTensors& visit);
 
+/// Makes `tensors`, and behind them the carried outputs that are not among them, what `model` gives.
+void give_tensors(const Subject& subject, const std::vector<std::string>& tensors, Model& model);
+
 }  // namespace vernier

@@ -1,59 +1,67 @@
 #include "analysis/sensitivity.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
-#include <optional>
+#include <memory>
 #include <set>
 
-#include "analysis/own_error.h"
 #include "analysis/reached_outputs.h"
+#include "analysis/segment.h"
 #include "analysis/surgery.h"
 #include "distributed/spread.h"
-#include "engines/onnxruntime/operators.h"
 #include "plan/placement.h"
-#include "vernier/error.h"
+#include "plan/round_node.h"
 #include "vernier/samples.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
 namespace {
 
-using Boundary = std::map<std::string, Tensor>;
+/// Types that are known of a model's tensors.
+std::map<std::string, Dtype> known_types(const Subject& subject, const Model& model) {
+  std::map<std::string, Dtype> types;
+  for (const auto& [name, type] : infer_types(subject.model)) types[name] = type.dtype;
+  for (const onnx::ValueInfoProto& value : model.proto.graph().value_info()) {
+    types[value.name()] = static_cast<Dtype>(value.type().tensor_type().elem_type());
+  }
+  return types;
+}
 
-/// Reference tensors at the start of each segment, for each sample: boundaries[segment][sample].
-std::vector<std::vector<Boundary>> reference_boundaries(const Subject& subject, const std::vector<int>& starts,
-                                                        const std::vector<std::size_t>& samples) {
-  const std::map<std::string, ValueType> types = infer_types(subject.model);
+/// Tensors of `model`, the subject's own or what runs it, at the start of each segment, for each sample:
+/// boundaries[segment][sample]. `constants` are inputs that no sample has.
+std::vector<std::vector<Boundary>> reference_boundaries(const Subject& subject, const Model& original,
+                                                        const std::vector<int>& starts,
+                                                        const std::vector<std::size_t>& samples,
+                                                        const Sample* constants) {
+  const std::map<std::string, Dtype> types = known_types(subject, original);
   std::set<std::string> produced;
-  for (const onnx::NodeProto& node : subject.model.proto.graph().node()) {
+  for (const onnx::NodeProto& node : original.proto.graph().node()) {
     produced.insert(node.output().begin(), node.output().end());
   }
   std::vector<std::set<std::string>> live;
   std::set<std::string> all;
   for (const int start : starts) {
-    live.push_back(live_at(subject.model.proto.graph(), start));
+    live.push_back(live_at(original.proto.graph(), start));
     for (const std::string& name : live.back()) {
       if (produced.contains(name)) all.insert(name);
     }
   }
-  Model model = subject.model;
+  Model model = original;
   std::vector<std::pair<std::string, Dtype>> outputs;
   for (const std::string& name : all) {
     const auto type = types.find(name);
-    outputs.emplace_back(name, type == types.end() ? Dtype::Float32 : type->second.dtype);
+    outputs.emplace_back(name, type == types.end() ? Dtype::Float32 : type->second);
   }
   if (outputs.empty()) {
-    const InputInfo first = model_outputs(subject.model).front();
+    const InputInfo first = model_outputs(original).front();
     outputs.emplace_back(first.name, first.dtype);
   }
   set_outputs(model, outputs);
-  const Session session = subject.session(model);
+  const Session session =
+      constants == nullptr ? subject.session(model) : Session(subject.runtime, model, {.optimize = false});
   std::vector<std::vector<Boundary>> boundaries(starts.size(), std::vector<Boundary>(samples.size()));
   std::size_t position = 0;
-  run_samples(subject, session, samples, {}, "boundary tensors", [&](SampleResult result) {
+  const auto take = [&](SampleResult result) {
     const Sample sample = subject.samples->at(result.index);
     std::map<std::string, Tensor> values(sample.begin(), sample.end());
     for (std::size_t i = 0; i < outputs.size(); ++i) values[outputs[i].first] = result.outputs[i];
@@ -64,7 +72,8 @@ std::vector<std::vector<Boundary>> reference_boundaries(const Subject& subject, 
     }
     ++position;
     return true;
-  });
+  };
+  run_samples(subject, session, samples, {}, "boundary tensors", take, constants == nullptr ? Sample() : *constants);
   return boundaries;
 }
 
@@ -101,114 +110,6 @@ MeasuredSegment unpack_segment(Unpacker& unpacker) {
   return measured;
 }
 
-std::map<std::string, Dtype> types_of(const Boundary& boundary) {
-  std::map<std::string, Dtype> types;
-  for (const auto& [name, tensor] : boundary) types[name] = tensor.dtype();
-  return types;
-}
-
-bool same_bytes(const Tensor& a, const Tensor& b) {
-  return a.byte_size() == b.byte_size() && std::memcmp(a.bytes().data(), b.bytes().data(), a.byte_size()) == 0;
-}
-
-/// One segment: its shadows give each layer's low outputs, its suffix turns them into sensitivities.
-class Segment {
- public:
-  Segment(const Subject& subject, const Plan& plan, const std::vector<std::string>& layers, int first, int last,
-          const Boundary& example, RoundedWeights& weights, const ReachedOutputs& reached)
-      : subject_(subject) {
-    const std::map<std::string, Dtype> inputs = types_of(example);
-    Subject part = subject;
-    part.model = slice_with_everything(first, last, inputs);
-    part.model.proto.mutable_graph()->clear_output();
-    shadows_ = add_shadows(part.model, subject, plan, layers, weights, nullptr);
-    if (shadows_.empty()) return;
-    for (const Shadow& shadow : shadows_) {
-      for (std::size_t o = 0; o < shadow.outputs.size(); ++o) {
-        add_output(part.model, shadow.outputs[o], Dtype::Float32);
-        slots_[shadow.tensors[o]] = static_cast<std::int64_t>(slots_.size());
-      }
-    }
-    for (const auto& [tensor, slot] : slots_) add_output(part.model, tensor, Dtype::Float32);
-    drop_unread_inputs(part.model);
-    shadow_session_.emplace(subject.session(part.model));
-
-    std::map<std::string, Dtype> judged;
-    for (const std::string& name : subject.judged) judged[name] = Dtype::Float32;
-    Model suffix = slice(subject.model, first, subject.model.proto.graph().node_size(), inputs, judged);
-    std::set<std::string> injected;
-    for (const auto& [tensor, slot] : slots_) injected.insert(tensor);
-    tap(*suffix.proto.mutable_graph(), injected,
-        [&](const std::string& raw, const std::string& tensor) { return inject_node(raw, tensor, slots_.at(tensor)); });
-    std::vector<std::pair<std::string, Dtype>> ordered;
-    for (const std::string& name : subject.judged) ordered.emplace_back(name, Dtype::Float32);
-    set_outputs(suffix, ordered);
-    suffix_session_.emplace(subject.session(suffix));
-    for (const Shadow& shadow : shadows_) reached_.push_back(reached.from_any(shadow.tensors));
-  }
-
-  std::size_t size() const { return shadows_.size(); }
-  const std::string& layer(std::size_t i) const { return shadows_[i].layer->name; }
-  /// Judged outputs that layer `i` can change, by their places.
-  const OutputSet& reached(std::size_t i) const { return reached_[i]; }
-  /// Layers whose sensitivities one run tells.
-  std::vector<std::vector<std::size_t>> groups() const {
-    return groups_that_never_meet(reached_, subject_.judged.size());
-  }
-
-  /// Low and reference outputs of all layers of the segment on one sample.
-  Boundary lower(const Boundary& boundary) const {
-    const std::vector<Tensor> outputs = shadow_session_->run(boundary);
-    Boundary values;
-    for (std::size_t i = 0; i < outputs.size(); ++i) values[shadow_session_->output_names()[i]] = outputs[i];
-    return values;
-  }
-
-  /// Judged outputs with only the layers of `group` low. Empty when their low outputs equal the reference bit for bit.
-  std::vector<Tensor> run(const std::vector<std::size_t>& group, const Boundary& boundary, const Boundary& lows) const {
-    Recorder recorder;
-    bool differs = false;
-    for (const std::size_t i : group) {
-      const Shadow& shadow = shadows_[i];
-      for (std::size_t o = 0; o < shadow.outputs.size(); ++o) {
-        const Tensor& low = lows.at(shadow.outputs[o]);
-        const std::string& tensor = shadow.tensors[o];
-        differs = differs || !same_bytes(low, lows.at(tensor));
-        recorder.injections[slots_.at(tensor)] = low;
-      }
-    }
-    if (!differs) return {};
-    return suffix_session_->run(boundary, &recorder);
-  }
-
- private:
-  Model slice_with_everything(int first, int last, const std::map<std::string, Dtype>& inputs) const {
-    std::map<std::string, Dtype> outputs;
-    for (int n = first; n < last; ++n) {
-      for (const std::string& name : subject_.model.proto.graph().node(n).output()) {
-        if (!name.empty()) outputs[name] = Dtype::Float32;
-      }
-    }
-    return slice(subject_.model, first, last, inputs, outputs);
-  }
-
-  static void drop_unread_inputs(Model& model) {
-    std::set<std::string> read;
-    for (const onnx::NodeProto& node : model.proto.graph().node()) read.merge(tensors_read(node));
-    auto& inputs = *model.proto.mutable_graph()->mutable_input();
-    inputs.erase(std::remove_if(inputs.begin(), inputs.end(),
-                                [&](const onnx::ValueInfoProto& value) { return !read.contains(value.name()); }),
-                 inputs.end());
-  }
-
-  const Subject& subject_;
-  std::vector<Shadow> shadows_;
-  std::vector<OutputSet> reached_;             // by each shadow
-  std::map<std::string, std::int64_t> slots_;  // layer output -> Inject slot
-  std::optional<Session> shadow_session_;
-  std::optional<Session> suffix_session_;
-};
-
 /// Segment starts moved forward so that none lies between a layer and the activation that its result is taken behind.
 std::vector<int> with_activations(const Subject& subject, const Plan& plan, const std::vector<int>& starts) {
   const onnx::GraphProto& graph = subject.model.proto.graph();
@@ -232,6 +133,23 @@ std::vector<int> with_activations(const Subject& subject, const Plan& plan, cons
     if (at < graph.node_size() && (moved.empty() || at > moved.back())) moved.push_back(at);
   }
   return moved;
+}
+
+/// Bytes of tensors that only pass through operators that change no size, from those on either side.
+void add_sizes_of_moved(const onnx::GraphProto& graph, std::map<std::string, std::size_t>& bytes_of) {
+  const auto keeps_size = [](const onnx::NodeProto& node) {
+    return node.domain() == kDomain || node.op_type().starts_with("Reorder") || node.op_type() == "QuickGelu" ||
+           node.op_type() == "Relu" || node.op_type() == "Clip" || node.op_type() == "Sigmoid";
+  };
+  for (auto node = graph.node().rbegin(); node != graph.node().rend(); ++node) {
+    const auto known = bytes_of.find(node->output(0));
+    if (keeps_size(*node) && known != bytes_of.end()) bytes_of.emplace(node->input(0), known->second);
+  }
+  for (const onnx::NodeProto& node : graph.node()) {
+    if (!keeps_size(node)) continue;
+    const auto known = bytes_of.find(node.input(0));
+    if (known != bytes_of.end()) bytes_of.emplace(node.output(0), known->second);
+  }
 }
 
 /// The sizes of live_at() in front of each node, all in one pass.
@@ -316,41 +234,51 @@ std::vector<int> segment_starts(const onnx::GraphProto& graph, const std::map<st
 
 Sensitivities measure_sensitivities(const Subject& subject, const Plan& plan, const std::vector<std::string>& layers,
                                     const Reference& reference, RoundedWeights& weights,
-                                    const SensitivityOptions& options) {
+                                    const SensitivityOptions& options, const SwitchedRuns* switched) {
   std::map<std::string, std::size_t> bytes_of;
   for (const auto& [name, shape] : reference.shapes) {
     bytes_of[name] = static_cast<std::size_t>(element_count(shape)) * sizeof(float);
   }
-  const int nodes = subject.model.proto.graph().node_size();
-  const std::vector<int> starts =
-      with_activations(subject, plan, segment_starts(subject.model.proto.graph(), bytes_of, options.segments));
+  const Model& model = switched == nullptr ? subject.model : switched->model();
+  const int nodes = model.proto.graph().node_size();
+  if (switched != nullptr) add_sizes_of_moved(model.proto.graph(), bytes_of);
+  std::vector<int> starts = segment_starts(model.proto.graph(), bytes_of, options.segments);
+  if (switched == nullptr) starts = with_activations(subject, plan, starts);
+  const Sample as_float = switched == nullptr ? Sample() : switched->constants({});
   // Every rank has them all: they are larger than what is computed of them.
   Subject here = subject;
   here.ranks = nullptr;
-  const auto boundaries = reference_boundaries(here, starts, options.samples);
+  const auto boundaries =
+      reference_boundaries(here, model, starts, options.samples, switched == nullptr ? nullptr : &as_float);
   std::vector<std::vector<Tensor>> references;
   for (const std::size_t sample : options.samples) references.push_back(reference.outputs.get(sample));
 
   const ReachedOutputs reached(subject.model.proto.graph(), subject.judged);
+  const auto segment_of = [&](std::size_t k) -> std::unique_ptr<Segment> {
+    const int first = starts[k];
+    const int last = k + 1 < starts.size() ? starts[k + 1] : nodes;
+    const Boundary& example = boundaries[k].front();
+    if (switched != nullptr) return switched_segment(subject, *switched, layers, first, last, example, reached);
+    return injected_segment(subject, plan, layers, first, last, example, weights, reached);
+  };
   // Segments side by side, each on one thread: building their sessions takes as long as running them.
   Sensitivities sensitivities;
   double share = 0;
   const auto measure = [&](std::size_t k) {
-    const int first = starts[k];
-    const int last = k + 1 < starts.size() ? starts[k + 1] : nodes;
     MeasuredSegment found;
-    const Segment segment(subject, plan, layers, first, last, boundaries[k].front(), weights, reached);
-    found.layers.resize(segment.size());
-    for (std::size_t i = 0; i < segment.size(); ++i) found.layers[i].layer = segment.layer(i);
-    const std::vector<std::vector<std::size_t>> groups = segment.groups();
+    const std::unique_ptr<Segment> segment = segment_of(k);
+    const std::size_t size = segment->layers().size();
+    found.layers.resize(size);
+    for (std::size_t i = 0; i < size; ++i) found.layers[i].layer = segment->layers()[i].name;
+    const std::vector<std::vector<std::size_t>> groups = segment->groups(subject.judged.size());
     found.runs = groups.size();
-    for (std::size_t s = 0; s < options.samples.size() && segment.size() > 0; ++s) {
-      const Boundary lows = segment.lower(boundaries[k][s]);
+    for (std::size_t s = 0; s < options.samples.size() && size > 0; ++s) {
+      segment->begin(boundaries[k][s]);
       for (const std::vector<std::size_t>& group : groups) {
-        const std::vector<Tensor> outputs = segment.run(group, boundaries[k][s], lows);
+        const std::vector<Tensor> outputs = segment->run(group);
         for (const std::size_t i : group) {
           for (std::size_t o = 0; o < subject.judged.size(); ++o) {
-            if (!segment.reached(i).contains(o)) continue;
+            if (!segment->layers()[i].reached.contains(o)) continue;
             const Tensor& ref = references[s][o];
             stats_of(found.layers[i].outputs, subject, subject.judged[o])
                 .add_sample(options.samples[s], ref, outputs.empty() ? ref : outputs[o]);

@@ -17,6 +17,8 @@
 
 namespace vernier {
 
+class SwitchedRuns;
+
 struct LayerSensitivity {
   std::string layer;
   /// Over the samples that were run, of the judged outputs that lie behind the layer; the others it cannot change.
@@ -34,11 +36,12 @@ struct Sensitivities {
   double mean_suffix_share = 0;  // mean share of a full inference that was executed for one layer and sample
 };
 
-/// Sensitivities of the layers named, each alone in its planned format. Without carried states.
+/// Sensitivities of the layers named, each alone in its planned format. Without carried states. `switched`, whose first
+/// end is `plan`, takes the place of sessions that are built for this alone; null: there is none.
 /// Bits: equal to full runs when optimizations are off.
 Sensitivities measure_sensitivities(const Subject& subject, const Plan& plan, const std::vector<std::string>& layers,
                                     const Reference& reference, RoundedWeights& weights,
-                                    const SensitivityOptions& options);
+                                    const SensitivityOptions& options, const SwitchedRuns* switched = nullptr);
 
 /// First node of each segment: positions in the main graph where few bytes are alive, about evenly spread by work.
 /// `bytes_of` gives the size of a tensor and 0 when unknown. Starts with 0.

@@ -75,14 +75,28 @@ SampleResult unpack(Unpacker& unpacker) {
 }  // namespace
 
 Session Subject::session(const Model& any) const {
-  // An optimized session copies the weights. What decides is the model that all sessions of the job come from, so that
-  // all of them sum in the same order.
-  std::size_t bytes = 0;
-  for (const auto& [name, weight] : model.weights) bytes += weight.byte_size();
+  return {runtime, any, {.optimize = optimizes(), .threads = 1, .integer_kernels = false}};
+}
+
+bool Subject::optimizes() const {
   const onnx::GraphProto& graph = model.proto.graph();
-  const bool small = bytes <= kMostCopiedBytes && graph.node_size() <= kMostOptimizedNodes &&
+  // An optimized session copies the weights.
+  const bool small = bytes_beside(model) <= kMostCopiedBytes && graph.node_size() <= kMostOptimizedNodes &&
                      graph.output_size() <= kMostOptimizedOutputs;
-  return {runtime, any, {.optimize = optimize && small, .threads = 1, .integer_kernels = false}};
+  return optimize && small;
+}
+
+Subject on_one_thread(const Subject& subject, std::mutex& telling) {
+  Subject alone = subject;
+  alone.threads = 1;
+  alone.ranks = nullptr;
+  if (subject.progress) {
+    alone.progress = [&subject, &telling](const std::string& phase, std::size_t done, std::size_t total) {
+      const std::lock_guard lock(telling);
+      subject.progress(phase, done, total);
+    };
+  }
+  return alone;
 }
 
 OutputStats& stats_of(std::map<std::string, OutputStats>& sums, const Subject& subject, const std::string& output) {
@@ -94,8 +108,9 @@ OutputStats& stats_of(std::map<std::string, OutputStats>& sums, const Subject& s
 }
 
 void run_samples(const Subject& subject, const Session& session, const std::vector<std::size_t>& order,
-                 const Recorder& recorder, const std::string& phase, const std::function<bool(SampleResult)>& take) {
-  Sample state;
+                 const Recorder& recorder, const std::string& phase, const std::function<bool(SampleResult)>& take,
+                 const Sample& constants) {
+  Sample state = constants;
   const bool sequential = !subject.carries.empty();
   const auto work = [&](std::size_t position) {
     SampleResult result;

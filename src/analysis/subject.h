@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,7 +47,14 @@ struct Subject {
   Ranks* ranks = nullptr;  // null: alone
 
   Session session(const Model& any) const;
+  /// Whether session() lets the runtime optimize: decided by the model that all sessions of the job come from, so that
+  /// all of them sum in the same order.
+  bool optimizes() const;
 };
+
+/// `subject` for work on one thread of several, and without other ranks: its progress, too, is told to `subject` by one
+/// thread at a time, which `telling` sees to. Both must outlive it.
+Subject on_one_thread(const Subject& subject, std::mutex& telling);
 
 /// The sums of that output in `sums`, begun with its class axis where they are not there yet.
 OutputStats& stats_of(std::map<std::string, OutputStats>& sums, const Subject& subject, const std::string& output);
@@ -65,9 +73,10 @@ struct SampleResult {
 /// Runs the samples of `order` through `session`, each with a copy of `recorder`, and gives the results to `take` in
 /// the order of `order`; `take` returns false to stop. With carried states one sample follows the other: outputs named
 /// in `carries` (and "low/OUT" for "low/IN") feed the next sample, and every rank runs
-/// them all; else each rank runs some.
+/// them all; else each rank runs some. `constants` are fed with each sample.
 void run_samples(const Subject& subject, const Session& session, const std::vector<std::size_t>& order,
-                 const Recorder& recorder, const std::string& phase, const std::function<bool(SampleResult)>& take);
+                 const Recorder& recorder, const std::string& phase, const std::function<bool(SampleResult)>& take,
+                 const Sample& constants = {});
 
 /// What was fed for `result`, whoever ran it.
 Sample fed_for(const Subject& subject, const Session& session, const SampleResult& result);

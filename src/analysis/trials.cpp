@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analysis/run_tensors.h"
+#include "analysis/switched_runs.h"
 #include "vernier/requirement.h"
 #include "vernier/tensor.h"
 
@@ -62,13 +63,18 @@ void run_outputs(const Subject& subject, Model model, const std::vector<std::siz
   run_tensors(subject, std::move(model), subject.judged, order, visit);
 }
 
+void run_plan(const Subject& subject, const Plan& plan, RoundedWeights& weights, const SwitchedRuns* switched,
+              const std::vector<std::size_t>& order, const VisitOutputs& visit) {
+  if (switched != nullptr && switched->run(subject, plan, weights, order, visit)) return;
+  run_outputs(subject, lower_simulated(subject.model, subject.layers, plan, weights), order, visit);
+}
+
 TrialResult run_trial(const Subject& subject, const Plan& plan, const Reference& reference, RoundedWeights& weights,
                       const Requirement* requirement, const std::vector<std::size_t>& order, bool early_stop,
-                      const PairedSamples* paired) {
+                      const PairedSamples* paired, const SwitchedRuns* switched) {
   TrialResult result;
   EarlyFailures failures(requirement, reference, subject.judged, order, paired);
-  Model model = lower_simulated(subject.model, subject.layers, plan, weights);
-  run_outputs(subject, std::move(model), order, [&](std::size_t sample, const std::vector<Tensor>& got) {
+  run_plan(subject, plan, weights, switched, order, [&](std::size_t sample, const std::vector<Tensor>& got) {
     const std::vector<Tensor> ref = reference.outputs.get(sample);
     double noise = 0;
     bool nearly_certain = false;

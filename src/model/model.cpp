@@ -219,6 +219,12 @@ std::vector<std::string> input_names(const Model& model) {
   return names;
 }
 
+std::size_t bytes_beside(const Model& model) {
+  std::size_t bytes = 0;
+  for (const auto& [name, weight] : model.weights) bytes += weight.byte_size();
+  return bytes;
+}
+
 std::vector<std::string> output_names(const Model& model) {
   std::vector<std::string> names;
   for (const onnx::ValueInfoProto& output : model.proto.graph().output()) names.push_back(output.name());

@@ -7,6 +7,7 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -66,6 +67,9 @@ void write_model(const Model& model, const std::filesystem::path& path, const Wr
 
 /// One self-contained message. Errors: Input when it would exceed protobuf's 2 GB.
 onnx::ModelProto whole_proto(const Model& model);
+
+/// Bytes of the weights beside the message.
+std::size_t bytes_beside(const Model& model);
 
 /// The value of an initializer of the main graph or of any subgraph, wherever it is stored.
 std::optional<Tensor> initializer(const Model& model, std::string_view name);

@@ -125,8 +125,7 @@ void write_external(const Model& model, const fs::path& path, const ExternalData
 }  // namespace
 
 void write_model(const Model& model, const fs::path& path, const WriteOptions& options) {
-  std::size_t bytes = model.proto.ByteSizeLong();
-  for (const auto& [name, weight] : model.weights) bytes += weight.byte_size();
+  const std::size_t bytes = model.proto.ByteSizeLong() + bytes_beside(model);
   if (options.external_data.wanted || bytes > kInlineLimit) {
     write_external(model, path, options.external_data);
     return;

@@ -71,6 +71,12 @@ onnx::NodeProto accumulate_node(const std::string& input, const std::string& bia
   return node;
 }
 
+onnx::NodeProto switch_node(const std::string& input, const std::string& output, std::int64_t slot) {
+  onnx::NodeProto node = own_node("Switch", input, output);
+  set_attribute(node, "slot", slot);
+  return node;
+}
+
 onnx::NodeProto tf32_node(const std::string& input, const std::string& output) {
   return own_node("Tf32", input, output);
 }

@@ -29,6 +29,8 @@ QuantParams round_params(const onnx::NodeProto& node);
 /// Attributes: format (string), roundings (int), seed (int).
 onnx::NodeProto accumulate_node(const std::string& input, const std::string& bias, const std::string& output,
                                 Format format, std::int64_t roundings, std::uint32_t seed);
+/// Switch: X (float32) -> Y (float32), same shape: the roundings that the run names for `slot`, one after the other.
+onnx::NodeProto switch_node(const std::string& input, const std::string& output, std::int64_t slot);
 /// Tf32: X (float32) -> Y (float32), rounded to the mantissa of TF32.
 onnx::NodeProto tf32_node(const std::string& input, const std::string& output);
 

@@ -97,6 +97,19 @@ struct Kernel {
   }
 };
 
+/// How a tensor is laid out along the axis of its scales.
+struct Extent {
+  std::int64_t channels = 1;
+  std::int64_t inner = 1;
+};
+
+Extent extent_of(const QuantParams& params, const Shape& shape, std::size_t count) {
+  if (params.axis < 0) return {1, static_cast<std::int64_t>(count)};
+  Extent extent{shape.at(static_cast<std::size_t>(params.axis)), 1};
+  for (std::size_t i = static_cast<std::size_t>(params.axis) + 1; i < shape.size(); ++i) extent.inner *= shape[i];
+  return extent;
+}
+
 struct RoundKernel final : Kernel {
   QuantParams params;
   std::int64_t slot = -1;
@@ -122,13 +135,7 @@ struct RoundKernel final : Kernel {
   void compute(OrtKernelContext* context) const override {
     const Input in = input(context, 0);
     const std::span<float> out = output(context, 0, in);
-    std::int64_t channels = 1;
-    std::int64_t inner = static_cast<std::int64_t>(in.values.size());
-    if (params.axis >= 0) {
-      channels = in.shape.at(static_cast<std::size_t>(params.axis));
-      inner = 1;
-      for (std::size_t i = static_cast<std::size_t>(params.axis) + 1; i < in.shape.size(); ++i) inner *= in.shape[i];
-    }
+    const auto [channels, inner] = extent_of(params, in.shape, in.values.size());
     Recorder* recorder = current_recorder();
     if (slot >= 0 && recorder != nullptr && static_cast<std::size_t>(slot) < recorder->events.size()) {
       round_to_counting(params, channels, inner, in.values, out, recorder->events[static_cast<std::size_t>(slot)]);
@@ -183,6 +190,24 @@ struct Tf32Kernel final : Kernel {
 struct SlotKernel : Kernel {
   std::size_t slot = 0;
   void create(const OrtKernelInfo* info) { slot = static_cast<std::size_t>(int_attribute(info, "slot")); }
+};
+
+struct SwitchKernel final : SlotKernel {
+  void compute(OrtKernelContext* context) const override {
+    const Input in = input(context, 0);
+    const Recorder* recorder = current_recorder();
+    if (recorder == nullptr || recorder->roundings == nullptr || recorder->roundings->at(slot).empty()) {
+      pass(context, 0, in);
+      return;
+    }
+    const std::span<float> out = output(context, 0, in);
+    std::span<const float> from = in.values;
+    for (const QuantParams& params : recorder->roundings->at(slot)) {
+      const auto [channels, inner] = extent_of(params, in.shape, in.values.size());
+      round_to(params, channels, inner, from, out);
+      from = out;
+    }
+  }
 };
 
 struct ObserveKernel final : SlotKernel {
@@ -368,10 +393,11 @@ onnx::NodeProto slot_node(const char* op_type, const std::string& output, std::i
 }  // namespace
 
 void register_operators(const Runtime& runtime, OrtSessionOptions* options) {
-  static std::array<Operator, 6> operators{
+  static std::array<Operator, 7> operators{
       make_operator<RoundKernel>("Round", 1, 1),           make_operator<ObserveKernel>("Observe", 1, 1),
       make_operator<CompareKernel>("Compare", 2, 2),       make_operator<InjectKernel>("Inject", 1, 1),
-      make_operator<AccumulateKernel>("Accumulate", 2, 1), make_operator<Tf32Kernel>("Tf32", 1, 1)};
+      make_operator<AccumulateKernel>("Accumulate", 2, 1), make_operator<Tf32Kernel>("Tf32", 1, 1),
+      make_operator<SwitchKernel>("Switch", 1, 1)};
   static OrtCustomOpDomain* domain = [&] {
     shape_api = &runtime.api();
     OrtCustomOpDomain* made = nullptr;

@@ -2,6 +2,7 @@
 // out, and each passes its input through in place, so that the next layer depends on it and tensors die early.
 //
 //   Round(X) -> Y            rounds to a format's grid (src/plan/round_node.h); with a slot, counts events
+//   Switch(X) -> Y           rounds as Recorder::roundings[slot] says, and passes X through where it says nothing
 //   Accumulate(X, B) -> Y    what a convolution that sums in float16 makes of X and bias B (round_node.h)
 //   Tf32(X) -> Y             rounds to ten bits of mantissa
 //   Observe(X) -> X          folds X into ranges[slot]

@@ -23,6 +23,9 @@ struct Recorder {
   std::map<std::int64_t, Tensor> injections;
   /// Observe: also counts the values of the slots wanted here; shared by all runs, null: nowhere.
   SharedHistograms* histograms = nullptr;
+  /// Switch: what each slot does to its tensor, one rounding after the other; null: all pass theirs through. Outlives
+  /// the run.
+  const std::vector<std::vector<QuantParams>>* roundings = nullptr;
   std::size_t sample = 0;  // index of the sample that runs, for `histograms`
 
   Recorder() = default;

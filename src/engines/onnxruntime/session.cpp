@@ -127,6 +127,9 @@ std::set<std::string> feed_weights(onnx::ModelProto& proto, const Model& model) 
   return fed;
 }
 
+// Sessions of models with fewer bytes of weights leave their freed blocks with the C library.
+constexpr std::size_t kTrimmedBytes = std::size_t{8} << 20U;
+
 /// A session of the runtime, and what it reads in place.
 struct Part {
   std::map<std::string, Tensor> weights;
@@ -149,6 +152,9 @@ OwnedOptions runtime_options(const Runtime& runtime, const SessionOptions& optio
   OrtSessionOptions* const raw = owned.get();
   runtime.check(api.SetSessionGraphOptimizationLevel(raw, level_of(options)));
   if (!options.profile.empty()) runtime.check(api.EnableProfiling(raw, options.profile.c_str()));
+  if (!options.optimized.empty()) {
+    runtime.check(api.SetOptimizedModelFilePath(raw, options.optimized.c_str()));
+  }
   append_providers(runtime, raw, options.providers);
   runtime.check(api.SetIntraOpNumThreads(raw, options.threads));
   runtime.check(api.SetInterOpNumThreads(raw, 1));
@@ -284,8 +290,9 @@ Session::Session(std::shared_ptr<const Runtime> runtime, const Model& model, con
       add_output_types(*runtime, made, types);
     }
   }
-  // Optimizing leaves several times the weights in freed blocks, which the C library would keep.
-  ::malloc_trim(0);
+  // Optimizing leaves several times the weights in freed blocks, which the C library would keep. Small ones the next
+  // session takes again, which costs less than asking the system for them.
+  if (bytes_beside(model) >= kTrimmedBytes) ::malloc_trim(0);
 }
 
 Session::~Session() = default;

@@ -31,6 +31,8 @@ struct SessionOptions {
   std::optional<GraphOptimization> level = {};
   /// Where the runtime writes how long each node took, once the session ends: this and a date. Empty: nowhere.
   std::string profile = {};
+  /// Where the runtime writes the graph as it optimized it, for this machine. Empty: nowhere.
+  std::string optimized = {};
   /// Execution providers, best first, by any part of their names; empty: CPU.
   std::vector<std::string> providers = {};
   /// Without optimizations and a profile, a larger model runs in parts of so many nodes: the runtime's time to build a

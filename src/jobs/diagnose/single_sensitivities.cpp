@@ -59,8 +59,9 @@ void SingleSensitivities::measure_on(std::size_t samples) {
   SensitivityOptions options;
   options.samples = chosen_samples(experiment_.all_low().sample_noise, samples);
   samples_ = options.samples.size();
-  const Sensitivities measured = measure_sensitivities(subject, experiment_.all_low_plan(), names(),
-                                                       experiment_.reference, experiment_.weights, options);
+  const Sensitivities measured =
+      measure_sensitivities(subject, experiment_.all_low_plan(), names(), experiment_.reference, experiment_.weights,
+                            options, experiment_.switched());
   sample_inferences_ += measured.mean_suffix_share * static_cast<double>(measured.layers.size() * samples_);
   for (const LayerSensitivity& sensitivity : measured.layers) evidence_.alone[sensitivity.layer] = sensitivity.outputs;
 }

@@ -26,6 +26,7 @@ void Experiment::adopt(Plan all_low, const std::vector<std::string>& candidates)
   candidates_.clear();
   high_of_.clear();
   weights.clear();
+  switched_.reset();
   const std::unordered_set<std::string> wanted(candidates.begin(), candidates.end());
   const std::map<std::string, const onnx::NodeProto*> nodes = nodes_by_name(subject_.model.proto.graph());
   for (const Layer& layer : subject_.layers) {
@@ -95,7 +96,16 @@ void Experiment::run_all_low(const std::vector<Match>& matches) {
 TrialResult Experiment::run_keeping(const std::vector<std::string>& layers, const Requirement* requirement,
                                     const std::vector<std::size_t>& order, bool early_stop,
                                     const PairedSamples* paired) {
-  return run_trial(subject_, plan_keeping(layers), judged_against(), weights, requirement, order, early_stop, paired);
+  return run_trial(subject_, plan_keeping(layers), judged_against(), weights, requirement, order, early_stop, paired,
+                   switched());
+}
+
+const SwitchedRuns* Experiment::switched() {
+  const std::lock_guard lock(making_switched_);
+  if (!switched_) {
+    switched_ = SwitchedRuns::of(subject_, {all_low_plan_, plan_keeping(candidate_names())}, weights);
+  }
+  return switched_->get();
 }
 
 }  // namespace vernier

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -11,6 +13,7 @@
 #include "analysis/lockstep.h"
 #include "analysis/reference.h"
 #include "analysis/subject.h"
+#include "analysis/switched_runs.h"
 #include "analysis/trials.h"
 #include "plan/lower_simulated.h"
 #include "plan/plan.h"
@@ -57,6 +60,10 @@ class Experiment {
                           const std::vector<std::size_t>& order, bool early_stop,
                           const PairedSamples* paired = nullptr);
 
+  /// One session for all plans that keep some of the candidates; null where there can be none. Made when first asked
+  /// for. Safe from several threads.
+  const SwitchedRuns* switched();
+
   /// Goes on with a repaired network: the subject holds its model and layers by now, these are its plan and candidates.
   /// The reference stays that of the float model as it was.
   void adopt(Plan all_low, const std::vector<std::string>& candidates);
@@ -77,6 +84,8 @@ class Experiment {
   std::unordered_map<std::string, Format> high_of_;  // what each candidate falls back to
   Lockstep all_low_;
   std::vector<std::size_t> hardest_first_;
+  std::mutex making_switched_;
+  std::optional<std::unique_ptr<SwitchedRuns>> switched_;  // absent: not tried yet
 };
 
 }  // namespace vernier

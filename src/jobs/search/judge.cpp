@@ -82,7 +82,7 @@ Trial Judge::operator()(const KeptSet& set) {
     trial.samples = experiment_.hardest_first().size();
     return trial;
   }
-  return by_objective(simulated(set), experiment_.hardest_first(), early_stop_ && !all);
+  return by_objective(run_of(set), experiment_.hardest_first(), early_stop_ && !all);
 }
 
 Trial Judge::by_requirement(const KeptSet& set) {
@@ -120,7 +120,7 @@ Trial Judge::by_requirement(const KeptSet& set) {
 double Judge::estimate(const KeptSet& set) {
   try {
     if (objective_ != nullptr) {
-      return by_objective(simulated(set), experiment_.few_hard_samples(), /*early_stop=*/false).damage;
+      return by_objective(run_of(set), experiment_.few_hard_samples(), /*early_stop=*/false).damage;
     }
     const TrialResult part = run(set, nullptr, experiment_.few_hard_samples(), /*early_stop=*/false);
     return damage_of_all(part.outputs, experiment_.requirement());
@@ -133,24 +133,27 @@ double Judge::estimate(const KeptSet& set) {
 TrialResult Judge::run(const KeptSet& set, const Requirement* requirement, const std::vector<std::size_t>& order,
                        bool early_stop, const PairedSamples* paired) {
   return run_trial(subject(), experiment_.plan_keeping(names(set)), experiment_.judged_against(), experiment_.weights,
-                   requirement, order, early_stop, paired);
+                   requirement, order, early_stop, paired, experiment_.switched());
 }
 
-Model Judge::simulated(const KeptSet& set) {
-  const Subject& subject = experiment_.subject();
-  return lower_simulated(subject.model, subject.layers, experiment_.plan_keeping(names(set)), experiment_.weights);
+Judge::Run Judge::run_of(const KeptSet& set) {
+  return [this, plan = experiment_.plan_keeping(names(set))](const auto& order, const VisitOutputs& visit) {
+    run_plan(experiment_.subject(), plan, experiment_.weights, experiment_.switched(), order, visit);
+  };
 }
 
 Trial Judge::of_model(Model simulated, bool early_stop) {
-  return by_objective(std::move(simulated), experiment_.hardest_first(), early_stop);
+  const Run run = [&](const auto& order, const VisitOutputs& visit) {
+    run_outputs(experiment_.subject(), std::move(simulated), order, visit);
+  };
+  return by_objective(run, experiment_.hardest_first(), early_stop);
 }
 
-Trial Judge::by_objective(Model simulated, const std::vector<std::size_t>& order, bool early_stop) {
-  const Subject& subject = experiment_.subject();
-  const std::unique_ptr<Tally> tally = objective_->begin(subject.judged);
+Trial Judge::by_objective(const Run& run, const std::vector<std::size_t>& order, bool early_stop) {
+  const std::unique_ptr<Tally> tally = objective_->begin(experiment_.subject().judged);
   std::size_t seen = 0;
   bool certain = false;
-  run_outputs(subject, std::move(simulated), order, [&](std::size_t sample, const std::vector<Tensor>& got) {
+  run(order, [&](std::size_t sample, const std::vector<Tensor>& got) {
     ++seen;
     certain = !tally->add(sample, experiment_.judged_against().outputs.get(sample), got);
     return !(certain && early_stop);

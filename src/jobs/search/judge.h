@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "analysis/figures.h"
+#include "analysis/trials.h"
 #include "jobs/search/experiment.h"
 #include "jobs/search/objective.h"
 #include "search/oracle.h"
@@ -39,8 +41,10 @@ class Judge {
 
  private:
   Trial by_requirement(const KeptSet& set);
-  Trial by_objective(Model simulated, const std::vector<std::size_t>& order, bool early_stop);
-  Model simulated(const KeptSet& set);
+  /// Runs a model over samples in this order.
+  using Run = std::function<void(const std::vector<std::size_t>& order, const VisitOutputs& visit)>;
+  Trial by_objective(const Run& run, const std::vector<std::size_t>& order, bool early_stop);
+  Run run_of(const KeptSet& set);
 
   const Subject& subject() const { return subject_ == nullptr ? experiment_.subject() : *subject_; }
   TrialResult run(const KeptSet& set, const Requirement* requirement, const std::vector<std::size_t>& order,

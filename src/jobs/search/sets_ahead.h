@@ -1,5 +1,6 @@
-// Answers that a search is about to ask for, worked out side by side. Making the session of a trial is work of one
-// thread, and of every rank anew; with several sets at hand each thread makes its own, and so does each rank.
+// Answers that a search is about to ask for, worked out side by side. A trial ends with the sample that decides it: the
+// threads and ranks that share its samples have run others in vain by then, and where it makes a session of its own
+// they wait for that. With several sets at hand each thread works on its own, and so does each rank.
 #pragma once
 
 #include <algorithm>

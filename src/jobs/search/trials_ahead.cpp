@@ -1,7 +1,6 @@
 #include "jobs/search/trials_ahead.h"
 
 #include <cstddef>
-#include <string>
 
 #include "jobs/search/shared_trials.h"
 
@@ -21,24 +20,13 @@ TrialsAhead::TrialsAhead(Experiment& experiment, Judge& judge, Candidates candid
                  [](double damage, Packer& packer) { packer.put(damage); },
                  [](Unpacker& unpacker) { return unpacker.get<double>(); },
                  [ran, &experiment](double) { ran(experiment.few_hard_samples().size()); }}),
-      alone_(experiment.subject()),
+      alone_(on_one_thread(experiment.subject(), progress_)),
       lone_judge_(judge) {
-  alone_.threads = 1;
-  alone_.ranks = nullptr;
-  if (alone_.progress) {
-    alone_.progress = [this, shared = experiment.subject().progress](const std::string& phase, std::size_t done,
-                                                                     std::size_t total) {
-      const std::lock_guard lock(progress_);
-      shared(phase, done, total);
-    };
-  }
   lone_judge_.run_with(alone_);
 }
 
 bool sessions_are_small(const Subject& subject) {
-  std::size_t bytes = 0;
-  for (const auto& [name, weight] : subject.model.weights) bytes += weight.byte_size();
-  return bytes * subject.threads <= std::size_t{256} << 20;
+  return bytes_beside(subject.model) * subject.threads <= std::size_t{256} << 20;
 }
 
 }  // namespace vernier

@@ -1,6 +1,7 @@
 #include "analysis/sensitivity.h"
 
 #include "analysis/reached_outputs.h"
+#include "analysis/switched_runs.h"
 #include "analysis/trials.h"
 #include "plan/scheme.h"
 #include "tiny_networks.h"
@@ -61,6 +62,20 @@ void expect_equal_to_full_runs(const Subject& subject, Format format, std::size_
       EXPECT_EQ(sensitivity.pooled, full.outputs.at(output).pooled)
           << format_name(format) << " " << name << " -> " << output << ", " << segments << " segments";
       EXPECT_EQ(sensitivity.worst_sample, full.outputs.at(output).worst_sample);
+    }
+  }
+
+  const auto switched = SwitchedRuns::of(subject, {plan}, weights);
+  if (switched == nullptr) return;
+  const auto in_one_session =
+      by_layer(measure_sensitivities(subject, plan, names, reference, weights, {some, segments}, switched.get()));
+  ASSERT_EQ(in_one_session.size(), names.size());
+  for (const std::string& name : names) {
+    ASSERT_EQ(in_one_session.at(name).size(), sensitivities.at(name).size()) << name;
+    for (const auto& [output, stats] : in_one_session.at(name)) {
+      // A Gemm whose weight is an input adds up in another order.
+      EXPECT_NEAR(log_noise(stats.pooled), log_noise(sensitivities.at(name).at(output).pooled), 5e-3)
+          << format_name(format) << " " << name << " -> " << output << ", " << segments << " segments, switched";
     }
   }
 }

@@ -1,0 +1,60 @@
+// Runs any plan of a search in one session. Roundings are switched at run time, and constants that plans differ in are
+// inputs of the session, kept in each variant as the runtime's optimizer lays them out (blocked for its convolutions).
+// Measured before it was chosen: a network in which weights are inputs runs as fast as one in which they are constants,
+// with the same bits but for matrix products, which the runtime then does not pack ahead (1.31.1).
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "analysis/subject.h"
+#include "analysis/trials.h"
+#include "engines/onnxruntime/session.h"
+#include "plan/lower_simulated.h"
+#include "plan/plan.h"
+#include "plan/switchable.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
+
+namespace vernier {
+
+class SwitchedRuns {
+ public:
+  /// For the plans between `ends` of the subject's model. Null where one session cannot serve them: layers inside
+  /// bodies, an engine's own sums, constants that the optimizer folds together.
+  static std::unique_ptr<SwitchedRuns> of(const Subject& subject, const std::vector<Plan>& ends,
+                                          RoundedWeights& weights);
+
+  /// Visits the judged outputs as run_outputs() does; false, without a visit, when `plan` does not lie between the
+  /// ends. `subject` is the one this was made of but for threads, ranks and progress. Safe from several threads.
+  bool run(const Subject& subject, const Plan& plan, RoundedWeights& weights, const std::vector<std::size_t>& order,
+           const VisitOutputs& visit) const;
+
+  /// What runs: the switchable graph as the runtime lays it out. Its inputs are those of the subject and the constants
+  /// that plans differ in; its first outputs are the judged ones.
+  const Model& model() const { return model_; }
+  const SwitchableModel& graph() const { return graph_; }
+  /// The first node of it that computes otherwise when `layer` alone is low; -1 where graph().alone() is absent.
+  int place_of(const std::string& layer) const;
+  /// Those constants, as a setting reads them.
+  Sample constants(const SwitchableModel::Setting& setting) const;
+
+ private:
+  /// An initializer of the optimized graph that plans differ in.
+  struct Fed {
+    std::string node;  // of the prepared model
+    std::vector<Tensor> variants;
+  };
+  SwitchedRuns(SwitchableModel graph, Model model, Session session, std::map<std::string, Fed> fed);
+
+  SwitchableModel graph_;
+  Model model_;
+  Session session_;
+  std::map<std::string, Fed> fed_;     // by input of the session
+  std::map<std::string, int> places_;  // by layer
+};
+
+}  // namespace vernier

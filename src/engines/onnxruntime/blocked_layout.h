@@ -1,0 +1,16 @@
+// The runtime's convolutions compute on blocked tensors (channels in groups as wide as a vector), and its optimizer
+// puts a reordering in front of and behind each operator that is none of its own. Ours round every value alike,
+// wherever it lies: so do a few of the runtime's between them. They take the blocked tensor here, and the reorderings
+// fall away.
+#pragma once
+
+#include "model/model.h"
+
+namespace vernier {
+
+/// Moves reorderings of an optimized graph behind the operators that do not mind (Round, Switch, Relu, Clip, QuickGelu,
+/// Sigmoid; Add and Mul of equal shapes) and drops those that meet their inverse. The same bits come out. `Switch`
+/// nodes must then be given roundings of one scale only: where `Round` has a scale for each channel it stays in place.
+void move_reorderings(Model& optimized);
+
+}  // namespace vernier

@@ -1,0 +1,175 @@
+#include "analysis/switched_runs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "analysis/trials.h"
+#include "plan/scheme.h"
+#include "tiny_networks.h"
+#include "vernier/format.h"
+#include "vernier/target.h"
+
+namespace vernier::testing {
+namespace {
+
+struct SwitchedNet {
+  const char* name;
+  const char* text;
+  NamedTensors weights;
+  Shape input;
+  /// The runtime packs the weight of a Gemm ahead where it is a constant, and adds up in another order then.
+  bool packs = false;
+};
+
+std::vector<SwitchedNet> switched_nets() {
+  return {
+      {"convolutions", kConvNet, conv_net_weights(), kConvNetInput, /*packs=*/true},
+      {"a tensor that several read, a grouped and a transposed convolution",
+       R"(net (float[1,3,8,8] x) => (float[1,8,8,8] early, float[1,8,16,16] y) {
+            [stem] a = Conv <kernel_shape = [3,3], pads = [1,1,1,1]> (x, w1, b1)
+            [relu] r = Relu (a)
+            [side] early = Conv <kernel_shape = [3,3], pads = [1,1,1,1]> (r, w2, b2)
+            [deep] c = Conv <kernel_shape = [3,3], pads = [1,1,1,1], group = 8> (r, wd)
+            [skip] s = Add (c, r)
+            [both] m = Mul (s, s)
+            [up] y = ConvTranspose <kernel_shape = [2,2], strides = [2,2]> (m, wt)
+          })",
+       [] {
+         NamedTensors weights = conv_net_weights();
+         weights.emplace_back("wd", bell({8, 1, 3, 3}, 21, 0.3F));
+         weights.emplace_back("wt", bell({8, 8, 2, 2}, 22, 0.3F));
+         return weights;
+       }(),
+       {1, 3, 8, 8}},
+      {"products that share a weight, a softmax, followers with constants",
+       R"(net (float[1,6,8] x) => (float[1,12,8] y) {
+            [q] a = MatMul (x, w)
+            [k] b = MatMul (x, w)
+            [t] bt = Transpose <perm = [0,2,1]> (b)
+            [qk] s = MatMul (a, bt)
+            [soft] p = Softmax (s)
+            [pv] o = MatMul (p, x)
+            [bias] z = Add (o, c)
+            [cat] y = Concat <axis = 1> (z, d)
+          })",
+       {{"w", bell({8, 8}, 31, 0.4F)}, {"c", bell({8}, 32)}, {"d", bell({1, 6, 8}, 33)}},
+       {1, 6, 8}},
+  };
+}
+
+struct Ends {
+  Format low;
+  Format high;
+  Target target;
+};
+
+std::vector<Ends> ends_tried() {
+  return {
+      {Format::Int8, Format::Float32, Target::TensorRt},     {Format::Int8, Format::Float32, Target::OnnxRuntime},
+      {Format::Int8, Format::Float16, Target::TensorRt},     {Format::Float16, Format::Float32, Target::TensorRt},
+      {Format::BFloat16, Format::Float32, Target::TensorRt}, {Format::Float8E4M3FN, Format::Float16, Target::TensorRt},
+      {Format::Int4, Format::Float32, Target::TensorRt}};
+}
+
+std::vector<std::vector<Tensor>> all_outputs(const std::function<void(const VisitOutputs&)>& run) {
+  std::vector<std::vector<Tensor>> all;
+  run([&](std::size_t, const std::vector<Tensor>& got) {
+    all.push_back(got);
+    return true;
+  });
+  return all;
+}
+
+/// Largest difference over the largest value.
+double largest_difference(const std::vector<std::vector<Tensor>>& a, const std::vector<std::vector<Tensor>>& b) {
+  EXPECT_EQ(a.size(), b.size());
+  double most = 0;
+  double largest = 0;
+  for (std::size_t s = 0; s < a.size(); ++s) {
+    for (std::size_t o = 0; o < a[s].size(); ++o) {
+      for (std::size_t i = 0; i < a[s][o].floats().size(); ++i) {
+        largest = std::max(largest, std::abs(static_cast<double>(a[s][o].floats()[i])));
+        most = std::max(most, std::abs(static_cast<double>(a[s][o].floats()[i]) - b[s][o].floats()[i]));
+      }
+    }
+  }
+  return most / largest;
+}
+
+/// Every plan between the ends, or some of them, in the one session and in a session of its own.
+void expect_same_as_own_sessions(const SwitchedNet& net, const Ends& how, bool optimize, double tolerance) {
+  const Samples samples = bell_samples("x", net.input, 3);
+  Subject subject = subject_of(model_of(net.text, net.weights), samples);
+  subject.optimize = optimize;
+  Plan low = plan_all(subject, how.low, how.target);
+  low.high = how.high;
+  const auto with_high = [&](std::uint64_t kept) {
+    Plan plan = low;
+    for (std::size_t i = 0; i < plan.layers.size(); ++i) {
+      if ((kept >> i & 1U) != 0 && plan.layers[i].format != Format::Float32) plan.layers[i].format = how.high;
+    }
+    return plan;
+  };
+  RoundedWeights weights;
+  const auto switched = SwitchedRuns::of(subject, {low, with_high(~std::uint64_t{0})}, weights);
+  ASSERT_NE(switched, nullptr) << net.name;
+  std::mt19937_64 random(5);
+  for (int trial = 0; trial < 24; ++trial) {
+    const Plan plan = with_high(trial == 0 ? 0 : trial == 1 ? ~std::uint64_t{0} : random());
+    bool served = false;
+    const auto once = all_outputs([&](const VisitOutputs& visit) {
+      served = switched->run(subject, plan, weights, all_samples(subject), visit);
+    });
+    EXPECT_TRUE(served) << net.name;
+    const auto own = all_outputs([&](const VisitOutputs& visit) {
+      run_outputs(subject, lower_simulated(subject.model, subject.layers, plan, weights), all_samples(subject), visit);
+    });
+    EXPECT_LE(largest_difference(own, once), tolerance) << net.name << ", trial " << trial;
+  }
+}
+
+TEST(SwitchedRuns, GiveWhatSessionsOfTheirOwnGive) {
+  for (const SwitchedNet& net : switched_nets()) {
+    for (const Ends& how : ends_tried()) {
+      SCOPED_TRACE(std::string(format_name(how.low)) + " under " + std::string(format_name(how.high)));
+      expect_same_as_own_sessions(net, how, /*optimize=*/false, net.packs ? 1e-6 : 0);
+      expect_same_as_own_sessions(net, how, /*optimize=*/true, 1e-5);
+    }
+  }
+}
+
+TEST(SwitchedRuns, LeaveAPlanBeyondTheirEndsToASessionOfItsOwn) {
+  const Samples samples = bell_samples("x", kConvNetInput, 2);
+  const Subject subject = subject_of(model_of(kConvNet, conv_net_weights()), samples);
+  RoundedWeights weights;
+  const auto switched =
+      SwitchedRuns::of(subject, {plan_all(subject, Format::Int8), plan_only(subject, Format::Int8, {})}, weights);
+  ASSERT_NE(switched, nullptr);
+  const auto serves = [&](const Plan& plan) {
+    std::size_t visits = 0;
+    const bool served = switched->run(subject, plan, weights, all_samples(subject), [&](std::size_t, const auto&) {
+      ++visits;
+      return true;
+    });
+    EXPECT_EQ(visits, served ? 2U : 0U);
+    return served;
+  };
+  EXPECT_TRUE(serves(plan_only(subject, Format::Int8, {"conv2"})));
+  EXPECT_FALSE(serves(plan_all(subject, Format::BFloat16)));
+}
+
+TEST(SwitchedRuns, AreNotMadeOfLayersInsideBodies) {
+  const Samples samples = bell_samples("x", {4, 20}, 2);
+  const Subject subject = subject_of(if_net(), samples);
+  RoundedWeights weights;
+  EXPECT_EQ(SwitchedRuns::of(subject, {plan_all(subject, Format::Float16)}, weights), nullptr);
+}
+
+}  // namespace
+}  // namespace vernier::testing

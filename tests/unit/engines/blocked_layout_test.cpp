@@ -1,0 +1,103 @@
+#include "engines/onnxruntime/blocked_layout.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "engines/onnxruntime/optimized_graph.h"
+#include "engines/onnxruntime/runtime.h"
+#include "engines/onnxruntime/session.h"
+#include "numerics/round.h"
+#include "plan/round_node.h"
+#include "tiny_networks.h"
+#include "vernier/format.h"
+#include "vernier/tensor.h"
+
+namespace vernier::testing {
+namespace {
+
+int count(const Model& model, const std::string& op_type) {
+  int found = 0;
+  for (const onnx::NodeProto& node : model.proto.graph().node()) found += node.op_type() == op_type ? 1 : 0;
+  return found;
+}
+
+/// Two convolutions of 16 channels with `between` from tensor a to tensor b; `also` is a second output.
+Model two_convolutions(std::vector<onnx::NodeProto> between, const std::string& also = "") {
+  Model model =
+      model_of("net (float[1,16,8,8] x) => (float[1,16,8,8] y" + (also.empty() ? "" : ", float[1,16,8,8] " + also) +
+                   ") {" + "[one] a = Conv <kernel_shape = [3,3], pads = [1,1,1,1]> (x, w1) " +
+                   "[placeholder] b = Neg (a) " + (also == "s" ? "[tail] s = Neg (b) " : "") +
+                   "[two] y = Conv <kernel_shape = [3,3], pads = [1,1,1,1]> (b, w2) }",
+               {{"w1", bell({16, 16, 3, 3}, 1, 0.2F)}, {"w2", bell({16, 16, 3, 3}, 2, 0.2F)}});
+  onnx::GraphProto& graph = *model.proto.mutable_graph();
+  google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
+  nodes.Swap(graph.mutable_node());
+  for (onnx::NodeProto& node : nodes) {
+    if (node.name() == "placeholder") {
+      for (onnx::NodeProto& replacement : between) *graph.add_node() = std::move(replacement);
+    } else {
+      *graph.add_node() = std::move(node);
+    }
+  }
+  return model;
+}
+
+QuantParams one_scale() {
+  QuantParams params;
+  params.format = Format::Int8;
+  params.scale = {0.05F};
+  return params;
+}
+
+struct Moved {
+  Model before, after;
+};
+
+/// Optimized, and moved; both give the same bits.
+Moved moved(const Model& model) {
+  const auto runtime = Runtime::load();
+  Moved result{optimized_model(runtime, model), {}};
+  result.after = result.before;
+  move_reorderings(result.after);
+  const Sample input{{"x", bell({1, 16, 8, 8}, 3)}};
+  const auto run = [&](const Model& which) { return Session(runtime, which, {.optimize = false}).run(input); };
+  const std::vector<Tensor> a = run(result.before);
+  const std::vector<Tensor> b = run(result.after);
+  for (std::size_t o = 0; o < a.size(); ++o) {
+    EXPECT_TRUE(std::ranges::equal(a[o].floats(), b[o].floats())) << "output " << o;
+  }
+  return result;
+}
+
+bool blocks_convolutions(const Model& optimized) { return count(optimized, "ReorderInput") > 0; }
+
+TEST(BlockedLayout, LeavesNoReorderingAroundARoundingOfOneScale) {
+  const Moved net = moved(two_convolutions({round_node("a", "b", one_scale())}));
+  if (!blocks_convolutions(net.before)) GTEST_SKIP() << "ONNX Runtime blocks no convolutions on this machine";
+  EXPECT_EQ(count(net.before, "ReorderOutput"), 2);
+  EXPECT_EQ(count(net.after, "ReorderOutput"), 1);
+  EXPECT_EQ(count(net.after, "ReorderInput"), count(net.before, "ReorderInput") - 1);
+  EXPECT_EQ(count(net.after, "Round"), 1);
+}
+
+TEST(BlockedLayout, KeepsWhatIsReadInItsOwnOrderToo) {
+  const Moved net = moved(two_convolutions({round_node("a", "b", one_scale())}, "s"));
+  if (!blocks_convolutions(net.before)) GTEST_SKIP() << "ONNX Runtime blocks no convolutions on this machine";
+  EXPECT_EQ(count(net.after, "ReorderOutput"), 2);
+  EXPECT_EQ(count(net.after, "Round"), 1) << "it is rounded once";
+}
+
+TEST(BlockedLayout, LeavesARoundingWithAScaleForEachChannelWhereItIs) {
+  QuantParams params = one_scale();
+  params.scale.assign(16, 0.05F);
+  params.scale[3] = 0.2F;
+  params.axis = 1;
+  const Moved net = moved(two_convolutions({round_node("a", "b", params)}));
+  if (!blocks_convolutions(net.before)) GTEST_SKIP() << "ONNX Runtime blocks no convolutions on this machine";
+  EXPECT_EQ(count(net.after, "ReorderOutput"), count(net.before, "ReorderOutput"));
+}
+
+}  // namespace
+}  // namespace vernier::testing
