@@ -4,8 +4,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
+#include <mutex>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -15,6 +17,7 @@
 #include "analysis/own_error.h"
 #include "analysis/reference.h"
 #include "analysis/some_samples.h"
+#include "base/parallel.h"
 #include "causes/cause.h"
 #include "jobs/diagnose/constant_facts.h"
 #include "jobs/diagnose/decision_facts.h"
@@ -82,14 +85,31 @@ class FactFinder {
     reference_ = run_reference(subject_, wanted, wanted);
     if (!scaled) return;
     const std::vector<std::size_t> order = all_samples(subject_);
-    RoundedWeights exact(/*exact=*/true);
-    for (LayerError& error : own_error(subject_, plan(), exact, &order)) with_exact_weights_[error.layer] = error.error;
-    RoundedWeights weights;
-    for (LayerError& error : own_error(subject_, plan(), weights, &order)) with_all_[error.layer] = error.error;
-    RoundedWeights again;
-    mean_error_ = mean_errors(subject_, plan(), again, reference_.shapes, order);
-    channels_ = channel_magnitudes(subject_, reference_.shapes, order);
-    samples_ = sample_magnitudes(subject_, quantized, reference_.shapes, order);
+    // Most of the time goes into building sessions, which is work of one thread.
+    std::mutex telling;
+    const Subject alone = on_one_thread(subject_, telling);
+    const std::vector<std::function<void()>> measurements{
+        [&] {
+          RoundedWeights exact(/*exact=*/true);
+          for (LayerError& error : own_error(alone, plan(), exact, &order)) {
+            with_exact_weights_[error.layer] = error.error;
+          }
+        },
+        [&] {
+          for (LayerError& error : own_error(alone, plan(), experiment_.weights, &order)) {
+            with_all_[error.layer] = error.error;
+          }
+        },
+        [&] { mean_error_ = mean_errors(alone, plan(), experiment_.weights, reference_.shapes, order); },
+        [&] { channels_ = channel_magnitudes(alone, reference_.shapes, order); },
+        [&] { samples_ = sample_magnitudes(alone, quantized, reference_.shapes, order); }};
+    parallel_ordered(
+        measurements.size(), subject_.threads,
+        [&](std::size_t i) {
+          measurements[i]();
+          return i;
+        },
+        [](std::size_t, std::size_t) { return true; });
   }
 
   /// What a Concat joined into `tensor`; empty: something else made it.
