@@ -1,0 +1,210 @@
+"""Measures what one session for all plans of a search saves, and writes docs/benchmarks-one-session.md.
+
+    python bench/one_session.py --before PROGRAM [--old PROGRAM] [--rounds 3] [--only cases|answers]
+
+The program of this checkout beside those of earlier commits, in turns in one run: PROGRAM is a release build of one. Each of them writes its
+own report, which the phases come from; `--old` may be a commit that calls them otherwise. A plain pass is the float32 network in ONNX Runtime
+over the same samples, two side by side on one thread each, in the same run. VERNIER_SHARED names the shared folder.
+"""
+import argparse
+import collections
+import concurrent.futures
+import datetime
+import json
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import tempfile
+import time
+
+import numpy as np
+import onnxruntime
+
+from networks import CARRIES, NETWORKS, ROOT, data_file, make, model_file
+
+PROGRAM = ROOT / "build/release/apps/vernier/vernier"
+PAGE = ROOT / "docs/benchmarks-one-session.md"
+RESULTS = ROOT / "bench/results/one_session.json"
+CASES = [("mobilenetv2-imagenet", "24", "tensorrt"), ("mobilenetv2-imagenet", "24", "onnxruntime"),
+         ("yolox-nano", "15", "tensorrt"), ("yolox-nano", "15", "onnxruntime")]
+WAYS = [["--int8"], ["--int8", "--target", "onnxruntime"], ["--fp16"], ["--fp8"]]
+ANSWERED = [network for network in NETWORKS if network != "style-candy"]  # 0.35 s an inference: a quarter of an hour for its cases
+EFFECT = ("sensitivity", "effect on the output")  # what commits called the phase
+ALONE = ["--no-latency", "--no-options", "--no-split"]
+
+
+def diagnose(program, words):
+    """(report or None, seconds) of a run in a folder of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        known = subprocess.run([program, "diagnose", "--help"], capture_output=True, text=True).stdout
+        known += subprocess.run([program, "diagnose", "--help-all"], capture_output=True, text=True).stdout
+        words = [str(word) for word in words if word not in ALONE or word in known]
+        start = time.perf_counter()
+        subprocess.run([program, "diagnose", *words, "-o", "out"], cwd=folder, capture_output=True)
+        seconds = time.perf_counter() - start
+        report = pathlib.Path(folder, "out/report.json")
+        return (json.loads(report.read_text()) if report.exists() else None), seconds
+
+
+def plain_pass(network, samples):
+    """Seconds of one pass over the samples, two side by side."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(str(model_file(network)), options, providers=["CPUExecutionProvider"])
+    name = session.get_inputs()[0].name
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        times = []
+        for _ in range(5):
+            start = time.perf_counter()
+            list(pool.map(lambda sample: session.run(None, {name: sample}), samples))
+            times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def phase_seconds(report):
+    """A phase may come more than once: what the file misses is searched for again."""
+    seconds = collections.Counter()
+    for phase in report["phases"]:
+        seconds[phase["phase"]] += phase["seconds"]
+    return seconds
+
+
+def least_db(report, part):
+    values = [output.get("sqnr_db") for output in (report.get(part) or {}).get("outputs", [])]
+    values = [value for value in values if isinstance(value, (int, float))]
+    return min(values) if values else None
+
+
+def measure_cases(programs, rounds, folder):
+    rows = []
+    for network, limit, target in CASES:
+        samples = list(np.load(data_file(folder, network)))
+        words = [model_file(network), "--data", data_file(folder, network), "--int8", "--min-sqnr", limit, "--target", target, *ALONE]
+        row = {"case": f"{network} to {limit} dB, {target}", "programs": {}}
+        taken = {name: [] for name in programs}
+        plain = []
+        for _ in range(rounds):
+            plain.append(plain_pass(network, samples))
+            for name, program in programs.items():
+                taken[name].append(diagnose(program, words))
+        row["plain_s"] = statistics.median(plain)
+        for name, runs in taken.items():
+            phases = [phase_seconds(report) for report, _ in runs]
+            row["programs"][name] = {
+                "effect_s": statistics.median(sum(phase[word] for word in EFFECT) for phase in phases),
+                "search_s": statistics.median(phase["search"] for phase in phases),
+                "whole_s": statistics.median(seconds for _, seconds in runs),
+                "kept": len(runs[0][0]["kept"]["layers"]), "evaluations": runs[0][0]["kept"]["evaluations"]}
+        print(row, flush=True)
+        rows.append(row)
+    return rows
+
+
+def measure_answers(programs, folder):
+    rows = []
+    for network in ANSWERED:
+        carries = [word for carry in CARRIES.get(network, []) for word in ("--carry", carry)]
+        for way in WAYS:
+            words = [model_file(network), "--data", data_file(folder, network), *carries, *way]
+            report, _ = diagnose(programs["this commit"], [*words, *ALONE])
+            low = least_db(report, "all_low") if report else None
+            if low is None:  # nothing would run faster there, or nothing finite is left
+                continue
+            limit = f"{low + 3:.1f}"
+            row = {"network": network, "way": " ".join(way), "limit": limit}
+            for name, program in programs.items():
+                report, _ = diagnose(program, [*words, "--min-sqnr", limit, *ALONE])
+                kept = report["kept"]
+                row[name] = {"layers": sorted(kept["layers"]), "evaluations": kept["evaluations"],
+                             "db": least_db(report, "final_figures")}
+            rows.append(row)
+            print(network, row["way"], [len(row[name]["layers"]) for name in programs], flush=True)
+    return rows
+
+
+def same(row):
+    a, b = row["before"], row["this commit"]
+    return (a["layers"], a["evaluations"], a["db"]) == (b["layers"], b["evaluations"], b["db"])
+
+
+def both(before, now):
+    return f"{now}" if before == now else f"{before}, {now}"
+
+
+def page(record):
+    names = list(record["cases"][0]["programs"])
+    lines = [f"""# One session for all plans
+
+Written by `bench/one_session.py` from [bench/results/one_session.json](../bench/results/one_session.json); not edited by hand. {record["date"]}, {record["machine"]};
+ONNX Runtime {record["onnxruntime"]}. A search asks for many plans of one network. It used to build a session of ONNX Runtime for each; now one
+session serves all, with roundings that are switched and weights that are handed in ([how](architecture.md#one-trial)). Commits: {record["commits"]}.
+
+Twenty photographs, in turns in one run, medians of {record["rounds"]}; *effect* and *search* are the phases *sensitivity of the layers* and *search*, *passes* the whole
+command without latencies and options over one plain pass of the float32 network over the samples.
+
+| case | commit | kept | evaluations | effect, s | search, s | both, ratio to {names[0]} | whole, s | passes |
+|---|---|---:|---:|---:|---:|---:|---:|---:|"""]
+    for row in record["cases"]:
+        first = row["programs"][names[0]]
+        for name, got in row["programs"].items():
+            ratio = (got["effect_s"] + got["search_s"]) / (first["effect_s"] + first["search_s"])
+            lines.append(f"""| {row["case"]} | {name} | {got["kept"]} | {got["evaluations"]} | {got["effect_s"]:.2f} | {got["search_s"]:.2f} | {ratio:.2f} | {got["whole_s"]:.1f} | {got["whole_s"] / row["plain_s"]:.0f} |""")
+    answers = record["answers"]
+    agreed = sum(same(row) for row in answers)
+    lines.append(f"""
+Where an older commit keeps another number of layers its target's rules or its search were others, and its times are of another search. Where *before* and
+*this commit* differ in evaluations, a set at the limit held in both orders of sums for one of them only: the last bit of a sum decided, and the search went another way.
+
+## Answers
+
+Every shared network but style-candy, four ways to lower it, 8 samples, asked for 3 dB more than everything low gives: layers kept, evaluations and the figure of the written file, to the last bit,
+are the same in {agreed} of {len(answers)} cases.
+
+| network | way | limit, dB | kept | evaluations | written file, dB |
+|---|---|---:|---:|---:|---:|""")
+    for row in answers:
+        a, b = row["before"], row["this commit"]
+        other = "" if same(row) else " (another answer)"
+        db = "-" if b["db"] is None else f"{b['db']:.2f}"
+        lines.append(f"""| {row["network"]} | `{row["way"]}` | {row["limit"]} | {both(len(a["layers"]), len(b["layers"]))}{other} | {both(a["evaluations"], b["evaluations"])} | {db} |""")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--before", required=True, help="NAME=PROGRAM of the commit before")
+    parser.add_argument("--old", help="NAME=PROGRAM of an older one")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", choices=["cases", "answers"])
+    arguments = parser.parse_args()
+    record = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    before_name, before = arguments.before.split("=", 1)
+    programs = {"before": before, "this commit": str(PROGRAM)}
+    timed = dict(programs)
+    commits = [f"*before* {before_name}", f"*this commit* {os.popen(f'git -C {ROOT} rev-parse --short=8 HEAD').read().strip()}"]
+    if arguments.old:
+        old_name, old = arguments.old.split("=", 1)
+        timed = {old_name: old, **programs}
+    cpu = re.search(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text())[1]
+    wide = "with" if "avx512f" in pathlib.Path("/proc/cpuinfo").read_text() else "without"
+    record.update(date=datetime.date.today().isoformat(), machine=f"{cpu} {wide} AVX-512, {len(os.sched_getaffinity(0))} usable cores",
+                  onnxruntime=onnxruntime.__version__, rounds=arguments.rounds, commits=", ".join(commits))
+    with tempfile.TemporaryDirectory() as folder:
+        if arguments.only != "answers":
+            for network in sorted({network for network, _, _ in CASES}):
+                make(folder, network, 20)
+            record["cases"] = measure_cases(timed, arguments.rounds, folder)
+        if arguments.only != "cases":
+            for network in ANSWERED:
+                make(folder, network, 8)
+            record["answers"] = measure_answers(programs, folder)
+    RESULTS.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    if "cases" in record and "answers" in record:
+        PAGE.write_text(page(record), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
