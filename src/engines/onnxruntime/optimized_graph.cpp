@@ -4,12 +4,18 @@
 #include <sys/mman.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/descriptor.h"
 #include "base/file.h"
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
+#include "model/graph_edit.h"
 #include "vernier/error.h"
 
 namespace vernier {
@@ -23,6 +29,49 @@ onnx::ModelProto proto_in(const std::filesystem::path& file, const std::filesyst
                 fmt::format("{}: ONNX Runtime wrote an optimized model that is none", source.string()));
   }
   return proto;
+}
+
+/// Puts each node behind those it reads from, the outputs' first inputs first: the runtime leaves its nodes in an order
+/// that differs from run to run.
+void order_from_outputs(onnx::GraphProto& graph) {
+  std::map<std::string, int> makers;
+  for (int n = 0; n < graph.node_size(); ++n) {
+    for (const std::string& output : graph.node(n).output()) makers[output] = n;
+  }
+  std::vector<int> order;
+  std::vector<bool> seen(static_cast<std::size_t>(graph.node_size()), false);
+  std::vector<std::pair<int, bool>> open;  // node, and whether what it reads from is placed
+  const auto visit = [&](const std::string& tensor) {
+    const auto maker = makers.find(tensor);
+    if (maker != makers.end() && !seen[static_cast<std::size_t>(maker->second)])
+      open.emplace_back(maker->second, false);
+  };
+  const auto place_all = [&] {
+    while (!open.empty()) {
+      const auto [n, placed] = open.back();
+      open.pop_back();
+      if (placed) {
+        order.push_back(n);
+        continue;
+      }
+      if (seen[static_cast<std::size_t>(n)]) continue;
+      seen[static_cast<std::size_t>(n)] = true;
+      open.emplace_back(n, true);
+      // The last one pushed is placed first. What bodies capture comes last.
+      const onnx::NodeProto& node = graph.node(n);
+      if (has_body(node)) {
+        for (const std::string& tensor : tensors_read(node)) visit(tensor);
+      }
+      for (auto input = node.input().rbegin(); input != node.input().rend(); ++input) visit(*input);
+    }
+  };
+  for (const onnx::ValueInfoProto& output : graph.output()) {
+    visit(output.name());
+    place_all();
+  }
+  google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
+  nodes.Swap(graph.mutable_node());
+  for (const int n : order) graph.add_node()->Swap(nodes.Mutable(n));
 }
 
 }  // namespace
@@ -57,6 +106,7 @@ Model optimized_model(const std::shared_ptr<const Runtime>& runtime, const Model
   for (const onnx::TensorProto& tensor : initializers) {
     add_initializer(optimized, graph, tensor.name(), tensor_of(tensor));
   }
+  order_from_outputs(graph);
   return optimized;
 }
 

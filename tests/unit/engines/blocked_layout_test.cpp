@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -97,6 +98,31 @@ TEST(BlockedLayout, LeavesARoundingWithAScaleForEachChannelWhereItIs) {
   const Moved net = moved(two_convolutions({round_node("a", "b", params)}));
   if (!blocks_convolutions(net.before)) GTEST_SKIP() << "ONNX Runtime blocks no convolutions on this machine";
   EXPECT_EQ(count(net.after, "ReorderOutput"), count(net.before, "ReorderOutput"));
+}
+
+TEST(OptimizedModel, HasItsNodesInTheOrderInWhichTheOutputsNeedThem) {
+  std::string nodes, joined;
+  NamedTensors weights;
+  for (int i = 0; i < 12; ++i) {  // branches: any of them may come first
+    const std::string n = std::to_string(i);
+    nodes += "[c" + n + "] a" + n + " = Conv <kernel_shape = [3,3], pads = [1,1,1,1]> (x, w" + n + ") " + "[s" + n +
+             "] s" + n + " = Neg (a" + n + ") [p" + n + "] p" + n + " = MaxPool <kernel_shape = [2,2]> (a" + n +
+             ") [q" + n + "] q" + n + " = Neg (p" + n + ") ";
+    joined += (i == 0 ? "s" : ", s") + n;
+    weights.emplace_back("w" + n, bell({16, 16, 3, 3}, static_cast<std::uint32_t>(i), 0.2F));
+  }
+  const Model model =
+      model_of("net (float[1,16,8,8] x) => (float[1,192,8,8] y, float[1,16,7,7] z) {" + nodes +
+                   "[end] y = Concat <axis = 1> (" + joined + ") [early] z = Sum (q0, q1, q2, q3, q4) }",
+               weights);
+  const Model optimized = optimized_model(Runtime::load(), model);
+  std::vector<std::string> order, expected;
+  for (const onnx::NodeProto& node : optimized.proto.graph().node()) {
+    if (node.op_type() == "Neg") order.push_back(node.output(0));
+  }
+  for (int i = 0; i < 12; ++i) expected.push_back("s" + std::to_string(i));
+  for (int i = 0; i < 5; ++i) expected.push_back("q" + std::to_string(i));
+  EXPECT_EQ(order, expected);
 }
 
 }  // namespace
