@@ -10,6 +10,7 @@ import argparse
 import collections
 import concurrent.futures
 import datetime
+import functools
 import json
 import os
 import pathlib
@@ -35,12 +36,16 @@ EFFECT = ("sensitivity", "effect on the output")  # what commits called the phas
 ALONE = ["--no-latency", "--no-options", "--no-split"]
 
 
+@functools.cache
+def help_of(program):
+    asked = [subprocess.run([program, "diagnose", word], capture_output=True, text=True) for word in ("--help", "--help-all")]
+    return "".join(done.stdout for done in asked)
+
+
 def diagnose(program, words):
     """(report or None, seconds) of a run in a folder of its own."""
     with tempfile.TemporaryDirectory() as folder:
-        known = subprocess.run([program, "diagnose", "--help"], capture_output=True, text=True).stdout
-        known += subprocess.run([program, "diagnose", "--help-all"], capture_output=True, text=True).stdout
-        words = [str(word) for word in words if word not in ALONE or word in known]
+        words = [str(word) for word in words if word not in ALONE or word in help_of(program)]
         start = time.perf_counter()
         subprocess.run([program, "diagnose", *words, "-o", "out"], cwd=folder, capture_output=True)
         seconds = time.perf_counter() - start

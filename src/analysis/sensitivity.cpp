@@ -261,7 +261,7 @@ Sensitivities measure_sensitivities(const Subject& subject, const Plan& plan, co
     if (switched != nullptr) return switched_segment(subject, *switched, layers, first, last, example, reached);
     return injected_segment(subject, plan, layers, first, last, example, weights, reached);
   };
-  // Segments side by side, each on one thread: building their sessions takes as long as running them.
+  // Segments side by side, each on one thread: so are their sessions built.
   Sensitivities sensitivities;
   double share = 0;
   const auto measure = [&](std::size_t k) {

@@ -1,7 +1,7 @@
 // Sensitivity of one layer on the output: "only this layer low", re-running only what lies behind it from cached
 // reference activations. The graph is cut where few tensors are alive; for each segment one session runs from its start
-// to the outputs, with an Inject behind each of its layers, so that N layers need a handful of sessions and weights
-// stay constant. Layers that reach no output in common, as those of separate heads, share a run.
+// to the outputs (segment.h), so that N layers need a handful of sessions. Layers that reach no output in common, as
+// those of separate heads, share a run.
 #pragma once
 
 #include <cstddef>

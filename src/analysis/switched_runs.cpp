@@ -18,7 +18,8 @@
 namespace vernier {
 namespace {
 
-// What the optimizer lays out is copied for each variant.
+// What the optimizer lays out is copied for each variant. Sessions of larger networks read most weights in place, and
+// are cheap to build beside their runs.
 constexpr std::size_t kMostCopied = std::size_t{256} << 20U;
 
 using Initializers = std::map<std::string, Tensor>;
@@ -208,7 +209,7 @@ int SwitchedRuns::place_of(const std::string& layer) const {
 
 std::unique_ptr<SwitchedRuns> SwitchedRuns::of(const Subject& subject, const std::vector<Plan>& ends,
                                                RoundedWeights& weights) {
-  if (subject.optimizes() && bytes_beside(subject.model) > kMostCopied) return nullptr;
+  if (bytes_beside(subject.model) > kMostCopied) return nullptr;
   std::optional<SwitchableModel> graph = SwitchableModel::of(subject.model, subject.layers, ends, weights);
   if (!graph) return nullptr;
   Model model;

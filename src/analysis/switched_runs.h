@@ -24,7 +24,7 @@ namespace vernier {
 class SwitchedRuns {
  public:
   /// For the plans between `ends` of the subject's model. Null where one session cannot serve them: layers inside
-  /// bodies, an engine's own sums, constants that the optimizer folds together.
+  /// bodies, an engine's own sums, constants that the optimizer folds together, more than 256 MiB of weights.
   static std::unique_ptr<SwitchedRuns> of(const Subject& subject, const std::vector<Plan>& ends,
                                           RoundedWeights& weights);
 

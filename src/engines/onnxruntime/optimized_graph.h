@@ -16,9 +16,9 @@ onnx::ModelProto optimized_graph(const std::shared_ptr<const Runtime>& runtime, 
                                  const std::filesystem::path& scratch);
 
 /// What a session of `model` with all optimizations runs, this machine's layouts included: a session of it without
-/// optimizations gives the same bits. Nodes that no output needs are left out, and the order of the others hangs on the
-/// graph alone; what the runtime calls its own tensors does not. Large initializers lie beside the message. Errors: as
-/// a session's.
+/// optimizations gives the same bits. Nodes that no output needs are left out, and the order of the others depends on
+/// the graph alone; what the runtime calls its own tensors does not. Large initializers lie beside the message. Errors:
+/// as a session's.
 Model optimized_model(const std::shared_ptr<const Runtime>& runtime, const Model& model);
 
 }  // namespace vernier
