@@ -209,7 +209,8 @@ int SwitchedRuns::place_of(const std::string& layer) const {
 
 std::unique_ptr<SwitchedRuns> SwitchedRuns::of(const Subject& subject, const std::vector<Plan>& ends,
                                                RoundedWeights& weights) {
-  if (bytes_beside(subject.model) > kMostCopied) return nullptr;
+  const bool too_large_to_optimize = subject.optimize && !subject.optimizes();
+  if (too_large_to_optimize || bytes_beside(subject.model) > kMostCopied) return nullptr;
   std::optional<SwitchableModel> graph = SwitchableModel::of(subject.model, subject.layers, ends, weights);
   if (!graph) return nullptr;
   Model model;

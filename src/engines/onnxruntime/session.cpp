@@ -127,8 +127,9 @@ std::set<std::string> feed_weights(onnx::ModelProto& proto, const Model& model) 
   return fed;
 }
 
-// Sessions of models with fewer bytes of weights leave their freed blocks with the C library.
+// Sessions of models with fewer bytes of weights and fewer nodes leave their freed blocks with the C library.
 constexpr std::size_t kTrimmedBytes = std::size_t{8} << 20U;
+constexpr int kTrimmedNodes = 1000;
 
 /// A session of the runtime, and what it reads in place.
 struct Part {
@@ -292,7 +293,8 @@ Session::Session(std::shared_ptr<const Runtime> runtime, const Model& model, con
   }
   // Optimizing leaves several times the weights in freed blocks, which the C library would keep. Small ones the next
   // session takes again, which costs less than asking the system for them.
-  if (bytes_beside(model) >= kTrimmedBytes) ::malloc_trim(0);
+  const bool small = bytes_beside(model) < kTrimmedBytes && model.proto.graph().node_size() < kTrimmedNodes;
+  if (!small) ::malloc_trim(0);
 }
 
 Session::~Session() = default;
