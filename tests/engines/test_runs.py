@@ -9,6 +9,7 @@ import sys
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -256,10 +257,40 @@ def test_a_diagnosis_goes_on_where_the_engine_does_not_agree(vernier, model):
     assert not missed["engine"]["figures"]["passed"] and missed["final_figures"]["passed"]
 
 
+def test_labels_decide_on_the_engine(vernier, model):
+    """The engine's results are 2 % too large, which moves no class: with the float model's own classes all are right."""
+    session = onnxruntime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
+    samples = np.load(model.parent / "x.npz")
+    classes = [int(session.run(None, {"x": samples[f"sample_{i}/x"]})[0].argmax()) for i in range(3)]
+    (model.parent / "labels.txt").write_text("".join(f"{label}\n" for label in classes))
+    labels = ["--labels", "labels.txt", "--min-top1", "1", "--data", "x.npz"]
+    done = vernier("diagnose", model, "--int8", *labels, "--confirm-on", "tensorrt", "-o", "out", mode="noisy@run")
+    kept = json.loads((model.parent / "out/report.json").read_text())["kept"]
+    assert done.returncode == 0 and kept["engine_test"]["metric"] == kept["engine_test"]["reference_metric"] == 1, done.stderr
+    assert "is met on TensorRT 11.0.0 on Stand-in GPU: 100.0 % right, the float model 100.0 %" in " ".join(done.stdout.split())
+    done = vernier("debug", "precision", model, "--int8", *labels, "--on", "tensorrt", "--journal", "none", "--json", mode="noisy@run")
+    assert done.returncode == 0 and json.loads(done.stdout)["kept"]["objective"].endswith(", on tensorrt"), done.stderr
+
+
+def test_a_metric_of_the_users_own_decides_on_the_engine(vernier, model):
+    (model.parent / "worst.py").write_text(
+        "import numpy as np\n"
+        "def metric(outputs, references):\n"
+        "    return max(float(np.abs(a['y'] - b['y']).max() / np.abs(b['y']).max()) for a, b in zip(outputs, references))\n")
+    script = ["--metric-script", "worst.py", "--max", "0.015", "--data", "x.npz"]
+    done = vernier("diagnose", model, "--int8", *script, "--confirm-on", "tensorrt", "-o", "out", mode="noisy@run")
+    kept = json.loads((model.parent / "out/report.json").read_text())["kept"]
+    assert done.returncode == 1 and kept["file_test"]["verdict"] == "good" and kept["engine_test"]["verdict"] == "bad", done.stderr
+    assert kept["engine_test"]["metric"] > 0.015 > kept["file_test"]["metric"]
+    done = vernier("verify", model, "out/model.onnx", *script, "--on", "tensorrt", mode="noisy@run")
+    assert done.returncode == 1 and "is missed on TensorRT 11.0.0" in " ".join(done.stdout.split())
+    assert "what was measured on the engine counts" in " ".join(done.stderr.split())
+
+
 @pytest.mark.parametrize("options, code, says", [
     (["--confirm-on", "triton"], 2, "triton"),
     (["--device", "GPU"], 2, "belong to --confirm-on"),
-    (["--confirm-on", "tensorrt", "--labels", "labels.npy", "--min-top1", "0.5"], 2, "measures a requirement, not labels"),
+    (["--confirm-on", "tensorrt", "--labels", "labels.npy", "--min-top1", "0.5", "--min-sqnr", "9"], 2, "only one can decide"),
 ])
 def test_what_cannot_be_confirmed_is_refused(vernier, model, options, code, says):
     np.save(model.parent / "labels.npy", np.arange(3) % 4)

@@ -70,8 +70,9 @@ DiagnoseOptions options_of(const PrecisionLine& line, const std::string& command
   if (options.trials_on_engine) {
     options.search.minimal_too = false;
     options.engine = line.on_engine.values(options.measure.data);
-    if (!options.measure.requirement || line.check.given() || line.ask) {
-      throw Error(ErrorKind::Usage, "--on measures a requirement, not a comparison, labels, a metric script or a check",
+    if (!(options.measure.requirement || line.task.given()) || line.check.given() || line.ask) {
+      throw Error(ErrorKind::Usage,
+                  "--on measures a requirement, labels or a metric script, not a comparison or a check",
                   "--min-sqnr DB, or another requirement");
     }
   }

@@ -89,7 +89,7 @@ Command add_verify(CLI::App& root, const std::string& command) {
             const VerifyReport report = verify(options, console.sinks());
             print_result(console, line->result.json ? report_to_json(report) : report_to_text(report, text));
             line->gate.tell(gate_of(report));
-            if (report.test) return report.test->verdict == Verdict::Good ? 0 : 1;
+            if (const TestRow* test = deciding_test(report)) return test->verdict == Verdict::Good ? 0 : 1;
             return deciding_figures(report).passed.value_or(true) ? 0 : 1;
           },
           ignored,

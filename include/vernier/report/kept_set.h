@@ -34,6 +34,7 @@ struct TestRow {                    // one trial of a search
   std::size_t samples = 0;                     // that decided; 0: not counted (an outside check)
   double confidence = 1;                       // of the verdict; 1: certain
   std::optional<SamplingInterval> interval{};  // of the metric, where it is a share of samples with the right label
+  std::optional<double> reference{}, limit{};  // that share of the float model on the same samples; what was asked
 };
 
 struct LayerGroup {                 // layers that should switch together
@@ -71,7 +72,8 @@ struct KeptSetReport {
   std::string objective;       // what decided, when it was no requirement: "simple, against golden.json"
   std::vector<TestRow> tests;  // every trial, in order
   std::optional<MinimalInstead> minimal;
-  std::optional<TestRow> file_test;  // the written file, by that objective
+  std::optional<TestRow> file_test;    // the written file, by that objective
+  std::optional<TestRow> engine_test;  // the same on an engine, which decides where there is one
   CostUnit cost_unit = CostUnit::Layers;
   double cost = 0;  // of the set, borders included
   double room = 1;  // above 1: certified for the allowance divided by this, so that the written file meets it all

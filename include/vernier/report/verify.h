@@ -31,6 +31,7 @@ struct VerifyReport {
   std::vector<std::string> not_compared;  // names, with reasons
   std::string objective;                  // labels or a script that decide, in words; empty: none
   std::optional<TestRow> test;            // of the typed file, by that
+  std::optional<TestRow> engine_test;     // the same on the engine, which decides where there is one
   std::optional<Requirement> requirement;
   std::optional<EngineFigures> engine;  // measured on one; it decides
   std::string doubt;  // near the limit, when kernels that sum in another order give another verdict; also a warning
@@ -42,6 +43,11 @@ struct VerifyReport {
 /// The figures that decide: of the engine where there was one, else the simulated ones.
 inline const RunFigures& deciding_figures(const VerifyReport& report) {
   return report.engine ? report.engine->figures : report.figures;
+}
+/// By labels or a script, where those were asked; null elsewhere.
+inline const TestRow* deciding_test(const VerifyReport& report) {
+  if (report.engine_test) return &*report.engine_test;
+  return report.test ? &*report.test : nullptr;
 }
 VERNIER_API std::string report_to_json(const VerifyReport& report);
 VERNIER_API std::string report_to_text(const VerifyReport& report, const TextOptions& options);

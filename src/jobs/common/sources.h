@@ -3,6 +3,7 @@
 // once.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -49,6 +50,8 @@ class Sources {
   std::shared_ptr<const SampleSource> samples(const Model& model);
   /// --calibration-data for `model`, or the part that calibrates; null where there is neither.
   std::shared_ptr<const SampleSource> calibration(const Model& model);
+  /// How many samples there are for `model`, shared out or not.
+  std::size_t size(const Model& model) { return all_samples(model)->size(); }
   /// How the samples are shared out; nullopt: they are not.
   std::optional<SampleParts> parts(const Model& model);
   /// From here on samples() gives those that judge (true), or those that decide.

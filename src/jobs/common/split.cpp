@@ -38,4 +38,10 @@ std::optional<SampleParts> parts_of(std::size_t samples, Split split) {
 ChosenSamples::ChosenSamples(std::shared_ptr<const SampleSource> all, std::vector<std::size_t> index)
     : all_(std::move(all)), index_(std::move(index)) {}
 
+std::vector<std::size_t> numbers_of(const SampleSource& samples) {
+  std::vector<std::size_t> numbers(samples.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = samples.number(i);
+  return numbers;
+}
+
 }  // namespace vernier

@@ -41,4 +41,7 @@ class ChosenSamples final : public SampleSource {
   std::vector<std::size_t> index_;
 };
 
+/// The number of each sample among all that there are.
+std::vector<std::size_t> numbers_of(const SampleSource& samples);
+
 }  // namespace vernier

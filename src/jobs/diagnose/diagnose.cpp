@@ -128,7 +128,7 @@ DiagnoseReport Diagnosis::run() {
       step("other sums", [&] { report_.other_sums = all_low_with_other_sums(); });
     }
     if (judges_apart() && report_.final_figures) compare_on_judges();
-    if (options_.search.task.labels && report_.kept && report_.kept->file_test) {
+    if (options_.search.task.labels && !judges_apart() && report_.kept && report_.kept->file_test) {
       warn(
           "the same samples chose the layers and judge the result: on others fewer labels may be right (keep some "
           "apart, and measure these with ‹vernier eval›)");
@@ -222,8 +222,7 @@ void Diagnosis::load_model() {
   report_.excluded = static_cast<std::size_t>(std::ranges::count_if(assigned.skipped, [&](const SkippedLayer& layer) {
     return layer.chosen && !typed_source_.high.contains(layer.name);
   }));
-  objective_ =
-      chosen_objective(options_, model_inputs(*loaded_.original), subject().samples->size(), loaded_.views, sinks_);
+  objective_ = chosen_objective(options_, sources_, *loaded_.original, loaded_.views);
   experiment_.emplace(subject(), requirement(), std::move(assigned.plan), std::move(assigned.candidates));
   sensitivities_.emplace(*experiment_, evidence_);
   ranges_.emplace(options_, loaded_, *experiment_);
@@ -354,9 +353,11 @@ void Diagnosis::picture_samples() {
 Split fitting_split(const DiagnoseOptions& options) {
   const MeasureOptions& measure = options.measure;
   const SearchOptions& search = options.search;
-  if (measure.calibration_data || !search.task.empty() || search.check || !search.golden.empty()) return Split::None;
+  // A script is shown the samples without their numbers, and may know what belongs to them by their order.
+  const bool scripted = search.task.function || search.task.metric;
+  if (measure.calibration_data || scripted || search.check || !search.golden.empty()) return Split::None;
   const bool calibrates = std::ranges::any_of(options.precision.low, needs_scale) && measure.calibration_cache.empty();
-  if (measure.requirement) return calibrates ? Split::CalibrationAndJudgement : Split::Judgement;
+  if (measure.requirement || search.task.labels) return calibrates ? Split::CalibrationAndJudgement : Split::Judgement;
   return calibrates ? Split::Calibration : Split::None;
 }
 

@@ -167,6 +167,7 @@ class Diagnosis {
   std::optional<RunFigures> judged_low_, judged_repaired_;  // everything low, on the samples that judge
   std::vector<std::string> repair_notes_;                   // what was said of the repairs that were accepted
   std::vector<std::string> doubts_;                         // of the last verification
+  std::optional<TestRow> file_test_, engine_test_;          // of the last verification, where an objective decides
   std::unique_ptr<Objective> objective_;                    // null: the requirement decides, if there is one
   std::optional<TypedResult> typed_;                        // from load_model() on
   std::optional<Compiler> compiler_;                        // with --compile, on the first rank

@@ -61,8 +61,7 @@ constexpr double kMostRoom = 10;
 void Diagnosis::repair() {
   LabelCheck labels;
   if (const auto& wanted = options_.search.task.labels; wanted && loaded_.views.empty()) {
-    labels = label_check(
-        *wanted, count_samples(options_.measure.data, model_inputs(*loaded_.original), subject().samples->size()));
+    labels = label_check(*wanted, sources_, *loaded_.original);
   }
   RepairedNetwork repaired =
       repair_network(loaded_, *experiment_, precision_, *repairs_, ranges_->cached().has_value(), labels);
@@ -129,7 +128,6 @@ void Diagnosis::forget_repairs(const KeptSetReport& repaired) {
 void Diagnosis::search() {
   steps_.begin("search");
   watch_.phase("search");
-  std::optional<TestRow> file_test;
   SearchRequest request;
   request.options = options_.search;
   if (deadline_) request.options.max_seconds = seconds_left();
@@ -147,11 +145,15 @@ void Diagnosis::search() {
     write_and_verify();
     double damage = std::numeric_limits<double>::quiet_NaN();
     if (objective_ != nullptr && !sinks_.is_interrupted()) {
-      std::string doubt;
-      file_test = typed_->judged_by(*objective_, found.layers, doubt);
-      doubts_.clear();
-      if (!doubt.empty()) doubts_.push_back(doubt);
-      damage = file_test->damage;
+      if (!file_test_) {
+        std::string doubt;
+        doubts_.clear();
+        file_test_ = typed_->judged_by(*objective_, found.layers, doubt);
+        if (!doubt.empty()) doubts_.push_back(doubt);
+      }
+      file_test_->layers = found.layers;
+      damage = file_test_->damage;
+      if (engine_test_ && !(engine_test_->damage <= damage)) damage = engine_test_->damage;
     } else if (report_.final_figures && report_.final_figures->damage) {
       damage = *report_.final_figures->damage;
       const bool on_engine_alone = options_.trials_on_engine && report_.engine;
@@ -168,7 +170,7 @@ void Diagnosis::search() {
   if (options_.confirm_on || judges_apart() || hangs_on_one) request.most_room = kMostRoom;
   std::optional<EngineTrials> trials;
   if (options_.trials_on_engine) {
-    trials.emplace(options_, loaded_, *typed_, sinks_);
+    trials.emplace(options_, loaded_, *typed_, objective_.get(), sinks_);
     request.engine = trials->engine();
     request.external = [&](const std::vector<std::string>& kept) { return trials->judge(kept); };
   }
@@ -192,7 +194,8 @@ void Diagnosis::search() {
     request.times = &times;
   }
   report_.kept = find_kept_set(*experiment_, evidence_, request, sinks_);
-  report_.kept->file_test = file_test;
+  report_.kept->file_test = file_test_;
+  report_.kept->engine_test = engine_test_;
   // The reference run and all-low, own errors (about one more), sensitivities of single layers by their share,
   // trials.
   const std::size_t whole = (ranks_layers() ? 3 : 2) * subject().samples->size();
@@ -211,6 +214,8 @@ void Diagnosis::write_and_verify() {
   report_.final_figures.reset();
   report_.engine.reset();
   report_.other_sums.reset();
+  file_test_.reset();
+  engine_test_.reset();
   // No choice of layers helps: a file with everything in the high format would pass for an answer.
   if (report_.kept && report_.kept->end == SearchEnd::Impossible) return;
   step("typed model", [&] { report_.typed = typed_->write(final_plan(), report_.files); });
@@ -221,6 +226,9 @@ void Diagnosis::write_and_verify() {
     report_.final_figures = verified.figures;
     report_.other_sums = verified.other_sums;
     report_.engine = verified.engine;
+    file_test_ = verified.test;
+    engine_test_ = verified.engine_test;
+    if (options_.trials_on_engine && engine_test_) file_test_ = engine_test_;  // as in every trial
     doubts_ = verified.warnings;
   });
 }

@@ -22,10 +22,9 @@ void require_engine(const DiagnoseOptions& options, const JobSinks& sinks) {
   if (!job_ranks().alone()) {
     throw Error(ErrorKind::Usage, fmt::format("{}: one process has the engine", option), "run it without mpirun");
   }
-  if (!options.search.task.empty() || options.search.check) {
-    throw Error(ErrorKind::Usage,
-                fmt::format("{} measures a requirement, not labels, metric scripts or checks", option),
-                "‹min-sqnr› DB or another requirement; ‹vernier eval --on› measures by labels");
+  if (options.search.check) {
+    throw Error(ErrorKind::Usage, fmt::format("{}: an outside check decides by itself where it runs the model", option),
+                fmt::format("leave out {}, or let a requirement, labels or a metric script decide", option));
   }
   if (*options.confirm_on == MeasureOn::OnnxRuntime) return;
   EngineRunner::require(options_for(*options.confirm_on, options.engine), sinks);

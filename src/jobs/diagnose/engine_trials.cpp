@@ -9,8 +9,8 @@
 namespace vernier {
 
 EngineTrials::EngineTrials(const DiagnoseOptions& options, const Loaded& loaded, TypedResult& typed,
-                           const JobSinks& sinks)
-    : options_(options), loaded_(loaded), typed_(typed), sinks_(sinks) {
+                           const Objective* objective, const JobSinks& sinks)
+    : options_(options), loaded_(loaded), typed_(typed), objective_(objective), sinks_(sinks) {
   start();
 }
 
@@ -26,8 +26,9 @@ std::string EngineTrials::engine() const {
 Trial EngineTrials::judge(const std::vector<std::string>& kept) {
   start();
   try {
-    Trial trial =
-        trial_of(outputs_on_engine(typed_.trial(kept), loaded_, engine_, sinks_), *options_.measure.requirement);
+    const std::unique_ptr<Tally> tally = objective_ == nullptr ? nullptr : objective_->begin(loaded_.subject.judged);
+    const auto outputs = outputs_on_engine(typed_.trial(kept), loaded_, engine_, tally.get(), sinks_);
+    Trial trial = tally ? tally->trial() : trial_of(outputs, *options_.measure.requirement);
     trial.samples = loaded_.samples->size();
     ran_ = true;
     return trial;

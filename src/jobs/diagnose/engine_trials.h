@@ -8,6 +8,7 @@
 #include "jobs/common/load.h"
 #include "jobs/diagnose/typed_result.h"
 #include "jobs/engine/engine_runner.h"
+#include "jobs/search/objective.h"
 #include "search/oracle.h"
 #include "vernier/diagnose.h"
 #include "vernier/sinks.h"
@@ -16,9 +17,10 @@ namespace vernier {
 
 class EngineTrials {
  public:
-  /// On `options.confirm_on`, by the requirement, which must be there. All arguments must outlive it.
-  /// Errors: Backend: the engine is not here; Interrupted.
-  EngineTrials(const DiagnoseOptions& options, const Loaded& loaded, TypedResult& typed, const JobSinks& sinks);
+  /// On `options.confirm_on`, by `objective`; null: by the requirement, which must be there. All arguments must outlive
+  /// it. Errors: Backend: the engine is not here; Interrupted.
+  EngineTrials(const DiagnoseOptions& options, const Loaded& loaded, TypedResult& typed, const Objective* objective,
+               const JobSinks& sinks);
 
   /// "TensorRT-RTX 1.6.1.120 on NVIDIA H200"
   std::string engine() const;
@@ -32,6 +34,7 @@ class EngineTrials {
   const DiagnoseOptions& options_;
   const Loaded& loaded_;
   TypedResult& typed_;
+  const Objective* objective_;
   const JobSinks& sinks_;
   bool ran_ = false;
   std::shared_ptr<EngineRunner> engine_;  // null: ONNX Runtime, or to be started

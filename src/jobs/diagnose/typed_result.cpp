@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "analysis/judged_views.h"
-#include "analysis/sampling_interval.h"
 #include "base/file.h"
 #include "distributed/ranks.h"
 #include "jobs/common/typed_file.h"
@@ -119,6 +118,7 @@ VerifyOptions TypedResult::verify_options() const {
 VerifyReport TypedResult::verify() const {
   VerifyOptions options = verify_options();
   options.on = options_.confirm_on;
+  if (options_.search.task.labels || options_.confirm_on) options.task = options_.search.task;
   const JobSinks quiet;  // what there is to say was said when the model was loaded
   const OnOtherSamples judging(sources_);
   if (options_.output.empty() || !job_ranks().first()) return verify_model(typed_, options, sources_, quiet);
@@ -143,7 +143,6 @@ TestRow TypedResult::judged_by(const Objective& objective, const std::vector<std
   };
   TestRow row = test_in_both_orders(loaded_.subject, test, doubt);
   if (row.verdict != Verdict::Good) row.verdict = Verdict::Bad;
-  if (options_.search.task.labels && row.samples > 0) row.interval = share_interval(row.metric, row.samples);
   return row;
 }
 

@@ -86,7 +86,7 @@ Trial SimCheck::judge(const Model& part, const SampleSource& samples) {
     if (check_.on) {
       const Model typed =
           check_.low == Format::Float32 ? subject.model : lower_typed(subject.model, lowered.plan, false).model;
-      trial.metric = worst_of(outputs_on_engine(typed, lowered.loaded, engine_, sinks_));
+      trial.metric = worst_of(outputs_on_engine(typed, lowered.loaded, engine_, nullptr, sinks_));
     } else {
       RoundedWeights weights;
       const Model low = lower_simulated(subject.model, subject.layers, lowered.plan, weights);

@@ -7,27 +7,40 @@
 #include <vector>
 
 #include "base/text.h"
+#include "jobs/common/split.h"
 #include "vernier/requirement.h"
 
 namespace vernier {
 
-std::unique_ptr<Objective> task_objective(const TaskRequirement& task, const SourceOptions& data,
-                                          const std::vector<InputInfo>& inputs, std::size_t samples,
-                                          const std::vector<JudgedView>& views, const JobSinks& sinks) {
-  if (task.labels) return label_objective(*task.labels, count_samples(data, inputs, samples));
+namespace {
+
+SampleCount all_samples_for(Sources& sources, const Model& model) {
+  return count_samples(sources.options().data, model_inputs(model), sources.size(model));
+}
+
+}  // namespace
+
+LabelCheck label_check(const LabelRequirement& wanted, Sources& sources, const Model& model) {
+  return label_check(wanted, all_samples_for(sources, model), numbers_of(*sources.samples(model)));
+}
+
+std::unique_ptr<Objective> task_objective(const TaskRequirement& task, Sources& sources, const Model& model,
+                                          const std::vector<JudgedView>& views) {
+  if (task.labels) {
+    return label_objective(*task.labels, all_samples_for(sources, model), numbers_of(*sources.samples(model)));
+  }
   if (task.function) return of_given_outputs(metric_objective(*task.function), views);
   if (!task.metric) return nullptr;
-  SourceOptions how = data;
-  how.interrupted = sinks.interrupted;
+  SourceOptions how = sources.options().data;
+  how.interrupted = sources.sinks().interrupted;
   return of_given_outputs(metric_objective(*task.metric, how), views);
 }
 
-std::unique_ptr<Objective> chosen_objective(const DiagnoseOptions& options, const std::vector<InputInfo>& inputs,
-                                            std::size_t samples, const std::vector<JudgedView>& views,
-                                            const JobSinks& sinks) {
+std::unique_ptr<Objective> chosen_objective(const DiagnoseOptions& options, Sources& sources, const Model& model,
+                                            const std::vector<JudgedView>& views) {
   const SearchOptions& search = options.search;
   if (options.measure.requirement || search.check) return nullptr;
-  if (auto task = task_objective(search.task, options.measure.data, inputs, samples, views, sinks)) return task;
+  if (auto task = task_objective(search.task, sources, model, views)) return task;
   return search.compare ? comparison_objective(search) : nullptr;
 }
 

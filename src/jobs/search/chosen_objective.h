@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/judged_views.h"
+#include "jobs/common/sources.h"
 #include "jobs/search/objective.h"
 #include "vernier/diagnose.h"
 #include "vernier/samples.h"
@@ -16,17 +17,17 @@
 namespace vernier {
 
 /// Null when a requirement or an outside check decides, or nothing does. Errors: as label_objective().
-std::unique_ptr<Objective> chosen_objective(const DiagnoseOptions& options, const std::vector<InputInfo>& inputs,
-                                            std::size_t samples, const std::vector<JudgedView>& views,
-                                            const JobSinks& sinks);
+std::unique_ptr<Objective> chosen_objective(const DiagnoseOptions& options, Sources& sources, const Model& model,
+                                            const std::vector<JudgedView>& views);
 
-/// Labels or a script; null when neither is asked for. `data`: how scripts are run, and
-/// where the samples for a network with these inputs come from. A script gets outputs as the file gives them, those of
-/// `views` too. Errors: as label_objective() and
-/// metric_objective().
-std::unique_ptr<Objective> task_objective(const TaskRequirement& task, const SourceOptions& data,
-                                          const std::vector<InputInfo>& inputs, std::size_t samples,
-                                          const std::vector<JudgedView>& views, const JobSinks& sinks);
+/// Labels or a script; null when neither is asked for. Labels are those of the samples that `sources` gives `model` by
+/// now. A script gets outputs as the file gives them, those of `views` too.
+/// Errors: as label_objective() and metric_objective().
+std::unique_ptr<Objective> task_objective(const TaskRequirement& task, Sources& sources, const Model& model,
+                                          const std::vector<JudgedView>& views);
+
+/// The labels of those samples, for one network output after the other. Errors: as label_check().
+LabelCheck label_check(const LabelRequirement& wanted, Sources& sources, const Model& model);
 
 /// What decides, in words, for the report and the journal. Something must.
 std::string objective_text(const DiagnoseOptions& options, const Objective* objective);

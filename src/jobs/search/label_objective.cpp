@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/hash.h"
@@ -34,11 +35,17 @@ bool is_right(const LabelRequirement& wanted, const std::vector<std::int64_t>& l
   return place_of(scores, static_cast<std::size_t>(label)) < wanted.top;
 }
 
-std::vector<std::int64_t> labels_of(const LabelRequirement& wanted, const SampleCount& samples) {
+std::vector<std::int64_t> labels_of(const LabelRequirement& wanted, const SampleCount& samples,
+                                    const std::vector<std::size_t>& numbers) {
   std::vector<std::int64_t> labels = read_labels(wanted.labels);
   require_labels_for(wanted.labels.name(), labels.size(), samples);
-  labels.resize(samples.used);
-  return labels;
+  if (numbers.empty()) {
+    labels.resize(samples.used);
+    return labels;
+  }
+  std::vector<std::int64_t> chosen;
+  for (const std::size_t number : numbers) chosen.push_back(labels.at(number));
+  return chosen;
 }
 
 class LabelTally : public Tally {
@@ -75,8 +82,8 @@ class LabelTally : public Tally {
 
 class LabelObjective : public Objective {
  public:
-  LabelObjective(const LabelRequirement& wanted, const SampleCount& samples)
-      : wanted_(wanted), labels_(labels_of(wanted, samples)) {}
+  LabelObjective(const LabelRequirement& wanted, std::vector<std::int64_t> labels)
+      : wanted_(wanted), labels_(std::move(labels)) {}
 
   std::string text() const override {
     const std::string offset = wanted_.offset == 0 ? "" : fmt::format(" ‹label-offset› {}", wanted_.offset);
@@ -105,8 +112,9 @@ class LabelObjective : public Objective {
 
 }  // namespace
 
-LabelCheck label_check(const LabelRequirement& wanted, const SampleCount& samples) {
-  return [wanted, labels = labels_of(wanted, samples)](std::size_t sample, const std::vector<Tensor>& got) {
+LabelCheck label_check(const LabelRequirement& wanted, const SampleCount& samples,
+                       const std::vector<std::size_t>& numbers) {
+  return [wanted, labels = labels_of(wanted, samples, numbers)](std::size_t sample, const std::vector<Tensor>& got) {
     if (got.size() != 1) {
       throw Error(ErrorKind::Usage, fmt::format("‹labels› judge one output, and there are {}", got.size()),
                   "‹outputs› NAME chooses it");
@@ -115,8 +123,9 @@ LabelCheck label_check(const LabelRequirement& wanted, const SampleCount& sample
   };
 }
 
-std::unique_ptr<Objective> label_objective(const LabelRequirement& wanted, const SampleCount& samples) {
-  return std::make_unique<LabelObjective>(wanted, samples);
+std::unique_ptr<Objective> label_objective(const LabelRequirement& wanted, const SampleCount& samples,
+                                           const std::vector<std::size_t>& numbers) {
+  return std::make_unique<LabelObjective>(wanted, labels_of(wanted, samples, numbers));
 }
 
 }  // namespace vernier

@@ -47,31 +47,34 @@ struct Pair {
   std::string reference, engine;
 };
 
-/// Sums of each pair over all samples, by the name in the reference.
+/// Sums of each pair over all samples, by the name in the reference. `tally` may be null.
 std::map<std::string, OutputStats> compare(const Loaded& loaded, const LiveRun& run, const std::vector<Pair>& pairs,
-                                           const JobSinks& sinks) {
+                                           Tally* tally, const JobSinks& sinks) {
   const Subject& subject = loaded.subject;
   std::vector<std::string> names;
   for (const Pair& pair : pairs) names.push_back(pair.reference);
   std::map<std::string, OutputStats> sums;
-  run_tensors(
-      subject, subject.model, names, all_samples(subject),
-      [&](std::size_t sample, const std::vector<Tensor>& references) {
-        if (sinks.progress) sinks.progress("engine", sample + 1, run.size());
-        const Iteration iteration = run.at(sample);
-        for (std::size_t i = 0; i < pairs.size(); ++i) {
-          const auto given = std::ranges::find(iteration.outputs, pairs[i].engine, &NamedTensor::name);
-          if (given == iteration.outputs.end() || given->tensor.shape() != references[i].shape()) {
-            throw Error(ErrorKind::Backend,
+  run_tensors(subject, subject.model, names, all_samples(subject),
+              [&](std::size_t sample, const std::vector<Tensor>& references) {
+                if (sinks.progress) sinks.progress("engine", sample + 1, run.size());
+                const Iteration iteration = run.at(sample);
+                std::vector<Tensor> given_here;
+                for (std::size_t i = 0; i < pairs.size(); ++i) {
+                  const auto given = std::ranges::find(iteration.outputs, pairs[i].engine, &NamedTensor::name);
+                  if (given == iteration.outputs.end() || given->tensor.shape() != references[i].shape()) {
+                    throw Error(
+                        ErrorKind::Backend,
                         fmt::format("{}: '{}' came back as {} where the float model has {}", run.name(),
                                     printable(pairs[i].engine),
                                     given == iteration.outputs.end() ? "nothing" : shape_text(given->tensor.shape()),
                                     shape_text(references[i].shape())));
-          }
-          stats_of(sums, subject, pairs[i].reference).add_sample(sample, references[i], as_float32(given->tensor));
-        }
-        return true;
-      });
+                  }
+                  given_here.push_back(as_float32(given->tensor));
+                  stats_of(sums, subject, pairs[i].reference).add_sample(sample, references[i], given_here.back());
+                }
+                if (tally != nullptr) tally->add(sample, references, given_here);
+                return true;
+              });
   return sums;
 }
 
@@ -84,19 +87,19 @@ class Measurement {
     types_ = infer_types(file_);
   }
 
-  EngineFigures measure(const Requirement* requirement, bool layers) {
+  EngineFigures measure(const Requirement* requirement, bool layers, Tally* tally) {
     EngineFigures figures;
     std::unique_ptr<EngineRunner> engine = start();
     figures.engine = text_of(engine.get());
-    figures.figures = figures_of(loaded_.subject, run(std::move(engine), judged(), figures), requirement);
+    figures.figures = figures_of(loaded_.subject, run(std::move(engine), judged(), figures, tally), requirement);
     if (layers) measure_layers(figures);
     return figures;
   }
 
-  std::map<std::string, OutputStats> outputs(const std::shared_ptr<EngineRunner>& engine) const {
+  std::map<std::string, OutputStats> outputs(const std::shared_ptr<EngineRunner>& engine, Tally* tally) const {
     EngineFigures unread;
     unread.engine = text_of(engine.get());
-    return run(engine, judged(), unread);
+    return run(engine, judged(), unread, tally);
   }
 
  private:
@@ -111,7 +114,7 @@ class Measurement {
   }
 
   std::map<std::string, OutputStats> run(const std::shared_ptr<EngineRunner>& engine, const std::vector<Pair>& pairs,
-                                         EngineFigures& figures) const {
+                                         EngineFigures& figures, Tally* tally) const {
     Model marked = file_;
     std::vector<std::pair<std::string, Dtype>> outputs;
     for (const Pair& pair : pairs) outputs.emplace_back(pair.engine, types_.at(pair.engine).dtype);
@@ -123,7 +126,7 @@ class Measurement {
       return compare(
           loaded_,
           SessionRun(figures.engine, loaded_.subject.runtime, std::move(marked), session, loaded_.samples, carries),
-          pairs, sinks_);
+          pairs, tally, sinks_);
     }
     EngineReport report;
     const EngineRun live(figures.engine, engine, std::move(marked), loaded_.samples, carries, &report);
@@ -131,7 +134,7 @@ class Measurement {
       figures.kernels = report.kernels.size();
       figures.other_formats = other_formats_text(report);
     }
-    return compare(loaded_, live, pairs, sinks_);
+    return compare(loaded_, live, pairs, tally, sinks_);
   }
 
   void measure_layers(EngineFigures& figures) const {
@@ -148,7 +151,7 @@ class Measurement {
     }
     if (pairs.empty()) return;
     try {
-      std::map<std::string, OutputStats> sums = run(start(), pairs, figures);
+      std::map<std::string, OutputStats> sums = run(start(), pairs, figures, nullptr);
       for (std::size_t i = 0; i < pairs.size(); ++i) {
         figures.layers.push_back({layers[i], sqnr_db(sums[pairs[i].reference].pooled)});
       }
@@ -182,15 +185,15 @@ class Measurement {
 
 EngineFigures measure_on_engine(const Model& typed, const Loaded& loaded, const LayerMatches& matches,
                                 const Requirement* requirement, MeasureOn on, const EngineRunOptions& options,
-                                bool layers, const JobSinks& sinks) {
-  return Measurement(typed, loaded, matches, on, options, sinks).measure(requirement, layers);
+                                bool layers, Tally* tally, const JobSinks& sinks) {
+  return Measurement(typed, loaded, matches, on, options, sinks).measure(requirement, layers, tally);
 }
 
 std::map<std::string, OutputStats> outputs_on_engine(const Model& typed, const Loaded& loaded,
-                                                     const std::shared_ptr<EngineRunner>& engine,
+                                                     const std::shared_ptr<EngineRunner>& engine, Tally* tally,
                                                      const JobSinks& sinks) {
   const LayerMatches none;
-  return Measurement(typed, loaded, none, MeasureOn::OnnxRuntime, {}, sinks).outputs(engine);
+  return Measurement(typed, loaded, none, MeasureOn::OnnxRuntime, {}, sinks).outputs(engine, tally);
 }
 
 }  // namespace vernier

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "analysis/figures.h"
 #include "analysis/lockstep.h"
 #include "analysis/match_layers.h"
+#include "analysis/sampling_interval.h"
 #include "analysis/trials.h"
 #include "base/machine.h"
 #include "base/text.h"
@@ -63,8 +65,26 @@ void check_same_interface(const Model& reference, const Model& typed) {
   compare("outputs", model_outputs(reference), model_outputs(typed));
 }
 
-/// Both models over all samples, by an objective that wants to see the outputs.
-TestRow test_by(const Objective& objective, const Subject& subject, const Model& typed) {
+TestRow row_of(const Trial& trial, std::size_t samples) {
+  TestRow row;
+  row.verdict = trial.verdict == Verdict::Good ? Verdict::Good : Verdict::Bad;
+  row.metric = trial.metric;
+  row.damage = trial.damage;
+  row.needs = trial.why;
+  row.samples = samples;
+  return row;
+}
+
+/// What a share of right labels is worth: how sure it is, and what the float model has.
+void say_share(TestRow& row, std::optional<double> reference, double limit) {
+  row.interval = share_interval(row.metric, row.samples);
+  row.reference = reference;
+  row.limit = limit;
+}
+
+/// Both models over all samples, by an objective that wants to see the outputs. `labels`: null where others decide.
+TestRow test_by(const Objective& objective, const LabelRequirement* labels, const Subject& subject,
+                const Model& typed) {
   std::vector<std::vector<Tensor>> references(subject.samples->size());
   run_outputs(subject, subject.model, all_samples(subject),
               [&](std::size_t sample, const std::vector<Tensor>& outputs) {
@@ -72,17 +92,16 @@ TestRow test_by(const Objective& objective, const Subject& subject, const Model&
                 return true;
               });
   const std::unique_ptr<Tally> tally = objective.begin(subject.judged);
+  const std::unique_ptr<Tally> own = objective.begin(subject.judged);
+  for (std::size_t sample = 0; labels != nullptr && sample < references.size(); ++sample) {
+    own->add(sample, references[sample], references[sample]);
+  }
   run_outputs(subject, typed, all_samples(subject), [&](std::size_t sample, const std::vector<Tensor>& outputs) {
     tally->add(sample, references[sample], outputs);
     return true;
   });
-  const Trial trial = tally->trial();
-  TestRow row;
-  row.verdict = trial.verdict == Verdict::Good ? Verdict::Good : Verdict::Bad;
-  row.metric = trial.metric;
-  row.damage = trial.damage;
-  row.needs = trial.why;
-  row.samples = references.size();
+  TestRow row = row_of(tally->trial(), references.size());
+  if (labels != nullptr && row.samples > 0) say_share(row, own->trial().metric, labels->min_share);
   return row;
 }
 
@@ -155,6 +174,11 @@ std::string hidden_nonfinite(const VerifyReport& report) {
 
 /// Where the engine's verdict is not the simulation's, in words; else empty.
 std::string disagreement(const VerifyReport& report) {
+  if (report.engine_test) {
+    if (report.test->verdict == report.engine_test->verdict) return "";
+    return fmt::format("{:.4g} there, {:.4g} simulated; what was measured on the engine counts",
+                       report.engine_test->metric, report.test->metric);
+  }
   if (!report.requirement || report.figures.passed == report.engine->figures.passed) return "";
   return fmt::format("{} there, {} simulated; what was measured on the engine counts",
                      figure_text(report.engine->figures, *report.requirement),
@@ -179,10 +203,6 @@ OtherSums measure_other_sums(const Loaded& loaded, const Model& typed, const Ari
 }  // namespace
 
 VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
-  if (options.on && !options.task.empty()) {
-    throw Error(ErrorKind::Usage, "‹on› measures figures of the outputs, not labels or metric scripts",
-                "‹vernier eval --on› measures by labels");
-  }
   if (options.measure.requirement) require_valid(*options.measure.requirement);
   Sources sources(options.measure, sinks);
   const Model typed = as_typed_file(*sources.model(options.typed_model));
@@ -228,8 +248,8 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
 
   watch.phase("lock-step comparison");
   // Before minutes of measuring: a script that cannot be loaded ends it here.
-  const std::unique_ptr<Objective> objective = task_objective(
-      options.task, options.measure.data, model_inputs(*loaded.original), subject.samples->size(), loaded.views, sinks);
+  const std::unique_ptr<Objective> objective = task_objective(options.task, sources, *loaded.original, loaded.views);
+  const LabelRequirement* const labels = options.task.labels ? &*options.task.labels : nullptr;
   const LayerMatches matches = match_layers(subject, simulated.model);
   const Lockstep measured = lockstep(subject, simulated.model, matches.pairs);
   watch.stop();
@@ -261,29 +281,34 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
 
   if (report.other_sums || options.arithmetic != Arithmetic{}) report.notes.emplace_back(kSumsEvidence);
 
+  if (objective) {
+    watch.phase("task");
+    report.objective = objective->text();
+    std::string doubt;
+    report.test = test_in_both_orders(
+        subject, [&](const Subject& which) { return test_by(*objective, labels, which, simulated.model); }, doubt);
+    if (!doubt.empty()) {
+      report.warnings.push_back(doubt);
+      if (sinks.warning) sinks.warning(doubt);
+    }
+    watch.stop();
+  }
+
   if (options.on) {
     watch.phase("engine");
+    const std::unique_ptr<Tally> tally = objective ? objective->begin(subject.judged) : nullptr;
     report.engine = measure_on_engine(typed, loaded, matches, requirement, *options.on, options.engine,
-                                      options.layers_on_engine, sinks);
+                                      options.layers_on_engine, tally.get(), sinks);
+    if (tally) {
+      report.engine_test = row_of(tally->trial(), subject.samples->size());
+      if (labels != nullptr) say_share(*report.engine_test, report.test->reference, labels->min_share);
+    }
     watch.stop();
     for (const std::string& text : {report.engine->other_formats, disagreement(report)}) {
       if (text.empty()) continue;
       report.warnings.push_back(report.engine->engine + ": " + text);
       if (sinks.warning) sinks.warning(report.warnings.back());
     }
-  }
-
-  if (objective) {
-    watch.phase("task");
-    report.objective = objective->text();
-    std::string doubt;
-    report.test = test_in_both_orders(
-        subject, [&](const Subject& which) { return test_by(*objective, which, simulated.model); }, doubt);
-    if (!doubt.empty()) {
-      report.warnings.push_back(doubt);
-      if (sinks.warning) sinks.warning(doubt);
-    }
-    watch.stop();
   }
 
   std::map<std::string, Format> formats;

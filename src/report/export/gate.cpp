@@ -144,10 +144,10 @@ Gate gate_of(const VerifyReport& report) {
   gate.seconds = seconds_of(report.phases);
   gate.warnings = report.warnings;
   gate.cases = cases_of(figures, report.requirement, report.objective);
-  if (report.test) {
-    const bool met = report.test->verdict == Verdict::Good;
+  if (const TestRow* test = deciding_test(report)) {
+    const bool met = test->verdict == Verdict::Good;
     gate.answer = fmt::format("{}: {} is {} ({:.6g})", printable(report.typed_file), told(report.objective),
-                              met ? "met" : "missed", report.test->metric);
+                              met ? "met" : "missed", test->metric);
     gate.cases.push_back(case_of(report.objective, met, gate.answer));
   }
   return gate;

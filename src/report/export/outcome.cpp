@@ -15,6 +15,7 @@ bool refused(const std::optional<EngineReport>& compiled) { return compiled && !
 /// What the written file says, by that which decided the search; nullopt: there is none, or it was not measured.
 std::optional<bool> file_meets(const DiagnoseReport& report) {
   const bool by_task = !report.kept->objective.empty();
+  if (by_task && report.kept->engine_test && report.kept->engine_test->verdict != Verdict::Good) return false;
   if (by_task && report.kept->file_test) return report.kept->file_test->verdict == Verdict::Good;
   if (report.engine && report.engine->figures.passed == false) return false;
   if (!by_task && report.final_figures) return report.final_figures->passed == true;

@@ -38,7 +38,9 @@ void leave_out_bulk(Json& report) {
   Json* const kept = report.find("kept");
   if (kept == nullptr) return;
   for (const char* const list : {"tests", "minimal", "proven"}) kept->erase(list);
-  if (Json* const test = kept->find("file_test")) test->erase("layers");
+  for (const char* const name : {"file_test", "engine_test"}) {
+    if (Json* const test = kept->find(name)) test->erase("layers");
+  }
   Json* const pareto = kept->find("pareto");
   if (pareto == nullptr) return;
   Json::Array points;

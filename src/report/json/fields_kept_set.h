@@ -53,7 +53,9 @@ struct Fields<TestRow> {
                                           Prose{"needs", &R::needs},
                                           Field{"samples", &R::samples, counts_samples<R>},
                                           Field{"confidence", &R::confidence, counts_samples<R>},
-                                          Field{"metric_95_percent", &R::interval}};
+                                          Field{"metric_95_percent", &R::interval},
+                                          Field{"reference_metric", &R::reference},
+                                          Field{"limit", &R::limit}};
 };
 
 template <>
@@ -104,6 +106,7 @@ struct Fields<KeptSetReport> {
                                           Field{"tests", &R::tests, optional_field<R>},
                                           Field{"minimal", &R::minimal},
                                           Field{"file_test", &R::file_test},
+                                          Field{"engine_test", &R::engine_test},
                                           Field{"pareto", &R::pareto, traded},
                                           Prose{"notes", &R::notes}};
 };

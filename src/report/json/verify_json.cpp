@@ -34,6 +34,7 @@ struct Fields<VerifyReport> {
       Field{"other_sums", &R::other_sums},
       Prose{"objective", &R::objective, by_task},
       Field{"test", &R::test},
+      Field{"engine_test", &R::engine_test},
       Field{"engine", &R::engine, on_engine},
       Prose{"doubt", &R::doubt, in_doubt},
       Field{"compared", &R::compared},

@@ -76,16 +76,9 @@ void say_interval(const DiagnoseReport& report, const RunFigures& run, Answer& a
   if (!report.requirement) return;
   const double limit = report.requirement->limit_for(figure->name).value_or(0);
   const double value = of_top1 ? figure->top1_agreement.value_or(0) : figure->sqnr_db;
-  if (limit <= interval->low || limit >= interval->high) return;
-  // The width shrinks with the root of the number of samples.
-  const double ratio = (interval->high - interval->low) / 2 / std::max(std::abs(value - limit), 1e-9);
-  const double wanted = std::ceil(static_cast<double>(samples) * ratio * ratio);
-  answer.advice.insert(
-      answer.advice.begin(),
-      fmt::format("{} lies within what these samples leave open: {}.", limit_text(report.requirement->metric, limit),
-                  wanted < 1e6 ? fmt::format("about {} samples would decide it, if the figure stays",
-                                             count_text(static_cast<std::int64_t>(wanted)))
-                               : "the figure is too near to it for any number of samples"));
+  const std::string undecided =
+      undecided_text(*interval, value, limit, limit_text(report.requirement->metric, limit), samples);
+  if (!undecided.empty()) answer.advice.insert(answer.advice.begin(), undecided);
 }
 
 /// What the task may see of the result, beside a figure that it does not see.
@@ -189,16 +182,12 @@ Answer by_task(const DiagnoseReport& report) {
   const KeptSetReport& kept = *report.kept;
   const std::string objective = told(kept.objective);
   const auto value = [&]() -> std::string {
-    if (kept.file_test && kept.file_test->interval) {
-      const TestRow& test = *kept.file_test;
-      const bool all_high = !kept.tests.empty() && kept.tests.front().layers.size() == lowered_layers(report);
-      return fmt::format(": {} right{}. 95 % confidence over these {}: {} to {}", percent_text(test.metric),
-                         all_high ? fmt::format(", {} with every layer in {}", percent_text(kept.tests.front().metric),
-                                                format_name(report.high))
-                                  : "",
-                         plural(test.samples, "sample"), percent_text(test.interval->low),
-                         percent_text(test.interval->high));
+    if (kept.engine_test) {
+      return fmt::format(" on {}{}", printable(report.engine->engine),
+                         kept.engine_test->interval ? right_text(*kept.engine_test)
+                                                    : fmt::format(" ({:.6g})", kept.engine_test->metric));
     }
+    if (kept.file_test && kept.file_test->interval) return right_text(*kept.file_test);
     if (kept.file_test) return fmt::format(" ({:.6g}, of {})", kept.file_test->metric, model_words(report));
     return kept.metric ? fmt::format(" ({:.6g})", *kept.metric) : "";
   };
@@ -223,6 +212,12 @@ Answer by_task(const DiagnoseReport& report) {
                                       all_low_text(report), objective, value())
                         : fmt::format("{}eep {}: {} is met{}.", outcome == Outcome::Stopped ? "Stopped early: k" : "K",
                                       kept_text(report), objective, value());
+  const TestRow* const test = kept.engine_test ? &*kept.engine_test : kept.file_test ? &*kept.file_test : nullptr;
+  if (test != nullptr && test->interval && test->limit) {
+    const std::string undecided =
+        undecided_text(*test->interval, test->metric, *test->limit, percent_text(test->limit), test->samples);
+    if (!undecided.empty()) answer.advice.push_back(undecided);
+  }
   say_how_to_deploy(report, answer);
   return answer;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <set>
@@ -147,6 +148,26 @@ std::string requirement_text(const Requirement& requirement) {
   }
   if (requirement.margin_db > 0) text += fmt::format(", {:g} dB of it margin", requirement.margin_db);
   return text;
+}
+
+std::string right_text(const TestRow& test) {
+  std::string text = fmt::format(": {} right", percent_text(test.metric));
+  if (test.reference) text += fmt::format(", the float model {}", percent_text(test.reference));
+  if (!test.interval) return text;
+  return text + fmt::format(". 95 % confidence over these {}: {} to {}", plural(test.samples, "sample"),
+                            percent_text(test.interval->low), percent_text(test.interval->high));
+}
+
+std::string undecided_text(const SamplingInterval& interval, double value, double limit, const std::string& text,
+                           std::size_t samples) {
+  if (limit <= interval.low || limit >= interval.high) return {};
+  // The width shrinks with the root of the number of samples.
+  const double ratio = (interval.high - interval.low) / 2 / std::max(std::abs(value - limit), 1e-9);
+  const double wanted = std::ceil(static_cast<double>(samples) * ratio * ratio);
+  return fmt::format("{} lies within what these samples leave open: {}.", text,
+                     wanted < 1e6 ? fmt::format("about {} samples would decide it, if the figure stays",
+                                                count_text(static_cast<std::int64_t>(wanted)))
+                                  : "the figure is too near to it for any number of samples");
 }
 
 std::string figures_table(const std::vector<std::pair<std::string, const RunFigures*>>& runs,

@@ -32,10 +32,12 @@ std::string answer_section(const VerifyReport& report, const TextOptions& option
   }
   std::string text;
   Paint paint = Paint::Bold;
-  if (report.test) {
-    const bool met = report.test->verdict == Verdict::Good;
-    text = fmt::format("{}: {} is {} ({:.6g}); {}.", printable(report.typed_file), told(report.objective),
-                       met ? "met" : "missed", report.test->metric, figure);
+  if (const TestRow* test = deciding_test(report)) {
+    const bool met = test->verdict == Verdict::Good;
+    const std::string there = report.engine_test ? " on " + printable(report.engine->engine) : "";
+    text = fmt::format("{}: {} is {}{}{}. {}.", printable(report.typed_file), told(report.objective),
+                       met ? "met" : "missed", there,
+                       test->interval ? right_text(*test) : fmt::format(" ({:.6g})", test->metric), figure);
     paint = met ? Paint::Good : Paint::Bad;
   } else if (!report.requirement) {
     text = fmt::format("{} against {}.", figure, printable(report.float_file));
