@@ -250,6 +250,7 @@ void add_job_options(nb::module_& module) {
       .def_rw("engine", &DiagnoseOptions::engine)
       .def_rw("alternatives", &DiagnoseOptions::alternatives)
       .def_rw("sample_pictures", &DiagnoseOptions::sample_pictures)
+      .def_rw("cache_folder", &DiagnoseOptions::cache_folder)
       .def_rw("causes", &DiagnoseOptions::causes)
       .def_rw("pictures", &DiagnoseOptions::pictures)
       .def("share_out", [](DiagnoseOptions& options) { options.measure.split = fitting_split(options); });

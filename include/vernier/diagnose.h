@@ -32,6 +32,9 @@ struct DiagnoseOptions {
   bool latency = true;
   SearchOptions search;
   ExternalDataOptions external_data;  // of the typed model
+  /// Where measurements are kept for later jobs on the same network and samples, found by content, of one build of the
+  /// library on one machine: own errors, sensitivities, outcomes of trials. At most 256 MiB; empty: nothing is kept.
+  std::filesystem::path cache_folder;
   /// The typed model, by an engine's own compiler; open dimensions as in the first sample. That it is refused, or that
   /// the engine crashes, is told in the report.
   std::optional<CompileOptions> compile;

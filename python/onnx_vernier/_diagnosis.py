@@ -38,6 +38,8 @@ def _read(options: Any, given: Mapping[str, Any]) -> None:
     options.latency = given["latency"]
     options.causes = _experiments.causes(given["causes"])
     options.pictures = given["pictures"]
+    if given["cache"] is not None:
+        options.cache_folder = os.fspath(given["cache"])
     if given["share_out"]:
         options.share_out()
 
@@ -68,6 +70,7 @@ def diagnose(
     max_evaluations: int = 0,
     prove_minimum: bool = False,
     share_out: bool = True,
+    cache: Any = None,
     latency: bool = False,
     pictures: bool = True,
     pareto: bool = False,
@@ -120,6 +123,8 @@ def diagnose(
         max_evaluations: runs of the search over the samples; 0: no limit.
         prove_minimum: also bounds from below what any passing set costs.
         share_out: from 60 samples on a third each calibrates, decides, and judges, by lot.
+        cache: a folder in which measurements are kept, at most 256 MiB, and looked up: another call on the same network and samples, with
+            another limit or cost, then measures what is new to it. Those of another version are not taken.
         latency: also times the models on ONNX Runtime.
         pictures: also counts how values of the worst layers lie on their grids, for pages and plots: two runs of four
             samples.
@@ -198,6 +203,7 @@ def fix(
     max_evaluations: int = 0,
     prove_minimum: bool = False,
     share_out: bool = True,
+    cache: Any = None,
     latency: bool = False,
     pictures: bool = True,
     pareto: bool = False,

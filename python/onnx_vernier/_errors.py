@@ -77,6 +77,7 @@ _ARGUMENTS = {
     "image-color": 'image["color"]',
     "image-layout": 'image["layout"]',
     "no-split": "share_out=False",
+    "no-cache": "cache=None",
     "options": "alternatives",
     "samples": "limit",
     "graph-optimization-level": "graph_optimization",

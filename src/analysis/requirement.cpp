@@ -70,34 +70,45 @@ SampleSums& SampleSums::operator+=(const SampleSums& other) {
   return *this;
 }
 
-ErrorStats OutputStats::add_sample(std::size_t index, const Tensor& ref, const Tensor& got) {
+SampleOutcome outcome_of(const Tensor& ref, const Tensor& got, const std::optional<int>& class_axis) {
   if (ref.shape() != got.shape()) {
     throw Error(ErrorKind::Internal,
                 fmt::format("compared outputs of shapes {} and {}", shape_text(ref.shape()), shape_text(got.shape())));
   }
-  ErrorStats one;
-  accumulate_error(ref.floats(), got.floats(), one);
-  pooled += one;
-  const double db = sqnr_db(one);
-  if (samples == 0 || std::isnan(worst_sqnr_db) || db < worst_sqnr_db) {
-    worst_sqnr_db = db;
-    worst_sample = index;
-  }
-  ++samples;
-  const std::int64_t rows_before = rows, agreed_before = rows_agreed;
+  SampleOutcome sample;
+  accumulate_error(ref.floats(), got.floats(), sample.error);
   const Rows shape = rows_of(ref.shape(), class_axis);
-  along_last = shape == rows_of(ref.shape(), std::nullopt);
+  sample.along_last = shape == rows_of(ref.shape(), std::nullopt);
   for (std::size_t o = 0; shape.length > 0 && o < shape.outer; ++o) {
     for (std::size_t i = 0; i < shape.inner; ++i) {
       const std::size_t first = o * shape.length * shape.inner + i;
       const bool same = largest(ref.floats().data() + first, shape.length, shape.inner) ==
                         largest(got.floats().data() + first, shape.length, shape.inner);
-      ++rows;
-      if (same) ++rows_agreed;
+      ++sample.rows;
+      if (same) ++sample.rows_agreed;
     }
   }
-  each.push_back({one.ref_energy, one.error_energy, rows - rows_before, rows_agreed - agreed_before, index});
-  return one;
+  return sample;
+}
+
+ErrorStats OutputStats::add_sample(std::size_t index, const Tensor& ref, const Tensor& got) {
+  const SampleOutcome sample = outcome_of(ref, got, class_axis);
+  add(index, sample);
+  return sample.error;
+}
+
+void OutputStats::add(std::size_t index, const SampleOutcome& sample) {
+  pooled += sample.error;
+  const double db = sqnr_db(sample.error);
+  if (samples == 0 || std::isnan(worst_sqnr_db) || db < worst_sqnr_db) {
+    worst_sqnr_db = db;
+    worst_sample = index;
+  }
+  ++samples;
+  along_last = sample.along_last;
+  rows += sample.rows;
+  rows_agreed += sample.rows_agreed;
+  each.push_back({sample.error.ref_energy, sample.error.error_energy, sample.rows, sample.rows_agreed, index});
 }
 
 double metric_value(Metric metric, const OutputStats& stats) {

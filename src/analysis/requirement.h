@@ -21,6 +21,16 @@ struct SampleSums {
   SampleSums& operator+=(const SampleSums& other);
 };
 
+/// What one sample says of an output, beside the reference.
+struct SampleOutcome {
+  ErrorStats error;
+  std::int64_t rows = 0, rows_agreed = 0;  // as in OutputSums
+  bool along_last = true;
+};
+
+/// `class_axis`: as in OutputSums. Errors: Internal when the shapes differ.
+SampleOutcome outcome_of(const Tensor& ref, const Tensor& got, const std::optional<int>& class_axis);
+
 /// What is known of one output after some samples: pooled over samples, and the worst sample.
 struct OutputSums {
   ErrorStats pooled;
@@ -39,6 +49,7 @@ struct OutputStats : OutputSums {
 
   /// Returns the sums of this sample alone.
   ErrorStats add_sample(std::size_t index, const Tensor& ref, const Tensor& got);
+  void add(std::size_t index, const SampleOutcome& sample);
 };
 
 /// The metric's value of one output.

@@ -4,8 +4,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
+#include "analysis/known_trials.h"
 #include "analysis/run_tensors.h"
 #include "analysis/switched_runs.h"
 #include "vernier/requirement.h"
@@ -71,19 +73,18 @@ void run_plan(const Subject& subject, const Plan& plan, RoundedWeights& weights,
 
 TrialResult run_trial(const Subject& subject, const Plan& plan, const Reference& reference, RoundedWeights& weights,
                       const Requirement* requirement, const std::vector<std::size_t>& order, bool early_stop,
-                      const PairedSamples* paired, const SwitchedRuns* switched) {
+                      const PairedSamples* paired, const SwitchedRuns* switched, const KnownPlan* known) {
   TrialResult result;
   EarlyFailures failures(requirement, reference, subject.judged, order, paired);
-  run_plan(subject, plan, weights, switched, order, [&](std::size_t sample, const std::vector<Tensor>& got) {
-    const std::vector<Tensor> ref = reference.outputs.get(sample);
+  // False: the verdict is certain.
+  const auto take = [&](std::size_t sample, const KnownTrials::Outcomes& outcomes) {
     double noise = 0;
     bool nearly_certain = false;
     for (std::size_t i = 0; i < subject.judged.size(); ++i) {
-      OutputStats& stats = stats_of(result.outputs, subject, subject.judged[i]);
-      const std::int64_t wrong_before = stats.rows - stats.rows_agreed;
-      const ErrorStats one = stats.add_sample(sample, ref[i], got[i]);
-      noise += log_noise(one);
-      const bool fails = failures.add(subject.judged[i], one, stats.rows - stats.rows_agreed - wrong_before);
+      const SampleOutcome& one = outcomes[i];
+      stats_of(result.outputs, subject, subject.judged[i]).add(sample, one);
+      noise += log_noise(one.error);
+      const bool fails = failures.add(subject.judged[i], one.error, one.rows - one.rows_agreed);
       nearly_certain = nearly_certain || fails;
     }
     result.sample_log_noise.push_back(noise);
@@ -102,7 +103,27 @@ TrialResult run_trial(const Subject& subject, const Plan& plan, const Reference&
       return false;
     }
     return true;
-  });
+  };
+  bool open = true;
+  std::vector<std::size_t> left = order;
+  if (known != nullptr) {
+    const std::vector<KnownTrials::Outcomes> first = known->trials.first_of(known->plan, order);
+    for (std::size_t i = 0; open && i < first.size(); ++i) open = take(order[i], first[i]);
+    left.erase(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(first.size()));
+  }
+  if (open && !left.empty()) {
+    run_plan(subject, plan, weights, switched, left, [&](std::size_t sample, const std::vector<Tensor>& got) {
+      const std::vector<Tensor> ref = reference.outputs.get(sample);
+      KnownTrials::Outcomes outcomes;
+      for (std::size_t i = 0; i < subject.judged.size(); ++i) {
+        const std::optional<int> axis = stats_of(result.outputs, subject, subject.judged[i]).class_axis;
+        outcomes.push_back(outcome_of(ref[i], got[i], axis));
+      }
+      const bool more = take(sample, outcomes);
+      if (known != nullptr) known->trials.add(known->plan, sample, std::move(outcomes));
+      return more;
+    });
+  }
   if (requirement == nullptr) return result;
   bool first = true;
   for (const std::string& name : subject.judged) {

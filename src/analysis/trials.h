@@ -18,6 +18,7 @@
 namespace vernier {
 
 class SwitchedRuns;
+struct KnownPlan;
 
 /// log(sum (ref - got)^2 / sum ref^2), not below log(1e-15); a large number when got is not finite where ref is, or
 /// when ref is all zero and got is not.
@@ -52,11 +53,14 @@ void run_outputs(const Subject& subject, Model model, const std::vector<std::siz
 void run_plan(const Subject& subject, const Plan& plan, RoundedWeights& weights, const SwitchedRuns* switched,
               const std::vector<std::size_t>& order, const VisitOutputs& visit);
 
-/// Runs `plan` in simulation and judges it. Samples go in `order`; with `early_stop` the run ends as soon as the
-/// verdict is certain. Without a requirement damage is left at 0. With `paired` it may also end as soon as the failure
-/// has that confidence, for metrics whose damage is a sum over samples: SQNR, mean squared error, top-1 agreement.
+/// Runs `plan` in simulation and judges it. What `known` has is not run again, and what is run is added to it; null:
+/// nothing is known. Not for sequences, nor for several ranks, of which each knows other things. Samples go in `order`;
+/// with `early_stop` the run ends as soon as the verdict is certain. Without a requirement damage is left at 0. With
+/// `paired` it may also end as soon as the failure has that confidence, for metrics whose damage is a sum over samples:
+/// SQNR, mean squared error, top-1 agreement.
 TrialResult run_trial(const Subject& subject, const Plan& plan, const Reference& reference, RoundedWeights& weights,
                       const Requirement* requirement, const std::vector<std::size_t>& order, bool early_stop,
-                      const PairedSamples* paired = nullptr, const SwitchedRuns* switched = nullptr);
+                      const PairedSamples* paired = nullptr, const SwitchedRuns* switched = nullptr,
+                      const KnownPlan* known = nullptr);
 
 }  // namespace vernier

@@ -1,5 +1,9 @@
 #include "model/contents.h"
 
+#include <span>
+#include <string>
+
+#include "base/hash.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -30,6 +34,17 @@ std::int64_t weight_bytes(const Model& model) {
     }
   });
   return bytes;
+}
+
+std::string content_sha256(const Model& model) {
+  Sha256 hash;
+  const std::string structure = model.proto.SerializeAsString();
+  hash.update(std::as_bytes(std::span(structure)));
+  for (const auto& [name, tensor] : model.weights) {
+    hash.update(std::as_bytes(std::span(name)));
+    hash.update(tensor.bytes());
+  }
+  return hash.hex();
 }
 
 }  // namespace vernier

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "model/model.h"
 
@@ -13,5 +14,9 @@ std::size_t count_quantizers(const Model& model);
 
 /// Bytes of all initializers and Constant nodes, those of bodies included.
 std::int64_t weight_bytes(const Model& model);
+
+/// SHA-256 of the graph and of all weights, wherever they are stored: equal for models that compute the same by the
+/// same nodes. Cost: one pass over the weights.
+std::string content_sha256(const Model& model);
 
 }  // namespace vernier

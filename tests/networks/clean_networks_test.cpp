@@ -45,7 +45,8 @@ TEST_P(Clean, Float32HasNoCause) {
   ExplainOptions everything;
   everything.most_layers = rows.size();
   everything.missed = true;
-  const Explanation found = explain(experiment, {}, rows, {}, everything);
+  Measured measured(experiment, nullptr);
+  const Explanation found = explain(measured, {}, rows, {}, everything);
   EXPECT_EQ(found.examined.size(), rows.size());
   for (const Cause& cause : found.causes) ADD_FAILURE() << cause.id << " at " << cause.layer << ": " << cause.sentence;
 }

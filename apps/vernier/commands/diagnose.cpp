@@ -60,6 +60,7 @@ Command add_diagnose(CLI::App& root, const std::string& command) {
   line->data.add(app, "Samples to measure on");
   line->data.add_calibration(app);
   line->add_no_split(app);
+  line->add_no_cache(app);
   add_value(app, "-o,--output", line->output, "DIR",
             "Folder for the typed model, the plan, the report as JSON and as a page, and deploy.md (default: nothing "
             "is written)")

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/cache_folder.h"
 #include "base/file.h"
 #include "vernier/diagnose.h"
 #include "vernier/error.h"
@@ -33,6 +34,8 @@ DiagnoseOptions DiagnosisLine::values(const std::string& command, const std::str
   options.search = search.values(journals);
   options.search.task = task.values();
   if (!no_split) options.measure.split = fitting_split(options);
+  const std::filesystem::path cache = cache_folder();
+  if (!no_cache && !cache.empty()) options.cache_folder = cache / "measured";
   if (task.given() && options.measure.requirement) {
     throw Error(ErrorKind::Usage, "labels, a metric script, a requirement: only one can decide",
                 "leave out the others");
@@ -72,8 +75,16 @@ void DiagnosisLine::add_no_split(CLI::App& app) {
   add_flag(
       app, "--no-split", no_split,
       "All samples calibrate, decide what is kept, and judge the result (default: from 60 samples on a third each, "
-      "by lot, unless --calibration-data, labels or scripts are given)")
+      "by lot, unless --calibration-data or scripts are given)")
       .group("Data");
+}
+
+void DiagnosisLine::add_no_cache(CLI::App& app) {
+  no_cache = false;
+  add_flag(app, "--no-cache", no_cache,
+           "Measure all anew, and keep nothing (default: own errors, sensitivities and trials of the same network, "
+           "samples and formats are taken from earlier runs, whose figures are kept in ~/.cache/vernier)")
+      .group("Search");
 }
 
 void DiagnosisLine::add_sample_pictures(CLI::App& app) {

@@ -29,6 +29,7 @@ struct DiagnosisLine {
   bool per_tensor = false;
   bool sample_pictures = false;
   bool no_split = true;  // of the commands that add it: whether it was given
+  bool no_cache = true;  // likewise
   PrecisionGroup precision;
   RequirementGroup requirement;
   ScoreGroup task;
@@ -52,6 +53,8 @@ struct DiagnosisLine {
   virtual bool runs_programs() const { return false; }
   /// --no-split: with it samples are not shared out.
   void add_no_split(CLI::App& app);
+  /// --no-cache: with it all is measured anew, and nothing is kept.
+  void add_no_cache(CLI::App& app);
   /// --sample-pictures, of commands that write a page.
   void add_sample_pictures(CLI::App& app);
   /// --per-tensor; not of the commands whose options are a peer's.

@@ -150,13 +150,13 @@ Alternative measure(const Candidate& candidate, double seconds, const DiagnoseAg
 }  // namespace
 
 std::vector<Alternative> measure_alternatives(const DiagnoseOptions& options, const DiagnoseReport& found,
-                                              const DiagnoseAgain& again, const JobSinks& sinks) {
+                                              double saved_seconds, const DiagnoseAgain& again, const JobSinks& sinks) {
   const bool dear = options.search.check || options.trials_on_engine || !job_ranks().alone();
   const bool better_is_possible = found.kept && (!found.kept->layers.empty() || !met(found));
   if (options.alternatives == 0 || dear || !better_is_possible || sinks.is_interrupted()) return {};
   Alternative first = row_of("keep", found);
   for (const PhaseTime& phase : found.phases) first.seconds += phase.seconds;
-  double left = std::max(kTimesTheSearch * first.seconds, kLeastSeconds);
+  double left = std::max(kTimesTheSearch * (first.seconds + saved_seconds), kLeastSeconds);
   std::vector<Alternative> rows{std::move(first)};
   std::vector<Candidate> others = candidates(options);
   others.resize(std::min(options.alternatives, others.size()));

@@ -22,9 +22,10 @@ using DiagnoseAgain = std::function<DiagnoseReport(const DiagnoseOptions&, const
 
 /// What was found first, then up to options.alternatives others: the repairs first, then another engine's placement,
 /// then another format. Empty where nothing has to be kept, and where each trial is dear or somebody else's: an outside
-/// check, an engine, several processes. Time: twice what `found` took in sum, or 10 s if that is more.
+/// check, an engine, several processes. Time: twice what `found` took in sum, `saved_seconds` with it, which it would
+/// have taken without records of earlier jobs, or 10 s if that is more.
 /// Errors: Interrupted; an error of one way is its `why`.
 std::vector<Alternative> measure_alternatives(const DiagnoseOptions& options, const DiagnoseReport& found,
-                                              const DiagnoseAgain& again, const JobSinks& sinks);
+                                              double saved_seconds, const DiagnoseAgain& again, const JobSinks& sinks);
 
 }  // namespace vernier

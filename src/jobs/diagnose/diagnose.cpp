@@ -69,7 +69,8 @@ Diagnosis::Diagnosis(const DiagnoseOptions& options, const JobSinks& sinks, bool
       repairs_(repairs),
       sinks_(sinks),
       watch_(report_.phases),
-      sources_(options.measure, sinks) {}
+      sources_(options.measure, sinks),
+      store_(store_for(options)) {}
 
 Diagnosis::Diagnosis(const DiagnoseOptions& options, const JobSinks& sinks, const RepairOptions* repairs,
                      Deadline deadline, const Diagnosis& other)
@@ -79,7 +80,8 @@ Diagnosis::Diagnosis(const DiagnoseOptions& options, const JobSinks& sinks, cons
       deadline_(deadline),
       sinks_(sinks),
       watch_(report_.phases),
-      sources_(other.sources_, sinks) {}
+      sources_(other.sources_, sinks),
+      store_(other.store_) {}
 
 DiagnoseReport Diagnosis::run() {
   if (options_.measure.requirement) require_valid(*options_.measure.requirement);
@@ -134,6 +136,12 @@ DiagnoseReport Diagnosis::run() {
           "apart, and measure these with ‹vernier eval›)");
     }
     if (report_.other_sums || precision_.arithmetic != Arithmetic{}) note({kSumsEvidence});
+    if (store_ != nullptr && store_->recalled() > 0) {
+      note(
+          {"figures that an earlier run of this version measured here, on the same network and samples, were taken "
+           "from "
+           "its record (‹no-cache› measures them anew)"});
+    }
     for (const std::string& text : doubts_) {
       if (std::ranges::find(report_.warnings, text) == report_.warnings.end()) warn(text);
     }
@@ -141,8 +149,10 @@ DiagnoseReport Diagnosis::run() {
       step("causes", [&] { causes(); });
     if (!sinks_.is_interrupted() && options_.latency && job_ranks().first()) step("latency", [&] { latency(); });
     if (!sinks_.is_interrupted() && compiler_ && report_.typed) step("compilation", [&] { compile(); });
+    measured_->keep();
     if (repairs_ == nullptr && explains_ && options_.alternatives > 0) step("options", [&] { alternatives(); });
     if (!sinks_.is_interrupted() && draws()) step("pictures", [&] { pictures(); });
+    measured_->keep();
     if (!sinks_.is_interrupted() && options_.sample_pictures) picture_samples();
     if (report_.final_figures && report_.typed && job_ranks().first()) {
       report_.typed->model = typed_->sign(claims_of(report_), report_.files);
@@ -224,7 +234,8 @@ void Diagnosis::load_model() {
   }));
   objective_ = chosen_objective(options_, sources_, *loaded_.original, loaded_.views);
   experiment_.emplace(subject(), requirement(), std::move(assigned.plan), std::move(assigned.candidates));
-  sensitivities_.emplace(*experiment_, evidence_);
+  measured_.emplace(*experiment_, store_);
+  sensitivities_.emplace(*experiment_, evidence_, *measured_);
   ranges_.emplace(options_, loaded_, *experiment_);
   typed_.emplace(options_, sources_, loaded_, *experiment_);
   report_.reference = prove_prepared(loaded_);
@@ -257,10 +268,11 @@ void Diagnosis::calibrate() {
   note(filled.notes);
   note(keep_scales(typed_source_, experiment_->mutable_plan()));
   if (typed_source_.raised) typed_->write_float(experiment_->mutable_plan(), report_.files);
+  measured_->begin(report_.data_sha256);
 }
 
 void Diagnosis::own_errors() {
-  for (LayerError& error : own_error(subject(), all_low_plan(), experiment_->weights)) {
+  for (LayerError& error : measured_->own_errors()) {
     evidence_.own[error.layer] = std::move(error);
   }
 }
@@ -273,7 +285,7 @@ void Diagnosis::sensitivities() {
 
 RunFigures Diagnosis::all_low() {
   const std::vector<Match> matches = match_layer_outputs(subject());
-  experiment_->run_all_low(matches);
+  measured_->run_all_low(matches);
   for (std::size_t i = 0; i < matches.size(); ++i) {
     evidence_.propagated[matches[i].ref] = experiment_->all_low().errors[i];
   }
@@ -294,7 +306,7 @@ void Diagnosis::causes() {
   for (const OutputFigure& output : report_.all_low.outputs) {
     if (output.top1_agreement) how.top1_agreement = std::min(*output.top1_agreement, how.top1_agreement.value_or(1));
   }
-  report_.explanation = explain(*experiment_, evidence_, report_.layers, kept, how);
+  report_.explanation = explain(*measured_, evidence_, report_.layers, kept, how);
 }
 
 void Diagnosis::latency() {
@@ -319,7 +331,7 @@ void Diagnosis::compile() {
 
 void Diagnosis::alternatives() {
   report_.alternatives = measure_alternatives(
-      options_, report_,
+      options_, report_, measured_->saved_seconds(),
       [this](const DiagnoseOptions& options, const RepairOptions* repairs, Deadline deadline, const JobSinks& sinks) {
         return Diagnosis(options, sinks, repairs, deadline, *this).run();
       },
@@ -331,8 +343,7 @@ void Diagnosis::pictures() {
   for (const LayerRow& row : report_.layers) ranked.push_back(row.name);
   std::vector<std::size_t> samples = experiment_->few_hard_samples();
   samples.resize(std::min<std::size_t>(samples.size(), 4));
-  report_.pictures =
-      layer_pictures(subject(), all_low_plan(), experiment_->weights, ranked, samples, experiment_->reference.shapes);
+  report_.pictures = measured_->pictures(ranked, samples);
 }
 
 void Diagnosis::picture_samples() {

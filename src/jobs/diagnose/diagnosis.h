@@ -111,7 +111,10 @@ class Diagnosis {
 
   /// Between the repaired network and the one without repairs.
   void change_network() {
+    measured_->keep();
     exchange(*other_, subject(), *experiment_, evidence_);
+    measured_->begin(report_.data_sha256);
+    measured_->run_all_low(match_layer_outputs(subject()));
     rank();
   }
   void forget_repairs(const KeptSetReport& repaired);
@@ -162,6 +165,8 @@ class Diagnosis {
   std::optional<Experiment> experiment_;   // from load_model() on
   std::optional<DiagnosisRanges> ranges_;  // from load_model() on
   Evidence evidence_;
+  std::shared_ptr<MeasurementStore> store_;  // null: nothing is kept
+  std::optional<Measured> measured_;         // from load_model() on
   std::optional<SingleSensitivities> sensitivities_;
   std::optional<NetworkVariant> other_;                     // the network without repairs, where they changed it
   std::optional<RunFigures> judged_low_, judged_repaired_;  // everything low, on the samples that judge

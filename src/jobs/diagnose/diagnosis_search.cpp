@@ -82,7 +82,9 @@ void Diagnosis::repair() {
   }
   repaired.state.plan.scheme += "; repaired";
   if (repaired.rewritten) typed_->write_float(repaired.state.plan, report_.files);
+  measured_->keep();
   experiment_->adopt(std::move(repaired.state.plan), repaired.state.candidates);
+  measured_->begin(report_.data_sha256);
   evidence_ = {};
   own_errors();
   report_.repaired = all_low();

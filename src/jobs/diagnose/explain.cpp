@@ -68,14 +68,14 @@ std::vector<const LayerRow*> chosen_rows(const std::vector<LayerRow>& ranked, co
 
 }  // namespace
 
-Explanation explain(Experiment& experiment, const Evidence& evidence, const std::vector<LayerRow>& ranked,
+Explanation explain(Measured& measured, const Evidence& evidence, const std::vector<LayerRow>& ranked,
                     const std::set<std::string>& kept, const ExplainOptions& options) {
   Explanation explanation;
-  const bool fine = !needs_explanation(experiment, ranked, options.missed || !kept.empty());
+  const bool fine = !needs_explanation(measured.experiment(), ranked, options.missed || !kept.empty());
   const std::vector<const LayerRow*> rows = chosen_rows(ranked, kept, options.most_layers, fine);
   if (fine && rows.empty()) return explanation;
-  const MeasuredFacts measured = measure_facts(experiment, evidence, rows, options.samples);
-  NetworkFacts facts = measured.network;
+  const MeasuredFacts found = measure_facts(measured, evidence, rows, options.samples);
+  NetworkFacts facts = found.network;
   facts.needed = true;
   facts.top1_agreement = options.top1_agreement;
   for (const LayerRow& row : ranked) {
@@ -83,7 +83,7 @@ Explanation explain(Experiment& experiment, const Evidence& evidence, const std:
     if (row.own_sqnr_db) facts.worst_own_noise = std::max(facts.worst_own_noise, noise_of_db(*row.own_sqnr_db));
     facts.depth += row.format != Format::Float32 ? 1 : 0;
   }
-  explanation.samples = measured.samples;
+  explanation.samples = found.samples;
   for (const LayerFacts& layer : facts.layers) {
     explanation.examined.push_back(layer.name);
     explanation.blame.push_back(blame_of(layer));

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "jobs/search/evidence.h"
-#include "jobs/search/experiment.h"
+#include "jobs/search/measured.h"
 #include "vernier/experiments.h"
 #include "vernier/report/causes.h"
 #include "vernier/report/figures.h"
@@ -27,7 +27,7 @@ struct ExplainOptions {
 /// result is the worst. Looks at layers of the main graph.
 /// Cost: passes over `samples` samples: reference with observed tensors, own error with exact weights, mean errors,
 /// channels and samples; about eleven plain inferences a sample, whatever the number of causes.
-Explanation explain(Experiment& experiment, const Evidence& evidence, const std::vector<LayerRow>& ranked,
+Explanation explain(Measured& measured, const Evidence& evidence, const std::vector<LayerRow>& ranked,
                     const std::set<std::string>& kept, const ExplainOptions& options);
 
 }  // namespace vernier

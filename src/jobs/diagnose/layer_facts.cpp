@@ -36,16 +36,17 @@ namespace {
 
 class FactFinder {
  public:
-  FactFinder(Experiment& experiment, const Evidence& evidence, const std::vector<const LayerRow*>& rows,
+  FactFinder(Measured& measured, const Evidence& evidence, const std::vector<const LayerRow*>& rows,
              std::size_t samples)
-      : experiment_(experiment),
+      : measured_(measured),
+        experiment_(measured.experiment()),
         evidence_(evidence),
         rows_(rows),
-        walk_(experiment.subject().model),
+        walk_(experiment_.subject().model),
         // Of a sequence the beginning says nothing of the rest: it counts as a whole.
-        few_(experiment.subject(),
-             experiment.subject().carries.empty() ? samples : experiment.subject().samples->size()),
-        subject_(experiment.subject()) {
+        few_(experiment_.subject(),
+             experiment_.subject().carries.empty() ? samples : experiment_.subject().samples->size()),
+        subject_(experiment_.subject()) {
     subject_.samples = &few_;
     nodes_ = nodes_by_name(subject_.model.proto.graph());
     for (const Layer& layer : subject_.layers) layers_[layer.name] = &layer;
@@ -90,18 +91,17 @@ class FactFinder {
     const Subject alone = on_one_thread(subject_, telling);
     const std::vector<std::function<void()>> measurements{
         [&] {
-          RoundedWeights exact(/*exact=*/true);
-          for (LayerError& error : own_error(alone, plan(), exact, &order)) {
+          for (LayerError& error : measured_.own_errors(alone, /*exact_weights=*/true)) {
             with_exact_weights_[error.layer] = error.error;
           }
         },
         [&] {
-          for (LayerError& error : own_error(alone, plan(), experiment_.weights, &order)) {
+          for (LayerError& error : measured_.own_errors(alone, /*exact_weights=*/false)) {
             with_all_[error.layer] = error.error;
           }
         },
-        [&] { mean_error_ = mean_errors(alone, plan(), experiment_.weights, reference_.shapes, order); },
-        [&] { channels_ = channel_magnitudes(alone, reference_.shapes, order); },
+        [&] { mean_error_ = measured_.mean_errors(alone, reference_.shapes); },
+        [&] { channels_ = measured_.channel_magnitudes(alone, reference_.shapes); },
         [&] { samples_ = sample_magnitudes(alone, quantized, reference_.shapes, order); }};
     parallel_ordered(
         measurements.size(), subject_.threads,
@@ -287,6 +287,7 @@ class FactFinder {
     return facts;
   }
 
+  Measured& measured_;
   Experiment& experiment_;
   const Evidence& evidence_;
   const std::vector<const LayerRow*>& rows_;
@@ -303,9 +304,9 @@ class FactFinder {
 
 }  // namespace
 
-MeasuredFacts measure_facts(Experiment& experiment, const Evidence& evidence, const std::vector<const LayerRow*>& rows,
+MeasuredFacts measure_facts(Measured& measured, const Evidence& evidence, const std::vector<const LayerRow*>& rows,
                             std::size_t samples) {
-  FactFinder finder(experiment, evidence, rows, samples);
+  FactFinder finder(measured, evidence, rows, samples);
   return {finder.facts(), finder.samples()};
 }
 

@@ -6,7 +6,7 @@
 
 #include "causes/facts.h"
 #include "jobs/search/evidence.h"
-#include "jobs/search/experiment.h"
+#include "jobs/search/measured.h"
 #include "vernier/report/figures.h"
 
 namespace vernier {
@@ -19,7 +19,7 @@ struct MeasuredFacts {
 /// Of the layers of `rows`, in their order, on at most `samples` samples, spread evenly.
 /// Cost: five passes: reference with observed tensors, own error with exact weights, mean errors, channels, samples;
 /// the last four for formats with a scale only. Two more where the network picks something (decision_facts.h).
-MeasuredFacts measure_facts(Experiment& experiment, const Evidence& evidence, const std::vector<const LayerRow*>& rows,
+MeasuredFacts measure_facts(Measured& measured, const Evidence& evidence, const std::vector<const LayerRow*>& rows,
                             std::size_t samples);
 
 }  // namespace vernier

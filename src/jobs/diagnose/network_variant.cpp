@@ -26,7 +26,6 @@ void exchange(NetworkVariant& waiting, Subject& subject, Experiment& experiment,
   experiment.adopt(std::move(waiting.plan), waiting.candidates);
   evidence = std::move(waiting.evidence);
   waiting = std::move(here);
-  experiment.run_all_low(match_layer_outputs(subject));
 }
 
 }  // namespace vernier

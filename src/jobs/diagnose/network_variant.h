@@ -28,7 +28,7 @@ struct NetworkVariant {
 /// A copy of the network that is worked on.
 NetworkVariant variant_of(const Subject& subject, const Experiment& experiment, const Evidence& evidence);
 
-/// The one that waits is worked on from here on, and the other way round. Cost: an all-low run over the samples.
+/// The one that waits is worked on from here on, and the other way round. All-low has to be run anew.
 void exchange(NetworkVariant& waiting, Subject& subject, Experiment& experiment, Evidence& evidence);
 
 }  // namespace vernier

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -59,11 +60,26 @@ void SingleSensitivities::measure_on(std::size_t samples) {
   SensitivityOptions options;
   options.samples = chosen_samples(experiment_.all_low().sample_noise, samples);
   samples_ = options.samples.size();
+  std::vector<std::string> unknown;
+  for (const std::string& name : names()) {
+    if (auto outputs = measured_.alone(name, options.samples)) {
+      evidence_.alone[name] = std::move(*outputs);
+    } else {
+      unknown.push_back(name);
+    }
+  }
+  if (unknown.empty()) return;
+  const auto start = std::chrono::steady_clock::now();
   const Sensitivities measured =
-      measure_sensitivities(subject, experiment_.all_low_plan(), names(), experiment_.reference, experiment_.weights,
+      measure_sensitivities(subject, experiment_.all_low_plan(), unknown, experiment_.reference, experiment_.weights,
                             options, experiment_.switched());
   sample_inferences_ += measured.mean_suffix_share * static_cast<double>(measured.layers.size() * samples_);
-  for (const LayerSensitivity& sensitivity : measured.layers) evidence_.alone[sensitivity.layer] = sensitivity.outputs;
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  for (const LayerSensitivity& sensitivity : measured.layers) {
+    evidence_.alone[sensitivity.layer] = sensitivity.outputs;
+    measured_.add_alone(sensitivity.layer, options.samples, sensitivity.outputs,
+                        seconds / static_cast<double>(unknown.size()));
+  }
 }
 
 /// With carried states a suffix would need the state of every sample before: whole runs over a short sequence instead.

@@ -7,13 +7,15 @@
 
 #include "jobs/search/evidence.h"
 #include "jobs/search/experiment.h"
+#include "jobs/search/measured.h"
 
 namespace vernier {
 
-/// Both arguments must outlive it.
+/// All arguments must outlive it.
 class SingleSensitivities {
  public:
-  SingleSensitivities(Experiment& experiment, Evidence& evidence) : experiment_(experiment), evidence_(evidence) {}
+  SingleSensitivities(Experiment& experiment, Evidence& evidence, Measured& measured)
+      : experiment_(experiment), evidence_(evidence), measured_(measured) {}
 
   /// On two to six samples, as many as ten seconds of work allow: mostly the hardest under all-low. Of a network of so
   /// many nodes that all layers would take minutes, those with the largest own errors. Fills Evidence::alone.
@@ -34,6 +36,7 @@ class SingleSensitivities {
 
   Experiment& experiment_;
   Evidence& evidence_;
+  Measured& measured_;
   double sample_inferences_ = 0;
   std::size_t samples_ = 0;  // that the sensitivities rest on
 };

@@ -9,6 +9,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "analysis/known_trials.h"
+#include "distributed/ranks.h"
 #include "model/graph_edit.h"
 #include "plan/scheme.h"
 #include "vernier/format.h"
@@ -27,6 +29,8 @@ void Experiment::adopt(Plan all_low, const std::vector<std::string>& candidates)
   high_of_.clear();
   weights.clear();
   switched_.reset();
+  known_ = std::make_unique<KnownTrials>();
+  digest_.reset();
   const std::unordered_set<std::string> wanted(candidates.begin(), candidates.end());
   const std::map<std::string, const onnx::NodeProto*> nodes = nodes_by_name(subject_.model.proto.graph());
   for (const Layer& layer : subject_.layers) {
@@ -85,9 +89,12 @@ PairedSamples Experiment::paired_with_all_low(double confidence) const {
   return paired;
 }
 
-void Experiment::run_all_low(const std::vector<Match>& matches) {
-  const Model low = lower_simulated(subject_.model, subject_.layers, all_low_plan_, weights);
-  all_low_ = lockstep(subject_, low, matches);
+Lockstep Experiment::lockstep_of_all_low(const std::vector<Match>& matches) {
+  return lockstep(subject_, lower_simulated(subject_.model, subject_.layers, all_low_plan_, weights), matches);
+}
+
+void Experiment::set_all_low(Lockstep measured) {
+  all_low_ = std::move(measured);
   if (!subject_.carries.empty()) return;  // a sequence cannot be reordered
   std::stable_sort(hardest_first_.begin(), hardest_first_.end(),
                    [&](std::size_t a, std::size_t b) { return all_low_.sample_noise[a] > all_low_.sample_noise[b]; });
@@ -96,8 +103,25 @@ void Experiment::run_all_low(const std::vector<Match>& matches) {
 TrialResult Experiment::run_keeping(const std::vector<std::string>& layers, const Requirement* requirement,
                                     const std::vector<std::size_t>& order, bool early_stop,
                                     const PairedSamples* paired) {
-  return run_trial(subject_, plan_keeping(layers), judged_against(), weights, requirement, order, early_stop, paired,
-                   switched());
+  const Plan plan = plan_keeping(layers);
+  const std::optional<KnownPlan> before = known(plan);
+  return run_trial(subject_, plan, judged_against(), weights, requirement, order, early_stop, paired, switched(),
+                   before ? &*before : nullptr);
+}
+
+std::string Experiment::plan_digest(const Plan& plan) {
+  const std::lock_guard lock(making_digest_);
+  if (!digest_) digest_.emplace(subject_, all_low_plan_);
+  return digest_->of(plan);
+}
+
+std::optional<KnownPlan> Experiment::known(const Plan& plan) {
+  if (!subject_.carries.empty() || !job_ranks().alone()) return std::nullopt;
+  return KnownPlan{*known_, plan_digest(plan)};
+}
+
+void Experiment::set_known_trials(std::map<std::string, KnownTrials::BySample> trials) {
+  known_ = std::make_unique<KnownTrials>(std::move(trials));
 }
 
 const SwitchedRuns* Experiment::switched() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -10,11 +11,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analysis/known_trials.h"
 #include "analysis/lockstep.h"
 #include "analysis/reference.h"
 #include "analysis/subject.h"
 #include "analysis/switched_runs.h"
 #include "analysis/trials.h"
+#include "jobs/search/plan_digest.h"
 #include "plan/lower_simulated.h"
 #include "plan/plan.h"
 #include "vernier/format.h"
@@ -46,7 +49,9 @@ class Experiment {
   std::vector<std::size_t> few_hard_samples() const;
 
   /// Runs the all-low model beside the reference, keeps its figures, and orders the samples by them.
-  void run_all_low(const std::vector<Match>& matches);
+  void run_all_low(const std::vector<Match>& matches) { set_all_low(lockstep_of_all_low(matches)); }
+  Lockstep lockstep_of_all_low(const std::vector<Match>& matches);
+  void set_all_low(Lockstep measured);
   const Lockstep& all_low() const { return all_low_; }
 
   /// The few hard samples, then the others in an order drawn at random, always the same: what is seen of them says
@@ -63,6 +68,14 @@ class Experiment {
   /// One session for all plans that keep some of the candidates; null where there can be none. Made when first asked
   /// for. Safe from several threads.
   const SwitchedRuns* switched();
+
+  /// Stands for what `plan`, which keeps some of the candidates, computes of this network. Scales are those that were
+  /// there when it was asked first.
+  std::string plan_digest(const Plan& plan);
+  /// What trials have given by now. Nothing is known of sequences, nor where several ranks share the work.
+  std::optional<KnownPlan> known(const Plan& plan);
+  std::map<std::string, KnownTrials::BySample> known_trials() const { return known_->by_plan(); }
+  void set_known_trials(std::map<std::string, KnownTrials::BySample> trials);
 
   /// Goes on with a repaired network: the subject holds its model and layers by now, these are its plan and candidates.
   /// The reference stays that of the float model as it was.
@@ -86,6 +99,9 @@ class Experiment {
   std::vector<std::size_t> hardest_first_;
   std::mutex making_switched_;
   std::optional<std::unique_ptr<SwitchedRuns>> switched_;  // absent: not tried yet
+  std::unique_ptr<KnownTrials> known_;
+  std::mutex making_digest_;
+  std::optional<PlanDigest> digest_;
 };
 
 }  // namespace vernier

@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "analysis/figures.h"
@@ -132,8 +133,10 @@ double Judge::estimate(const KeptSet& set) {
 
 TrialResult Judge::run(const KeptSet& set, const Requirement* requirement, const std::vector<std::size_t>& order,
                        bool early_stop, const PairedSamples* paired) {
-  return run_trial(subject(), experiment_.plan_keeping(names(set)), experiment_.judged_against(), experiment_.weights,
-                   requirement, order, early_stop, paired, experiment_.switched());
+  const Plan plan = experiment_.plan_keeping(names(set));
+  const std::optional<KnownPlan> before = experiment_.known(plan);
+  return run_trial(subject(), plan, experiment_.judged_against(), experiment_.weights, requirement, order, early_stop,
+                   paired, experiment_.switched(), before ? &*before : nullptr);
 }
 
 Judge::Run Judge::run_of(const KeptSet& set) {

@@ -1,8 +1,10 @@
 #include "analysis/trials.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
+#include "analysis/known_trials.h"
 #include "analysis/lockstep.h"
 #include "plan/scheme.h"
 #include "tiny_networks.h"
@@ -118,6 +120,76 @@ TEST(Trial, JudgesEachOutputByItsOwnLimit) {
   EXPECT_EQ(result.damage, std::pow(result.metric / 0.5, 2));
   requirement.limits = {{1e-9, "good"}};
   EXPECT_EQ(run_trial(subject, plan, reference, weights, &requirement, all_samples(subject), false).damage, 0);
+}
+
+/// Counts the samples that anybody asks for.
+class CountedSamples final : public SampleSource {
+ public:
+  explicit CountedSamples(const SampleSource& all) : all_(all) {}
+  std::size_t size() const override { return all_.size(); }
+  Sample at(std::size_t index) const override {
+    ++asked;
+    return all_.at(index);
+  }
+  std::string description() const override { return all_.description(); }
+  mutable std::atomic<std::size_t> asked = 0;
+
+ private:
+  const SampleSource& all_;
+};
+
+TEST(Trial, RunsNoSampleOfAPlanTwice) {
+  const Samples samples = bell_samples("x", kConvNetInput, 12);
+  const CountedSamples counted(samples);
+  Subject subject = subject_of(model_of(kConvNet, conv_net_weights()), samples);
+  const Reference reference = run_reference(subject, {});
+  subject.samples = &counted;
+  RoundedWeights weights;
+  const std::vector<Plan> plans = plans_of(subject);
+  KnownTrials trials;
+  std::size_t ran = 0;
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    const KnownPlan known{trials, std::to_string(i)};
+    const auto run = [&](const Requirement* requirement, std::size_t samples_asked, const KnownPlan* before) {
+      std::vector<std::size_t> order = all_samples(subject);
+      order.resize(samples_asked);
+      counted.asked = 0;
+      TrialResult result = run_trial(subject, plans[i], reference, weights, requirement, order, requirement != nullptr,
+                                     nullptr, nullptr, before);
+      ran = counted.asked;
+      return result;
+    };
+    run(nullptr, 4, &known);
+    EXPECT_EQ(ran, 4U);
+    const TrialResult all = run(nullptr, 12, &known);
+    EXPECT_EQ(ran, 8U) << "four were known";
+    const TrialResult anew = run(nullptr, 12, nullptr);
+    EXPECT_EQ(all.outputs.at("y").pooled, anew.outputs.at("y").pooled);
+    EXPECT_EQ(all.sample_log_noise, anew.sample_log_noise);
+    EXPECT_EQ(all.outputs.at("y").rows_agreed, anew.outputs.at("y").rows_agreed);
+    EXPECT_EQ(all.outputs.at("y").worst_sample, anew.outputs.at("y").worst_sample);
+    for (const Metric metric : kTrialMetrics) {
+      const double reached = metric_value(metric, anew.outputs.at("y"));
+      const Requirement strict =
+          limit(metric, metric == Metric::MinCosine ? std::min(1.0, reached * 1.01) : reached * 2);
+      const TrialResult judged = run(&strict, 12, &known);
+      EXPECT_EQ(ran, 0U);
+      const TrialResult other = run(&strict, 12, nullptr);
+      EXPECT_EQ(judged.damage, other.damage) << word_of(metric);
+      EXPECT_EQ(judged.samples_run, other.samples_run) << word_of(metric);
+      EXPECT_EQ(judged.stopped_early, other.stopped_early) << word_of(metric);
+    }
+  }
+}
+
+TEST(KnownTrials, HoldNoMoreThanTheirShareOfMemory) {
+  KnownTrials trials;
+  for (std::size_t sample = 0; sample < KnownTrials::kMost + 10; ++sample) trials.add("plan", sample, {{}});
+  EXPECT_EQ(trials.by_plan().at("plan").size(), KnownTrials::kMost);
+  trials.add("another", 0, {{}});
+  EXPECT_TRUE(trials.first_of("another", {0}).empty());
+  const KnownTrials again(trials.by_plan());
+  EXPECT_EQ(again.first_of("plan", {0, 1, KnownTrials::kMost, 2}).size(), 2U) << "up to the first that is not known";
 }
 
 }  // namespace

@@ -1,0 +1,76 @@
+// Measurements of an experiment that are looked up before they are made. What a second job on the same network and the
+// same samples asks again, with another limit, another cost or other layers left out, was measured by the first.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/match_layers.h"
+#include "analysis/own_error.h"
+#include "analysis/requirement.h"
+#include "jobs/search/experiment.h"
+#include "jobs/search/measurement_store.h"
+#include "vernier/diagnose.h"
+
+namespace vernier {
+
+class Measured {
+ public:
+  using Outputs = std::map<std::string, OutputStats>;
+
+  /// `store` null: everything is measured. `experiment` must outlive it.
+  Measured(Experiment& experiment, std::shared_ptr<MeasurementStore> store)
+      : experiment_(experiment), store_(std::move(store)) {}
+  Experiment& experiment() { return experiment_; }
+
+  /// The experiment's network from here on, which it has adopted, its scales in the plan; `data_sha256`: of its
+  /// samples. Trials that are known are handed to it.
+  void begin(const std::string& data_sha256);
+  /// What is known by now, to the store and to disk.
+  void keep();
+
+  /// As own_error() of everything low.
+  std::vector<LayerError> own_errors();
+  /// The same, and what channel_stats.h measures, of `few`: the experiment's subject with FewSamples, which their
+  /// number tells. Safe from several threads.
+  std::vector<LayerError> own_errors(const Subject& few, bool exact_weights);
+  using Shapes = std::map<std::string, Shape>;
+  std::map<std::string, std::vector<double>> mean_errors(const Subject& few, const Shapes& shapes);
+  std::map<std::string, std::vector<float>> channel_magnitudes(const Subject& few, const Shapes& shapes);
+  /// As layer_pictures() of everything low.
+  std::vector<LayerPicture> pictures(const std::vector<std::string>& layers, const std::vector<std::size_t>& samples);
+  /// As Experiment::run_all_low().
+  void run_all_low(const std::vector<Match>& matches);
+  /// Sensitivity of a layer, on these samples; nullopt: it is not known.
+  std::optional<Outputs> alone(const std::string& layer, const std::vector<std::size_t>& samples);
+  void add_alone(const std::string& layer, const std::vector<std::size_t>& samples, const Outputs& outputs,
+                 double seconds);
+  /// What it took once to measure what was found on record.
+  double saved_seconds() const { return saved_seconds_; }
+
+ private:
+  std::string alone_name(const std::string& layer, const std::vector<std::size_t>& samples) const;
+  std::string low_plan() { return experiment_.plan_digest(experiment_.all_low_plan()); }
+  std::string name_for(const std::string& what, const Subject& few);
+  MeasurementStore* store();
+  template <class Result, class Measure>
+  Result recorded(const std::string& name, const Measure& measure);
+
+  Experiment& experiment_;
+  std::shared_ptr<MeasurementStore> store_;
+  std::string identity_;
+  std::mutex mutex_;
+  double saved_seconds_ = 0;
+};
+
+/// A store of the job's own, or none where what is measured hangs on more than the network, the samples and the plan:
+/// several ranks, operators of the user's own, golden outputs.
+std::shared_ptr<MeasurementStore> store_for(const DiagnoseOptions& options);
+
+}  // namespace vernier

@@ -1,0 +1,179 @@
+#include "jobs/search/measurement_records.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "numerics/metrics.h"
+#include "numerics/round.h"
+#include "vernier/format.h"
+
+namespace vernier::records {
+namespace {
+
+template <class T>
+void put_values(Packer& packer, const std::map<std::string, std::vector<T>>& values) {
+  packer.put(values.size());
+  for (const auto& [name, row] : values) {
+    packer.put(name);
+    packer.put(row);
+  }
+}
+
+template <class T>
+void get_values(Unpacker& unpacker, std::map<std::string, std::vector<T>>& values) {
+  for (auto left = unpacker.get<std::size_t>(); left > 0; --left) {
+    std::vector<T>& row = values[unpacker.get_text()];
+    row = unpacker.get_vector<T>();
+  }
+}
+
+void put_picture(Packer& packer, const ValuePicture& picture) {
+  packer.put(picture.tensor);
+  packer.put(picture.role);
+  packer.put(picture.logarithmic);
+  packer.put(picture.first);
+  packer.put(picture.last);
+  packer.put(picture.reference);
+  packer.put(picture.low);
+  packer.put(picture.reference_zeros);
+  packer.put(picture.low_zeros);
+  packer.put(picture.low_nonfinite);
+  for (const auto& value : {picture.step, picture.clip_low, picture.clip_high, picture.smallest}) packer.put(value);
+  packer.put(picture.channels.has_value());
+  if (!picture.channels) return;
+  packer.put(picture.channels->tensor);
+  packer.put(picture.channels->channels);
+  packer.put(picture.channels->per_entry);
+  packer.put(picture.channels->low);
+  packer.put(picture.channels->high);
+}
+
+void get_picture(Unpacker& unpacker, ValuePicture& picture) {
+  picture.tensor = unpacker.get_text();
+  picture.role = unpacker.get<PictureRole>();
+  picture.logarithmic = unpacker.get<bool>();
+  picture.first = unpacker.get<double>();
+  picture.last = unpacker.get<double>();
+  picture.reference = unpacker.get_vector<std::int64_t>();
+  picture.low = unpacker.get_vector<std::int64_t>();
+  picture.reference_zeros = unpacker.get<std::int64_t>();
+  picture.low_zeros = unpacker.get<std::int64_t>();
+  picture.low_nonfinite = unpacker.get<std::int64_t>();
+  for (auto* value : {&picture.step, &picture.clip_low, &picture.clip_high, &picture.smallest}) {
+    *value = unpacker.get<std::optional<double>>();
+  }
+  if (!unpacker.get<bool>()) return;
+  ChannelRanges& channels = picture.channels.emplace();
+  channels.tensor = unpacker.get_text();
+  channels.channels = unpacker.get<std::int64_t>();
+  channels.per_entry = unpacker.get<std::int64_t>();
+  channels.low = unpacker.get_vector<double>();
+  channels.high = unpacker.get_vector<double>();
+}
+
+}  // namespace
+
+void put(Packer& packer, const std::map<std::string, OutputStats>& outputs) {
+  packer.put(outputs.size());
+  for (const auto& [name, stats] : outputs) {
+    packer.put(name);
+    packer.put(static_cast<const OutputSums&>(stats));
+    packer.put(stats.each);
+  }
+}
+
+void get(Unpacker& unpacker, std::map<std::string, OutputStats>& outputs) {
+  for (auto left = unpacker.get<std::size_t>(); left > 0; --left) {
+    OutputStats& stats = outputs[unpacker.get_text()];
+    static_cast<OutputSums&>(stats) = unpacker.get<OutputSums>();
+    stats.each = unpacker.get_vector<SampleSums>();
+  }
+}
+
+void put(Packer& packer, const std::vector<LayerError>& errors) {
+  packer.put(errors.size());
+  for (const LayerError& error : errors) {
+    packer.put(error.layer);
+    packer.put(error.format);
+    packer.put(error.error);
+    packer.put(error.events);
+    packer.put(error.tensors.size());
+    for (const std::string& tensor : error.tensors) packer.put(tensor);
+  }
+}
+
+void get(Unpacker& unpacker, std::vector<LayerError>& errors) {
+  for (auto left = unpacker.get<std::size_t>(); left > 0; --left) {
+    LayerError& error = errors.emplace_back();
+    error.layer = unpacker.get_text();
+    error.format = unpacker.get<Format>();
+    error.error = unpacker.get<ErrorStats>();
+    error.events = unpacker.get<RoundEvents>();
+    for (auto tensors = unpacker.get<std::size_t>(); tensors > 0; --tensors) {
+      error.tensors.push_back(unpacker.get_text());
+    }
+  }
+}
+
+void put(Packer& packer, const Lockstep& lockstep) {
+  packer.put(lockstep.errors);
+  put(packer, lockstep.outputs);
+  packer.put(lockstep.sample_noise);
+}
+
+void get(Unpacker& unpacker, Lockstep& lockstep) {
+  lockstep.errors = unpacker.get_vector<ErrorStats>();
+  get(unpacker, lockstep.outputs);
+  lockstep.sample_noise = unpacker.get_vector<double>();
+}
+
+void put(Packer& packer, const Trials& trials) {
+  packer.put(trials.size());
+  for (const auto& [plan, samples] : trials) {
+    packer.put(plan);
+    packer.put(samples.size());
+    for (const auto& [sample, outcomes] : samples) {
+      packer.put(sample);
+      packer.put(outcomes);
+    }
+  }
+}
+
+void get(Unpacker& unpacker, Trials& trials) {
+  for (auto plans = unpacker.get<std::size_t>(); plans > 0; --plans) {
+    KnownTrials::BySample& samples = trials[unpacker.get_text()];
+    for (auto left = unpacker.get<std::size_t>(); left > 0; --left) {
+      const auto sample = unpacker.get<std::size_t>();
+      samples[sample] = unpacker.get_vector<SampleOutcome>();
+    }
+  }
+}
+
+void put(Packer& packer, const std::map<std::string, std::vector<double>>& values) { put_values(packer, values); }
+void get(Unpacker& unpacker, std::map<std::string, std::vector<double>>& values) { get_values(unpacker, values); }
+void put(Packer& packer, const std::map<std::string, std::vector<float>>& values) { put_values(packer, values); }
+void get(Unpacker& unpacker, std::map<std::string, std::vector<float>>& values) { get_values(unpacker, values); }
+
+void put(Packer& packer, const std::vector<LayerPicture>& pictures) {
+  packer.put(pictures.size());
+  for (const LayerPicture& picture : pictures) {
+    packer.put(picture.layer);
+    packer.put(picture.samples);
+    packer.put(picture.tensors.size());
+    for (const ValuePicture& tensor : picture.tensors) put_picture(packer, tensor);
+  }
+}
+
+void get(Unpacker& unpacker, std::vector<LayerPicture>& pictures) {
+  for (auto left = unpacker.get<std::size_t>(); left > 0; --left) {
+    LayerPicture& picture = pictures.emplace_back();
+    picture.layer = unpacker.get_text();
+    picture.samples = unpacker.get<std::size_t>();
+    for (auto tensors = unpacker.get<std::size_t>(); tensors > 0; --tensors) {
+      get_picture(unpacker, picture.tensors.emplace_back());
+    }
+  }
+}
+
+}  // namespace vernier::records

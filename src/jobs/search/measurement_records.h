@@ -1,0 +1,35 @@
+// Measurements as bytes and back, for a store that this build alone reads.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analysis/known_trials.h"
+#include "analysis/lockstep.h"
+#include "analysis/own_error.h"
+#include "analysis/requirement.h"
+#include "distributed/wire.h"
+#include "vernier/report/pictures.h"
+
+namespace vernier::records {
+
+using Trials = std::map<std::string, KnownTrials::BySample>;
+
+/// What put() wrote is read by get(); into an object that is new. Errors: Internal when the bytes end too early.
+void put(Packer& packer, const std::map<std::string, OutputStats>& outputs);
+void get(Unpacker& unpacker, std::map<std::string, OutputStats>& outputs);
+void put(Packer& packer, const std::vector<LayerError>& errors);
+void get(Unpacker& unpacker, std::vector<LayerError>& errors);
+void put(Packer& packer, const Lockstep& lockstep);
+void get(Unpacker& unpacker, Lockstep& lockstep);
+void put(Packer& packer, const Trials& trials);
+void get(Unpacker& unpacker, Trials& trials);
+void put(Packer& packer, const std::map<std::string, std::vector<double>>& values);
+void get(Unpacker& unpacker, std::map<std::string, std::vector<double>>& values);
+void put(Packer& packer, const std::map<std::string, std::vector<float>>& values);
+void get(Unpacker& unpacker, std::map<std::string, std::vector<float>>& values);
+void put(Packer& packer, const std::vector<LayerPicture>& pictures);
+void get(Unpacker& unpacker, std::vector<LayerPicture>& pictures);
+
+}  // namespace vernier::records

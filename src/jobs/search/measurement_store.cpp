@@ -1,0 +1,119 @@
+#include "jobs/search/measurement_store.h"
+
+#include <algorithm>
+#include <functional>
+#include <ostream>
+#include <span>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "distributed/wire.h"
+#include "vernier/error.h"
+
+namespace vernier {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kHashDigits = 64;
+
+std::string_view text_of(const Message& bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+
+}  // namespace
+
+void MeasurementStore::open(const std::string& identity) {
+  current_ = identity;
+  const auto [records, is_new] = opened_.try_emplace(identity);
+  if (is_new && !folder_.empty()) read(identity, records->second);
+}
+
+const Message* MeasurementStore::find(const std::string& name) {
+  const Records& records = opened_.at(current_);
+  const auto found = records.by_name.find(name);
+  if (found == records.by_name.end()) return nullptr;
+  if (records.from_disk.contains(name)) ++recalled_;
+  return &found->second;
+}
+
+void MeasurementStore::put(const std::string& name, Message bytes) {
+  Records& records = opened_.at(current_);
+  records.by_name[name] = std::move(bytes);
+  records.from_disk.erase(name);
+  records.changed = true;
+}
+
+void MeasurementStore::save() {
+  if (folder_.empty()) return;
+  bool written = false;
+  for (auto& [identity, records] : opened_) {
+    if (!records.changed) continue;
+    try {
+      write(identity, records);
+      written = true;
+    } catch (const Error&) {
+      return;  // a full disk, or no right to write
+    }
+  }
+  if (written) remove_oldest();
+}
+
+/// Lines of hexadecimal digits, the SHA-256 of what follows, then names and records.
+void MeasurementStore::read(const std::string& identity, Records& records) const {
+  try {
+    std::error_code none;
+    if (!fs::exists(file_of(identity), none)) return;
+    const std::string text = read_text(file_of(identity), kMostOfOne + kHashDigits);
+    if (text.size() < kHashDigits) return;
+    const std::string_view body = std::string_view(text).substr(kHashDigits);
+    if (sha256_of(body) != text.substr(0, kHashDigits)) return;
+    Unpacker unpacker(std::as_bytes(std::span(body)));
+    while (!unpacker.empty()) {
+      const std::string name = unpacker.get_text();
+      records.by_name[name] = unpacker.get_vector<std::byte>();
+      records.from_disk[name] = true;
+    }
+    fs::last_write_time(file_of(identity), fs::file_time_type::clock::now(), none);  // it is used
+  } catch (const Error&) {
+    records = {};
+  }
+}
+
+void MeasurementStore::write(const std::string& identity, Records& records) const {
+  Packer packer;
+  for (const auto& [name, bytes] : records.by_name) {
+    packer.put(name);
+    packer.put(bytes);
+  }
+  records.changed = false;
+  const Message body = packer.take();
+  if (body.size() > kMostOfOne) return;
+  replace_file(file_of(identity), [&](std::ostream& out) { out << sha256_of(text_of(body)) << text_of(body); });
+}
+
+void MeasurementStore::remove_oldest() const {
+  struct File {
+    fs::path path;
+    fs::file_time_type used;
+    std::size_t bytes = 0;
+  };
+  std::error_code error;
+  std::vector<File> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder_, error)) {
+    if (entry.path().extension() != ".measured") continue;
+    std::error_code gone;
+    files.push_back({entry.path(), entry.last_write_time(gone), static_cast<std::size_t>(entry.file_size(gone))});
+    if (gone) files.pop_back();
+  }
+  std::ranges::sort(files, std::greater(), &File::used);
+  std::size_t sum = 0;
+  for (const File& file : files) {
+    sum += file.bytes;
+    if (sum > most_bytes_) fs::remove(file.path, error);
+  }
+}
+
+}  // namespace vernier

@@ -1,0 +1,55 @@
+// What was measured once, kept: records by name, those of one network on one set of samples in one file, which is found
+// again by content. Whoever measures anew may lose a record at any time; nothing rests on it but time.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "distributed/ranks.h"
+
+namespace vernier {
+
+class MeasurementStore {
+ public:
+  static constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+  /// A file that would be larger is not written.
+  static constexpr std::size_t kMostOfOne = std::size_t{64} << 20;
+
+  /// `folder` is made when something is kept; empty: nothing goes to disk, and the records end with this object. Where
+  /// its files come to more than `most_bytes`, those that were used longest ago are removed.
+  explicit MeasurementStore(std::filesystem::path folder, std::size_t most_bytes = kMostBytes)
+      : folder_(std::move(folder)), most_bytes_(most_bytes) {}
+
+  /// From here on records are those of `identity`, a name that stands for all that they hang on. A file that is broken,
+  /// or of another build, is taken for none.
+  void open(const std::string& identity);
+  const Message* find(const std::string& name);
+  void put(const std::string& name, Message bytes);
+  /// To disk, where something is new. A disk that refuses keeps nothing, which is no error.
+  void save();
+
+  /// How many records that were found came from disk.
+  std::size_t recalled() const { return recalled_; }
+
+ private:
+  struct Records {
+    std::map<std::string, Message> by_name;
+    std::map<std::string, bool> from_disk;
+    bool changed = false;
+  };
+  void read(const std::string& identity, Records& records) const;
+  void write(const std::string& identity, Records& records) const;
+  void remove_oldest() const;
+  std::filesystem::path file_of(const std::string& identity) const { return folder_ / (identity + ".measured"); }
+
+  std::filesystem::path folder_;
+  std::size_t most_bytes_;
+  std::map<std::string, Records> opened_;
+  std::string current_;
+  std::size_t recalled_ = 0;
+};
+
+}  // namespace vernier
