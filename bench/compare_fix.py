@@ -16,6 +16,7 @@ Seconds depend on what else the machine does; CPU seconds less so, and decibels 
 """
 import argparse
 import json
+import os
 import pathlib
 import platform
 import resource
@@ -26,6 +27,8 @@ import time
 import numpy as np
 
 from networks import NETWORKS, ROOT, model_file, samples_of, save
+
+os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
 
 RESULTS = ROOT / "bench/results/compare_fix.json"
 PAGE = ROOT / "docs/benchmarks-fix.md"

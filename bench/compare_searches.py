@@ -22,6 +22,8 @@ import time
 
 from networks import CARRIES, SHARED
 
+os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "bench/results/searches.json"
 PAGE = ROOT / "docs/benchmarks-search.md"

@@ -24,6 +24,8 @@ import numpy as np
 
 from networks import ROOT, SHARED, model_file, samples_of, save, session_of
 
+os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
+
 RESULTS = ROOT / "bench/results/decibels.json"
 PAGE = ROOT / "docs/guides/decibels.md"
 

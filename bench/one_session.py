@@ -25,6 +25,8 @@ import onnxruntime
 
 from networks import CARRIES, NETWORKS, ROOT, data_file, make, model_file
 
+os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
+
 PROGRAM = ROOT / "build/release/apps/vernier/vernier"
 PAGE = ROOT / "docs/benchmarks-one-session.md"
 RESULTS = ROOT / "bench/results/one_session.json"

@@ -7,6 +7,7 @@ the float32 network and of each file, in turns.
 """
 import argparse
 import json
+import os
 import pathlib
 import statistics
 import subprocess
@@ -14,6 +15,8 @@ import tempfile
 
 import networks
 import run
+
+os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
 
 CHOICES = {"where it gains": [], "everything": ["--even-if-slower"]}
 

@@ -23,6 +23,8 @@ import cases
 import networks
 import tables
 
+os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "release"
 VERNIER = BUILD / "apps" / "vernier" / "vernier"

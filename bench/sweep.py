@@ -44,6 +44,8 @@ RUN_FILE = """
 import sys
 import numpy
 import onnxruntime
+
+os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
 options = onnxruntime.SessionOptions()
 options.log_severity_level = 4
 session = onnxruntime.InferenceSession(sys.argv[1], options, providers=["CPUExecutionProvider"],
