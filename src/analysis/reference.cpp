@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -47,6 +48,12 @@ void fold_inputs(const Sample& fed, const SampleResult& result, const std::set<s
       if (slot != slots.end()) histograms.add(static_cast<std::size_t>(slot->second), result.index, value.floats());
     }
     reference.shapes.emplace(name, value.shape());  // of the first sample
+    const Shape& shape = value.shape();
+    SeenShapes& seen = reference.inputs.try_emplace(name, SeenShapes{shape, shape, shape}).first->second;
+    for (std::size_t i = 0; shape.size() == seen.first.size() && i < shape.size(); ++i) {
+      seen.least[i] = std::min(seen.least[i], shape[i]);
+      seen.most[i] = std::max(seen.most[i], shape[i]);
+    }
   }
 }
 

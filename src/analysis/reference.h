@@ -13,11 +13,17 @@
 
 namespace vernier {
 
+/// Of a graph input, over all samples; dimension by dimension, while these are as many.
+struct SeenShapes {
+  Shape first, least, most;
+};
+
 struct Reference {
   std::map<std::string, RangeStats> ranges;           // of the observed tensors and float graph inputs
   std::map<std::string, RangeStats> early;            // the same of the first four fifths of the samples
   std::map<std::string, HalvedHistogram> histograms;  // of the tensors asked for
   std::map<std::string, Shape> shapes;                // as last seen
+  std::map<std::string, SeenShapes> inputs;           // of the graph
   OutputStore outputs;                                // judged outputs, in the order of Subject::judged
   std::map<std::string, OutputStats> totals;          // of each judged output: energy, elements, rows of all samples
   /// Of the samples as the model gets them, in order: for each tensor, by name, "NAME DTYPE SHAPE\n" and its bytes.

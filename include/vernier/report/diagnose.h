@@ -40,15 +40,22 @@ struct SampleShares {
   std::size_t calibration = 0, search = 0, judgement = 0;
 };
 
+/// An input with a dimension that the file leaves open, as the samples had it: the first, and dimension by dimension.
+struct OpenInput {
+  std::string name;
+  Shape first, least, most;
+};
+
 struct DiagnoseReport {
   int version = 1;
   std::string command;  // as typed
   std::string vernier_version, onnxruntime_version, onnx_version;
   std::string machine;  // CPU model and cores
   std::string model_file, model_sha256;
-  std::string data;                    // description of the source
-  std::string data_sha256;             // of the samples that were read
-  std::size_t samples = 0;             // that the search and the ranking rest on
+  std::string data;         // description of the source
+  std::string data_sha256;  // of the samples that were read
+  std::size_t samples = 0;  // that the search and the ranking rest on
+  std::vector<OpenInput> open_inputs;
   std::optional<SampleShares> shares;  // absent: all samples did everything
   bool calibrated_on_evaluation_samples = true;
   bool interrupted = false;  // what was not measured by then is absent

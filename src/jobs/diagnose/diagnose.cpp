@@ -250,6 +250,12 @@ void Diagnosis::reference() {
   }
   experiment_->reference = ranges_->run_reference();
   report_.data_sha256 = experiment_->reference.data_sha256;
+  for (const InputInfo& input : model_inputs(*loaded_.original)) {
+    const auto seen = experiment_->reference.inputs.find(input.name);
+    if (seen == experiment_->reference.inputs.end() || std::ranges::none_of(input.shape, [](auto d) { return d < 0; }))
+      continue;
+    report_.open_inputs.push_back({input.name, seen->second.first, seen->second.least, seen->second.most});
+  }
   if (!options_.search.golden.empty()) {
     experiment_->golden = golden_reference(subject(), experiment_->reference, options_.search.golden);
   }

@@ -11,6 +11,7 @@
 #include "base/quote.h"
 #include "base/text.h"
 #include "report/export/other_tools.h"
+#include "report/export/trtexec_shapes.h"
 #include "report/text/diagnose_answer.h"
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
@@ -47,16 +48,21 @@ std::string full_float32(const DiagnoseReport& report) {
 std::string trtexec_11(const DiagnoseReport& report, const Files& files) {
   return "## TensorRT 11, trtexec (documented, not run)\n\n"
          "Version 11 has no precision flags: the types in the file are the types of the engine.\n\n" +
-         code_block("sh", fmt::format("trtexec --onnx={} \\\n  --saveEngine={}{}", shell_quote(files.model),
-                                      shell_quote(files.engine), full_float32(report))) +
-         "\nInputs with dynamic dimensions also need `--minShapes`, `--optShapes` and `--maxShapes`. "
+         code_block("sh",
+                    fmt::format("trtexec --onnx={} \\\n  --saveEngine={}{}{}", shell_quote(files.model),
+                                shell_quote(files.engine), trtexec_shapes(report, " \\\n  "), full_float32(report))) +
+         (report.open_inputs.empty()
+              ? "\n"
+              : "\nThe shapes are those of the samples: an engine takes no others, so widen them "
+                "to what you will feed. ") +
          "`--profilingVerbosity=detailed --exportLayerInfo=layers.json` shows which type each layer got.\n";
 }
 
 std::string trtexec_10(const DiagnoseReport& report, const Files& files) {
   return "## TensorRT 10, trtexec (documented, not run)\n\n" +
-         code_block("sh", fmt::format("trtexec --onnx={} --stronglyTyped \\\n  --saveEngine={}{}",
-                                      shell_quote(files.model), shell_quote(files.engine), full_float32(report))) +
+         code_block("sh",
+                    fmt::format("trtexec --onnx={} --stronglyTyped \\\n  --saveEngine={}{}{}", shell_quote(files.model),
+                                shell_quote(files.engine), trtexec_shapes(report, " \\\n  "), full_float32(report))) +
          (report.high == Format::Float32 ? "\n`--noTF32` keeps the kept layers in full float32, which is what was "
                                            "measured. Without it they run faster "
                                            "in TF32, with 10 mantissa bits: measure before you drop it. "
@@ -102,8 +108,9 @@ std::string trtexec_weak(const DiagnoseReport& report, const Files& files, const
       "check its log for names that it did not find. Its accuracy was not measured here" +
       std::string(quantized ? ", and the calibration cache is TensorRT's own, with ranges other than ours.\n\n"
                             : ".\n\n");
-  std::string command = fmt::format("trtexec --onnx={}{} \\\n  --saveEngine={}{}", shell_quote(files.original), flags,
-                                    shell_quote(files.beside("weak.engine")), full_float32(report));
+  std::string command =
+      fmt::format("trtexec --onnx={}{} \\\n  --saveEngine={}{}{}", shell_quote(files.original), flags,
+                  shell_quote(files.beside("weak.engine")), trtexec_shapes(report, " \\\n  "), full_float32(report));
   if (!precisions.empty()) {
     command += fmt::format(" \\\n  --precisionConstraints=obey \\\n  {} \\\n  {}",
                            shell_quote("--layerPrecisions=" + precisions), shell_quote("--layerOutputTypes=" + types));

@@ -163,8 +163,16 @@ struct Fields<SamplePicture> {
 };
 
 template <>
+struct Fields<OpenInput> {
+  using R = OpenInput;
+  static constexpr auto list = std::tuple{Field{"name", &R::name}, Field{"first", &R::first}, Field{"least", &R::least},
+                                          Field{"most", &R::most}};
+};
+
+template <>
 struct Fields<DiagnoseReport> {
   using R = DiagnoseReport;
+  static constexpr bool (*leaves_open)(const R&) = [](const R& report) { return !report.open_inputs.empty(); };
   // Reports of earlier versions, and those that were not written, have none of these.
   static constexpr bool (*drawn)(const R&) = [](const R& report) { return !report.network.empty(); };
   static constexpr bool (*pictured)(const R&) = [](const R& report) { return !report.pictures.empty(); };
@@ -184,6 +192,7 @@ struct Fields<DiagnoseReport> {
       Field{"data", &R::data},
       Field{"data_sha256", &R::data_sha256},
       Field{"samples", &R::samples},
+      Field{"open_inputs", &R::open_inputs, leaves_open},
       Field{"shares", &R::shares, shared_out},
       Field{"calibrated_on_evaluation_samples", &R::calibrated_on_evaluation_samples},
       Field{"random_data", &R::random_data},

@@ -12,6 +12,7 @@
 #include "base/layout.h"
 #include "base/quote.h"
 #include "base/text.h"
+#include "report/export/trtexec_shapes.h"
 #include "report/text/alternatives_text.h"
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
@@ -51,8 +52,9 @@ void say_how_to_deploy(const DiagnoseReport& report, Answer& answer) {
                                       printable(file_of(report, "deploy", "deploy.md")),
                                       tensorrt ? "; with TensorRT 10, for example (documented, not run):" : "."));
   if (!tensorrt) return;
-  answer.commands.push_back(fmt::format("trtexec --onnx={} --stronglyTyped --saveEngine={}{}", shell_quote(model),
+  answer.commands.push_back(fmt::format("trtexec --onnx={} --stronglyTyped --saveEngine={}{}{}", shell_quote(model),
                                         shell_quote(std::filesystem::path(model).replace_extension(".engine").string()),
+                                        trtexec_shapes(report, " "),
                                         report.high == Format::Float32 ? " --noTF32" : ""));
 }
 

@@ -36,6 +36,18 @@ TEST(Deploy, OfAFloat16ResultUsesTheFloat16Tools) {
   EXPECT_FALSE(holds(text, "--calib="));
 }
 
+TEST(Deploy, GivesTrtexecTheShapesOfTheSamples) {
+  DiagnoseReport report = requirement_met();
+  report.open_inputs = {{"x", {2, 3, 8}, {1, 3, 8}, {4, 3, 9}}, {"y:0", {1}, {1}, {1}}};
+  const std::string text = deploy_markdown(report);
+  for (const char* const option :
+       {"'--minShapes=x:1x3x8,'\\''y:0'\\'':1'", "'--optShapes=x:2x3x8,'\\''y:0'\\'':1'", "'--maxShapes=x:4x3x9,"}) {
+    EXPECT_TRUE(holds(text, option)) << option << "\n" << text;
+  }
+  report.open_inputs = {{"x", {2, 3}, {1, 3}, {4, 3}}};
+  EXPECT_TRUE(holds(deploy_markdown(report), "--minShapes=x:1x3 \\\n"));
+}
+
 TEST(Deploy, GivesPolygraphyTheLimitOfEachOutput) {
   DiagnoseReport report = requirement_met();
   report.requirement = Requirement{Metric::MaxAbsError, {{0.1, "scores"}, {0.03, "the boxes"}}};
