@@ -1,24 +1,32 @@
 #include "base/machine.h"
 
 #include <fmt/format.h>
+#include <sys/utsname.h>
 
 #include <fstream>
+#include <string>
 
 #include "base/parallel.h"
 
 namespace vernier {
 
-std::string machine_text() {
+namespace {
+
+/// Linux names x86 CPUs only. Boards with ARM cores have a name of their own.
+std::string cpu_or_board() {
   std::ifstream info("/proc/cpuinfo");
   std::string line;
-  std::string model = "unknown CPU";
   while (std::getline(info, line)) {
-    if (line.starts_with("model name")) {
-      model = line.substr(line.find(':') + 2);
-      break;
-    }
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
   }
-  return fmt::format("{}, {} usable cores", model, usable_cores());
+  std::ifstream board("/proc/device-tree/model");
+  if (std::getline(board, line, '\0') && !line.empty()) return line;
+  utsname system{};
+  return ::uname(&system) == 0 ? fmt::format("{} CPU", system.machine) : "unknown CPU";
 }
+
+}  // namespace
+
+std::string machine_text() { return fmt::format("{}, {} usable cores", cpu_or_board(), usable_cores()); }
 
 }  // namespace vernier
