@@ -19,8 +19,8 @@ pkg_check_modules(yaml_cpp REQUIRED IMPORTED_TARGET yaml-cpp)
 # one of distributions is not position independent: it cannot become part of libvernier.so.
 find_package(Protobuf REQUIRED)
 # ONNX's own package file asks for a Protobuf package file, which distributions do not ship: its targets are taken directly.
-include("${VERNIER_DEPS}/onnx/lib/cmake/ONNX/ONNXTargets.cmake")
-file(STRINGS "${VERNIER_DEPS}/onnx/lib/cmake/ONNX/ONNXConfig.cmake" onnx_version REGEX "set\\(ONNX_VERSION ")
+include("${VERNIER_ONNX}/lib/cmake/ONNX/ONNXTargets.cmake")
+file(STRINGS "${VERNIER_ONNX}/lib/cmake/ONNX/ONNXConfig.cmake" onnx_version REGEX "set\\(ONNX_VERSION ")
 string(REGEX MATCH "[0-9]+\\.[0-9]+\\.[0-9]+" VERNIER_ONNX_VERSION "${onnx_version}")
 
 # Headers only: the library is loaded at run time (src/engines/onnxruntime/runtime.h).

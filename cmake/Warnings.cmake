@@ -6,6 +6,10 @@ target_compile_options(vernier_warnings INTERFACE -Wall -Wextra -Wconversion -Ws
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(vernier_warnings INTERFACE -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow)
 endif()
+# On ARM64 GCC notes, at every use of some standard types, that versions before 10 passed them in another way.
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
+  target_compile_options(vernier_warnings INTERFACE -Wno-psabi)
+endif()
 # The standard library checks indices and empty optionals where speed does not matter.
 target_compile_definitions(vernier_warnings INTERFACE $<$<CONFIG:Debug>:_GLIBCXX_ASSERTIONS>)
 # Results must not depend on whether a compiler may contract a*b+c: the scalar and the SIMD path agree bit for bit.
