@@ -232,7 +232,8 @@ def test_case(case, request, tmp_path):
     folder = tmp_path / "work"
     folder.mkdir()
     program = pathlib.Path(request.config.getoption("--program")).resolve()
-    places = {"vernier": program, "python": sys.executable, "examples": ROOT / "examples", "shared": SHARED,
+    emulator = request.config.getoption("--emulator")
+    places = {"vernier": f"{emulator} {program}".lstrip(), "python": sys.executable, "examples": ROOT / "examples", "shared": SHARED,
               "cases": HERE, "tmp": folder,
               "unprivileged": "setpriv --bounding-set=-dac_override --inh-caps=-all" if os.geteuid() == 0 else ""}
 
