@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <exception>
@@ -16,9 +17,11 @@ namespace vernier {
 /// work for whom the one works that called it.
 const void*& works_for();
 
-/// Calls work(i) for i in [0, count) on `threads` threads and take(i, result) in the order of i, one at a time. `take`
-/// returns false to stop early: no further work starts, and results of later items already begun are dropped. At most
-/// one result per thread waits to be taken. The first exception of either is rethrown here after all threads ended.
+/// Calls work(i) for i in [0, count) on `threads` threads and take(i, result) in the order of i, one at a time, while
+/// other threads work on. `take` returns false to stop early: no further work starts, and results of later items
+/// already begun are dropped. At most one result per thread waits to be taken; of items that take a few microseconds,
+/// whose hand-over would cost more than they do, those of about a fifth of a millisecond. The first exception of either
+/// is rethrown here after all threads ended.
 template <class Work, class Take>
 void parallel_ordered(std::size_t count, std::size_t threads, const Work& work, const Take& take) {
   if (threads <= 1 || count <= 1) {
@@ -27,6 +30,9 @@ void parallel_ordered(std::size_t count, std::size_t threads, const Work& work, 
     }
     return;
   }
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::microseconds kTurn{200};
+  constexpr std::size_t kMostOfTurn = 64;
   std::mutex mutex;
   std::condition_variable turn;
   std::size_t next_to_start = 0;
@@ -41,20 +47,36 @@ void parallel_ordered(std::size_t count, std::size_t threads, const Work& work, 
   };
   const auto worker = [&, whom = works_for()] {
     works_for() = whom;
+    std::size_t most = 1;  // items of one turn
+    std::vector<decltype(work(std::size_t{0}))> results;
     for (;;) {
-      std::size_t i = 0;
+      std::size_t first = 0, end = 0;
       {
         const std::lock_guard lock(mutex);
         if (stopped || next_to_start == count) return;
-        i = next_to_start++;
+        first = next_to_start;
+        // Near the end no thread takes what another could do meanwhile.
+        end = first + std::clamp<std::size_t>((count - first) / threads, 1, most);
+        next_to_start = end;
       }
       try {
-        auto result = work(i);
-        std::unique_lock lock(mutex);
-        turn.wait(lock, [&] { return stopped || next_to_take == i; });
-        if (stopped) return;
-        stopped = !take(i, std::move(result));
-        ++next_to_take;
+        const Clock::time_point start = Clock::now();
+        results.clear();
+        for (std::size_t i = first; i < end; ++i) results.push_back(work(i));
+        const Clock::duration spent = Clock::now() - start;
+        if (spent > kTurn) most = std::max<std::size_t>(1, most / 2);
+        if (spent < kTurn / 2) most = std::min(kMostOfTurn, most * 2);
+        {
+          std::unique_lock lock(mutex);
+          turn.wait(lock, [&] { return stopped || next_to_take == first; });
+          if (stopped) return;
+        }
+        // Nobody else takes until next_to_take moves on: without the lock, so that others may start meanwhile.
+        bool more = true;
+        for (std::size_t i = first; more && i < end; ++i) more = take(i, std::move(results[i - first]));
+        const std::lock_guard lock(mutex);
+        next_to_take = end;
+        if (!more) stopped = true;
         turn.notify_all();
       } catch (...) {
         fail();

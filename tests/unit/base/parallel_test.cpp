@@ -49,6 +49,38 @@ TEST(ParallelOrdered, StartsNoMoreWorkOnceTakeIsContent) {
   EXPECT_LE(started, 10 + kThreads);
 }
 
+TEST(ParallelOrdered, HandsQuickItemsOutInRuns) {
+  std::size_t handed = 0, next = 0;
+  std::thread::id last;
+  parallel_ordered(
+      100'000, 3, [](std::size_t i) { return i; },
+      [&](std::size_t i, std::size_t result) {
+        EXPECT_EQ(i, next++);
+        EXPECT_EQ(result, i);
+        if (std::this_thread::get_id() != last) ++handed;
+        last = std::this_thread::get_id();
+        return true;
+      });
+  EXPECT_EQ(next, 100'000U);
+  EXPECT_LT(handed, 10'000U);
+}
+
+TEST(ParallelOrdered, LetsOthersWorkWhileAResultIsTaken) {
+  std::atomic<bool> worked = false;
+  parallel_ordered(
+      2, 2,
+      [&](std::size_t i) {
+        if (i == 1) worked = true;
+        return i;
+      },
+      [&](std::size_t i, std::size_t) {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+        while (i == 0 && !worked && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+        return true;
+      });
+  EXPECT_TRUE(worked);
+}
+
 TEST(ParallelOrdered, RethrowsWhatWorkThrew) {
   std::size_t taken = 0;
   const auto work = [](std::size_t i) {
