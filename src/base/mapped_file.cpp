@@ -6,7 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 
 #include "base/descriptor.h"
@@ -42,12 +44,15 @@ std::shared_ptr<const MappedFile> MappedFile::of(int descriptor, const std::file
 }
 
 void MappedFile::forget(std::span<const std::byte> part) const noexcept {
-  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  // The map starts on a page. Pages shared with a neighbour go too: nothing was written that could be lost.
-  const std::size_t begin = static_cast<std::size_t>(part.data() - first_) / page * page;
-  const std::size_t end = static_cast<std::size_t>(part.data() + part.size() - first_);
+  // A page that is read brings the pages around it, up to such a border (Linux: fault_around_bytes). They go as well,
+  // with those of neighbours that are being read: nothing was written that could be lost.
+  constexpr std::size_t kAround = std::size_t{64} << 10U;
+  const auto address = [](const std::byte* byte) { return reinterpret_cast<std::uintptr_t>(byte); };
+  const std::uintptr_t begin = std::max(address(part.data()) / kAround * kAround, address(first_));
+  const std::uintptr_t end =
+      std::min((address(part.data() + part.size()) + kAround - 1) / kAround * kAround, address(first_) + mapped_);
   // Best effort: a system that refuses only keeps the pages.
-  ::madvise(const_cast<std::byte*>(first_) + begin, end - begin, MADV_DONTNEED);
+  ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 
 MappedFile::~MappedFile() { ::munmap(const_cast<std::byte*>(first_), mapped_); }
