@@ -18,9 +18,6 @@
 namespace vernier {
 namespace {
 
-/// Below the smallest constant that can be a mask (distribution.h).
-constexpr float kNoMask = 9900;
-
 struct Choice {
   RangeStats range;
   std::optional<Mask> mask;

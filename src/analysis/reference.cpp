@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -12,6 +13,7 @@
 #include "base/hash.h"
 #include "distributed/wire.h"
 #include "engines/onnxruntime/operators.h"
+#include "numerics/distribution.h"
 #include "vernier/samples.h"
 #include "vernier/tensor.h"
 
@@ -82,10 +84,47 @@ void join_histograms(Ranks& ranks, std::map<std::string, HalvedHistogram>& histo
   }
 }
 
+/// Both ends of what samples are sure to reach, a few of each half being looked at ahead: a hundredth of them at most.
+constexpr std::size_t kOneOfHalf = 200;
+constexpr std::size_t kMostOfHalf = 16;
+
+/// What lies between holds no end of either half, by slot. Empty where that would not pay, and where all values count.
+std::vector<RangeStats> inner_ranges(const Subject& subject, const Session& session,
+                                     const std::map<std::string, std::int64_t>& slots) {
+  std::vector<RangeStats> inner(slots.size());
+  const std::size_t samples = subject.samples->size();
+  const std::size_t few = std::min(kMostOfHalf, samples / kOneOfHalf);
+  if (few == 0 || !subject.carries.empty()) return inner;
+  std::vector<std::size_t> order;
+  for (const std::size_t first : {std::size_t{0}, samples / 2}) {
+    for (std::size_t i = 0; i < few; ++i) order.push_back(first + i);
+  }
+  std::array<std::vector<RangeStats>, 2> halves{inner, inner};
+  Subject quiet = subject;
+  quiet.progress = nullptr;
+  run_samples(quiet, session, order, Recorder(0, slots.size(), 0), "reference", [&](SampleResult result) {
+    std::vector<RangeStats>& half = halves.at(result.index < samples / 2 ? 0 : 1);
+    for (std::size_t i = 0; i < half.size(); ++i) half[i] += result.recorder.ranges[i];
+    for (const auto& [name, value] : fed_for(subject, session, result)) {
+      const auto slot = slots.find(name);
+      if (slot == slots.end() || value.dtype() != Dtype::Float32) continue;
+      accumulate_range(value.floats(), half[static_cast<std::size_t>(slot->second)]);
+    }
+    return true;
+  });
+  for (std::size_t i = 0; i < inner.size(); ++i) {
+    const RangeStats &a = halves[0][i], &b = halves[1][i];
+    if (a.empty() || b.empty() || std::max(a.absmax(), b.absmax()) >= kNoMask) continue;
+    inner[i].min = std::min(std::max(a.min, b.min), 0.0F);
+    inner[i].max = std::max(std::min(a.max, b.max), 0.0F);
+  }
+  return inner;
+}
+
 }  // namespace
 
 Reference run_reference(const Subject& subject, const std::set<std::string>& observed,
-                        const std::set<std::string>& counted) {
+                        const std::set<std::string>& counted, Counting counting) {
   std::set<std::string> all = observed;
   all.insert(counted.begin(), counted.end());
   const std::vector<std::string> names(all.begin(), all.end());
@@ -117,6 +156,11 @@ Reference run_reference(const Subject& subject, const std::set<std::string>& obs
   Recorder total = empty;
   if (!counted.empty()) empty.histograms = &histograms;
   const Session session = subject.session(model);
+  std::vector<RangeStats> inner(names.size());
+  if (counting == Counting::Ends) inner = inner_ranges(subject, session, slots);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (wanted[i]) histograms.count_ends(i, inner[i]);
+  }
   Sha256 hash;
   run_samples(subject, session, all_samples(subject), empty, "reference", [&](SampleResult result) {
     if (result.index == samples - samples / 5) {
@@ -136,7 +180,11 @@ Reference run_reference(const Subject& subject, const std::set<std::string>& obs
   std::set<std::string> inputs;
   for (const auto& [name, shape] : reference.shapes) inputs.insert(name);
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (wanted[i]) reference.histograms.emplace(names[i], histograms.halves(i));
+    const bool ends_alone = !inner[i].empty();
+    const RangeStats& seen = reference.shapes.contains(names[i]) ? reference.ranges[names[i]] : total.ranges[i];
+    if (wanted[i] && !(ends_alone && seen.absmax() >= kNoMask)) {
+      reference.histograms.emplace(names[i], histograms.halves(i));
+    }
     if (reference.shapes.contains(names[i])) continue;  // a graph input, which no Observe sees
     reference.ranges[names[i]] = total.ranges[i];
     reference.shapes[names[i]] = total.shapes[i];

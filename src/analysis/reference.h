@@ -30,10 +30,15 @@ struct Reference {
   std::string data_sha256;
 };
 
+/// Which values a reference run counts: all, or only those near the ends of each half of the samples, which is what
+/// there is to know of them where ranges are the smallest and the largest value. The others are one bin then; tensors
+/// that may hold a mask, which only all values tell, have no histogram or a whole one.
+enum class Counting { All, Ends };
+
 /// Streams all samples through the model with an Observe on each tensor of `observed`, and counts the values of those
 /// in `counted`, which are observed as well. Memory: one sample per thread, and 100 to 400 kB for each tensor counted.
 Reference run_reference(const Subject& subject, const std::set<std::string>& observed,
-                        const std::set<std::string>& counted = {});
+                        const std::set<std::string>& counted = {}, Counting counting = Counting::All);
 
 /// Float tensors that layers of the default scheme read, and inputs of every weighted layer: what run_reference should
 /// observe for calibration and for counting multiply-accumulates.

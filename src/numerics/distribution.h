@@ -46,6 +46,9 @@ struct Mask {
 /// are large and real (in language models up to 2e4) fail one of these, and stay.
 std::optional<Mask> take_mask(Distribution& values);
 
+/// Tensors whose values are all smaller hold no mask.
+inline constexpr float kNoMask = 9900;
+
 /// Counts in `n` bins of equal width over [low, high]; a bin of `values` is spread evenly over those that it meets.
 /// Values outside are left out. Edges: high > low, n >= 1.
 std::vector<double> linear_bins(const Distribution& values, float low, float high, std::size_t n);

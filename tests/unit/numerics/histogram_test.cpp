@@ -67,6 +67,27 @@ TEST(ValueHistogram, CountsWhatIsNotFiniteAndNothingElseOfIt) {
   EXPECT_EQ(of({2, 2}).bins().front().count, 2) << "nothing is left over from the call before";
 }
 
+TEST(ValueHistogram, OfTheEndsAloneTellsTheSameOfThem) {
+  RangeStats inner;
+  inner.min = -0.3F;
+  inner.max = 0.7F;
+  const std::vector<float> values = waves(5000, 0.37F);
+  ValueHistogram ends(inner);
+  ends.add(std::span(values).first(2000));
+  ends.add(std::span(values).subspan(2000));
+  ends.add(std::vector<float>(1500));  // nothing but inner values
+  std::vector<float> all = values;
+  all.resize(values.size() + 1500);
+  const Distribution of_ends = distribution_of(ends), whole = distribution_of(of(all));
+  EXPECT_EQ(ends.range(), of(all).range());
+  EXPECT_LT(of_ends.bins.size(), whole.bins.size() / 2);
+  for (const float beyond : {0.7F, 0.71F, 0.9F, 100.0F}) {
+    EXPECT_EQ(share_beyond(of_ends, -beyond, beyond), share_beyond(whole, -beyond, beyond)) << beyond;
+  }
+  EXPECT_EQ(share_beyond(of_ends, -0.3F, 0.7F), share_beyond(whole, -0.3F, 0.7F));
+  EXPECT_EQ(ValueHistogram(ends.range(), ends.counts()), ends);
+}
+
 TEST(SharedHistograms, HoldTheSameWhoeverFillsThem) {
   const auto filled = [](std::size_t threads) {
     auto shared = std::make_unique<SharedHistograms>(std::vector<bool>{true, true, false}, 10);
