@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/figures.h"
+#include "analysis/output_store.h"
 #include "analysis/trials.h"
 #include "report/text/figures.h"
 #include "vernier/tensor.h"
@@ -22,16 +23,17 @@ constexpr double kSpread = 0.1;
 }  // namespace
 
 RunFigures figures_of_file(const Subject& subject, const Model& typed, const Requirement* requirement) {
-  std::vector<std::vector<Tensor>> references(subject.samples->size());
+  OutputStore references;
   run_outputs(subject, subject.model, all_samples(subject),
               [&](std::size_t sample, const std::vector<Tensor>& outputs) {
-                references[sample] = outputs;
+                references.put(sample, outputs);
                 return true;
               });
   std::map<std::string, OutputStats> stats;
   run_outputs(subject, typed, all_samples(subject), [&](std::size_t sample, const std::vector<Tensor>& outputs) {
+    const std::vector<Tensor> reference = references.get(sample);
     for (std::size_t i = 0; i < outputs.size(); ++i) {
-      stats_of(stats, subject, subject.judged[i]).add_sample(sample, references[sample][i], outputs[i]);
+      stats_of(stats, subject, subject.judged[i]).add_sample(sample, reference[i], outputs[i]);
     }
     return true;
   });

@@ -17,6 +17,7 @@
 #include "analysis/figures.h"
 #include "analysis/lockstep.h"
 #include "analysis/match_layers.h"
+#include "analysis/output_store.h"
 #include "analysis/sampling_interval.h"
 #include "analysis/trials.h"
 #include "base/machine.h"
@@ -85,22 +86,23 @@ void say_share(TestRow& row, std::optional<double> reference, double limit) {
 /// Both models over all samples, by an objective that wants to see the outputs. `labels`: null where others decide.
 TestRow test_by(const Objective& objective, const LabelRequirement* labels, const Subject& subject,
                 const Model& typed) {
-  std::vector<std::vector<Tensor>> references(subject.samples->size());
+  OutputStore references;
   run_outputs(subject, subject.model, all_samples(subject),
               [&](std::size_t sample, const std::vector<Tensor>& outputs) {
-                references[sample] = outputs;
+                references.put(sample, outputs);
                 return true;
               });
   const std::unique_ptr<Tally> tally = objective.begin(subject.judged);
   const std::unique_ptr<Tally> own = objective.begin(subject.judged);
-  for (std::size_t sample = 0; labels != nullptr && sample < references.size(); ++sample) {
-    own->add(sample, references[sample], references[sample]);
+  for (std::size_t sample = 0; labels != nullptr && sample < subject.samples->size(); ++sample) {
+    const std::vector<Tensor> outputs = references.get(sample);
+    own->add(sample, outputs, outputs);
   }
   run_outputs(subject, typed, all_samples(subject), [&](std::size_t sample, const std::vector<Tensor>& outputs) {
-    tally->add(sample, references[sample], outputs);
+    tally->add(sample, references.get(sample), outputs);
     return true;
   });
-  TestRow row = row_of(tally->trial(), references.size());
+  TestRow row = row_of(tally->trial(), subject.samples->size());
   if (labels != nullptr && row.samples > 0) say_share(row, own->trial().metric, labels->min_share);
   return row;
 }
