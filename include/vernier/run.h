@@ -64,6 +64,8 @@ struct RunOptions {
   OutputChoice trt_outputs;                                       // of TensorRt, in its place; empty: onnx_outputs
   std::vector<std::string> providers;                             // of OnnxRuntime, best first; empty: CPU
   GraphOptimization optimization = GraphOptimization::EnableAll;  // of OnnxRuntime
+  /// Simulations are fused as well: quicker, and sums may have other last bits than beside tensors that are marked.
+  bool optimize_simulations = false;
   /// Of runners on engines: settings, shapes, the engine file. Python and time are those of `measure.data`.
   EngineRunOptions engine;
   std::filesystem::path save_inputs, save_outputs, save_accuracy;  // empty: not saved

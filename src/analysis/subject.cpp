@@ -78,12 +78,13 @@ Session Subject::session(const Model& any) const {
   return {runtime, any, {.optimize = optimizes(), .threads = 1, .integer_kernels = false}};
 }
 
-bool Subject::optimizes() const {
+bool Subject::optimizes() const { return optimize && small_enough_to_optimize(model); }
+
+bool small_enough_to_optimize(const Model& model) {
   const onnx::GraphProto& graph = model.proto.graph();
   // An optimized session copies the weights.
-  const bool small = bytes_beside(model) <= kMostCopiedBytes && graph.node_size() <= kMostOptimizedNodes &&
-                     graph.output_size() <= kMostOptimizedOutputs;
-  return optimize && small;
+  return bytes_beside(model) <= kMostCopiedBytes && graph.node_size() <= kMostOptimizedNodes &&
+         graph.output_size() <= kMostOptimizedOutputs;
 }
 
 Subject on_one_thread(const Subject& subject, std::mutex& telling) {

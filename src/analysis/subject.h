@@ -52,6 +52,9 @@ struct Subject {
   bool optimizes() const;
 };
 
+/// Whether it pays to let the runtime optimize a session of `model`.
+bool small_enough_to_optimize(const Model& model);
+
 /// `subject` for work on one thread of several, and without other ranks: its progress, too, is told to `subject` by one
 /// thread at a time, which `telling` sees to. Both must outlive it.
 Subject on_one_thread(const Subject& subject, std::mutex& telling);

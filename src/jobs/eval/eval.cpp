@@ -100,6 +100,12 @@ std::vector<NamedTensor> in_order(std::vector<NamedTensor> outputs, const std::v
   return ordered.size() == outputs.size() ? ordered : outputs;
 }
 
+/// What a model was fed, and what it gave for it.
+struct Seen {
+  Sample sample;
+  std::vector<NamedTensor> outputs;
+};
+
 class Evaluation {
  public:
   Evaluation(const EvalOptions& options, const JobSinks& sinks) : options_(options), sinks_(sinks) {}
@@ -109,6 +115,7 @@ class Evaluation {
     run_.measure = options_.measure;
     run_.onnx_outputs.names = options_.measure.outputs;
     run_.engine = options_.engine;
+    run_.optimize_simulations = true;
     add_runner(options_.model);
     if (!options_.against.empty()) add_runner(options_.against);
     Sources sources(run_.measure, sinks_);
@@ -135,16 +142,21 @@ class Evaluation {
     parallel_ordered(
         report_.samples, sequence ? 1 : threads,
         [&](std::size_t index) {
-          std::vector<std::vector<NamedTensor>> outputs;
-          for (const auto& one : runs) outputs.push_back(in_order(one->at(index).outputs, options_.measure.outputs));
-          return outputs;
-        },
-        [&](std::size_t index, std::vector<std::vector<NamedTensor>> outputs) {
-          for (std::size_t i = 0; i < runs.size(); ++i) {
-            tallies[i]->add(index, runs[i]->samples().at(index), outputs[i],
-                            runs.size() == 2 ? outputs.back() : std::vector<NamedTensor>());
+          std::vector<Seen> seen;
+          for (const auto& one : runs) {
+            // Models with equal inputs share one source (sources.h).
+            const bool read = !seen.empty() && &one->samples() == &runs.front()->samples();
+            const Sample sample = read ? seen.front().sample : one->samples().at(index);
+            seen.push_back({sample, in_order(one->of(index, sample).outputs, options_.measure.outputs)});
           }
-          if (runs.size() == 2) most = std::max(most, largest_difference(outputs[0], outputs[1]));
+          return seen;
+        },
+        [&](std::size_t index, const std::vector<Seen>& seen) {
+          for (std::size_t i = 0; i < runs.size(); ++i) {
+            tallies[i]->add(index, seen[i].sample, seen[i].outputs,
+                            runs.size() == 2 ? seen.back().outputs : std::vector<NamedTensor>());
+          }
+          if (runs.size() == 2) most = std::max(most, largest_difference(seen[0].outputs, seen[1].outputs));
           if (sinks_.progress) sinks_.progress("eval", index + 1, report_.samples);
           if (!sinks_.interrupted || !sinks_.interrupted()) return true;
           throw Error(ErrorKind::Interrupted, "interrupted: no figures of some of the samples");

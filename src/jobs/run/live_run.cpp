@@ -93,8 +93,7 @@ NetworkRun::NetworkRun(std::string name, Model& model, std::shared_ptr<const Sam
       carries_(std::move(carries)),
       only_carried_(add_carried(model, carries_)) {}
 
-Iteration NetworkRun::at(std::size_t index) const {
-  Sample sample = samples().at(index);
+Iteration NetworkRun::of(std::size_t index, Sample sample) const {
   for (const auto& [input, value] : state_) sample[input] = value;
   Iteration iteration;
   std::vector<NamedTensor> values;

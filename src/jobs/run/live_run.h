@@ -40,6 +40,9 @@ class LiveRun : public Run {
   const std::string& name() const override { return name_; }
   std::size_t size() const override { return samples_->size(); }
   const SampleSource& samples() const { return *samples_; }
+  Iteration at(std::size_t index) const final { return of(index, samples_->at(index)); }
+  /// The same for a caller who has read the sample.
+  virtual Iteration of(std::size_t index, Sample sample) const = 0;
 
   /// Runs sample `index` again with every tensor in sight: the first one in graph order that is not finite. nullopt
   /// when there is none, because looking at the tensors changed what is computed, or the runner cannot be looked into.
@@ -53,7 +56,7 @@ class LiveRun : public Run {
 /// A network that is run sample by sample. State goes from one iteration to the next.
 class NetworkRun : public LiveRun {
  public:
-  Iteration at(std::size_t index) const final;
+  Iteration of(std::size_t index, Sample sample) const final;
   bool is_sequence() const override { return !carries_.empty(); }
 
  protected:

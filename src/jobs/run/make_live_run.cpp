@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "analysis/marked_outputs.h"
+#include "analysis/subject.h"
 #include "analysis/surgery.h"
 #include "base/text.h"
 #include "engines/onnxruntime/runtime.h"
@@ -161,8 +162,13 @@ class Maker {
   }
 
   /// Optimizations stay off: a fusion moves the last bits of a sum, these flip steps of a grid, and which fusions are
-  /// possible depends on which tensors are outputs. Marking must not change what is computed.
-  static SessionOptions exact() { return {.optimize = false, .threads = 1, .integer_kernels = false}; }
+  /// possible depends on which tensors are outputs. Marking must not change what is computed; where nobody marks, as in
+  /// `eval`, simulations run as in all other jobs.
+  SessionOptions of_simulation(const Model& model) const {
+    return {.optimize = options_.optimize_simulations && small_enough_to_optimize(model),
+            .threads = 1,
+            .integer_kernels = false};
+  }
 
   /// Several runners, and none of them rounds: something was forgotten.
   bool nothing_is_low() const {
@@ -179,7 +185,8 @@ class Maker {
     std::shared_ptr<const SampleSource> samples = sources_.samples(model);
     if (!runner_.precision.arithmetic.tf32) simulated = model;
     mark(simulated, model, choice(), name_, warn_);
-    return finish(std::move(simulated), exact(), std::move(samples));
+    const SessionOptions session = of_simulation(simulated);
+    return finish(std::move(simulated), session, std::move(samples));
   }
 
   void say_typed() const {
@@ -309,7 +316,8 @@ class Maker {
       for (const std::string& name : tensors_of_typing(typed)) chosen.excluded.push_back(name);
     }
     mark(file.model, typed, chosen, name_, warn_);
-    return finish(std::move(file.model), exact(), std::move(samples));
+    const SessionOptions session = of_simulation(file.model);
+    return finish(std::move(file.model), session, std::move(samples));
   }
 
   PlannedNetwork plan() { return plan(runner_, options_.measure); }
@@ -329,7 +337,8 @@ class Maker {
     RoundedWeights weights;
     Model lowered = lower_simulated(subject.model, subject.layers, planned.plan, weights);
     mark(lowered, subject.model, choice(), name_, warn_);
-    return finish(std::move(lowered), exact(), std::move(planned.loaded.samples));
+    const SessionOptions session = of_simulation(lowered);
+    return finish(std::move(lowered), session, std::move(planned.loaded.samples));
   }
 
   const RunOptions& options_;

@@ -43,12 +43,12 @@ ProgramRun::ProgramRun(std::string name, std::string command, const OnnxModel& m
   }
 }
 
-Iteration ProgramRun::at(std::size_t index) const {
+Iteration ProgramRun::of(std::size_t index, Sample sample) const {
   const ScratchFolder folder;
   const std::filesystem::path inputs = folder / "inputs.npz";
   const std::filesystem::path outputs = folder / "outputs.npz";
   Iteration fed;
-  for (const auto& [input, tensor] : samples().at(index)) fed.outputs.push_back({input, tensor});
+  for (const auto& [input, tensor] : sample) fed.outputs.push_back({input, tensor});
   RunWriter writer(inputs, {"inputs"});
   writer.add(0, fed);
   writer.finish();

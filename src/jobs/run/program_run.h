@@ -23,7 +23,7 @@ class ProgramRun final : public LiveRun {
              double timeout_seconds, std::function<bool()> interrupted);
 
   /// Errors: Backend when the program fails or writes nothing that can be read, with what it did; Interrupted.
-  Iteration at(std::size_t index) const override;
+  Iteration of(std::size_t index, Sample sample) const override;
   /// One at a time: behind the program may be a device, or more memory than two of them find.
   bool is_sequence() const override { return true; }
   std::optional<NonFinite> first_nonfinite(std::size_t) const override { return std::nullopt; }
