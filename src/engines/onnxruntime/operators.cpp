@@ -1,5 +1,6 @@
 #include "engines/onnxruntime/operators.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <exception>
@@ -73,6 +74,25 @@ struct Kernel {
     return {static_cast<float*>(data), like.values.size()};
   }
 
+  /// The part of one sample of a batch.
+  static Input part(const Input& in, std::size_t sample, std::size_t samples) {
+    if (samples == 1) return in;
+    const auto count = static_cast<std::int64_t>(samples);
+    if (in.shape.empty() || in.shape.front() % count != 0) {
+      throw Error(ErrorKind::Backend,
+                  "a tensor of shape " + shape_text(in.shape) + " holds no batch of " + std::to_string(samples));
+    }
+    Input one = in;
+    one.shape.front() /= count;
+    one.values = part(in.values, sample, samples);
+    return one;
+  }
+  template <class T>
+  static std::span<T> part(std::span<T> values, std::size_t sample, std::size_t samples) {
+    const std::size_t size = values.size() / samples;
+    return values.subspan(sample * size, size);
+  }
+
   /// Passes an input through. Nothing to do when the runtime let the output take the input's place.
   void pass(OrtKernelContext* context, std::size_t index, const Input& in) const {
     const std::span<float> out = output(context, index, in);
@@ -135,12 +155,18 @@ struct RoundKernel final : Kernel {
   void compute(OrtKernelContext* context) const override {
     const Input in = input(context, 0);
     const std::span<float> out = output(context, 0, in);
-    const auto [channels, inner] = extent_of(params, in.shape, in.values.size());
-    Recorder* recorder = current_recorder();
-    if (slot >= 0 && recorder != nullptr && static_cast<std::size_t>(slot) < recorder->events.size()) {
-      round_to_counting(params, channels, inner, in.values, out, recorder->events[static_cast<std::size_t>(slot)]);
-    } else {
+    const std::span<Recorder> recorders = current_recorders();
+    const auto place = static_cast<std::size_t>(slot);
+    if (slot < 0 || recorders.empty() || place >= recorders.front().events.size()) {
+      const auto [channels, inner] = extent_of(params, in.shape, in.values.size());
       round_to(params, channels, inner, in.values, out);
+      return;
+    }
+    for (std::size_t i = 0; i < recorders.size(); ++i) {
+      const Input one = part(in, i, recorders.size());
+      const auto [channels, inner] = extent_of(params, one.shape, one.values.size());
+      round_to_counting(params, channels, inner, one.values, part(out, i, recorders.size()),
+                        recorders[i].events[place]);
     }
   }
 };
@@ -163,7 +189,11 @@ struct AccumulateKernel final : Kernel {
     const std::int64_t channels = in.shape[1];
     std::int64_t inner = 1;
     for (std::size_t i = 2; i < in.shape.size(); ++i) inner *= in.shape[i];
-    add_sum_noise(channels, inner, roundings, seed, in.values, out);
+    // What is added hangs on the place within a sample.
+    const std::size_t samples = std::max<std::size_t>(1, current_recorders().size());
+    for (std::size_t i = 0; i < samples; ++i) {
+      add_sum_noise(channels, inner, roundings, seed, part(in, i, samples).values, part(out, i, samples));
+    }
     std::size_t inputs = 0;
     check(api->KernelContext_GetInputCount(context, &inputs));
     if (inputs < 2) return;
@@ -195,14 +225,15 @@ struct SlotKernel : Kernel {
 struct SwitchKernel final : SlotKernel {
   void compute(OrtKernelContext* context) const override {
     const Input in = input(context, 0);
-    const Recorder* recorder = current_recorder();
-    if (recorder == nullptr || recorder->roundings == nullptr || recorder->roundings->at(slot).empty()) {
+    const std::span<Recorder> recorders = current_recorders();
+    const auto* const roundings = recorders.empty() ? nullptr : recorders.front().roundings;  // the same for all
+    if (roundings == nullptr || roundings->at(slot).empty()) {
       pass(context, 0, in);
       return;
     }
     const std::span<float> out = output(context, 0, in);
     std::span<const float> from = in.values;
-    for (const QuantParams& params : recorder->roundings->at(slot)) {
+    for (const QuantParams& params : roundings->at(slot)) {
       const auto [channels, inner] = extent_of(params, in.shape, in.values.size());
       round_to(params, channels, inner, from, out);
       from = out;
@@ -213,10 +244,13 @@ struct SwitchKernel final : SlotKernel {
 struct ObserveKernel final : SlotKernel {
   void compute(OrtKernelContext* context) const override {
     const Input in = input(context, 0);
-    if (Recorder* recorder = current_recorder(); recorder != nullptr && slot < recorder->ranges.size()) {
-      accumulate_range(in.values, recorder->ranges[slot]);
-      recorder->shapes[slot] = in.shape;
-      if (recorder->histograms != nullptr) recorder->histograms->add(slot, recorder->sample, in.values);
+    const std::span<Recorder> recorders = current_recorders();
+    for (std::size_t i = 0; i < recorders.size() && slot < recorders[i].ranges.size(); ++i) {
+      Recorder& recorder = recorders[i];
+      const Input one = part(in, i, recorders.size());
+      accumulate_range(one.values, recorder.ranges[slot]);
+      recorder.shapes[slot] = one.shape;
+      if (recorder.histograms != nullptr) recorder.histograms->add(slot, recorder.sample, one.values);
     }
     pass(context, 0, in);
   }
@@ -230,9 +264,11 @@ struct CompareKernel final : SlotKernel {
       throw Error(ErrorKind::Backend, "Compare: the two sides have different shapes, " + shape_text(ref.shape) +
                                           " and " + shape_text(got.shape));
     }
-    if (Recorder* recorder = current_recorder(); recorder != nullptr && slot < recorder->errors.size()) {
-      accumulate_error(ref.values, got.values, recorder->errors[slot]);
-      recorder->shapes[slot] = ref.shape;
+    const std::span<Recorder> recorders = current_recorders();
+    for (std::size_t i = 0; i < recorders.size() && slot < recorders[i].errors.size(); ++i) {
+      const Input one = part(ref, i, recorders.size());
+      accumulate_error(one.values, part(got.values, i, recorders.size()), recorders[i].errors[slot]);
+      recorders[i].shapes[slot] = one.shape;
     }
     pass(context, 0, ref);
     std::size_t outputs = 0;
@@ -244,10 +280,11 @@ struct CompareKernel final : SlotKernel {
 struct InjectKernel final : SlotKernel {
   void compute(OrtKernelContext* context) const override {
     const Input in = input(context, 0);
-    const Recorder* recorder = current_recorder();
-    const auto chosen = recorder == nullptr ? decltype(recorder->injections.end()){}
-                                            : recorder->injections.find(static_cast<std::int64_t>(slot));
-    if (recorder == nullptr || chosen == recorder->injections.end()) {
+    const std::span<Recorder> recorders = current_recorders();
+    const auto* const injections = recorders.empty() ? nullptr : &recorders.front().injections;
+    const auto chosen =
+        injections == nullptr ? decltype(injections->end()){} : injections->find(static_cast<std::int64_t>(slot));
+    if (injections == nullptr || chosen == injections->end()) {
       pass(context, 0, in);
       return;
     }

@@ -6,7 +6,7 @@
 namespace vernier {
 namespace {
 
-thread_local Recorder* running = nullptr;
+thread_local std::span<Recorder> running;
 
 template <class T>
 void add_all(std::vector<T>& into, const std::vector<T>& from) {
@@ -30,9 +30,9 @@ Recorder& Recorder::operator+=(const Recorder& other) {
   return *this;
 }
 
-Recorder* current_recorder() noexcept { return running; }
+std::span<Recorder> current_recorders() noexcept { return running; }
 
-RecorderScope::RecorderScope(Recorder* recorder) noexcept : previous_(running) { running = recorder; }
+RecorderScope::RecorderScope(std::span<Recorder> recorders) noexcept : previous_(running) { running = recorders; }
 RecorderScope::~RecorderScope() { running = previous_; }
 
 }  // namespace vernier

@@ -1,10 +1,11 @@
 // Where our operators put what they see during one run: host-side accumulators by slot number. One recorder belongs to
-// one run; runs of the same session may go on in several threads, each with its own.
+// one sample of one run; runs of the same session may go on in several threads, each with its own.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "numerics/histogram.h"
@@ -33,20 +34,21 @@ struct Recorder {
   Recorder& operator+=(const Recorder& other);
 };
 
-/// The recorder of the run that this thread is executing; null outside. Nodes of a graph run on the thread that called
-/// Run (sequential execution), so this reaches our kernels without any global state.
-Recorder* current_recorder() noexcept;
+/// The recorders of the run that this thread is executing, one for each sample that runs; empty outside, and where
+/// nobody looks. Nodes of a graph run on the thread that called Run (sequential execution), so this reaches our kernels
+/// without any global state.
+std::span<Recorder> current_recorders() noexcept;
 
-/// Makes `recorder` current on this thread while in scope.
+/// Makes `recorders` current on this thread while in scope.
 class RecorderScope {
  public:
-  explicit RecorderScope(Recorder* recorder) noexcept;
+  explicit RecorderScope(std::span<Recorder> recorders) noexcept;
   ~RecorderScope();
   RecorderScope(const RecorderScope&) = delete;
   RecorderScope& operator=(const RecorderScope&) = delete;
 
  private:
-  Recorder* previous_;
+  std::span<Recorder> previous_;
 };
 
 }  // namespace vernier

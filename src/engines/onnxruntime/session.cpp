@@ -305,6 +305,10 @@ const std::vector<std::string>& Session::input_names() const noexcept { return s
 const std::vector<std::string>& Session::output_names() const noexcept { return state_->outputs; }
 
 std::vector<Tensor> Session::run(const Sample& inputs, Recorder* recorder) const {
+  return run(inputs, std::span(recorder, recorder == nullptr ? 0 : 1));
+}
+
+std::vector<Tensor> Session::run(const Sample& inputs, std::span<Recorder> recorders) const {
   const Runtime& runtime = *state_->runtime;
   std::map<std::string, OwnedValue> live;
   for (const std::string& name : state_->inputs) {
@@ -312,7 +316,7 @@ std::vector<Tensor> Session::run(const Sample& inputs, Recorder* recorder) const
     if (tensor == inputs.end()) throw Error(ErrorKind::Input, fmt::format("no value for the graph input '{}'", name));
     live[name] = value_of(runtime, state_->memory.get(), tensor->second);
   }
-  const RecorderScope scope(recorder);
+  const RecorderScope scope(recorders);
   const RunInFlight running(runtime);
   for (const Part& part : state_->parts) {
     std::vector<const char*> input_names;

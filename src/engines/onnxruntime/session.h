@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,10 @@ class Session {
   /// threads. Errors: Input when an input is missing; Backend with the runtime's text; Interrupted by
   /// end_runs_in_flight().
   std::vector<Tensor> run(const Sample& inputs, Recorder* recorder = nullptr) const;
+  /// The same for a batch of as many samples as there are `recorders`, put together along the first dimension: each
+  /// receives what our operators see of its sample. Errors: also Backend where one of them sees a tensor that has no
+  /// such dimension.
+  std::vector<Tensor> run(const Sample& inputs, std::span<Recorder> recorders) const;
 
  private:
   struct State;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "engines/onnxruntime/runtime.h"
@@ -345,16 +346,16 @@ TEST(Recorder, AddsUpSlotBySlot) {
 TEST(RecorderScope, RestoresTheOneBefore) {
   Recorder outer;
   Recorder inner;
-  EXPECT_EQ(current_recorder(), nullptr);
+  EXPECT_TRUE(current_recorders().empty());
   {
-    const RecorderScope first(&outer);
+    const RecorderScope first(std::span(&outer, 1));
     {
-      const RecorderScope second(&inner);
-      EXPECT_EQ(current_recorder(), &inner);
+      const RecorderScope second(std::span(&inner, 1));
+      EXPECT_EQ(current_recorders().data(), &inner);
     }
-    EXPECT_EQ(current_recorder(), &outer);
+    EXPECT_EQ(current_recorders().data(), &outer);
   }
-  EXPECT_EQ(current_recorder(), nullptr);
+  EXPECT_TRUE(current_recorders().empty());
 }
 
 }  // namespace
