@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
+#include <utility>
 
+#include "analysis/batches.h"
 #include "base/parallel.h"
 #include "distributed/spread.h"
 #include "vernier/error.h"
@@ -48,7 +50,7 @@ void keep_state(const Session& session, const std::vector<Carry>& carries, const
   }
 }
 
-void pack(const SampleResult& result, Packer& packer) {
+void pack_one(const SampleResult& result, Packer& packer) {
   packer.put(result.index);
   packer.put(result.outputs.size());
   for (const Tensor& output : result.outputs) packer.put(output);
@@ -59,7 +61,7 @@ void pack(const SampleResult& result, Packer& packer) {
   for (const Shape& shape : result.recorder.shapes) packer.put(shape);
 }
 
-SampleResult unpack(Unpacker& unpacker) {
+SampleResult unpack_one(Unpacker& unpacker) {
   SampleResult result;
   result.index = unpacker.get<std::size_t>();
   result.outputs.resize(unpacker.get<std::size_t>());
@@ -70,6 +72,33 @@ SampleResult unpack(Unpacker& unpacker) {
   result.recorder.shapes.resize(unpacker.get<std::size_t>());
   for (Shape& shape : result.recorder.shapes) shape = unpacker.get_vector<Shape::value_type>();
   return result;
+}
+
+void pack(const std::vector<SampleResult>& results, Packer& packer) {
+  packer.put(results.size());
+  for (const SampleResult& result : results) pack_one(result, packer);
+}
+
+std::vector<SampleResult> unpack(Unpacker& unpacker) {
+  std::vector<SampleResult> results(unpacker.get<std::size_t>());
+  for (SampleResult& result : results) result = unpack_one(unpacker);
+  return results;
+}
+
+/// Subject::batch where the network allows it, else 1.
+std::size_t samples_at_once(const Subject& subject, const Session& session, const std::vector<std::size_t>& order,
+                            const Recorder& recorder) {
+  const std::size_t batch = std::min(subject.batch, order.size());
+  if (batch < 2) return 1;
+  std::string why = "each waits for the state of the one before";
+  if (subject.carries.empty()) {
+    std::vector<Sample> first;
+    for (std::size_t i = 0; i < batch; ++i) first.push_back(feed_for(session, subject.samples->at(order[i]), {}));
+    why = why_not_together(session, subject.model, first, recorder);
+  }
+  if (why.empty()) return batch;
+  if (subject.one_by_one) subject.one_by_one(one_by_one_text(subject.batch, why));
+  return 1;
 }
 
 }  // namespace
@@ -113,28 +142,41 @@ void run_samples(const Subject& subject, const Session& session, const std::vect
                  const Sample& constants) {
   Sample state = constants;
   const bool sequential = !subject.carries.empty();
-  const auto work = [&](std::size_t position) {
-    SampleResult result;
-    result.index = order[position];
-    result.recorder = recorder;
-    result.recorder.sample = result.index;
-    result.fed = feed_for(session, subject.samples->at(result.index), state);
-    try {
-      result.outputs = session.run(*result.fed, &result.recorder);
-    } catch (const Error& error) {
-      throw Error(error.kind(), fmt::format("{}, sample {}: {}", phase, result.index, error.what()), error.hint());
+  const std::size_t batch = constants.empty() ? samples_at_once(subject, session, order, recorder) : 1;
+  const auto work = [&](std::size_t turn) {
+    const std::size_t first = turn * batch, count = std::min(batch, order.size() - first);
+    std::vector<Sample> fed;
+    std::vector<Recorder> recorders(count, recorder);
+    for (std::size_t i = 0; i < count; ++i) {
+      recorders[i].sample = order[first + i];
+      fed.push_back(feed_for(session, subject.samples->at(order[first + i]), state));
     }
-    if (sequential) keep_state(session, subject.carries, result.outputs, state);
-    return result;
+    std::vector<std::vector<Tensor>> outputs;
+    try {
+      outputs = run_together(session, fed, recorders);
+    } catch (const Error& error) {
+      const std::string which = count == 1 ? fmt::format("sample {}", order[first])
+                                           : fmt::format("samples {} to {}", order[first], order[first + count - 1]);
+      throw Error(error.kind(), fmt::format("{}, {}: {}", phase, which, error.what()), error.hint());
+    }
+    if (sequential) keep_state(session, subject.carries, outputs.front(), state);
+    std::vector<SampleResult> results;
+    for (std::size_t i = 0; i < count; ++i) {
+      results.push_back({order[first + i], std::move(fed[i]), std::move(outputs[i]), std::move(recorders[i])});
+    }
+    return results;
   };
-  const auto taken = [&](std::size_t position, SampleResult result) {
-    if (subject.progress) subject.progress(phase, position + 1, order.size());
-    return take(std::move(result));
+  const auto taken = [&](std::size_t turn, std::vector<SampleResult> results) {
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (subject.progress) subject.progress(phase, turn * batch + i + 1, order.size());
+      if (!take(std::move(results[i]))) return false;
+    }
+    return true;
   };
-  if (sequential) return parallel_ordered(order.size(), 1, work, taken);
+  const std::size_t turns = (order.size() + batch - 1) / batch;
+  if (sequential) return parallel_ordered(turns, 1, work, taken);
   Ranks alone;
-  spread_ordered(subject.ranks == nullptr ? alone : *subject.ranks, order.size(), subject.threads, work, taken, pack,
-                 unpack);
+  spread_ordered(subject.ranks == nullptr ? alone : *subject.ranks, turns, subject.threads, work, taken, pack, unpack);
 }
 
 Sample fed_for(const Subject& subject, const Session& session, const SampleResult& result) {

@@ -41,6 +41,9 @@ struct Subject {
   std::vector<std::string> judged;              // float outputs that are compared, in graph order
   std::map<std::string, ClassAxis> class_axes;  // of judged outputs, as far as it is known
   std::size_t threads = 1;                      // samples that run side by side
+  /// Samples that run as one where the network allows it (batches.h); told in words where it does not.
+  std::size_t batch = 1;
+  std::function<void(const std::string&)> one_by_one;
   bool optimize =
       true;  // graph optimizations of every session; never beyond 1 GiB of weights, 5,000 nodes or 256 outputs
   Progress progress;
@@ -76,7 +79,7 @@ struct SampleResult {
 /// Runs the samples of `order` through `session`, each with a copy of `recorder`, and gives the results to `take` in
 /// the order of `order`; `take` returns false to stop. With carried states one sample follows the other: outputs named
 /// in `carries` (and "low/OUT" for "low/IN") feed the next sample, and every rank runs
-/// them all; else each rank runs some. `constants` are fed with each sample.
+/// them all; else each rank runs some, Subject::batch of them as one. `constants` are fed with each sample.
 void run_samples(const Subject& subject, const Session& session, const std::vector<std::size_t>& order,
                  const Recorder& recorder, const std::string& phase, const std::function<bool(SampleResult)>& take,
                  const Sample& constants = {});

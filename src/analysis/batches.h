@@ -1,0 +1,34 @@
+// Independent samples that run as one: put together along the first dimension, and taken apart again. Who does so must
+// get the answers of samples that run one by one, which is tried before anything rests on it.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engines/onnxruntime/recorder.h"
+#include "engines/onnxruntime/session.h"
+#include "model/model.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
+
+namespace vernier {
+
+/// Why `session` cannot run samples together, in words; empty: it can. `model` is what the session computes, or the
+/// network that this came from: its inputs must leave the first dimension open, and no operator may be seen to work
+/// across samples (model/across_samples.h). Then neighbours of equal shapes among `first`, the samples that the work
+/// begins with, run one by one and as one, each with `recorder`: outputs must agree to 100 dB, and what our operators
+/// saw in its counts and, within a hundred-thousandth, its ends and energies.
+std::string why_not_together(const Session& session, const Model& model, const std::vector<Sample>& first,
+                             const Recorder& recorder);
+
+/// The outputs of each sample. Neighbours of equal shapes run as one, each with its own of `recorders`.
+/// Errors: as Session::run().
+std::vector<std::vector<Tensor>> run_together(const Session& session, const std::vector<Sample>& samples,
+                                              std::span<Recorder> recorders);
+
+/// The sentence that says it: "‹batch› 32: samples run one by one: ...".
+std::string one_by_one_text(std::size_t batch, const std::string& why);
+
+}  // namespace vernier

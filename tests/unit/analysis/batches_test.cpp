@@ -1,0 +1,157 @@
+#include "analysis/batches.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/lockstep.h"
+#include "analysis/reference.h"
+#include "analysis/trials.h"
+#include "tiny_networks.h"
+#include "vernier/samples.h"
+#include "vernier/tensor.h"
+
+namespace vernier::testing {
+namespace {
+
+constexpr const char* kOpen = R"(
+  g (float[N,4,5] x) => (float[N,4,3] y) {
+    [linear] a = MatMul(x, w)
+    [relu] y = Relu(a)
+  })";
+/// Every sample gets something of all others, and no operator says so by itself.
+constexpr const char* kMeeting = R"(
+  g (float[N,5] x) => (float[N,5] y) {
+    [turned] t = Transpose(x)
+    [square] s = MatMul(x, t)
+    [meet] y = MatMul(s, x)
+  })";
+
+Model open_network() { return model_of(kOpen, {{"w", bell({5, 3}, 7)}}); }
+
+/// Eleven samples: a last batch that is not full, and two that have another shape among the first.
+Samples uneven() {
+  std::vector<Sample> samples;
+  for (std::uint32_t i = 0; i < 11; ++i) samples.push_back({{"x", bell({i == 4 || i == 5 ? 2 : 1, 4, 5}, i + 1)}});
+  return Samples(std::move(samples));
+}
+
+struct Seen {
+  std::vector<std::size_t> order;
+  std::vector<SampleResult> results;
+  std::vector<std::string> told;
+};
+
+Seen run_with(Subject subject, std::size_t batch, const Recorder& recorder = {}) {
+  Seen seen;
+  subject.batch = batch;
+  subject.one_by_one = [&](const std::string& text) { seen.told.push_back(text); };
+  const Session session = subject.session(subject.model);
+  run_samples(subject, session, all_samples(subject), recorder, "test", [&](SampleResult result) {
+    seen.order.push_back(result.index);
+    seen.results.push_back(std::move(result));
+    return true;
+  });
+  return seen;
+}
+
+TEST(Batches, GiveWhatSingleSamplesDo) {
+  const Samples samples = uneven();
+  const Subject subject = subject_of(open_network(), samples);
+  const Seen alone = run_with(subject, 1);
+  for (const std::size_t batch : {2U, 3U, 4U, 32U}) {
+    const Seen together = run_with(subject, batch);
+    EXPECT_EQ(together.told, std::vector<std::string>());
+    EXPECT_EQ(together.order, alone.order);
+    for (std::size_t i = 0; i < alone.results.size(); ++i) {
+      EXPECT_TRUE(same_bits(alone.results[i].outputs[0], together.results[i].outputs[0])) << batch << " " << i;
+      EXPECT_TRUE(same_bits(alone.results[i].fed->at("x"), together.results[i].fed->at("x")));
+    }
+  }
+}
+
+TEST(Batches, AreSeenSampleBySample) {
+  const Samples samples = bell_samples("x", {1, 4, 5}, 23, 1.1F);
+  Subject subject = subject_of(open_network(), samples);
+  const Reference alone = run_reference(subject, {"x", "a"}, {"x", "a"});
+  std::vector<std::string> told;
+  subject.batch = 5;
+  subject.threads = 2;
+  subject.one_by_one = [&](const std::string& text) { told.push_back(text); };
+  const Reference together = run_reference(subject, {"x", "a"}, {"x", "a"});
+  EXPECT_EQ(told, std::vector<std::string>());
+  EXPECT_EQ(together.ranges, alone.ranges);
+  EXPECT_EQ(together.early, alone.early);
+  EXPECT_EQ(together.histograms, alone.histograms);
+  EXPECT_EQ(together.shapes, alone.shapes);
+  EXPECT_EQ(together.data_sha256, alone.data_sha256);
+  EXPECT_EQ(together.totals.at("y").each.size(), 23U);
+
+  Model other = subject.model;
+  other.weights.clear();
+  set_initializer(other, *other.proto.mutable_graph(), "w", bell({5, 3}, 8));
+  const Lockstep in_batches = lockstep(subject, other, match_layer_outputs(subject));
+  subject.batch = 1;
+  const Lockstep one_by_one = lockstep(subject, other, match_layer_outputs(subject));
+  EXPECT_EQ(told, std::vector<std::string>());
+  EXPECT_EQ(in_batches.errors, one_by_one.errors);
+  EXPECT_EQ(in_batches.sample_noise, one_by_one.sample_noise);
+}
+
+TEST(Batches, AreRefusedWhereSamplesMeet) {
+  const Samples samples = bell_samples("x", {1, 5}, 6);
+  const Seen together = run_with(subject_of(model_of(kMeeting), samples), 4);
+  ASSERT_EQ(together.told.size(), 1U);
+  EXPECT_TRUE(
+      together.told[0].starts_with("‹batch› 4: samples run one by one: output 'y' is another one where 4 run "
+                                   "together ("))
+      << together.told[0];
+  const Seen alone = run_with(subject_of(model_of(kMeeting), samples), 1);
+  for (std::size_t i = 0; i < 6; ++i)
+    EXPECT_TRUE(same_bits(alone.results[i].outputs[0], together.results[i].outputs[0]));
+}
+
+TEST(Batches, AreRefusedWhereATensorInsideIsOneForAll) {
+  // The output is right; the observed product of weights is no batch.
+  const Samples samples = bell_samples("x", {1, 4, 5}, 6);
+  const Model model = model_of(R"(
+    g (float[N,4,5] x) => (float[N,4,3] y) {
+      [turn] t = Transpose <perm = [1,0,2]> (x)
+      [linear] a = MatMul(t, w)
+      [back] y = Transpose <perm = [1,0,2]> (a)
+    })",
+                               {{"w", bell({5, 3}, 7)}});
+  Subject subject = subject_of(model, samples);
+  std::vector<std::string> told;
+  subject.batch = 3;
+  subject.one_by_one = [&](const std::string& text) { told.push_back(text); };
+  const Reference together = run_reference(subject, {"a"}, {"a"});
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_NE(told[0].find("one by one"), std::string::npos) << told[0];
+  subject.batch = 1;
+  EXPECT_EQ(together.ranges, run_reference(subject, {"a"}, {"a"}).ranges);
+}
+
+TEST(Batches, AreRefusedForStatesAndWhereNoTwoAreAlike) {
+  const Samples steps = bell_samples("x", {1, 4}, 3);
+  std::vector<Sample> with_state;
+  for (std::size_t i = 0; i < 3; ++i)
+    with_state.push_back({{"x", steps.at(i).at("x")}, {"h", Tensor(Dtype::Float32, {1, 6})}});
+  const Samples sequence(std::move(with_state));
+  EXPECT_EQ(run_with(subject_of(model_of(kRecurrentNet, recurrent_net_weights()), sequence, {{"h2", "h"}}), 2).told,
+            std::vector<std::string>{"‹batch› 2: samples run one by one: each waits for the state of the one before"});
+
+  std::vector<Sample> widths;
+  for (const std::int64_t rows : {1, 2, 1}) widths.push_back({{"x", bell({rows, 4, 5}, 3)}});
+  const Samples different(std::move(widths));
+  EXPECT_EQ(
+      run_with(subject_of(open_network(), different), 3).told,
+      std::vector<std::string>{"‹batch› 3: samples run one by one: no two neighbours of the first 3 have one shape"});
+}
+
+}  // namespace
+}  // namespace vernier::testing
