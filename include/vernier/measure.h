@@ -41,6 +41,9 @@ struct MeasureOptions {
   /// Of diagnose() and fix(). Not with `calibration_data`, which shares out itself: then Judgement at most.
   Split split = Split::None;
   std::size_t threads = 0;  // 0: all usable cores
+  /// Of calibrate(), verify() and evaluate(): so many samples of equal shapes run as one, where the network allows it
+  /// and gives what it gives for each; a warning says where not. Memory: so many samples a thread.
+  std::size_t batch = 1;
   /// --custom-ops: shared libraries of custom operators, each with ONNX Runtime's RegisterCustomOps(). They run inside
   /// this process, which a crash in one of their operators ends.
   std::vector<std::filesystem::path> custom_operators;

@@ -42,6 +42,7 @@ def evaluate(
     limit: int = 0,
     split_batch: bool = False,
     threads: int = 0,
+    batch: int = 1,
     custom_ops: Iterable[str] = (),
     external_data_dir: str | os.PathLike[str] = "",
     image: Mapping[str, Any] | None = None,
@@ -65,6 +66,7 @@ def evaluate(
             rounding behind them.
         min_metric: of the first figure, at least; ``max_metric``: at most. ``max_loss``: it may be worse than that of
             ``against`` by so much. A metric of yours is better when larger, unless ``max_metric`` alone is given.
+        batch: as of ``verify``.
 
     Returns:
         A report with ``models``: for each its ``figures``, {name: value}, shares from 0 to 1 but for perplexity; and

@@ -35,6 +35,7 @@ def verify(
     limit: int = 0,
     split_batch: bool = False,
     threads: int = 0,
+    batch: int = 1,
     seed: int = 1,
     input_shapes: Mapping[str, Iterable[int]] | None = None,
     custom_ops: Iterable[str] = (),
@@ -44,8 +45,11 @@ def verify(
 ) -> VerifyReport:
     """Measures, layer by layer, how far a typed model (Cast, Q/DQ; anyone's) is from its float model.
 
+    ``batch``: so many samples run as one where the network allows it and the answers are those of single samples; a
+    warning of the report says where not.
+
     Returns a report with ``figures`` (of the outputs), ``layers`` and, with a requirement, ``passed``.
-    Arguments and errors: as ``diagnose``.
+    Other arguments and errors: as ``diagnose``.
     """
     given = dict(locals())
     options = _core.VerifyOptions()
@@ -160,13 +164,15 @@ def calibrate(
     limit: int = 0,
     split_batch: bool = False,
     threads: int = 0,
+    batch: int = 1,
     image: Mapping[str, Any] | None = None,
     progress: bool | Progress | None = None,
 ) -> Report:
     """The range of every tensor that low precision quantizes, and whether the samples were enough to know it.
 
     Returns a report with ``tensors`` (one row a tensor: min, max, clipped, ...) and ``sufficiency``. ``output``: a file
-    of ranges; TensorRT's form under ``.cache`` and ``.calib``. Other arguments and errors: as ``diagnose``.
+    of ranges; TensorRT's form under ``.cache`` and ``.calib``. ``batch``: as of ``verify``. Other arguments and errors: as
+    ``diagnose``.
     """
     given = dict(locals())
     options = _core.CalibrateOptions()

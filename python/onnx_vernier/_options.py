@@ -145,6 +145,7 @@ def measure(
     limit: int = 0,
     split_batch: bool = False,
     threads: int = 0,
+    batch: int = 1,
     seed: int = 1,
     input_shapes: Mapping[str, Iterable[int]] | None = None,
     custom_ops: Iterable[str] = (),
@@ -158,6 +159,7 @@ def measure(
     options.outputs = names(outputs, "outputs")
     options.carries = list((carry or {}).items())
     options.threads = count(threads, "threads")
+    options.batch = count(batch, "batch")
     options.custom_operators = names(custom_ops, "custom_ops")
     options.external_data_dir = os.fspath(external_data_dir)
 

@@ -368,6 +368,32 @@ def sometimes_nan():
     return b.model([("x", FLOAT, [1, 3, 16, 16])], [("root", FLOAT, [1, 7, 16, 16])]), {"x": b.normal(6, 1, 3, 16, 16)}
 
 
+@network
+def open_batch():
+    """The first dimension is open, and each sample stands for itself."""
+    b = Builder(31)
+    b.conv("x", "stem", 3, 8, strides=[2, 2])
+    b.add("Relu", ["stem"], "relu")
+    b.add("GlobalAveragePool", ["relu"], "pooled")
+    b.add("Flatten", ["pooled"], "flat")
+    b.linear("flat", "classes", 8, 5)
+    return b.model([("x", FLOAT, ["N", 3, 16, 16])], [("classes", FLOAT, ["N", 5])]), {"x": b.normal(7, 1, 3, 16, 16)}
+
+
+@network
+def samples_that_meet():
+    """The first dimension is open, and attention goes along it: what is put together there is another network."""
+    b = Builder(32)
+    b.linear("x", "query", 16, 16)
+    b.linear("x", "key", 16, 16)
+    b.add("Transpose", ["key"], "turned", perm=[1, 0])
+    b.add("MatMul", ["query", "turned"], "scores")
+    b.add("Softmax", ["scores"], "shares", axis=-1)
+    b.add("MatMul", ["shares", "x"], "mixed")
+    b.linear("mixed", "y", 16, 4)
+    return b.model([("x", FLOAT, ["tokens", 16])], [("y", FLOAT, ["tokens", 4])]), {"x": b.normal(6, 3, 16)}
+
+
 def halved(model):
     """All of a model in float16, as converters write it."""
     def half(tensor):

@@ -161,6 +161,26 @@ def test_a_file_against_itself_is_exact(made, tmp_path):
         assert figure["sqnr_db"] == "inf"
 
 
+def without_words(report):
+    return {key: value for key, value in report.items() if key not in ("seconds", "phases", "command", "warnings", "machine")}
+
+
+def test_batches_give_the_answers_of_single_samples(made, tmp_path):
+    model, data, _ = made
+    vernier("convert", model, "--fp16", "--data", data, "-o", "typed.onnx", folder=tmp_path)
+    for words in (["calibrate", model], ["verify", model, "typed.onnx"]):
+        one, three = [vernier(*words, "--data", data, *batch, "--json", folder=tmp_path, codes=(0, 3))
+                      for batch in ([], ["--batch", "3"])]
+        assert one.returncode == three.returncode
+        if one.returncode == 3:  # a file in half precision has no float32 layers to calibrate
+            assert words[0] == "calibrate" and one.stderr == three.stderr
+            continue
+        one, three = json.loads(one.stdout), json.loads(three.stdout)
+        assert without_words(one) == without_words(three)
+        told = [text for text in three["warnings"] if "--batch 3: samples run one by one" in text]
+        assert (told == []) == (model.stem == "open_batch")
+
+
 def test_a_quantized_file_keeps_its_scales(tmp_path):
     model, data, samples = networks.write("quantized_file", tmp_path)
     vernier("diagnose", model, "--int8", "--data", data, "--min-sqnr", "20", "-o", "out", folder=tmp_path)

@@ -47,6 +47,7 @@ Command add_calibrate(CLI::App& root, const std::string& command) {
   line->precision.add(app, "--method,--calibration-method");
   line->data.add(app, "Samples to learn ranges from");
   line->data.add_calibration(app);
+  line->data.add_batch(app);
   add_value(app, "-o,--output", line->output, "FILE",
             "File for the ranges: JSON; under *.cache or *.calib TensorRT's text (default: none)")
       .writes()

@@ -74,6 +74,7 @@ Command add_eval(CLI::App& root, const std::string& command) {
       .group("Task");
   line->on.add(app);
   line->data.add(app, "Samples to measure on");
+  line->data.add_batch(app);
   line->result.add(app);
   add_message_options(app, line->messages);
   const IgnoredOptions ignored = add_ignored_options(app);

@@ -50,6 +50,7 @@ Command add_verify(CLI::App& root, const std::string& command) {
       .group("Arithmetic");
   add_arithmetic_options(app, "Arithmetic", [line]() -> ArithmeticText& { return line->arithmetic; });
   line->data.add(app, "Samples to measure on");
+  line->data.add_batch(app);
   line->on.add(app);
   line->gate.add(app);
   line->result.add(app);

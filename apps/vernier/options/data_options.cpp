@@ -25,6 +25,7 @@ namespace {
 const char* const kDataGroup = "Data";
 const char* const kImageGroup = "Images (for a --data folder of images)";
 constexpr std::uint64_t kMostThreads = 4096;
+constexpr std::uint64_t kMostBatch = 4096;
 
 void check_geometry(const std::string& geometry) {
   // Only the kind: the rest is parsed where images are read, which also says what is wrong with it.
@@ -105,6 +106,13 @@ void DataGroup::add_calibration(CLI::App& app) {
             "Samples to learn ranges from, in any form of --data (default: the samples of --data)")
       .group(kDataGroup);
   add_calibration_cache(app);
+}
+
+void DataGroup::add_batch(CLI::App& app) {
+  add_value(app, "--batch", batch_, "N",
+            "Run up to N samples of equal shapes as one, 1 to 4096, where the network's first dimensions are open and "
+            "the answers are those of single samples; a warning says where not (default: 1)")
+      .group(kDataGroup);
 }
 
 void DataGroup::add_calibration_cache(CLI::App& app) {
@@ -211,6 +219,7 @@ MeasureOptions DataGroup::values() const {
   options.custom_operators.assign(custom_ops_.begin(), custom_ops_.end());
   options.external_data_dir = external_data_dir_;
   options.threads = parse_count("--threads", threads_, 0, kMostThreads);
+  options.batch = parse_count("--batch", batch_, 1, kMostBatch);
   return options;
 }
 

@@ -98,6 +98,8 @@ class DataGroup {
   void add_calibration(CLI::App& app);
   /// --calibration-cache alone, for commands whose samples are there to calibrate.
   void add_calibration_cache(CLI::App& app);
+  /// --batch, for commands that run many samples through one network.
+  void add_batch(CLI::App& app);
   /// Everything of MeasureOptions but the requirement and the outputs.
   MeasureOptions values() const;
   /// Options that were given and do nothing beside the others, in words. `scripts`: other options name scripts.
@@ -114,7 +116,7 @@ class DataGroup {
   void check_one_source() const;
 
   std::string data_, loader_script_, calibration_data_, calibration_cache_, samples_, iterations_, seed_,
-      threads_ = "0";
+      threads_ = "0", batch_ = "1";
   std::string python_, timeout_, external_data_dir_;
   std::string geometry_, color_ = "rgb", layout_;
   std::vector<std::string> custom_ops_, load_inputs_, mean_, std_, val_range_, shapes_, carries_;

@@ -100,11 +100,17 @@ std::vector<NamedTensor> in_order(std::vector<NamedTensor> outputs, const std::v
   return ordered.size() == outputs.size() ? ordered : outputs;
 }
 
-/// What a model was fed, and what it gave for it.
+/// What a model was fed, and what it gave for it, sample by sample.
 struct Seen {
-  Sample sample;
-  std::vector<NamedTensor> outputs;
+  std::vector<Sample> samples;
+  std::vector<std::vector<NamedTensor>> outputs;
 };
+
+std::vector<Sample> samples_of(const SampleSource& source, std::size_t first, std::size_t count) {
+  std::vector<Sample> samples;
+  for (std::size_t i = first; i < std::min(first + count, source.size()); ++i) samples.push_back(source.at(i));
+  return samples;
+}
 
 class Evaluation {
  public:
@@ -138,26 +144,36 @@ class Evaluation {
     report_.samples = runs.front()->size();
     const bool sequence = std::any_of(runs.begin(), runs.end(), [](const auto& one) { return one->is_sequence(); });
     const std::size_t threads = options_.measure.threads == 0 ? usable_cores() : options_.measure.threads;
+    std::size_t batch = std::max<std::size_t>(1, options_.measure.batch);
+    for (const auto& one : runs) {
+      batch =
+          std::min(batch, one->samples_at_once(options_.measure.batch, [&](const std::string& text) { warn(text); }));
+    }
     double most = 0;
     parallel_ordered(
-        report_.samples, sequence ? 1 : threads,
-        [&](std::size_t index) {
+        (report_.samples + batch - 1) / batch, sequence ? 1 : threads,
+        [&](std::size_t turn) {
           std::vector<Seen> seen;
           for (const auto& one : runs) {
             // Models with equal inputs share one source (sources.h).
             const bool read = !seen.empty() && &one->samples() == &runs.front()->samples();
-            const Sample sample = read ? seen.front().sample : one->samples().at(index);
-            seen.push_back({sample, in_order(one->of(index, sample).outputs, options_.measure.outputs)});
+            seen.push_back({read ? seen.front().samples : samples_of(one->samples(), turn * batch, batch), {}});
+            for (Iteration& each : one->together(turn * batch, seen.back().samples)) {
+              seen.back().outputs.push_back(in_order(std::move(each.outputs), options_.measure.outputs));
+            }
           }
           return seen;
         },
-        [&](std::size_t index, const std::vector<Seen>& seen) {
-          for (std::size_t i = 0; i < runs.size(); ++i) {
-            tallies[i]->add(index, seen[i].sample, seen[i].outputs,
-                            runs.size() == 2 ? seen.back().outputs : std::vector<NamedTensor>());
+        [&](std::size_t turn, const std::vector<Seen>& seen) {
+          for (std::size_t k = 0; k < seen.front().samples.size(); ++k) {
+            const std::size_t index = turn * batch + k;
+            for (std::size_t i = 0; i < runs.size(); ++i) {
+              tallies[i]->add(index, seen[i].samples[k], seen[i].outputs[k],
+                              runs.size() == 2 ? seen.back().outputs[k] : std::vector<NamedTensor>());
+            }
+            if (runs.size() == 2) most = std::max(most, largest_difference(seen[0].outputs[k], seen[1].outputs[k]));
+            if (sinks_.progress) sinks_.progress("eval", index + 1, report_.samples);
           }
-          if (runs.size() == 2) most = std::max(most, largest_difference(seen[0].outputs, seen[1].outputs));
-          if (sinks_.progress) sinks_.progress("eval", index + 1, report_.samples);
           if (!sinks_.interrupted || !sinks_.interrupted()) return true;
           throw Error(ErrorKind::Interrupted, "interrupted: no figures of some of the samples");
         });

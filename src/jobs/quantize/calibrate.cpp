@@ -207,6 +207,8 @@ class Calibration {
     const NotedSamples noted(*loaded_.samples, subject().carries);
     Subject own = subject();
     own.samples = &noted;
+    own.batch = options_.measure.batch;
+    own.one_by_one = [this](const std::string& text) { warn(text); };
     const bool ends = to_count(choice(), tensors).empty();  // are all that the method looks at: a fifth of the work
     Reference reference = run_reference(own, observed, observed, ends ? Counting::Ends : Counting::All);
     report_.data_sha256 = reference.data_sha256;

@@ -12,6 +12,7 @@
 #include <map>
 #include <span>
 
+#include "analysis/batches.h"
 #include "analysis/marked_outputs.h"
 #include "analysis/surgery.h"
 #include "base/text.h"
@@ -87,6 +88,19 @@ bool find_nonfinite(const Tensor& tensor, NonFinite& counts) {
   }
 }
 
+std::size_t LiveRun::samples_at_once(std::size_t batch, const Warn& warn) const {
+  if (batch > 1 && size() > 1) {
+    warn(one_by_one_text(batch, is_sequence() ? "each waits for the one before" : "its runner takes one at a time"));
+  }
+  return 1;
+}
+
+std::vector<Iteration> LiveRun::together(std::size_t first, const std::vector<Sample>& samples) const {
+  std::vector<Iteration> iterations;
+  for (const Sample& sample : samples) iterations.push_back(of(first++, sample));
+  return iterations;
+}
+
 NetworkRun::NetworkRun(std::string name, Model& model, std::shared_ptr<const SampleSource> samples,
                        std::vector<std::pair<std::string, std::string>> carries)
     : LiveRun(std::move(name), std::move(samples)),
@@ -126,9 +140,40 @@ std::vector<NamedTensor> SessionRun::infer(const Sample& sample, double& seconds
   const auto start = std::chrono::steady_clock::now();
   std::vector<Tensor> values = session_.run(sample);
   seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return named(std::move(values));
+}
+
+std::vector<NamedTensor> SessionRun::named(std::vector<Tensor> values) const {
   std::vector<NamedTensor> named;
   for (std::size_t i = 0; i < values.size(); ++i) named.push_back({session_.output_names()[i], std::move(values[i])});
   return named;
+}
+
+std::size_t SessionRun::samples_at_once(std::size_t batch, const Warn& warn) const {
+  const std::size_t most = std::min(batch, size());
+  if (most < 2 || is_sequence()) return LiveRun::samples_at_once(batch, warn);
+  std::vector<Sample> first;
+  for (std::size_t i = 0; i < most; ++i) first.push_back(samples().at(i));
+  const std::string why = why_not_together(session_, model_, first, {});
+  if (why.empty()) return most;
+  warn(one_by_one_text(batch, why));
+  return 1;
+}
+
+std::vector<Iteration> SessionRun::together(std::size_t first, const std::vector<Sample>& samples) const {
+  if (samples.size() == 1) return {of(first, samples.front())};
+  std::vector<Recorder> recorders(samples.size());
+  std::vector<Iteration> iterations;
+  try {
+    for (std::vector<Tensor>& values : run_together(session_, samples, recorders)) {
+      iterations.push_back({named(std::move(values)), {}});
+    }
+  } catch (const Error& error) {
+    throw Error(error.kind(),
+                fmt::format("{}, iterations {} to {}: {}", name(), first, first + samples.size() - 1, error.what()),
+                error.hint());
+  }
+  return iterations;
 }
 
 std::optional<NonFinite> SessionRun::first_nonfinite(std::size_t index) const {

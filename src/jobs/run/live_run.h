@@ -43,6 +43,10 @@ class LiveRun : public Run {
   Iteration at(std::size_t index) const final { return of(index, samples_->at(index)); }
   /// The same for a caller who has read the sample.
   virtual Iteration of(std::size_t index, Sample sample) const = 0;
+  /// How many samples together() runs as one, `batch` or 1: where it is 1, `warn` is told why.
+  virtual std::size_t samples_at_once(std::size_t batch, const Warn& warn) const;
+  /// Iterations from `first` on of these samples, at most samples_at_once().
+  virtual std::vector<Iteration> together(std::size_t first, const std::vector<Sample>& samples) const;
 
   /// Runs sample `index` again with every tensor in sight: the first one in graph order that is not finite. nullopt
   /// when there is none, because looking at the tensors changed what is computed, or the runner cannot be looked into.
@@ -82,9 +86,12 @@ class SessionRun final : public NetworkRun {
              std::vector<std::pair<std::string, std::string>> carries);
 
   std::optional<NonFinite> first_nonfinite(std::size_t index) const override;
+  std::size_t samples_at_once(std::size_t batch, const Warn& warn) const override;
+  std::vector<Iteration> together(std::size_t first, const std::vector<Sample>& samples) const override;
 
  private:
   std::vector<NamedTensor> infer(const Sample& sample, double& seconds) const override;
+  std::vector<NamedTensor> named(std::vector<Tensor> values) const;
 
   std::shared_ptr<const Runtime> runtime_;
   Model model_;

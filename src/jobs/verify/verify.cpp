@@ -226,8 +226,14 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
   Stopwatch watch(report.phases);
   watch.phase("load");
   SimulatedFile simulated = simulate_typed(typed, options.arithmetic);
-  const Loaded loaded = load_beside(typed, simulated, options.float_model, sources, options.arithmetic);
+  Loaded loaded = load_beside(typed, simulated, options.float_model, sources, options.arithmetic);
   const Subject& subject = loaded.subject;
+  loaded.subject.batch = options.measure.batch;
+  loaded.subject.one_by_one = [&](const std::string& text) {
+    if (std::ranges::find(report.warnings, text) != report.warnings.end()) return;
+    report.warnings.push_back(text);
+    if (sinks.warning) sinks.warning(text);
+  };
 
   report.command = options.command;
   report.vernier_version = vernier_version();
