@@ -56,6 +56,19 @@ def test_nothing_is_written_before_it_is_asked_for(model, images, tmp_path, monk
     assert (tmp_path / "out/model.onnx").read_bytes() == report.model.to_bytes()
 
 
+def test_samples_run_together_where_the_network_allows_it(model, images):
+    one, many = [json.loads(vernier.calibrate(model, {"image": images}, batch=batch).to_json()) for batch in (1, 4)]
+    assert one["tensors"] == many["tensors"]
+    assert many["warnings"] == []
+    fixed = copy.deepcopy(model)
+    for value in [*fixed.graph.input, *fixed.graph.output]:
+        value.type.tensor_type.shape.dim[0].dim_value = 1
+    report = vernier.verify(fixed, fixed, {"image": images}, batch=4)
+    assert any("batch 4: samples run one by one: the first dimension of" in text for text in report.warnings)
+    with pytest.raises(vernier.UsageError, match="batch=-1"):
+        vernier.calibrate(model, {"image": images}, batch=-1)
+
+
 @pytest.mark.parametrize("form", ["dict", "list", "generator", "tuples", "arrays", "array", "function", "path"])
 def test_samples_of_every_form(form, model, images, written):
     given = {

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
 #include <vector>
 
+#include "numerics/distribution.h"
 #include "tiny_networks.h"
 #include "vernier/error.h"
 #include "vernier/samples.h"
@@ -44,6 +48,40 @@ TEST(Reference, RangesAreThoseComputedByHand) {
   EXPECT_EQ(reference.ranges.at("x").max, 9);
   EXPECT_EQ(reference.shapes.at("d"), (Shape{1, 3}));
   EXPECT_EQ(reference.shapes.at("x"), (Shape{1, 3}));
+}
+
+TEST(Reference, EndsAloneTellTheSameOfThem) {
+  const Samples samples = bell_samples("x", {1, 3}, 900, 1.0F);
+  const Subject subject = subject_of(double_and_shift(), samples);
+  const std::set<std::string> counted{"x", "d", "s"};
+  const Reference all = run_reference(subject, counted, counted);
+  const Reference ends = run_reference(subject, counted, counted, Counting::Ends);
+  EXPECT_EQ(ends.ranges, all.ranges);
+  EXPECT_EQ(ends.early, all.early);
+  for (const std::string& tensor : counted) {
+    for (const std::size_t half : {0U, 1U}) {
+      const Distribution few = distribution_of(ends.histograms.at(tensor).at(half));
+      const Distribution whole = distribution_of(all.histograms.at(tensor).at(half));
+      const RangeStats& other = all.histograms.at(tensor).at(1 - half).range();
+      EXPECT_LT(few.bins.size(), whole.bins.size() / 2) << tensor;
+      EXPECT_EQ(share_beyond(few, other.min, other.max), share_beyond(whole, other.min, other.max)) << tensor;
+      EXPECT_EQ(few.count, whole.count);
+    }
+  }
+}
+
+TEST(Reference, WhatMayHoldAMaskIsCountedWholeOrNotAtAll) {
+  std::vector<Sample> masked;
+  for (std::uint32_t i = 0; i < 400; ++i) masked.push_back({{"x", bell({1, 3}, i + 1)}});
+  masked[300]["x"] = Tensor::of({1, 3}, std::vector<float>{1, -1e9F, 2});
+  const Samples late(masked);
+  const Reference none = run_reference(subject_of(double_and_shift(), late), {"d"}, {"d"}, Counting::Ends);
+  EXPECT_FALSE(none.histograms.contains("d"));
+  masked[0]["x"] = masked[300]["x"];
+  const Samples early(masked);
+  const Subject subject = subject_of(double_and_shift(), early);
+  EXPECT_EQ(run_reference(subject, {"d"}, {"d"}, Counting::Ends).histograms,
+            run_reference(subject, {"d"}, {"d"}).histograms);
 }
 
 TEST(Reference, StoresOutputsAndTheirTotals) {
