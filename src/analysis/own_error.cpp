@@ -49,6 +49,26 @@ class RoundedInputs {
   std::map<std::pair<std::string, Format>, Rounded> made_;
 };
 
+/// Takes out the roundings, by formats without a scale, that make the outputs of shadows: a Compare can do them on its
+/// way. By name of that output.
+std::map<std::string, onnx::NodeProto> take_last_roundings(onnx::GraphProto& graph,
+                                                           const std::vector<Shadow>& shadows) {
+  std::set<std::string> outputs;
+  for (const Shadow& shadow : shadows) outputs.insert(shadow.outputs.begin(), shadow.outputs.end());
+  std::map<std::string, onnx::NodeProto> taken;
+  google::protobuf::RepeatedPtrField<onnx::NodeProto> left;
+  for (onnx::NodeProto& node : *graph.mutable_node()) {
+    const bool last = node.domain() == kDomain && node.op_type() == "Round" && outputs.contains(node.output(0));
+    if (last && !needs_scale(round_params(node).format)) {
+      taken[node.output(0)] = std::move(node);
+    } else {
+      *left.Add() = std::move(node);
+    }
+  }
+  graph.mutable_node()->Swap(&left);
+  return taken;
+}
+
 void keep_slot(Shadow& shadow, std::int64_t slot) {
   if (slot >= 0) shadow.event_slots.push_back(slot);
 }
@@ -183,8 +203,11 @@ std::vector<LayerError> own_error(const Subject& subject, const Plan& plan, Roun
       compared.insert(shadows[s].tensors[o]);
     }
   }
+  const std::map<std::string, onnx::NodeProto> roundings = take_last_roundings(*model.proto.mutable_graph(), shadows);
   tap(*model.proto.mutable_graph(), compared, [&](const std::string& raw, const std::string& tensor) {
     const Place& place = places.at(tensor);
+    const auto rounding = roundings.find(place.low);
+    if (rounding != roundings.end()) return compare_rounded_node(raw, rounding->second, tensor, place.slot);
     return compare_node(raw, place.low, tensor, "", place.slot);
   });
 

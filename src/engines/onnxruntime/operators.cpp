@@ -5,6 +5,7 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,6 +13,8 @@
 #include "engines/onnxruntime/recorder.h"
 #include "engines/onnxruntime/runtime.h"
 #include "model/model.h"
+#include "numerics/metrics.h"
+#include "numerics/metrics_simd.h"
 #include "numerics/round.h"
 #include "numerics/tensor_cores.h"
 #include "plan/round_node.h"
@@ -256,7 +259,36 @@ struct ObserveKernel final : SlotKernel {
   }
 };
 
+/// Rounds block by block, so that what is compared is still in the cache. Blocks are whole ones of accumulate_error(),
+/// which sums them one after the other either way.
+void accumulate_error_of_rounded(std::span<const float> ref, std::span<const float> got, const QuantParams& params,
+                                 ErrorStats& errors, RoundEvents* events) {
+  constexpr std::size_t kTogether = 4 * kErrorBlock;
+  std::array<float, kTogether> room;
+  for (std::size_t first = 0; first < got.size(); first += kTogether) {
+    const std::size_t count = std::min(kTogether, got.size() - first);
+    const std::span<float> rounded(room.data(), count);
+    if (events != nullptr) {
+      round_to_counting(params, 1, static_cast<std::int64_t>(count), got.subspan(first, count), rounded, *events);
+    } else {
+      round_to(params, 1, static_cast<std::int64_t>(count), got.subspan(first, count), rounded);
+    }
+    accumulate_error(ref.subspan(first, count), rounded, errors);
+  }
+}
+
 struct CompareKernel final : SlotKernel {
+  std::optional<QuantParams> rounds;  // the tested side, by a format without a scale
+  std::int64_t event_slot = -1;
+
+  void create(const OrtKernelInfo* info) {
+    SlotKernel::create(info);
+    std::size_t size = 0;
+    if (!present(api->KernelInfoGetAttribute_string(info, "format", nullptr, &size))) return;
+    rounds.emplace().format = format_attribute(info);
+    event_slot = int_attribute(info, "event_slot");
+  }
+
   void compute(OrtKernelContext* context) const override {
     const Input ref = input(context, 0);
     const Input got = input(context, 1);
@@ -267,7 +299,14 @@ struct CompareKernel final : SlotKernel {
     const std::span<Recorder> recorders = current_recorders();
     for (std::size_t i = 0; i < recorders.size() && slot < recorders[i].errors.size(); ++i) {
       const Input one = part(ref, i, recorders.size());
-      accumulate_error(one.values, part(got.values, i, recorders.size()), recorders[i].errors[slot]);
+      const std::span<const float> tested = part(got.values, i, recorders.size());
+      if (rounds) {
+        const bool counts = event_slot >= 0 && static_cast<std::size_t>(event_slot) < recorders[i].events.size();
+        accumulate_error_of_rounded(one.values, tested, *rounds, recorders[i].errors[slot],
+                                    counts ? &recorders[i].events[static_cast<std::size_t>(event_slot)] : nullptr);
+      } else {
+        accumulate_error(one.values, tested, recorders[i].errors[slot]);
+      }
       recorders[i].shapes[slot] = one.shape;
     }
     pass(context, 0, ref);
@@ -457,6 +496,14 @@ onnx::NodeProto compare_node(const std::string& ref, const std::string& got, con
   node.add_input(ref);
   node.add_input(got);
   if (!got_output.empty()) node.add_output(got_output);
+  return node;
+}
+
+onnx::NodeProto compare_rounded_node(const std::string& ref, const onnx::NodeProto& round,
+                                     const std::string& ref_output, std::int64_t slot) {
+  onnx::NodeProto node = compare_node(ref, round.input(0), ref_output, "", slot);
+  set_attribute(node, "format", std::string(format_name(round_params(round).format)));
+  set_attribute(node, "event_slot", attribute_int(round, "slot", -1));
   return node;
 }
 

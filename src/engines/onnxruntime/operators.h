@@ -6,7 +6,8 @@
 //   Accumulate(X, B) -> Y    what a convolution that sums in float16 makes of X and bias B (round_node.h)
 //   Tf32(X) -> Y             rounds to ten bits of mantissa
 //   Observe(X) -> X          folds X into ranges[slot]
-//   Compare(R, G) -> R, G    folds reference R and tested G into errors[slot]; the second output is optional
+//   Compare(R, G) -> R, G    folds reference R and tested G into errors[slot]; the second output is optional. With a
+//                            format it rounds G on the way, and counts the events of that
 //   Inject(X) -> X           replaced by Recorder::injections[slot] when there is one
 #pragma once
 
@@ -27,6 +28,10 @@ onnx::NodeProto observe_node(const std::string& input, const std::string& output
 /// `got_output` empty: only the reference passes through.
 onnx::NodeProto compare_node(const std::string& ref, const std::string& got, const std::string& ref_output,
                              const std::string& got_output, std::int64_t slot);
+/// Compares what `round` (round_node.h) would make, whose format has no scale, and counts into its slot, in one pass
+/// over the tensor that it reads. Sums and counts are those of the two nodes.
+onnx::NodeProto compare_rounded_node(const std::string& ref, const onnx::NodeProto& round,
+                                     const std::string& ref_output, std::int64_t slot);
 onnx::NodeProto inject_node(const std::string& input, const std::string& output, std::int64_t slot);
 
 }  // namespace vernier

@@ -271,6 +271,26 @@ TEST(CompareOperator, WorksWithoutItsSecondOutput) {
   }
 }
 
+TEST(CompareOperator, RoundsOnTheWayAsARoundInFrontOfItWould) {
+  for (const Format format : {Format::Float16, Format::BFloat16}) {
+    for (const std::int64_t size :
+         {std::int64_t{1}, std::int64_t{16}, std::int64_t{2049}, std::int64_t{8192}, std::int64_t{20000}}) {
+      const Tensor ref = bell({1, 1, size}, 5, 70000.0F);
+      const Tensor got = bell({1, 1, size}, 6, 70000.0F);  // some overflow float16
+      QuantParams params;
+      params.format = format;
+      const onnx::NodeProto round = round_node("z", "rounded", params, 0);
+      Recorder apart(1, 0, 1), together(1, 0, 1);
+      session_with({round, compare_node("x", "rounded", "r", "", 0)}, {"r"}).run({{"x", ref}, {"z", got}}, &apart);
+      const Session session = session_with({compare_rounded_node("x", round, "r", 0)}, {"r"});
+      EXPECT_TRUE(same_bits(session.run({{"x", ref}, {"z", got}}, &together).front(), ref));
+      EXPECT_EQ(together.errors[0], apart.errors[0]) << format_name(format) << " " << size;
+      EXPECT_EQ(together.events[0], apart.events[0]) << format_name(format) << " " << size;
+      EXPECT_EQ(together.events[0].count, size);
+    }
+  }
+}
+
 TEST(CompareOperator, PassesTensorsOnInPlaceThroughALongChain) {
   // Each Compare takes over the buffers of both sides; what comes out behind five of them is still what went in.
   std::vector<onnx::NodeProto> nodes{node_of("Neg", {"x"}, "r0"), node_of("Neg", {"z"}, "g0")};
