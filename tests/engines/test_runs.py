@@ -241,6 +241,15 @@ def test_a_diagnosis_ends_when_the_engine_agrees(vernier, model):
     assert "on TensorRT 11.0.0 on Stand-in GPU" in (model.parent / "out/report.html").read_text() or report["engine"]
 
 
+def test_times_are_those_of_the_engine_that_confirms(vernier, model):
+    low, = json.loads(precision(vernier, model, 1, "--on", "tensorrt").stdout)["all_low"]["outputs"]
+    done, report = diagnose(vernier, model, low["sqnr_db"] + 1, "", "--options", "2")
+    latency = report["latency"]
+    assert latency["engine"] == "TensorRT 11.0.0 on Stand-in GPU" and min(latency[key] for key in ("float_ms", "low_ms")) > 0, done.stderr
+    assert "Latency of one sample on TensorRT 11.0.0 on Stand-in GPU, median" in " ".join(done.stdout.split())
+    assert report["kept"]["layers"] and all(row["ms"] > 0 for row in report["alternatives"] if row["end"] == "met"), report["alternatives"]
+
+
 def test_a_diagnosis_goes_on_where_the_engine_does_not_agree(vernier, model):
     """The engine's results are 2 % too large, which is noise of 34 dB beside that of the format."""
     _, plain = diagnose(vernier, model, 1, "noisy@run")

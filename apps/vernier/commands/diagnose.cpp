@@ -49,7 +49,8 @@ Command add_diagnose(CLI::App& root, const std::string& command) {
   line->add_per_tensor(app);
   line->add_requirement(app);
   line->search.add(app);
-  add_flag(app, "--no-latency", line->no_latency, "Do not time the models on ONNX Runtime (default: do)")
+  add_flag(app, "--no-latency", line->no_latency,
+           "Do not time the models (default: on ONNX Runtime, or the engine of --confirm-on)")
       .group("Search");
   add_value(
       app, "--options", line->options, "N",

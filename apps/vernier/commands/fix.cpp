@@ -66,7 +66,9 @@ Command add_fix(CLI::App& root, const std::string& command) {
   line->add_per_tensor(app);
   line->add_requirement(app);
   line->search.add(app);
-  add_flag(app, "--latency", line->latency, "Time the models on ONNX Runtime (default: do not)").group("Search");
+  add_flag(app, "--latency", line->latency,
+           "Time the models, on ONNX Runtime or the engine of --confirm-on (default: do not)")
+      .group("Search");
   add_flag(app, "--no-latency", line->no_latency, "Do not time them: as without --latency").group("Search");
   line->data.add(app, "Samples to measure on");
   line->data.add_calibration(app);

@@ -24,9 +24,10 @@
 namespace vernier {
 
 struct LatencyReport {
-  std::optional<double> float_ms, low_ms, repaired_ms;  // median of one sample on ONNX Runtime's own kernels
+  std::optional<double> float_ms, low_ms, repaired_ms;  // median of one sample
   int threads = 1;
-  std::string note;  // why a figure is absent, what the kernels were
+  std::string note;      // why a figure is absent, what the kernels were
+  std::string engine{};  // that it is of; empty: ONNX Runtime's own kernels
 };
 
 struct CurvePoint {  // quality against the number of kept layers, predicted from sensitivities

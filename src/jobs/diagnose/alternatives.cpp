@@ -90,7 +90,7 @@ Alternative row_of(std::string change, const DiagnoseReport& report) {
   if (report.explanation) {
     row.repairs = static_cast<std::size_t>(std::ranges::count_if(report.explanation->repairs, &RepairTried::accepted));
   }
-  if (report.latency && report.target == Target::OnnxRuntime) {
+  if (report.latency && (report.target == Target::OnnxRuntime || !report.latency->engine.empty())) {
     row.float_ms = report.latency->float_ms;
     row.ms = report.latency->repaired_ms ? report.latency->repaired_ms : report.latency->low_ms;
   }

@@ -319,13 +319,19 @@ void Diagnosis::latency() {
   LatencyModels models;
   models.original = loaded_.original.get();
   TypedModel low;
-  if (has_integer_kernels(options_.precision.low)) {
+  const bool on_engine = options_.confirm_on && *options_.confirm_on != MeasureOn::OnnxRuntime;
+  if (on_engine || has_integer_kernels(options_.precision.low)) {
     low = typed_->lowered(all_low_plan());
     models.low = &low.model;
     // Without kept layers the two are one network, and where nothing helps there is no model.
     if (report_.kept && !report_.kept->layers.empty() && report_.typed) models.repaired = &typed_->model();
   }
-  report_.latency = measure_latency(subject(), models, options_.precision.target);
+  if (on_engine) {
+    const auto engine = EngineRunner::require(options_for(*options_.confirm_on, options_.engine), sinks_);
+    report_.latency = measure_latency(*engine, *loaded_.samples, models);
+  } else {
+    report_.latency = measure_latency(subject(), models, options_.precision.target);
+  }
 }
 
 void Diagnosis::compile() {

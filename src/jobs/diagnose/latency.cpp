@@ -3,9 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
+#include "base/median.h"
 #include "jobs/common/median_latency.h"
+#include "jobs/common/typed_file.h"
+#include "vernier/error.h"
 
 namespace vernier {
 
@@ -35,6 +39,33 @@ LatencyReport measure_latency(const Subject& subject, const LatencyModels& model
                 " placement quantizes inputs only, which ONNX Runtime's CPU kernels do not fuse: there it is "
                 "slower than float; engines that fuse it are not"
           : what_keeping_cost(latency);
+  return latency;
+}
+
+LatencyReport measure_latency(EngineRunner& engine, const SampleSource& samples, const LatencyModels& models) {
+  LatencyReport latency;
+  latency.engine = engine.text();
+  const Sample sample = samples.at(0);
+  const auto milliseconds = [&](const Model* model) -> std::optional<double> {
+    if (model == nullptr) return std::nullopt;
+    try {
+      engine.open(as_typed_file(*model), samples);
+      TimeRequest request;
+      request.sample = &sample;
+      request.seconds = 0.25;
+      request.least = 5;
+      request.skip = 1;
+      return 1000 * median(engine.time(request).seconds);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::Backend) throw;
+      latency.note = error.what();
+      return std::nullopt;
+    }
+  };
+  latency.float_ms = milliseconds(models.original);
+  latency.low_ms = milliseconds(models.low);
+  latency.repaired_ms = milliseconds(models.repaired);
+  if (latency.note.empty()) latency.note = what_keeping_cost(latency);
   return latency;
 }
 

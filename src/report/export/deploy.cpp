@@ -194,7 +194,7 @@ bool has_int8(const DiagnoseReport& report) {
 }
 
 std::string onnxruntime(const DiagnoseReport& report, const Files& files) {
-  const bool timed = report.latency && report.latency->repaired_ms;
+  const bool timed = report.latency && report.latency->engine.empty() && report.latency->repaired_ms;
   const bool fp8 =
       std::ranges::any_of(report.low, [](Format f) { return f == Format::Float8E4M3FN || f == Format::Float8E5M2; });
   std::string text = timed ? fmt::format(

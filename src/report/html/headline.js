@@ -48,7 +48,8 @@ function agreementCard() {
   const l = report.latency;
   if (l && has(l.float_ms)) {
     const last = has(l.repaired_ms) ? l.repaired_ms : l.low_ms;
-    list.push(has(last) ? card("Latency, ONNX Runtime", plain(last, 3) + " ms", `float32 ${plain(l.float_ms, 3)} ms: ${(l.float_ms / last).toFixed(2)}x`) : card("Latency of float32", plain(l.float_ms, 3) + " ms", "ONNX Runtime"));
+    const where = l.engine ? shown(l.engine) : "ONNX Runtime";
+    list.push(has(last) ? card("Latency, " + where, plain(last, 3) + " ms", `float32 ${plain(l.float_ms, 3)} ms: ${(l.float_ms / last).toFixed(2)}x`) : card("Latency of float32", plain(l.float_ms, 3) + " ms", where));
   }
   document.getElementById("place-cards").append(h("div", {class: "cards"}, list.filter(Boolean)));
 })();

@@ -109,7 +109,7 @@ if (layers.length) {
   if (!l) return;
   const rows = [["float32", l.float_ms], ["all " + low, l.low_ms], [page.words.model, l.repaired_ms]].filter(r => has(r[1]));
   const most = Math.max(...rows.map(r => r[1]), 1e-9);
-  section("latency", "Latency", `One sample on ONNX Runtime's own kernels, ${many(l.threads, "thread")}, median.`,
+  section("latency", "Latency", l.engine ? `One sample on ${shown(l.engine)}, median.` : `One sample on ONNX Runtime's own kernels, ${many(l.threads, "thread")}, median.`,
     h("table", {}, h("thead", {}, h("tr", {}, ["model", "time, ms", "speed-up"].map((t, i) => h("th", {scope: "col", class: i ? "num" : null}, t)), h("td", {}))), h("tbody", {}, rows.map(([label, ms]) => h("tr", {}, h("td", {}, label), h("td", {class: "num"}, plain(ms, 3)), h("td", {class: "num"}, has(l.float_ms) && ms > 0 ? (l.float_ms / ms).toFixed(2) + "x" : ""), h("td", {class: "bars-of"}, h("i", {class: "meter", style: `width:${(100 * ms / most).toFixed(1)}%`})))))),
     l.note ? h("p", {class: "small"}, shown(l.note)) : "");
 })();

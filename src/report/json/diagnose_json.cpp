@@ -29,10 +29,13 @@ struct Fields<TypedReport> {
 
 template <>
 struct Fields<LatencyReport> {
-  static constexpr auto list =
-      std::tuple{Field{"float_ms", &LatencyReport::float_ms}, Field{"low_ms", &LatencyReport::low_ms},
-                 Field{"repaired_ms", &LatencyReport::repaired_ms}, Field{"threads", &LatencyReport::threads},
-                 Prose{"note", &LatencyReport::note}};
+  static constexpr bool (*on_engine)(const LatencyReport&) = [](const LatencyReport& r) { return !r.engine.empty(); };
+  static constexpr auto list = std::tuple{Field{"engine", &LatencyReport::engine, on_engine},
+                                          Field{"float_ms", &LatencyReport::float_ms},
+                                          Field{"low_ms", &LatencyReport::low_ms},
+                                          Field{"repaired_ms", &LatencyReport::repaired_ms},
+                                          Field{"threads", &LatencyReport::threads},
+                                          Prose{"note", &LatencyReport::note}};
 };
 
 template <>

@@ -293,9 +293,12 @@ std::string latency_section(const DiagnoseReport& report, const TextOptions& opt
   add("float32", latency.float_ms);
   add("all " + low_text(report), latency.low_ms);
   add(model_words(report), latency.repaired_ms);
-  std::string text = heading(fmt::format("Latency of one sample on ONNX Runtime, {}, median",
-                                         plural(static_cast<std::size_t>(std::max(latency.threads, 0)), "thread")),
-                             options.color);
+  std::string text = heading(
+      fmt::format("Latency of one sample on {}, median",
+                  latency.engine.empty()
+                      ? "ONNX Runtime, " + plural(static_cast<std::size_t>(std::max(latency.threads, 0)), "thread")
+                      : printable(latency.engine)),
+      options.color);
   if (!table.empty()) text += table.text(options.width, options.whole_names);
   if (!latency.note.empty()) text += wrap(told(latency.note), options.width, "  ");
   return text;
