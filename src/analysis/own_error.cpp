@@ -115,7 +115,7 @@ std::vector<Shadow> add_shadows(Model& model, const Subject& subject, const Plan
       const std::string original_name = node.input(index);
       const std::string low_name = fmt::format("{}{}/{}", kShadow, original_name, grid.suffix());
       if (have_weight.insert(low_name).second) {
-        add_initializer(model, graph, low_name, weights.get(source, original_name, grid));
+        weights.add_to(model, source, original_name, grid, low_name, layer.inputs.empty() ? "" : layer.inputs.front());
       }
       node.set_input(index, low_name);
       // A scaled format is made to fit its weights, and turns small ones into zero by design.

@@ -16,7 +16,6 @@
 namespace vernier {
 namespace {
 
-constexpr std::size_t kMostCopiedBytes = std::size_t{1} << 30U;
 // Optimizing takes the runtime time in the square of the nodes, and in nodes times outputs: 50,000 nodes take it 20 s,
 // and what measures their own errors has five times as many. A session without is built in parts (session.h).
 constexpr int kMostOptimizedNodes = 5000;
@@ -112,7 +111,7 @@ bool Subject::optimizes() const { return optimize && small_enough_to_optimize(mo
 bool small_enough_to_optimize(const Model& model) {
   const onnx::GraphProto& graph = model.proto.graph();
   // An optimized session copies the weights.
-  return bytes_beside(model) <= kMostCopiedBytes && graph.node_size() <= kMostOptimizedNodes &&
+  return bytes_beside(model) <= kLargeWeights && graph.node_size() <= kMostOptimizedNodes &&
          graph.output_size() <= kMostOptimizedOutputs;
 }
 

@@ -70,6 +70,9 @@ onnx::ModelProto whole_proto(const Model& model);
 
 /// Bytes of the weights beside the message.
 std::size_t bytes_beside(const Model& model);
+/// Weights beyond this fill a good part of a machine's memory: what measures a network holds no second copy of them,
+/// neither an optimized session's nor rounded ones.
+inline constexpr std::size_t kLargeWeights = std::size_t{1} << 30U;
 
 /// The value of an initializer of the main graph or of any subgraph, wherever it is stored.
 std::optional<Tensor> initializer(const Model& model, std::string_view name);

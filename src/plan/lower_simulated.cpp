@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "model/graph_edit.h"
 #include "model/output_channels.h"
 #include "plan/constant_codes.h"
 #include "plan/engine_sums.h"
@@ -141,15 +142,18 @@ class GraphLowering {
     grid.params.format = *common;
     for (int i = 0; i < node.input_size(); ++i) {
       if (!slots.inputs[static_cast<std::size_t>(i)] || !contains(layer.weights, node.input(i))) continue;
-      node.set_input(i, rounded_weight(node.input(i), grid, source));
+      node.set_input(i, rounded_weight(node.input(i), grid, source, layer));
     }
     for (const std::string& output : layer.outputs) format_of_tensor[output] = *common;
   }
 
-  std::string rounded_weight(const std::string& name, const WeightGrid& grid, const Model& source) {
+  /// `layer`: which reads it.
+  std::string rounded_weight(const std::string& name, const WeightGrid& grid, const Model& source, const Layer& layer) {
     std::string low_name = fmt::format("{}/{}", name, grid.suffix());
     if (have_weight_.insert(low_name).second) {
-      add_initializer(model_, *model_.proto.mutable_graph(), low_name, weights_.get(source, name, grid));
+      // What a body makes cannot be waited for in the main graph.
+      const bool inside = !layer.graph.empty() || layer.inputs.empty();
+      weights_.add_to(model_, source, name, grid, low_name, inside ? std::string() : layer.inputs.front());
     }
     return low_name;
   }
@@ -174,7 +178,7 @@ class GraphLowering {
       node.set_input(index, low_name);
     }
     for (const auto& [index, grid] : rounding.weight_grids) {
-      node.set_input(index, rounded_weight(node.input(index), grid, source));
+      node.set_input(index, rounded_weight(node.input(index), grid, source, layer));
     }
     if (rounding.bias) {
       const std::string name = node.input(rounding.bias->input);
@@ -287,15 +291,15 @@ std::string WeightGrid::suffix() const {
   return text;
 }
 
-const RoundedWeights::Rounded& RoundedWeights::rounded(const Model& model, const std::string& name,
-                                                       const WeightGrid& grid) {
-  Rounded& done = done_[{name, grid.suffix()}];
-  if (done.values.dtype() != Dtype::Undefined) return done;
+RoundedWeights::Rounded RoundedWeights::rounded(const Model& model, const std::string& name, const WeightGrid& grid) {
+  const std::pair key{name, grid.suffix()};
+  if (const auto known = done_.find(key); known != done_.end()) return known->second;
   const std::optional<Tensor> value = initializer(model, name);
   if (!value) throw Error(ErrorKind::Internal, fmt::format("'{}' is no initializer", name));
+  Rounded done;
   if (exact_) {
     done.values = *value;
-    return done;
+    return done_[key] = done;
   }
   Tensor rounded(Dtype::Float32, value->shape());
   round_tensor(grid.params, value->shape(), value->floats(), rounded.mutable_floats(), &done.events);
@@ -305,6 +309,7 @@ const RoundedWeights::Rounded& RoundedWeights::rounded(const Model& model, const
     round_to(values, rounded.mutable_floats(), rounded.mutable_floats());
   }
   done.values = std::move(rounded);
+  if (keeps(model)) done_[key] = done;
   return done;
 }
 
@@ -322,6 +327,29 @@ Tensor RoundedWeights::get(const Model& model, const std::string& name, const We
 RoundEvents RoundedWeights::events(const Model& model, const std::string& name, const WeightGrid& grid) {
   const std::lock_guard lock(mutex_);
   return rounded(model, name, grid).events;
+}
+
+void RoundedWeights::add_to(Model& model, const Model& source, const std::string& name, const WeightGrid& grid,
+                            const std::string& low_name, const std::string& after) {
+  onnx::GraphProto& graph = *model.proto.mutable_graph();
+  // A weight that is repaired, or inside a body, is another one in `model`, or not to be seen there.
+  const auto here = model.weights.find(name);
+  const auto there = source.weights.find(name);
+  const bool same = here != model.weights.end() && there != source.weights.end() &&
+                    here->second.bytes().data() == there->second.bytes().data();
+  if (keeps(source) || !same || owner_of_initializer(model, name) != &graph) {
+    add_initializer(model, graph, low_name, get(source, name, grid));
+    return;
+  }
+  const auto round = [&](const std::string& from, const std::string& to, const QuantParams& params) {
+    *graph.add_node() = round_node(from, to, params);
+    if (!after.empty()) graph.mutable_node(graph.node_size() - 1)->add_input(after);
+  };
+  if (grid.values == Format::Float32) return round(name, low_name, grid.params);
+  QuantParams values;
+  values.format = grid.values;
+  round(name, low_name + "/codes", grid.params);
+  round(low_name + "/codes", low_name, values);
 }
 
 Tensor RoundedWeights::get_bias(const Model& model, const std::string& name, const std::string& layer,

@@ -1,9 +1,12 @@
 // Plan + prepared model -> a float32 graph with `Round` nodes that computes what an accelerator with FP32 accumulation
 // does: inputs and weights rounded, FP32 kernel, output rounded (float16, bfloat16, int8 under a target with integer
 // kernels) or left in float (int8 elsewhere, float8).
-// Weights are rounded here, not in the graph, so that they stay constant and the runtime can prepack them.
+// Weights are rounded here, not in the graph, so that they stay constant and the runtime can prepack them. Those of a
+// network that is large are rounded in the graph, each in front of the layer that reads it, and dropped behind it: a
+// run then takes the memory of one.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -32,11 +35,18 @@ struct WeightGrid {
 /// quantization parameters.
 class RoundedWeights {
  public:
-  /// `exact`: nothing is rounded, so that what is measured is the activations' part alone.
-  explicit RoundedWeights(bool exact = false) : exact_(exact) {}
+  /// `exact`: nothing is rounded, so that what is measured is the activations' part alone. `most_kept`: bytes of a
+  /// network's weights beyond which no rounded copies are kept.
+  explicit RoundedWeights(bool exact = false, std::size_t most_kept = kLargeWeights)
+      : exact_(exact), most_kept_(most_kept) {}
 
   /// Forgets all: the grids, or the constants, are others now.
   void clear();
+  /// Adds the weight `name` of `source` on `grid` to the main graph of `model`, a copy or part of it, as `low_name`: an
+  /// initializer, or a node that rounds it in each run, behind the tensor `after`. A node then stands at the end of the
+  /// graph, where its reader is to follow.
+  void add_to(Model& model, const Model& source, const std::string& name, const WeightGrid& grid,
+              const std::string& low_name, const std::string& after);
   /// The weight `name` of `model` on `grid`. Safe from several threads.
   Tensor get(const Model& model, const std::string& name, const WeightGrid& grid);
   /// What rounding it did to its values.
@@ -50,9 +60,11 @@ class RoundedWeights {
     Tensor values;
     RoundEvents events;
   };
-  const Rounded& rounded(const Model& model, const std::string& name, const WeightGrid& grid);
+  bool keeps(const Model& model) const { return exact_ || bytes_beside(model) <= most_kept_; }
+  Rounded rounded(const Model& model, const std::string& name, const WeightGrid& grid);
 
   bool exact_;
+  std::size_t most_kept_;
   std::mutex mutex_;
   std::map<std::pair<std::string, std::string>, Rounded> done_;   // by name and suffix of the grid
   std::map<std::pair<std::string, std::string>, Tensor> biases_;  // by name and layer

@@ -37,6 +37,7 @@ onnx::NodeProto round_node(const std::string& input, const std::string& output, 
     set_attribute(node, "zero_point", std::vector<std::int64_t>(params.zero_point.begin(), params.zero_point.end()));
   }
   set_attribute(node, "axis", static_cast<std::int64_t>(params.axis));
+  set_attribute(node, "block", static_cast<std::int64_t>(params.block));
   set_attribute(node, "lowest_code", static_cast<std::int64_t>(params.lowest_code));
   set_attribute(node, "slot", slot);
   return node;
@@ -57,6 +58,7 @@ QuantParams round_params(const onnx::NodeProto& node) {
     params.zero_point.push_back(static_cast<std::int32_t>(zero));
   }
   params.axis = static_cast<int>(attribute_int(node, "axis", -1));
+  params.block = static_cast<int>(attribute_int(node, "block", 0));
   params.lowest_code = static_cast<std::int32_t>(attribute_int(node, "lowest_code", 0));
   return params;
 }

@@ -17,6 +17,7 @@
 #include "numerics/metrics_simd.h"
 #include "numerics/round.h"
 #include "numerics/tensor_cores.h"
+#include "numerics/tensor_grid.h"
 #include "plan/round_node.h"
 #include "vernier/error.h"
 #include "vernier/format.h"
@@ -151,6 +152,7 @@ struct RoundKernel final : Kernel {
       params.zero_point.assign(zero.begin(), zero.end());
     }
     params.axis = static_cast<int>(int_attribute(info, "axis"));
+    params.block = static_cast<int>(int_attribute(info, "block"));
     params.lowest_code = static_cast<std::int32_t>(int_attribute(info, "lowest_code"));
     slot = int_attribute(info, "slot");
   }
@@ -158,6 +160,7 @@ struct RoundKernel final : Kernel {
   void compute(OrtKernelContext* context) const override {
     const Input in = input(context, 0);
     const std::span<float> out = output(context, 0, in);
+    if (params.block > 0) return round_tensor(params, in.shape, in.values, out);  // of a weight: nothing is counted
     const std::span<Recorder> recorders = current_recorders();
     const auto place = static_cast<std::size_t>(slot);
     if (slot < 0 || recorders.empty() || place >= recorders.front().events.size()) {
@@ -429,7 +432,7 @@ Operator make_operator(const char* name, std::size_t inputs, std::size_t outputs
   op.GetOutputType = [](const OrtCustomOp*, size_t) { return ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT; };
   op.GetInputTypeCount = [](const OrtCustomOp* self) { return static_cast<const Operator*>(self)->inputs; };
   op.GetOutputTypeCount = [](const OrtCustomOp* self) { return static_cast<const Operator*>(self)->outputs; };
-  // The second input of Accumulate may be absent, and the second output of Compare.
+  // The second input of Round and of Accumulate may be absent, and the second output of Compare.
   op.GetInputCharacteristic = [](const OrtCustomOp* self, size_t index) {
     return index == 0 || static_cast<const Operator*>(self)->outputs > 1 ? INPUT_OUTPUT_REQUIRED
                                                                          : INPUT_OUTPUT_OPTIONAL;
@@ -470,7 +473,7 @@ onnx::NodeProto slot_node(const char* op_type, const std::string& output, std::i
 
 void register_operators(const Runtime& runtime, OrtSessionOptions* options) {
   static std::array<Operator, 7> operators{
-      make_operator<RoundKernel>("Round", 1, 1),           make_operator<ObserveKernel>("Observe", 1, 1),
+      make_operator<RoundKernel>("Round", 2, 1),           make_operator<ObserveKernel>("Observe", 1, 1),
       make_operator<CompareKernel>("Compare", 2, 2),       make_operator<InjectKernel>("Inject", 1, 1),
       make_operator<AccumulateKernel>("Accumulate", 2, 1), make_operator<Tf32Kernel>("Tf32", 1, 1),
       make_operator<SwitchKernel>("Switch", 1, 1)};

@@ -1,7 +1,7 @@
 // Our operators inside ONNX Runtime's graph, domain "vernier". They stream into the current Recorder; nothing is copied
 // out, and each passes its input through in place, so that the next layer depends on it and tensors die early.
 //
-//   Round(X) -> Y            rounds to a format's grid (src/plan/round_node.h); with a slot, counts events
+//   Round(X, A) -> Y         rounds X to a format's grid, behind A (src/plan/round_node.h); with a slot, counts events
 //   Switch(X) -> Y           rounds as Recorder::roundings[slot] says, and passes X through where it says nothing
 //   Accumulate(X, B) -> Y    what a convolution that sums in float16 makes of X and bias B (round_node.h)
 //   Tf32(X) -> Y             rounds to ten bits of mantissa

@@ -104,7 +104,7 @@ class InputCheck {
     }
     Model marked = model_;
     set_outputs(marked, outputs);
-    session_.emplace(runtime_, marked, SessionOptions{.optimize = true, .threads = 2});
+    session_.emplace(runtime_, marked, SessionOptions{.optimize = bytes_beside(model_) <= kLargeWeights, .threads = 2});
   }
 
   void look_at_inputs() {
