@@ -290,6 +290,7 @@ Sensitivities measure_sensitivities(const Subject& subject, const Plan& plan, co
   };
   const auto take = [&](std::size_t k, MeasuredSegment found) {
     share += static_cast<double>(nodes - starts[k]) / nodes * static_cast<double>(found.runs);
+    if (options.found && !found.layers.empty()) options.found(found.layers);
     for (LayerSensitivity& sensitivity : found.layers) sensitivities.layers.push_back(std::move(sensitivity));
     if (subject.progress) subject.progress("sensitivity", sensitivities.layers.size(), layers.size());
     return true;

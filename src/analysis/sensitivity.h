@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -28,6 +29,8 @@ struct LayerSensitivity {
 struct SensitivityOptions {
   std::vector<std::size_t> samples;  // a few
   std::size_t segments = 8;
+  /// Told of each part of the network as soon as it is measured; may be absent.
+  std::function<void(const std::vector<LayerSensitivity>&)> found = {};
 };
 
 /// What it cost, in sample-inferences of the whole network (a suffix counts by its share of nodes' work).

@@ -20,6 +20,7 @@ A file of cases is made of lines. '#' starts a comment line. A case:
     interrupt after TEXT                             SIGINT is sent as soon as stderr contains TEXT ...
     interrupt twice after TEXT                       ... twice, half a second apart
     terminate after TEXT                             SIGTERM is sent then
+    kill after TEXT                                  SIGKILL is sent then: exit -9
     on a terminal                                    stdout and stderr are a terminal; both arrive as stdout
 
 A case may have several commands; each line belongs to the command above it. The lines that start with '$ ' before the
@@ -91,8 +92,8 @@ def read_cases(path):
             step.exit = int(line[5:])
         elif line == "on a terminal":
             step.terminal = True
-        elif match := re.fullmatch(r"(interrupt|terminate) (twice )?after (.*)", line):
-            step.signal = signal.SIGINT if match.group(1) == "interrupt" else signal.SIGTERM
+        elif match := re.fullmatch(r"(interrupt|terminate|kill) (twice )?after (.*)", line):
+            step.signal = {"interrupt": signal.SIGINT, "terminate": signal.SIGTERM, "kill": signal.SIGKILL}[match.group(1)]
             step.interrupts, step.after = (2 if match.group(2) else 1), match.group(3)
         else:
             assert CHECK.fullmatch(line), f"{where}: not understood: {line}"

@@ -281,6 +281,7 @@ void Diagnosis::own_errors() {
   for (LayerError& error : measured_->own_errors()) {
     evidence_.own[error.layer] = std::move(error);
   }
+  measured_->keep();
 }
 
 void Diagnosis::sensitivities() {
@@ -300,6 +301,7 @@ RunFigures Diagnosis::all_low() {
                                                       all_samples(subject()), /*early_stop=*/false);
     report_.all_high = figures_of(subject(), high.outputs, requirement());
   }
+  measured_->keep();
   return figures_of(subject(), experiment_->all_low().outputs, requirement());
 }
 

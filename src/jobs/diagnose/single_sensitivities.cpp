@@ -69,17 +69,22 @@ void SingleSensitivities::measure_on(std::size_t samples) {
     }
   }
   if (unknown.empty()) return;
-  const auto start = std::chrono::steady_clock::now();
+  // Each part is kept at once: of a large network all of them take minutes.
+  auto start = std::chrono::steady_clock::now();
+  options.found = [&](const std::vector<LayerSensitivity>& layers) {
+    const auto now = std::chrono::steady_clock::now();
+    const double seconds = std::chrono::duration<double>(now - start).count() / static_cast<double>(layers.size());
+    start = now;
+    for (const LayerSensitivity& sensitivity : layers) {
+      evidence_.alone[sensitivity.layer] = sensitivity.outputs;
+      measured_.add_alone(sensitivity.layer, options.samples, sensitivity.outputs, seconds);
+    }
+    measured_.keep();
+  };
   const Sensitivities measured =
       measure_sensitivities(subject, experiment_.all_low_plan(), unknown, experiment_.reference, experiment_.weights,
                             options, experiment_.switched());
   sample_inferences_ += measured.mean_suffix_share * static_cast<double>(measured.layers.size() * samples_);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  for (const LayerSensitivity& sensitivity : measured.layers) {
-    evidence_.alone[sensitivity.layer] = sensitivity.outputs;
-    measured_.add_alone(sensitivity.layer, options.samples, sensitivity.outputs,
-                        seconds / static_cast<double>(unknown.size()));
-  }
 }
 
 /// With carried states a suffix would need the state of every sample before: whole runs over a short sequence instead.

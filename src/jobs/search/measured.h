@@ -32,7 +32,8 @@ class Measured {
   /// The experiment's network from here on, which it has adopted, its scales in the plan; `data_sha256`: of its
   /// samples. Trials that are known are handed to it.
   void begin(const std::string& data_sha256);
-  /// What is known by now, to the store and to disk.
+  /// What is known by now, to the store and to disk: behind each stage, so that a run which is killed goes on from
+  /// there.
   void keep();
 
   /// As own_error() of everything low.
