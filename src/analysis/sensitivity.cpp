@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <set>
 
 #include "analysis/reached_outputs.h"
@@ -261,6 +262,25 @@ Sensitivities measure_sensitivities(const Subject& subject, const Plan& plan, co
     if (switched != nullptr) return switched_segment(subject, *switched, layers, first, last, example, reached);
     return injected_segment(subject, plan, layers, first, last, example, weights, reached);
   };
+  // A run costs what lies behind the start of its segment. Told in layers: those that as much work would be.
+  std::map<std::string, int> place;
+  for (int n = 0; n < nodes; ++n) place[model.proto.graph().node(n).name()] = n;
+  double work = 0;
+  for (const std::string& layer : layers) {
+    const auto at = place.find(layer);
+    if (at == place.end()) continue;
+    work += nodes - *(std::ranges::upper_bound(starts, at->second) - 1);
+  }
+  if (subject.ranks != nullptr) work /= static_cast<double>(subject.ranks->size());  // each tells of its own part
+  std::mutex telling;
+  double done = 0;
+  const auto ran = [&](double runs, std::size_t k) {
+    const std::lock_guard lock(telling);
+    done += runs * (nodes - starts[k]) / static_cast<double>(options.samples.size());
+    if (!subject.progress || work <= 0) return;
+    const auto all = static_cast<double>(layers.size());
+    subject.progress("sensitivity", static_cast<std::size_t>(all * std::min(1.0, done / work)), layers.size());
+  };
   // Segments side by side, each on one thread: so are their sessions built.
   Sensitivities sensitivities;
   double share = 0;
@@ -276,6 +296,7 @@ Sensitivities measure_sensitivities(const Subject& subject, const Plan& plan, co
       segment->begin(boundaries[k][s]);
       for (const std::vector<std::size_t>& group : groups) {
         const std::vector<Tensor> outputs = segment->run(group);
+        ran(static_cast<double>(group.size()), k);
         for (const std::size_t i : group) {
           for (std::size_t o = 0; o < subject.judged.size(); ++o) {
             if (!segment->layers()[i].reached.contains(o)) continue;
@@ -292,7 +313,6 @@ Sensitivities measure_sensitivities(const Subject& subject, const Plan& plan, co
     share += static_cast<double>(nodes - starts[k]) / nodes * static_cast<double>(found.runs);
     if (options.found && !found.layers.empty()) options.found(found.layers);
     for (LayerSensitivity& sensitivity : found.layers) sensitivities.layers.push_back(std::move(sensitivity));
-    if (subject.progress) subject.progress("sensitivity", sensitivities.layers.size(), layers.size());
     return true;
   };
   Ranks alone;

@@ -12,6 +12,7 @@
 
 #include "analysis/class_axis.h"
 #include "analysis/requirement.h"
+#include "base/progress.h"
 #include "engines/onnxruntime/recorder.h"
 #include "engines/onnxruntime/session.h"
 #include "model/layers.h"
@@ -28,9 +29,6 @@ struct Carry {
   std::string output;
   std::string input;
 };
-
-/// Progress of a phase, called now and then; may throw Error{Interrupted} to end the work.
-using Progress = std::function<void(const std::string& phase, std::size_t done, std::size_t total)>;
 
 struct Subject {
   std::shared_ptr<const Runtime> runtime;

@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/progress.h"
 #include "vernier/external_data.h"
 #include "vernier/onnx_model.h"
 #include "vernier/samples.h"
@@ -51,8 +52,9 @@ inline constexpr std::size_t kWeightBytes = 1024;
 /// Reads a model: parses, resolves external data inside the model's folder, or `external_data_dir`, sorts nodes, strips
 /// initializers from the graph inputs (files of IR version 3 list them there), and gives every node a unique name.
 /// Errors: Input, naming file and place: missing, truncated, not ONNX, malformed (well_formed.h), external data missing
-/// or outside the folder, cyclic graph, a tensor that nothing produces.
-Model read_model(const OnnxModel& source, const std::filesystem::path& external_data_dir = {});
+/// or outside the folder, cyclic graph, a tensor that nothing produces. `progress`: of hashing external data.
+Model read_model(const OnnxModel& source, const std::filesystem::path& external_data_dir = {},
+                 const Progress& progress = {});
 
 /// The same from a message already in memory; `folder` is where external data may lie.
 Model adopt_model(onnx::ModelProto proto, const std::filesystem::path& folder = {});

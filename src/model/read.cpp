@@ -81,8 +81,18 @@ class ExternalData {
   }
 
   /// Hashes of the files that were read, so that the model's identity covers its weights.
-  void add_to(Sha256& hash) const {
-    for (const auto& [location, file] : files_) hash.update(file->bytes());
+  void add_to(Sha256& hash, const Progress& progress) const {
+    constexpr std::size_t kStep = std::size_t{64} << 20U;
+    std::size_t total = 0;
+    for (const auto& [location, file] : files_) total += file->bytes().size();
+    WeightsProgress hashed(progress, "reading the weights, MB", total);
+    for (const auto& [location, file] : files_) {
+      for (auto rest = file->bytes(); !rest.empty(); rest = rest.subspan(std::min(kStep, rest.size()))) {
+        const auto step = rest.first(std::min(kStep, rest.size()));
+        hash.update(step);
+        hashed.add(step.size());
+      }
+    }
   }
 
  private:
@@ -260,7 +270,8 @@ void give_outputs_a_shape(Model& model) {
   }
 }
 
-Model adopt(onnx::ModelProto proto, const std::optional<fs::path>& folder, Sha256* hash) {
+Model adopt(onnx::ModelProto proto, const std::optional<fs::path>& folder, Sha256* hash,
+            const Progress& progress = {}) {
   if (!proto.has_graph() || (proto.graph().node_size() == 0 && proto.graph().output_size() == 0)) {
     throw Error(ErrorKind::Input, "not an ONNX model: it has no graph");
   }
@@ -272,7 +283,7 @@ Model adopt(onnx::ModelProto proto, const std::optional<fs::path>& folder, Sha25
   ExternalData external(folder);
   move_weights_out(model, external);
   model.data_files = external.files();
-  if (hash != nullptr) external.add_to(*hash);
+  if (hash != nullptr) external.add_to(*hash, progress);
   strip_initializers_from_inputs(*model.proto.mutable_graph());
   sort_nodes(*model.proto.mutable_graph(), {}, "");
   give_outputs_a_shape(model);
@@ -370,10 +381,10 @@ onnx::ModelProto read_raw_proto(const OnnxModel& model, std::string* sha256) {
 
 namespace {
 
-Model read(const OnnxModel& source, const fs::path& external_data_dir, Sha256* hash) {
+Model read(const OnnxModel& source, const fs::path& external_data_dir, Sha256* hash, const Progress& progress = {}) {
   onnx::ModelProto proto = parse(source, hash);
   try {
-    Model model = adopt(std::move(proto), data_folder(source, external_data_dir), hash);
+    Model model = adopt(std::move(proto), data_folder(source, external_data_dir), hash, progress);
     model.path = source.name();
     return model;
   } catch (const Error& error) {
@@ -383,7 +394,7 @@ Model read(const OnnxModel& source, const fs::path& external_data_dir, Sha256* h
 
 }  // namespace
 
-Model read_model(const OnnxModel& source, const fs::path& external_data_dir) {
+Model read_model(const OnnxModel& source, const fs::path& external_data_dir, const Progress& progress) {
   if (source.model() != nullptr) {
     Model model = *source.model();
     model.path = source.name();
@@ -391,7 +402,7 @@ Model read_model(const OnnxModel& source, const fs::path& external_data_dir) {
     return model;
   }
   Sha256 hash;
-  Model model = read(source, external_data_dir, &hash);
+  Model model = read(source, external_data_dir, &hash, progress);
   model.sha256 = hash.hex();
   return model;
 }

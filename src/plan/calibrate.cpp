@@ -254,8 +254,13 @@ std::map<std::string, Format> formats_to_calibrate(const Model& model, const std
 }
 
 std::vector<std::string> calibrate_plan(Plan& plan, const Model& model, const std::vector<Layer>& layers,
-                                        const std::map<std::string, RangeStats>& ranges) {
+                                        const std::map<std::string, RangeStats>& ranges, const Progress& progress) {
   std::vector<std::string> warnings;
+  WeightsProgress looked_at(progress, "scales of the weights, MB", bytes_beside(model));
+  const auto told = [&](const std::string& weight) {
+    if (const auto beside = model.weights.find(weight); beside != model.weights.end())
+      looked_at.add(beside->second.byte_size());
+  };
   const QuantizedTensors quantized(model, layers, plan);
   std::map<std::string, RangeStats> range_of_grid;
   for (const auto& use : quantized.uses()) {
@@ -280,6 +285,7 @@ std::vector<std::string> calibrate_plan(Plan& plan, const Model& model, const st
       if (plan.weights_alone(format)) {
         if (!plan.tensors.contains(node.input(1))) {
           plan.tensors[node.input(1)] = weights_only_params(model, node, format, plan);
+          told(node.input(1));
         }
         continue;
       }
@@ -290,6 +296,7 @@ std::vector<std::string> calibrate_plan(Plan& plan, const Model& model, const st
         plan.tensors[name] = layer->second->weighted
                                  ? weight_params(model, node, index, format, plan)
                                  : params_of(format, range_of_constant(*initializer(model, name)), plan.rules);
+        told(name);
       }
     }
   });

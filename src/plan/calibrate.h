@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/progress.h"
 #include "model/layers.h"
 #include "numerics/metrics.h"
 #include "plan/plan.h"
@@ -33,6 +34,6 @@ std::map<std::string, Format> formats_to_calibrate(const Model& model, const std
 /// where a bias would not fit into 32 bits otherwise. Returns warnings (a range that left non-finite values out).
 /// Errors: Input when a tensor has no range.
 std::vector<std::string> calibrate_plan(Plan& plan, const Model& model, const std::vector<Layer>& layers,
-                                        const std::map<std::string, RangeStats>& ranges);
+                                        const std::map<std::string, RangeStats>& ranges, const Progress& progress = {});
 
 }  // namespace vernier

@@ -28,13 +28,13 @@ std::int64_t initializer_bytes(const Model& model) {
 
 }  // namespace
 
-TypedModel lower_typed(const Model& float_model, const Plan& plan, bool strict) {
+TypedModel lower_typed(const Model& float_model, const Plan& plan, bool strict, const Progress& progress) {
   const Model prepared = with_repaired_constants(float_model, plan);
   FormatChoices choices = choose_formats(prepared, plan, strict);
   TypedModel typed;
   typed.model = prepared;
   NamePool names(typed.model);
-  TypedWeights weights(typed.model, names);
+  TypedWeights weights(typed.model, names, progress);
   TypedContext context{plan, choices, weights, names, {}};
   lower_graph(*typed.model.proto.mutable_graph(), context);
   weights.remove_unused();

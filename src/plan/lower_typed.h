@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/progress.h"
 #include "model/model.h"
 #include "plan/plan.h"
 
@@ -28,6 +29,6 @@ struct TypedModel {
 /// Errors: Usage when `strict` and a layer cannot take its format (schema, a missing range), saying why; otherwise such
 /// a layer stays in float32 and is listed in notes. Internal when the opset is too low for the plan (prepare raises
 /// it). The result passes the ONNX checker, and is signed (signature.h).
-TypedModel lower_typed(const Model& prepared, const Plan& plan, bool strict);
+TypedModel lower_typed(const Model& prepared, const Plan& plan, bool strict, const Progress& progress = {});
 
 }  // namespace vernier

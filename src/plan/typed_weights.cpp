@@ -101,7 +101,8 @@ std::vector<std::string> captured_names(const onnx::GraphProto& graph) {
   return {captured.begin(), captured.end()};
 }
 
-TypedWeights::TypedWeights(Model& model, NamePool& names) : model_(model), names_(names) {
+TypedWeights::TypedWeights(Model& model, NamePool& names, const Progress& progress)
+    : model_(model), names_(names), stored_(progress, "storing the weights, MB", bytes_beside(model)) {
   for_each_graph(*model.proto.mutable_graph(), [&](onnx::GraphProto& graph) {
     for (const onnx::TensorProto& tensor : graph.initializer()) places_[tensor.name()] = {&graph, &tensor};
   });
@@ -138,6 +139,7 @@ std::string TypedWeights::in_format(const std::string& name, Format format, cons
     add_initializer(model_, *places_.at(name).graph, fresh,
                     tensor_of_bytes(dtype_of_format(format), original.shape(), encode(params, 1, count, values)));
     copy = copies_.emplace(key, fresh).first;
+    stored_.add(original.byte_size());
   }
   if (const auto overflow = overflows_.find(key); overflow != overflows_.end()) {
     notes_.push_back(fmt::format("layer {}: {}", in_quotes(layer), overflow->second));
@@ -160,6 +162,7 @@ const StoredCodes& TypedWeights::in_codes(const std::string& name, const QuantPa
     add_initializer(
         model_, owner, names.codes,
         stored(params.format, original.shape(), encode_tensor(params, original.shape(), original.floats())));
+    stored_.add(original.byte_size());
   }
   return codes_.emplace(std::pair{name, values}, names).first->second;
 }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/progress.h"
 #include "model/model.h"
 #include "numerics/round.h"
 #include "vernier/format.h"
@@ -26,7 +27,7 @@ struct StoredCodes {
 class TypedWeights {
  public:
   /// Both live longer than this.
-  TypedWeights(Model& model, NamePool& names);
+  TypedWeights(Model& model, NamePool& names, const Progress& progress = {});
 
   bool holds(const std::string& name) const { return places_.contains(name); }
 
@@ -65,6 +66,7 @@ class TypedWeights {
   std::map<std::pair<std::string, Format>, std::string>
       overflows_;  // what to report for each layer that reads the copy
   std::vector<std::string> notes_;
+  WeightsProgress stored_;
 };
 
 /// ONNX element type of a format.

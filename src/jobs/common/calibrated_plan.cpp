@@ -190,7 +190,7 @@ FilledScales fill_scales(Plan& plan, const Model& model, const std::vector<Layer
                          const Model& original, const std::filesystem::path& cache_file) {
   const LearnedRanges learned = learn_ranges(subject, plan, tensors, choice, seen);
   FilledScales filled{learned.warnings, learned.notes};
-  append(filled.warnings, calibrate_plan(plan, model, layers, learned.chosen.ranges));
+  append(filled.warnings, calibrate_plan(plan, model, layers, learned.chosen.ranges, subject.progress));
   for (const std::string& note : learned.notes) plan.scheme += "; " + note;
   append(filled.warnings,
          write_calibration_cache(cache_file, original, tensors, learned, choice, subject.samples->is_random()));
@@ -227,7 +227,7 @@ std::vector<std::string> calibrate_on_samples(Plan& plan, const Model& model, co
                                               const Loaded& loaded, const PrecisionOptions& precision,
                                               const std::filesystem::path& cache_file) {
   std::map<std::string, Format> tensors = formats_to_calibrate(model, layers, plan);
-  if (tensors.empty()) return calibrate_plan(plan, model, layers, {});
+  if (tensors.empty()) return calibrate_plan(plan, model, layers, {}, loaded.subject.progress);
   std::vector<std::string> warnings;
   Subject subject = loaded.subject;
   if (loaded.calibration) subject.samples = loaded.calibration.get();

@@ -114,13 +114,6 @@ std::string of_another_type(const std::vector<std::string>& layers) {
 
 }  // namespace
 
-Progress progress_of(const JobSinks& sinks) {
-  return [sinks](const std::string& phase, std::size_t done, std::size_t total) {
-    if (sinks.is_interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
-    if (sinks.progress) sinks.progress(phase, done, total);
-  };
-}
-
 namespace {
 
 /// The beginning of load(): `judged`: to be judged.

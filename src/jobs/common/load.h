@@ -46,7 +46,4 @@ Loaded load_judged(const OnnxModel& source, const PrepareOptions& preparation, S
 /// halves, and lets its outputs be judged alike. Errors: Input when an output cannot be.
 void fit_beside(Model& simulated, const Loaded& loaded);
 
-/// Turns a job's sinks into the progress of a subject: throws Error{Interrupted} when the user asked to stop.
-Progress progress_of(const JobSinks& sinks);
-
 }  // namespace vernier

@@ -14,6 +14,7 @@
 #include "engines/onnxruntime/custom_types.h"
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
+#include "vernier/error.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -96,6 +97,13 @@ void warn_of_image_options(const SampleSource& opened, const SourceOptions& sour
 
 }  // namespace
 
+Progress progress_of(const JobSinks& sinks) {
+  return [sinks](const std::string& phase, std::size_t done, std::size_t total) {
+    if (sinks.is_interrupted()) throw Error(ErrorKind::Interrupted, "interrupted");
+    if (sinks.progress) sinks.progress(phase, done, total);
+  };
+}
+
 Sources::Sources(const MeasureOptions& options, const JobSinks& sinks) : options_(options), sinks_(sinks) {}
 
 Sources::Sources(const Sources& read, const JobSinks& sinks)
@@ -114,7 +122,7 @@ std::shared_ptr<const Model> Sources::model(const OnnxModel& source) {
   for (const auto& [known, model] : models_) {
     if (known == source) return model;
   }
-  Model read = read_model(source, options_.external_data_dir);
+  Model read = read_model(source, options_.external_data_dir, progress_of(sinks_));
   if (!options_.custom_operators.empty()) learn_custom_types(*runtime(), read);
   models_.emplace_back(source, std::make_shared<const Model>(std::move(read)));
   return models_.back().second;

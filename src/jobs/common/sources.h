@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/progress.h"
 #include "jobs/common/split.h"
 #include "model/model.h"
 #include "model/prepare.h"
@@ -20,6 +21,9 @@
 namespace vernier {
 
 class Runtime;
+
+/// Turns a job's sinks into the progress of what it calls: throws Error{Interrupted} when the user asked to stop.
+Progress progress_of(const JobSinks& sinks);
 
 /// Of one job, on one thread. A file that changes while the job runs is not looked at again.
 class Sources {

@@ -29,7 +29,8 @@ FilledScales DiagnosisRanges::fill(const PrecisionOptions& precision) {
   const std::map<std::string, Format> tensors = to_learn();
   Subject own = loaded_.subject;
   Plan& plan = experiment_.mutable_plan();
-  if (tensors.empty()) return {calibrate_plan(plan, own.model, own.layers, {}), {}};  // weights alone may have scales
+  if (tensors.empty())
+    return {calibrate_plan(plan, own.model, own.layers, {}, own.progress), {}};  // weights alone may have scales
   const CalibrationChoice& choice = options_.precision.calibration;
   if (cached_) {
     if (loaded_.calibration) own.samples = loaded_.calibration.get();

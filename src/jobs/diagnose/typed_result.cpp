@@ -53,7 +53,9 @@ ExternalDataOptions TypedResult::external_data_of_others() const {
   return external;
 }
 
-TypedModel TypedResult::lowered(const Plan& plan) { return lower_typed(exported(), plan, /*strict=*/false); }
+TypedModel TypedResult::lowered(const Plan& plan) {
+  return lower_typed(exported(), plan, /*strict=*/false, experiment_.subject().progress);
+}
 
 Model TypedResult::trial(const std::vector<std::string>& kept) { return lowered(experiment_.plan_keeping(kept)).model; }
 

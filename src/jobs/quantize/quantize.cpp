@@ -125,7 +125,8 @@ Planned make_plan(const QuantizeOptions& options, const PrecisionOptions& precis
   Planned planned{std::move(assigned.plan), {}, assigned.nothing_gains};
   Plan& plan = planned.plan;
   if (tensors_to_calibrate(model, layers, plan).empty()) {  // no samples needed, none are asked for
-    for (std::string& text : calibrate_plan(plan, model, layers, {})) result.warnings.push_back(std::move(text));
+    for (std::string& text : calibrate_plan(plan, model, layers, {}, progress_of(sources.sinks())))
+      result.warnings.push_back(std::move(text));
     return planned;
   }
   const std::filesystem::path& cache = options.measure.calibration_cache;
@@ -256,7 +257,8 @@ QuantizeResult run_conversion(const QuantizeOptions& given_options, const JobSin
     *plan_json = plan_to_json(plan);
     return result;
   }
-  TypedModel typed = lower_typed(model, plan, options.precision.constraints == PrecisionConstraints::Obey);
+  TypedModel typed =
+      lower_typed(model, plan, options.precision.constraints == PrecisionConstraints::Obey, progress_of(sinks));
   if (planned.calibrated) {
     if (std::string text = slower_than_float(*planned.calibrated, plan, typed.model); !text.empty()) {
       if (sinks.warning) sinks.warning(text);
