@@ -24,14 +24,14 @@ import onnx_vernier
 
 from networks import ROOT, model_file, samples_of
 
+os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
+
 PAGE = ROOT / "docs/benchmarks-python.md"
 RESULTS = ROOT / "bench/results/python_overhead.json"
 NETWORK = "mobilenetv2-imagenet"
 INSIDE = """
 import json, resource, sys, time
 import numpy as np, onnx_vernier as vernier
-
-os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
 with np.load(sys.argv[2]) as arrays:
     samples = {name: arrays[name] for name in arrays}
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -32,6 +32,8 @@ import onnx
 import networks
 from tables import table
 
+os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
+
 PROGRAM = os.environ.get("VERNIER_PROGRAM", str(networks.ROOT / "build" / "dev" / "apps" / "vernier" / "vernier"))
 FORMATS = ["int8", "fp16", "bf16", "fp8"]
 RUNNABLE = {"int8", "fp16"}  # by ONNX Runtime on a CPU
@@ -44,8 +46,6 @@ RUN_FILE = """
 import sys
 import numpy
 import onnxruntime
-
-os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
 options = onnxruntime.SessionOptions()
 options.log_severity_level = 4
 session = onnxruntime.InferenceSession(sys.argv[1], options, providers=["CPUExecutionProvider"],

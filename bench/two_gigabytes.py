@@ -21,6 +21,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
+os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "bench/results/two_gigabytes.json"
 SAMPLES = 4
@@ -30,7 +32,6 @@ import sys
 import numpy as np
 import onnxruntime
 
-os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
 options = onnxruntime.SessionOptions()
 options.log_severity_level = 3
 session = onnxruntime.InferenceSession(sys.argv[1], options, providers=["CPUExecutionProvider"])
