@@ -11,6 +11,59 @@
 namespace vernier::records {
 namespace {
 
+// Structs with gaps go field by field: what lies in a gap is anything, and equal records are to have equal bytes.
+
+template <class T>
+void put_optional(Packer& packer, const std::optional<T>& value) {
+  packer.put(value.has_value());
+  packer.put(value.value_or(T{}));
+}
+
+template <class T>
+std::optional<T> get_optional(Unpacker& unpacker) {
+  const bool there = unpacker.get<bool>();
+  const T value = unpacker.get<T>();
+  return there ? std::optional(value) : std::nullopt;
+}
+
+void put_sums(Packer& packer, const OutputSums& sums) {
+  packer.put(sums.pooled);
+  packer.put(sums.rows);
+  packer.put(sums.rows_agreed);
+  packer.put(sums.worst_sqnr_db);
+  packer.put(sums.worst_sample);
+  packer.put(sums.samples);
+  put_optional(packer, sums.class_axis);
+  packer.put(sums.along_last);
+}
+
+void get_sums(Unpacker& unpacker, OutputSums& sums) {
+  sums.pooled = unpacker.get<ErrorStats>();
+  sums.rows = unpacker.get<std::int64_t>();
+  sums.rows_agreed = unpacker.get<std::int64_t>();
+  sums.worst_sqnr_db = unpacker.get<double>();
+  sums.worst_sample = unpacker.get<std::size_t>();
+  sums.samples = unpacker.get<std::size_t>();
+  sums.class_axis = get_optional<int>(unpacker);
+  sums.along_last = unpacker.get<bool>();
+}
+
+void put_outcome(Packer& packer, const SampleOutcome& outcome) {
+  packer.put(outcome.error);
+  packer.put(outcome.rows);
+  packer.put(outcome.rows_agreed);
+  packer.put(outcome.along_last);
+}
+
+SampleOutcome get_outcome(Unpacker& unpacker) {
+  SampleOutcome outcome;
+  outcome.error = unpacker.get<ErrorStats>();
+  outcome.rows = unpacker.get<std::int64_t>();
+  outcome.rows_agreed = unpacker.get<std::int64_t>();
+  outcome.along_last = unpacker.get<bool>();
+  return outcome;
+}
+
 template <class T>
 void put_values(Packer& packer, const std::map<std::string, std::vector<T>>& values) {
   packer.put(values.size());
@@ -39,7 +92,8 @@ void put_picture(Packer& packer, const ValuePicture& picture) {
   packer.put(picture.reference_zeros);
   packer.put(picture.low_zeros);
   packer.put(picture.low_nonfinite);
-  for (const auto& value : {picture.step, picture.clip_low, picture.clip_high, picture.smallest}) packer.put(value);
+  for (const auto& value : {picture.step, picture.clip_low, picture.clip_high, picture.smallest})
+    put_optional(packer, value);
   packer.put(picture.channels.has_value());
   if (!picture.channels) return;
   packer.put(picture.channels->tensor);
@@ -61,7 +115,7 @@ void get_picture(Unpacker& unpacker, ValuePicture& picture) {
   picture.low_zeros = unpacker.get<std::int64_t>();
   picture.low_nonfinite = unpacker.get<std::int64_t>();
   for (auto* value : {&picture.step, &picture.clip_low, &picture.clip_high, &picture.smallest}) {
-    *value = unpacker.get<std::optional<double>>();
+    *value = get_optional<double>(unpacker);
   }
   if (!unpacker.get<bool>()) return;
   ChannelRanges& channels = picture.channels.emplace();
@@ -78,7 +132,7 @@ void put(Packer& packer, const std::map<std::string, OutputStats>& outputs) {
   packer.put(outputs.size());
   for (const auto& [name, stats] : outputs) {
     packer.put(name);
-    packer.put(static_cast<const OutputSums&>(stats));
+    put_sums(packer, stats);
     packer.put(stats.each);
   }
 }
@@ -86,7 +140,7 @@ void put(Packer& packer, const std::map<std::string, OutputStats>& outputs) {
 void get(Unpacker& unpacker, std::map<std::string, OutputStats>& outputs) {
   for (auto left = unpacker.get<std::size_t>(); left > 0; --left) {
     OutputStats& stats = outputs[unpacker.get_text()];
-    static_cast<OutputSums&>(stats) = unpacker.get<OutputSums>();
+    get_sums(unpacker, stats);
     stats.each = unpacker.get_vector<SampleSums>();
   }
 }
@@ -135,7 +189,8 @@ void put(Packer& packer, const Trials& trials) {
     packer.put(samples.size());
     for (const auto& [sample, outcomes] : samples) {
       packer.put(sample);
-      packer.put(outcomes);
+      packer.put(outcomes.size());
+      for (const SampleOutcome& outcome : outcomes) put_outcome(packer, outcome);
     }
   }
 }
@@ -145,7 +200,8 @@ void get(Unpacker& unpacker, Trials& trials) {
     KnownTrials::BySample& samples = trials[unpacker.get_text()];
     for (auto left = unpacker.get<std::size_t>(); left > 0; --left) {
       const auto sample = unpacker.get<std::size_t>();
-      samples[sample] = unpacker.get_vector<SampleOutcome>();
+      KnownTrials::Outcomes& outcomes = samples[sample];
+      for (auto each = unpacker.get<std::size_t>(); each > 0; --each) outcomes.push_back(get_outcome(unpacker));
     }
   }
 }
