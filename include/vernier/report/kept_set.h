@@ -82,10 +82,12 @@ struct KeptSetReport {
   std::vector<ParetoPoint> pareto;    // cheapest first
   std::vector<LayerGroup> groups;     // those that hold a kept layer
   std::optional<RankingReport> ranking;
-  std::size_t sample_inferences = 0;  // one sample through the network once: everything from the reference run on
-  std::vector<std::string> assumed;   // what the answer rests on without a test
-  std::vector<std::string> proven;    // what was tested
-  std::size_t recalled = 0;           // evaluations that came from the journal
+  /// One sample through the network once: everything from the reference run on, as it was asked; what was known of a
+  /// set's samples counts.
+  std::size_t sample_inferences = 0;
+  std::vector<std::string> assumed;  // what the answer rests on without a test
+  std::vector<std::string> proven;   // what was tested
+  std::size_t recalled = 0;          // evaluations that came from the journal
   bool certified = false;
   std::vector<CertificateRow> certificate;
   std::optional<double> metric;  // of the kept set, as the search simulated it; the claim is final_figures
