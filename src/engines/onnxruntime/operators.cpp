@@ -14,8 +14,8 @@
 #include "engines/onnxruntime/runtime.h"
 #include "model/model.h"
 #include "numerics/metrics.h"
-#include "numerics/metrics_simd.h"
 #include "numerics/round.h"
+#include "numerics/rounded_error.h"
 #include "numerics/tensor_cores.h"
 #include "numerics/tensor_grid.h"
 #include "plan/round_node.h"
@@ -261,24 +261,6 @@ struct ObserveKernel final : SlotKernel {
     pass(context, 0, in);
   }
 };
-
-/// Rounds block by block, so that what is compared is still in the cache. Blocks are whole ones of accumulate_error(),
-/// which sums them one after the other either way.
-void accumulate_error_of_rounded(std::span<const float> ref, std::span<const float> got, const QuantParams& params,
-                                 ErrorStats& errors, RoundEvents* events) {
-  constexpr std::size_t kTogether = 4 * kErrorBlock;
-  std::array<float, kTogether> room;
-  for (std::size_t first = 0; first < got.size(); first += kTogether) {
-    const std::size_t count = std::min(kTogether, got.size() - first);
-    const std::span<float> rounded(room.data(), count);
-    if (events != nullptr) {
-      round_to_counting(params, 1, static_cast<std::int64_t>(count), got.subspan(first, count), rounded, *events);
-    } else {
-      round_to(params, 1, static_cast<std::int64_t>(count), got.subspan(first, count), rounded);
-    }
-    accumulate_error(ref.subspan(first, count), rounded, errors);
-  }
-}
 
 struct CompareKernel final : SlotKernel {
   std::optional<QuantParams> rounds;  // the tested side, by a format without a scale
