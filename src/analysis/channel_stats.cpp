@@ -15,7 +15,6 @@ namespace vernier {
 namespace {
 
 constexpr const char* kChannel = "channel/";
-constexpr const char* kSample = "sample/";
 
 void add_node(onnx::GraphProto& graph, const char* op_type, const std::vector<std::string>& inputs,
               const std::string& output) {
@@ -72,11 +71,15 @@ std::size_t channel_axis(const Layer& layer, std::size_t rank) {
 std::map<std::string, std::vector<double>> mean_errors(const Subject& subject, const Plan& plan,
                                                        RoundedWeights& weights,
                                                        const std::map<std::string, Shape>& shapes,
-                                                       const std::vector<std::size_t>& order) {
+                                                       const std::vector<std::size_t>& order,
+                                                       const std::vector<std::string>* layers_asked) {
   std::vector<std::string> names;
   const PlannedFormats formats(plan);
   for (const Layer& layer : subject.layers) {
-    if (layer.weighted && layer.graph.empty() && needs_scale(formats.of(layer.name))) names.push_back(layer.name);
+    const bool asked = layers_asked == nullptr || std::ranges::find(*layers_asked, layer.name) != layers_asked->end();
+    if (asked && layer.weighted && layer.graph.empty() && needs_scale(formats.of(layer.name))) {
+      names.push_back(layer.name);
+    }
   }
   Model model = subject.model;
   const std::vector<Shadow> shadows = add_shadows(model, subject, plan, names, weights, nullptr);
@@ -106,58 +109,65 @@ std::map<std::string, std::vector<double>> mean_errors(const Subject& subject, c
   return means;
 }
 
-std::map<std::string, std::vector<float>> channel_magnitudes(const Subject& subject,
-                                                             const std::map<std::string, Shape>& shapes,
-                                                             const std::vector<std::size_t>& order) {
-  Model model = subject.model;
-  std::vector<std::pair<std::string, Dtype>> outputs;
-  std::vector<std::string> tensors;
-  std::set<std::string> done;
+namespace {
+
+/// The first weighted layer that reads each tensor.
+std::map<std::string, const Layer*> weighted_readers(const Subject& subject) {
+  std::map<std::string, const Layer*> readers;
   for (const Layer& layer : subject.layers) {
     if (!layer.weighted || !layer.graph.empty()) continue;
-    for (const std::string& tensor : layer.inputs) {
-      const auto shape = shapes.find(tensor);
-      if (shape == shapes.end() || shape->second.size() < 2 || !done.insert(tensor).second) continue;
-      const std::string name = kChannel + tensor;
-      add_node(*model.proto.mutable_graph(), "Abs", {tensor}, name + "/magnitude");
-      reduce(model, "ReduceMax", name + "/magnitude", name, shape->second.size(),
-             channel_axis(layer, shape->second.size()));
-      outputs.emplace_back(name, Dtype::Float32);
-      tensors.push_back(tensor);
-    }
+    for (const std::string& tensor : layer.inputs) readers.emplace(tensor, &layer);
   }
-  std::map<std::string, std::vector<float>> largest;
+  return readers;
+}
+
+}  // namespace
+
+std::map<std::string, Magnitudes> magnitudes(const Subject& subject, const std::set<std::string>& tensors,
+                                             const std::map<std::string, Shape>& shapes,
+                                             const std::vector<std::size_t>& order) {
+  const std::map<std::string, const Layer*> readers = weighted_readers(subject);
+  Model model = subject.model;
+  std::vector<std::pair<std::string, Dtype>> outputs;
+  std::vector<std::string> names;
+  std::vector<bool> by_channel;
+  for (const std::string& tensor : tensors) {
+    const auto shape = shapes.find(tensor);
+    if (shape == shapes.end() || shape->second.empty() || element_count(shape->second) == 0) continue;
+    const std::size_t rank = shape->second.size();
+    const auto reader = readers.find(tensor);
+    by_channel.push_back(reader != readers.end() && rank >= 2);
+    const std::string name = kChannel + tensor;
+    add_node(*model.proto.mutable_graph(), "Abs", {tensor}, name + "/magnitude");
+    reduce(model, "ReduceMax", name + "/magnitude", name, rank,
+           by_channel.back() ? channel_axis(*reader->second, rank) : rank);
+    outputs.emplace_back(name, Dtype::Float32);
+    names.push_back(tensor);
+  }
+  std::map<std::string, Magnitudes> largest;
   if (outputs.empty()) return largest;
-  for_each_result(subject, model, outputs, order, "channels", [&](std::size_t i, std::span<const float> values) {
-    std::vector<float>& most = largest[tensors[i]];
-    most.resize(std::max(most.size(), values.size()));
-    for (std::size_t c = 0; c < values.size(); ++c) most[c] = std::max(most[c], values[c]);
+  for_each_result(subject, model, outputs, order, "magnitudes", [&](std::size_t i, std::span<const float> values) {
+    Magnitudes& of = largest[names[i]];
+    float most = 0;
+    for (const float value : values) most = std::max(most, value);
+    of.samples.push_back(most);
+    if (!by_channel[i]) return;
+    of.channels.resize(std::max(of.channels.size(), values.size()));
+    for (std::size_t c = 0; c < values.size(); ++c) of.channels[c] = std::max(of.channels[c], values[c]);
   });
   return largest;
 }
 
-std::map<std::string, std::vector<float>> sample_magnitudes(const Subject& subject,
-                                                            const std::set<std::string>& tensors,
-                                                            const std::map<std::string, Shape>& shapes,
-                                                            const std::vector<std::size_t>& order) {
-  Model model = subject.model;
-  std::vector<std::pair<std::string, Dtype>> outputs;
-  std::vector<std::string> names;
-  for (const std::string& tensor : tensors) {
-    const auto shape = shapes.find(tensor);
-    if (shape == shapes.end() || shape->second.empty() || element_count(shape->second) == 0) continue;
-    const std::string name = kSample + tensor;
-    add_node(*model.proto.mutable_graph(), "Abs", {tensor}, name + "/magnitude");
-    const std::size_t rank = shape->second.size();
-    reduce(model, "ReduceMax", name + "/magnitude", name, rank, rank);
-    outputs.emplace_back(name, Dtype::Float32);
-    names.push_back(tensor);
+std::map<std::string, std::vector<float>> channel_magnitudes(const Subject& subject,
+                                                             const std::map<std::string, Shape>& shapes,
+                                                             const std::vector<std::size_t>& order) {
+  std::set<std::string> tensors;
+  for (const auto& [tensor, reader] : weighted_readers(subject)) tensors.insert(tensor);
+  std::map<std::string, std::vector<float>> channels;
+  for (auto& [tensor, seen] : magnitudes(subject, tensors, shapes, order)) {
+    if (!seen.channels.empty()) channels.emplace(tensor, std::move(seen.channels));
   }
-  std::map<std::string, std::vector<float>> largest;
-  if (outputs.empty()) return largest;
-  for_each_result(subject, model, outputs, order, "samples' ranges",
-                  [&](std::size_t i, std::span<const float> values) { largest[names[i]].push_back(values[0]); });
-  return largest;
+  return channels;
 }
 
 }  // namespace vernier

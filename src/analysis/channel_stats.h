@@ -19,24 +19,31 @@ namespace vernier {
 /// batch for images and what convolutions read, the last for what transformers pass on. `rank` >= 1.
 std::size_t channel_axis(const Layer& layer, std::size_t rank);
 
-/// Mean of low - float in each output channel of every weighted layer that `plan` runs in a format with a scale, on
-/// exact inputs, over the samples of `order`. `shapes`: of the tensors, as a reference run saw them (their ranks).
-/// Cost: about 4 plain inferences a sample. Memory: a number for each channel.
+/// Mean of low - float in each output channel of the weighted layers of `layers` (null: of all) that `plan` runs in a
+/// format with a scale, on exact inputs, over the samples of `order`. `shapes`: of the tensors, as a reference run saw
+/// them (their ranks). Cost: about 4 plain inferences a sample. Memory: a number for each channel.
 std::map<std::string, std::vector<double>> mean_errors(const Subject& subject, const Plan& plan,
                                                        RoundedWeights& weights,
                                                        const std::map<std::string, Shape>& shapes,
-                                                       const std::vector<std::size_t>& order);
+                                                       const std::vector<std::size_t>& order,
+                                                       const std::vector<std::string>* layers = nullptr);
 
-/// Largest magnitude in each channel of the tensors that weighted layers read, over the samples of `order`: along
-/// dimension 1 for convolutions, else along the last.
+/// Largest magnitudes of a tensor over the samples of a run.
+struct Magnitudes {
+  /// In each channel: along dimension 1 where a convolution reads it, else along the last. Empty for a tensor that no
+  /// weighted layer reads, or of one dimension.
+  std::vector<float> channels;
+  std::vector<float> samples;  // in each, in their order
+};
+
+/// Of those of `tensors` in the main graph whose shapes are known, over the samples of `order`.
+std::map<std::string, Magnitudes> magnitudes(const Subject& subject, const std::set<std::string>& tensors,
+                                             const std::map<std::string, Shape>& shapes,
+                                             const std::vector<std::size_t>& order);
+
+/// Magnitudes::channels of all tensors that weighted layers read.
 std::map<std::string, std::vector<float>> channel_magnitudes(const Subject& subject,
                                                              const std::map<std::string, Shape>& shapes,
                                                              const std::vector<std::size_t>& order);
-
-/// Largest magnitude of each tensor of the main graph in `tensors`, in each sample of `order`.
-std::map<std::string, std::vector<float>> sample_magnitudes(const Subject& subject,
-                                                            const std::set<std::string>& tensors,
-                                                            const std::map<std::string, Shape>& shapes,
-                                                            const std::vector<std::size_t>& order);
 
 }  // namespace vernier

@@ -181,12 +181,13 @@ std::vector<Shadow> add_shadows(Model& model, const Subject& subject, const Plan
 }
 
 std::vector<LayerError> own_error(const Subject& subject, const Plan& plan, RoundedWeights& weights,
-                                  const std::vector<std::size_t>* order) {
+                                  const std::vector<std::size_t>* order, const std::vector<std::string>* layers) {
   Model model = subject.model;
-  std::vector<std::string> names;
-  for (const Layer& layer : subject.layers) names.push_back(layer.name);
+  std::vector<std::string> all;
+  for (const Layer& layer : subject.layers) all.push_back(layer.name);
   std::int64_t event_slots = 0;
-  const std::vector<Shadow> shadows = add_shadows(model, subject, plan, names, weights, &event_slots);
+  const std::vector<Shadow> shadows =
+      add_shadows(model, subject, plan, layers == nullptr ? all : *layers, weights, &event_slots);
 
   // Compare passes the reference through: the next layer waits for it, so each shadow is computed and dropped in time.
   struct Place {

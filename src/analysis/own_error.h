@@ -27,9 +27,10 @@ struct LayerError {
 /// One entry for each layer of the main graph that `plan` runs below float32 and that does arithmetic. Layers inside
 /// bodies of If, Loop and Scan have no shadow and are absent.
 /// Cost: about 3.5 plain inferences a sample. Memory: does not grow with layers or samples.
-/// `order`: the samples to look at; null: all.
+/// `order`: the samples to look at; `layers`: those that are measured. Null: all.
 std::vector<LayerError> own_error(const Subject& subject, const Plan& plan, RoundedWeights& weights,
-                                  const std::vector<std::size_t>* order = nullptr);
+                                  const std::vector<std::size_t>* order = nullptr,
+                                  const std::vector<std::string>* layers = nullptr);
 
 /// The shadows alone, added to `model` for the layers named; returns the names of each one's shadow outputs, one for
 /// each float output of the layer. Where the plan quantizes a layer's result behind its activation (placement.h), the

@@ -4,8 +4,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <span>
@@ -14,6 +16,7 @@
 
 #include "analysis/channel_stats.h"
 #include "analysis/surgery.h"
+#include "base/parallel.h"
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"
 #include "model/output_channels.h"
@@ -187,31 +190,20 @@ class Gallery {
 
   bool empty() const { return chosen_.empty(); }
 
-  void run(const Model& model, bool low, const std::vector<std::size_t>& samples) {
-    Model marked = model;
-    std::set<std::string> fed;
-    for (const InputInfo& input : model_inputs(subject_.model)) fed.insert(input.name);
-    std::vector<std::pair<std::string, Dtype>> outputs;
-    std::set<std::string> taken;
-    for (const auto& [tensor, unused] : axis_of_) {
-      if (!fed.contains(tensor) && taken.insert(tensor).second) outputs.emplace_back(tensor, Dtype::Float32);
-    }
-    std::map<std::string, Dtype> dtypes;
-    for (const InputInfo& output : model_outputs(subject_.model)) dtypes[output.name] = output.dtype;
-    for (const Carry& carry : subject_.carries) {
-      if (taken.insert(carry.output).second) outputs.emplace_back(carry.output, dtypes[carry.output]);
-    }
-    if (outputs.empty()) return;
-    set_outputs(marked, outputs);
-    const Session session = subject_.session(marked);
-    run_samples(subject_, session, samples, Recorder(0, 0, 0), "pictures", [&](SampleResult result) {
-      const Sample given_inputs = fed_for(subject_, session, result);
-      for (const auto& [tensor, axis] : axis_of_) {
-        if (const auto given = given_inputs.find(tensor); given != given_inputs.end()) fold(tensor, given->second, low);
-      }
-      for (std::size_t i = 0; i < outputs.size(); ++i) fold(outputs[i].first, result.outputs[i], low);
-      return true;
-    });
+  /// The float network and the low one, side by side: most of it is counting, which is work of one thread.
+  void run(const std::function<Model(bool low)>& model_of, const std::vector<std::size_t>& samples) {
+    std::mutex telling;
+    const Subject alone = on_one_thread(subject_, telling);
+    parallel_ordered(
+        2, subject_.threads, [&](std::size_t low) { return run_one(alone, model_of(low == 1), low == 1, samples); },
+        [&](std::size_t low, Seen seen) {
+          if (low == 0) {
+            gathered_ = std::move(seen);
+          } else {
+            for (auto& [tensor, of] : seen) gathered_[tensor].low = std::move(of.low);
+          }
+          return true;
+        });
   }
 
   std::vector<LayerPicture> pictures(RoundedWeights& weights, std::size_t samples) const {
@@ -236,6 +228,38 @@ class Gallery {
   }
 
  private:
+  using Seen = std::map<std::string, Gathered>;
+
+  Seen run_one(const Subject& subject, Model marked, bool low, const std::vector<std::size_t>& samples) const {
+    std::set<std::string> fed;
+    for (const InputInfo& input : model_inputs(subject_.model)) fed.insert(input.name);
+    std::vector<std::pair<std::string, Dtype>> outputs;
+    std::set<std::string> taken;
+    for (const auto& [tensor, unused] : axis_of_) {
+      if (!fed.contains(tensor) && taken.insert(tensor).second) outputs.emplace_back(tensor, Dtype::Float32);
+    }
+    std::map<std::string, Dtype> dtypes;
+    for (const InputInfo& output : model_outputs(subject_.model)) dtypes[output.name] = output.dtype;
+    for (const Carry& carry : subject_.carries) {
+      if (taken.insert(carry.output).second) outputs.emplace_back(carry.output, dtypes[carry.output]);
+    }
+    Seen seen;
+    if (outputs.empty()) return seen;
+    set_outputs(marked, outputs);
+    const Session session = subject.session(marked);
+    run_samples(subject, session, samples, Recorder(0, 0, 0), "pictures", [&](SampleResult result) {
+      const Sample given_inputs = fed_for(subject, session, result);
+      for (const auto& [tensor, axis] : axis_of_) {
+        if (const auto given = given_inputs.find(tensor); given != given_inputs.end()) {
+          fold(tensor, given->second, low, seen);
+        }
+      }
+      for (std::size_t i = 0; i < outputs.size(); ++i) fold(outputs[i].first, result.outputs[i], low, seen);
+      return true;
+    });
+    return seen;
+  }
+
   void choose(const std::vector<std::string>& layers, const std::map<std::string, Shape>& shapes) {
     std::unordered_map<std::string, const Layer*> by_name;
     for (const Layer& layer : subject_.layers) {
@@ -281,10 +305,10 @@ class Gallery {
   }
 
   /// A tensor that layers read in different formats is shown as the first of them reads it.
-  void fold(const std::string& tensor, const Tensor& value, bool low) {
+  void fold(const std::string& tensor, const Tensor& value, bool low, Seen& seen) const {
     const auto reader = axis_of_.find(tensor);
     if (reader == axis_of_.end() || value.dtype() != Dtype::Float32 || value.shape().empty()) return;
-    Gathered& gathered = gathered_[tensor];
+    Gathered& gathered = seen[tensor];
     if (!low) {
       gathered.reference.add(value.floats());
       fold_channels(value, channel_axis(*reader->second, value.shape().size()), gathered.channels);
@@ -294,9 +318,9 @@ class Gallery {
     if (grid == nullptr) {
       gathered.low.add(value.floats());
     } else {
-      room_.resize(value.floats().size());
-      round_to(*grid, value.floats(), room_);
-      gathered.low.add(room_);
+      std::vector<float> rounded(value.floats().size());
+      round_to(*grid, value.floats(), rounded);
+      gathered.low.add(rounded);
     }
   }
 
@@ -311,8 +335,7 @@ class Gallery {
   const Plan& plan_;
   std::vector<Chosen> chosen_;
   std::map<std::string, const Layer*> axis_of_;  // tensors looked at, with the layer they are looked at for
-  std::map<std::string, Gathered> gathered_;
-  std::vector<float> room_;
+  Seen gathered_;
 };
 
 }  // namespace
@@ -323,8 +346,9 @@ std::vector<LayerPicture> layer_pictures(const Subject& subject, const Plan& pla
                                          const std::map<std::string, Shape>& shapes) {
   Gallery gallery(subject, plan, layers, shapes);
   if (gallery.empty() || samples.empty()) return {};
-  gallery.run(subject.model, /*low=*/false, samples);
-  gallery.run(lower_simulated(subject.model, subject.layers, plan, weights), /*low=*/true, samples);
+  gallery.run(
+      [&](bool low) { return low ? lower_simulated(subject.model, subject.layers, plan, weights) : subject.model; },
+      samples);
   return gallery.pictures(weights, samples.size());
 }
 

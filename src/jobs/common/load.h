@@ -30,6 +30,7 @@ struct Loaded {
   std::vector<JudgedView> views;                    // outputs of the subject that are not those of the file
   PrepareOptions preparation;                       // without inlining Ifs
   bool inlined_ifs = false;
+  bool rounds = false;                   // its file is in low precision itself, and what that says is simulated
   std::vector<std::string> warnings;
   std::vector<std::string> notes;
 };

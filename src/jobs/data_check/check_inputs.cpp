@@ -36,6 +36,11 @@ namespace {
 constexpr std::size_t kFewSamples = 6;
 constexpr double kClearGain = 0.25;
 
+bool none_is_surely_better(const InputReading& given) {
+  if (given.misfit) return *given.misfit <= kLeastGain;
+  return given.confidence && 1 - *given.confidence < kClearGain;
+}
+
 /// The largest probability of an output that looks like classes; nullopt for others.
 std::optional<double> confidence_of(const Tensor& output) {
   if (output.dtype() != Dtype::Float32 || output.count() < 2 || output.count() > 100000) return std::nullopt;
@@ -58,14 +63,16 @@ std::optional<double> confidence_of(const Tensor& output) {
 
 class InputCheck {
  public:
+  /// `for_warning`: nothing but what input_warning() may warn of, so that inputs which surely fit cost little.
   InputCheck(const std::shared_ptr<const Runtime>& runtime, const Model& model, const SampleSource& samples,
-             std::size_t most, const LabelsOfInputs& labels, const JobSinks& sinks)
+             std::size_t most, const LabelsOfInputs& labels, const JobSinks& sinks, bool for_warning)
       : runtime_(runtime),
         model_(model),
         samples_(samples),
         size_(most == 0 ? samples.size() : std::min(most, samples.size())),
         labels_(labels),
-        sinks_(sinks) {}
+        sinks_(sinks),
+        for_warning_(for_warning) {}
 
   CheckDataReport run() {
     open();
@@ -77,12 +84,15 @@ class InputCheck {
       report_.readings.push_back(read_as(changes[i]));
       const InputReading& given = report_.readings.front();
       if (!given.accuracy && !given.misfit && !given.confidence) break;
+      if (for_warning_ && none_is_surely_better(given)) break;
     }
     judge_readings(report_, hits_, steps_);
     return std::move(report_);
   }
 
  private:
+  bool norms_decide() const { return for_warning_ && !norms_.empty(); }
+
   void open() {
     report_.data = samples_.description();
     report_.samples = size_;
@@ -95,12 +105,18 @@ class InputCheck {
     std::vector<std::pair<std::string, Dtype>> outputs;
     std::set<std::string> fed;
     for (const InputInfo& input : model_inputs(model_)) fed.insert(input.name);
-    for (const InputInfo& output : model_outputs(model_)) {
-      outputs.emplace_back(output.name, output.dtype);
-      fed.insert(output.name);
-    }
-    for (const TrainedNorm& norm : norms_) {
-      if (fed.insert(norm.tensor).second) outputs.emplace_back(norm.tensor, Dtype::Float32);
+    const auto add_norms = [&] {
+      for (const TrainedNorm& norm : norms_) {
+        if (fed.insert(norm.tensor).second) outputs.emplace_back(norm.tensor, Dtype::Float32);
+      }
+    };
+    if (norms_decide()) add_norms();  // they stand near the inputs: nothing behind them is run
+    if (outputs.empty()) {
+      for (const InputInfo& output : model_outputs(model_)) {
+        outputs.emplace_back(output.name, output.dtype);
+        fed.insert(output.name);
+      }
+      add_norms();
     }
     Model marked = model_;
     set_outputs(marked, outputs);
@@ -168,6 +184,7 @@ class InputCheck {
         if (const auto given = sample.find(norms_[n].tensor); given != sample.end())
           fold_channels(given->second, seen[n]);
       }
+      if (norms_decide()) continue;
       const Tensor& first = outputs.front();
       if (const std::optional<double> sure = confidence_of(first)) {
         confidence += *sure;
@@ -210,6 +227,7 @@ class InputCheck {
   std::size_t size_;
   LabelsOfInputs labels_;
   const JobSinks& sinks_;
+  bool for_warning_;
   CheckDataReport report_;
   ReadingHits hits_;
   ReadingSteps steps_;
@@ -224,7 +242,7 @@ class InputCheck {
 CheckDataReport check_inputs(const std::shared_ptr<const Runtime>& runtime, const Model& model,
                              const SampleSource& samples, std::size_t most, const LabelsOfInputs& labels,
                              const JobSinks& sinks) {
-  return InputCheck(runtime, model, samples, most, labels, sinks).run();
+  return InputCheck(runtime, model, samples, most, labels, sinks, /*for_warning=*/false).run();
 }
 
 std::string input_warning(const Loaded& loaded, const JobSinks& sinks) {
@@ -233,7 +251,9 @@ std::string input_warning(const Loaded& loaded, const JobSinks& sinks) {
   quiet.interrupted = sinks.interrupted;
   CheckDataReport report;
   try {
-    report = check_inputs(loaded.subject.runtime, *loaded.original, *loaded.samples, kFewSamples, {}, quiet);
+    report = InputCheck(loaded.subject.runtime, *loaded.original, *loaded.samples, kFewSamples, {}, quiet,
+                        /*for_warning=*/true)
+                 .run();
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::Interrupted) throw;
     return {};  // what is wrong with the network or its samples is told by those who need them

@@ -38,8 +38,11 @@ void fold_channels(const Tensor& tensor, std::vector<ChannelMoments>& channels, 
   for (std::size_t d = axis + 1; d < shape.size(); ++d) inner *= shape[d];
   channels.resize(static_cast<std::size_t>(shape[axis]));
   const std::span<const float> values = tensor.floats();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    channels[i / static_cast<std::size_t>(inner) % channels.size()].add(values[i]);
+  const auto run = static_cast<std::size_t>(inner);
+  for (std::size_t first = 0, c = 0; first < values.size(); first += run, c = (c + 1) % channels.size()) {
+    ChannelMoments moments = channels[c];
+    for (const float value : values.subspan(first, run)) moments.add(value);
+    channels[c] = moments;
   }
 }
 

@@ -47,7 +47,7 @@ Evidence by_statistics(const InputReading& given) {
   return {"BatchNormalization statistics",
           [](const InputReading& r) { return -*r.misfit; },
           [given](const InputReading& r) {
-            return *r.misfit < std::min(kMisfit, 0.6 * *given.misfit) && *given.misfit - *r.misfit > 0.05;
+            return *r.misfit < std::min(kMisfit, 0.6 * *given.misfit) && *given.misfit - *r.misfit > kLeastGain;
           },
           [given](const InputReading& r) { return kSameMisfit * *r.misfit < *given.misfit; },
           [](const InputReading& best, const InputReading& r) { return *r.misfit <= kSameMisfit * *best.misfit; },

@@ -9,6 +9,9 @@
 
 namespace vernier {
 
+/// In nats: a reading whose misfit is not smaller by this much is not surely better.
+inline constexpr double kLeastGain = 0.05;
+
 /// By the change of a reading: for each sample, whether its label was right; empty without labels.
 using ReadingHits = std::map<std::string, std::vector<bool>>;
 /// By the change of a reading: how many things it changes.

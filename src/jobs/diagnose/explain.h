@@ -25,8 +25,8 @@ struct ExplainOptions {
 
 /// Causes, blame and pictures of the layers in `kept`, those that make the most of the damage, and those whose own
 /// result is the worst. Looks at layers of the main graph.
-/// Cost: passes over `samples` samples: reference with observed tensors, own error with exact weights, mean errors,
-/// channels and samples; about eleven plain inferences a sample, whatever the number of causes.
+/// Cost: passes over `samples` samples, of which measure_facts() tells; at most eleven plain inferences a sample,
+/// whatever the number of causes.
 Explanation explain(Measured& measured, const Evidence& evidence, const std::vector<LayerRow>& ranked,
                     const std::set<std::string>& kept, const ExplainOptions& options);
 

@@ -4,20 +4,16 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <map>
-#include <mutex>
 #include <set>
 #include <string>
 #include <unordered_map>
 
-#include "analysis/channel_stats.h"
 #include "analysis/figures.h"
-#include "analysis/own_error.h"
+#include "analysis/layer_probe.h"
 #include "analysis/reference.h"
 #include "analysis/some_samples.h"
-#include "base/parallel.h"
 #include "causes/cause.h"
 #include "jobs/diagnose/constant_facts.h"
 #include "jobs/diagnose/decision_facts.h"
@@ -71,12 +67,14 @@ class FactFinder {
   const Plan& plan() const { return experiment_.all_low_plan(); }
 
   void measure() {
-    std::set<std::string> wanted, quantized;
+    std::set<std::string> wanted, quantized, read_or_made;
     bool scaled = false;
     for (const LayerRow* row : rows_) {
       const Layer& layer = *layers_.at(row->name);
       wanted.insert(layer.inputs.begin(), layer.inputs.end());
       wanted.insert(layer.outputs.begin(), layer.outputs.end());
+      read_or_made.insert(layer.inputs.begin(), layer.inputs.end());
+      read_or_made.insert(layer.outputs.begin(), layer.outputs.end());
       if (needs_scale(row->format)) {
         quantized.insert(layer.inputs.begin(), layer.inputs.end());
         for (const std::string& input : layer.inputs) wanted.merge(branches_of(input));
@@ -85,31 +83,12 @@ class FactFinder {
     }
     reference_ = run_reference(subject_, wanted, wanted);
     if (!scaled) return;
-    const std::vector<std::size_t> order = all_samples(subject_);
-    // Most of the time goes into building sessions, which is work of one thread.
-    std::mutex telling;
-    const Subject alone = on_one_thread(subject_, telling);
-    const std::vector<std::function<void()>> measurements{
-        [&] {
-          for (LayerError& error : measured_.own_errors(alone, /*exact_weights=*/true)) {
-            with_exact_weights_[error.layer] = error.error;
-          }
-        },
-        [&] {
-          for (LayerError& error : measured_.own_errors(alone, /*exact_weights=*/false)) {
-            with_all_[error.layer] = error.error;
-          }
-        },
-        [&] { mean_error_ = measured_.mean_errors(alone, reference_.shapes); },
-        [&] { channels_ = measured_.channel_magnitudes(alone, reference_.shapes); },
-        [&] { samples_ = sample_magnitudes(alone, quantized, reference_.shapes, order); }};
-    parallel_ordered(
-        measurements.size(), subject_.threads,
-        [&](std::size_t i) {
-          measurements[i]();
-          return i;
-        },
-        [](std::size_t, std::size_t) { return true; });
+    std::vector<std::string> layers;
+    for (const LayerRow* row : rows_) layers.push_back(row->name);
+    found_ = measured_.probes(subject_, layers, read_or_made, reference_.shapes);
+    for (auto& [tensor, seen] : found_.tensors) {
+      if (!quantized.contains(tensor)) seen.samples.clear();
+    }
   }
 
   /// What a Concat joined into `tensor`; empty: something else made it.
@@ -150,8 +129,10 @@ class FactFinder {
       tensor.first_half = counted->second[0].range().absmax();
       tensor.second_half = counted->second[1].range().absmax();
     }
-    if (const auto samples = samples_.find(name); samples != samples_.end()) tensor.samples = samples->second;
-    if (const auto channels = channels_.find(name); channels != channels_.end()) tensor.channels = channels->second;
+    if (const auto seen = found_.tensors.find(name); seen != found_.tensors.end()) {
+      tensor.samples = seen->second.samples;
+      tensor.channels = seen->second.channels;
+    }
     for (const std::string& branch : branches_of(name)) {
       const auto seen = reference_.histograms.find(branch);
       if (seen == reference_.histograms.end()) continue;
@@ -274,13 +255,14 @@ class FactFinder {
     }
     if (row.inherited_sqnr_db) facts.inherited_noise = noise_of_db(*row.inherited_sqnr_db);
     if (row.sensitivity_db) facts.effect_noise = noise_of_db(*row.sensitivity_db);
-    const auto exact = with_exact_weights_.find(row.name);
-    const auto all = with_all_.find(row.name);
-    if (exact != with_exact_weights_.end() && all != with_all_.end() && layer.weighted) {
-      facts.activations_noise = noise_to_signal(exact->second);
-      facts.weights_noise = std::max(0.0, noise_to_signal(all->second) - *facts.activations_noise);
+    if (const auto found = found_.layers.find(row.name); found != found_.layers.end()) {
+      const LayerProbe& seen = found->second;
+      if (layer.weighted && seen.own.count > 0) {
+        facts.activations_noise = noise_to_signal(seen.own_with_exact_weights);
+        facts.weights_noise = std::max(0.0, noise_to_signal(seen.own) - *facts.activations_noise);
+      }
+      facts.mean_error = seen.mean_error;
     }
-    if (const auto mean = mean_error_.find(row.name); mean != mean_error_.end()) facts.mean_error = mean->second;
     if (layer.weighted && needs_scale(row.format) && node.input_size() > 1)
       add_integer_sums(subject_.model, plan(), node, facts);
     add_surroundings(layer, node, facts);
@@ -297,9 +279,7 @@ class FactFinder {
   std::map<std::string, const onnx::NodeProto*> nodes_;
   std::unordered_map<std::string, const Layer*> layers_;
   Reference reference_;
-  std::map<std::string, ErrorStats> with_exact_weights_, with_all_;
-  std::map<std::string, std::vector<double>> mean_error_;
-  std::map<std::string, std::vector<float>> channels_, samples_;  // largest magnitude of each
+  Probes found_;
 };
 
 }  // namespace

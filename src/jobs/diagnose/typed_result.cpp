@@ -123,9 +123,11 @@ VerifyReport TypedResult::verify() const {
   if (options_.search.task.labels || options_.confirm_on) options.task = options_.search.task;
   const JobSinks quiet;  // what there is to say was said when the model was loaded
   const OnOtherSamples judging(sources_);
-  if (options_.output.empty() || !job_ranks().first()) return verify_model(typed_, options, sources_, quiet);
+  const bool on_the_same = sources_.samples(*loaded_.original) == loaded_.samples;
+  const OutputStore* const known = on_the_same ? &experiment_.reference.outputs : nullptr;
+  if (options_.output.empty() || !job_ranks().first()) return verify_model(typed_, options, sources_, quiet, known);
   options.typed_model = options_.output / "model.onnx";
-  return verify_model(read_typed_file(options.typed_model), options, sources_, quiet);
+  return verify_model(read_typed_file(options.typed_model), options, sources_, quiet, known);
 }
 
 RunFigures TypedResult::judged(const Plan& plan) {

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <mutex>
 #include <span>
 #include <string_view>
 #include <utility>
 
-#include "analysis/channel_stats.h"
 #include "analysis/known_trials.h"
 #include "analysis/pictures.h"
 #include "base/hash.h"
@@ -27,6 +25,14 @@ namespace vernier {
 namespace {
 
 constexpr const char* kTrials = "trials";
+
+class Timer {
+ public:
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
 
 /// All that figures of one network hang on beside the plan's formats and scales.
 std::string identity_of(const Experiment& experiment, const std::string& data_sha256) {
@@ -59,28 +65,35 @@ std::string identity_of(const Experiment& experiment, const std::string& data_sh
 
 }  // namespace
 
-/// The record `name`; measured and added where it is not there. Safe from several threads, which measure side by side.
+template <class Result>
+bool Measured::find(const std::string& name, Result& found) {
+  if (store_ == nullptr) return false;
+  const Message* known = store()->find(name);
+  if (known == nullptr) return false;
+  Unpacker unpacker(*known);
+  saved_seconds_ += unpacker.get<double>();
+  records::get(unpacker, found);
+  return true;
+}
+
+template <class Result>
+void Measured::add(const std::string& name, const Result& measured, double seconds) {
+  if (store_ == nullptr) return;
+  Packer packer;
+  packer.put(seconds);
+  records::put(packer, measured);
+  store()->put(name, packer.take());
+}
+
+/// The record `name`; measured and added where it is not there.
 template <class Result, class Measure>
 Result Measured::recorded(const std::string& name, const Measure& measure) {
-  if (store_ == nullptr) return measure();
-  {
-    const std::lock_guard lock(mutex_);
-    if (const Message* known = store()->find(name)) {
-      Unpacker unpacker(*known);
-      saved_seconds_ += unpacker.get<double>();
-      Result result;
-      records::get(unpacker, result);
-      return result;
-    }
-  }
-  const auto start = std::chrono::steady_clock::now();
-  Result measured = measure();
-  Packer packer;
-  packer.put(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  records::put(packer, measured);
-  const std::lock_guard lock(mutex_);
-  store()->put(name, packer.take());
-  return measured;
+  Result found;
+  if (find(name, found)) return found;
+  const Timer timer;
+  found = measure();
+  add(name, found, timer.seconds());
+  return found;
 }
 
 MeasurementStore* Measured::store() {
@@ -120,24 +133,40 @@ void Measured::run_all_low(const std::vector<Match>& matches) {
       recorded<Lockstep>("low " + low_plan(), [&] { return experiment_.lockstep_of_all_low(matches); }));
 }
 
-std::vector<LayerError> Measured::own_errors(const Subject& few, bool exact_weights) {
-  const char* const kind = exact_weights ? "own with exact weights" : "own";
-  return recorded<std::vector<LayerError>>(name_for(kind, few), [&] {
-    const std::vector<std::size_t> order = all_samples(few);
-    RoundedWeights exact(/*exact=*/true);
-    return own_error(few, experiment_.all_low_plan(), exact_weights ? exact : experiment_.weights, &order);
-  });
-}
-
-std::map<std::string, std::vector<double>> Measured::mean_errors(const Subject& few, const Shapes& shapes) {
-  return recorded<std::map<std::string, std::vector<double>>>(name_for("mean errors", few), [&] {
-    return vernier::mean_errors(few, experiment_.all_low_plan(), experiment_.weights, shapes, all_samples(few));
-  });
-}
-
-std::map<std::string, std::vector<float>> Measured::channel_magnitudes(const Subject& few, const Shapes& shapes) {
-  return recorded<std::map<std::string, std::vector<float>>>(
-      name_for("channels", few), [&] { return vernier::channel_magnitudes(few, shapes, all_samples(few)); });
+Probes Measured::probes(const Subject& few, const std::vector<std::string>& layers,
+                        const std::set<std::string>& tensors, const std::map<std::string, Shape>& shapes) {
+  const std::string of_few = " of " + std::to_string(few.samples->size());
+  Probes found;
+  std::vector<std::string> unknown_layers;
+  std::set<std::string> unknown_tensors;
+  for (const std::string& layer : layers) {
+    LayerProbe known;
+    if (!find(name_alone("probe" + of_few, layer), known)) {
+      unknown_layers.push_back(layer);
+    } else {
+      found.layers[layer] = std::move(known);
+    }
+  }
+  for (const std::string& tensor : tensors) {
+    Magnitudes known;
+    if (!find("magnitudes" + of_few + " " + tensor, known)) {
+      unknown_tensors.insert(tensor);
+    } else {
+      found.tensors[tensor] = std::move(known);
+    }
+  }
+  if (unknown_layers.empty() && unknown_tensors.empty()) return found;
+  const Timer timer;
+  Probes measured =
+      probe(few, experiment_.all_low_plan(), experiment_.weights, unknown_layers, unknown_tensors, shapes);
+  const double each = timer.seconds() / static_cast<double>(unknown_layers.size() + unknown_tensors.size());
+  for (const std::string& layer : unknown_layers) {
+    add(name_alone("probe" + of_few, layer), found.layers[layer] = std::move(measured.layers[layer]), each);
+  }
+  for (const std::string& tensor : unknown_tensors) {
+    add("magnitudes" + of_few + " " + tensor, found.tensors[tensor] = std::move(measured.tensors[tensor]), each);
+  }
+  return found;
 }
 
 std::vector<LayerPicture> Measured::pictures(const std::vector<std::string>& layers,
@@ -151,36 +180,27 @@ std::vector<LayerPicture> Measured::pictures(const std::vector<std::string>& lay
   });
 }
 
-std::string Measured::name_for(const std::string& what, const Subject& few) {
-  return what + " of " + std::to_string(few.samples->size()) + " " + low_plan();
-}
-
-std::string Measured::alone_name(const std::string& layer, const std::vector<std::size_t>& samples) const {
+std::string Measured::name_alone(const std::string& what, const std::string& layer) {
   Plan plan;
   plan.layers = {{layer, experiment_.all_low_plan().format_of(layer)}};
-  std::string name = "alone " + experiment_.plan_digest(plan);
+  return what + " " + experiment_.plan_digest(plan);
+}
+
+std::string Measured::alone_name(const std::string& layer, const std::vector<std::size_t>& samples) {
+  std::string name = name_alone("alone", layer);
   for (const std::size_t sample : samples) name += " " + std::to_string(sample);
   return name;
 }
 
 std::optional<Measured::Outputs> Measured::alone(const std::string& layer, const std::vector<std::size_t>& samples) {
-  if (store_ == nullptr) return std::nullopt;
-  const Message* known = store()->find(alone_name(layer, samples));
-  if (known == nullptr) return std::nullopt;
-  Unpacker unpacker(*known);
-  saved_seconds_ += unpacker.get<double>();
   Outputs outputs;
-  records::get(unpacker, outputs);
+  if (!find(alone_name(layer, samples), outputs)) return std::nullopt;
   return outputs;
 }
 
 void Measured::add_alone(const std::string& layer, const std::vector<std::size_t>& samples, const Outputs& outputs,
                          double seconds) {
-  if (store_ == nullptr) return;
-  Packer packer;
-  packer.put(seconds);
-  records::put(packer, outputs);
-  store()->put(alone_name(layer, samples), packer.take());
+  add(alone_name(layer, samples), outputs, seconds);
 }
 
 std::shared_ptr<MeasurementStore> store_for(const DiagnoseOptions& options) {

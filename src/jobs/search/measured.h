@@ -6,11 +6,12 @@
 #include <cstddef>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "analysis/layer_probe.h"
 #include "analysis/match_layers.h"
 #include "analysis/own_error.h"
 #include "analysis/requirement.h"
@@ -38,12 +39,9 @@ class Measured {
 
   /// As own_error() of everything low.
   std::vector<LayerError> own_errors();
-  /// The same, and what channel_stats.h measures, of `few`: the experiment's subject with FewSamples, which their
-  /// number tells. Safe from several threads.
-  std::vector<LayerError> own_errors(const Subject& few, bool exact_weights);
-  using Shapes = std::map<std::string, Shape>;
-  std::map<std::string, std::vector<double>> mean_errors(const Subject& few, const Shapes& shapes);
-  std::map<std::string, std::vector<float>> channel_magnitudes(const Subject& few, const Shapes& shapes);
+  /// As probe() of everything low; `few`: the experiment's subject with FewSamples, which their number tells.
+  Probes probes(const Subject& few, const std::vector<std::string>& layers, const std::set<std::string>& tensors,
+                const std::map<std::string, Shape>& shapes);
   /// As layer_pictures() of everything low.
   std::vector<LayerPicture> pictures(const std::vector<std::string>& layers, const std::vector<std::size_t>& samples);
   /// As Experiment::run_all_low().
@@ -56,9 +54,15 @@ class Measured {
   double saved_seconds() const { return saved_seconds_; }
 
  private:
-  std::string alone_name(const std::string& layer, const std::vector<std::size_t>& samples) const;
+  /// Of a layer in its planned format, whatever the others are in.
+  std::string name_alone(const std::string& what, const std::string& layer);
+  std::string alone_name(const std::string& layer, const std::vector<std::size_t>& samples);
   std::string low_plan() { return experiment_.plan_digest(experiment_.all_low_plan()); }
-  std::string name_for(const std::string& what, const Subject& few);
+  /// Adds to `found` the record `name`; false where there is none.
+  template <class Result>
+  bool find(const std::string& name, Result& found);
+  template <class Result>
+  void add(const std::string& name, const Result& measured, double seconds);
   MeasurementStore* store();
   template <class Result, class Measure>
   Result recorded(const std::string& name, const Measure& measure);
@@ -66,7 +70,6 @@ class Measured {
   Experiment& experiment_;
   std::shared_ptr<MeasurementStore> store_;
   std::string identity_;
-  std::mutex mutex_;
   double saved_seconds_ = 0;
 };
 

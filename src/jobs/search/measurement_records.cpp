@@ -64,23 +64,6 @@ SampleOutcome get_outcome(Unpacker& unpacker) {
   return outcome;
 }
 
-template <class T>
-void put_values(Packer& packer, const std::map<std::string, std::vector<T>>& values) {
-  packer.put(values.size());
-  for (const auto& [name, row] : values) {
-    packer.put(name);
-    packer.put(row);
-  }
-}
-
-template <class T>
-void get_values(Unpacker& unpacker, std::map<std::string, std::vector<T>>& values) {
-  for (auto left = unpacker.get<std::size_t>(); left > 0; --left) {
-    std::vector<T>& row = values[unpacker.get_text()];
-    row = unpacker.get_vector<T>();
-  }
-}
-
 void put_picture(Packer& packer, const ValuePicture& picture) {
   packer.put(picture.tensor);
   packer.put(picture.role);
@@ -206,10 +189,27 @@ void get(Unpacker& unpacker, Trials& trials) {
   }
 }
 
-void put(Packer& packer, const std::map<std::string, std::vector<double>>& values) { put_values(packer, values); }
-void get(Unpacker& unpacker, std::map<std::string, std::vector<double>>& values) { get_values(unpacker, values); }
-void put(Packer& packer, const std::map<std::string, std::vector<float>>& values) { put_values(packer, values); }
-void get(Unpacker& unpacker, std::map<std::string, std::vector<float>>& values) { get_values(unpacker, values); }
+void put(Packer& packer, const LayerProbe& probe) {
+  packer.put(probe.own);
+  packer.put(probe.own_with_exact_weights);
+  packer.put(probe.mean_error);
+}
+
+void get(Unpacker& unpacker, LayerProbe& probe) {
+  probe.own = unpacker.get<ErrorStats>();
+  probe.own_with_exact_weights = unpacker.get<ErrorStats>();
+  probe.mean_error = unpacker.get_vector<double>();
+}
+
+void put(Packer& packer, const Magnitudes& magnitudes) {
+  packer.put(magnitudes.channels);
+  packer.put(magnitudes.samples);
+}
+
+void get(Unpacker& unpacker, Magnitudes& magnitudes) {
+  magnitudes.channels = unpacker.get_vector<float>();
+  magnitudes.samples = unpacker.get_vector<float>();
+}
 
 void put(Packer& packer, const std::vector<LayerPicture>& pictures) {
   packer.put(pictures.size());

@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "analysis/channel_stats.h"
 #include "analysis/known_trials.h"
+#include "analysis/layer_probe.h"
 #include "analysis/lockstep.h"
 #include "analysis/own_error.h"
 #include "analysis/requirement.h"
@@ -25,10 +27,10 @@ void put(Packer& packer, const Lockstep& lockstep);
 void get(Unpacker& unpacker, Lockstep& lockstep);
 void put(Packer& packer, const Trials& trials);
 void get(Unpacker& unpacker, Trials& trials);
-void put(Packer& packer, const std::map<std::string, std::vector<double>>& values);
-void get(Unpacker& unpacker, std::map<std::string, std::vector<double>>& values);
-void put(Packer& packer, const std::map<std::string, std::vector<float>>& values);
-void get(Unpacker& unpacker, std::map<std::string, std::vector<float>>& values);
+void put(Packer& packer, const LayerProbe& probe);
+void get(Unpacker& unpacker, LayerProbe& probe);
+void put(Packer& packer, const Magnitudes& magnitudes);
+void get(Unpacker& unpacker, Magnitudes& magnitudes);
 void put(Packer& packer, const std::vector<LayerPicture>& pictures);
 void get(Unpacker& unpacker, std::vector<LayerPicture>& pictures);
 

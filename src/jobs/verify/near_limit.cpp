@@ -3,15 +3,10 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstddef>
-#include <map>
-#include <vector>
 
+#include "analysis/beside_known.h"
 #include "analysis/figures.h"
-#include "analysis/output_store.h"
-#include "analysis/trials.h"
 #include "report/text/figures.h"
-#include "vernier/tensor.h"
 
 namespace vernier {
 namespace {
@@ -22,32 +17,21 @@ constexpr double kSpread = 0.1;
 
 }  // namespace
 
-RunFigures figures_of_file(const Subject& subject, const Model& typed, const Requirement* requirement) {
-  OutputStore references;
-  run_outputs(subject, subject.model, all_samples(subject),
-              [&](std::size_t sample, const std::vector<Tensor>& outputs) {
-                references.put(sample, outputs);
-                return true;
-              });
-  std::map<std::string, OutputStats> stats;
-  run_outputs(subject, typed, all_samples(subject), [&](std::size_t sample, const std::vector<Tensor>& outputs) {
-    const std::vector<Tensor> reference = references.get(sample);
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      stats_of(stats, subject, subject.judged[i]).add_sample(sample, reference[i], outputs[i]);
-    }
-    return true;
-  });
-  return figures_of(subject, stats, requirement);
+RunFigures figures_of_file(const Subject& subject, const Model& typed, const Requirement* requirement,
+                           const OutputStore* known) {
+  std::optional<OutputStore> own;
+  if (known == nullptr) known = &own.emplace(outputs_of_float(subject));
+  return figures_of(subject, run_beside_known(subject, typed, *known, {}).outputs, requirement);
 }
 
 std::optional<BothOrders> measure_other_order(const Subject& subject, const Model& typed, const RunFigures& figures,
-                                              const Requirement* requirement) {
+                                              const Requirement* requirement, const OutputStore* known) {
   if (requirement == nullptr || !figures.damage || !(*figures.damage >= kNear && *figures.damage <= 1 / kNear))
     return {};
   if (!subject.optimize) return {};
   Subject plain = subject;
   plain.optimize = false;
-  const RunFigures other = figures_of_file(plain, typed, requirement);
+  const RunFigures other = figures_of_file(plain, typed, requirement, known);
   const bool other_is_worse = !(*other.damage <= *figures.damage);
   BothOrders both{other_is_worse ? other : figures, "", ""};
   const std::string pair = fmt::format("{} with kernels that sum in one order, {} in another",

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "analysis/output_store.h"
 #include "analysis/subject.h"
 #include "vernier/report/figures.h"
 #include "vernier/report/kept_set.h"
@@ -20,10 +21,10 @@ struct BothOrders {
 };
 
 /// Where `figures` of `typed` are within a factor of two of the limit, measures once more without the runtime's graph
-/// optimizations, whose fused kernels sum in another order. nullopt elsewhere, and without a requirement.
-/// Cost: two plain runs over all samples, near the limit alone.
+/// optimizations, whose fused kernels sum in another order. nullopt elsewhere, and without a requirement. `known`: as
+/// of figures_of_file(). Cost: two plain runs over all samples, near the limit alone.
 std::optional<BothOrders> measure_other_order(const Subject& subject, const Model& typed, const RunFigures& figures,
-                                              const Requirement* requirement);
+                                              const Requirement* requirement, const OutputStore* known = nullptr);
 
 /// The same of an objective: `test` measures it with a subject. The row that is worse; `doubt` says where the two give
 /// different verdicts. Cost: one more test, near the limit alone.
@@ -31,7 +32,8 @@ TestRow test_in_both_orders(const Subject& subject, const std::function<TestRow(
                             std::string& doubt);
 
 /// What the outputs of `typed`, which stands beside the subject's model, are against those of that, over all samples.
-/// Cost: two plain runs.
-RunFigures figures_of_file(const Subject& subject, const Model& typed, const Requirement* requirement);
+/// `known`: those, where an earlier run gave them. Cost: two plain runs; of `typed` alone where they are known.
+RunFigures figures_of_file(const Subject& subject, const Model& typed, const Requirement* requirement,
+                           const OutputStore* known = nullptr);
 
 }  // namespace vernier

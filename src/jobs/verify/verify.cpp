@@ -10,10 +10,12 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "analysis/beside_known.h"
 #include "analysis/figures.h"
 #include "analysis/lockstep.h"
 #include "analysis/match_layers.h"
@@ -83,15 +85,12 @@ void say_share(TestRow& row, std::optional<double> reference, double limit) {
   row.limit = limit;
 }
 
-/// Both models over all samples, by an objective that wants to see the outputs. `labels`: null where others decide.
-TestRow test_by(const Objective& objective, const LabelRequirement* labels, const Subject& subject,
-                const Model& typed) {
-  OutputStore references;
-  run_outputs(subject, subject.model, all_samples(subject),
-              [&](std::size_t sample, const std::vector<Tensor>& outputs) {
-                references.put(sample, outputs);
-                return true;
-              });
+/// Both models over all samples, by an objective that wants to see the outputs. `labels`: null where others decide;
+/// `known`: outputs of the float model, null where they are not.
+TestRow test_by(const Objective& objective, const LabelRequirement* labels, const Subject& subject, const Model& typed,
+                const OutputStore* known) {
+  std::optional<OutputStore> ran;
+  const OutputStore& references = known != nullptr ? *known : ran.emplace(outputs_of_float(subject));
   const std::unique_ptr<Tally> tally = objective.begin(subject.judged);
   const std::unique_ptr<Tally> own = objective.begin(subject.judged);
   for (std::size_t sample = 0; labels != nullptr && sample < subject.samples->size(); ++sample) {
@@ -145,13 +144,15 @@ Loaded load_beside(const Model& typed, SimulatedFile& simulated, const OnnxModel
   // float16 elsewhere.
   const std::shared_ptr<const Model> given = sources.model(float_model);
   SimulatedFile reference = simulate_typed(*given, arithmetic);
-  if (any_low(reference)) {
+  const bool rounds = any_low(reference);
+  if (rounds) {
     reference.model.path = given->path;
     reference.model.sha256 = given->sha256;
     reference.model.data_files = given->data_files;
     sources.set_model(float_model, std::move(reference.model));
   }
   Loaded loaded = load_judged(float_model, preparation, sources);
+  loaded.rounds = rounds;
   check_same_interface(*loaded.original, typed);
   bring_beside(loaded, typed, simulated.model);
   return loaded;
@@ -195,11 +196,23 @@ bool sums_may_differ(const SimulatedFile& file, Target target) {
 }
 
 OtherSums measure_other_sums(const Loaded& loaded, const Model& typed, const Arithmetic& arithmetic,
-                             const Requirement* requirement) {
+                             const Requirement* requirement, const OutputStore* known) {
   const Arithmetic other = other_arithmetic(arithmetic);
   SimulatedFile simulated = simulate_typed(typed, other);
   bring_beside(loaded, typed, simulated.model);
-  return {other.accumulate, figures_of_file(loaded.subject, simulated.model, requirement)};
+  return {other.accumulate, figures_of_file(loaded.subject, simulated.model, requirement, known)};
+}
+
+/// In lock-step; without errors of layers where outputs of the float model are known and no layer needs a look.
+Lockstep compare(const Subject& subject, const Model& low, const LayerMatches& matches, const OutputStore* known) {
+  if (known == nullptr) return lockstep(subject, low, matches.pairs);
+  std::set<std::string> layers;
+  for (const Match& match : matches.pairs) layers.insert(match.low);
+  BesideKnown beside = run_beside_known(subject, low, *known, layers);
+  if (!beside.finite) return lockstep(subject, low, matches.pairs);
+  Lockstep outputs_alone;
+  outputs_alone.outputs = std::move(beside.outputs);
+  return outputs_alone;
 }
 
 }  // namespace
@@ -221,12 +234,14 @@ VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
   return report;
 }
 
-VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sources& sources, const JobSinks& sinks) {
+VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sources& sources, const JobSinks& sinks,
+                          const OutputStore* known) {
   VerifyReport report;
   Stopwatch watch(report.phases);
   watch.phase("load");
   SimulatedFile simulated = simulate_typed(typed, options.arithmetic);
   Loaded loaded = load_beside(typed, simulated, options.float_model, sources, options.arithmetic);
+  if (loaded.rounds) known = nullptr;  // an earlier run left that to the runtime
   const Subject& subject = loaded.subject;
   loaded.subject.batch = options.measure.batch;
   loaded.subject.one_by_one = [&](const std::string& text) {
@@ -259,12 +274,12 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
   const std::unique_ptr<Objective> objective = task_objective(options.task, sources, *loaded.original, loaded.views);
   const LabelRequirement* const labels = options.task.labels ? &*options.task.labels : nullptr;
   const LayerMatches matches = match_layers(subject, simulated.model);
-  const Lockstep measured = lockstep(subject, simulated.model, matches.pairs);
+  const Lockstep measured = compare(subject, simulated.model, matches, known);
   watch.stop();
   for (const auto& [name, stats] : measured.outputs) require_comparable(name, stats.pooled);
   const Requirement* requirement = options.measure.requirement ? &*options.measure.requirement : nullptr;
   report.figures = figures_of(subject, measured.outputs, requirement);
-  if (const auto both = measure_other_order(subject, simulated.model, report.figures, requirement)) {
+  if (const auto both = measure_other_order(subject, simulated.model, report.figures, requirement, known)) {
     report.figures = both->worse;
     report.doubt = both->doubt;
     for (const std::string& text : {both->doubt, both->spread}) {
@@ -276,7 +291,7 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
 
   if (sums_may_differ(simulated, options.target)) {
     watch.phase("other sums");
-    report.other_sums = measure_other_sums(loaded, typed, options.arithmetic, requirement);
+    report.other_sums = measure_other_sums(loaded, typed, options.arithmetic, requirement, known);
     watch.stop();
     // Whoever asks for sums in float16 wants what holds in either case.
     RunFigures& other = report.other_sums->figures;
@@ -294,7 +309,8 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
     report.objective = objective->text();
     std::string doubt;
     report.test = test_in_both_orders(
-        subject, [&](const Subject& which) { return test_by(*objective, labels, which, simulated.model); }, doubt);
+        subject, [&](const Subject& which) { return test_by(*objective, labels, which, simulated.model, known); },
+        doubt);
     if (!doubt.empty()) {
       report.warnings.push_back(doubt);
       if (sinks.warning) sinks.warning(doubt);
@@ -322,7 +338,7 @@ VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sour
   std::map<std::string, Format> formats;
   for (const PlannedLayer& layer : simulated.layers) formats[layer.name] = layer.format;
   std::map<const Layer*, ErrorStats> by_layer;
-  for (std::size_t i = 0; i < matches.pairs.size(); ++i) by_layer[matches.layers[i]] += measured.errors[i];
+  for (std::size_t i = 0; i < measured.errors.size(); ++i) by_layer[matches.layers[i]] += measured.errors[i];
   for (const Layer& layer : subject.layers) {
     const auto stats = by_layer.find(&layer);
     if (stats == by_layer.end() || stats->second.count == 0) continue;

@@ -2,6 +2,7 @@
 // both.
 #pragma once
 
+#include "analysis/output_store.h"
 #include "jobs/common/load.h"
 #include "jobs/common/sources.h"
 #include "model/model.h"
@@ -15,8 +16,10 @@ namespace vernier {
 
 /// As verify() (vernier/verify.h), with `typed` in the place of options.typed_model, which is only recorded, and the
 /// float model and the samples of `sources`, which belong to options.measure. `sinks`: for warnings; progress goes to
-/// those of the sources.
-VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sources& sources, const JobSinks& sinks);
+/// those of the sources. `known`: judged outputs of the float model on these samples, where the job has run it already;
+/// then layers are compared only where something inside stops being finite.
+VerifyReport verify_model(const Model& typed, const VerifyOptions& options, Sources& sources, const JobSinks& sinks,
+                          const OutputStore* known = nullptr);
 
 /// The float model in `float_model`, ready to be measured beside `typed`; `simulated`, made of `typed`, is brought to
 /// the same opset and has the same Ifs inlined. `arithmetic`: of a reference that rounds.

@@ -7,6 +7,7 @@
 #include <limits>
 #include <set>
 
+#include "analysis/beside_known.h"
 #include "analysis/reference.h"
 #include "analysis/trials.h"
 #include "plan/lower_simulated.h"
@@ -59,6 +60,40 @@ TEST(Lockstep, EqualsTwoSeparateRuns) {
     EXPECT_EQ(together.outputs.at("y").worst_sample, outputs.worst_sample);
     EXPECT_EQ(together.outputs.at("y").rows_agreed, outputs.rows_agreed);
   }
+}
+
+TEST(BesideKnown, SeesTheOutputsThatLockstepSees) {
+  const Samples samples = bell_samples("x", kConvNetInput, 6, 1.5F);
+  const Subject subject = subject_of(model_of(kConvNet, conv_net_weights()), samples);
+  RoundedWeights weights;
+  const Model low = lower_simulated(subject.model, subject.layers, plan_all(subject, Format::Int8), weights);
+  const std::vector<Match> matches = match_layer_outputs(subject);
+  std::set<std::string> layers;
+  for (const Match& match : matches) layers.insert(match.low);
+  const BesideKnown beside = run_beside_known(subject, low, outputs_of_float(subject), layers);
+  const OutputStats together = lockstep(subject, low, matches).outputs.at("y");
+  EXPECT_TRUE(beside.finite);
+  EXPECT_EQ(beside.outputs.at("y").pooled, together.pooled);
+  EXPECT_EQ(beside.outputs.at("y").worst_sample, together.worst_sample);
+}
+
+TEST(BesideKnown, TellsThatSomethingInsideIsNotFinite) {
+  // 3e4 times 4 is beyond float16, and is 1 again behind the Clip.
+  const Model model = model_of(R"(
+    g (float[2,3] x) => (float[2,3] y) <float[1] four = {4}, float least = {0}, float most = {1}> {
+      [scale] inside = Mul(x, four)
+      [limit] y = Clip(inside, least, most)
+    })");
+  std::vector<Sample> rows{{{"x", Tensor::of({2, 3}, std::vector<float>(6, 3e4F))}}};
+  const Samples samples(std::move(rows));
+  const Subject subject = subject_of(model, samples);
+  const OutputStore known = outputs_of_float(subject);
+  EXPECT_TRUE(run_beside_known(subject, subject.model, known, {"inside"}).finite);
+  RoundedWeights weights;
+  const Model low = lower_simulated(subject.model, subject.layers, plan_all(subject, Format::Float16), weights);
+  const BesideKnown beside = run_beside_known(subject, low, known, {"inside"});
+  EXPECT_FALSE(beside.finite);
+  EXPECT_EQ(beside.outputs.at("y").pooled.error_energy, 0);
 }
 
 TEST(Lockstep, TellsWhichSamplesAreHard) {

@@ -151,8 +151,8 @@ TEST(MeasurementRecords, ReadBackAsTheyWere) {
   outcome.rows = 3;
   outcome.along_last = false;
   expect_same_again(records::Trials{{"plan", {{3, {outcome, outcome}}, {9, {}}}}, {"none", {}}});
-  expect_same_again(std::map<std::string, std::vector<double>>{{"a", {1, 2}}, {"b", {}}});
-  expect_same_again(std::map<std::string, std::vector<float>>{{"a", {1, 2}}});
+  expect_same_again(LayerProbe{error.error, {}, {1, 2}});
+  expect_same_again(Magnitudes{{1, 2}, {3}});
   ValuePicture picture;
   picture.tensor = "x";
   picture.role = PictureRole::Weight;

@@ -1,0 +1,48 @@
+#include "analysis/beside_known.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "analysis/run_tensors.h"
+#include "analysis/surgery.h"
+#include "analysis/trials.h"
+#include "engines/onnxruntime/operators.h"
+#include "engines/onnxruntime/recorder.h"
+#include "vernier/tensor.h"
+
+namespace vernier {
+
+OutputStore outputs_of_float(const Subject& subject) {
+  OutputStore outputs;
+  run_outputs(subject, subject.model, all_samples(subject), [&](std::size_t sample, const std::vector<Tensor>& got) {
+    outputs.put(sample, got);
+    return true;
+  });
+  return outputs;
+}
+
+BesideKnown run_beside_known(const Subject& subject, Model low, const OutputStore& known,
+                             const std::set<std::string>& looked_at) {
+  std::int64_t slots = 0;
+  tap(*low.proto.mutable_graph(), looked_at,
+      [&](const std::string& raw, const std::string& tensor) { return observe_node(raw, tensor, slots++); });
+  give_tensors(subject, subject.judged, low);
+  const Session session = subject.session(low);
+  BesideKnown result;
+  run_samples(subject, session, all_samples(subject), Recorder(0, static_cast<std::size_t>(slots), 0), "low precision",
+              [&](SampleResult sample) {
+                const std::vector<Tensor> references = known.get(sample.index);
+                for (std::size_t i = 0; i < subject.judged.size(); ++i) {
+                  stats_of(result.outputs, subject, subject.judged[i])
+                      .add_sample(sample.index, references[i], sample.outputs[i]);
+                }
+                for (const RangeStats& range : sample.recorder.ranges) {
+                  result.finite = result.finite && range.nonfinite == 0;
+                }
+                return true;
+              });
+  return result;
+}
+
+}  // namespace vernier
