@@ -136,6 +136,7 @@ void add_measuring(nb::module_& module) {
       .def_rw("split", &MeasureOptions::split)
       .def_rw("threads", &MeasureOptions::threads)
       .def_rw("batch", &MeasureOptions::batch)
+      .def_rw("partial_folder", &MeasureOptions::partial_folder)
       .def_rw("custom_operators", &MeasureOptions::custom_operators)
       .def_rw("external_data_dir", &MeasureOptions::external_data_dir);
 }

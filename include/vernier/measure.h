@@ -44,6 +44,11 @@ struct MeasureOptions {
   /// Of calibrate(), verify() and evaluate(): so many samples of equal shapes run as one, where the network allows it
   /// and gives what it gives for each; a warning says where not. Memory: so many samples a thread.
   std::size_t batch = 1;
+  /// Where calibrate(), quantize(), diagnose() and fix() keep what a run over samples has learned every few seconds: a
+  /// job that is killed, or interrupted, goes on from there when it is started again, by the same build on the same
+  /// machine, network and samples; all but the answer's time is the same. What a job keeps goes when it is done. Empty:
+  /// nothing is kept. Not for sequences, with `batch`, or under MPI.
+  std::filesystem::path partial_folder;
   /// --custom-ops: shared libraries of custom operators, each with ONNX Runtime's RegisterCustomOps(). They run inside
   /// this process, which a crash in one of their operators ends.
   std::vector<std::filesystem::path> custom_operators;

@@ -39,7 +39,7 @@ def _read(options: Any, given: Mapping[str, Any]) -> None:
     options.causes = _experiments.causes(given["causes"])
     options.pictures = given["pictures"]
     if given["cache"] is not None:
-        options.cache_folder = os.fspath(given["cache"])
+        options.cache_folder = options.measure.partial_folder = os.fspath(given["cache"])
     if given["share_out"]:
         options.share_out()
 

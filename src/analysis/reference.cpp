@@ -4,16 +4,26 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
+#include <optional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/surgery.h"
 #include "base/hash.h"
+#include "base/machine.h"
+#include "base/program_stamp.h"
+#include "base/version.h"
 #include "distributed/wire.h"
 #include "engines/onnxruntime/operators.h"
+#include "engines/onnxruntime/runtime.h"
 #include "numerics/distribution.h"
+#include "vernier/error.h"
 #include "vernier/samples.h"
 #include "vernier/tensor.h"
 
@@ -122,80 +132,272 @@ std::vector<RangeStats> inner_ranges(const Subject& subject, const Session& sess
   return inner;
 }
 
+/// One run: samples are taken in order, so that what it has after some of them is what a run of these alone has.
+class ReferenceRun {
+  static constexpr std::size_t kMostOutputs = std::size_t{128} << 20U;  // bytes that are kept of a run
+
+ public:
+  ReferenceRun(const Subject& subject, const std::set<std::string>& observed, const std::set<std::string>& counted,
+               Counting counting)
+      : subject_(subject), observed_(observed), counting_(counting), samples_(subject.samples->size()) {
+    observed_.insert(counted.begin(), counted.end());
+    names_.assign(observed_.begin(), observed_.end());
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      slots_[names_[i]] = static_cast<std::int64_t>(i);
+      wanted_.push_back(counted.contains(names_[i]));
+    }
+    inner_.resize(names_.size());
+    for (const Carry& carry : subject.carries) carried_.insert(carry.input);
+    part_ = std::max<std::size_t>(1, subject.threads);
+    begin_anew();
+  }
+
+  Reference run(PartialRuns* partial) {
+    const Session session = subject_.session(observed_model());
+    const bool alone = subject_.ranks == nullptr || subject_.ranks->alone();
+    if (!subject_.carries.empty() || !alone || subject_.batch > 1) partial = nullptr;
+    const bool goes_on = partial != nullptr && continue_from(partial->begin(identity()), session);
+    if (goes_on) partial->went_on(done_, samples_);
+    if (!goes_on && counting_ == Counting::Ends) inner_ = inner_ranges(subject_, session, slots_);
+    if (!goes_on) count_ends();
+    while (done_ < samples_) {
+      run_part(session, partial == nullptr ? samples_ - done_ : part_);
+      if (partial == nullptr || done_ == samples_ || output_bytes_ > kMostOutputs || !partial->due()) continue;
+      partial->save(packed());
+    }
+    return finished();
+  }
+
+ private:
+  void begin_anew() {
+    reference_ = {};
+    total_ = Recorder(0, names_.size(), 0);
+    histograms_.emplace(wanted_, samples_);
+    hash_.emplace();
+    done_ = 0;
+    output_bytes_ = 0;
+  }
+
+  Model observed_model() const {
+    Model model = subject_.model;
+    tap(*model.proto.mutable_graph(), observed_, [&](const std::string& raw, const std::string& tensor) {
+      return observe_node(raw, tensor, slots_.at(tensor));
+    });
+    std::map<std::string, Dtype> dtypes;
+    for (const InputInfo& output : model_outputs(subject_.model)) dtypes[output.name] = output.dtype;
+    std::vector<std::pair<std::string, Dtype>> outputs;
+    for (const std::string& name : subject_.judged) outputs.emplace_back(name, dtypes[name]);
+    for (const Carry& carry : subject_.carries) outputs.emplace_back(carry.output, dtypes[carry.output]);
+    set_outputs(model, outputs);
+    return model;
+  }
+
+  void count_ends() {
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      if (wanted_[i]) histograms_->count_ends(i, inner_[i]);
+    }
+  }
+
+  /// The next samples; their number grows until a part takes as long as makes its ends, where threads wait for each
+  /// other, cheap.
+  void run_part(const Session& session, std::size_t most) {
+    constexpr auto kEnough = std::chrono::milliseconds(500);
+    std::vector<std::size_t> order(std::min(most, samples_ - done_));
+    std::iota(order.begin(), order.end(), done_);
+    const std::size_t before = done_;
+    Subject subject = subject_;
+    if (subject_.progress) {
+      subject.progress = [this, before](const std::string& phase, std::size_t done, std::size_t) {
+        subject_.progress(phase, before + done, samples_);
+      };
+    }
+    Recorder empty(0, names_.size(), 0);
+    if (std::ranges::find(wanted_, true) != wanted_.end()) empty.histograms = &*histograms_;
+    const auto start = std::chrono::steady_clock::now();
+    run_samples(subject, session, order, empty, "reference", [&](SampleResult result) {
+      take(session, std::move(result));
+      return true;
+    });
+    if (std::chrono::steady_clock::now() - start < kEnough) part_ *= 2;
+  }
+
+  void take(const Session& session, SampleResult result) {
+    if (result.index == samples_ - samples_ / 5) {
+      reference_.early = reference_.ranges;
+      for (std::size_t i = 0; i < names_.size(); ++i) reference_.early.emplace(names_[i], total_.ranges[i]);
+    }
+    fold_inputs(fed_for(subject_, session, result), result, carried_, slots_, *histograms_, reference_, *hash_);
+    result.outputs.resize(subject_.judged.size());
+    take_outputs(result.index, result.outputs);
+    total_ += result.recorder;
+    ++done_;
+  }
+
+  void take_outputs(std::size_t sample, const std::vector<Tensor>& outputs) {
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      stats_of(reference_.totals, subject_, subject_.judged[i]).add_sample(sample, outputs[i], outputs[i]);
+      output_bytes_ += outputs[i].byte_size();
+    }
+    reference_.outputs.put(sample, outputs);
+  }
+
+  Reference finished() {
+    std::set<std::string> inputs;
+    for (const auto& [name, shape] : reference_.shapes) inputs.insert(name);
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      const bool ends_alone = !inner_[i].empty();
+      const bool is_input = reference_.shapes.contains(names_[i]);  // which no Observe sees
+      const RangeStats& seen = is_input ? reference_.ranges[names_[i]] : total_.ranges[i];
+      if (wanted_[i] && !(ends_alone && seen.absmax() >= kNoMask)) {
+        reference_.histograms.emplace(names_[i], histograms_->halves(i));
+      }
+      if (is_input) continue;
+      reference_.ranges[names_[i]] = total_.ranges[i];
+      reference_.shapes[names_[i]] = total_.shapes[i];
+    }
+    reference_.data_sha256 = hash_->hex();
+    if (subject_.ranks != nullptr && !subject_.ranks->alone()) {
+      subject_.ranks->require_same("samples", reference_.data_sha256);
+      if (subject_.carries.empty()) join_histograms(*subject_.ranks, reference_.histograms, inputs);
+    }
+    return std::move(reference_);
+  }
+
+  /// All that results hang on but the samples, whose hash is in what is saved.
+  std::string identity() const {
+    std::string text = fmt::format("{}\n{}\n{}\n{}\n{}\n{} samples\n", vernier_version(), program_stamp(),
+                                   subject_.runtime->version(), machine_text(), subject_.model.sha256, samples_);
+    // Weights are beside it: they are those of the file.
+    text += sha256_of(subject_.model.proto.SerializeAsString());
+    text += subject_.optimizes() ? " optimized" : " as it stands";
+    text += counting_ == Counting::Ends ? ", ends\n" : "\n";
+    for (const std::string& output : subject_.judged) text += output + "\n";
+    for (std::size_t i = 0; i < names_.size(); ++i) text += names_[i] + (wanted_[i] ? " counted\n" : "\n");
+    return text;
+  }
+
+  std::string packed() const {
+    Packer packer;
+    packer.put(done_);
+    packer.put(hash_->hex_so_far());
+    for (const auto* ranges : {&reference_.ranges, &reference_.early}) {
+      packer.put(ranges->size());
+      for (const auto& [name, range] : *ranges) {
+        packer.put(name);
+        packer.put(range);
+      }
+    }
+    packer.put(reference_.shapes.size());
+    for (const auto& [name, shape] : reference_.shapes) {
+      packer.put(name);
+      packer.put(shape);
+    }
+    packer.put(reference_.inputs.size());
+    for (const auto& [name, seen] : reference_.inputs) {
+      packer.put(name);
+      for (const Shape* shape : {&seen.first, &seen.least, &seen.most}) packer.put(*shape);
+    }
+    packer.put(total_.ranges);
+    for (const Shape& shape : total_.shapes) packer.put(shape);
+    packer.put(inner_);
+    for (std::size_t sample = 0; sample < done_; ++sample) {
+      for (const Tensor& output : reference_.outputs.get(sample)) packer.put(output);
+    }
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      if (!wanted_[i]) continue;
+      for (const ValueHistogram& half : histograms_->halves(i)) {
+        packer.put(half.range());
+        packer.put(half.counts());
+      }
+    }
+    const Message bytes = packer.take();
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+
+  /// False, and nothing has begun, where there is nothing, or the samples are others.
+  bool continue_from(const std::optional<std::string>& saved, const Session& session) {
+    if (!saved) return false;
+    try {
+      Unpacker unpacker(std::as_bytes(std::span(*saved)));
+      const auto done = unpacker.get<std::size_t>();
+      const std::string hash = unpacker.get_text();
+      if (done > samples_) return false;
+      for (std::size_t sample = 0; sample < done; ++sample) {
+        SampleResult read;
+        read.index = sample;
+        for (const auto& [name, value] : fed_for(subject_, session, read)) add_to_hash(name, value, *hash_);
+      }
+      if (hash_->hex_so_far() != hash) {
+        begin_anew();
+        return false;
+      }
+      unpack(unpacker, done);
+      return true;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::Internal) throw;
+      begin_anew();
+      return false;
+    }
+  }
+
+  void unpack(Unpacker& unpacker, std::size_t done) {
+    for (auto* ranges : {&reference_.ranges, &reference_.early}) {
+      for (auto left = unpacker.get<std::size_t>(); left > 0; --left) {
+        const std::string name = unpacker.get_text();
+        (*ranges)[name] = unpacker.get<RangeStats>();
+      }
+    }
+    for (auto left = unpacker.get<std::size_t>(); left > 0; --left) {
+      const std::string name = unpacker.get_text();
+      reference_.shapes[name] = unpacker.get_vector<Shape::value_type>();
+    }
+    for (auto left = unpacker.get<std::size_t>(); left > 0; --left) {
+      SeenShapes& seen = reference_.inputs[unpacker.get_text()];
+      for (Shape* shape : {&seen.first, &seen.least, &seen.most}) *shape = unpacker.get_vector<Shape::value_type>();
+    }
+    total_.ranges = unpacker.get_vector<RangeStats>();
+    for (Shape& shape : total_.shapes) shape = unpacker.get_vector<Shape::value_type>();
+    inner_ = unpacker.get_vector<RangeStats>();
+    count_ends();
+    for (std::size_t sample = 0; sample < done; ++sample) {
+      std::vector<Tensor> outputs(subject_.judged.size());
+      for (Tensor& output : outputs) output = unpacker.get_tensor();
+      take_outputs(sample, outputs);
+    }
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      if (!wanted_[i]) continue;
+      for (const std::size_t half : {0, 1}) {
+        const auto range = unpacker.get<RangeStats>();
+        histograms_->add(i, half, ValueHistogram(range, unpacker.get_vector<std::int64_t>()));
+      }
+    }
+    done_ = done;
+  }
+
+  const Subject& subject_;
+  std::set<std::string> observed_;
+  Counting counting_;
+  std::size_t samples_;
+  std::vector<std::string> names_;  // by slot
+  std::map<std::string, std::int64_t> slots_;
+  std::vector<bool> wanted_;
+  std::set<std::string> carried_;
+  std::vector<RangeStats> inner_;
+
+  Reference reference_;
+  Recorder total_;
+  std::optional<SharedHistograms> histograms_;
+  std::optional<Sha256> hash_;  // of the samples
+  std::size_t done_ = 0;
+  std::size_t output_bytes_ = 0;
+  std::size_t part_ = 1;
+};
+
 }  // namespace
 
 Reference run_reference(const Subject& subject, const std::set<std::string>& observed,
-                        const std::set<std::string>& counted, Counting counting) {
-  std::set<std::string> all = observed;
-  all.insert(counted.begin(), counted.end());
-  const std::vector<std::string> names(all.begin(), all.end());
-  std::map<std::string, std::int64_t> slots;
-  std::vector<bool> wanted;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    slots[names[i]] = static_cast<std::int64_t>(i);
-    wanted.push_back(counted.contains(names[i]));
-  }
-  const std::size_t samples = subject.samples->size();
-  SharedHistograms histograms(wanted, samples);
-
-  Model model = subject.model;
-  tap(*model.proto.mutable_graph(), all,
-      [&](const std::string& raw, const std::string& tensor) { return observe_node(raw, tensor, slots.at(tensor)); });
-  std::map<std::string, Dtype> dtypes;
-  for (const InputInfo& output : model_outputs(subject.model)) dtypes[output.name] = output.dtype;
-  std::vector<std::pair<std::string, Dtype>> outputs;
-  for (const std::string& name : subject.judged) outputs.emplace_back(name, dtypes[name]);
-  std::set<std::string> carried;
-  for (const Carry& carry : subject.carries) {
-    outputs.emplace_back(carry.output, dtypes[carry.output]);
-    carried.insert(carry.input);
-  }
-  set_outputs(model, outputs);
-
-  Reference reference;
-  Recorder empty(0, names.size(), 0);
-  Recorder total = empty;
-  if (!counted.empty()) empty.histograms = &histograms;
-  const Session session = subject.session(model);
-  std::vector<RangeStats> inner(names.size());
-  if (counting == Counting::Ends) inner = inner_ranges(subject, session, slots);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (wanted[i]) histograms.count_ends(i, inner[i]);
-  }
-  Sha256 hash;
-  run_samples(subject, session, all_samples(subject), empty, "reference", [&](SampleResult result) {
-    if (result.index == samples - samples / 5) {
-      reference.early = reference.ranges;
-      for (std::size_t i = 0; i < names.size(); ++i) reference.early.emplace(names[i], total.ranges[i]);
-    }
-    fold_inputs(fed_for(subject, session, result), result, carried, slots, histograms, reference, hash);
-    result.outputs.resize(subject.judged.size());
-    for (std::size_t i = 0; i < result.outputs.size(); ++i) {
-      stats_of(reference.totals, subject, subject.judged[i])
-          .add_sample(result.index, result.outputs[i], result.outputs[i]);
-    }
-    reference.outputs.put(result.index, result.outputs);
-    total += result.recorder;
-    return true;
-  });
-  std::set<std::string> inputs;
-  for (const auto& [name, shape] : reference.shapes) inputs.insert(name);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const bool ends_alone = !inner[i].empty();
-    const RangeStats& seen = reference.shapes.contains(names[i]) ? reference.ranges[names[i]] : total.ranges[i];
-    if (wanted[i] && !(ends_alone && seen.absmax() >= kNoMask)) {
-      reference.histograms.emplace(names[i], histograms.halves(i));
-    }
-    if (reference.shapes.contains(names[i])) continue;  // a graph input, which no Observe sees
-    reference.ranges[names[i]] = total.ranges[i];
-    reference.shapes[names[i]] = total.shapes[i];
-  }
-  reference.data_sha256 = hash.hex();
-  if (subject.ranks != nullptr && !subject.ranks->alone()) {
-    subject.ranks->require_same("samples", reference.data_sha256);
-    if (subject.carries.empty()) join_histograms(*subject.ranks, reference.histograms, inputs);
-  }
-  return reference;
+                        const std::set<std::string>& counted, Counting counting, PartialRuns* partial) {
+  return ReferenceRun(subject, observed, counted, counting).run(partial);
 }
 
 }  // namespace vernier

@@ -9,6 +9,7 @@
 #include "analysis/output_store.h"
 #include "analysis/requirement.h"
 #include "analysis/subject.h"
+#include "base/partial_runs.h"
 #include "vernier/tensor.h"
 
 namespace vernier {
@@ -37,8 +38,11 @@ enum class Counting { All, Ends };
 
 /// Streams all samples through the model with an Observe on each tensor of `observed`, and counts the values of those
 /// in `counted`, which are observed as well. Memory: one sample per thread, and 100 to 400 kB for each tensor counted.
+/// `partial`: where a long run keeps what it has, and begins with what an earlier one had; null: it begins anew. Not
+/// for sequences, several ranks or batches, which begin anew as well.
 Reference run_reference(const Subject& subject, const std::set<std::string>& observed,
-                        const std::set<std::string>& counted = {}, Counting counting = Counting::All);
+                        const std::set<std::string>& counted = {}, Counting counting = Counting::All,
+                        PartialRuns* partial = nullptr);
 
 /// Float tensors that layers of the default scheme read, and inputs of every weighted layer: what run_reference should
 /// observe for calibration and for counting multiply-accumulates.

@@ -25,13 +25,25 @@ void Sha256::update(std::span<const std::byte> bytes) {
   EVP_DigestUpdate(state_->context.get(), bytes.data(), bytes.size());
 }
 
-std::string Sha256::hex() {
+namespace {
+
+std::string ended(EVP_MD_CTX* context) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned int length = 0;
-  EVP_DigestFinal_ex(state_->context.get(), digest.data(), &length);
+  EVP_DigestFinal_ex(context, digest.data(), &length);
   std::string text;
   for (unsigned int i = 0; i < length; ++i) text += fmt::format("{:02x}", digest[i]);
   return text;
+}
+
+}  // namespace
+
+std::string Sha256::hex() { return ended(state_->context.get()); }
+
+std::string Sha256::hex_so_far() const {
+  const State copy;
+  EVP_MD_CTX_copy_ex(copy.context.get(), state_->context.get());
+  return ended(copy.context.get());
 }
 
 std::string sha256_of(std::string_view bytes) {

@@ -18,6 +18,8 @@ class Sha256 {
   void update(std::span<const std::byte> bytes);
   /// Lower-case hexadecimal digest; ends the computation.
   std::string hex();
+  /// That of what was added so far; goes on.
+  std::string hex_so_far() const;
 
  private:
   struct State;

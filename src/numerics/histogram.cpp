@@ -159,6 +159,12 @@ void SharedHistograms::count_ends(std::size_t tensor, const RangeStats& inner) {
   slot.halves = {slot.empty, slot.empty};
 }
 
+void SharedHistograms::add(std::size_t tensor, std::size_t half, const ValueHistogram& counted) {
+  Slot& slot = *slots_.at(tensor);
+  const std::lock_guard lock(slot.mutex);
+  slot.halves.at(half) += counted;
+}
+
 void SharedHistograms::add(std::size_t tensor, std::size_t sample, std::span<const float> values) {
   if (!wants(tensor)) return;
   Slot& slot = *slots_.at(tensor);

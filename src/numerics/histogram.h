@@ -82,6 +82,8 @@ class SharedHistograms {
   void count_ends(std::size_t tensor, const RangeStats& inner);
   /// Does nothing for a tensor that is not wanted.
   void add(std::size_t tensor, std::size_t sample, std::span<const float> values);
+  /// What was counted of one half before; the tensor must be wanted, with the same ends where those alone count.
+  void add(std::size_t tensor, std::size_t half, const ValueHistogram& counted);
   /// Of the samples below samples / 2, and of the others. The tensor must be wanted.
   const HalvedHistogram& halves(std::size_t tensor) const { return slots_.at(tensor)->halves; }
 

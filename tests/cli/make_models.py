@@ -141,6 +141,14 @@ def slow():
     return model(nodes, [value("t0", [1, 32, 64, 64])], [value("t40", [1, 32, 64, 64])], initializers)
 
 
+def slow_pooled():
+    """The same with an output of a few numbers, of which many samples may be kept."""
+    made = slow()
+    made.graph.node.append(helper.make_node("GlobalAveragePool", ["t40"], ["y"], name="pool"))
+    made.graph.output[0].CopyFrom(value("y", [1, 32, 1, 1]))
+    return made
+
+
 def samples(shape, dtype=np.float32):
     return np.random.default_rng(7).uniform(-1, 1, shape).astype(dtype)
 
@@ -155,7 +163,7 @@ MODELS = {"small.onnx": small, "convolutions.onnx": convolutions, "wrong_channel
           "quantized.onnx": quantized, "sliced.onnx": sliced, "external_missing.onnx": lambda: external("nowhere.bin"),
           "external_outside.onnx": lambda: external("../outside.bin"), "cyclic.onnx": cyclic,
           "unknown_operator.onnx": lambda: unknown("Frobnicate"),
-          "unknown_domain.onnx": lambda: unknown("Frobnicate", "com.example"), "slow.onnx": slow,
+          "unknown_domain.onnx": lambda: unknown("Frobnicate", "com.example"), "slow.onnx": slow, "slow_pooled.onnx": slow_pooled,
           "mixed.onnx": mixed, "hostile_names.onnx": hostile_names,
           "pooled.onnx": lambda: pooled(kernel_shape=[3, 3]),
           "dilated.onnx": lambda: pooled(kernel_shape=[3, 3], dilations=[2, 2]), "newer_ir.onnx": newer_ir, "lookup.onnx": lookup}

@@ -36,6 +36,7 @@ DiagnoseOptions DiagnosisLine::values(const std::string& command, const std::str
   if (!no_split) options.measure.split = fitting_split(options);
   const std::filesystem::path cache = cache_folder();
   if (!no_cache && !cache.empty()) options.cache_folder = cache / "measured";
+  if (no_cache) options.measure.partial_folder.clear();
   if (task.given() && options.measure.requirement) {
     throw Error(ErrorKind::Usage, "labels, a metric script, a requirement: only one can decide",
                 "leave out the others");

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/cache_folder.h"
 #include "base/text.h"
 #include "options/custom_ops_option.h"
 #include "options/external_data_options.h"
@@ -220,6 +222,7 @@ MeasureOptions DataGroup::values() const {
   options.external_data_dir = external_data_dir_;
   options.threads = parse_count("--threads", threads_, 0, kMostThreads);
   options.batch = parse_count("--batch", batch_, 1, kMostBatch);
+  if (const std::filesystem::path cache = cache_folder(); !cache.empty()) options.partial_folder = cache / "partial";
   return options;
 }
 

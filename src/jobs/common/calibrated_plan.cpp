@@ -243,7 +243,7 @@ std::vector<std::string> calibrate_on_samples(Plan& plan, const Model& model, co
   // The same tensors as diagnose observes: each Observe stops a fusion, and a fusion moves the last bits of a range.
   std::set<std::string> observed = tensors_to_observe(subject);
   observed.merge(names_of(tensors));
-  Reference seen = run_reference(subject, observed, to_count(choice, tensors));
+  Reference seen = run_reference(subject, observed, to_count(choice, tensors), Counting::All, loaded.partial.get());
   return fill_scales(plan, model, layers, subject, tensors, choice, seen, *loaded.original, cache_file).warnings;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -126,6 +127,8 @@ Loaded open(const OnnxModel& source, const PrepareOptions& preparation, Sources&
   loaded.subject.runtime = sources.runtime();
   loaded.samples = sources.samples(original);
   loaded.calibration = sources.calibration(original);
+
+  if (!options.partial_folder.empty()) loaded.partial = std::make_shared<PartialRuns>(options.partial_folder);
 
   loaded.preparation = preparation;
   PrepareOptions prepare_options = preparation;

@@ -7,6 +7,7 @@
 
 #include "analysis/judged_views.h"
 #include "analysis/subject.h"
+#include "base/partial_runs.h"
 #include "jobs/common/sources.h"
 #include "model/prepare.h"
 #include "vernier/format.h"
@@ -30,6 +31,7 @@ struct Loaded {
   std::vector<JudgedView> views;                    // outputs of the subject that are not those of the file
   PrepareOptions preparation;                       // without inlining Ifs
   bool inlined_ifs = false;
+  std::shared_ptr<PartialRuns> partial;  // where long runs keep what they have; null: nowhere
   bool rounds = false;                   // its file is in low precision itself, and what that says is simulated
   std::vector<std::string> warnings;
   std::vector<std::string> notes;

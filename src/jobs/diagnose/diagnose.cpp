@@ -167,6 +167,7 @@ DiagnoseReport Diagnosis::run() {
     throw DiagnosisInterrupted(error, std::move(report_));
   }
   watch_.stop();
+  if (loaded_.partial) loaded_.partial->done();
   write_record(report_, options_.output);
   return report_;
 }
@@ -250,6 +251,7 @@ void Diagnosis::reference() {
   }
   experiment_->reference = ranges_->run_reference();
   report_.data_sha256 = experiment_->reference.data_sha256;
+  if (loaded_.partial && !loaded_.partial->text().empty()) note({loaded_.partial->text()});
   for (const InputInfo& input : model_inputs(*loaded_.original)) {
     const auto seen = experiment_->reference.inputs.find(input.name);
     if (seen == experiment_->reference.inputs.end() || std::ranges::none_of(input.shape, [](auto d) { return d < 0; }))

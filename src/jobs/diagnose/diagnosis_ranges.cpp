@@ -19,10 +19,14 @@ Reference DiagnosisRanges::run_reference() const {
   const Subject& subject = loaded_.subject;
   std::set<std::string> observed = tensors_to_observe(subject);
   observed.merge(tensors_to_calibrate(subject.model, subject.layers, experiment_.all_low_plan()));
-  if (cached_ || loaded_.calibration) return vernier::run_reference(subject, observed, {});
+  PartialRuns* const partial = loaded_.partial.get();
+  if (cached_ || loaded_.calibration) {
+    return vernier::run_reference(subject, observed, {}, Counting::All, partial);
+  }
   const std::map<std::string, Format> tensors = to_learn();
   for (const auto& [tensor, format] : tensors) observed.insert(tensor);
-  return vernier::run_reference(subject, observed, to_count(options_.precision.calibration, tensors));
+  return vernier::run_reference(subject, observed, to_count(options_.precision.calibration, tensors), Counting::All,
+                                partial);
 }
 
 FilledScales DiagnosisRanges::fill(const PrecisionOptions& precision) {
@@ -42,7 +46,7 @@ FilledScales DiagnosisRanges::fill(const PrecisionOptions& precision) {
     own.samples = loaded_.calibration.get();
     std::set<std::string> observed;
     for (const auto& [tensor, format] : tensors) observed.insert(tensor);
-    other = vernier::run_reference(own, observed, to_count(choice, tensors));
+    other = vernier::run_reference(own, observed, to_count(choice, tensors), Counting::All, loaded_.partial.get());
   }
   Reference& seen = loaded_.calibration ? other : experiment_.reference;
   FilledScales filled = fill_scales(plan, own.model, own.layers, own, tensors, choice, seen, *loaded_.original,

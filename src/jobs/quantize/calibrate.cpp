@@ -133,6 +133,7 @@ class Calibration {
       from_samples();
     }
     watch.stop();
+    if (loaded_.partial) loaded_.partial->done();
     report_.seconds = phases_.front().seconds;
     return report_;
   }
@@ -210,8 +211,10 @@ class Calibration {
     own.batch = options_.measure.batch;
     own.one_by_one = [this](const std::string& text) { warn(text); };
     const bool ends = to_count(choice(), tensors).empty();  // are all that the method looks at: a fifth of the work
-    Reference reference = run_reference(own, observed, observed, ends ? Counting::Ends : Counting::All);
+    Reference reference =
+        run_reference(own, observed, observed, ends ? Counting::Ends : Counting::All, loaded_.partial.get());
     report_.data_sha256 = reference.data_sha256;
+    if (loaded_.partial && !loaded_.partial->text().empty()) report_.notes.push_back(loaded_.partial->text());
     const LearnedRanges learned = learn_ranges(subject(), plan_, tensors, choice(), reference);
     for (const std::string& text : learned.warnings) warn(text);
     for (const std::string& text : learned.notes) report_.answer = text;

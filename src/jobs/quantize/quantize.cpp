@@ -234,6 +234,9 @@ QuantizeResult run_conversion(const QuantizeOptions& given_options, const JobSin
     planned.plan = *given;
   } else {
     planned = make_plan(options, precision, model, layers, prepare_options, other_types, sources, result);
+    if (planned.calibrated && planned.calibrated->partial && !planned.calibrated->partial->text().empty()) {
+      result.notes.push_back(planned.calibrated->partial->text());
+    }
   }
   Plan& plan = planned.plan;
   if (!options.tensor_overrides.empty()) {
@@ -255,6 +258,7 @@ QuantizeResult run_conversion(const QuantizeOptions& given_options, const JobSin
 
   if (plan_json != nullptr) {
     *plan_json = plan_to_json(plan);
+    if (planned.calibrated && planned.calibrated->partial) planned.calibrated->partial->done();
     return result;
   }
   TypedModel typed =
@@ -269,6 +273,7 @@ QuantizeResult run_conversion(const QuantizeOptions& given_options, const JobSin
     write_model(typed.model, options.output, {options.external_data});
     result.typed.file = options.output.string();
   }
+  if (planned.calibrated && planned.calibrated->partial) planned.calibrated->partial->done();
   result.typed.casts = typed.casts;
   result.typed.quantize_pairs = typed.quantize_pairs;
   result.typed.weight_bytes = typed.weight_bytes;

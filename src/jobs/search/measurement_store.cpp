@@ -1,14 +1,12 @@
 #include "jobs/search/measurement_store.h"
 
-#include <algorithm>
-#include <functional>
 #include <ostream>
 #include <span>
 #include <string_view>
 #include <system_error>
 #include <utility>
-#include <vector>
 
+#include "base/cache_folder.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "distributed/wire.h"
@@ -20,10 +18,13 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kHashDigits = 64;
+constexpr const char* kExtension = ".measured";
 
 std::string_view text_of(const Message& bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
 }  // namespace
+
+fs::path MeasurementStore::file_of(const std::string& identity) const { return folder_ / (identity + kExtension); }
 
 void MeasurementStore::open(const std::string& identity) {
   current_ = identity;
@@ -58,7 +59,7 @@ void MeasurementStore::save() {
       return;  // a full disk, or no right to write
     }
   }
-  if (written) remove_oldest();
+  if (written) remove_least_used(folder_, kExtension, most_bytes_);
 }
 
 /// Lines of hexadecimal digits, the SHA-256 of what follows, then names and records.
@@ -92,28 +93,6 @@ void MeasurementStore::write(const std::string& identity, Records& records) cons
   const Message body = packer.take();
   if (body.size() > kMostOfOne) return;
   replace_file(file_of(identity), [&](std::ostream& out) { out << sha256_of(text_of(body)) << text_of(body); });
-}
-
-void MeasurementStore::remove_oldest() const {
-  struct File {
-    fs::path path;
-    fs::file_time_type used;
-    std::size_t bytes = 0;
-  };
-  std::error_code error;
-  std::vector<File> files;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder_, error)) {
-    if (entry.path().extension() != ".measured") continue;
-    std::error_code gone;
-    files.push_back({entry.path(), entry.last_write_time(gone), static_cast<std::size_t>(entry.file_size(gone))});
-    if (gone) files.pop_back();
-  }
-  std::ranges::sort(files, std::greater(), &File::used);
-  std::size_t sum = 0;
-  for (const File& file : files) {
-    sum += file.bytes;
-    if (sum > most_bytes_) fs::remove(file.path, error);
-  }
 }
 
 }  // namespace vernier

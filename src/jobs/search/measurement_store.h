@@ -42,8 +42,7 @@ class MeasurementStore {
   };
   void read(const std::string& identity, Records& records) const;
   void write(const std::string& identity, Records& records) const;
-  void remove_oldest() const;
-  std::filesystem::path file_of(const std::string& identity) const { return folder_ / (identity + ".measured"); }
+  std::filesystem::path file_of(const std::string& identity) const;
 
   std::filesystem::path folder_;
   std::size_t most_bytes_;

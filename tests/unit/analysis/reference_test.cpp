@@ -1,12 +1,15 @@
 #include "analysis/reference.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "base/partial_runs.h"
 #include "numerics/distribution.h"
 #include "tiny_networks.h"
 #include "vernier/error.h"
@@ -48,6 +51,98 @@ TEST(Reference, RangesAreThoseComputedByHand) {
   EXPECT_EQ(reference.ranges.at("x").max, 9);
   EXPECT_EQ(reference.shapes.at("d"), (Shape{1, 3}));
   EXPECT_EQ(reference.shapes.at("x"), (Shape{1, 3}));
+}
+
+/// Counts how often the session gives a sample, which is what progress tells.
+struct Told {
+  std::size_t least = SIZE_MAX;
+  std::size_t cut_at = SIZE_MAX;
+  Progress progress() {
+    return [this](const std::string& phase, std::size_t done, std::size_t) {
+      if (phase != "reference") return;
+      least = std::min(least, done);
+      if (done >= cut_at) throw Error(ErrorKind::Interrupted, "interrupted");
+    };
+  }
+};
+
+void expect_same(const Reference& got, const Reference& expected) {
+  EXPECT_EQ(got.ranges, expected.ranges);
+  EXPECT_EQ(got.early, expected.early);
+  EXPECT_EQ(got.histograms, expected.histograms);
+  EXPECT_EQ(got.shapes, expected.shapes);
+  EXPECT_EQ(got.data_sha256, expected.data_sha256);
+  ASSERT_EQ(got.totals.size(), expected.totals.size());
+  EXPECT_EQ(got.totals.at("y").pooled, expected.totals.at("y").pooled);
+  EXPECT_EQ(got.inputs.at("x").most, expected.inputs.at("x").most);
+}
+
+class PartialReference : public ::testing::Test {
+ protected:
+  const Samples samples_ = bell_samples("x", {1, 3}, 900, 1.0F);
+  const std::set<std::string> counted_{"x", "d", "s"};
+  const TempFolder folder_;
+  Subject subject_ = subject_of(double_and_shift(), samples_);
+
+  Reference run(PartialRuns* partial, Told& told, Counting counting = Counting::All) {
+    subject_.progress = told.progress();
+    return run_reference(subject_, counted_, counted_, counting, partial);
+  }
+  void cut_short(Counting counting = Counting::All) {
+    PartialRuns partial(folder_.path(), std::chrono::milliseconds(0));
+    Told cut{.cut_at = 600};
+    EXPECT_THROW(run(&partial, cut, counting), Error);
+  }
+  std::size_t files() const {
+    std::size_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) count += entry.exists() ? 1 : 0;
+    return count;
+  }
+};
+
+TEST_F(PartialReference, GoesOnFromWhereItWasCutAndSaysTheSame) {
+  for (const Counting counting : {Counting::All, Counting::Ends}) {
+    Told told;
+    const Reference expected = run(nullptr, told, counting);
+    cut_short(counting);
+    PartialRuns partial(folder_.path());
+    Told again;
+    const Reference got = run(&partial, again, counting);
+    expect_same(got, expected);
+    EXPECT_GT(again.least, 1U) << "samples that an earlier run had are not run again";
+    EXPECT_NE(partial.text().find("of 900"), std::string::npos) << partial.text();
+    partial.done();
+    EXPECT_EQ(files(), 0U);
+  }
+}
+
+TEST_F(PartialReference, BeginsAnewOnOtherSamples) {
+  cut_short();
+  std::vector<Sample> others;
+  for (std::size_t i = 0; i < samples_.size(); ++i) others.push_back(samples_.at(i));
+  others.front()["x"] = Tensor::of({1, 3}, std::vector<float>{1, 2, 3});
+  const Samples changed(others);
+  subject_.samples = &changed;
+  Told told;
+  const Reference expected = run(nullptr, told);
+  PartialRuns partial(folder_.path());
+  Told again;
+  expect_same(run(&partial, again), expected);
+  EXPECT_EQ(again.least, 1U);
+  EXPECT_EQ(partial.text(), "");
+}
+
+TEST_F(PartialReference, BeginsAnewWhereTheFileIsBroken) {
+  cut_short();
+  ASSERT_EQ(files(), 1U);
+  const std::filesystem::path file = std::filesystem::directory_iterator(folder_.path())->path();
+  for (const std::uintmax_t size : {std::filesystem::file_size(file) - 1, std::uintmax_t{3}, std::uintmax_t{0}}) {
+    std::filesystem::resize_file(file, size);
+    PartialRuns partial(folder_.path(), std::chrono::hours(1));
+    Told again;
+    run(&partial, again);
+    EXPECT_EQ(again.least, 1U) << size;
+  }
 }
 
 TEST(Reference, EndsAloneTellTheSameOfThem) {

@@ -1,0 +1,48 @@
+// What long runs of a job have so far, on disk: a job that is killed goes on from there when it is started again.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace vernier {
+
+/// Of one job, on one thread.
+class PartialRuns {
+ public:
+  /// `folder` is made when something is kept.
+  /// Every `least` at most.
+  explicit PartialRuns(std::filesystem::path folder, std::chrono::milliseconds least = std::chrono::seconds(2))
+      : folder_(std::move(folder)), least_(least) {}
+
+  /// A run begins, which `identity` tells from all that give other results. What an earlier job kept of it, as it was
+  /// saved; nullopt where there is none, or its file is broken.
+  std::optional<std::string> begin(const std::string& identity);
+  /// That a run went on from where an earlier one of `all` items had come.
+  void went_on(std::size_t done, std::size_t all);
+  /// That in words; empty where none did.
+  const std::string& text() const { return text_; }
+  /// Saving takes time, and is worth it where much was done since begin() or the last time.
+  bool due() const;
+  /// In the place of what was saved before. A disk that refuses keeps nothing, which is no error.
+  void save(const std::string& bytes);
+  /// The job is done: removes what its runs kept. What a job that ends otherwise kept stays, at most 256 MiB of all
+  /// jobs.
+  void done();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::filesystem::path folder_;
+  std::chrono::milliseconds least_;
+  std::vector<std::filesystem::path> files_;  // of this job, the last of the run that goes on
+  Clock::time_point saved_;
+  Clock::duration cost_{};  // of the last time
+  bool refused_ = false;
+  std::string text_;
+};
+
+}  // namespace vernier
