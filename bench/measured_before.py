@@ -20,11 +20,11 @@ import time
 import onnxruntime
 
 from networks import ROOT, data_file, make, model_file
+from passes import ALONE
 
 PROGRAM = ROOT / "build/release/apps/vernier/vernier"
 PAGE = ROOT / "docs/benchmarks-again.md"
 RESULTS = ROOT / "bench/results/measured_before.json"
-ALONE = ["--no-latency", "--no-options", "--no-split"]
 CASES = [("mobilenetv2-imagenet", "24", [["--min-sqnr", "24"], ["--min-sqnr", "23"], ["--min-sqnr", "22"], ["--min-sqnr", "26"],
                                          ["--min-sqnr", "24", "--margin", "0.5"]]),
          ("yolox-nano", "15", [["--min-sqnr", "15"], ["--min-sqnr", "14"], ["--min-sqnr", "17"]]),

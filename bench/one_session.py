@@ -3,29 +3,23 @@
     python bench/one_session.py --before PROGRAM [--old PROGRAM] [--rounds 3] [--only cases|answers]
 
 The program of this checkout beside those of earlier commits, in turns in one run: PROGRAM is a release build of one. Each of them writes its
-own report, which the phases come from; `--old` may be a commit that calls them otherwise. A plain pass is the float32 network in ONNX Runtime
-over the same samples, two side by side on one thread each, in the same run. VERNIER_SHARED names the shared folder.
+own report, which the phases come from; `--old` may be a commit that calls them otherwise. The plain pass of bench/passes.py is measured in
+the same run. VERNIER_SHARED names the shared folder.
 """
 import argparse
-import collections
-import concurrent.futures
 import datetime
-import functools
 import json
 import os
 import pathlib
 import re
 import statistics
-import subprocess
 import tempfile
-import time
 
 import numpy as np
 import onnxruntime
 
 from networks import CARRIES, NETWORKS, ROOT, data_file, make, model_file
-
-os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
+from passes import ALONE, diagnose, phase_seconds, plain_pass
 
 PROGRAM = ROOT / "build/release/apps/vernier/vernier"
 PAGE = ROOT / "docs/benchmarks-one-session.md"
@@ -34,49 +28,6 @@ CASES = [("mobilenetv2-imagenet", "24", "tensorrt"), ("mobilenetv2-imagenet", "2
          ("yolox-nano", "15", "tensorrt"), ("yolox-nano", "15", "onnxruntime")]
 WAYS = [["--int8"], ["--int8", "--target", "onnxruntime"], ["--fp16"], ["--fp8"]]
 ANSWERED = [network for network in NETWORKS if network != "style-candy"]  # 0.35 s an inference: a quarter of an hour for its cases
-EFFECT = ("sensitivity", "effect on the output")  # what commits called the phase
-ALONE = ["--no-latency", "--no-options", "--no-split"]
-
-
-@functools.cache
-def help_of(program):
-    asked = [subprocess.run([program, "diagnose", word], capture_output=True, text=True) for word in ("--help", "--help-all")]
-    return "".join(done.stdout for done in asked)
-
-
-def diagnose(program, words):
-    """(report or None, seconds) of a run in a folder of its own."""
-    with tempfile.TemporaryDirectory() as folder:
-        words = [str(word) for word in words if word not in ALONE or word in help_of(program)]
-        start = time.perf_counter()
-        subprocess.run([program, "diagnose", *words, "-o", "out"], cwd=folder, capture_output=True)
-        seconds = time.perf_counter() - start
-        report = pathlib.Path(folder, "out/report.json")
-        return (json.loads(report.read_text()) if report.exists() else None), seconds
-
-
-def plain_pass(network, samples):
-    """Seconds of one pass over the samples, two side by side."""
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(str(model_file(network)), options, providers=["CPUExecutionProvider"])
-    name = session.get_inputs()[0].name
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        times = []
-        for _ in range(5):
-            start = time.perf_counter()
-            list(pool.map(lambda sample: session.run(None, {name: sample}), samples))
-            times.append(time.perf_counter() - start)
-    return statistics.median(times)
-
-
-def phase_seconds(report):
-    """A phase may come more than once: what the file misses is searched for again."""
-    seconds = collections.Counter()
-    for phase in report["phases"]:
-        seconds[phase["phase"]] += phase["seconds"]
-    return seconds
 
 
 def least_db(report, part):
@@ -94,17 +45,18 @@ def measure_cases(programs, rounds, folder):
         taken = {name: [] for name in programs}
         plain = []
         for _ in range(rounds):
-            plain.append(plain_pass(network, samples))
+            plain.append(plain_pass(model_file(network), samples))
             for name, program in programs.items():
                 taken[name].append(diagnose(program, words))
         row["plain_s"] = statistics.median(plain)
         for name, runs in taken.items():
-            phases = [phase_seconds(report) for report, _ in runs]
+            phases = [phase_seconds(run.report) for run in runs]
+            kept = runs[0].report["kept"]
             row["programs"][name] = {
-                "effect_s": statistics.median(sum(phase[word] for word in EFFECT) for phase in phases),
+                "effect_s": statistics.median(phase["sensitivity"] for phase in phases),
                 "search_s": statistics.median(phase["search"] for phase in phases),
-                "whole_s": statistics.median(seconds for _, seconds in runs),
-                "kept": len(runs[0][0]["kept"]["layers"]), "evaluations": runs[0][0]["kept"]["evaluations"]}
+                "whole_s": statistics.median(run.seconds for run in runs),
+                "kept": len(kept["layers"]), "evaluations": kept["evaluations"]}
         print(row, flush=True)
         rows.append(row)
     return rows
@@ -116,14 +68,14 @@ def measure_answers(programs, folder):
         carries = [word for carry in CARRIES.get(network, []) for word in ("--carry", carry)]
         for way in WAYS:
             words = [model_file(network), "--data", data_file(folder, network), *carries, *way]
-            report, _ = diagnose(programs["this commit"], [*words, *ALONE])
+            report = diagnose(programs["this commit"], [*words, *ALONE]).report
             low = least_db(report, "all_low") if report else None
             if low is None:  # nothing would run faster there, or nothing finite is left
                 continue
             limit = f"{low + 3:.1f}"
             row = {"network": network, "way": " ".join(way), "limit": limit}
             for name, program in programs.items():
-                report, _ = diagnose(program, [*words, "--min-sqnr", limit, *ALONE])
+                report = diagnose(program, [*words, "--min-sqnr", limit, *ALONE]).report
                 kept = report["kept"]
                 row[name] = {"layers": sorted(kept["layers"]), "evaluations": kept["evaluations"],
                              "db": least_db(report, "final_figures")}

@@ -1,0 +1,87 @@
+"""What a whole `diagnose` takes, in plain passes; the programs of several commits can be asked.
+
+A plain pass is the float32 network in ONNX Runtime over all samples, two side by side on one thread each.
+"""
+import collections
+import concurrent.futures
+import dataclasses
+import functools
+import json
+import os
+import pathlib
+import resource
+import statistics
+import subprocess
+import tempfile
+import time
+
+os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
+
+ALONE = ["--no-latency", "--no-options", "--no-split"]  # the diagnosis alone; an older program may lack some
+SENSITIVITY = ("sensitivity", "effect on the output")  # what commits called the phase
+
+
+@dataclasses.dataclass
+class Run:
+    report: dict | None  # None: nothing was written
+    seconds: float
+    cpu_seconds: float  # of all threads: what was computed, however busy the machine was
+    exit_code: int
+    said: str
+
+
+@functools.cache
+def help_of(program):
+    asked = [subprocess.run([program, "diagnose", word], capture_output=True, text=True) for word in ("--help", "--help-all")]
+    return "".join(done.stdout for done in asked)
+
+
+def cpu_seconds():
+    """Of all children so far."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def diagnose(program, words, folder=None):
+    """One call of the product. Its files are in `folder`/out afterwards, if one is named; what is there goes."""
+    if folder is None:
+        with tempfile.TemporaryDirectory() as temporary:
+            return diagnose(program, words, temporary)
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    written = folder / "out/report.json"
+    written.unlink(missing_ok=True)
+    words = [str(word) for word in words if word not in ALONE or word in help_of(program)]
+    start, cpu_start = time.perf_counter(), cpu_seconds()
+    done = subprocess.run([program, "diagnose", *words, "-o", "out"], cwd=folder, capture_output=True, text=True)
+    seconds, cpu = time.perf_counter() - start, cpu_seconds() - cpu_start
+    report = json.loads(written.read_text()) if written.exists() else None
+    return Run(report, seconds, cpu, done.returncode, done.stderr.strip())
+
+
+def plain_pass(model, feeds):
+    """Seconds of one pass over the samples, two side by side. `feeds`: by input, or one value each for the first input."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    name = session.get_inputs()[0].name
+    feeds = [feed if isinstance(feed, dict) else {name: feed} for feed in feeds]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        times = []
+        for _ in range(5):
+            start = time.perf_counter()
+            list(pool.map(lambda feed: session.run(None, feed), feeds))
+            times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def phase_seconds(report):
+    """A phase may come more than once: what the file misses is searched for again."""
+    seconds = collections.Counter()
+    for phase in report["phases"]:
+        name = SENSITIVITY[0] if phase["phase"] in SENSITIVITY else phase["phase"]
+        seconds[name] += phase["seconds"]
+    return seconds
