@@ -1,4 +1,4 @@
-"""What a whole `diagnose` takes, in plain passes; the programs of several commits can be asked.
+"""What a whole `diagnose` takes and what it has to compute, in plain passes; the programs of several commits can be asked.
 
 A plain pass is the float32 network in ONNX Runtime over all samples, two side by side on one thread each.
 """
@@ -18,6 +18,7 @@ import time
 os.environ["XDG_CACHE_HOME"] = os.devnull  # every run measures all anew
 
 ALONE = ["--no-latency", "--no-options", "--no-split"]  # the diagnosis alone; an older program may lack some
+NEAR = 0.5  # of the allowance: from there on a written file is measured in another order of sums too (src/jobs/verify/near_limit.cpp)
 SENSITIVITY = ("sensitivity", "effect on the output")  # what commits called the phase
 
 
@@ -85,3 +86,34 @@ def phase_seconds(report):
         name = SENSITIVITY[0] if phase["phase"] in SENSITIVITY else phase["phase"]
         seconds[name] += phase["seconds"]
     return seconds
+
+
+def verified_passes(report):
+    """Written files over all samples, in each order of sums they were measured in. Outputs of the reference are known by then."""
+    files = sum(phase["phase"] == "verify" for phase in report["phases"])
+    sums = 2 if report.get("other_sums") else 1
+    if files == 0 or "requirement" not in report:
+        return sums * files
+    damage = report["final_figures"]["damage"]
+    near = isinstance(damage, (int, float)) and NEAR <= damage <= 1 / NEAR
+    # What was searched on from had passed as simulated, and missed as written: it is near the limit.
+    return sums * files + files - 1 + near
+
+
+def limit_of(report, share):
+    """Plain passes that the command has to compute: what it takes if rounding, comparing and building sessions were free.
+
+    `share`: of the network, that one layer's sensitivity runs. Only a report without a search needs it: a search counts its own.
+    """
+    samples = report["samples"]
+    if kept := report.get("kept"):
+        # Nothing kept and all kept count as trials, but are the lock-step and the reference run.
+        layers = sum(row["format"] != report["high"] for row in report["layers"])
+        known = [test for test in kept["tests"] if len(test["layers"]) in ({0} if "all_high" in report else {0, layers})]
+        inferences = kept["sample_inferences"] - sum(test["samples"] for test in known)
+        return inferences / samples + verified_passes(report)
+    reference_own_low = 3
+    # On six samples, fewer of a large network, but never fewer than two (src/jobs/diagnose/single_sensitivities.cpp).
+    alone = share * min(samples, 6) / samples * sum("sensitivity_db" in row for row in report["layers"])
+    curve = sum("measured_sqnr_db" in point for point in report["curve"] if point["kept"] > 0)
+    return reference_own_low + alone + curve + verified_passes(report)

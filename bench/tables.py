@@ -3,7 +3,11 @@
 Every number of the page comes from the record; what misses its promise is marked and counted.
 """
 import json
+import math
 import pathlib
+import statistics
+
+from passes import ALONE
 
 RECORD = pathlib.Path(__file__).resolve().parent / "results" / "main_job.json"
 MOST_OWN_ERROR = 3.5  # plain inferences
@@ -14,6 +18,7 @@ GROWTH_BYTES = 8e6  # what an allocator's luck may add between few and many samp
 GROWTH_SHARE = 0.03
 FREE_EVALUATIONS = 12  # beyond one for each kept layer
 FORMATS = {"int8": "INT8", "float16": "FP16"}
+TRIED: list[str] = []  # what was tried and did not pay: a sentence or two each, with its numbers
 
 
 class Verdicts:
@@ -101,11 +106,29 @@ def memory_table(record, verdicts):
     return table(head, rows)
 
 
+def good(row, commit):
+    """Runs of a commit that gave an answer."""
+    return [run for run in row["runs"].get(commit, []) if "failed" not in run]
+
+
+def seconds_of(row, commit):
+    """Median, or None where nothing ran."""
+    return statistics.median(run["seconds"] for run in good(row, commit)) if good(row, commit) else None
+
+
+def whole_cells(row):
+    """Seconds of the old commit; passes of both; limit."""
+    old, new = seconds_of(row, "old"), seconds_of(row, "new")
+    plain = statistics.median(row["plain_seconds"]) if row["plain_seconds"] else None
+    in_passes = [f"{seconds / plain:.0f}" if seconds and plain else "-" for seconds in (old, new)]
+    return f"{old:.2f}" if old else "-", *in_passes, f"{good(row, 'new')[-1]['limit']:.1f}"
+
+
 def case_row(case, verdicts):
-    runs = [run for run in case["runs"] if "failed" not in run]
     name = f"`{case['model']} {' '.join(case['options'])}`"
+    runs = good(case, "new")
     if not runs:
-        return [name, verdicts.of(case["name"], f"exit code {case['runs'][0]['exit_code']}", False)]
+        return [name, verdicts.of(case["name"], f"exit code {case['runs']['new'][0]['exit_code']}", False)]
     run = sorted(runs, key=lambda r: r["seconds"])[len(runs) // 2]
     if "layers" not in run:
         return [name, verdicts.of(case["name"], "no kept set", False)]
@@ -119,15 +142,17 @@ def case_row(case, verdicts):
     if "joined_by" in case:
         kept += ", " + verdicts.of(f"tensor between in {case['name']}", "joined by " + (" ".join(case["joined_by"]) or "nothing"),
                                    bool(case["joined_by"]))
-    seconds = f"{run['seconds']:.1f} ({min(r['seconds'] for r in runs):.1f} to {max(r['seconds'] for r in runs):.1f})"
+    seconds = f"{run['seconds']:.2f} ({min(r['seconds'] for r in runs):.2f} to {max(r['seconds'] for r in runs):.2f})"
     if "most_seconds" in case:
         seconds = verdicts.of(f"time of {case['name']}", f"{seconds} of at most {case['most_seconds']}",
                               run["seconds"] <= case["most_seconds"])
-    cpu = f"{run['cpu_seconds']:.1f}"
     evaluations = verdicts.of(f"evaluations in {case['name']}", str(run["evaluations"]),
                               run["evaluations"] <= len(run["layers"]) + FREE_EVALUATIONS)
     final = ", ".join(f"{output} {db(value)}" for output, value in run.get("final_figures", {}).items())
-    return [name, run["samples"], kept, evaluations, seconds, cpu, ", ".join(f"{db(v)}" for v in run["all_low"].values()),
+    old = good(case, "old")
+    return [name, run["samples"], kept, evaluations, seconds, f"{run['cpu_seconds']:.1f}",
+            f"{len(old[0]['layers'])} / {old[0]['evaluations']}" if old else "-", *whole_cells(case),
+            ", ".join(f"{db(v)}" for v in run["all_low"].values()),
             verdicts.of(f"answer of {case['name']}", final, bool(run["passed"])), run["end"]]
 
 
@@ -136,27 +161,90 @@ def db(value):
 
 
 def case_table(record, verdicts):
-    head = ["case", "samples", "kept", "evaluations", "seconds", "CPU seconds", "all low, dB", "written file, dB", "end"]
+    head = ["case", "samples", "kept", "evaluations", "seconds", "CPU seconds", "old: kept / evaluations", "old, s", "old, passes", "passes",
+            "limit", "all low, dB", "written file, dB", "end"]
     return table(head, [case_row(case, verdicts) for case in record["cases"]])
 
 
-def phase_table(record):
-    named = [(case["name"], run) for case in record["cases"] for run in case["runs"][-1:] if "phases" in run]
-    phases = list(dict.fromkeys(phase for _, run in named for phase in run["phases"]))
-    return table(["case", *phases], [[name, *(f"{run['phases'].get(phase, 0):.2f}" for phase in phases)] for name, run in named])
+def phases_of(runs):
+    """Median seconds of each phase, and what no phase takes: the start, and what is written at the end."""
+    named = dict.fromkeys(phase for run in runs for phase in run["phases"])
+    seconds = {phase: statistics.median(run["phases"].get(phase, 0) for run in runs) for phase in named}
+    return {**seconds, "the rest": statistics.median(run["seconds"] - sum(run["phases"].values()) for run in runs)}
+
+
+def phase_table(first, named):
+    """`named`: pairs of a row's name and its runs. Phases in their order, of whatever command had most of them."""
+    rows = [(name, phases_of(runs)) for name, runs in named if runs]
+    longest = sorted((phases for _, phases in rows), key=len, reverse=True)
+    phases = list(dict.fromkeys(phase for phases in longest for phase in phases if phase != "the rest"))
+    return table([first, *phases, "the rest"], [[name, *(f"{seconds.get(phase, 0):.2f}" for phase in (*phases, "the rest"))]
+                                                for name, seconds in rows])
+
+
+def case_phases(record):
+    return phase_table("case", [(f"{case['name']}{mark}", good(case, commit)) for case in record["cases"]
+                                for commit, mark in (("old", ", old"), ("new", ""))])
+
+
+def network_phases(record):
+    return phase_table("network", [(f"{network} {title}", good(row["whole"], "new")) for network, title, row in rows_of(record)])
 
 
 def answer_table(record, verdicts):
     rows = []
     for network, title, row in rows_of(record):
-        answer = row["answer"]
-        if "failed" in answer:
-            rows.append([f"{network} {title}", verdicts.of(f"answer of {network} {title}", answer["failed"][0], False)])
+        whole = row["whole"]
+        answers = good(whole, "new")
+        if not answers:
+            failed = whole["runs"]["new"][0]["failed"]
+            rows.append([f"{network} {title}", verdicts.of(f"answer of {network} {title}", " ".join(failed[:1]), False)])
             continue
+        answer = answers[0]
         figures = [", ".join(db(v) for v in answer.get(which, {}).values()) for which in ("all_low", "final_figures")]
         verdicts.of(f"answer of {network} {title}", "", bool(figures[1]))
-        rows.append([f"{network} {title}", answer["samples"], *figures, f"{answer['seconds']:.1f}"])
-    return table(["network", "samples", "simulated, all low, dB", "written file, dB", "seconds"], rows)
+        plain = 1000 * statistics.median(whole["plain_seconds"])
+        old, *rest = whole_cells(whole)
+        rows.append([f"{network} {title}", answer["samples"], *figures, f"{plain:.2f}", old, f"{seconds_of(whole, 'new'):.2f}", *rest])
+    return table(["network", "samples", "simulated, all low, dB", "written file, dB", "plain pass, ms", "old, s", "seconds",
+                  "old, passes", "passes", "limit"], rows)
+
+
+def against_old(record):
+    """One sentence on both commits; none where only one was measured."""
+    pairs = [(seconds_of(row["whole"], "new"), seconds_of(row["whole"], "old")) for _, _, row in rows_of(record)]
+    ratios = [new / old for new, old in pairs if new and old]
+    if not ratios:
+        return ""
+    mean = math.exp(statistics.mean(math.log(ratio) for ratio in ratios))
+    faster = sum(ratio < 1 for ratio in ratios)
+    return f"\n\nAgainst *old*: {mean:.2f} of its time, the geometric mean; {faster} of {len(ratios)} rows are faster."
+
+
+def usual_and_others(counts):
+    """"3 (1 of style-candy)" of counts by network."""
+    usual = statistics.mode(counts.values())
+    others = ", ".join(f"{count} of {network}" for network, count in sorted(counts.items()) if count != usual)
+    return f"{usual}" + (f" ({others})" if others else "")
+
+
+def runs_text(record):
+    return usual_and_others({network: len(row["int8"]["whole"]["runs"]["new"]) for network, row in record["networks"].items()})
+
+
+def rounds_text(record):
+    return usual_and_others({network: row["int8"]["time"].get("rounds", 0) for network, row in record["networks"].items()}) + " rounds"
+
+
+def processes_text(record):
+    return usual_and_others({network: max(peak.get("processes", 1) for peak in row["int8"]["memory"].values())
+                             for network, row in record["networks"].items()}) + " processes"
+
+
+def tried_section():
+    if not TRIED:
+        return ""
+    return "\n## What was tried and did not pay\n\n" + "\n".join(f"- {text}" for text in TRIED) + "\n"
 
 
 def toy_table(record):
@@ -164,6 +252,12 @@ def toy_table(record):
     head = ["toy", "calls, mean", "95th percentile", "most", "kept, mean", "worst kept / optimum", "certified", "in budget"]
     keys = ("toy", "mean_calls", "p95_calls", "most_calls", "kept", "worst_over_optimum", "certified", "in_budget")
     return toys["note"], table(head, [[row[key] if key == "toy" else f"{row[key]:g}" for key in keys] for row in toys["rows"]])
+
+
+def commits_text(machine):
+    changed = " with uncommitted changes" if machine["source_changed_since_commit"] else ""
+    old = f"; *old* is commit {machine['old_commit'][:12]}" if "old_commit" in machine else "; no older commit was measured"
+    return f"commit {machine['commit'][:12]}{changed}{old}"
 
 
 def page(record):
@@ -175,36 +269,47 @@ def page(record):
     load = ", ".join(f"{value:.2f}" for value in machine["load_average_at_start"])
     end = ", ".join(f"{value:.2f}" for value in machine["load_average_at_end"])
     missed = f"{len(verdicts.missed)} missed: " + "; ".join(verdicts.missed) if verdicts.missed else "none missed"
-    changed = " with uncommitted changes" if machine["source_changed_since_commit"] else ""
     return f"""# Benchmarks
 
-Made by `bench/run` from `bench/results/main_job.json`; not edited by hand. {machine['date']}, commit {machine['commit'][:12]}{changed}.
+Made by `bench/run` from `bench/results/main_job.json`; not edited by hand. {machine['date']}, {commits_text(machine)}.
 
 {machine['cpu']}, {machine['usable_cores']} usable cores, {machine['memory_gib']} GiB, {machine['system']}; {machine['compiler']},
 {machine['build_type']}; ONNX Runtime {machine['onnxruntime']}. Load average at the start {load}; at the end {end} (1, 5, 15 minutes):
-well above the {machine['usable_cores']} cores, or not small at the start, means that others used the machine and times are too long.
+well above the {machine['usable_cores']} cores, or not small at the start, means that others used the machine and times are too long. All
+of it took {machine['minutes']:.0f} minutes.
 
 Promises: {verdicts.met} met, {missed}.
 
+## Whole commands, in passes
+
+Whole commands are `vernier diagnose` with `{' '.join(ALONE)}` and nothing kept from an earlier run, the typed model and the
+verification of the written file included. Both commits run in turns, median of {runs_text(record)}. *Passes* are their seconds over
+one plain pass, measured before each turn: the float32 network in ONNX Runtime over the same samples, two side by side on one thread
+each. Where an inference takes less than about a millisecond, the calls from Python are a good part of it.
+
+*Limit* is what has to be computed, in plain passes, if rounding, comparing and building sessions were free: the reference run, own
+errors, everything low, sensitivities of single layers by the share of the network that they run, estimates and trials or the measured
+points of the curve, and the written file once in each order of sums that it was measured in. Causes and pictures are not in it.
+
 ## Searches
 
-Whole commands as a user types them, typed model, verification of the written file and latency included; median of the runs
-(smallest to largest). CPU seconds are summed over threads. Evaluations of the full sample set: at most kept + {FREE_EVALUATIONS}. For comparison, mobilenetv2-imagenet to 24 dB: the shortest
-prefix keeps 41; NNCF's accuracy control takes 46 s and 156 evaluations for its own kept set (asymmetric, measured on a machine
-of two cores).
+Median of the runs (smallest to largest). CPU seconds are summed over threads. Evaluations of the full sample set: at most kept +
+{FREE_EVALUATIONS}. Where *old* keeps another number of layers its rules or its search were others, and its time is that of another
+search. For comparison, mobilenetv2-imagenet to 24 dB: the shortest prefix keeps 41; NNCF's accuracy control takes 46 s and 156
+evaluations for its own kept set (asymmetric, measured on a machine of two cores).
 
 {cases}
 
-Seconds by phase, last run:
+Seconds by phase, medians. *The rest* is the start of the program and what no phase measures:
 
-{phase_table(record)}
+{case_phases(record)}
 
 ## Time of the measuring passes
 
 In plain inferences: the original network in ONNX Runtime, all optimizations, two threads, initializers not listed as inputs.
 Own error of all layers may cost {MOST_OWN_ERROR:g}, lock-step comparison {MOST_LOCKSTEP:g}, on networks whose plain inference takes {LEAST_PLAIN_MS:g} ms or more; the rest is
-reported. Median over rounds that run all passes by turns in one process (smallest to largest); building the session is the
-separate column. Vernier runs two samples side by side on one thread each, which is also faster for plain inference: the columns
+reported. Median over {rounds_text(record)} that run all passes by turns in one process (smallest to largest); building the session is
+the separate column. Vernier runs two samples side by side on one thread each, which is also faster for plain inference: the columns
 "side by side" compare with that. "Trial" is one "only this layer low": its wall time in plain inferences (sessions built within,
 two trials at a time) and the share of the network that it ran; recurrent networks run whole sequences instead.
 
@@ -213,23 +318,27 @@ two trials at a time) and the share of the network that it ran; recurrent networ
 ## Memory of the measuring passes
 
 Peak resident memory of a process that does nothing else (loading, reference run and calibration before it included), for few
-and for many samples. Limit: plain inference + 3 x largest live set + weights + {megabytes(EXTRA_BYTES)} MB, and no more growth with samples
+and for many samples; the middle of {processes_text(record)}. Limit: plain inference + 3 x largest live set + weights + {megabytes(EXTRA_BYTES)} MB, and no more growth with samples
 than {megabytes(GROWTH_BYTES)} MB + {100 * GROWTH_SHARE:g} %, which allocators do by themselves.
 
 {memory}
 
 ## Every network, both ways
 
-`vernier diagnose` without a requirement: everything low that can be, the typed file written and verified.
+`vernier diagnose` without a requirement: everything low that can be, the typed file written and verified.{against_old(record)}
 
 {answers}
+
+Seconds by phase, medians:
+
+{network_phases(record)}
 
 ## The search alone
 
 {toy_note}.
 
 {toys}
-"""
+{tried_section()}"""
 
 
 if __name__ == "__main__":
