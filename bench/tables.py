@@ -18,7 +18,12 @@ GROWTH_BYTES = 8e6  # what an allocator's luck may add between few and many samp
 GROWTH_SHARE = 0.03
 FREE_EVALUATIONS = 12  # beyond one for each kept layer
 FORMATS = {"int8": "INT8", "float16": "FP16"}
-TRIED: list[str] = []  # what was tried and did not pay: a sentence or two each, with its numbers
+TRIED: list[str] = [  # and did not pay
+    "Sessions made anew from the graph as the runtime's optimizer lays it out are built several times as fast, but still once for each set that is tried: one session for all plans won.",
+    "Prepacked weights shared between sessions: on x86 the optimizer lays out the weights of convolutions, not the packing of kernels, so that there is little to share.",
+    "An operator that chooses between formats at run time, in the place of weights as inputs: it ends the blocked layout in front of each layer.",
+    "Leaving freed blocks with the C library where weights exceed 8 MB: a little faster, for much more memory.",
+]
 
 
 class Verdicts:
