@@ -1,9 +1,13 @@
 #include "analysis/sensitivity.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <numeric>
+#include <optional>
 #include <set>
 
 #include "analysis/reached_outputs.h"
@@ -78,37 +82,83 @@ std::vector<std::vector<Boundary>> reference_boundaries(const Subject& subject, 
   return boundaries;
 }
 
-struct MeasuredSegment {
-  std::vector<LayerSensitivity> layers;
+/// Some of the samples on one segment.
+struct SegmentPart {
+  std::size_t segment = 0;
+  std::size_t first = 0, end = 0;  // among the samples measured on
+};
+
+/// What a part found of one of its layers: of each sample, of the judged outputs that the layer reaches.
+struct MeasuredLayer {
+  std::string layer;
+  struct Outcome {
+    std::size_t output = 0;  // among the judged ones
+    SampleOutcome outcome;
+  };
+  std::vector<std::vector<Outcome>> samples;
+};
+
+struct MeasuredPart {
+  std::vector<MeasuredLayer> layers;
   std::size_t runs = 0;  // of its suffix, for each sample
 };
 
-void pack_segment(const MeasuredSegment& measured, Packer& packer) {
+void pack_part(const MeasuredPart& measured, Packer& packer) {
   packer.put(measured.runs);
   packer.put(measured.layers.size());
-  for (const LayerSensitivity& sensitivity : measured.layers) {
-    packer.put(sensitivity.layer);
-    packer.put(sensitivity.outputs.size());
-    for (const auto& [output, stats] : sensitivity.outputs) {
-      packer.put(output);
-      packer.put(static_cast<const OutputSums&>(stats));
-    }
+  for (const MeasuredLayer& layer : measured.layers) {
+    packer.put(layer.layer);
+    packer.put(layer.samples.size());
+    for (const std::vector<MeasuredLayer::Outcome>& outputs : layer.samples) packer.put(outputs);
   }
 }
 
-MeasuredSegment unpack_segment(Unpacker& unpacker) {
-  MeasuredSegment measured;
+MeasuredPart unpack_part(Unpacker& unpacker) {
+  MeasuredPart measured;
   measured.runs = unpacker.get<std::size_t>();
   measured.layers.resize(unpacker.get<std::size_t>());
-  for (LayerSensitivity& sensitivity : measured.layers) {
-    sensitivity.layer = unpacker.get_text();
-    const auto outputs = unpacker.get<std::size_t>();
-    for (std::size_t i = 0; i < outputs; ++i) {
-      const std::string output = unpacker.get_text();
-      static_cast<OutputSums&>(sensitivity.outputs[output]) = unpacker.get<OutputSums>();
-    }
+  for (MeasuredLayer& layer : measured.layers) {
+    layer.layer = unpacker.get_text();
+    layer.samples.resize(unpacker.get<std::size_t>());
+    for (auto& outputs : layer.samples) outputs = unpacker.get_vector<MeasuredLayer::Outcome>();
   }
   return measured;
+}
+
+/// What a run from each start to the outputs costs, of a run of the whole network: half of it by nodes, half by bytes
+/// that they write. Measured: by nodes alone the front of a network of large images costs twice what is said.
+std::vector<double> suffix_shares(const onnx::GraphProto& graph, const std::map<std::string, std::size_t>& bytes_of,
+                                  const std::vector<int>& starts) {
+  std::vector<double> written(static_cast<std::size_t>(graph.node_size()) + 1, 0);  // by this node and those behind it
+  for (int n = graph.node_size() - 1; n >= 0; --n) {
+    double bytes = 1;
+    for (const std::string& output : graph.node(n).output()) {
+      if (const auto known = bytes_of.find(output); known != bytes_of.end())
+        bytes += static_cast<double>(known->second);
+    }
+    written[static_cast<std::size_t>(n)] = written[static_cast<std::size_t>(n) + 1] + bytes;
+  }
+  std::vector<double> shares;
+  for (const int start : starts) {
+    const double nodes = static_cast<double>(graph.node_size() - start) / graph.node_size();
+    shares.push_back((nodes + written[static_cast<std::size_t>(start)] / written.front()) / 2);
+  }
+  return shares;
+}
+
+/// Each segment in as few parts as let `workers` be busy equally long, parts of a segment in order.
+std::vector<SegmentPart> parts_of(const std::vector<double>& costs, std::size_t samples, std::size_t workers) {
+  const double all = std::accumulate(costs.begin(), costs.end(), 0.0);
+  const double most = all / static_cast<double>(4 * workers);
+  std::vector<SegmentPart> parts;
+  for (std::size_t k = 0; k < costs.size(); ++k) {
+    const double wanted = workers > 1 && all > 0 ? std::ceil(costs[k] / most) : 1;
+    const auto count = static_cast<std::size_t>(std::clamp(wanted, 1.0, std::max(1.0, static_cast<double>(samples))));
+    for (std::size_t part = 0; part < count; ++part) {
+      parts.push_back({k, samples * part / count, samples * (part + 1) / count});
+    }
+  }
+  return parts;
 }
 
 /// Segment starts moved forward so that none lies between a layer and the activation that its result is taken behind.
@@ -265,34 +315,48 @@ Sensitivities measure_sensitivities(const Subject& subject, const Plan& plan, co
   // A run costs what lies behind the start of its segment. Told in layers: those that as much work would be.
   std::map<std::string, int> place;
   for (int n = 0; n < nodes; ++n) place[model.proto.graph().node(n).name()] = n;
-  double work = 0;
+  const std::vector<double> suffix = suffix_shares(model.proto.graph(), bytes_of, starts);
+  std::vector<double> costs(starts.size(), 0);
   for (const std::string& layer : layers) {
-    const auto at = place.find(layer);
-    if (at == place.end()) continue;
-    work += nodes - *(std::ranges::upper_bound(starts, at->second) - 1);
+    const auto named = place.find(layer);
+    const int at = switched != nullptr ? switched->place_of(layer) : named != place.end() ? named->second : -1;
+    if (at < 0) continue;
+    const auto k = static_cast<std::size_t>(std::ranges::upper_bound(starts, at) - starts.begin() - 1);
+    costs[k] += suffix[k];
   }
-  if (subject.ranks != nullptr) work /= static_cast<double>(subject.ranks->size());  // each tells of its own part
+  Ranks alone;
+  Ranks& ranks = subject.ranks == nullptr ? alone : *subject.ranks;
+  // Each tells of its own part.
+  const double work = std::accumulate(costs.begin(), costs.end(), 0.0) / static_cast<double>(ranks.size());
   std::mutex telling;
   double done = 0;
   const auto ran = [&](double runs, std::size_t k) {
     const std::lock_guard lock(telling);
-    done += runs * (nodes - starts[k]) / static_cast<double>(options.samples.size());
+    done += runs * suffix[k] / static_cast<double>(options.samples.size());
     if (!subject.progress || work <= 0) return;
     const auto all = static_cast<double>(layers.size());
     subject.progress("sensitivity", static_cast<std::size_t>(all * std::min(1.0, done / work)), layers.size());
   };
-  // Segments side by side, each on one thread: so are their sessions built.
-  Sensitivities sensitivities;
-  double share = 0;
-  const auto measure = [&](std::size_t k) {
-    MeasuredSegment found;
+  // Parts side by side, each on one thread: so are their sessions built.
+  const std::vector<SegmentPart> parts = parts_of(
+      costs, options.samples.size(), ranks.alone() ? 1 : ranks.size() * std::max<std::size_t>(1, subject.threads));
+  std::vector<double> part_costs;
+  for (const SegmentPart& part : parts) {
+    part_costs.push_back(costs[part.segment] * static_cast<double>(part.end - part.first));
+  }
+  const auto measure = [&](std::size_t p) {
+    const SegmentPart& part = parts[p];
+    const std::size_t k = part.segment;
+    MeasuredPart found;
     const std::unique_ptr<Segment> segment = segment_of(k);
     const std::size_t size = segment->layers().size();
     found.layers.resize(size);
-    for (std::size_t i = 0; i < size; ++i) found.layers[i].layer = segment->layers()[i].name;
+    for (std::size_t i = 0; i < size; ++i) {
+      found.layers[i] = {segment->layers()[i].name, decltype(MeasuredLayer::samples)(part.end - part.first)};
+    }
     const std::vector<std::vector<std::size_t>> groups = segment->groups(subject.judged.size());
     found.runs = groups.size();
-    for (std::size_t s = 0; s < options.samples.size() && size > 0; ++s) {
+    for (std::size_t s = part.first; s < part.end && size > 0; ++s) {
       segment->begin(boundaries[k][s]);
       for (const std::vector<std::size_t>& group : groups) {
         const std::vector<Tensor> outputs = segment->run(group);
@@ -301,23 +365,38 @@ Sensitivities measure_sensitivities(const Subject& subject, const Plan& plan, co
           for (std::size_t o = 0; o < subject.judged.size(); ++o) {
             if (!segment->layers()[i].reached.contains(o)) continue;
             const Tensor& ref = references[s][o];
-            stats_of(found.layers[i].outputs, subject, subject.judged[o])
-                .add_sample(options.samples[s], ref, outputs.empty() ? ref : outputs[o]);
+            const auto axis = subject.class_axes.find(subject.judged[o]);
+            found.layers[i].samples[s - part.first].push_back(
+                {o, outcome_of(ref, outputs.empty() ? ref : outputs[o],
+                               axis == subject.class_axes.end() ? std::nullopt : std::optional(axis->second.axis))});
           }
         }
       }
     }
     return found;
   };
-  const auto take = [&](std::size_t k, MeasuredSegment found) {
-    share += static_cast<double>(nodes - starts[k]) / nodes * static_cast<double>(found.runs);
-    if (options.found && !found.layers.empty()) options.found(found.layers);
-    for (LayerSensitivity& sensitivity : found.layers) sensitivities.layers.push_back(std::move(sensitivity));
+  Sensitivities sensitivities;
+  double share = 0;
+  std::vector<LayerSensitivity> whole;  // of the segment whose parts are being taken
+  const auto take = [&](std::size_t p, const MeasuredPart& found) {
+    const SegmentPart& part = parts[p];
+    whole.resize(found.layers.size());
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+      whole[i].layer = found.layers[i].layer;
+      for (std::size_t s = part.first; s < part.end; ++s) {
+        for (const auto& [output, outcome] : found.layers[i].samples[s - part.first]) {
+          stats_of(whole[i].outputs, subject, subject.judged[output]).add(options.samples[s], outcome);
+        }
+      }
+    }
+    if (part.end < options.samples.size()) return true;
+    share += static_cast<double>(nodes - starts[part.segment]) / nodes * static_cast<double>(found.runs);
+    if (options.found && !whole.empty()) options.found(whole);
+    for (LayerSensitivity& sensitivity : whole) sensitivities.layers.push_back(std::move(sensitivity));
+    whole.clear();
     return true;
   };
-  Ranks alone;
-  spread_ordered(subject.ranks == nullptr ? alone : *subject.ranks, starts.size(), subject.threads, measure, take,
-                 pack_segment, unpack_segment);
+  spread_by_cost(ranks, part_costs, subject.threads, measure, take, pack_part, unpack_part);
   if (!sensitivities.layers.empty())
     sensitivities.mean_suffix_share = share / static_cast<double>(sensitivities.layers.size());
   return sensitivities;

@@ -67,6 +67,14 @@ std::vector<double> Ranks::of_first(std::vector<double> mine) {
   return Unpacker(share(packer.take()).front()).get_vector<double>();
 }
 
+std::size_t Ranks::least(std::size_t mine) {
+  if (alone()) return mine;
+  Packer packer;
+  packer.put(mine);
+  for (const Message& other : share(packer.take())) mine = std::min(mine, Unpacker(other).get<std::size_t>());
+  return mine;
+}
+
 void Ranks::require_same(const std::string& what, const std::string& text) {
   if (alone()) return;
   Packer packer;

@@ -46,6 +46,8 @@ class Ranks {
   /// The first rank's number, on every rank: for what ranks would each answer a little differently, such as clocks.
   double of_first(double mine);
   std::vector<double> of_first(std::vector<double> mine);
+  /// The smallest of all ranks' numbers, on every rank.
+  std::size_t least(std::size_t mine);
   /// Errors: Input when ranks have different texts, naming `what` and the rank: they do not see the same files.
   void require_same(const std::string& what, const std::string& text);
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <functional>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,6 +18,56 @@
 
 namespace vernier {
 
+/// What one rank worked out of the items that fell to it.
+template <class Result>
+struct RankResults {
+  std::vector<Result> results;
+  std::optional<Error> failure;  // then there are none
+};
+
+template <class Work>
+auto work_on(const std::vector<std::size_t>& items, std::size_t threads, const Work& work) {
+  RankResults<decltype(work(std::size_t{0}))> found;
+  try {
+    parallel_ordered(
+        items.size(), threads, [&](std::size_t i) { return work(items[i]); },
+        [&](std::size_t, auto result) {
+          found.results.push_back(std::move(result));
+          return true;
+        });
+  } catch (const Error& error) {
+    found.failure = error;
+  }
+  return found;
+}
+
+/// The messages of all ranks, each `took` seconds and what `pack` makes of the results. An Error of one is thrown on
+/// all.
+template <class Result, class Pack>
+std::vector<Message> share_results(Ranks& ranks, const RankResults<Result>& mine, double took, const Pack& pack) {
+  Packer packer;
+  packer.put(mine.failure.has_value());
+  if (mine.failure) {
+    packer.put(mine.failure->kind());
+    packer.put(std::string(mine.failure->what()));
+    packer.put(mine.failure->hint());
+  } else {
+    packer.put(took);
+    for (const Result& result : mine.results) pack(result, packer);
+  }
+  std::vector<Message> all = ranks.share(packer.take());
+  for (Message& message : all) {
+    Unpacker unpacker(message);
+    if (unpacker.get<bool>()) {
+      const auto kind = unpacker.get<ErrorKind>();
+      const std::string what = unpacker.get_text();
+      throw Error(kind, what, unpacker.get_text());
+    }
+    message.erase(message.begin(), message.begin() + sizeof(bool));
+  }
+  return all;
+}
+
 /// As parallel_ordered(count, threads, work, take), each rank working on some of the items: `take` is called on every
 /// rank, for every item, in order, so that ranks stay alike. `pack(result, Packer&)` and `unpack(Unpacker&) -> result`
 /// carry results of other ranks. `take` must decide alike everywhere. An Error of `work` on one rank is thrown on all.
@@ -27,56 +79,67 @@ void spread_ordered(Ranks& ranks, std::size_t count, std::size_t threads, const 
                     const Pack& pack, const Unpack& unpack) {
   if (ranks.alone()) return parallel_ordered(count, threads, work, take);
   using Clock = std::chrono::steady_clock;
-  using Result = decltype(work(std::size_t{0}));
   constexpr double kRound = 0.1;  // seconds
-  std::size_t share = std::max<std::size_t>(1, threads);
+  std::size_t most = std::max<std::size_t>(1, threads);
   for (std::size_t begin = 0; begin < count;) {
-    const std::size_t end = std::min(count, begin + share * ranks.size());
-    const std::size_t mine = std::min(end, begin + share * ranks.rank());
-    const std::size_t mine_end = std::min(end, mine + share);
-    std::vector<std::optional<Result>> own(mine_end - mine);
-    std::optional<Error> failure;
+    const std::size_t round = std::min(count - begin, most * ranks.size());
+    const auto first_of = [&](std::size_t rank) { return begin + round * rank / ranks.size(); };
+    std::vector<std::size_t> mine(first_of(ranks.rank() + 1) - first_of(ranks.rank()));
+    std::iota(mine.begin(), mine.end(), first_of(ranks.rank()));
     const Clock::time_point start = Clock::now();
-    try {
-      parallel_ordered(
-          own.size(), threads, [&](std::size_t i) { return work(mine + i); },
-          [&](std::size_t i, Result result) {
-            own[i] = std::move(result);
-            return true;
-          });
-    } catch (const Error& error) {
-      failure = error;
-    }
+    auto own = work_on(mine, threads, work);
     const std::chrono::duration<double> spent = Clock::now() - start;
-    Packer packer;
-    packer.put(failure ? 0.0 : spent.count());
-    packer.put(failure.has_value());
-    if (failure) {
-      packer.put(failure->kind());
-      packer.put(std::string(failure->what()));
-      packer.put(failure->hint());
-    } else {
-      for (const std::optional<Result>& result : own) pack(*result, packer);
-    }
-    const std::vector<Message> all = ranks.share(packer.take());
+    const std::vector<Message> all = share_results(ranks, own, spent.count(), pack);
     double longest = 0;
-    std::vector<Unpacker> parts;
-    for (std::size_t rank = 0; rank < all.size(); ++rank) {
-      Unpacker& part = parts.emplace_back(all[rank]);
-      longest = std::max(longest, part.get<double>());
-      if (!part.get<bool>()) continue;
-      const auto kind = part.get<ErrorKind>();
-      const std::string what = part.get_text();
-      throw Error(kind, what, part.get_text());
+    std::vector<Unpacker> parts(all.begin(), all.end());
+    for (Unpacker& part : parts) longest = std::max(longest, part.get<double>());
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+      for (std::size_t i = first_of(rank); i < first_of(rank + 1); ++i) {
+        const bool is_mine = rank == ranks.rank();
+        if (!take(i, is_mine ? std::move(own.results[i - mine.front()]) : unpack(parts[rank]))) return;
+      }
     }
-    for (std::size_t i = begin; i < end; ++i) {
-      const bool is_mine = i >= mine && i < mine_end;
-      if (!take(i, is_mine ? std::move(*own[i - mine]) : unpack(parts[(i - begin) / share]))) return;
-    }
-    begin = end;
+    begin += round;
     // Alike on every rank, being made of what all of them know.
-    if (longest < kRound / 2) share *= 2;
-    if (longest > 2 * kRound) share = std::max(std::max<std::size_t>(1, threads), share / 2);
+    if (longest < kRound / 2) most *= 2;
+    if (longest > 2 * kRound) most = std::max(std::max<std::size_t>(1, threads), most / 2);
+  }
+}
+
+/// Which of `workers` does each item: the dearest first, each to the one that has least to do so far.
+inline std::vector<std::size_t> dealt_by_cost(const std::vector<double>& costs, std::size_t workers) {
+  std::vector<std::size_t> order(costs.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return costs[i]; });
+  std::vector<double> load(workers, 0);
+  std::vector<std::size_t> dealt(costs.size());
+  for (const std::size_t item : order) {
+    const auto least = std::ranges::min_element(load);
+    dealt[item] = static_cast<std::size_t>(least - load.begin());
+    *least += costs[item];
+  }
+  return dealt;
+}
+
+/// As spread_ordered of as many items as there are `costs`, all dealt at once by these: for few items that are known to
+/// take unlike long, of which none is in vain. `take` begins when all are worked out.
+template <class Work, class Take, class Pack, class Unpack>
+void spread_by_cost(Ranks& ranks, const std::vector<double>& costs, std::size_t threads, const Work& work,
+                    const Take& take, const Pack& pack, const Unpack& unpack) {
+  if (ranks.alone()) return parallel_ordered(costs.size(), threads, work, take);
+  const std::vector<std::size_t> rank_of = dealt_by_cost(costs, ranks.size());
+  std::vector<std::size_t> mine;
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    if (rank_of[i] == ranks.rank()) mine.push_back(i);
+  }
+  auto own = work_on(mine, threads, work);
+  const std::vector<Message> all = share_results(ranks, own, 0, pack);
+  std::vector<Unpacker> parts(all.begin(), all.end());
+  for (Unpacker& part : parts) part.get<double>();
+  std::size_t next = 0;  // of mine
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    const bool is_mine = rank_of[i] == ranks.rank();
+    if (!take(i, is_mine ? std::move(own.results[next++]) : unpack(parts[rank_of[i]]))) return;
   }
 }
 

@@ -1,5 +1,6 @@
 #include "analysis/sensitivity.h"
 
+#include "../distributed/thread_ranks.h"
 #include "analysis/reached_outputs.h"
 #include "analysis/switched_runs.h"
 #include "analysis/trials.h"
@@ -122,27 +123,49 @@ TEST(Sensitivities, StayWithinAFewHundredthsOfADecibelWithOptimizations) {
   }
 }
 
-TEST(Sensitivities, DoNotDependOnThreads) {
+void expect_same(const Sensitivities& some, const Sensitivities& others) {
+  ASSERT_EQ(some.layers.size(), others.layers.size());
+  EXPECT_EQ(some.mean_suffix_share, others.mean_suffix_share);
+  for (std::size_t i = 0; i < some.layers.size(); ++i) {
+    EXPECT_EQ(some.layers[i].layer, others.layers[i].layer);
+    ASSERT_EQ(some.layers[i].outputs.size(), others.layers[i].outputs.size());
+    for (const auto& [output, stats] : some.layers[i].outputs) {
+      const OutputStats& other = others.layers[i].outputs.at(output);
+      EXPECT_EQ(stats.pooled, other.pooled);
+      EXPECT_EQ(stats.worst_sample, other.worst_sample);
+      ASSERT_EQ(stats.each.size(), other.each.size());
+      for (std::size_t s = 0; s < stats.each.size(); ++s) {
+        EXPECT_EQ(stats.each[s].error_energy, other.each[s].error_energy);
+        EXPECT_EQ(stats.each[s].sample, other.each[s].sample);
+      }
+    }
+  }
+}
+
+TEST(Sensitivities, DoNotDependOnThreadsAndRanks) {
   const Samples samples = bell_samples("x", kConvNetInput, 5, 1.2F);
   Subject subject = subject_of(forked_net(), samples);
   const Plan plan = plan_all(subject, Format::Int8);
   const Reference reference = run_reference(subject, tensors_to_observe(subject));
-  RoundedWeights weights;
-  const auto measured = [&] {
-    return measure_sensitivities(subject, plan, low_layers(subject, plan), reference, weights,
-                                 {all_samples(subject), 4});
+  const auto measured = [&](const Subject& by) {
+    RoundedWeights weights;
+    std::size_t told = 0;
+    const Sensitivities found = measure_sensitivities(
+        by, plan, low_layers(by, plan), reference, weights,
+        {{4, 0, 3, 1, 2}, 4, [&](const std::vector<LayerSensitivity>& layers) { told += layers.size(); }});
+    EXPECT_EQ(told, found.layers.size());
+    return found;
   };
-  const Sensitivities one = measured();
+  const Sensitivities one = measured(subject);
   subject.threads = 4;
-  const Sensitivities four = measured();
-  ASSERT_EQ(one.layers.size(), four.layers.size());
-  EXPECT_EQ(one.mean_suffix_share, four.mean_suffix_share);
-  for (std::size_t i = 0; i < one.layers.size(); ++i) {
-    EXPECT_EQ(one.layers[i].layer, four.layers[i].layer);
-    ASSERT_EQ(one.layers[i].outputs.size(), four.layers[i].outputs.size());
-    for (const auto& [output, stats] : one.layers[i].outputs) {
-      EXPECT_EQ(stats.pooled, four.layers[i].outputs.at(output).pooled);
-    }
+  expect_same(one, measured(subject));
+  for (const std::size_t ranks : {std::size_t{2}, std::size_t{3}, std::size_t{16}}) {
+    on_ranks(ranks, [&](Ranks& mine) {
+      Subject of_rank = subject;
+      of_rank.threads = ranks == 2 ? 2 : 1;
+      of_rank.ranks = &mine;
+      expect_same(one, measured(of_rank));
+    });
   }
 }
 

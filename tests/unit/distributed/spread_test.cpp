@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <string>
+#include <vector>
 
 #include "thread_ranks.h"
 #include "vernier/error.h"
@@ -55,6 +56,60 @@ TEST_P(Spread, AllStopWhereTakeSaysSo) {
     EXPECT_EQ(taken, 11U);
     EXPECT_EQ(ranks.share({}).size(), ranks.size());  // still in step
   });
+}
+
+TEST_P(Spread, RanksShareEachRoundEvenly) {
+  constexpr std::size_t kItems = 100;  // quick ones: rounds grow, and the last one is cut short
+  on_ranks(GetParam(), [](Ranks& ranks) {
+    std::size_t worked = 0;
+    spread_ordered(
+        ranks, kItems, 1, [&](std::size_t) { return ++worked; }, [](std::size_t, std::size_t) { return true; }, pack,
+        unpack);
+    EXPECT_NEAR(static_cast<double>(worked), static_cast<double>(kItems) / static_cast<double>(ranks.size()), 1);
+  });
+}
+
+TEST_P(Spread, ByCostEveryRankTakesAllResultsInOrderAndEachItemIsWorkedOnOnce) {
+  const std::vector<double> costs{1, 9, 2, 0, 5, 5, 3, 1, 1};
+  std::atomic<std::size_t> worked = 0;
+  on_ranks(GetParam(), [&](Ranks& ranks) {
+    std::size_t taken = 0;
+    spread_by_cost(
+        ranks, costs, 2,
+        [&](std::size_t i) {
+          ++worked;
+          return i * i;
+        },
+        [&](std::size_t i, std::size_t square) {
+          EXPECT_EQ(i, taken++);
+          EXPECT_EQ(square, i * i);
+          return true;
+        },
+        pack, unpack);
+    EXPECT_EQ(taken, costs.size());
+  });
+  EXPECT_EQ(worked, costs.size());
+}
+
+TEST_P(Spread, ByCostAnErrorOfOneRankIsThrownOnAll) {
+  on_ranks(GetParam(), [](Ranks& ranks) {
+    const auto run = [&] {
+      spread_by_cost(
+          ranks, {1, 2, 3, 4, 5, 6, 7, 8}, 1,
+          [](std::size_t i) {
+            if (i == 2) throw Error(ErrorKind::Input, "item 2 is broken");
+            return i;
+          },
+          [](std::size_t, std::size_t) { return true; }, pack, unpack);
+    };
+    EXPECT_THROW(run(), Error);
+    EXPECT_EQ(ranks.share({}).size(), ranks.size());  // still in step
+  });
+}
+
+TEST(DealtByCost, TheDearestGoesFirstToWhoHasLeast) {
+  EXPECT_EQ(dealt_by_cost({1, 8, 2, 7, 3, 6}, 2), (std::vector<std::size_t>{0, 0, 0, 1, 0, 1}));
+  EXPECT_EQ(dealt_by_cost({}, 3), std::vector<std::size_t>{});
 }
 
 TEST_P(Spread, AnErrorOfOneRankIsThrownOnAll) {
@@ -113,6 +168,11 @@ TEST(Ranks, NumbersAreThoseOfTheFirst) {
     EXPECT_EQ(ranks.of_first(10.0 + static_cast<double>(ranks.rank())), 10);
     EXPECT_EQ(ranks.of_first(std::vector{1.0, static_cast<double>(ranks.rank())}), (std::vector{1.0, 0.0}));
   });
+}
+
+TEST(Ranks, TheLeastIsThatOfAll) {
+  on_ranks(3, [](Ranks& ranks) { EXPECT_EQ(ranks.least(7 - 2 * ranks.rank()), 3U); });
+  EXPECT_EQ(Ranks().least(5), 5U);
 }
 
 TEST(Ranks, DifferentFilesAreRefusedOnAll) {
