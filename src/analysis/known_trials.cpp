@@ -31,6 +31,12 @@ void KnownTrials::add(const std::string& plan, std::size_t sample, Outcomes outc
   if (by_plan_[plan].emplace(sample, std::move(outcomes)).second) count_ += size;
 }
 
+KnownTrials::BySample KnownTrials::of(const std::string& plan) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = by_plan_.find(plan);
+  return known == by_plan_.end() ? BySample() : known->second;
+}
+
 std::map<std::string, KnownTrials::BySample> KnownTrials::by_plan() const {
   const std::lock_guard lock(mutex_);
   return by_plan_;

@@ -30,6 +30,7 @@ class KnownTrials {
   /// Safe from several threads, as first_of() is. Beyond kMost nothing is added.
   void add(const std::string& plan, std::size_t sample, Outcomes outcomes);
 
+  BySample of(const std::string& plan) const;
   std::map<std::string, BySample> by_plan() const;
 
  private:

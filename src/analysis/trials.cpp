@@ -107,7 +107,8 @@ TrialResult run_trial(const Subject& subject, const Plan& plan, const Reference&
   bool open = true;
   std::vector<std::size_t> left = order;
   if (known != nullptr) {
-    const std::vector<KnownTrials::Outcomes> first = known->trials.first_of(known->plan, order);
+    std::vector<KnownTrials::Outcomes> first = known->trials.first_of(known->plan, order);
+    if (subject.ranks != nullptr) first.resize(subject.ranks->least(first.size()));
     for (std::size_t i = 0; open && i < first.size(); ++i) open = take(order[i], first[i]);
     left.erase(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(first.size()));
   }

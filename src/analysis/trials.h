@@ -54,7 +54,7 @@ void run_plan(const Subject& subject, const Plan& plan, RoundedWeights& weights,
               const std::vector<std::size_t>& order, const VisitOutputs& visit);
 
 /// Runs `plan` in simulation and judges it. What `known` has is not run again, and what is run is added to it; null:
-/// nothing is known. Not for sequences, nor for several ranks, of which each knows other things. Samples go in `order`;
+/// nothing is known. Not for sequences. Ranks go on from what all of them know. Samples go in `order`;
 /// with `early_stop` the run ends as soon as the verdict is certain. Without a requirement damage is left at 0. With
 /// `paired` it may also end as soon as the failure has that confidence, for metrics whose damage is a sum over samples:
 /// SQNR, mean squared error, top-1 agreement.

@@ -72,7 +72,7 @@ class Experiment {
   /// Stands for what `plan`, which keeps some of the candidates, computes of this network. Scales are those that were
   /// there when it was asked first.
   std::string plan_digest(const Plan& plan);
-  /// What trials have given by now. Nothing is known of sequences, nor where several ranks share the work.
+  /// What trials have given by now. Nothing is known of sequences.
   std::optional<KnownPlan> known(const Plan& plan);
   std::map<std::string, KnownTrials::BySample> known_trials() const { return known_->by_plan(); }
   void set_known_trials(std::map<std::string, KnownTrials::BySample> trials);

@@ -131,6 +131,26 @@ double Judge::estimate(const KeptSet& set) {
   }
 }
 
+void Judge::pack_known(const KeptSet& set, Packer& packer) {
+  const std::optional<KnownPlan> known = experiment_.known(experiment_.plan_keeping(names(set)));
+  const KnownTrials::BySample samples = known ? known->trials.of(known->plan) : KnownTrials::BySample();
+  packer.put(samples.size());
+  for (const auto& [sample, outcomes] : samples) {
+    packer.put(sample);
+    packer.put(outcomes);
+  }
+}
+
+void Judge::unpack_known(const KeptSet& set, Unpacker& unpacker) {
+  const std::optional<KnownPlan> known = experiment_.known(experiment_.plan_keeping(names(set)));
+  const auto count = unpacker.get<std::size_t>();
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto sample = unpacker.get<std::size_t>();
+    auto outcomes = unpacker.get_vector<SampleOutcome>();
+    if (known) known->trials.add(known->plan, sample, std::move(outcomes));
+  }
+}
+
 TrialResult Judge::run(const KeptSet& set, const Requirement* requirement, const std::vector<std::size_t>& order,
                        bool early_stop, const PairedSamples* paired) {
   const Plan plan = experiment_.plan_keeping(names(set));

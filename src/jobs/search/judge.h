@@ -10,6 +10,7 @@
 
 #include "analysis/figures.h"
 #include "analysis/trials.h"
+#include "distributed/wire.h"
 #include "jobs/search/experiment.h"
 #include "jobs/search/objective.h"
 #include "search/oracle.h"
@@ -33,6 +34,9 @@ class Judge {
   Trial operator()(const KeptSet& set);
   /// Trial::damage, guessed from a few samples; infinite when interrupted.
   double estimate(const KeptSet& set);
+  /// What trials of this set gave, sample by sample, between ranks: each then knows what the others found.
+  void pack_known(const KeptSet& set, Packer& packer);
+  void unpack_known(const KeptSet& set, Unpacker& unpacker);
   /// A model in simulation, by the objective, which must be there.
   Trial of_model(Model simulated, bool early_stop);
 

@@ -24,8 +24,9 @@ class SetsAhead {
     std::function<Answer(const KeptSet&)> together;
     /// The same answer on one thread of one rank; called on several. Empty: always together.
     std::function<Answer(const KeptSet&)> alone;
-    std::function<void(const Answer&, Packer&)> pack;
-    std::function<Answer(Unpacker&)> unpack;
+    /// An answer that was worked out alone, and whatever else other ranks are to know of its set.
+    std::function<void(const KeptSet&, const Answer&, Packer&)> pack;
+    std::function<Answer(const KeptSet&, Unpacker&)> unpack;
     /// Told of each answer that was asked for: what is counted must not depend on how many work side by side.
     std::function<void(const Answer&)> asked;
   };
@@ -56,13 +57,21 @@ class SetsAhead {
       known_.insert(set);
       return how_.together(set);
     }
+    const auto at = [&](std::size_t i) { return std::pair(i, how_.alone(sets[i])); };
     spread_ordered(
-        ranks_, sets.size(), threads_, [&](std::size_t i) { return how_.alone(sets[i]); },
-        [&](std::size_t i, Answer answer) {
-          ready_[sets[i]] = std::move(answer);
+        ranks_, sets.size(), threads_, at,
+        [&](std::size_t i, std::pair<std::size_t, Answer> answer) {
+          ready_[sets[i]] = std::move(answer.second);
           return true;
         },
-        how_.pack, how_.unpack);
+        [&](const std::pair<std::size_t, Answer>& answer, Packer& packer) {
+          packer.put(answer.first);
+          how_.pack(sets[answer.first], answer.second, packer);
+        },
+        [&](Unpacker& unpacker) {
+          const auto i = unpacker.get<std::size_t>();
+          return std::pair(i, how_.unpack(sets.at(i), unpacker));
+        });
     known_.insert(sets.begin(), sets.end());
     return ready_.extract(set).mapped();
   }

@@ -11,14 +11,29 @@ TrialsAhead::TrialsAhead(Experiment& experiment, Judge& judge, Candidates candid
              {[&judge, candidates](const KeptSet& set) { return judge(candidates(set)); },
               side_by_side ? [this, candidates](const KeptSet& set) { return lone_judge_(candidates(set)); }
                            : std::function<Trial(const KeptSet&)>(),
-              [](const Trial& trial, Packer& packer) { pack(trial, packer); }, unpack_trial,
+              [&judge, candidates](const KeptSet& set, const Trial& trial, Packer& packer) {
+                pack(trial, packer);
+                judge.pack_known(candidates(set), packer);
+              },
+              [&judge, candidates](const KeptSet& set, Unpacker& unpacker) {
+                const Trial trial = unpack_trial(unpacker);
+                judge.unpack_known(candidates(set), unpacker);
+                return trial;
+              },
               [ran](const Trial& trial) { ran(trial.samples); }}),
       estimates(job_ranks(), experiment.subject().threads,
                 {[&judge, candidates](const KeptSet& set) { return judge.estimate(candidates(set)); },
                  side_by_side ? [this, candidates](const KeptSet& set) { return lone_judge_.estimate(candidates(set)); }
                               : std::function<double(const KeptSet&)>(),
-                 [](double damage, Packer& packer) { packer.put(damage); },
-                 [](Unpacker& unpacker) { return unpacker.get<double>(); },
+                 [&judge, candidates](const KeptSet& set, double damage, Packer& packer) {
+                   packer.put(damage);
+                   judge.pack_known(candidates(set), packer);
+                 },
+                 [&judge, candidates](const KeptSet& set, Unpacker& unpacker) {
+                   const auto damage = unpacker.get<double>();
+                   judge.unpack_known(candidates(set), unpacker);
+                   return damage;
+                 },
                  [ran, &experiment](double) { ran(experiment.few_hard_samples().size()); }}),
       alone_(on_one_thread(experiment.subject(), progress_)),
       lone_judge_(judge) {

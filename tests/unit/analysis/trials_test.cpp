@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <optional>
 
+#include "../distributed/thread_ranks.h"
 #include "analysis/known_trials.h"
 #include "analysis/lockstep.h"
 #include "plan/scheme.h"
@@ -180,6 +182,33 @@ TEST(Trial, RunsNoSampleOfAPlanTwice) {
       EXPECT_EQ(judged.stopped_early, other.stopped_early) << word_of(metric);
     }
   }
+}
+
+TEST(Trial, RanksGoOnFromWhatAllOfThemKnow) {
+  const Samples samples = bell_samples("x", kConvNetInput, 12);
+  const Subject subject = subject_of(model_of(kConvNet, conv_net_weights()), samples);
+  const Reference reference = run_reference(subject, {});
+  const Plan plan = plans_of(subject).front();
+  RoundedWeights weights;
+  const auto run = [&](const Subject& by, std::size_t count, KnownTrials* known) {
+    std::vector<std::size_t> order = all_samples(by);
+    order.resize(count);
+    const std::optional<KnownPlan> before = known ? std::optional<KnownPlan>({*known, "plan"}) : std::nullopt;
+    return run_trial(by, plan, reference, weights, nullptr, order, false, nullptr, nullptr,
+                     before ? &*before : nullptr);
+  };
+  const TrialResult anew = run(subject, 12, nullptr);
+  on_ranks(3, [&](Ranks& ranks) {
+    KnownTrials known;
+    run(subject, 2 + 3 * ranks.rank(), &known);
+    Subject shared = subject;
+    shared.ranks = &ranks;
+    const TrialResult all = run(shared, 12, &known);
+    EXPECT_EQ(all.outputs.at("y").pooled, anew.outputs.at("y").pooled);
+    EXPECT_EQ(all.sample_log_noise, anew.sample_log_noise);
+    EXPECT_EQ(known.of("plan").size(), 12U);
+    EXPECT_TRUE(known.of("another").empty());
+  });
 }
 
 TEST(KnownTrials, HoldNoMoreThanTheirShareOfMemory) {
