@@ -1,4 +1,4 @@
-"""Two ranks answer what one answers, with each MPI whose plug-in was built; a rank that fails ends the job; a search that was
+"""Several ranks answer what one answers, with each MPI whose plug-in was built; a rank that fails ends the job; a search that was
 killed goes on.
 
 The network and its images are the digits example's: a search of several dozen evaluations that takes a second.
@@ -22,6 +22,8 @@ START = {"openmpi": ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe",
          "mpich": ["mpirun.mpich", "-n", "2"]}
 DIAGNOSE = ["diagnose", str(DIGITS / "digits.onnx"), "--data", str(DIGITS / "test.npz"), "--calibration-data",
             str(DIGITS / "calib.npz"), "--int8", "--min-sqnr", "30", "--threads", "1", "--no-latency"]
+# Several ranks measure no options, and keep nothing for a later run.
+ALONE = ["--no-options", "--no-cache"]
 
 
 def start(mpi):
@@ -48,14 +50,16 @@ def answer(report):
 
 
 @pytest.mark.parametrize("mpi", START)
-def test_two_ranks_answer_as_one(mpi, tmp_path):
+def test_several_ranks_answer_as_one(mpi, tmp_path):
     words = start(mpi)
-    run([PROGRAM, *DIAGNOSE, "-o", tmp_path / "one"])
-    done = run([*words, PROGRAM, *DIAGNOSE, "-o", tmp_path / "two"])
-    assert done.stdout.count("Figures against the float32 model") == 1, "each rank printed"
-    one, two = (answer(json.loads((tmp_path / name / "report.json").read_text())) for name in ("one", "two"))
-    assert one["kept"]["layers"] and one == two
-    assert (tmp_path / "one/model.onnx").read_bytes() == (tmp_path / "two/model.onnx").read_bytes()
+    run([PROGRAM, *DIAGNOSE, *ALONE, "-o", tmp_path / "one"])
+    one = answer(json.loads((tmp_path / "one/report.json").read_text()))
+    assert one["kept"]["layers"]
+    for ranks in ("2", "5"):
+        done = run([*words[:-1], ranks, PROGRAM, *DIAGNOSE, *ALONE, "-o", tmp_path / ranks])
+        assert done.stdout.count("Figures against the float32 model") == 1, "each rank printed"
+        assert one == answer(json.loads((tmp_path / ranks / "report.json").read_text())), f"{ranks} ranks"
+        assert (tmp_path / "one/model.onnx").read_bytes() == (tmp_path / ranks / "model.onnx").read_bytes()
 
 
 @pytest.mark.parametrize("mpi", START)
