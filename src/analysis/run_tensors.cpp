@@ -28,11 +28,18 @@ void give_tensors(const Subject& subject, const std::vector<std::string>& tensor
 
 void run_tensors(const Subject& subject, Model model, const std::vector<std::string>& tensors,
                  const std::vector<std::size_t>& order, const VisitTensors& visit) {
+  run_tensors(subject, std::move(model), tensors, order, {},
+              [&](const SampleResult& sample) { return visit(sample.index, sample.outputs); });
+}
+
+void run_tensors(const Subject& subject, Model model, const std::vector<std::string>& tensors,
+                 const std::vector<std::size_t>& order, const Digest& digest,
+                 const std::function<bool(SampleResult)>& take) {
   give_tensors(subject, tensors, model);
   const Session session = subject.session(model);
-  run_samples(subject, session, order, {}, "trial", [&](SampleResult sample) {
+  run_samples(subject, session, order, {}, "trial", take, {}, [&](SampleResult& sample) {
     sample.outputs.resize(tensors.size());
-    return visit(sample.index, sample.outputs);
+    if (digest) digest(sample);
   });
 }
 

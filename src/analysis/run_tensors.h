@@ -19,6 +19,11 @@ using VisitTensors = std::function<bool(std::size_t sample, const std::vector<Te
 void run_tensors(const Subject& subject, Model model, const std::vector<std::string>& tensors,
                  const std::vector<std::size_t>& order, const VisitTensors& visit);
 
+/// The same, of what `digest` makes of each sample where it ran; carried outputs are not among its outputs.
+void run_tensors(const Subject& subject, Model model, const std::vector<std::string>& tensors,
+                 const std::vector<std::size_t>& order, const Digest& digest,
+                 const std::function<bool(SampleResult)>& take);
+
 /// Makes `tensors`, and behind them the carried outputs that are not among them, what `model` gives.
 void give_tensors(const Subject& subject, const std::vector<std::string>& tensors, Model& model);
 

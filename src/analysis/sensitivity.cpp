@@ -7,7 +7,6 @@
 #include <memory>
 #include <mutex>
 #include <numeric>
-#include <optional>
 #include <set>
 
 #include "analysis/reached_outputs.h"
@@ -365,10 +364,8 @@ Sensitivities measure_sensitivities(const Subject& subject, const Plan& plan, co
           for (std::size_t o = 0; o < subject.judged.size(); ++o) {
             if (!segment->layers()[i].reached.contains(o)) continue;
             const Tensor& ref = references[s][o];
-            const auto axis = subject.class_axes.find(subject.judged[o]);
             found.layers[i].samples[s - part.first].push_back(
-                {o, outcome_of(ref, outputs.empty() ? ref : outputs[o],
-                               axis == subject.class_axes.end() ? std::nullopt : std::optional(axis->second.axis))});
+                {o, outcome_of(ref, outputs.empty() ? ref : outputs[o], class_axis_of(subject, subject.judged[o]))});
           }
         }
       }

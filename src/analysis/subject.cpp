@@ -53,6 +53,7 @@ void pack_one(const SampleResult& result, Packer& packer) {
   packer.put(result.index);
   packer.put(result.outputs.size());
   for (const Tensor& output : result.outputs) packer.put(output);
+  packer.put(result.outcomes);
   packer.put(result.recorder.errors);
   packer.put(result.recorder.ranges);
   packer.put(result.recorder.events);
@@ -65,6 +66,7 @@ SampleResult unpack_one(Unpacker& unpacker) {
   result.index = unpacker.get<std::size_t>();
   result.outputs.resize(unpacker.get<std::size_t>());
   for (Tensor& output : result.outputs) output = unpacker.get_tensor();
+  result.outcomes = unpacker.get_vector<SampleOutcome>();
   result.recorder.errors = unpacker.get_vector<ErrorStats>();
   result.recorder.ranges = unpacker.get_vector<RangeStats>();
   result.recorder.events = unpacker.get_vector<RoundEvents>();
@@ -128,17 +130,20 @@ Subject on_one_thread(const Subject& subject, std::mutex& telling) {
   return alone;
 }
 
+std::optional<int> class_axis_of(const Subject& subject, const std::string& output) {
+  const auto axis = subject.class_axes.find(output);
+  return axis == subject.class_axes.end() ? std::nullopt : std::optional(axis->second.axis);
+}
+
 OutputStats& stats_of(std::map<std::string, OutputStats>& sums, const Subject& subject, const std::string& output) {
   const auto [entry, added] = sums.try_emplace(output);
-  if (const auto axis = subject.class_axes.find(output); added && axis != subject.class_axes.end()) {
-    entry->second.class_axis = axis->second.axis;
-  }
+  if (added) entry->second.class_axis = class_axis_of(subject, output);
   return entry->second;
 }
 
 void run_samples(const Subject& subject, const Session& session, const std::vector<std::size_t>& order,
                  const Recorder& recorder, const std::string& phase, const std::function<bool(SampleResult)>& take,
-                 const Sample& constants) {
+                 const Sample& constants, const Digest& digest) {
   Sample state = constants;
   const bool sequential = !subject.carries.empty();
   const std::size_t batch = constants.empty() ? samples_at_once(subject, session, order, recorder) : 1;
@@ -161,7 +166,8 @@ void run_samples(const Subject& subject, const Session& session, const std::vect
     if (sequential) keep_state(session, subject.carries, outputs.front(), state);
     std::vector<SampleResult> results;
     for (std::size_t i = 0; i < count; ++i) {
-      results.push_back({order[first + i], std::move(fed[i]), std::move(outputs[i]), std::move(recorders[i])});
+      results.push_back({order[first + i], std::move(fed[i]), std::move(outputs[i]), {}, std::move(recorders[i])});
+      if (digest) digest(results.back());
     }
     return results;
   };

@@ -71,16 +71,24 @@ struct SampleResult {
   /// What the session got: carried inputs hold the state of the sample before. Absent when another rank ran it.
   std::optional<Sample> fed;
   std::vector<Tensor> outputs;
+  std::vector<SampleOutcome> outcomes;  // what a Digest made of them
   Recorder recorder;
 };
+
+/// Works on a result where its sample ran, beside other threads and ranks. What it drops need not travel to others: of
+/// a detector the outputs of one sample are a megabyte, their outcomes some hundred bytes.
+using Digest = std::function<void(SampleResult&)>;
+/// The axis along which the rows of a judged output lie, as far as it is known.
+std::optional<int> class_axis_of(const Subject& subject, const std::string& output);
 
 /// Runs the samples of `order` through `session`, each with a copy of `recorder`, and gives the results to `take` in
 /// the order of `order`; `take` returns false to stop. With carried states one sample follows the other: outputs named
 /// in `carries` (and "low/OUT" for "low/IN") feed the next sample, and every rank runs
-/// them all; else each rank runs some, Subject::batch of them as one. `constants` are fed with each sample.
+/// them all; else each rank runs some, Subject::batch of them as one. `constants` are fed with each sample. `digest`
+/// may be empty.
 void run_samples(const Subject& subject, const Session& session, const std::vector<std::size_t>& order,
                  const Recorder& recorder, const std::string& phase, const std::function<bool(SampleResult)>& take,
-                 const Sample& constants = {});
+                 const Sample& constants = {}, const Digest& digest = {});
 
 /// What was fed for `result`, whoever ran it.
 Sample fed_for(const Subject& subject, const Session& session, const SampleResult& result);

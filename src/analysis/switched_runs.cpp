@@ -263,17 +263,21 @@ std::unique_ptr<SwitchedRuns> SwitchedRuns::of(const Subject& subject, const std
 
 bool SwitchedRuns::run(const Subject& subject, const Plan& plan, RoundedWeights& weights,
                        const std::vector<std::size_t>& order, const VisitOutputs& visit) const {
+  return run(subject, plan, weights, order, {},
+             [&](const SampleResult& result) { return visit(result.index, result.outputs); });
+}
+
+bool SwitchedRuns::run(const Subject& subject, const Plan& plan, RoundedWeights& weights,
+                       const std::vector<std::size_t>& order, const Digest& digest,
+                       const std::function<bool(SampleResult)>& take) const {
   const auto setting = graph_.setting(subject.model, subject.layers, plan, weights);
   if (!setting) return false;
   Recorder recorder;
   recorder.roundings = &setting->roundings;
-  run_samples(
-      subject, session_, order, recorder, "trial",
-      [&](SampleResult result) {
-        result.outputs.resize(subject.judged.size());
-        return visit(result.index, result.outputs);
-      },
-      constants(*setting));
+  run_samples(subject, session_, order, recorder, "trial", take, constants(*setting), [&](SampleResult& result) {
+    result.outputs.resize(subject.judged.size());
+    if (digest) digest(result);
+  });
   return true;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -33,6 +34,9 @@ class SwitchedRuns {
   /// ends. `subject` is the one this was made of but for threads, ranks and progress. Safe from several threads.
   bool run(const Subject& subject, const Plan& plan, RoundedWeights& weights, const std::vector<std::size_t>& order,
            const VisitOutputs& visit) const;
+  /// The same, of what `digest` makes of the judged outputs of each sample where it ran.
+  bool run(const Subject& subject, const Plan& plan, RoundedWeights& weights, const std::vector<std::size_t>& order,
+           const Digest& digest, const std::function<bool(SampleResult)>& take) const;
 
   /// What runs: the switchable graph as the runtime lays it out. Its inputs are those of the subject and the constants
   /// that plans differ in; its first outputs are the judged ones.

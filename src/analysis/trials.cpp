@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <utility>
 
 #include "analysis/known_trials.h"
@@ -113,17 +112,22 @@ TrialResult run_trial(const Subject& subject, const Plan& plan, const Reference&
     left.erase(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(first.size()));
   }
   if (open && !left.empty()) {
-    run_plan(subject, plan, weights, switched, left, [&](std::size_t sample, const std::vector<Tensor>& got) {
-      const std::vector<Tensor> ref = reference.outputs.get(sample);
-      KnownTrials::Outcomes outcomes;
+    const Digest compare = [&](SampleResult& sample) {
+      const std::vector<Tensor> ref = reference.outputs.get(sample.index);
       for (std::size_t i = 0; i < subject.judged.size(); ++i) {
-        const std::optional<int> axis = stats_of(result.outputs, subject, subject.judged[i]).class_axis;
-        outcomes.push_back(outcome_of(ref[i], got[i], axis));
+        sample.outcomes.push_back(outcome_of(ref[i], sample.outputs[i], class_axis_of(subject, subject.judged[i])));
       }
-      const bool more = take(sample, outcomes);
-      if (known != nullptr) known->trials.add(known->plan, sample, std::move(outcomes));
+      sample.outputs.clear();
+    };
+    const auto took = [&](SampleResult sample) {
+      const bool more = take(sample.index, sample.outcomes);
+      if (known != nullptr) known->trials.add(known->plan, sample.index, std::move(sample.outcomes));
       return more;
-    });
+    };
+    if (switched == nullptr || !switched->run(subject, plan, weights, left, compare, took)) {
+      run_tensors(subject, lower_simulated(subject.model, subject.layers, plan, weights), subject.judged, left, compare,
+                  took);
+    }
   }
   if (requirement == nullptr) return result;
   bool first = true;
