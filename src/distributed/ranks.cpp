@@ -36,25 +36,23 @@ Error error_of(std::size_t rank, std::span<const std::byte> bytes) {
 Ranks::Ranks(std::unique_ptr<Transport> transport)
     : transport_(std::move(transport)), rank_(transport_->rank()), size_(transport_->size()) {}
 
-std::vector<Message> Ranks::exchange(char kind, const Message& mine) {
-  Message message(1 + mine.size());
-  message[0] = static_cast<std::byte>(kind);
-  std::copy(mine.begin(), mine.end(), message.begin() + 1);
-  return transport_->all_gather(message);
+std::vector<Message> Ranks::exchange(char kind, Message mine) {
+  mine.push_back(static_cast<std::byte>(kind));  // behind the rest, which then stays where it is
+  return transport_->all_gather(std::move(mine));
 }
 
 std::vector<Message> Ranks::share(Message mine) {
   if (alone()) return {std::move(mine)};
   if (ended_) throw Error(ErrorKind::Internal, "a rank that ended still talks");
-  std::vector<Message> all = exchange(kData, mine);
+  std::vector<Message> all = exchange(kData, std::move(mine));
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
-    const auto kind = static_cast<char>(all[rank].at(0));
+    const auto kind = static_cast<char>(all[rank].back());
     if (kind == kData) continue;
     ended_ = true;
-    if (kind == kFailed) throw error_of(rank, std::span(all[rank]).subspan(1));
+    if (kind == kFailed) throw error_of(rank, all[rank]);
     throw Error(ErrorKind::Internal, fmt::format("rank {} ended, and rank {} did not", rank, rank_));
   }
-  for (Message& bytes : all) bytes.erase(bytes.begin());
+  for (Message& bytes : all) bytes.pop_back();
   return all;
 }
 
@@ -96,9 +94,9 @@ std::optional<Error> Ranks::end(const Error* failure) {
   const std::vector<Message> all =
       exchange(failure == nullptr ? kDone : kFailed, failure == nullptr ? Message() : bytes_of(*failure));
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
-    const auto kind = static_cast<char>(all[rank].at(0));
+    const auto kind = static_cast<char>(all[rank].back());
     if (rank == rank_ || kind == kDone) continue;
-    if (kind == kFailed) return error_of(rank, std::span(all[rank]).subspan(1));
+    if (kind == kFailed) return error_of(rank, all[rank]);
     return Error(ErrorKind::Internal, fmt::format("rank {} ended, and rank {} did not", rank_, rank));
   }
   return std::nullopt;

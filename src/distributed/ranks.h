@@ -22,7 +22,7 @@ class Transport {
   virtual std::size_t rank() const = 0;
   virtual std::size_t size() const = 0;
   /// Each rank's bytes, by rank, on every rank. All ranks must call it as often.
-  virtual std::vector<Message> all_gather(const Message& mine) = 0;
+  virtual std::vector<Message> all_gather(Message mine) = 0;
   /// All ranks are done, and this was the last call.
   virtual void finish() = 0;
 };
@@ -60,7 +60,7 @@ class Ranks {
   void finish() noexcept;
 
  private:
-  std::vector<Message> exchange(char kind, const Message& mine);
+  std::vector<Message> exchange(char kind, Message mine);
 
   std::unique_ptr<Transport> transport_;
   std::size_t rank_ = 0;

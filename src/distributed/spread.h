@@ -41,31 +41,37 @@ auto work_on(const std::vector<std::size_t>& items, std::size_t threads, const W
   return found;
 }
 
-/// The messages of all ranks, each `took` seconds and what `pack` makes of the results. An Error of one is thrown on
-/// all.
+/// What all ranks worked out, one part for each.
+struct SharedResults {
+  std::vector<Message> messages;  // what parts read
+  std::vector<Unpacker> parts;
+  double longest = 0;  // seconds that any of them took
+};
+
+/// `took`: seconds of this rank. An Error of one rank is thrown on all.
 template <class Result, class Pack>
-std::vector<Message> share_results(Ranks& ranks, const RankResults<Result>& mine, double took, const Pack& pack) {
+SharedResults share_results(Ranks& ranks, const RankResults<Result>& mine, double took, const Pack& pack) {
   Packer packer;
+  packer.put(took);
   packer.put(mine.failure.has_value());
   if (mine.failure) {
     packer.put(mine.failure->kind());
     packer.put(std::string(mine.failure->what()));
     packer.put(mine.failure->hint());
   } else {
-    packer.put(took);
     for (const Result& result : mine.results) pack(result, packer);
   }
-  std::vector<Message> all = ranks.share(packer.take());
-  for (Message& message : all) {
-    Unpacker unpacker(message);
-    if (unpacker.get<bool>()) {
-      const auto kind = unpacker.get<ErrorKind>();
-      const std::string what = unpacker.get_text();
-      throw Error(kind, what, unpacker.get_text());
-    }
-    message.erase(message.begin(), message.begin() + sizeof(bool));
+  SharedResults shared;
+  shared.messages = ranks.share(packer.take());
+  for (const Message& message : shared.messages) {
+    Unpacker& part = shared.parts.emplace_back(message);
+    shared.longest = std::max(shared.longest, part.get<double>());
+    if (!part.get<bool>()) continue;
+    const auto kind = part.get<ErrorKind>();
+    const std::string what = part.get_text();
+    throw Error(kind, what, part.get_text());
   }
-  return all;
+  return shared;
 }
 
 /// As parallel_ordered(count, threads, work, take), each rank working on some of the items: `take` is called on every
@@ -89,20 +95,17 @@ void spread_ordered(Ranks& ranks, std::size_t count, std::size_t threads, const 
     const Clock::time_point start = Clock::now();
     auto own = work_on(mine, threads, work);
     const std::chrono::duration<double> spent = Clock::now() - start;
-    const std::vector<Message> all = share_results(ranks, own, spent.count(), pack);
-    double longest = 0;
-    std::vector<Unpacker> parts(all.begin(), all.end());
-    for (Unpacker& part : parts) longest = std::max(longest, part.get<double>());
+    SharedResults shared = share_results(ranks, own, spent.count(), pack);
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
       for (std::size_t i = first_of(rank); i < first_of(rank + 1); ++i) {
         const bool is_mine = rank == ranks.rank();
-        if (!take(i, is_mine ? std::move(own.results[i - mine.front()]) : unpack(parts[rank]))) return;
+        if (!take(i, is_mine ? std::move(own.results[i - mine.front()]) : unpack(shared.parts[rank]))) return;
       }
     }
     begin += round;
     // Alike on every rank, being made of what all of them know.
-    if (longest < kRound / 2) most *= 2;
-    if (longest > 2 * kRound) most = std::max(std::max<std::size_t>(1, threads), most / 2);
+    if (shared.longest < kRound / 2) most *= 2;
+    if (shared.longest > 2 * kRound) most = std::max(std::max<std::size_t>(1, threads), most / 2);
   }
 }
 
@@ -133,13 +136,11 @@ void spread_by_cost(Ranks& ranks, const std::vector<double>& costs, std::size_t 
     if (rank_of[i] == ranks.rank()) mine.push_back(i);
   }
   auto own = work_on(mine, threads, work);
-  const std::vector<Message> all = share_results(ranks, own, 0, pack);
-  std::vector<Unpacker> parts(all.begin(), all.end());
-  for (Unpacker& part : parts) part.get<double>();
+  SharedResults shared = share_results(ranks, own, 0, pack);
   std::size_t next = 0;  // of mine
   for (std::size_t i = 0; i < costs.size(); ++i) {
     const bool is_mine = rank_of[i] == ranks.rank();
-    if (!take(i, is_mine ? std::move(own.results[next++]) : unpack(parts[rank_of[i]]))) return;
+    if (!take(i, is_mine ? std::move(own.results[next++]) : unpack(shared.parts[rank_of[i]]))) return;
   }
 }
 

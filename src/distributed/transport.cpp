@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "distributed/mpi_plugin.h"
@@ -21,13 +22,13 @@ class MpiTransport : public Transport {
   explicit MpiTransport(const vernier_mpi& mpi) : mpi_(mpi) { check(mpi_.start(&rank_, &size_), "cannot start"); }
   std::size_t rank() const override { return static_cast<std::size_t>(rank_); }
   std::size_t size() const override { return static_cast<std::size_t>(size_); }
-  std::vector<Message> all_gather(const Message& mine) override {
+  std::vector<Message> all_gather(Message mine) override {
     std::vector<std::uint64_t> sizes(size());
     check(mpi_.gather_sizes(mine.size(), sizes.data()), "cannot reach the other ranks");
     std::vector<Message> all(size());
     for (std::size_t root = 0; root < all.size(); ++root) {
       if (root == rank()) {
-        all[root] = mine;
+        all[root] = std::move(mine);
       } else {
         all[root].resize(sizes[root]);
       }

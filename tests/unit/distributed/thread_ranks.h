@@ -48,7 +48,7 @@ class ThreadTransport : public Transport {
   ThreadTransport(Meeting& meeting, std::size_t rank) : meeting_(meeting), rank_(rank) {}
   std::size_t rank() const override { return rank_; }
   std::size_t size() const override { return meeting_.size(); }
-  std::vector<Message> all_gather(const Message& mine) override { return meeting_.all_gather(rank_, mine); }
+  std::vector<Message> all_gather(Message mine) override { return meeting_.all_gather(rank_, mine); }
   void finish() override { meeting_.all_gather(rank_, {}); }
 
  private:
