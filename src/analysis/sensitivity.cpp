@@ -145,14 +145,17 @@ std::vector<double> suffix_shares(const onnx::GraphProto& graph, const std::map<
   return shares;
 }
 
-/// Each segment in as few parts as let `workers` be busy equally long, parts of a segment in order.
-std::vector<SegmentPart> parts_of(const std::vector<double>& costs, std::size_t samples, std::size_t workers) {
+/// Each segment in as few parts as let `workers` be busy equally long, parts of a segment in order; `finely`: a part
+/// for each sample, where a part's session is made at once.
+std::vector<SegmentPart> parts_of(const std::vector<double>& costs, std::size_t samples, std::size_t workers,
+                                  bool finely) {
   const double all = std::accumulate(costs.begin(), costs.end(), 0.0);
   const double most = all / static_cast<double>(4 * workers);
   std::vector<SegmentPart> parts;
   for (std::size_t k = 0; k < costs.size(); ++k) {
-    const double wanted = workers > 1 && all > 0 ? std::ceil(costs[k] / most) : 1;
-    const auto count = static_cast<std::size_t>(std::clamp(wanted, 1.0, std::max(1.0, static_cast<double>(samples))));
+    const auto every = std::max(1.0, static_cast<double>(samples));
+    const double wanted = workers < 2 || costs[k] == 0 ? 1 : finely ? every : std::ceil(costs[k] / most);
+    const auto count = static_cast<std::size_t>(std::clamp(wanted, 1.0, every));
     for (std::size_t part = 0; part < count; ++part) {
       parts.push_back({k, samples * part / count, samples * (part + 1) / count});
     }
@@ -295,22 +298,6 @@ Sensitivities measure_sensitivities(const Subject& subject, const Plan& plan, co
   std::vector<int> starts = segment_starts(model.proto.graph(), bytes_of, options.segments);
   if (switched == nullptr) starts = with_activations(subject, plan, starts);
   const Sample as_float = switched == nullptr ? Sample() : switched->constants({});
-  // Every rank has them all: they are larger than what is computed of them.
-  Subject here = subject;
-  here.ranks = nullptr;
-  const auto boundaries =
-      reference_boundaries(here, model, starts, options.samples, switched == nullptr ? nullptr : &as_float);
-  std::vector<std::vector<Tensor>> references;
-  for (const std::size_t sample : options.samples) references.push_back(reference.outputs.get(sample));
-
-  const ReachedOutputs reached(subject.model.proto.graph(), subject.judged);
-  const auto segment_of = [&](std::size_t k) -> std::unique_ptr<Segment> {
-    const int first = starts[k];
-    const int last = k + 1 < starts.size() ? starts[k + 1] : nodes;
-    const Boundary& example = boundaries[k].front();
-    if (switched != nullptr) return switched_segment(subject, *switched, layers, first, last, example, reached);
-    return injected_segment(subject, plan, layers, first, last, example, weights, reached);
-  };
   // A run costs what lies behind the start of its segment. Told in layers: those that as much work would be.
   std::map<std::string, int> place;
   for (int n = 0; n < nodes; ++n) place[model.proto.graph().node(n).name()] = n;
@@ -325,6 +312,40 @@ Sensitivities measure_sensitivities(const Subject& subject, const Plan& plan, co
   }
   Ranks alone;
   Ranks& ranks = subject.ranks == nullptr ? alone : *subject.ranks;
+  const std::vector<SegmentPart> parts = parts_of(
+      costs, options.samples.size(), ranks.alone() ? 1 : ranks.size() * std::max<std::size_t>(1, subject.threads),
+      /*finely=*/switched != nullptr);
+  std::vector<double> part_costs;
+  for (const SegmentPart& part : parts) {
+    part_costs.push_back(costs[part.segment] * static_cast<double>(part.end - part.first));
+  }
+  // Each rank makes those that it needs: they are larger than what is computed of them.
+  std::vector<std::size_t> place_of_sample(options.samples.size());
+  std::vector<std::size_t> needed;
+  const std::vector<std::size_t> rank_of = dealt_by_cost(part_costs, ranks.size());
+  for (std::size_t s = 0; s < options.samples.size(); ++s) {
+    const auto reads = [&](std::size_t p) {
+      return rank_of[p] == ranks.rank() && parts[p].first <= s && s < parts[p].end;
+    };
+    place_of_sample[s] = needed.size();
+    bool any = ranks.alone();
+    for (std::size_t p = 0; p < parts.size(); ++p) any = any || reads(p);
+    if (any) needed.push_back(options.samples[s]);
+  }
+  Subject here = subject;
+  here.ranks = nullptr;
+  const auto boundaries = reference_boundaries(here, model, starts, needed, switched == nullptr ? nullptr : &as_float);
+  std::vector<std::vector<Tensor>> references;
+  for (const std::size_t sample : needed) references.push_back(reference.outputs.get(sample));
+
+  const ReachedOutputs reached(subject.model.proto.graph(), subject.judged);
+  const auto segment_of = [&](std::size_t k) -> std::unique_ptr<Segment> {
+    const int first = starts[k];
+    const int last = k + 1 < starts.size() ? starts[k + 1] : nodes;
+    const Boundary& example = boundaries[k].front();
+    if (switched != nullptr) return switched_segment(subject, *switched, layers, first, last, example, reached);
+    return injected_segment(subject, plan, layers, first, last, example, weights, reached);
+  };
   // Each tells of its own part.
   const double work = std::accumulate(costs.begin(), costs.end(), 0.0) / static_cast<double>(ranks.size());
   std::mutex telling;
@@ -337,12 +358,6 @@ Sensitivities measure_sensitivities(const Subject& subject, const Plan& plan, co
     subject.progress("sensitivity", static_cast<std::size_t>(all * std::min(1.0, done / work)), layers.size());
   };
   // Parts side by side, each on one thread: so are their sessions built.
-  const std::vector<SegmentPart> parts = parts_of(
-      costs, options.samples.size(), ranks.alone() ? 1 : ranks.size() * std::max<std::size_t>(1, subject.threads));
-  std::vector<double> part_costs;
-  for (const SegmentPart& part : parts) {
-    part_costs.push_back(costs[part.segment] * static_cast<double>(part.end - part.first));
-  }
   const auto measure = [&](std::size_t p) {
     const SegmentPart& part = parts[p];
     const std::size_t k = part.segment;
@@ -356,14 +371,14 @@ Sensitivities measure_sensitivities(const Subject& subject, const Plan& plan, co
     const std::vector<std::vector<std::size_t>> groups = segment->groups(subject.judged.size());
     found.runs = groups.size();
     for (std::size_t s = part.first; s < part.end && size > 0; ++s) {
-      segment->begin(boundaries[k][s]);
+      segment->begin(boundaries[k][place_of_sample[s]]);
       for (const std::vector<std::size_t>& group : groups) {
         const std::vector<Tensor> outputs = segment->run(group);
         ran(static_cast<double>(group.size()), k);
         for (const std::size_t i : group) {
           for (std::size_t o = 0; o < subject.judged.size(); ++o) {
             if (!segment->layers()[i].reached.contains(o)) continue;
-            const Tensor& ref = references[s][o];
+            const Tensor& ref = references[place_of_sample[s]][o];
             found.layers[i].samples[s - part.first].push_back(
                 {o, outcome_of(ref, outputs.empty() ? ref : outputs[o], class_axis_of(subject, subject.judged[o]))});
           }
