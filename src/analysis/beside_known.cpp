@@ -29,19 +29,24 @@ BesideKnown run_beside_known(const Subject& subject, Model low, const OutputStor
       [&](const std::string& raw, const std::string& tensor) { return observe_node(raw, tensor, slots++); });
   give_tensors(subject, subject.judged, low);
   const Session session = subject.session(low);
+  const Digest compare = [&](SampleResult& sample) {
+    const std::vector<Tensor> references = known.get(sample.index);
+    for (std::size_t i = 0; i < subject.judged.size(); ++i) {
+      sample.outcomes.push_back(
+          outcome_of(references[i], sample.outputs[i], class_axis_of(subject, subject.judged[i])));
+    }
+    sample.outputs.clear();
+  };
   BesideKnown result;
+  const auto take = [&](const SampleResult& sample) {
+    for (std::size_t i = 0; i < subject.judged.size(); ++i) {
+      stats_of(result.outputs, subject, subject.judged[i]).add(sample.index, sample.outcomes[i]);
+    }
+    for (const RangeStats& range : sample.recorder.ranges) result.finite = result.finite && range.nonfinite == 0;
+    return true;
+  };
   run_samples(subject, session, all_samples(subject), Recorder(0, static_cast<std::size_t>(slots), 0), "low precision",
-              [&](SampleResult sample) {
-                const std::vector<Tensor> references = known.get(sample.index);
-                for (std::size_t i = 0; i < subject.judged.size(); ++i) {
-                  stats_of(result.outputs, subject, subject.judged[i])
-                      .add_sample(sample.index, references[i], sample.outputs[i]);
-                }
-                for (const RangeStats& range : sample.recorder.ranges) {
-                  result.finite = result.finite && range.nonfinite == 0;
-                }
-                return true;
-              });
+              take, {}, compare);
   return result;
 }
 

@@ -7,6 +7,7 @@
 
 #include "analysis/own_error.h"
 #include "base/parallel.h"
+#include "distributed/ranks.h"
 
 namespace vernier {
 
@@ -14,20 +15,22 @@ Probes probe(const Subject& few, const Plan& plan, RoundedWeights& weights, cons
              const std::set<std::string>& tensors, const std::map<std::string, Shape>& shapes) {
   const std::vector<std::size_t> order = all_samples(few);
   std::mutex telling;
-  const Subject alone = on_one_thread(few, telling);
+  // Ranks share the samples of one pass after the other.
+  const bool shared = few.ranks != nullptr && !few.ranks->alone();
+  const Subject subject = shared ? few : on_one_thread(few, telling);
   RoundedWeights exact(/*exact=*/true);
   std::vector<LayerError> own, own_with_exact_weights;
   std::map<std::string, std::vector<double>> means;
   Probes probes;
   std::vector<std::function<void()>> passes;
   if (!layers.empty()) {
-    passes = {[&] { own_with_exact_weights = own_error(alone, plan, exact, &order, &layers); },
-              [&] { own = own_error(alone, plan, weights, &order, &layers); },
-              [&] { means = mean_errors(alone, plan, weights, shapes, order, &layers); }};
+    passes = {[&] { own_with_exact_weights = own_error(subject, plan, exact, &order, &layers); },
+              [&] { own = own_error(subject, plan, weights, &order, &layers); },
+              [&] { means = mean_errors(subject, plan, weights, shapes, order, &layers); }};
   }
-  if (!tensors.empty()) passes.emplace_back([&] { probes.tensors = magnitudes(alone, tensors, shapes, order); });
+  if (!tensors.empty()) passes.emplace_back([&] { probes.tensors = magnitudes(subject, tensors, shapes, order); });
   parallel_ordered(
-      passes.size(), few.threads,
+      passes.size(), shared ? 1 : few.threads,
       [&](std::size_t i) {
         passes[i]();
         return i;

@@ -1,5 +1,5 @@
-// What is measured of the few layers that are to be explained, on few samples: side by side, each on one thread, since
-// building sessions, which is work of one thread, takes much of the time.
+// What is measured of the few layers that are to be explained, on few samples: pass beside pass, each on one thread,
+// since building sessions, which is work of one thread, takes much of the time.
 #pragma once
 
 #include <map>

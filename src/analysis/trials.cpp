@@ -9,6 +9,7 @@
 #include "analysis/known_trials.h"
 #include "analysis/run_tensors.h"
 #include "analysis/switched_runs.h"
+#include "distributed/ranks.h"
 #include "vernier/requirement.h"
 #include "vernier/tensor.h"
 
