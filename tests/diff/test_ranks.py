@@ -146,6 +146,7 @@ def test_kill_9_of_one_rank_ends_the_job(mpi, tmp_path):
                 victim = int(found[1])
                 break
         assert victim, "the ranks did not start"
+        time.sleep(2)  # a rank that goes before it has joined is not always noticed by mpirun
         os.kill(victim, signal.SIGKILL)
         assert job.wait(timeout=20) != 0
     finally:
