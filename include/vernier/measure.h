@@ -46,8 +46,8 @@ struct MeasureOptions {
   std::size_t batch = 1;
   /// Where calibrate(), quantize(), diagnose() and fix() keep what a run over samples has learned every few seconds: a
   /// job that is killed, or interrupted, goes on from there when it is started again, by the same build on the same
-  /// machine, network and samples; all but the answer's time is the same. What a job keeps goes when it is done. Empty:
-  /// nothing is kept. Not for sequences, with `batch`, or under MPI.
+  /// machine, network and samples, and gives what it would have given. What a job keeps is removed when it is done.
+  /// Empty: nothing is kept. Not for sequences, with `batch`, or under MPI.
   std::filesystem::path partial_folder;
   /// --custom-ops: shared libraries of custom operators, each with ONNX Runtime's RegisterCustomOps(). They run inside
   /// this process, which a crash in one of their operators ends.

@@ -21,7 +21,7 @@ constexpr const char* kExtension = ".partial";
 
 }  // namespace
 
-/// Lines of hexadecimal digits, the SHA-256 of what follows.
+/// A file: the SHA-256 of what follows, in hexadecimal digits, then what was saved.
 std::optional<std::string> PartialRuns::begin(const std::string& identity) {
   files_.push_back(folder_ / (sha256_of(identity) + kExtension));
   saved_ = Clock::now();
