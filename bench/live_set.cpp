@@ -6,7 +6,7 @@
 #include <string>
 
 #include "analysis/reference.h"
-#include "analysis/sensitivity.h"
+#include "analysis/segment_starts.h"
 #include "vernier/samples.h"
 #include "vernier/tensor.h"
 

@@ -30,11 +30,7 @@ BesideKnown run_beside_known(const Subject& subject, Model low, const OutputStor
   give_tensors(subject, subject.judged, low);
   const Session session = subject.session(low);
   const Digest compare = [&](SampleResult& sample) {
-    const std::vector<Tensor> references = known.get(sample.index);
-    for (std::size_t i = 0; i < subject.judged.size(); ++i) {
-      sample.outcomes.push_back(
-          outcome_of(references[i], sample.outputs[i], class_axis_of(subject, subject.judged[i])));
-    }
+    sample.outcomes = outcomes_of(subject, known.get(sample.index), sample.outputs);
     sample.outputs.clear();
   };
   BesideKnown result;
@@ -46,7 +42,7 @@ BesideKnown run_beside_known(const Subject& subject, Model low, const OutputStor
     return true;
   };
   run_samples(subject, session, all_samples(subject), Recorder(0, static_cast<std::size_t>(slots), 0), "low precision",
-              take, {}, compare);
+              take, {.digest = compare});
   return result;
 }
 

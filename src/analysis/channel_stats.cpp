@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <set>
 #include <span>
 
@@ -45,16 +44,17 @@ void reduce(Model& model, const char* op_type, const std::string& input, const s
   node.add_input(output + "/axes");
 }
 
-/// Runs `model` over the samples of `order` and hands over the values of each of `outputs`, by its place there.
-void for_each_result(const Subject& subject, Model& model, std::vector<std::pair<std::string, Dtype>> outputs,
-                     const std::vector<std::size_t>& order, const char* what,
-                     const std::function<void(std::size_t, std::span<const float>)>& fold) {
-  const std::size_t wanted = outputs.size();
+/// Runs `model`, which `figures` were added to, over the samples of `order`.
+void run_for(const Subject& subject, Model& model, ShadowFigures& figures, const std::vector<std::string>& tensors,
+             const std::vector<std::size_t>& order, const char* what) {
+  if (tensors.empty()) return;
+  std::vector<std::pair<std::string, Dtype>> outputs;
+  for (const std::string& tensor : tensors) outputs.emplace_back(tensor, Dtype::Float32);
   for (const Carry& carry : subject.carries) outputs.emplace_back(carry.output, Dtype::Float32);
   set_outputs(model, outputs);
   const Session session = subject.session(model);
   run_samples(subject, session, order, {}, what, [&](SampleResult result) {
-    for (std::size_t i = 0; i < wanted; ++i) fold(i, result.outputs[i].floats());
+    for (std::size_t i = 0; i < tensors.size(); ++i) figures.fold(i, result.outputs[i].floats());
     return true;
   });
 }
@@ -68,45 +68,54 @@ std::size_t channel_axis(const Layer& layer, std::size_t rank) {
   return !rows && image ? 1 : rank - 1;
 }
 
-std::map<std::string, std::vector<double>> mean_errors(const Subject& subject, const Plan& plan,
-                                                       RoundedWeights& weights,
-                                                       const std::map<std::string, Shape>& shapes,
-                                                       const std::vector<std::size_t>& order,
-                                                       const std::vector<std::string>* layers_asked) {
+std::vector<std::string> MeanErrors::layers_of(const Subject& subject, const Plan& plan,
+                                               const std::vector<std::string>* asked) {
   std::vector<std::string> names;
   const PlannedFormats formats(plan);
   for (const Layer& layer : subject.layers) {
-    const bool asked = layers_asked == nullptr || std::ranges::find(*layers_asked, layer.name) != layers_asked->end();
-    if (asked && layer.weighted && layer.graph.empty() && needs_scale(formats.of(layer.name))) {
+    const bool wanted = asked == nullptr || std::ranges::find(*asked, layer.name) != asked->end();
+    if (wanted && layer.weighted && layer.graph.empty() && needs_scale(formats.of(layer.name))) {
       names.push_back(layer.name);
     }
   }
-  Model model = subject.model;
-  const std::vector<Shadow> shadows = add_shadows(model, subject, plan, names, weights, nullptr);
-  std::vector<std::pair<std::string, Dtype>> outputs;
-  std::vector<std::string> layers;
+  return names;
+}
+
+std::vector<std::string> MeanErrors::add_to(Model& model, const std::vector<Shadow>& shadows) {
+  std::vector<std::string> tensors;
   for (const Shadow& shadow : shadows) {
-    const auto shape = shapes.find(shadow.layer->outputs.front());
+    if (std::ranges::find(wanted_, shadow.layer->name) == wanted_.end()) continue;
+    const auto shape = shapes_.find(shadow.layer->outputs.front());
     // Where the result is quantized behind its activation, a bias moves nothing linearly.
     if (shadow.outputs.size() != 1 || shadow.tensors.front() != shadow.layer->outputs.front()) continue;
-    if (shape == shapes.end() || shape->second.empty()) continue;
+    if (shape == shapes_.end() || shape->second.empty()) continue;
     const std::string name = kChannel + shadow.layer->name;
     add_node(*model.proto.mutable_graph(), "Sub", {shadow.outputs.front(), shadow.tensors.front()}, name + "/error");
     reduce(model, "ReduceMean", name + "/error", name, shape->second.size(),
            channel_axis(*shadow.layer, shape->second.size()));
-    outputs.emplace_back(name, Dtype::Float32);
-    layers.push_back(shadow.layer->name);
+    tensors.push_back(name);
+    layers_.push_back(shadow.layer->name);
   }
-  std::map<std::string, std::vector<double>> means;
-  if (outputs.empty()) return means;
-  for_each_result(subject, model, outputs, order, "mean error", [&](std::size_t i, std::span<const float> values) {
-    std::vector<double>& sum = means[layers[i]];
-    sum.resize(values.size());
-    for (std::size_t c = 0; c < values.size(); ++c) {
-      sum[c] += static_cast<double>(values[c]) / static_cast<double>(order.size());
-    }
-  });
-  return means;
+  return tensors;
+}
+
+void MeanErrors::fold(std::size_t tensor, std::span<const float> values) {
+  std::vector<double>& sum = means_[layers_[tensor]];
+  sum.resize(values.size());
+  for (std::size_t c = 0; c < values.size(); ++c) sum[c] += static_cast<double>(values[c]) / samples_;
+}
+
+std::map<std::string, std::vector<double>> mean_errors(const Subject& subject, const Plan& plan,
+                                                       RoundedWeights& weights,
+                                                       const std::map<std::string, Shape>& shapes,
+                                                       const std::vector<std::size_t>& order) {
+  const std::vector<std::string> layers = MeanErrors::layers_of(subject, plan, nullptr);
+  MeanErrors figures(layers, shapes, order.size());
+  Model model = subject.model;
+  const std::vector<Shadow> shadows = add_shadows(model, subject, plan, layers, weights, nullptr);
+  const std::vector<std::string> tensors = figures.add_to(model, shadows);
+  run_for(subject, model, figures, tensors, order, "mean error");
+  return figures.take();
 }
 
 namespace {
@@ -123,39 +132,33 @@ std::map<std::string, const Layer*> weighted_readers(const Subject& subject) {
 
 }  // namespace
 
-std::map<std::string, Magnitudes> magnitudes(const Subject& subject, const std::set<std::string>& tensors,
-                                             const std::map<std::string, Shape>& shapes,
-                                             const std::vector<std::size_t>& order) {
-  const std::map<std::string, const Layer*> readers = weighted_readers(subject);
-  Model model = subject.model;
-  std::vector<std::pair<std::string, Dtype>> outputs;
-  std::vector<std::string> names;
-  std::vector<bool> by_channel;
-  for (const std::string& tensor : tensors) {
-    const auto shape = shapes.find(tensor);
-    if (shape == shapes.end() || shape->second.empty() || element_count(shape->second) == 0) continue;
+std::vector<std::string> LargestMagnitudes::add_to(Model& model, const std::vector<Shadow>&) {
+  const std::map<std::string, const Layer*> readers = weighted_readers(subject_);
+  std::vector<std::string> outputs;
+  for (const std::string& tensor : wanted_) {
+    const auto shape = shapes_.find(tensor);
+    if (shape == shapes_.end() || shape->second.empty() || element_count(shape->second) == 0) continue;
     const std::size_t rank = shape->second.size();
     const auto reader = readers.find(tensor);
-    by_channel.push_back(reader != readers.end() && rank >= 2);
+    by_channel_.push_back(reader != readers.end() && rank >= 2);
     const std::string name = kChannel + tensor;
     add_node(*model.proto.mutable_graph(), "Abs", {tensor}, name + "/magnitude");
     reduce(model, "ReduceMax", name + "/magnitude", name, rank,
-           by_channel.back() ? channel_axis(*reader->second, rank) : rank);
-    outputs.emplace_back(name, Dtype::Float32);
-    names.push_back(tensor);
+           by_channel_.back() ? channel_axis(*reader->second, rank) : rank);
+    outputs.push_back(name);
+    tensors_.push_back(tensor);
   }
-  std::map<std::string, Magnitudes> largest;
-  if (outputs.empty()) return largest;
-  for_each_result(subject, model, outputs, order, "magnitudes", [&](std::size_t i, std::span<const float> values) {
-    Magnitudes& of = largest[names[i]];
-    float most = 0;
-    for (const float value : values) most = std::max(most, value);
-    of.samples.push_back(most);
-    if (!by_channel[i]) return;
-    of.channels.resize(std::max(of.channels.size(), values.size()));
-    for (std::size_t c = 0; c < values.size(); ++c) of.channels[c] = std::max(of.channels[c], values[c]);
-  });
-  return largest;
+  return outputs;
+}
+
+void LargestMagnitudes::fold(std::size_t tensor, std::span<const float> values) {
+  Magnitudes& of = largest_[tensors_[tensor]];
+  float most = 0;
+  for (const float value : values) most = std::max(most, value);
+  of.samples.push_back(most);
+  if (!by_channel_[tensor]) return;
+  of.channels.resize(std::max(of.channels.size(), values.size()));
+  for (std::size_t c = 0; c < values.size(); ++c) of.channels[c] = std::max(of.channels[c], values[c]);
 }
 
 std::map<std::string, std::vector<float>> channel_magnitudes(const Subject& subject,
@@ -163,8 +166,12 @@ std::map<std::string, std::vector<float>> channel_magnitudes(const Subject& subj
                                                              const std::vector<std::size_t>& order) {
   std::set<std::string> tensors;
   for (const auto& [tensor, reader] : weighted_readers(subject)) tensors.insert(tensor);
+  LargestMagnitudes figures(subject, tensors, shapes);
+  Model model = subject.model;
+  const std::vector<std::string> outputs = figures.add_to(model, {});
+  run_for(subject, model, figures, outputs, order, "magnitudes");
   std::map<std::string, std::vector<float>> channels;
-  for (auto& [tensor, seen] : magnitudes(subject, tensors, shapes, order)) {
+  for (auto& [tensor, seen] : figures.take()) {
     if (!seen.channels.empty()) channels.emplace(tensor, std::move(seen.channels));
   }
   return channels;

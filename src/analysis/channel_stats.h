@@ -5,9 +5,12 @@
 #include <cstddef>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "analysis/own_error.h"
 #include "analysis/subject.h"
 #include "model/layers.h"
 #include "plan/lower_simulated.h"
@@ -19,14 +22,36 @@ namespace vernier {
 /// batch for images and what convolutions read, the last for what transformers pass on. `rank` >= 1.
 std::size_t channel_axis(const Layer& layer, std::size_t rank);
 
-/// Mean of low - float in each output channel of the weighted layers of `layers` (null: of all) that `plan` runs in a
-/// format with a scale, on exact inputs, over the samples of `order`. `shapes`: of the tensors, as a reference run saw
-/// them (their ranks). Cost: about 4 plain inferences a sample. Memory: a number for each channel.
+/// Mean of low - float in each output channel of weighted layers that a plan runs in a format with a scale, on exact
+/// inputs.
+class MeanErrors final : public ShadowFigures {
+ public:
+  /// Those of the layers `asked` (null: of all) that have such figures.
+  static std::vector<std::string> layers_of(const Subject& subject, const Plan& plan,
+                                            const std::vector<std::string>* asked);
+  /// `shapes`: of the tensors, as a reference run saw them (their ranks). It must outlive this.
+  MeanErrors(std::vector<std::string> layers, const std::map<std::string, Shape>& shapes, std::size_t samples)
+      : wanted_(std::move(layers)), shapes_(shapes), samples_(static_cast<double>(samples)) {}
+
+  std::vector<std::string> add_to(Model& model, const std::vector<Shadow>& shadows) override;
+  void fold(std::size_t tensor, std::span<const float> values) override;
+  /// By layer, for each channel; without layers whose result is quantized behind their activation.
+  std::map<std::string, std::vector<double>> take() { return std::move(means_); }
+
+ private:
+  const std::vector<std::string> wanted_;
+  const std::map<std::string, Shape>& shapes_;
+  const double samples_;
+  std::vector<std::string> layers_;  // by tensor given out
+  std::map<std::string, std::vector<double>> means_;
+};
+
+/// The same of all layers over the samples of `order`, by a run of its own. Cost: about 4 plain inferences a sample.
+/// Memory: a number for each channel.
 std::map<std::string, std::vector<double>> mean_errors(const Subject& subject, const Plan& plan,
                                                        RoundedWeights& weights,
                                                        const std::map<std::string, Shape>& shapes,
-                                                       const std::vector<std::size_t>& order,
-                                                       const std::vector<std::string>* layers = nullptr);
+                                                       const std::vector<std::size_t>& order);
 
 /// Largest magnitudes of a tensor over the samples of a run.
 struct Magnitudes {
@@ -36,10 +61,25 @@ struct Magnitudes {
   std::vector<float> samples;  // in each, in their order
 };
 
-/// Of those of `tensors` in the main graph whose shapes are known, over the samples of `order`.
-std::map<std::string, Magnitudes> magnitudes(const Subject& subject, const std::set<std::string>& tensors,
-                                             const std::map<std::string, Shape>& shapes,
-                                             const std::vector<std::size_t>& order);
+/// Of those of `tensors` in the main graph whose shapes are known.
+class LargestMagnitudes final : public ShadowFigures {
+ public:
+  /// `subject` and `shapes` must outlive this.
+  LargestMagnitudes(const Subject& subject, std::set<std::string> tensors, const std::map<std::string, Shape>& shapes)
+      : subject_(subject), wanted_(std::move(tensors)), shapes_(shapes) {}
+
+  std::vector<std::string> add_to(Model& model, const std::vector<Shadow>& shadows) override;
+  void fold(std::size_t tensor, std::span<const float> values) override;
+  std::map<std::string, Magnitudes> take() { return std::move(largest_); }
+
+ private:
+  const Subject& subject_;
+  const std::set<std::string> wanted_;
+  const std::map<std::string, Shape>& shapes_;
+  std::vector<std::string> tensors_;  // by tensor given out
+  std::vector<bool> by_channel_;
+  std::map<std::string, Magnitudes> largest_;
+};
 
 /// Magnitudes::channels of all tensors that weighted layers read.
 std::map<std::string, std::vector<float>> channel_magnitudes(const Subject& subject,

@@ -1,5 +1,6 @@
 #include "analysis/layer_probe.h"
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <mutex>
@@ -20,27 +21,25 @@ Probes probe(const Subject& few, const Plan& plan, RoundedWeights& weights, cons
   const Subject subject = shared ? few : on_one_thread(few, telling);
   RoundedWeights exact(/*exact=*/true);
   std::vector<LayerError> own, own_with_exact_weights;
-  std::map<std::string, std::vector<double>> means;
-  Probes probes;
-  std::vector<std::function<void()>> passes;
-  if (!layers.empty()) {
-    passes = {[&] { own_with_exact_weights = own_error(subject, plan, exact, &order, &layers); },
-              [&] { own = own_error(subject, plan, weights, &order, &layers); },
-              [&] { means = mean_errors(subject, plan, weights, shapes, order, &layers); }};
-  }
-  if (!tensors.empty()) passes.emplace_back([&] { probes.tensors = magnitudes(subject, tensors, shapes, order); });
+  LargestMagnitudes largest(subject, tensors, shapes);
+  MeanErrors means(MeanErrors::layers_of(subject, plan, &layers), shapes, order.size());
+  const std::array<std::function<void()>, 2> passes = {
+      [&] { own_with_exact_weights = own_error(subject, plan, exact, &order, &layers, &largest); },
+      [&] { own = own_error(subject, plan, weights, &order, &layers, &means); }};
   parallel_ordered(
-      passes.size(), shared ? 1 : few.threads,
+      layers.empty() ? 1 : passes.size(), shared ? 1 : few.threads,
       [&](std::size_t i) {
         passes[i]();
         return i;
       },
       [](std::size_t, std::size_t) { return true; });
+  Probes probes;
+  probes.tensors = largest.take();
   for (const LayerError& error : own) probes.layers[error.layer].own = error.error;
   for (const LayerError& error : own_with_exact_weights) {
     probes.layers[error.layer].own_with_exact_weights = error.error;
   }
-  for (auto& [layer, mean] : means) probes.layers[layer].mean_error = std::move(mean);
+  for (auto& [layer, mean] : means.take()) probes.layers[layer].mean_error = std::move(mean);
   return probes;
 }
 

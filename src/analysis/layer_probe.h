@@ -26,7 +26,7 @@ struct Probes {
 };
 
 /// Of the layers and tensors named, over all samples of `few`. `shapes`: as a reference run saw them.
-/// Cost: four passes over `few`, as own_error() of these layers, twice, mean_errors() and magnitudes().
+/// Cost: two passes over `few`, each as own_error() of these layers.
 Probes probe(const Subject& few, const Plan& plan, RoundedWeights& weights, const std::vector<std::string>& layers,
              const std::set<std::string>& tensors, const std::map<std::string, Shape>& shapes);
 

@@ -3,21 +3,24 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <span>
 
 namespace vernier {
 
-Lockstep lockstep(const Subject& subject, const Model& low, const std::vector<Match>& matches) {
+LockstepRun::LockstepRun(const Subject& subject, const Model& low, const std::vector<Match>& matches)
+    : subject_(subject),
+      matches_(matches.size()),
+      session_(subject.session(join(subject.model, low, matches, subject.judged, subject.carries))) {}
+
+Lockstep LockstepRun::run() const {
+  const Subject& subject = subject_;
   Lockstep result;
-  const Recorder empty(matches.size(), 0, 0);
+  const Recorder empty(matches_, 0, 0);
   Recorder total = empty;
-  const Model twin = join(subject.model, low, matches, subject.judged, subject.carries);
-  const Session session = subject.session(twin);
-  const std::size_t half = session.output_names().size() / 2;
+  const std::size_t half = session_.output_names().size() / 2;
   const Digest compare = [&](SampleResult& sample) {
-    for (std::size_t i = 0; i < subject.judged.size(); ++i) {
-      sample.outcomes.push_back(
-          outcome_of(sample.outputs[i], sample.outputs[half + i], class_axis_of(subject, subject.judged[i])));
-    }
+    const std::span<const Tensor> outputs(sample.outputs);
+    sample.outcomes = outcomes_of(subject, outputs.first(half), outputs.subspan(half));
     sample.outputs.clear();
   };
   const auto take = [&](const SampleResult& sample) {
@@ -34,9 +37,13 @@ Lockstep lockstep(const Subject& subject, const Model& low, const std::vector<Ma
     total += sample.recorder;
     return true;
   };
-  run_samples(subject, session, all_samples(subject), empty, "lock-step comparison", take, {}, compare);
+  run_samples(subject, session_, all_samples(subject), empty, "lock-step comparison", take, {.digest = compare});
   result.errors = total.errors;
   return result;
+}
+
+Lockstep lockstep(const Subject& subject, const Model& low, const std::vector<Match>& matches) {
+  return LockstepRun(subject, low, matches).run();
 }
 
 std::vector<Match> match_layer_outputs(const Subject& subject) {

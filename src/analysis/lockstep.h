@@ -2,6 +2,7 @@
 // tensors are warm.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "analysis/requirement.h"
 #include "analysis/subject.h"
 #include "analysis/surgery.h"
+#include "engines/onnxruntime/session.h"
 
 namespace vernier {
 
@@ -17,6 +19,18 @@ struct Lockstep {
   std::map<std::string, OutputStats> outputs;  // judged outputs, by name
   /// Noise energy that each sample adds to the worst judged output, in the order of the samples: how hard it is.
   std::vector<double> sample_noise;
+};
+
+/// The run of lockstep(), its session built. `subject` must outlive it.
+class LockstepRun {
+ public:
+  LockstepRun(const Subject& subject, const Model& low, const std::vector<Match>& matches);
+  Lockstep run() const;
+
+ private:
+  const Subject& subject_;
+  std::size_t matches_;
+  Session session_;
 };
 
 /// Runs all samples through both. `matches` pairs tensors of subject.model and `low`.

@@ -180,60 +180,70 @@ std::vector<Shadow> add_shadows(Model& model, const Subject& subject, const Plan
   return shadows;
 }
 
-std::vector<LayerError> own_error(const Subject& subject, const Plan& plan, RoundedWeights& weights,
-                                  const std::vector<std::size_t>* order, const std::vector<std::string>* layers) {
+OwnErrorRun::OwnErrorRun(const Subject& subject, const Plan& plan, RoundedWeights& weights,
+                         const std::vector<std::string>* layers, ShadowFigures* beside)
+    : subject_(subject), beside_(beside) {
   Model model = subject.model;
   std::vector<std::string> all;
   for (const Layer& layer : subject.layers) all.push_back(layer.name);
-  std::int64_t event_slots = 0;
   const std::vector<Shadow> shadows =
-      add_shadows(model, subject, plan, layers == nullptr ? all : *layers, weights, &event_slots);
+      add_shadows(model, subject, plan, layers == nullptr ? all : *layers, weights, &slots_of_events_);
 
   // Compare passes the reference through: the next layer waits for it, so each shadow is computed and dropped in time.
-  struct Place {
-    std::size_t shadow;
-    std::string low;
-    std::int64_t slot;
-  };
-  std::map<std::string, Place> places;
   std::set<std::string> compared;
-  std::int64_t slots = 0;
+  const PlannedFormats formats(plan);
   for (std::size_t s = 0; s < shadows.size(); ++s) {
-    for (std::size_t o = 0; o < shadows[s].outputs.size(); ++o) {
-      places[shadows[s].tensors[o]] = {s, shadows[s].outputs[o], slots++};
-      compared.insert(shadows[s].tensors[o]);
+    const Shadow& shadow = shadows[s];
+    for (std::size_t o = 0; o < shadow.outputs.size(); ++o) {
+      places_[shadow.tensors[o]] = {s, shadow.outputs[o], static_cast<std::int64_t>(compared.size())};
+      compared.insert(shadow.tensors[o]);
     }
+    const std::string& name = shadow.layer->name;
+    empty_.push_back({name, formats.of(name), {}, shadow.tensors, shadow.constant_events});
+    event_slots_.push_back(shadow.event_slots);
   }
   const std::map<std::string, onnx::NodeProto> roundings = take_last_roundings(*model.proto.mutable_graph(), shadows);
   tap(*model.proto.mutable_graph(), compared, [&](const std::string& raw, const std::string& tensor) {
-    const Place& place = places.at(tensor);
+    const Place& place = places_.at(tensor);
     const auto rounding = roundings.find(place.low);
     if (rounding != roundings.end()) return compare_rounded_node(raw, rounding->second, tensor, place.slot);
     return compare_node(raw, place.low, tensor, "", place.slot);
   });
-
-  const Recorder empty(static_cast<std::size_t>(slots), 0, static_cast<std::size_t>(event_slots));
-  Recorder total = empty;
-  const Session session = subject.session(model);
-  run_samples(subject, session, order == nullptr ? all_samples(subject) : *order, empty, "own error",
-              [&](SampleResult result) {
-                total += result.recorder;
-                return true;
-              });
-
-  std::vector<LayerError> errors(shadows.size());
-  const PlannedFormats formats(plan);
-  for (std::size_t s = 0; s < shadows.size(); ++s) {
-    errors[s].layer = shadows[s].layer->name;
-    errors[s].tensors = shadows[s].tensors;
-    errors[s].format = formats.of(errors[s].layer);
-    errors[s].events = shadows[s].constant_events;
-    for (const std::int64_t slot : shadows[s].event_slots)
-      errors[s].events += total.events[static_cast<std::size_t>(slot)];
+  if (beside != nullptr) {
+    const std::vector<std::string> figures = beside->add_to(model, shadows);
+    for (const std::string& name : figures) add_output(model, name, Dtype::Float32);
+    figures_ = figures.size();
   }
-  for (const auto& [tensor, place] : places)
+  session_.emplace(subject.session(model));
+}
+
+std::vector<LayerError> OwnErrorRun::run(const std::vector<std::size_t>& order) const {
+  const Recorder empty(places_.size(), 0, static_cast<std::size_t>(slots_of_events_));
+  Recorder total = empty;
+  const auto take = [&](const SampleResult& result) {
+    total += result.recorder;
+    for (std::size_t i = 0; i < figures_; ++i) beside_->fold(i, result.outputs[i].floats());
+    return true;
+  };
+  const Digest figures_alone = [&](SampleResult& result) {
+    result.outputs.erase(result.outputs.begin(), result.outputs.end() - static_cast<std::ptrdiff_t>(figures_));
+  };
+  run_samples(subject_, *session_, order, empty, "own error", take, {.digest = figures_alone});
+
+  std::vector<LayerError> errors = empty_;
+  for (std::size_t s = 0; s < errors.size(); ++s) {
+    for (const std::int64_t slot : event_slots_[s]) errors[s].events += total.events[static_cast<std::size_t>(slot)];
+  }
+  for (const auto& [tensor, place] : places_) {
     errors[place.shadow].error += total.errors[static_cast<std::size_t>(place.slot)];
+  }
   return errors;
+}
+
+std::vector<LayerError> own_error(const Subject& subject, const Plan& plan, RoundedWeights& weights,
+                                  const std::vector<std::size_t>* order, const std::vector<std::string>* layers,
+                                  ShadowFigures* beside) {
+  return OwnErrorRun(subject, plan, weights, layers, beside).run(order == nullptr ? all_samples(subject) : *order);
 }
 
 }  // namespace vernier

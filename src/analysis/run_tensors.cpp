@@ -37,10 +37,11 @@ void run_tensors(const Subject& subject, Model model, const std::vector<std::str
                  const std::function<bool(SampleResult)>& take) {
   give_tensors(subject, tensors, model);
   const Session session = subject.session(model);
-  run_samples(subject, session, order, {}, "trial", take, {}, [&](SampleResult& sample) {
+  const Digest cut = [&](SampleResult& sample) {
     sample.outputs.resize(tensors.size());
     if (digest) digest(sample);
-  });
+  };
+  run_samples(subject, session, order, {}, "trial", take, {.digest = cut});
 }
 
 }  // namespace vernier

@@ -49,9 +49,9 @@ std::unique_ptr<Segment> injected_segment(const Subject& subject, const Plan& pl
                                           const Boundary& example, RoundedWeights& weights,
                                           const ReachedOutputs& reached);
 
-/// Nodes [first, last) of `switched`: its layers are switched low where they stand.
+/// A part of the session of `switched`: its layers are switched low where they stand. A boundary holds the sample too.
 std::unique_ptr<Segment> switched_segment(const Subject& subject, const SwitchedRuns& switched,
-                                          const std::vector<std::string>& layers, int first, int last,
-                                          const Boundary& example, const ReachedOutputs& reached);
+                                          const std::vector<std::string>& layers, std::size_t part,
+                                          const ReachedOutputs& reached);
 
 }  // namespace vernier

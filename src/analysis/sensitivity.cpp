@@ -11,6 +11,7 @@
 
 #include "analysis/reached_outputs.h"
 #include "analysis/segment.h"
+#include "analysis/segment_starts.h"
 #include "analysis/surgery.h"
 #include "distributed/spread.h"
 #include "plan/placement.h"
@@ -21,49 +22,38 @@
 namespace vernier {
 namespace {
 
-/// Types that are known of a model's tensors.
-std::map<std::string, Dtype> known_types(const Subject& subject, const Model& model) {
+/// boundaries[segment][sample]
+using Boundaries = std::vector<std::vector<Boundary>>;
+
+/// Tensors of the float model at the start of each segment, for each sample.
+Boundaries reference_boundaries(const Subject& subject, const std::vector<int>& starts,
+                                const std::vector<std::size_t>& samples) {
+  const onnx::GraphProto& graph = subject.model.proto.graph();
   std::map<std::string, Dtype> types;
   for (const auto& [name, type] : infer_types(subject.model)) types[name] = type.dtype;
-  for (const onnx::ValueInfoProto& value : model.proto.graph().value_info()) {
-    types[value.name()] = static_cast<Dtype>(value.type().tensor_type().elem_type());
-  }
-  return types;
-}
-
-/// Tensors of `model`, the subject's own or what runs it, at the start of each segment, for each sample:
-/// boundaries[segment][sample]. `constants` are inputs that no sample has.
-std::vector<std::vector<Boundary>> reference_boundaries(const Subject& subject, const Model& original,
-                                                        const std::vector<int>& starts,
-                                                        const std::vector<std::size_t>& samples,
-                                                        const Sample* constants) {
-  const std::map<std::string, Dtype> types = known_types(subject, original);
   std::set<std::string> produced;
-  for (const onnx::NodeProto& node : original.proto.graph().node()) {
-    produced.insert(node.output().begin(), node.output().end());
-  }
+  for (const onnx::NodeProto& node : graph.node()) produced.insert(node.output().begin(), node.output().end());
   std::vector<std::set<std::string>> live;
   std::set<std::string> all;
   for (const int start : starts) {
-    live.push_back(live_at(original.proto.graph(), start));
+    live.push_back(live_at(graph, start));
     for (const std::string& name : live.back()) {
       if (produced.contains(name)) all.insert(name);
     }
   }
-  Model model = original;
+  Model model = subject.model;
   std::vector<std::pair<std::string, Dtype>> outputs;
   for (const std::string& name : all) {
     const auto type = types.find(name);
     outputs.emplace_back(name, type == types.end() ? Dtype::Float32 : type->second);
   }
   if (outputs.empty()) {
-    const InputInfo first = model_outputs(original).front();
+    const InputInfo first = model_outputs(subject.model).front();
     outputs.emplace_back(first.name, first.dtype);
   }
   set_outputs(model, outputs);
-  const Session session =
-      constants == nullptr ? subject.session(model) : Session(subject.runtime, model, {.optimize = false});
-  std::vector<std::vector<Boundary>> boundaries(starts.size(), std::vector<Boundary>(samples.size()));
+  const Session session = subject.session(model);
+  Boundaries boundaries(starts.size(), std::vector<Boundary>(samples.size()));
   std::size_t position = 0;
   const auto take = [&](SampleResult result) {
     const Sample sample = subject.samples->at(result.index);
@@ -77,7 +67,29 @@ std::vector<std::vector<Boundary>> reference_boundaries(const Subject& subject, 
     ++position;
     return true;
   };
-  run_samples(subject, session, samples, {}, "boundary tensors", take, constants == nullptr ? Sample() : *constants);
+  run_samples(subject, session, samples, {}, "boundary tensors", take);
+  return boundaries;
+}
+
+/// What stands in a run of `switched` in which nothing is low, with the sample itself.
+Boundaries standing_boundaries(const Subject& subject, const SwitchedRuns& switched,
+                               const std::vector<std::size_t>& samples) {
+  Boundaries boundaries(switched.part_starts().size(), std::vector<Boundary>(samples.size()));
+  std::map<std::size_t, std::size_t> position;
+  for (const std::size_t sample : samples) position.emplace(sample, position.size());
+  SampleHooks hooks;
+  hooks.constants = switched.constants({});
+  hooks.run = [&](const Sample& fed, Recorder& recorder) {
+    const Sample sample = subject.samples->at(recorder.sample);
+    const std::size_t at = position.at(recorder.sample);
+    boundaries.front()[at] = sample;
+    return switched.session().run_from(nullptr, fed, &recorder, [&](Standing standing) {
+      standing.tensors.insert(sample.begin(), sample.end());
+      boundaries[standing.part][at] = std::move(standing.tensors);
+    });
+  };
+  run_samples(
+      subject, switched.session(), samples, {}, "boundary tensors", [](const SampleResult&) { return true; }, hooks);
   return boundaries;
 }
 
@@ -124,29 +136,8 @@ MeasuredPart unpack_part(Unpacker& unpacker) {
   return measured;
 }
 
-/// What a run from each start to the outputs costs, of a run of the whole network: half of it by nodes, half by bytes
-/// that they write. Measured: by nodes alone the front of a network of large images costs twice what is said.
-std::vector<double> suffix_shares(const onnx::GraphProto& graph, const std::map<std::string, std::size_t>& bytes_of,
-                                  const std::vector<int>& starts) {
-  std::vector<double> written(static_cast<std::size_t>(graph.node_size()) + 1, 0);  // by this node and those behind it
-  for (int n = graph.node_size() - 1; n >= 0; --n) {
-    double bytes = 1;
-    for (const std::string& output : graph.node(n).output()) {
-      if (const auto known = bytes_of.find(output); known != bytes_of.end())
-        bytes += static_cast<double>(known->second);
-    }
-    written[static_cast<std::size_t>(n)] = written[static_cast<std::size_t>(n) + 1] + bytes;
-  }
-  std::vector<double> shares;
-  for (const int start : starts) {
-    const double nodes = static_cast<double>(graph.node_size() - start) / graph.node_size();
-    shares.push_back((nodes + written[static_cast<std::size_t>(start)] / written.front()) / 2);
-  }
-  return shares;
-}
-
 /// Each segment in as few parts as let `workers` be busy equally long, parts of a segment in order; `finely`: a part
-/// for each sample, where a part's session is made at once.
+/// for each sample, where parts need no sessions of their own.
 std::vector<SegmentPart> parts_of(const std::vector<double>& costs, std::size_t samples, std::size_t workers,
                                   bool finely) {
   const double all = std::accumulate(costs.begin(), costs.end(), 0.0);
@@ -154,7 +145,7 @@ std::vector<SegmentPart> parts_of(const std::vector<double>& costs, std::size_t 
   std::vector<SegmentPart> parts;
   for (std::size_t k = 0; k < costs.size(); ++k) {
     const auto every = std::max(1.0, static_cast<double>(samples));
-    const double wanted = workers < 2 || costs[k] == 0 ? 1 : finely ? every : std::ceil(costs[k] / most);
+    const double wanted = costs[k] == 0 ? 1 : finely ? every : workers < 2 ? 1 : std::ceil(costs[k] / most);
     const auto count = static_cast<std::size_t>(std::clamp(wanted, 1.0, every));
     for (std::size_t part = 0; part < count; ++part) {
       parts.push_back({k, samples * part / count, samples * (part + 1) / count});
@@ -188,120 +179,23 @@ std::vector<int> with_activations(const Subject& subject, const Plan& plan, cons
   return moved;
 }
 
-/// Bytes of tensors that only pass through operators that change no size, from those on either side.
-void add_sizes_of_moved(const onnx::GraphProto& graph, std::map<std::string, std::size_t>& bytes_of) {
-  const auto keeps_size = [](const onnx::NodeProto& node) {
-    return node.domain() == kDomain || node.op_type().starts_with("Reorder") || node.op_type() == "QuickGelu" ||
-           node.op_type() == "Relu" || node.op_type() == "Clip" || node.op_type() == "Sigmoid";
-  };
-  for (auto node = graph.node().rbegin(); node != graph.node().rend(); ++node) {
-    const auto known = bytes_of.find(node->output(0));
-    if (keeps_size(*node) && known != bytes_of.end()) bytes_of.emplace(node->input(0), known->second);
-  }
-  for (const onnx::NodeProto& node : graph.node()) {
-    if (!keeps_size(node)) continue;
-    const auto known = bytes_of.find(node.input(0));
-    if (known != bytes_of.end()) bytes_of.emplace(node.output(0), known->second);
-  }
-}
-
-/// The sizes of live_at() in front of each node, all in one pass.
-std::vector<std::size_t> live_bytes(const onnx::GraphProto& graph, const std::map<std::string, std::size_t>& bytes_of) {
-  struct Life {
-    std::ptrdiff_t first = 0;  // in front of this node
-    std::ptrdiff_t last = -1;  // to in front of this one
-  };
-  std::map<std::string, Life> lives;
-  for (const onnx::ValueInfoProto& input : graph.input()) lives[input.name()];
-  for (int n = 0; n < graph.node_size(); ++n) {
-    for (const std::string& name : tensors_read(graph.node(n))) {
-      if (const auto life = lives.find(name); life != lives.end()) life->second.last = n;
-    }
-    for (const std::string& output : graph.node(n).output()) {
-      if (!output.empty()) lives[output].first = n + 1;
-    }
-  }
-  for (const onnx::ValueInfoProto& output : graph.output()) {
-    if (const auto life = lives.find(output.name()); life != lives.end()) life->second.last = graph.node_size();
-  }
-  std::vector<std::size_t> more(static_cast<std::size_t>(graph.node_size()) + 2, 0);
-  std::vector<std::size_t> less = more;
-  for (const auto& [name, life] : lives) {
-    if (life.last < life.first) continue;
-    const auto known = bytes_of.find(name);
-    const std::size_t bytes = known == bytes_of.end() ? 64 : known->second;
-    more[static_cast<std::size_t>(life.first)] += bytes;
-    less[static_cast<std::size_t>(life.last) + 1] += bytes;
-  }
-  std::vector<std::size_t> sizes;
-  std::size_t size = 0;
-  for (std::size_t at = 0; at < static_cast<std::size_t>(graph.node_size()); ++at) {
-    size += more[at];
-    size -= less[at];
-    sizes.push_back(size);
-  }
-  return sizes;
-}
-
 }  // namespace
-
-std::set<std::string> live_at(const onnx::GraphProto& graph, int at) {
-  std::set<std::string> before;
-  for (const onnx::ValueInfoProto& input : graph.input()) before.insert(input.name());
-  for (int n = 0; n < at; ++n) before.insert(graph.node(n).output().begin(), graph.node(n).output().end());
-  std::set<std::string> live;
-  for (int n = at; n < graph.node_size(); ++n) {
-    for (const std::string& name : tensors_read(graph.node(n))) {
-      if (before.contains(name)) live.insert(name);
-    }
-  }
-  for (const onnx::ValueInfoProto& output : graph.output()) {
-    if (before.contains(output.name())) live.insert(output.name());
-  }
-  live.erase("");
-  return live;
-}
-
-std::vector<int> segment_starts(const onnx::GraphProto& graph, const std::map<std::string, std::size_t>& bytes_of,
-                                std::size_t segments) {
-  std::vector<int> starts{0};
-  const int nodes = graph.node_size();
-  const std::vector<std::size_t> live = live_bytes(graph, bytes_of);
-  const auto size_at = [&](int at) { return live[static_cast<std::size_t>(at)]; };
-  const int stride = std::max(1, nodes / static_cast<int>(std::max<std::size_t>(1, segments)));
-  for (int target = stride; target < nodes; target += stride) {
-    int best = target;
-    std::size_t best_bytes = size_at(target);
-    for (int at = std::max(starts.back() + 1, target - stride / 3); at <= std::min(nodes - 1, target + stride / 3);
-         ++at) {
-      const std::size_t bytes = size_at(at);
-      if (bytes < best_bytes) {
-        best = at;
-        best_bytes = bytes;
-      }
-    }
-    if (best > starts.back()) starts.push_back(best);
-  }
-  return starts;
-}
 
 Sensitivities measure_sensitivities(const Subject& subject, const Plan& plan, const std::vector<std::string>& layers,
                                     const Reference& reference, RoundedWeights& weights,
                                     const SensitivityOptions& options, const SwitchedRuns* switched) {
-  std::map<std::string, std::size_t> bytes_of;
-  for (const auto& [name, shape] : reference.shapes) {
-    bytes_of[name] = static_cast<std::size_t>(element_count(shape)) * sizeof(float);
-  }
-  const Model& model = switched == nullptr ? subject.model : switched->model();
-  const int nodes = model.proto.graph().node_size();
-  if (switched != nullptr) add_sizes_of_moved(model.proto.graph(), bytes_of);
-  std::vector<int> starts = segment_starts(model.proto.graph(), bytes_of, options.segments);
-  if (switched == nullptr) starts = with_activations(subject, plan, starts);
-  const Sample as_float = switched == nullptr ? Sample() : switched->constants({});
+  const onnx::GraphProto& graph = (switched == nullptr ? subject.model : switched->model()).proto.graph();
+  const int nodes = graph.node_size();
+  const TensorBytes bytes_of = bytes_of_tensors(graph, reference.shapes);
+  const std::vector<int> starts =
+      switched == nullptr ? with_activations(subject, plan, segment_starts(graph, bytes_of, options.segments))
+                          : switched->part_starts();
   // A run costs what lies behind the start of its segment. Told in layers: those that as much work would be.
   std::map<std::string, int> place;
-  for (int n = 0; n < nodes; ++n) place[model.proto.graph().node(n).name()] = n;
-  const std::vector<double> suffix = suffix_shares(model.proto.graph(), bytes_of, starts);
+  for (int n = 0; n < nodes; ++n) place[graph.node(n).name()] = n;
+  const std::vector<double> work_from_node = work_from(graph, bytes_of);
+  std::vector<double> suffix;
+  for (const int start : starts) suffix.push_back(work_from_node[static_cast<std::size_t>(start)]);
   std::vector<double> costs(starts.size(), 0);
   for (const std::string& layer : layers) {
     const auto named = place.find(layer);
@@ -334,17 +228,16 @@ Sensitivities measure_sensitivities(const Subject& subject, const Plan& plan, co
   }
   Subject here = subject;
   here.ranks = nullptr;
-  const auto boundaries = reference_boundaries(here, model, starts, needed, switched == nullptr ? nullptr : &as_float);
+  const Boundaries boundaries =
+      switched == nullptr ? reference_boundaries(here, starts, needed) : standing_boundaries(here, *switched, needed);
   std::vector<std::vector<Tensor>> references;
   for (const std::size_t sample : needed) references.push_back(reference.outputs.get(sample));
 
   const ReachedOutputs reached(subject.model.proto.graph(), subject.judged);
   const auto segment_of = [&](std::size_t k) -> std::unique_ptr<Segment> {
-    const int first = starts[k];
+    if (switched != nullptr) return switched_segment(subject, *switched, layers, k, reached);
     const int last = k + 1 < starts.size() ? starts[k + 1] : nodes;
-    const Boundary& example = boundaries[k].front();
-    if (switched != nullptr) return switched_segment(subject, *switched, layers, first, last, example, reached);
-    return injected_segment(subject, plan, layers, first, last, example, weights, reached);
+    return injected_segment(subject, plan, layers, starts[k], last, boundaries[k].front(), weights, reached);
   };
   // Each tells of its own part.
   const double work = std::accumulate(costs.begin(), costs.end(), 0.0) / static_cast<double>(ranks.size());

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <functional>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -28,7 +27,7 @@ struct LayerSensitivity {
 
 struct SensitivityOptions {
   std::vector<std::size_t> samples;  // a few
-  std::size_t segments = 8;
+  std::size_t segments = 8;          // where the parts of `switched` do not make them
   /// Told of each part of the network as soon as it is measured; may be absent.
   std::function<void(const std::vector<LayerSensitivity>&)> found = {};
 };
@@ -45,13 +44,5 @@ struct Sensitivities {
 Sensitivities measure_sensitivities(const Subject& subject, const Plan& plan, const std::vector<std::string>& layers,
                                     const Reference& reference, RoundedWeights& weights,
                                     const SensitivityOptions& options, const SwitchedRuns* switched = nullptr);
-
-/// First node of each segment: positions in the main graph where few bytes are alive, about evenly spread by work.
-/// `bytes_of` gives the size of a tensor and 0 when unknown. Starts with 0.
-std::vector<int> segment_starts(const onnx::GraphProto& graph, const std::map<std::string, std::size_t>& bytes_of,
-                                std::size_t segments);
-
-/// Tensors made before node `at` (or graph inputs) that nodes from `at` on, or graph outputs, read.
-std::set<std::string> live_at(const onnx::GraphProto& graph, int at);
 
 }  // namespace vernier

@@ -141,12 +141,23 @@ OutputStats& stats_of(std::map<std::string, OutputStats>& sums, const Subject& s
   return entry->second;
 }
 
+std::vector<SampleOutcome> outcomes_of(const Subject& subject, std::span<const Tensor> reference,
+                                       std::span<const Tensor> got) {
+  std::vector<SampleOutcome> outcomes;
+  for (std::size_t i = 0; i < subject.judged.size(); ++i) {
+    outcomes.push_back(outcome_of(reference[i], got[i], class_axis_of(subject, subject.judged[i])));
+  }
+  return outcomes;
+}
+
 void run_samples(const Subject& subject, const Session& session, const std::vector<std::size_t>& order,
                  const Recorder& recorder, const std::string& phase, const std::function<bool(SampleResult)>& take,
-                 const Sample& constants, const Digest& digest) {
-  Sample state = constants;
+                 const SampleHooks& hooks) {
+  Sample state = hooks.constants;
   const bool sequential = !subject.carries.empty();
-  const std::size_t batch = constants.empty() ? samples_at_once(subject, session, order, recorder) : 1;
+  const bool runs_itself = hooks.run && !sequential;
+  const std::size_t batch =
+      hooks.constants.empty() && !runs_itself ? samples_at_once(subject, session, order, recorder) : 1;
   const auto work = [&](std::size_t turn) {
     const std::size_t first = turn * batch, count = std::min(batch, order.size() - first);
     std::vector<Sample> fed;
@@ -157,7 +168,11 @@ void run_samples(const Subject& subject, const Session& session, const std::vect
     }
     std::vector<std::vector<Tensor>> outputs;
     try {
-      outputs = run_together(session, fed, recorders);
+      if (runs_itself) {
+        outputs.push_back(hooks.run(fed.front(), recorders.front()));
+      } else {
+        outputs = run_together(session, fed, recorders);
+      }
     } catch (const Error& error) {
       const std::string which = count == 1 ? fmt::format("sample {}", order[first])
                                            : fmt::format("samples {} to {}", order[first], order[first + count - 1]);
@@ -167,7 +182,7 @@ void run_samples(const Subject& subject, const Session& session, const std::vect
     std::vector<SampleResult> results;
     for (std::size_t i = 0; i < count; ++i) {
       results.push_back({order[first + i], std::move(fed[i]), std::move(outputs[i]), {}, std::move(recorders[i])});
-      if (digest) digest(results.back());
+      if (hooks.digest) hooks.digest(results.back());
     }
     return results;
   };

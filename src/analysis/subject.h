@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -81,14 +82,25 @@ using Digest = std::function<void(SampleResult&)>;
 /// The axis along which the rows of a judged output lie, as far as it is known.
 std::optional<int> class_axis_of(const Subject& subject, const std::string& output);
 
+/// What may be asked of run_samples() beyond running a session.
+struct SampleHooks {
+  Sample constants = {};  // fed with each sample
+  Digest digest = {};
+  /// What runs one sample in the place of Session::run(), where none is carried; empty: that.
+  std::function<std::vector<Tensor>(const Sample& fed, Recorder& recorder)> run = {};
+};
+
+/// What one sample tells of the judged outputs, in their order.
+std::vector<SampleOutcome> outcomes_of(const Subject& subject, std::span<const Tensor> reference,
+                                       std::span<const Tensor> got);
+
 /// Runs the samples of `order` through `session`, each with a copy of `recorder`, and gives the results to `take` in
 /// the order of `order`; `take` returns false to stop. With carried states one sample follows the other: outputs named
 /// in `carries` (and "low/OUT" for "low/IN") feed the next sample, and every rank runs
-/// them all; else each rank runs some, Subject::batch of them as one. `constants` are fed with each sample. `digest`
-/// may be empty.
+/// them all; else each rank runs some, Subject::batch of them as one, or one by one where hooks have constants.
 void run_samples(const Subject& subject, const Session& session, const std::vector<std::size_t>& order,
                  const Recorder& recorder, const std::string& phase, const std::function<bool(SampleResult)>& take,
-                 const Sample& constants = {}, const Digest& digest = {});
+                 const SampleHooks& hooks = {});
 
 /// What was fed for `result`, whoever ran it.
 Sample fed_for(const Subject& subject, const Session& session, const SampleResult& result);

@@ -1,5 +1,8 @@
 #include "analysis/switched_runs.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +12,7 @@
 #include <utility>
 
 #include "analysis/run_tensors.h"
+#include "analysis/segment_starts.h"
 #include "base/parallel.h"
 #include "engines/onnxruntime/blocked_layout.h"
 #include "engines/onnxruntime/optimized_graph.h"
@@ -21,6 +25,23 @@ namespace {
 // What the optimizer lays out is copied for each variant. Sessions of larger networks read most weights in place, and
 // are cheap to build beside their runs.
 constexpr std::size_t kMostCopied = std::size_t{256} << 20U;
+
+// Beside the weights, the most that a search holds of runs that were: of MobileNetV2 those of three plans over twenty
+// photographs.
+constexpr std::size_t kMostStanding = std::size_t{128} << 20U;
+
+constexpr std::size_t kMostParts = 8;
+
+/// How many parts pay.
+std::size_t part_count(const onnx::GraphProto& graph, const TensorBytes& bytes_of, std::size_t part_bytes) {
+  std::size_t written = 0;
+  for (const onnx::NodeProto& node : graph.node()) {
+    for (const std::string& output : node.output()) {
+      if (const auto known = bytes_of.find(output); known != bytes_of.end()) written += known->second;
+    }
+  }
+  return std::clamp<std::size_t>(written / part_bytes, 1, kMostParts);
+}
 
 using Initializers = std::map<std::string, Tensor>;
 
@@ -175,16 +196,29 @@ void make_input(onnx::GraphProto& graph, const std::string& name, const Tensor& 
 
 }  // namespace
 
-SwitchedRuns::SwitchedRuns(SwitchableModel graph, Model model, Session session, std::map<std::string, Fed> fed)
-    : graph_(std::move(graph)), model_(std::move(model)), session_(std::move(session)), fed_(std::move(fed)) {
+SwitchedRuns::SwitchedRuns(SwitchableModel graph, Model model, Session session, std::vector<int> part_starts,
+                           std::map<std::string, Fed> fed)
+    : graph_(std::move(graph)),
+      model_(std::move(model)),
+      session_(std::move(session)),
+      part_starts_(std::move(part_starts)),
+      fed_(std::move(fed)),
+      parts_(part_starts_.size()),
+      standings_(std::make_unique<KeptStandings>(kMostStanding)) {
   std::map<std::int64_t, int> first_of_slot;
   std::map<std::string, int> first_of_constants;  // by node
   const auto& nodes = model_.proto.graph().node();
   for (int n = 0; n < nodes.size(); ++n) {
-    if (nodes[n].domain() == kDomain) first_of_slot.emplace(attribute_int(nodes[n], "slot", -1), n);
+    Part& part = parts_[static_cast<std::size_t>(std::ranges::upper_bound(part_starts_, n) - part_starts_.begin() - 1)];
+    const std::int64_t slot = nodes[n].domain() == kDomain ? attribute_int(nodes[n], "slot", -1) : -1;
+    if (slot >= 0) {
+      first_of_slot.emplace(slot, n);
+      part.slots.insert(static_cast<std::size_t>(slot));
+    }
     for (const std::string& input : nodes[n].input()) {
       if (const auto constant = fed_.find(input); constant != fed_.end()) {
         first_of_constants.emplace(constant->second.node, n);
+        part.fed.insert(input);
       }
     }
   }
@@ -208,7 +242,8 @@ int SwitchedRuns::place_of(const std::string& layer) const {
 }
 
 std::unique_ptr<SwitchedRuns> SwitchedRuns::of(const Subject& subject, const std::vector<Plan>& ends,
-                                               RoundedWeights& weights) {
+                                               RoundedWeights& weights, const std::map<std::string, Shape>& shapes,
+                                               std::size_t part_bytes) {
   const bool too_large_to_optimize = subject.optimize && !subject.optimizes();
   if (too_large_to_optimize || bytes_beside(subject.model) > kMostCopied) return nullptr;
   std::optional<SwitchableModel> graph = SwitchableModel::of(subject.model, subject.layers, ends, weights);
@@ -256,9 +291,19 @@ std::unique_ptr<SwitchedRuns> SwitchedRuns::of(const Subject& subject, const std
     make_input(*model.proto.mutable_graph(), name, constant.variants.front());
   }
   if (graph->one_scale_each()) move_reorderings(model);
-  Session session(subject.runtime, model, {.optimize = false, .threads = 1, .integer_kernels = false});
+  const onnx::GraphProto& laid = model.proto.graph();
+  const TensorBytes bytes_of = bytes_of_tensors(laid, shapes);
+  std::vector<int> starts{0};
+  if (subject.carries.empty()) starts = segment_starts(laid, bytes_of, part_count(laid, bytes_of, part_bytes));
+  SessionOptions in_parts{.optimize = false, .threads = 1, .integer_kernels = false};
+  in_parts.part_starts = starts;
+  Session session(subject.runtime, model, in_parts);
+  if (!session.can_start_between() || session.parts() != starts.size()) {
+    starts = {0};
+    session = Session(subject.runtime, model, {.optimize = false, .threads = 1, .integer_kernels = false});
+  }
   return std::unique_ptr<SwitchedRuns>(
-      new SwitchedRuns(*std::move(graph), std::move(model), std::move(session), std::move(fed)));
+      new SwitchedRuns(*std::move(graph), std::move(model), std::move(session), std::move(starts), std::move(fed)));
 }
 
 bool SwitchedRuns::run(const Subject& subject, const Plan& plan, RoundedWeights& weights,
@@ -274,11 +319,41 @@ bool SwitchedRuns::run(const Subject& subject, const Plan& plan, RoundedWeights&
   if (!setting) return false;
   Recorder recorder;
   recorder.roundings = &setting->roundings;
-  run_samples(subject, session_, order, recorder, "trial", take, constants(*setting), [&](SampleResult& result) {
+  SampleHooks hooks;
+  hooks.constants = constants(*setting);
+  hooks.digest = [&](SampleResult& result) {
     result.outputs.resize(subject.judged.size());
     if (digest) digest(result);
-  });
+  };
+  std::shared_ptr<KeptStandings::Runs> kept;
+  if (session_.parts() > 1) {
+    kept = standings_->begin(settings_of_parts(*setting));
+    hooks.run = [&](const Sample& fed, Recorder& seen) {
+      const auto start = standings_->nearest(*kept, seen.sample);
+      return session_.run_from(start.get(), fed, &seen,
+                               [&](Standing standing) { standings_->keep(*kept, seen.sample, std::move(standing)); });
+    };
+  }
+  run_samples(subject, session_, order, recorder, "trial", take, hooks);
   return true;
+}
+
+std::vector<std::string> SwitchedRuns::settings_of_parts(const SwitchableModel::Setting& setting) const {
+  std::vector<std::string> settings;
+  for (const Part& part : parts_) {
+    std::string& text = settings.emplace_back();
+    for (const std::size_t slot : part.slots) {
+      for (const QuantParams& params : setting.roundings.at(slot)) {
+        text += fmt::format("{} {} {} {} {} {:a} {};", slot, static_cast<int>(params.format), params.axis, params.block,
+                            params.lowest_code, fmt::join(params.scale, ","), fmt::join(params.zero_point, ","));
+      }
+    }
+    for (const std::string& input : part.fed) {
+      const auto chosen = setting.variants.find(fed_.at(input).node);
+      text += fmt::format("{},", chosen == setting.variants.end() ? 0 : chosen->second);
+    }
+  }
+  return settings;
 }
 
 Sample SwitchedRuns::constants(const SwitchableModel::Setting& setting) const {

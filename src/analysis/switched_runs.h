@@ -1,16 +1,19 @@
 // Runs any plan of a search in one session. Roundings are switched at run time, and constants that plans differ in are
 // inputs of the session, kept in each variant as the runtime's optimizer lays them out (blocked for its convolutions).
 // Measured before it was chosen: a network in which weights are inputs runs as fast as one in which they are constants,
-// with the same bits but for matrix products, which the runtime then does not pack ahead (1.31.1).
+// with the same bits but for matrix products, which the runtime then does not pack ahead (1.31.1). The session runs in
+// parts: a run begins behind what it has in common with one before it (kept_standings.h).
 #pragma once
 
 #include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "analysis/kept_standings.h"
 #include "analysis/subject.h"
 #include "analysis/trials.h"
 #include "engines/onnxruntime/session.h"
@@ -26,9 +29,13 @@ class SwitchedRuns {
  public:
   /// For the plans between `ends` of the subject's model. Null where one session cannot serve them: layers inside
   /// bodies, an engine's own sums, constants that the optimizer folds together, more than 256 MiB of weights,
-  /// more nodes or outputs than are optimized (Subject::optimizes).
+  /// more nodes or outputs than are optimized (Subject::optimizes). `shapes`: of its tensors, as a reference run saw
+  /// them; there is a part for each `part_bytes` of them, eight at most.
   static std::unique_ptr<SwitchedRuns> of(const Subject& subject, const std::vector<Plan>& ends,
-                                          RoundedWeights& weights);
+                                          RoundedWeights& weights, const std::map<std::string, Shape>& shapes,
+                                          std::size_t part_bytes = kPartBytes);
+  /// Work of some 0.1 ms: what a part costs besides is a tenth of that.
+  static constexpr std::size_t kPartBytes = std::size_t{1} << 19U;
 
   /// Visits the judged outputs as run_outputs() does; false, without a visit, when `plan` does not lie between the
   /// ends. `subject` is the one this was made of but for threads, ranks and progress. Safe from several threads.
@@ -42,6 +49,9 @@ class SwitchedRuns {
   /// that plans differ in; its first outputs are the judged ones.
   const Model& model() const { return model_; }
   const SwitchableModel& graph() const { return graph_; }
+  const Session& session() const { return session_; }
+  /// The node of it at which each part of the session begins.
+  const std::vector<int>& part_starts() const { return part_starts_; }
   /// The first node of it that computes otherwise when `layer` alone is low; -1 where graph().alone() is absent.
   int place_of(const std::string& layer) const;
   /// Those constants, as a setting reads them.
@@ -53,13 +63,23 @@ class SwitchedRuns {
     std::string node;  // of the prepared model
     std::vector<Tensor> variants;
   };
-  SwitchedRuns(SwitchableModel graph, Model model, Session session, std::map<std::string, Fed> fed);
+  SwitchedRuns(SwitchableModel graph, Model model, Session session, std::vector<int> part_starts,
+               std::map<std::string, Fed> fed);
+  /// What each part of the session is set to (KeptStandings::begin).
+  std::vector<std::string> settings_of_parts(const SwitchableModel::Setting& setting) const;
 
   SwitchableModel graph_;
   Model model_;
   Session session_;
+  std::vector<int> part_starts_;
   std::map<std::string, Fed> fed_;     // by input of the session
   std::map<std::string, int> places_;  // by layer
+  struct Part {
+    std::set<std::size_t> slots;
+    std::set<std::string> fed;
+  };
+  std::vector<Part> parts_;  // what is set in each
+  std::unique_ptr<KeptStandings> standings_;
 };
 
 }  // namespace vernier

@@ -114,10 +114,7 @@ TrialResult run_trial(const Subject& subject, const Plan& plan, const Reference&
   }
   if (open && !left.empty()) {
     const Digest compare = [&](SampleResult& sample) {
-      const std::vector<Tensor> ref = reference.outputs.get(sample.index);
-      for (std::size_t i = 0; i < subject.judged.size(); ++i) {
-        sample.outcomes.push_back(outcome_of(ref[i], sample.outputs[i], class_axis_of(subject, subject.judged[i])));
-      }
+      sample.outcomes = outcomes_of(subject, reference.outputs.get(sample.index), sample.outputs);
       sample.outputs.clear();
     };
     const auto took = [&](SampleResult sample) {

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <numeric>
 #include <set>
+#include <utility>
 
 namespace vernier {
 namespace {
@@ -69,13 +71,20 @@ std::vector<std::size_t> run_order(const Links& links) {
 
 class Cutter {
  public:
-  Cutter(const Model& model, std::size_t nodes)
-      : graph_(model.proto.graph()), model_(model), links_(graph_), order_(run_order(links_)), nodes_(nodes) {
+  /// `starts`: the first place of each part in `order`, from 0 on.
+  Cutter(const Model& model, Links links, std::vector<std::size_t> order, std::vector<std::size_t> starts)
+      : graph_(model.proto.graph()),
+        model_(model),
+        links_(std::move(links)),
+        order_(std::move(order)),
+        starts_(std::move(starts)) {
     frame_.set_ir_version(model.proto.ir_version());
     *frame_.mutable_opset_import() = model.proto.opset_import();
     *frame_.mutable_functions() = model.proto.functions();
-    for (std::size_t place = 0; place < order_.size(); ++place) {
-      for (const std::string& read : links_.reads[order_[place]]) last_reader_[read] = place / nodes_;
+    for (std::size_t index = 0; index < starts_.size(); ++index) {
+      for (std::size_t place = starts_[index]; place < end_of(index); ++place) {
+        for (const std::string& read : links_.reads[order_[place]]) last_reader_[read] = index;
+      }
     }
     for (const onnx::ValueInfoProto& output : graph_.output()) outputs_[output.name()] = &output;
     for (const onnx::ValueInfoProto& input : graph_.input()) inputs_[input.name()] = &input;
@@ -85,14 +94,16 @@ class Cutter {
 
   std::vector<ModelPart> parts() {
     std::vector<ModelPart> parts;
-    for (std::size_t first = 0; first < order_.size(); first += nodes_) parts.push_back(part(first));
+    for (std::size_t index = 0; index < starts_.size(); ++index) parts.push_back(part(index));
     return parts;
   }
 
  private:
-  ModelPart part(std::size_t first) {
-    const std::size_t index = first / nodes_;
-    const std::size_t end = std::min(first + nodes_, order_.size());
+  std::size_t end_of(std::size_t index) const {
+    return index + 1 < starts_.size() ? starts_[index + 1] : order_.size();
+  }
+
+  ModelPart part(std::size_t index) {
     ModelPart part;
     part.model.path = model_.path;
     part.model.proto = frame_;
@@ -100,7 +111,7 @@ class Cutter {
     graph.set_name(graph_.name());
     std::set<std::string> reads;
     std::set<std::string> made;
-    for (std::size_t place = first; place < end; ++place) {
+    for (std::size_t place = starts_[index]; place < end_of(index); ++place) {
       const onnx::NodeProto& node = graph_.node(static_cast<int>(order_[place]));
       *graph.add_node() = node;
       reads.insert(links_.reads[order_[place]].begin(), links_.reads[order_[place]].end());
@@ -163,7 +174,7 @@ class Cutter {
   const Model& model_;
   const Links links_;
   const std::vector<std::size_t> order_;
-  const std::size_t nodes_;
+  const std::vector<std::size_t> starts_;
   onnx::ModelProto frame_;                          // all but the graph
   std::map<std::string, std::size_t> last_reader_;  // the part in which it is
   std::map<std::string, const onnx::ValueInfoProto*> outputs_;
@@ -179,7 +190,18 @@ std::vector<ModelPart> parts_of(const Model& model, std::size_t nodes) {
       makes_more_than_tensors(model.proto.graph())) {
     return {{model, {}}};
   }
-  return Cutter(model, nodes).parts();
+  Links links(model.proto.graph());
+  std::vector<std::size_t> order = run_order(links);
+  std::vector<std::size_t> starts;
+  for (std::size_t first = 0; first < order.size(); first += nodes) starts.push_back(first);
+  return Cutter(model, std::move(links), std::move(order), std::move(starts)).parts();
+}
+
+std::vector<ModelPart> parts_at(const Model& model, const std::vector<int>& starts) {
+  if (starts.size() < 2 || makes_more_than_tensors(model.proto.graph())) return {{model, {}}};
+  std::vector<std::size_t> order(static_cast<std::size_t>(model.proto.graph().node_size()));
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  return Cutter(model, Links(model.proto.graph()), std::move(order), {starts.begin(), starts.end()}).parts();
 }
 
 }  // namespace vernier

@@ -21,4 +21,8 @@ struct ModelPart {
 /// made that are no tensors (sequences, optionals, maps). Cost: one copy of the message; weights are shared.
 std::vector<ModelPart> parts_of(const Model& model, std::size_t nodes);
 
+/// The parts that begin at the nodes `starts` of the main graph, the first of them 0, ascending, each in the order of
+/// the graph. One part where values are made that are no tensors.
+std::vector<ModelPart> parts_at(const Model& model, const std::vector<int>& starts);
+
 }  // namespace vernier

@@ -143,6 +143,8 @@ struct Part {
   std::vector<std::string> last_reads;  // tensors of parts before that are needed no more
 };
 
+using Values = std::map<std::string, OwnedValue>;
+
 // Where tensors of the inside are marked as outputs, nearly all memory leaves with them: what an arena or a plan keeps
 // for the next run would come on top.
 constexpr std::size_t kManyOutputs = 16;
@@ -266,8 +268,60 @@ struct Session::State {
   std::shared_ptr<const Runtime> runtime;
   OwnedMemoryInfo memory;
   std::vector<Part> parts;  // one after the other
+  bool all_numbers = true;  // between them
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
+
+  /// The inputs of a run, as the runtime reads them.
+  Values values_of_inputs(const Sample& given) const {
+    Values live;
+    for (const std::string& name : inputs) {
+      const auto tensor = given.find(name);
+      if (tensor == given.end()) throw Error(ErrorKind::Input, fmt::format("no value for the graph input '{}'", name));
+      live[name] = value_of(*runtime, memory.get(), tensor->second);
+    }
+    return live;
+  }
+
+  /// Runs one part: what it makes joins `live`, and what it was the last to read leaves.
+  void run_part(const Part& part, const RunInFlight& running, Values& live) const {
+    std::vector<const char*> input_names;
+    std::vector<const OrtValue*> input_values;
+    for (const std::string& name : part.inputs) {
+      input_names.push_back(name.c_str());
+      input_values.push_back(live.at(name).get());
+    }
+    input_names.insert(input_names.end(), part.fed_names.begin(), part.fed_names.end());
+    input_values.insert(input_values.end(), part.fed_values.begin(), part.fed_values.end());
+    std::vector<const char*> output_names;
+    for (const std::string& name : part.outputs) output_names.push_back(name.c_str());
+    std::vector<OrtValue*> made(output_names.size(), nullptr);
+    try {
+      runtime->check(runtime->api().Run(part.session.get(), running.options(), input_names.data(), input_values.data(),
+                                        input_values.size(), output_names.data(), output_names.size(), made.data()));
+    } catch (const Error&) {
+      if (running.told_to_end()) throw Error(ErrorKind::Interrupted, "interrupted");
+      throw;
+    }
+    for (std::size_t i = 0; i < made.size(); ++i) live[part.outputs[i]] = OwnedValue(runtime->api(), made[i]);
+    for (const std::string& name : part.last_reads) live.erase(name);
+  }
+
+  /// The graph's outputs, which all parts together left in `live`, where the values of `standing` are only looked at.
+  std::vector<Tensor> take_outputs(Values& live, const Sample& standing = {}) const {
+    std::vector<Tensor> tensors;
+    for (const std::string& name : outputs) {
+      if (const auto stands = standing.find(name); stands != standing.end()) {
+        tensors.push_back(stands->second);
+      } else if (auto value = live.extract(name)) {
+        tensors.push_back(tensor_from(runtime, value.mapped().release(), name));
+      } else {  // an output that is listed twice
+        const auto first = std::ranges::find(outputs, name);
+        tensors.push_back(tensors[static_cast<std::size_t>(first - outputs.begin())]);
+      }
+    }
+    return tensors;
+  }
 };
 
 Session::Session(std::shared_ptr<const Runtime> runtime, const Model& model, const SessionOptions& options)
@@ -276,19 +330,23 @@ Session::Session(std::shared_ptr<const Runtime> runtime, const Model& model, con
   state_->memory = cpu_memory(*runtime);
   for (const onnx::ValueInfoProto& input : model.proto.graph().input()) state_->inputs.push_back(input.name());
   for (const onnx::ValueInfoProto& output : model.proto.graph().output()) state_->outputs.push_back(output.name());
+  const bool at_starts = options.part_starts.size() > 1;
   const bool in_parts = level_of(options) == ORT_DISABLE_ALL && options.profile.empty() &&
-                        static_cast<std::size_t>(model.proto.graph().node_size()) > options.part_nodes;
+                        (at_starts || static_cast<std::size_t>(model.proto.graph().node_size()) > options.part_nodes);
   if (!in_parts) {
     state_->parts.push_back(part_from(*runtime, state_->memory.get(), model, options));
   } else {
     const RunInFlight building(*runtime);
     std::map<std::string, Dtype> types;
-    for (ModelPart& part : parts_of(model, options.part_nodes)) {
+    for (ModelPart& part : at_starts ? parts_at(model, options.part_starts) : parts_of(model, options.part_nodes)) {
       if (building.told_to_end()) throw Error(ErrorKind::Interrupted, "interrupted");
       declare_inputs(*part.model.proto.mutable_graph(), types);
       Part& made = state_->parts.emplace_back(part_from(*runtime, state_->memory.get(), part.model, options));
       made.last_reads = std::move(part.last_reads);
       add_output_types(*runtime, made, types);
+      state_->all_numbers = state_->all_numbers && std::ranges::none_of(made.outputs, [&](const std::string& name) {
+                              return types.at(name) == Dtype::String || types.at(name) == Dtype{};
+                            });
     }
   }
   // Optimizing leaves several times the weights in freed blocks, which the C library would keep. Small ones the next
@@ -309,47 +367,42 @@ std::vector<Tensor> Session::run(const Sample& inputs, Recorder* recorder) const
 }
 
 std::vector<Tensor> Session::run(const Sample& inputs, std::span<Recorder> recorders) const {
-  const Runtime& runtime = *state_->runtime;
-  std::map<std::string, OwnedValue> live;
-  for (const std::string& name : state_->inputs) {
-    const auto tensor = inputs.find(name);
-    if (tensor == inputs.end()) throw Error(ErrorKind::Input, fmt::format("no value for the graph input '{}'", name));
-    live[name] = value_of(runtime, state_->memory.get(), tensor->second);
-  }
+  Values live = state_->values_of_inputs(inputs);
   const RecorderScope scope(recorders);
+  const RunInFlight running(*state_->runtime);
+  for (const Part& part : state_->parts) state_->run_part(part, running, live);
+  return state_->take_outputs(live);
+}
+
+std::size_t Session::parts() const noexcept { return state_->parts.size(); }
+
+bool Session::can_start_between() const noexcept { return state_->all_numbers; }
+
+std::vector<Tensor> Session::run_from(const Standing* start, const Sample& inputs, Recorder* recorder,
+                                      const std::function<void(Standing)>& keep) const {
+  const Runtime& runtime = *state_->runtime;
+  Values live = state_->values_of_inputs(inputs);
+  Sample standing;
+  const auto stand = [&](const std::string& name, const Tensor& tensor) {
+    standing[name] = tensor;
+    live[name] = value_of(runtime, state_->memory.get(), standing[name]);
+  };
+  std::size_t first = 0;
+  if (start != nullptr) {
+    first = start->part;
+    for (const auto& [name, tensor] : start->tensors) stand(name, tensor);
+  }
+  const RecorderScope scope(std::span(recorder, recorder == nullptr ? 0 : 1));
   const RunInFlight running(runtime);
-  for (const Part& part : state_->parts) {
-    std::vector<const char*> input_names;
-    std::vector<const OrtValue*> input_values;
-    for (const std::string& name : part.inputs) {
-      input_names.push_back(name.c_str());
-      input_values.push_back(live.at(name).get());
-    }
-    input_names.insert(input_names.end(), part.fed_names.begin(), part.fed_names.end());
-    input_values.insert(input_values.end(), part.fed_values.begin(), part.fed_values.end());
-    std::vector<const char*> output_names;
-    for (const std::string& name : part.outputs) output_names.push_back(name.c_str());
-    std::vector<OrtValue*> outputs(output_names.size(), nullptr);
-    try {
-      runtime.check(runtime.api().Run(part.session.get(), running.options(), input_names.data(), input_values.data(),
-                                      input_values.size(), output_names.data(), output_names.size(), outputs.data()));
-    } catch (const Error&) {
-      if (running.told_to_end()) throw Error(ErrorKind::Interrupted, "interrupted");
-      throw;
-    }
-    for (std::size_t i = 0; i < outputs.size(); ++i) live[part.outputs[i]] = OwnedValue(runtime.api(), outputs[i]);
-    for (const std::string& name : part.last_reads) live.erase(name);
+  for (std::size_t p = first; p < state_->parts.size(); ++p) {
+    const Part& part = state_->parts[p];
+    state_->run_part(part, running, live);
+    if (!keep || p + 1 == state_->parts.size()) continue;
+    for (const std::string& name : part.last_reads) standing.erase(name);
+    for (const std::string& name : part.outputs) stand(name, tensor_from(state_->runtime, live[name].release(), name));
+    keep({p + 1, standing});
   }
-  std::vector<Tensor> tensors;
-  for (const std::string& name : state_->outputs) {
-    if (auto value = live.extract(name)) {
-      tensors.push_back(tensor_from(state_->runtime, value.mapped().release(), name));
-    } else {  // an output that is listed twice
-      const auto first = std::ranges::find(state_->outputs, name);
-      tensors.push_back(tensors[static_cast<std::size_t>(first - state_->outputs.begin())]);
-    }
-  }
-  return tensors;
+  return state_->take_outputs(live, standing);
 }
 
 std::vector<Tensor> evaluate_exactly(const std::shared_ptr<const Runtime>& runtime, const Model& model,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -39,6 +40,15 @@ struct SessionOptions {
   /// Without optimizations and a profile, a larger model runs in parts of so many nodes: the runtime's time to build a
   /// session grows with the square of its nodes (50,000 as one take 4 s, 200,000 take 66 s; measured: 1.31.1).
   std::size_t part_nodes = 4000;
+  /// In the place of that: the nodes at which parts begin, for runs that start between them (Session::run_from()). The
+  /// first is 0. Empty: as `part_nodes` says.
+  std::vector<int> part_starts = {};
+};
+
+/// What stands between two parts of a session: all that parts before `part` made and that is still needed.
+struct Standing {
+  std::size_t part = 0;
+  Sample tensors;
 };
 
 class Session {
@@ -61,6 +71,15 @@ class Session {
   /// receives what our operators see of its sample. Errors: also Backend where one of them sees a tensor that has no
   /// such dimension.
   std::vector<Tensor> run(const Sample& inputs, std::span<Recorder> recorders) const;
+
+  /// How many parts it runs in, one behind the other.
+  std::size_t parts() const noexcept;
+  /// Whether run_from() can start behind the first part: all that stands between parts is numbers.
+  bool can_start_between() const noexcept;
+  /// One sample from `start` on, where a run of the same inputs stood; null: from the beginning. `keep`, which may be
+  /// empty, is given what stands at the start of each part behind that. Bits: those of run().
+  std::vector<Tensor> run_from(const Standing* start, const Sample& inputs, Recorder* recorder,
+                               const std::function<void(Standing)>& keep) const;
 
  private:
   struct State;

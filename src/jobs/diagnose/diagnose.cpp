@@ -280,6 +280,7 @@ void Diagnosis::calibrate() {
 }
 
 void Diagnosis::own_errors() {
+  measured_->build_ahead(match_layer_outputs(subject()));
   for (LayerError& error : measured_->own_errors()) {
     evidence_.own[error.layer] = std::move(error);
   }

@@ -89,8 +89,8 @@ PairedSamples Experiment::paired_with_all_low(double confidence) const {
   return paired;
 }
 
-Lockstep Experiment::lockstep_of_all_low(const std::vector<Match>& matches) {
-  return lockstep(subject_, lower_simulated(subject_.model, subject_.layers, all_low_plan_, weights), matches);
+LockstepRun Experiment::lockstep_of_all_low(const std::vector<Match>& matches) {
+  return {subject_, lower_simulated(subject_.model, subject_.layers, all_low_plan_, weights), matches};
 }
 
 void Experiment::set_all_low(Lockstep measured) {
@@ -127,7 +127,7 @@ void Experiment::set_known_trials(std::map<std::string, KnownTrials::BySample> t
 const SwitchedRuns* Experiment::switched() {
   const std::lock_guard lock(making_switched_);
   if (!switched_) {
-    switched_ = SwitchedRuns::of(subject_, {all_low_plan_, plan_keeping(candidate_names())}, weights);
+    switched_ = SwitchedRuns::of(subject_, {all_low_plan_, plan_keeping(candidate_names())}, weights, reference.shapes);
   }
   return switched_->get();
 }

@@ -49,8 +49,8 @@ class Experiment {
   std::vector<std::size_t> few_hard_samples() const;
 
   /// Runs the all-low model beside the reference, keeps its figures, and orders the samples by them.
-  void run_all_low(const std::vector<Match>& matches) { set_all_low(lockstep_of_all_low(matches)); }
-  Lockstep lockstep_of_all_low(const std::vector<Match>& matches);
+  void run_all_low(const std::vector<Match>& matches) { set_all_low(lockstep_of_all_low(matches).run()); }
+  LockstepRun lockstep_of_all_low(const std::vector<Match>& matches);
   void set_all_low(Lockstep measured);
   const Lockstep& all_low() const { return all_low_; }
 

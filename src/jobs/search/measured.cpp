@@ -10,6 +10,7 @@
 #include "analysis/pictures.h"
 #include "base/hash.h"
 #include "base/machine.h"
+#include "base/parallel.h"
 #include "base/program_stamp.h"
 #include "base/version.h"
 #include "distributed/ranks.h"
@@ -25,6 +26,9 @@ namespace vernier {
 namespace {
 
 constexpr const char* kTrials = "trials";
+
+// Each of the two sessions holds weights of both formats.
+constexpr std::size_t kMostBuiltAhead = std::size_t{64} << 20U;
 
 class Timer {
  public:
@@ -122,15 +126,37 @@ void Measured::keep() {
   store_->save();
 }
 
+void Measured::build_ahead(const std::vector<Match>& matches) {
+  const Subject& subject = experiment_.subject();
+  const auto known = [&](const std::string& name) { return store_ != nullptr && store()->find(name) != nullptr; };
+  if (subject.threads < 2 || bytes_beside(subject.model) > kMostBuiltAhead) return;
+  if (known(own_name()) || known(low_name())) return;
+  parallel_ordered(
+      2, subject.threads,
+      [&](std::size_t i) {
+        if (i == 0) own_errors_ahead_.emplace(subject, experiment_.all_low_plan(), experiment_.weights);
+        if (i == 1) all_low_ahead_.emplace(experiment_.lockstep_of_all_low(matches));
+        return i;
+      },
+      [](std::size_t, std::size_t) { return true; });
+}
+
 std::vector<LayerError> Measured::own_errors() {
-  return recorded<std::vector<LayerError>>("own " + low_plan(), [&] {
-    return own_error(experiment_.subject(), experiment_.all_low_plan(), experiment_.weights);
+  const Subject& subject = experiment_.subject();
+  auto errors = recorded<std::vector<LayerError>>(own_name(), [&] {
+    if (own_errors_ahead_) return own_errors_ahead_->run(all_samples(subject));
+    return own_error(subject, experiment_.all_low_plan(), experiment_.weights);
   });
+  own_errors_ahead_.reset();
+  return errors;
 }
 
 void Measured::run_all_low(const std::vector<Match>& matches) {
-  experiment_.set_all_low(
-      recorded<Lockstep>("low " + low_plan(), [&] { return experiment_.lockstep_of_all_low(matches); }));
+  experiment_.set_all_low(recorded<Lockstep>(low_name(), [&] {
+    if (all_low_ahead_) return all_low_ahead_->run();
+    return experiment_.lockstep_of_all_low(matches).run();
+  }));
+  all_low_ahead_.reset();
 }
 
 Probes Measured::probes(const Subject& few, const std::vector<std::string>& layers,

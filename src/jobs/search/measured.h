@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "analysis/layer_probe.h"
+#include "analysis/lockstep.h"
 #include "analysis/match_layers.h"
 #include "analysis/own_error.h"
 #include "analysis/requirement.h"
@@ -37,6 +38,9 @@ class Measured {
   /// there.
   void keep();
 
+  /// Builds what own_errors() and run_all_low() will run, side by side: that is work of one thread each. Not where it
+  /// would hold too many copies of large weights at a time, or what they measure is known.
+  void build_ahead(const std::vector<Match>& matches);
   /// As own_error() of everything low.
   std::vector<LayerError> own_errors();
   /// As probe() of everything low; `few`: the experiment's subject with FewSamples, which their number tells.
@@ -57,6 +61,8 @@ class Measured {
   /// Of a layer in its planned format, whatever the others are in.
   std::string name_alone(const std::string& what, const std::string& layer);
   std::string alone_name(const std::string& layer, const std::vector<std::size_t>& samples);
+  std::string own_name() { return "own " + low_plan(); }
+  std::string low_name() { return "low " + low_plan(); }
   std::string low_plan() { return experiment_.plan_digest(experiment_.all_low_plan()); }
   /// Adds to `found` the record `name`; false where there is none.
   template <class Result>
@@ -70,6 +76,8 @@ class Measured {
   Experiment& experiment_;
   std::shared_ptr<MeasurementStore> store_;
   std::string identity_;
+  std::optional<OwnErrorRun> own_errors_ahead_;
+  std::optional<LockstepRun> all_low_ahead_;
   double saved_seconds_ = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include "../distributed/thread_ranks.h"
 #include "analysis/reached_outputs.h"
+#include "analysis/segment_starts.h"
 #include "analysis/switched_runs.h"
 #include "analysis/trials.h"
 #include "plan/scheme.h"
@@ -66,7 +67,7 @@ void expect_equal_to_full_runs(const Subject& subject, Format format, std::size_
     }
   }
 
-  const auto switched = SwitchedRuns::of(subject, {plan}, weights);
+  const auto switched = SwitchedRuns::of(subject, {plan}, weights, reference.shapes, /*part_bytes=*/64);
   if (switched == nullptr) return;
   const auto in_one_session =
       by_layer(measure_sensitivities(subject, plan, names, reference, weights, {some, segments}, switched.get()));

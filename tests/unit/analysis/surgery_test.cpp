@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "analysis/segment_starts.h"
 #include "analysis/sensitivity.h"
 #include "engines/onnxruntime/operators.h"
 #include "plan/lower_simulated.h"

@@ -116,9 +116,12 @@ void expect_same_as_own_sessions(const SwitchedNet& net, const Ends& how, bool o
     }
     return plan;
   };
+  const Reference reference = run_reference(subject, tensors_to_observe(subject));
   RoundedWeights weights;
-  const auto switched = SwitchedRuns::of(subject, {low, with_high(~std::uint64_t{0})}, weights);
+  const auto switched =
+      SwitchedRuns::of(subject, {low, with_high(~std::uint64_t{0})}, weights, reference.shapes, /*part_bytes=*/64);
   ASSERT_NE(switched, nullptr) << net.name;
+  EXPECT_GT(switched->session().parts(), 2U) << "runs begin where others stood";
   std::mt19937_64 random(5);
   for (int trial = 0; trial < 24; ++trial) {
     const Plan plan = with_high(trial == 0 ? 0 : trial == 1 ? ~std::uint64_t{0} : random());
@@ -149,7 +152,7 @@ TEST(SwitchedRuns, LeaveAPlanBeyondTheirEndsToASessionOfItsOwn) {
   const Subject subject = subject_of(model_of(kConvNet, conv_net_weights()), samples);
   RoundedWeights weights;
   const auto switched =
-      SwitchedRuns::of(subject, {plan_all(subject, Format::Int8), plan_only(subject, Format::Int8, {})}, weights);
+      SwitchedRuns::of(subject, {plan_all(subject, Format::Int8), plan_only(subject, Format::Int8, {})}, weights, {});
   ASSERT_NE(switched, nullptr);
   const auto serves = [&](const Plan& plan) {
     std::size_t visits = 0;
@@ -168,7 +171,7 @@ TEST(SwitchedRuns, AreNotMadeOfLayersInsideBodies) {
   const Samples samples = bell_samples("x", {4, 20}, 2);
   const Subject subject = subject_of(if_net(), samples);
   RoundedWeights weights;
-  EXPECT_EQ(SwitchedRuns::of(subject, {plan_all(subject, Format::Float16)}, weights), nullptr);
+  EXPECT_EQ(SwitchedRuns::of(subject, {plan_all(subject, Format::Float16)}, weights, {}), nullptr);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "engines/onnxruntime/session.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -109,6 +110,51 @@ TEST(Session, InPartsHandsBodiesWhatTheyCapture) {
     for (float& value : ones.mutable_floats()) value = sign;
     expect_same_in_parts(model, {{"x", ones}});
   }
+}
+
+TEST(Session, StartsWhereAnotherRunStood) {
+  const Model model = model_of(
+      "g (float[1,2,6,6] x) => (float[1,2,6,6] early, float[1,2,6,6] y) {"
+      " c = Conv<pads = [1,1,1,1]>(x, w) early = Relu(c) d = Sub(early, x) e = Abs(d) y = Mul(e, early) }",
+      {{"w", bell({2, 2, 3, 3}, 7)}});
+  const Sample inputs{{"x", bell({1, 2, 6, 6}, 3)}};
+  const std::vector<Tensor> whole = Session(Runtime::load(), model, kExact).run(inputs);
+  SessionOptions options = kExact;
+  options.part_starts = {0, 2, 4};
+  const Session session(Runtime::load(), model, options);
+  ASSERT_EQ(session.parts(), 3U);
+  EXPECT_TRUE(session.can_start_between());
+  std::vector<Standing> stood;
+  const auto keep = [&](Standing standing) { stood.push_back(std::move(standing)); };
+  const auto expect_whole = [&](const std::vector<Tensor>& outputs) {
+    ASSERT_EQ(outputs.size(), whole.size());
+    for (std::size_t i = 0; i < whole.size(); ++i) EXPECT_TRUE(same_bits(outputs[i], whole[i])) << i;
+  };
+  expect_whole(session.run(inputs));
+  expect_whole(session.run_from(nullptr, inputs, nullptr, keep));
+  ASSERT_EQ(stood.size(), 2U);
+  EXPECT_EQ(stood[0].part, 1U);
+  EXPECT_EQ(stood[1].part, 2U);
+  EXPECT_TRUE(stood[1].tensors.contains("early")) << "an output that was made before stands, too";
+  EXPECT_FALSE(stood[1].tensors.contains("c")) << "nobody reads it any more";
+  const std::vector<Standing> places = stood;
+  for (const Standing& place : places) {
+    stood.clear();
+    expect_whole(session.run_from(&place, inputs, nullptr, keep));
+    EXPECT_EQ(stood.size(), 2 - place.part) << "what stands behind the start";
+  }
+  Standing other = places[1];
+  other.tensors["e"] = bell({1, 2, 6, 6}, 9);
+  EXPECT_FALSE(same_bits(session.run_from(&other, inputs, nullptr, {})[1], whole[1])) << "it starts where it is told";
+}
+
+TEST(Session, DoesNotStartBetweenPartsThatHandOnText) {
+  const Model model = model_of("g (string[2] s) => (string[2] y) { t = Identity(s) y = Identity(t) }");
+  SessionOptions options = kExact;
+  options.part_starts = {0, 1};
+  const Session session(Runtime::load(), model, options);
+  EXPECT_EQ(session.parts(), 2U);
+  EXPECT_FALSE(session.can_start_between());
 }
 
 TEST(Session, GivesAnOutputThatIsListedTwiceTwice) {

@@ -47,6 +47,18 @@ TEST(Parts, EachReadsWhatPartsBeforeItMade) {
   EXPECT_EQ(Set(parts[1].last_reads.begin(), parts[1].last_reads.end()), (Set{"s", "t"}));
 }
 
+TEST(Parts, BeginWhereTheyAreAskedTo) {
+  const Model model =
+      model_of("g (float[2] x) => (float[2] y) { [a] s = Neg(x) [b] t = Abs(s) [c] u = Neg(s) [d] y = Mul(u, t) }");
+  const std::vector<ModelPart> parts = parts_at(model, {0, 1, 3});
+  ASSERT_EQ(parts.size(), 3U);
+  EXPECT_EQ(nodes_of(parts[0]), Names{"a"});
+  EXPECT_EQ(nodes_of(parts[1]), (Names{"b", "c"})) << "in the order of the graph";
+  EXPECT_EQ(nodes_of(parts[2]), Names{"d"});
+  EXPECT_EQ(parts[1].last_reads, Names{"s"});
+  EXPECT_EQ(parts_at(model, {0}).size(), 1U);
+}
+
 TEST(Parts, AMeasuringNodeAtTheEndOfTheGraphComesToWhatItMeasures) {
   const Model model = model_of(
       "g (float[2] x) => (float[2] y) {"
