@@ -65,15 +65,16 @@ void run_outputs(const Subject& subject, Model model, const std::vector<std::siz
   run_tensors(subject, std::move(model), subject.judged, order, visit);
 }
 
-void run_plan(const Subject& subject, const Plan& plan, RoundedWeights& weights, const SwitchedRuns* switched,
+void run_plan(const Subject& subject, const Plan& plan, RoundedWeights& weights, const SwitchedOnDemand& switched,
               const std::vector<std::size_t>& order, const VisitOutputs& visit) {
-  if (switched != nullptr && switched->run(subject, plan, weights, order, visit)) return;
+  const SwitchedRuns* const runs = switched ? switched() : nullptr;
+  if (runs != nullptr && runs->run(subject, plan, weights, order, visit)) return;
   run_outputs(subject, lower_simulated(subject.model, subject.layers, plan, weights), order, visit);
 }
 
 TrialResult run_trial(const Subject& subject, const Plan& plan, const Reference& reference, RoundedWeights& weights,
                       const Requirement* requirement, const std::vector<std::size_t>& order, bool early_stop,
-                      const PairedSamples* paired, const SwitchedRuns* switched, const KnownPlan* known) {
+                      const PairedSamples* paired, const SwitchedOnDemand& switched, const KnownPlan* known) {
   TrialResult result;
   EarlyFailures failures(requirement, reference, subject.judged, order, paired);
   // False: the verdict is certain.
@@ -122,7 +123,8 @@ TrialResult run_trial(const Subject& subject, const Plan& plan, const Reference&
       if (known != nullptr) known->trials.add(known->plan, sample.index, std::move(sample.outcomes));
       return more;
     };
-    if (switched == nullptr || !switched->run(subject, plan, weights, left, compare, took)) {
+    const SwitchedRuns* const runs = switched ? switched() : nullptr;
+    if (runs == nullptr || !runs->run(subject, plan, weights, left, compare, took)) {
       run_tensors(subject, lower_simulated(subject.model, subject.layers, plan, weights), subject.judged, left, compare,
                   took);
     }

@@ -20,6 +20,9 @@ namespace vernier {
 class SwitchedRuns;
 struct KnownPlan;
 
+/// The session for all plans of a search, made when it is first asked for; null: there is none. Empty: the same.
+using SwitchedOnDemand = std::function<const SwitchedRuns*()>;
+
 /// log(sum (ref - got)^2 / sum ref^2), not below log(1e-15); a large number when got is not finite where ref is, or
 /// when ref is all zero and got is not.
 double log_noise(const ErrorStats& stats);
@@ -50,7 +53,7 @@ using VisitOutputs = std::function<bool(std::size_t sample, const std::vector<Te
 void run_outputs(const Subject& subject, Model model, const std::vector<std::size_t>& order, const VisitOutputs& visit);
 
 /// Runs `plan` in simulation, in the session of `switched` where that can.
-void run_plan(const Subject& subject, const Plan& plan, RoundedWeights& weights, const SwitchedRuns* switched,
+void run_plan(const Subject& subject, const Plan& plan, RoundedWeights& weights, const SwitchedOnDemand& switched,
               const std::vector<std::size_t>& order, const VisitOutputs& visit);
 
 /// Runs `plan` in simulation and judges it. What `known` has is not run again, and what is run is added to it; null:
@@ -60,7 +63,7 @@ void run_plan(const Subject& subject, const Plan& plan, RoundedWeights& weights,
 /// SQNR, mean squared error, top-1 agreement.
 TrialResult run_trial(const Subject& subject, const Plan& plan, const Reference& reference, RoundedWeights& weights,
                       const Requirement* requirement, const std::vector<std::size_t>& order, bool early_stop,
-                      const PairedSamples* paired = nullptr, const SwitchedRuns* switched = nullptr,
+                      const PairedSamples* paired = nullptr, const SwitchedOnDemand& switched = {},
                       const KnownPlan* known = nullptr);
 
 }  // namespace vernier

@@ -10,9 +10,11 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/surgery.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "distributed/ranks.h"
 #include "engines/onnxruntime/runtime.h"
@@ -245,8 +247,30 @@ CheckDataReport check_inputs(const std::shared_ptr<const Runtime>& runtime, cons
   return InputCheck(runtime, model, samples, most, labels, sinks, /*for_warning=*/false).run();
 }
 
+namespace {
+
+bool may_be_warned_of(const Loaded& loaded) {
+  return !loaded.samples->is_random() && loaded.subject.carries.empty() && job_ranks().first();
+}
+
+}  // namespace
+
+std::string input_warning_identity(const Loaded& loaded) {
+  if (!may_be_warned_of(loaded) || loaded.original->sha256.empty()) return {};
+  Sha256 hash;
+  const auto add = [&](std::string_view text) { hash.update(std::as_bytes(std::span(text))); };
+  add(loaded.original->sha256);
+  for (std::size_t i = 0; i < std::min(kFewSamples, loaded.samples->size()); ++i) {
+    for (const auto& [name, tensor] : loaded.samples->at(i)) {
+      add(fmt::format("\n{} {} {}\n", name, dtype_name(tensor.dtype()), shape_text(tensor.shape())));
+      hash.update(tensor.bytes());
+    }
+  }
+  return hash.hex();
+}
+
 std::string input_warning(const Loaded& loaded, const JobSinks& sinks) {
-  if (loaded.samples->is_random() || !loaded.subject.carries.empty() || !job_ranks().first()) return {};
+  if (!may_be_warned_of(loaded)) return {};
   JobSinks quiet;
   quiet.interrupted = sinks.interrupted;
   CheckDataReport report;

@@ -33,5 +33,7 @@ CheckDataReport check_inputs(const std::shared_ptr<const Runtime>& runtime, cons
 /// run of a sample; of networks that give classes or have BatchNormalizations up to 60.
 /// Errors: Interrupted.
 std::string input_warning(const Loaded& loaded, const JobSinks& sinks);
+/// Stands for the network and those samples. Empty where there is nothing to warn of.
+std::string input_warning_identity(const Loaded& loaded);
 
 }  // namespace vernier

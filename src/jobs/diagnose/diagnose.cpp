@@ -215,7 +215,7 @@ void Diagnosis::load_model() {
   }
   if (loaded_.calibration) report_.calibrated_on_evaluation_samples = false;
   for (const std::string& text : loaded_.warnings) warn(text);
-  if (const std::string text = input_warning(loaded_, sinks_); !text.empty()) warn(text);
+  if (const std::string text = warning_of_inputs(); !text.empty()) warn(text);
   report_.notes = typed_source_.notes;
   note(loaded_.notes);
   AssignedFormats assigned = assign_formats(subject().model, subject().layers, precision_);
@@ -241,6 +241,12 @@ void Diagnosis::load_model() {
   typed_.emplace(options_, sources_, loaded_, *experiment_);
   report_.reference = prove_prepared(loaded_);
   note(notes_of_unmeasured(subject().layers, all_low_plan()));
+}
+
+std::string Diagnosis::warning_of_inputs() {
+  const std::string of = store_ == nullptr ? std::string() : input_warning_identity(loaded_);
+  return words_kept_in(store_.get(), of.empty() ? of : "inputs " + subject().runtime->version() + of,
+                       [&] { return input_warning(loaded_, sinks_); });
 }
 
 void Diagnosis::reference() {

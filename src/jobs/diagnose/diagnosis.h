@@ -86,6 +86,7 @@ class Diagnosis {
 
   void plan_steps();
   void load_model();
+  std::string warning_of_inputs();
   void reference();
   void calibrate();
   void own_errors();

@@ -224,7 +224,7 @@ void Diagnosis::write_and_verify() {
   if (options_.output.empty() && !report_.kept) return;  // nothing to claim: all low was measured already
   if (sinks_.is_interrupted()) return;
   step("verify", [&] {
-    const VerifyReport verified = typed_->verify();
+    const VerifyReport verified = typed_->verify(*measured_);
     report_.final_figures = verified.figures;
     report_.other_sums = verified.other_sums;
     report_.engine = verified.engine;

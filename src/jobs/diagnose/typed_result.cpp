@@ -1,5 +1,7 @@
 #include "jobs/diagnose/typed_result.h"
 
+#include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -13,6 +15,7 @@
 #include "jobs/verify/verify.h"
 #include "model/contents.h"
 #include "plan/signature.h"
+#include "report/json/fields_figures.h"
 
 namespace vernier {
 namespace {
@@ -29,7 +32,37 @@ class OnOtherSamples {
   Sources& sources_;
 };
 
+/// Of a VerifyReport, what a diagnosis says of the file that it has written.
+struct FileFigures {
+  RunFigures figures;
+  std::optional<OtherSums> other_sums;
+  std::vector<std::string> warnings;
+  FileFigures() = default;
+  explicit FileFigures(VerifyReport report)
+      : figures(std::move(report.figures)),
+        other_sums(std::move(report.other_sums)),
+        warnings(std::move(report.warnings)) {}
+};
+
+VerifyReport read_figures(const std::string& words) {
+  const std::string place = "kept figures";
+  FileFigures read;
+  read_json(parse_json(words, place), Place(place), read);
+  VerifyReport report;
+  report.figures = std::move(read.figures);
+  report.other_sums = std::move(read.other_sums);
+  report.warnings = std::move(read.warnings);
+  return report;
+}
+
 }  // namespace
+
+template <>
+struct Fields<FileFigures> {
+  static constexpr auto list =
+      std::tuple{Field{"figures", &FileFigures::figures}, Field{"other_sums", &FileFigures::other_sums},
+                 Field{"warnings", &FileFigures::warnings}};
+};
 
 /// The model that typed lowering edits: prepared, but with its Ifs as the file has them.
 const Model& TypedResult::exported() {
@@ -117,7 +150,7 @@ VerifyOptions TypedResult::verify_options() const {
   return options;
 }
 
-VerifyReport TypedResult::verify() const {
+VerifyReport TypedResult::verify(Measured& measured) const {
   VerifyOptions options = verify_options();
   options.on = options_.confirm_on;
   if (options_.search.task.labels || options_.confirm_on) options.task = options_.search.task;
@@ -125,9 +158,15 @@ VerifyReport TypedResult::verify() const {
   const OnOtherSamples judging(sources_);
   const bool on_the_same = sources_.samples(*loaded_.original) == loaded_.samples;
   const OutputStore* const known = on_the_same ? &experiment_.reference.outputs : nullptr;
-  if (options_.output.empty() || !job_ranks().first()) return verify_model(typed_, options, sources_, quiet, known);
-  options.typed_model = options_.output / "model.onnx";
-  return verify_model(read_typed_file(options.typed_model), options, sources_, quiet, known);
+  const bool in_memory = options_.output.empty() || !job_ranks().first();
+  if (!in_memory) options.typed_model = options_.output / "model.onnx";
+  const Model written = in_memory ? typed_ : read_typed_file(options.typed_model);
+  const auto measure = [&] { return verify_model(written, options, sources_, quiet, known); };
+  if (!on_the_same || options.task.labels || options.on) return measure();
+  std::string name = "file " + content_sha256(written);
+  if (options_.measure.requirement) name += " for " + json_text(json_of(*options_.measure.requirement));
+  const std::string words = measured.words(name, [&] { return json_text(json_of(FileFigures(measure()))); });
+  return read_figures(words);
 }
 
 RunFigures TypedResult::judged(const Plan& plan) {

@@ -9,6 +9,7 @@
 #include "jobs/common/load.h"
 #include "jobs/common/sources.h"
 #include "jobs/search/experiment.h"
+#include "jobs/search/measured.h"
 #include "jobs/search/objective.h"
 #include "plan/lower_typed.h"
 #include "vernier/diagnose.h"
@@ -38,8 +39,9 @@ class TypedResult {
   /// Lowers `plan` and, where there is a folder, writes it as model.onnx and plan.json; `files` gets their paths.
   TypedReport write(const Plan& plan, std::map<std::string, std::string>& files);
   /// What was written last, measured: the claim. Where there is a folder the file is read again, so that what is
-  /// claimed is true of it; the float model and the samples are those that the job has read.
-  VerifyReport verify() const;
+  /// claimed is true of it; the float model and the samples are those that the job has read. Where an earlier run
+  /// measured just these bytes on just these samples, its figures are taken from `measured`.
+  VerifyReport verify(Measured& measured) const;
   /// Says in the file that was written last what it was made for and what came out, as `claims` has them: key of the
   /// signature (plan/signature.h) to words. Writes it again where there is a folder, so it comes last.
   OnnxModel sign(const std::map<std::string, std::string>& claims, const std::map<std::string, std::string>& files);

@@ -105,8 +105,9 @@ TrialResult Experiment::run_keeping(const std::vector<std::string>& layers, cons
                                     const PairedSamples* paired) {
   const Plan plan = plan_keeping(layers);
   const std::optional<KnownPlan> before = known(plan);
-  return run_trial(subject_, plan, judged_against(), weights, requirement, order, early_stop, paired, switched(),
-                   before ? &*before : nullptr);
+  return run_trial(
+      subject_, plan, judged_against(), weights, requirement, order, early_stop, paired, [this] { return switched(); },
+      before ? &*before : nullptr);
 }
 
 std::string Experiment::plan_digest(const Plan& plan) {

@@ -155,13 +155,15 @@ TrialResult Judge::run(const KeptSet& set, const Requirement* requirement, const
                        bool early_stop, const PairedSamples* paired) {
   const Plan plan = experiment_.plan_keeping(names(set));
   const std::optional<KnownPlan> before = experiment_.known(plan);
-  return run_trial(subject(), plan, experiment_.judged_against(), experiment_.weights, requirement, order, early_stop,
-                   paired, experiment_.switched(), before ? &*before : nullptr);
+  return run_trial(
+      subject(), plan, experiment_.judged_against(), experiment_.weights, requirement, order, early_stop, paired,
+      [this] { return experiment_.switched(); }, before ? &*before : nullptr);
 }
 
 Judge::Run Judge::run_of(const KeptSet& set) {
   return [this, plan = experiment_.plan_keeping(names(set))](const auto& order, const VisitOutputs& visit) {
-    run_plan(experiment_.subject(), plan, experiment_.weights, experiment_.switched(), order, visit);
+    run_plan(
+        experiment_.subject(), plan, experiment_.weights, [this] { return experiment_.switched(); }, order, visit);
   };
 }
 

@@ -38,18 +38,30 @@ class Timer {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+/// Lines that stand for what was measured, from the build and the machine on.
+class Identity {
+ public:
+  Identity() {
+    add(vernier_version());
+    add(program_stamp());
+    add(machine_text());
+  }
+  void add(std::string_view text) {
+    hash_.update(std::as_bytes(std::span(text)));
+    hash_.update(std::as_bytes(std::span("\n", 1)));
+  }
+  std::string hex() { return hash_.hex(); }
+
+ private:
+  Sha256 hash_;
+};
+
 /// All that figures of one network hang on beside the plan's formats and scales.
 std::string identity_of(const Experiment& experiment, const std::string& data_sha256) {
   const Subject& subject = experiment.subject();
-  Sha256 hash;
-  const auto add = [&](std::string_view text) {
-    hash.update(std::as_bytes(std::span(text)));
-    hash.update(std::as_bytes(std::span("\n", 1)));
-  };
-  add(vernier_version());
-  add(program_stamp());
+  Identity identity;
+  const auto add = [&](std::string_view text) { identity.add(text); };
   add(subject.runtime->version());
-  add(machine_text());
   add(data_sha256);
   add(subject.optimizes() ? "optimized" : "as it stands");
   for (const std::string& output : subject.judged) {
@@ -64,7 +76,7 @@ std::string identity_of(const Experiment& experiment, const std::string& data_sh
   rules.tensors.clear();
   add(plan_to_json(rules));
   add(content_sha256(subject.model));
-  return hash.hex();
+  return identity.hex();
 }
 
 }  // namespace
@@ -206,6 +218,10 @@ std::vector<LayerPicture> Measured::pictures(const std::vector<std::string>& lay
   });
 }
 
+std::string Measured::words(const std::string& name, const std::function<std::string()>& measure) {
+  return recorded<std::string>(name, measure);
+}
+
 std::string Measured::name_alone(const std::string& what, const std::string& layer) {
   Plan plan;
   plan.layers = {{layer, experiment_.all_low_plan().format_of(layer)}};
@@ -227,6 +243,25 @@ std::optional<Measured::Outputs> Measured::alone(const std::string& layer, const
 void Measured::add_alone(const std::string& layer, const std::vector<std::size_t>& samples, const Outputs& outputs,
                          double seconds) {
   add(alone_name(layer, samples), outputs, seconds);
+}
+
+std::string words_kept_in(MeasurementStore* store, const std::string& of, const std::function<std::string()>& measure) {
+  if (store == nullptr || of.empty()) return measure();
+  Identity identity;
+  identity.add(of);
+  store->open(identity.hex());
+  std::string words;
+  if (const Message* known = store->look_up("words")) {
+    Unpacker unpacker(*known);
+    records::get(unpacker, words);
+    return words;
+  }
+  words = measure();
+  Packer packer;
+  records::put(packer, words);
+  store->put("words", packer.take());
+  store->save();
+  return words;
 }
 
 std::shared_ptr<MeasurementStore> store_for(const DiagnoseOptions& options) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -54,6 +55,8 @@ class Measured {
   std::optional<Outputs> alone(const std::string& layer, const std::vector<std::size_t>& samples);
   void add_alone(const std::string& layer, const std::vector<std::size_t>& samples, const Outputs& outputs,
                  double seconds);
+  /// What `measure` gives, in words; `name` stands for all that it hangs on beside the network and the samples.
+  std::string words(const std::string& name, const std::function<std::string()>& measure);
   /// What it took once to measure what was found on record.
   double saved_seconds() const { return saved_seconds_; }
 
@@ -80,6 +83,10 @@ class Measured {
   std::optional<LockstepRun> all_low_ahead_;
   double saved_seconds_ = 0;
 };
+
+/// What `measure` says of samples as they are; `of` stands for them and for the network. Null `store`, or empty `of`:
+/// it is measured.
+std::string words_kept_in(MeasurementStore* store, const std::string& of, const std::function<std::string()>& measure);
 
 /// A store of the job's own, or none where what is measured hangs on more than the network, the samples and the plan:
 /// several ranks, operators of the user's own, golden outputs.

@@ -211,6 +211,10 @@ void get(Unpacker& unpacker, Magnitudes& magnitudes) {
   magnitudes.samples = unpacker.get_vector<float>();
 }
 
+void put(Packer& packer, const std::string& words) { packer.put(words); }
+
+void get(Unpacker& unpacker, std::string& words) { words = unpacker.get_text(); }
+
 void put(Packer& packer, const std::vector<LayerPicture>& pictures) {
   packer.put(pictures.size());
   for (const LayerPicture& picture : pictures) {

@@ -31,6 +31,8 @@ void put(Packer& packer, const LayerProbe& probe);
 void get(Unpacker& unpacker, LayerProbe& probe);
 void put(Packer& packer, const Magnitudes& magnitudes);
 void get(Unpacker& unpacker, Magnitudes& magnitudes);
+void put(Packer& packer, const std::string& words);
+void get(Unpacker& unpacker, std::string& words);
 void put(Packer& packer, const std::vector<LayerPicture>& pictures);
 void get(Unpacker& unpacker, std::vector<LayerPicture>& pictures);
 

@@ -33,11 +33,15 @@ void MeasurementStore::open(const std::string& identity) {
 }
 
 const Message* MeasurementStore::find(const std::string& name) {
+  const Message* const found = look_up(name);
+  if (found != nullptr && opened_.at(current_).from_disk.contains(name)) ++recalled_;
+  return found;
+}
+
+const Message* MeasurementStore::look_up(const std::string& name) const {
   const Records& records = opened_.at(current_);
   const auto found = records.by_name.find(name);
-  if (found == records.by_name.end()) return nullptr;
-  if (records.from_disk.contains(name)) ++recalled_;
-  return &found->second;
+  return found == records.by_name.end() ? nullptr : &found->second;
 }
 
 void MeasurementStore::put(const std::string& name, Message bytes) {

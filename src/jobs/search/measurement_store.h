@@ -27,6 +27,8 @@ class MeasurementStore {
   /// or of another build, is taken for none.
   void open(const std::string& identity);
   const Message* find(const std::string& name);
+  /// The same, and not one of those that recalled() counts.
+  const Message* look_up(const std::string& name) const;
   void put(const std::string& name, Message bytes);
   /// To disk, where something is new. A disk that refuses keeps nothing, which is no error.
   void save();

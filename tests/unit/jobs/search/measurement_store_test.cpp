@@ -12,6 +12,7 @@
 
 #include "distributed/ranks.h"
 #include "distributed/wire.h"
+#include "jobs/search/measured.h"
 #include "jobs/search/measurement_records.h"
 #include "temp_files.h"
 
@@ -55,6 +56,22 @@ TEST(MeasurementStore, GivesBackWhatWasPutUnderThatIdentityAlone) {
   EXPECT_EQ(again.recalled(), 3U);
   again.open("another");
   EXPECT_EQ(again.find("own"), nullptr);
+}
+
+TEST(MeasurementStore, KeepsWordsOnceForWhatTheyStandFor) {
+  const TempFolder folder;
+  int measured = 0;
+  const auto words = [&](MeasurementStore* store, const std::string& of) {
+    return words_kept_in(store, of, [&] { return "measured " + std::to_string(++measured); });
+  };
+  MeasurementStore store(folder.path());
+  EXPECT_EQ(words(&store, "these inputs"), "measured 1");
+  EXPECT_EQ(words(&store, "other inputs"), "measured 2");
+  EXPECT_EQ(words(&store, ""), "measured 3") << "nothing says what they are of";
+  EXPECT_EQ(words(nullptr, "these inputs"), "measured 4");
+  MeasurementStore again(folder.path());
+  EXPECT_EQ(words(&again, "these inputs"), "measured 1");
+  EXPECT_EQ(again.recalled(), 0U) << "no figure of the diagnosis";
 }
 
 TEST(MeasurementStore, TakesABrokenFileForNone) {
