@@ -12,12 +12,19 @@
 #include <set>
 #include <vector>
 
+#include "analysis/kept_tries.h"
 #include "analysis/output_store.h"
 #include "analysis/own_error.h"
 #include "analysis/paired_gain.h"
 #include "analysis/requirement.h"
 #include "analysis/run_tensors.h"
+#include "base/hash.h"
+#include "base/machine.h"
+#include "base/program_stamp.h"
 #include "base/text.h"
+#include "base/version.h"
+#include "distributed/ranks.h"
+#include "engines/onnxruntime/runtime.h"
 #include "numerics/metrics.h"
 #include "numerics/range_methods.h"
 #include "plan/calibrate.h"
@@ -294,6 +301,17 @@ std::vector<Candidate> candidates_for(const std::map<std::string, Format>& tenso
   return candidates;
 }
 
+std::string identity_of_tries(const Subject& subject, const Plan& plan, const std::map<std::string, Format>& tensors,
+                              const Reference& reference) {
+  std::string text =
+      fmt::format("tries\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n", vernier_version(), program_stamp(), subject.runtime->version(),
+                  machine_text(), subject.model.sha256, reference.data_sha256, plan_to_json(plan));
+  text += sha256_of(subject.model.proto.SerializeAsString());
+  text += subject.optimizes() ? " optimized\n" : " as it stands\n";
+  for (const auto& [tensor, format] : tensors) text += fmt::format("{} {}\n", tensor, format_name(format));
+  return text;
+}
+
 struct Tried {
   Candidate candidate;
   Noise noise;
@@ -304,19 +322,22 @@ struct Tried {
 }  // namespace
 
 AutomaticRanges choose_automatically(const Subject& subject, const Plan& plan,
-                                     const std::map<std::string, Format>& tensors, const Reference& reference) {
+                                     const std::map<std::string, Format>& tensors, const Reference& reference,
+                                     PartialRuns* partial) {
   AutomaticRanges automatic;
   const std::vector<Fold> folds = folds_of(subject);
   std::vector<Candidate> methods = candidates_for(tensors, reference, subject.threads, folds, automatic.chosen.masks);
   Tryout tryout(subject, plan, folds);
+  const bool alone = subject.ranks == nullptr || subject.ranks->alone();
+  KeptTries tries(alone ? partial : nullptr, identity_of_tries(subject, plan, tensors, reference));
   std::vector<Tried> tried;
   const auto try_out = [&](Candidate candidate) {
-    Noise noise = tryout.noise(candidate);
+    Noise noise = tries.network(candidate.name, [&] { return tryout.noise(candidate); });
     const Gain gain = tried.empty() ? Gain{} : gain_over(tried.front().noise, noise);
     tried.push_back({std::move(candidate), std::move(noise), gain});
   };
   for (Candidate& method : methods) {
-    method.error = tryout.layer_errors(method);
+    method.error = tries.layers(method.name, [&] { return tryout.layer_errors(method); });
     try_out(method);
   }
   const auto surest = [&] {

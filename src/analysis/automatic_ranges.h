@@ -21,6 +21,7 @@
 #include "analysis/chosen_ranges.h"
 #include "analysis/reference.h"
 #include "analysis/subject.h"
+#include "base/partial_runs.h"
 #include "plan/plan.h"
 #include "vernier/format.h"
 
@@ -36,8 +37,9 @@ struct AutomaticRanges {
 /// counted all of `tensors`. Layers are measured on 16 samples at most, whole networks on 64, spread evenly (of a
 /// sequence: its beginning). One sample: minmax. Cost: seven methods, each 3.5 plain inferences for every one of the
 /// 16, and ten to thirteen whole networks and a float one over the
-/// 64; two sessions for each of these.
+/// 64; two sessions for each of these. Tries are kept in `partial`.
 AutomaticRanges choose_automatically(const Subject& subject, const Plan& plan,
-                                     const std::map<std::string, Format>& tensors, const Reference& reference);
+                                     const std::map<std::string, Format>& tensors, const Reference& reference,
+                                     PartialRuns* partial = nullptr);
 
 }  // namespace vernier

@@ -157,7 +157,7 @@ class ReferenceRun {
     const bool alone = subject_.ranks == nullptr || subject_.ranks->alone();
     if (!subject_.carries.empty() || !alone || subject_.batch > 1) partial = nullptr;
     const bool goes_on = partial != nullptr && continue_from(partial->begin(identity()), session);
-    if (goes_on) partial->went_on(done_, samples_);
+    if (goes_on) partial->went_on(fmt::format("sample {} of {}", done_, samples_));
     if (!goes_on && counting_ == Counting::Ends) inner_ = inner_ranges(subject_, session, slots_);
     if (!goes_on) count_ends();
     while (done_ < samples_) {

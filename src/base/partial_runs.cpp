@@ -39,9 +39,8 @@ std::optional<std::string> PartialRuns::begin(const std::string& identity) {
   }
 }
 
-void PartialRuns::went_on(std::size_t done, std::size_t all) {
-  text_ =
-      fmt::format("an earlier run that was cut short had come to sample {} of {}: it went on from there", done, all);
+void PartialRuns::went_on(const std::string& where) {
+  text_ = fmt::format("an earlier run that was cut short had come to {}: it went on from there", where);
 }
 
 bool PartialRuns::due() const {

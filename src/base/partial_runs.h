@@ -22,8 +22,8 @@ class PartialRuns {
   /// A run begins, which `identity` tells from all that give other results. What an earlier job kept of it, as it was
   /// saved; nullopt where there is none, or its file is broken.
   std::optional<std::string> begin(const std::string& identity);
-  /// That a run went on from where an earlier one of `all` items had come.
-  void went_on(std::size_t done, std::size_t all);
+  /// That a run went on from where an earlier one had come: "sample 7 of 20".
+  void went_on(const std::string& where);
   /// That in words; empty where none did.
   const std::string& text() const { return text_; }
   /// Saving takes time, and is worth it where much was done since begin() or the last time.

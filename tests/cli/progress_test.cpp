@@ -61,6 +61,17 @@ TEST(Progress, SaysWhichStepItIsAndWhatIsLeftOfTheJob) {
   EXPECT_EQ(progress.line("search", 15, 0, kStart + seconds(30)), "3 of 4  search  15  about 21 s left") << "half way";
 }
 
+TEST(Progress, OfSeveralPhasesTheClockSaysWhatIsLeft) {
+  Progress progress(/*redraws=*/true, kStart);
+  progress.step({"curve", 3, 4, 0.5, 0.3});  // begins after 20 of 40 seconds and takes 12
+  EXPECT_EQ(progress.line("trial", 0, 10, kStart + seconds(20)), "3 of 4  trial  0/10  0 %  about 21 s left");
+  EXPECT_EQ(progress.line("trial", 9, 10, kStart + seconds(23)), "3 of 4  trial  9/10  90 %  about 7 s left");
+  EXPECT_EQ(progress.line("trial", 1, 10, kStart + seconds(24)), "3 of 4  trial  1/10  10 %  about 17 s left")
+      << "one of several, it turns out";
+  EXPECT_EQ(progress.line("trial", 1, 10, kStart + seconds(50)), "3 of 4  trial  1/10  10 %  about 9 s left")
+      << "what is behind this step is left at least";
+}
+
 TEST(Progress, GuessesNoEndFromTheFirstMoments) {
   Progress progress(/*redraws=*/true, kStart);
   progress.step({"load", 1, 4, 0, 0.02});

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace vernier::cli {
@@ -32,13 +34,22 @@ void Progress::step(const JobStep& step) {
   step_ = step;
   done_ = done_at_start_ = 0;
   phase_.clear();
+  step_start_.reset();
+  phases_of_step_ = 0;
 }
 
 std::optional<seconds> Progress::left(double share, Time now) const {
   const double behind = step_->behind + share * step_->share;
   const auto spent = duration_cast<milliseconds>(now - start_);
   if (behind < kKnownShare || spent < kBeforeEstimate) return std::nullopt;
-  const double left_ms = static_cast<double>(spent.count()) * (1 - behind) / behind;
+  double left_ms = static_cast<double>(spent.count()) * (1 - behind) / behind;
+  if (phases_of_step_ > 1 && step_->behind >= kKnownShare) {
+    const auto before = duration_cast<milliseconds>(*step_start_ - start_);
+    const double all_ms = static_cast<double>(before.count()) / step_->behind;
+    const auto within = duration_cast<milliseconds>(now - *step_start_);
+    left_ms = std::max(0.0, all_ms * step_->share - static_cast<double>(within.count())) +
+              all_ms * (1 - step_->behind - step_->share);
+  }
   return seconds(static_cast<long long>(left_ms / 1000) + 1);
 }
 
@@ -48,6 +59,8 @@ std::optional<std::string> Progress::line(const std::string& phase, std::size_t 
     phase_ = phase;
     phase_start_ = now;
     done_at_start_ = done;
+    ++phases_of_step_;
+    if (!step_start_) step_start_ = now;
   }
   done_ = done;
   if (now - start_ < kSilence) return std::nullopt;

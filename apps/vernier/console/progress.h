@@ -27,7 +27,8 @@ class Progress {
   std::optional<std::string> line(const std::string& phase, std::size_t done, std::size_t total, Time now);
 
  private:
-  /// What is left of the job at a share of its step; nullopt when too little is behind to tell.
+  /// What is left of the job at a share of its step; nullopt when too little is behind to tell. Within a step of
+  /// several phases, whose number nobody knows, the clock says it.
   std::optional<std::chrono::seconds> left(double share, Time now) const;
 
   bool redraws_;
@@ -38,6 +39,8 @@ class Progress {
   std::optional<Time> last_;
   std::string phase_;
   std::optional<JobStep> step_;
+  std::optional<Time> step_start_;  // about: when its first item was told
+  int phases_of_step_ = 0;
 };
 
 /// "8 s", "3 min 20 s", "2 h 5 min".

@@ -100,13 +100,13 @@ std::map<std::string, Format> tensors_for_file(const std::vector<Layer>& layers,
 }
 
 LearnedRanges learn_ranges(const Subject& subject, const Plan& plan, const std::map<std::string, Format>& tensors,
-                           const CalibrationChoice& choice, Reference& reference) {
+                           const CalibrationChoice& choice, Reference& reference, PartialRuns* partial) {
   std::set<std::string> wanted = to_count(choice, tensors);
   wanted.merge(maybe_masked(tensors, reference.ranges));
   count_missing(subject, wanted, reference);
   LearnedRanges learned;
   if (choice.method == CalibrationMethod::Automatic) {
-    AutomaticRanges automatic = choose_automatically(subject, plan, tensors, reference);
+    AutomaticRanges automatic = choose_automatically(subject, plan, tensors, reference, partial);
     learned.chosen = std::move(automatic.chosen);
     learned.methods = std::move(automatic.methods);
     learned.notes.push_back("calibration by auto: " + automatic.answer);
@@ -187,8 +187,8 @@ FilledScales fill_scales(Plan& plan, const Model& model, const std::vector<Layer
 
 FilledScales fill_scales(Plan& plan, const Model& model, const std::vector<Layer>& layers, const Subject& subject,
                          const std::map<std::string, Format>& tensors, const CalibrationChoice& choice, Reference& seen,
-                         const Model& original, const std::filesystem::path& cache_file) {
-  const LearnedRanges learned = learn_ranges(subject, plan, tensors, choice, seen);
+                         const Model& original, const std::filesystem::path& cache_file, PartialRuns* partial) {
+  const LearnedRanges learned = learn_ranges(subject, plan, tensors, choice, seen, partial);
   FilledScales filled{learned.warnings, learned.notes};
   append(filled.warnings, calibrate_plan(plan, model, layers, learned.chosen.ranges, subject.progress));
   for (const std::string& note : learned.notes) plan.scheme += "; " + note;
@@ -203,7 +203,7 @@ void fill_lacking(CachedCalibration& cached, const std::filesystem::path& file, 
   std::erase_if(tensors, [&](const auto& entry) { return !cached.lacking.contains(entry.first); });
   check_method(choice, tensors);
   Reference seen = run_reference(subject, names_of(tensors), to_count(choice, tensors));
-  LearnedRanges learned = learn_ranges(subject, plan, tensors, choice, seen);
+  LearnedRanges learned = learn_ranges(subject, plan, tensors, choice, seen, nullptr);
   std::vector<std::string> names;
   for (const std::string& name : cached.lacking) names.push_back(printable(name));
   append(cached.warnings, std::move(learned.warnings));
@@ -244,7 +244,9 @@ std::vector<std::string> calibrate_on_samples(Plan& plan, const Model& model, co
   std::set<std::string> observed = tensors_to_observe(subject);
   observed.merge(names_of(tensors));
   Reference seen = run_reference(subject, observed, to_count(choice, tensors), Counting::All, loaded.partial.get());
-  return fill_scales(plan, model, layers, subject, tensors, choice, seen, *loaded.original, cache_file).warnings;
+  return fill_scales(plan, model, layers, subject, tensors, choice, seen, *loaded.original, cache_file,
+                     loaded.partial.get())
+      .warnings;
 }
 
 }  // namespace vernier

@@ -29,9 +29,10 @@ struct LearnedRanges {
 };
 
 /// Ranges of `tensors` from a reference run over the samples of `subject`. Values that the method needs and the run did
-/// not count are counted in a second one. `plan`: formats of the subject's layers.
+/// not count are counted in a second one. `plan`: formats of the subject's layers. `partial`, which may be null, keeps
+/// what is tried.
 LearnedRanges learn_ranges(const Subject& subject, const Plan& plan, const std::map<std::string, Format>& tensors,
-                           const CalibrationChoice& choice, Reference& reference);
+                           const CalibrationChoice& choice, Reference& reference, PartialRuns* partial);
 
 /// What a file of ranges holds: `quantized`, and every other tensor between layers of the main graph, for plans with
 /// other layers or of another target, and for TensorRT, which looks all of them up. In the format of the first.
@@ -89,7 +90,7 @@ FilledScales fill_scales(Plan& plan, const Model& model, const std::vector<Layer
 /// what was learned of `tensors`, which may be more than the plan quantizes, goes to `cache_file`.
 FilledScales fill_scales(Plan& plan, const Model& model, const std::vector<Layer>& layers, const Subject& subject,
                          const std::map<std::string, Format>& tensors, const CalibrationChoice& choice, Reference& seen,
-                         const Model& original, const std::filesystem::path& cache_file);
+                         const Model& original, const std::filesystem::path& cache_file, PartialRuns* partial);
 
 /// Both in one, for jobs that keep nothing of the calibration run: from the cache when it is there, or else from the
 /// samples of `loaded`: its calibration samples where there are any. Ranges that the cache lacks are learned from

@@ -174,28 +174,37 @@ DiagnoseReport Diagnosis::run() {
 
 void Diagnosis::plan_steps() {
   const bool scaled = std::ranges::any_of(options_.precision.low, needs_scale);
-  steps_.add("load", 2);
-  steps_.add("reference run", 3);
-  if (scaled) steps_.add("calibration", 1);
-  if (ranks_layers()) steps_.add("own error", 6);
-  steps_.add("all-low lock-step", 6);
-  if (repairs_ == nullptr && ranks_layers()) steps_.add("sensitivity", 25);
+  steps_.add("load", 3);
+  steps_.add("reference run", 2.5);
+  if (scaled) steps_.add("calibration", 0.5);
+  if (ranks_layers()) steps_.add("own error", 4.5);
+  steps_.add("all-low lock-step", 3.5);
+  if (repairs_ == nullptr && ranks_layers()) steps_.add("sensitivity", 12);
   if (repairs_ != nullptr && explains_) {
-    steps_.add("sensitivity", 25);
+    steps_.add("sensitivity", 12);
     steps_.add("causes", 5);
   }
   if (repairs_ != nullptr) steps_.add("repairs", 40);
   if (searches()) {
-    steps_.add("search", 45);
+    steps_.add("search", 20);
   } else {
-    steps_.add("curve", 10);
-    if (!options_.output.empty()) steps_.add("verify", 5);
+    steps_.add("curve", 9);
+    if (!options_.output.empty()) steps_.add("verify", 4);
   }
   if (repairs_ == nullptr && explains_ && ranks_layers()) steps_.add("causes", 5);
   if (options_.latency) steps_.add("latency", 10);
   if (options_.compile) steps_.add("compilation", 20);
-  if (repairs_ == nullptr && explains_ && options_.alternatives > 0 && searches()) steps_.add("options", 150);
-  if (draws()) steps_.add("pictures", 3);
+  if (repairs_ == nullptr && explains_ && options_.alternatives > 0 && searches()) steps_.add("options", 100);
+  if (draws()) steps_.add("pictures", 2.5);
+}
+
+/// Where a step does not go over all samples, or goes over them once for each layer.
+void Diagnosis::expect_steps() {
+  constexpr double kExplained = 8, kPictured = 4;  // samples
+  const auto samples = static_cast<double>(std::max<std::size_t>(subject().samples->size(), 1));
+  steps_.expect("sensitivity", 1 + sensitivities_->expected_sample_inferences() / samples);
+  steps_.expect("causes", 1 + std::min(1.0, kExplained / samples) * 6);
+  steps_.expect("pictures", 0.5 + std::min(1.0, kPictured / samples) * 4);
 }
 
 void Diagnosis::load_model() {
@@ -256,8 +265,8 @@ void Diagnosis::reference() {
     report_.scheme = scheme_text(options_.precision, ranges_->cached()->scheme_words);
   }
   experiment_->reference = ranges_->run_reference();
+  expect_steps();
   report_.data_sha256 = experiment_->reference.data_sha256;
-  if (loaded_.partial && !loaded_.partial->text().empty()) note({loaded_.partial->text()});
   for (const InputInfo& input : model_inputs(*loaded_.original)) {
     const auto seen = experiment_->reference.inputs.find(input.name);
     if (seen == experiment_->reference.inputs.end() || std::ranges::none_of(input.shape, [](auto d) { return d < 0; }))
@@ -278,6 +287,7 @@ void Diagnosis::reference() {
 
 void Diagnosis::calibrate() {
   const FilledScales filled = ranges_->fill(precision_);
+  if (loaded_.partial && !loaded_.partial->text().empty()) note({loaded_.partial->text()});
   for (const std::string& text : filled.warnings) warn(text);
   note(filled.notes);
   note(keep_scales(typed_source_, experiment_->mutable_plan()));

@@ -85,6 +85,7 @@ class Diagnosis {
   }
 
   void plan_steps();
+  void expect_steps();
   void load_model();
   std::string warning_of_inputs();
   void reference();

@@ -50,7 +50,7 @@ FilledScales DiagnosisRanges::fill(const PrecisionOptions& precision) {
   }
   Reference& seen = loaded_.calibration ? other : experiment_.reference;
   FilledScales filled = fill_scales(plan, own.model, own.layers, own, tensors, choice, seen, *loaded_.original,
-                                    options_.measure.calibration_cache);
+                                    options_.measure.calibration_cache, loaded_.partial.get());
   experiment_.reference.histograms.clear();
   return filled;
 }

@@ -1,7 +1,11 @@
 // The steps of a diagnosis that a user sees go by: "3 of 9".
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,25 +15,36 @@ namespace vernier {
 
 class DiagnosisSteps {
  public:
-  /// `sinks` must outlive it.
-  explicit DiagnosisSteps(const JobSinks& sinks) : sinks_(sinks) {}
+  using Clock = std::chrono::steady_clock;
 
-  /// One more step, which takes `seconds` where all of a search takes 100: what MobileNetV2 and YOLOX took
-  /// (docs/benchmarks.md, seconds by phase). Only for an end that can be believed, so that halves do not matter.
-  void add(const std::string& name, double seconds) { steps_.push_back({name, seconds}); }
+  /// `sinks` must outlive it. `now`: the clock, for tests.
+  explicit DiagnosisSteps(const JobSinks& sinks, std::function<Clock::time_point()> now = Clock::now)
+      : sinks_(sinks), now_(std::move(now)) {}
+
+  /// One more step, which takes the time of so many plain passes over the samples: what MobileNetV2 took
+  /// (bench/passes.py). Only for an end that can be believed, so that halves do not matter.
+  void add(const std::string& name, double passes) { steps_.push_back({name, passes, {}}); }
+  /// The same of a step to come, once more is known of the network.
+  void expect(const std::string& name, double passes);
 
   /// Tells the step of that name, and passes over those before it, which had nothing to do. What is no step of its own,
-  /// as a verification in the middle of a search, is not told.
+  /// as a verification in the middle of a search, is not told. What is to come is reckoned from what the steps behind
+  /// took; of the first, which reads files, nothing follows for the others.
   void begin(const std::string& name);
 
  private:
   struct Step {
     std::string name;
-    double seconds;
+    double passes;
+    std::optional<double> seconds;  // that it took
   };
+  double seconds_a_pass() const;
+
   const JobSinks& sinks_;
+  std::function<Clock::time_point()> now_;
   std::vector<Step> steps_;
   std::size_t next_ = 0;
+  Clock::time_point begun_;  // the step before next_
 };
 
 }  // namespace vernier

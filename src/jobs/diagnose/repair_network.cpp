@@ -136,7 +136,8 @@ RepairedNetwork repair_network(const Loaded& loaded, const Experiment& experimen
     const auto tensors = formats_to_calibrate(state.subject.model, state.subject.layers, state.plan);
     Subject own = state.subject;
     if (loaded.calibration) own.samples = loaded.calibration.get();
-    const LearnedRanges learned = learn_ranges(own, state.plan, tensors, precision.calibration, state.reference);
+    const LearnedRanges learned =
+        learn_ranges(own, state.plan, tensors, precision.calibration, state.reference, nullptr);
     calibrate_plan(state.plan, state.subject.model, state.subject.layers, learned.chosen.ranges);
     return nearness_db(state.subject, reference);
   };

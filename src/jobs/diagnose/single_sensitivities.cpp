@@ -43,8 +43,17 @@ std::vector<std::size_t> chosen_samples(const std::vector<double>& noise, std::s
 
 }  // namespace
 
-void SingleSensitivities::measure() {
-  measure_on(sample_count(total_macs(experiment_), std::min(measurable().size(), most_layers())));
+double SingleSensitivities::expected_sample_inferences() const {
+  constexpr double kBehind = 0.55;  // of the network, on the average of its layers
+  const std::size_t layers = std::min(measurable().size(), most_layers());
+  const std::size_t samples = std::min(few_samples(), experiment_.subject().samples->size());
+  return kBehind * static_cast<double>(layers * samples);
+}
+
+void SingleSensitivities::measure() { measure_on(few_samples()); }
+
+std::size_t SingleSensitivities::few_samples() const {
+  return sample_count(total_macs(experiment_), std::min(measurable().size(), most_layers()));
 }
 
 bool SingleSensitivities::measure_more() {

@@ -24,10 +24,13 @@ class SingleSensitivities {
   std::string left_out() const;
   /// When the ranking turned out poor: on three times as many. False when there are no more, or samples are a sequence.
   bool measure_more();
-  /// What it took so far, in sample-inferences of the whole network.
+  /// What measure() will take at most, in sample-inferences of the whole network.
+  double expected_sample_inferences() const;
+  /// What it took so far, in these.
   double sample_inferences() const { return sample_inferences_; }
 
  private:
+  std::size_t few_samples() const;
   void measure_on(std::size_t samples);
   void measure_by_trials();
   std::vector<std::string> measurable() const;

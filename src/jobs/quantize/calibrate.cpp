@@ -214,8 +214,8 @@ class Calibration {
     Reference reference =
         run_reference(own, observed, observed, ends ? Counting::Ends : Counting::All, loaded_.partial.get());
     report_.data_sha256 = reference.data_sha256;
+    const LearnedRanges learned = learn_ranges(subject(), plan_, tensors, choice(), reference, loaded_.partial.get());
     if (loaded_.partial && !loaded_.partial->text().empty()) report_.notes.push_back(loaded_.partial->text());
-    const LearnedRanges learned = learn_ranges(subject(), plan_, tensors, choice(), reference);
     for (const std::string& text : learned.warnings) warn(text);
     for (const std::string& text : learned.notes) report_.answer = text;
     for (const bool quantized : {true, false}) {
