@@ -10,6 +10,7 @@ std::shared_ptr<KeptStandings::Runs> KeptStandings::begin(std::vector<std::strin
   auto runs = std::make_shared<Runs>(std::move(settings));
   const std::lock_guard lock(mutex_);
   latest_first_.push_front(runs);
+  if (latest_first_.size() > kMostRuns) latest_first_.pop_back();
   return runs;
 }
 

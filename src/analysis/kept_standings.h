@@ -18,7 +18,10 @@ namespace vernier {
 
 class KeptStandings {
  public:
-  /// Beyond `most_bytes` those go first that no run began at for longest.
+  /// Each look goes through all that are kept.
+  static constexpr std::size_t kMostRuns = 64;
+
+  /// Beyond `most_bytes`, or kMostRuns settings, those go first that no run began at for longest.
   explicit KeptStandings(std::size_t most_bytes) : most_bytes_(most_bytes) {}
 
   /// The runs of one setting over samples.

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/parallel.h"
 #include "vernier/tensor.h"
 
 namespace vernier::testing {
@@ -73,6 +74,34 @@ TEST(KeptStandings, WhatHasNoRoomIsNotKept) {
   run_all(kept, {"a", "b", "c", "d"});
   EXPECT_EQ(kept.bytes(), kBytes);
   EXPECT_EQ(start_of(kept, {"a", "b", "c", "e"}), 1U);
+}
+
+TEST(KeptStandings, AreOfSoManySettingsAtMost) {
+  KeptStandings kept(1000 * kBytes);
+  for (std::size_t i = 0; i < 2 * KeptStandings::kMostRuns; ++i) run_all(kept, {std::to_string(i), "b"});
+  EXPECT_EQ(kept.bytes(), KeptStandings::kMostRuns * kBytes);
+  EXPECT_EQ(start_of(kept, {"0", "c"}), 0U);
+  EXPECT_EQ(start_of(kept, {std::to_string(2 * KeptStandings::kMostRuns - 1), "c"}), 1U);
+}
+
+TEST(KeptStandings, ServeRunsOfSeveralThreads) {
+  KeptStandings kept(40 * kBytes);
+  parallel_ordered(
+      200, 4,
+      [&](std::size_t i) {
+        const std::vector<std::string> settings{"a", std::to_string(i % 3), std::to_string(i % 7), "d"};
+        const Runs runs = kept.begin(settings);
+        for (std::size_t sample = 0; sample < 6; ++sample) {
+          const auto start = kept.nearest(*runs, sample);
+          for (std::size_t part = start ? start->part + 1 : 1; part < settings.size(); ++part) {
+            kept.keep(*runs, sample, standing_at(part));
+          }
+        }
+        return i;
+      },
+      [](std::size_t, std::size_t) { return true; });
+  EXPECT_LE(kept.bytes(), 40 * kBytes);
+  EXPECT_GT(kept.bytes(), 0U);
 }
 
 }  // namespace
