@@ -78,8 +78,8 @@ class SwitchedRuns {
     std::set<std::size_t> slots;
     std::set<std::string> fed;
   };
-  std::vector<Part> parts_;  // what is set in each
-  std::unique_ptr<KeptStandings> standings_;
+  std::vector<Part> parts_;                   // what is set in each
+  std::unique_ptr<KeptStandings> standings_;  // null: keeping them would cost more than it saves
 };
 
 }  // namespace vernier

@@ -2,8 +2,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/segment.h"
@@ -23,12 +26,8 @@ namespace {
 class SwitchedSegment final : public Segment {
  public:
   SwitchedSegment(const Subject& subject, const SwitchedRuns& switched, const std::vector<std::string>& layers,
-                  std::size_t part, const ReachedOutputs& reached)
-      : switched_(switched), outputs_(subject.judged.size()) {
-    const std::vector<int>& starts = switched.part_starts();
-    const int first = starts[part];
-    const int last = part + 1 < starts.size() ? starts[part + 1] : switched.model().proto.graph().node_size();
-    standing_.part = part;
+                  int first, int last, const Boundary& example, const ReachedOutputs& reached)
+      : switched_(switched) {
     std::map<std::string, const Layer*> by_name;
     for (const Layer& layer : subject.layers) by_name[layer.name] = &layer;
     for (const std::string& name : layers) {
@@ -36,9 +35,23 @@ class SwitchedSegment final : public Segment {
       if (place < first || place >= last) continue;
       layers_.push_back({name, reached.from_any(by_name.at(name)->outputs)});
     }
+    if (layers_.empty()) return;
+    std::map<std::string, Dtype> inputs;
+    for (const auto& [name, tensor] : example) inputs[name] = tensor.dtype();
+    for (const auto& [name, tensor] : switched.constants({})) inputs[name] = tensor.dtype();
+    std::map<std::string, Dtype> judged;
+    std::vector<std::pair<std::string, Dtype>> ordered;
+    for (const std::string& name : subject.judged) {
+      judged[name] = Dtype::Float32;
+      ordered.emplace_back(name, Dtype::Float32);
+    }
+    Model suffix = slice(switched.model(), first, switched.model().proto.graph().node_size(), inputs, judged);
+    set_outputs(suffix, ordered);
+    drop_idle_switches(suffix);
+    session_.emplace(subject.runtime, suffix, SessionOptions{.optimize = false});
   }
 
-  void begin(const Boundary& boundary) override { standing_.tensors = boundary; }
+  void begin(const Boundary& boundary) override { boundary_ = &boundary; }
 
   std::vector<Tensor> run(const std::vector<std::size_t>& group) const override {
     SwitchableModel::Setting setting = switched_.graph().alone(layers_.at(group.front()).name).value();
@@ -52,24 +65,54 @@ class SwitchedSegment final : public Segment {
     Recorder recorder;
     recorder.roundings = &setting.roundings;
     Sample inputs = switched_.constants(setting);
-    inputs.insert(standing_.tensors.begin(), standing_.tensors.end());
-    std::vector<Tensor> outputs = switched_.session().run_from(&standing_, inputs, &recorder, {});
-    outputs.resize(outputs_);
-    return outputs;
+    inputs.insert(boundary_->begin(), boundary_->end());
+    return session_->run(inputs, &recorder);
   }
 
  private:
+  /// Those that stay as they are whichever layer of the segment is low; reorderings then meet.
+  void drop_idle_switches(Model& suffix) const {
+    std::set<std::int64_t> used;
+    for (const Member& layer : layers_) {
+      for (const auto& [slot, chain] : switched_.graph().slots_alone().at(layer.name)) {
+        used.insert(static_cast<std::int64_t>(slot));
+      }
+    }
+    onnx::GraphProto& graph = *suffix.proto.mutable_graph();
+    const auto idle = [&](const onnx::NodeProto& node) {
+      return node.domain() == kDomain && node.op_type() == "Switch" && !used.contains(attribute_int(node, "slot", -1));
+    };
+    std::set<std::string> named;  // read by name elsewhere: outputs, and what bodies capture
+    for (const onnx::ValueInfoProto& output : graph.output()) named.insert(output.name());
+    for (const onnx::NodeProto& node : graph.node()) {
+      if (has_body(node)) named.merge(tensors_read(node));
+    }
+    std::map<std::string, std::string> passed;  // what an idle one makes -> what it reads
+    remove_nodes(graph, [&](const onnx::NodeProto& node) {
+      if (!idle(node) || named.contains(node.output(0))) return false;
+      const auto before = passed.find(node.input(0));
+      passed[node.output(0)] = before == passed.end() ? node.input(0) : before->second;
+      return true;
+    });
+    for (onnx::NodeProto& node : *graph.mutable_node()) {
+      for (std::string& input : *node.mutable_input()) {
+        if (const auto known = passed.find(input); known != passed.end()) input = known->second;
+      }
+    }
+    if (switched_.graph().one_scale_each()) move_reorderings(suffix);
+  }
+
   const SwitchedRuns& switched_;
-  const std::size_t outputs_;
-  Standing standing_;
+  std::optional<Session> session_;
+  const Boundary* boundary_ = nullptr;
 };
 
 }  // namespace
 
 std::unique_ptr<Segment> switched_segment(const Subject& subject, const SwitchedRuns& switched,
-                                          const std::vector<std::string>& layers, std::size_t part,
-                                          const ReachedOutputs& reached) {
-  return std::make_unique<SwitchedSegment>(subject, switched, layers, part, reached);
+                                          const std::vector<std::string>& layers, int first, int last,
+                                          const Boundary& example, const ReachedOutputs& reached) {
+  return std::make_unique<SwitchedSegment>(subject, switched, layers, first, last, example, reached);
 }
 
 }  // namespace vernier
