@@ -17,14 +17,10 @@
 #include "analysis/own_error.h"
 #include "analysis/paired_gain.h"
 #include "analysis/requirement.h"
+#include "analysis/run_identity.h"
 #include "analysis/run_tensors.h"
-#include "base/hash.h"
-#include "base/machine.h"
-#include "base/program_stamp.h"
 #include "base/text.h"
-#include "base/version.h"
 #include "distributed/ranks.h"
-#include "engines/onnxruntime/runtime.h"
 #include "numerics/metrics.h"
 #include "numerics/range_methods.h"
 #include "plan/calibrate.h"
@@ -303,11 +299,7 @@ std::vector<Candidate> candidates_for(const std::map<std::string, Format>& tenso
 
 std::string identity_of_tries(const Subject& subject, const Plan& plan, const std::map<std::string, Format>& tensors,
                               const Reference& reference) {
-  std::string text =
-      fmt::format("tries\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n", vernier_version(), program_stamp(), subject.runtime->version(),
-                  machine_text(), subject.model.sha256, reference.data_sha256, plan_to_json(plan));
-  text += sha256_of(subject.model.proto.SerializeAsString());
-  text += subject.optimizes() ? " optimized\n" : " as it stands\n";
+  std::string text = fmt::format("tries\n{}{}\n{}\n", run_identity(subject), reference.data_sha256, plan_to_json(plan));
   for (const auto& [tensor, format] : tensors) text += fmt::format("{} {}\n", tensor, format_name(format));
   return text;
 }

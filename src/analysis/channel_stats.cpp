@@ -84,7 +84,7 @@ std::vector<std::string> MeanErrors::layers_of(const Subject& subject, const Pla
 std::vector<std::string> MeanErrors::add_to(Model& model, const std::vector<Shadow>& shadows) {
   std::vector<std::string> tensors;
   for (const Shadow& shadow : shadows) {
-    if (std::ranges::find(wanted_, shadow.layer->name) == wanted_.end()) continue;
+    if (!wanted_.contains(shadow.layer->name)) continue;
     const auto shape = shapes_.find(shadow.layer->outputs.front());
     // Where the result is quantized behind its activation, a bias moves nothing linearly.
     if (shadow.outputs.size() != 1 || shadow.tensors.front() != shadow.layer->outputs.front()) continue;

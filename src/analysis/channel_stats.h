@@ -30,8 +30,8 @@ class MeanErrors final : public ShadowFigures {
   static std::vector<std::string> layers_of(const Subject& subject, const Plan& plan,
                                             const std::vector<std::string>* asked);
   /// `shapes`: of the tensors, as a reference run saw them (their ranks). It must outlive this.
-  MeanErrors(std::vector<std::string> layers, const std::map<std::string, Shape>& shapes, std::size_t samples)
-      : wanted_(std::move(layers)), shapes_(shapes), samples_(static_cast<double>(samples)) {}
+  MeanErrors(const std::vector<std::string>& layers, const std::map<std::string, Shape>& shapes, std::size_t samples)
+      : wanted_(layers.begin(), layers.end()), shapes_(shapes), samples_(static_cast<double>(samples)) {}
 
   std::vector<std::string> add_to(Model& model, const std::vector<Shadow>& shadows) override;
   void fold(std::size_t tensor, std::span<const float> values) override;
@@ -39,7 +39,7 @@ class MeanErrors final : public ShadowFigures {
   std::map<std::string, std::vector<double>> take() { return std::move(means_); }
 
  private:
-  const std::vector<std::string> wanted_;
+  const std::set<std::string> wanted_;
   const std::map<std::string, Shape>& shapes_;
   const double samples_;
   std::vector<std::string> layers_;  // by tensor given out

@@ -6,9 +6,12 @@
 
 namespace vernier {
 
-std::shared_ptr<KeptStandings::Runs> KeptStandings::begin(std::vector<std::string> settings) {
-  auto runs = std::make_shared<Runs>(std::move(settings));
+std::shared_ptr<KeptStandings::Runs> KeptStandings::begin(const std::vector<std::string>& settings) {
   const std::lock_guard lock(mutex_);
+  std::vector<std::size_t> numbers;
+  for (const std::string& words : settings)
+    numbers.push_back(numbers_.try_emplace(words, numbers_.size()).first->second);
+  auto runs = std::make_shared<Runs>(std::move(numbers));
   latest_first_.push_front(runs);
   if (latest_first_.size() > kMostRuns) latest_first_.pop_back();
   return runs;
@@ -21,7 +24,7 @@ std::shared_ptr<const Standing> KeptStandings::nearest(Runs& runs, std::size_t s
   for (auto other = latest_first_.begin(); other != latest_first_.end(); ++other) {
     const auto stood = (*other)->samples_.find(sample);
     if (other->get() == &runs || stood == (*other)->samples_.end()) continue;
-    const std::vector<std::string>& settings = (*other)->settings_;
+    const std::vector<std::size_t>& settings = (*other)->settings_;
     const auto differ = std::ranges::mismatch(runs.settings_, settings);
     auto part = static_cast<std::size_t>(differ.in1 - runs.settings_.begin());
     part = std::min(part, settings.size() - 1);

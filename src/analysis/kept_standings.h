@@ -27,17 +27,17 @@ class KeptStandings {
   /// The runs of one setting over samples.
   class Runs {
    public:
-    explicit Runs(std::vector<std::string> settings) : settings_(std::move(settings)) {}
+    explicit Runs(std::vector<std::size_t> settings) : settings_(std::move(settings)) {}
 
    private:
     friend class KeptStandings;
     using OfSample = std::vector<std::shared_ptr<const Standing>>;  // by part
-    std::vector<std::string> settings_;
+    std::vector<std::size_t> settings_;                             // of each part, by number
     std::map<std::size_t, OfSample> samples_;
   };
 
   /// `settings`: of each part of the session in words, which differ where what it computes may. Kept from now on.
-  std::shared_ptr<Runs> begin(std::vector<std::string> settings);
+  std::shared_ptr<Runs> begin(const std::vector<std::string>& settings);
   /// The farthest place at which a run of another setting over `sample` stood as one of `runs` will; null: none did.
   std::shared_ptr<const Standing> nearest(Runs& runs, std::size_t sample);
   /// Adds where a run of `runs` stands, as far as there is room.
@@ -52,6 +52,7 @@ class KeptStandings {
   // Several runs hold a standing that they share: its bytes leave with the last of them.
   std::shared_ptr<std::atomic<std::size_t>> bytes_ = std::make_shared<std::atomic<std::size_t>>(0);
   std::mutex mutex_;
+  std::map<std::string, std::size_t> numbers_;  // of settings: every sample compares them
   std::list<std::shared_ptr<Runs>> latest_first_;
 };
 

@@ -14,11 +14,9 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/run_identity.h"
 #include "analysis/surgery.h"
 #include "base/hash.h"
-#include "base/machine.h"
-#include "base/program_stamp.h"
-#include "base/version.h"
 #include "distributed/wire.h"
 #include "engines/onnxruntime/operators.h"
 #include "engines/onnxruntime/runtime.h"
@@ -265,13 +263,8 @@ class ReferenceRun {
 
   /// All that results hang on but the samples, whose hash is in what is saved.
   std::string identity() const {
-    std::string text = fmt::format("{}\n{}\n{}\n{}\n{}\n{} samples\n", vernier_version(), program_stamp(),
-                                   subject_.runtime->version(), machine_text(), subject_.model.sha256, samples_);
-    // Weights are beside it: they are those of the file.
-    text += sha256_of(subject_.model.proto.SerializeAsString());
-    text += subject_.optimizes() ? " optimized" : " as it stands";
+    std::string text = run_identity(subject_) + fmt::format("{} samples", samples_);
     text += counting_ == Counting::Ends ? ", ends\n" : "\n";
-    for (const std::string& output : subject_.judged) text += output + "\n";
     for (std::size_t i = 0; i < names_.size(); ++i) text += names_[i] + (wanted_[i] ? " counted\n" : "\n");
     return text;
   }

@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <vector>
 
+#include "engines/onnxruntime/blocked_layout.h"
 #include "model/graph_edit.h"
 #include "plan/round_node.h"
+#include "plan/switchable.h"
 
 namespace vernier {
 namespace {
@@ -27,12 +29,11 @@ void add_sizes_of_moved(const onnx::GraphProto& graph, TensorBytes& bytes_of) {
   }
 }
 
-/// Tensors that the optimizer moved a blocked layout to, or that a Switch makes, from the one that they are named after
-/// (plan/switchable.h, engines/onnxruntime/blocked_layout.h).
+/// Tensors in the blocked layout, or that a Switch makes, from the one that they are named after.
 void add_sizes_of_namesakes(const onnx::GraphProto& graph, TensorBytes& bytes_of) {
   for (const onnx::NodeProto& node : graph.node()) {
     for (const std::string& output : node.output()) {
-      const std::size_t end = std::min(output.find("/switched"), output.find("/blocked"));
+      const std::size_t end = std::min(output.find(kSwitched), output.find(kBlocked));
       if (end == std::string::npos) continue;
       const auto known = bytes_of.find(output.substr(0, end));
       if (known != bytes_of.end()) bytes_of.emplace(output, known->second);

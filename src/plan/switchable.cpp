@@ -165,7 +165,7 @@ void SwitchableModel::add_switches(const Model& prepared, const std::set<std::st
         node.set_input(i, name);
       } else if (in_front.contains(place)) {
         const std::size_t slot = slots_in_front_.emplace(place, slots_++).first->second;
-        const std::string name = names.unique(fmt::format("{}/switched", node.input(i)));
+        const std::string name = names.unique(node.input(i) + kSwitched);
         *graph.add_node() = switch_node(node.input(i), name, static_cast<std::int64_t>(slot));
         switched_readers_[name] = node.name();
         node.set_input(i, name);

@@ -20,6 +20,9 @@
 
 namespace vernier {
 
+/// Behind the name of a tensor: what a Switch in front of one of its readers makes of it.
+inline constexpr const char* kSwitched = "/switched";
+
 /// Roundings of a tensor, one after the other; empty: it passes unchanged.
 using RoundingChain = std::vector<QuantParams>;
 

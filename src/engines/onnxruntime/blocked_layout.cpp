@@ -87,7 +87,7 @@ class Reorderings {
     onnx::NodeProto reordering = blocked_.at(node.input(0));
     for (int i = 0; i < inputs; ++i) node.set_input(i, blocked_.at(node.input(i)).input(0));
     const std::string name = node.output(0);
-    node.set_output(0, name + "/blocked");
+    node.set_output(0, name + kBlocked);
     reordering.set_name(name + "/reordered");
     reordering.set_input(0, node.output(0));
     reordering.set_output(0, name);

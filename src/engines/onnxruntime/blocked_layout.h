@@ -8,6 +8,9 @@
 
 namespace vernier {
 
+/// Behind the name of a tensor: the same in the blocked layout.
+inline constexpr const char* kBlocked = "/blocked";
+
 /// Moves reorderings of an optimized graph behind the operators that do not mind (Round, Switch, Relu, Clip, QuickGelu,
 /// Sigmoid; Add and Mul of equal shapes) and drops those that meet their inverse. The same bits come out. `Switch`
 /// nodes must then be given roundings of one scale only: where `Round` has a scale for each channel it stays in place.

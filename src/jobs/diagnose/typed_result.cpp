@@ -160,9 +160,10 @@ VerifyReport TypedResult::verify(Measured& measured) const {
   const OutputStore* const known = on_the_same ? &experiment_.reference.outputs : nullptr;
   const bool in_memory = options_.output.empty() || !job_ranks().first();
   if (!in_memory) options.typed_model = options_.output / "model.onnx";
-  const Model written = in_memory ? typed_ : read_typed_file(options.typed_model);
+  std::optional<Model> read;
+  const Model& written = in_memory ? typed_ : read.emplace(read_typed_file(options.typed_model));
   const auto measure = [&] { return verify_model(written, options, sources_, quiet, known); };
-  if (!on_the_same || options.task.labels || options.on) return measure();
+  if (!measured.keeps() || !on_the_same || options.task.labels || options.on) return measure();
   std::string name = "file " + content_sha256(written);
   if (options_.measure.requirement) name += " for " + json_text(json_of(*options_.measure.requirement));
   const std::string words = measured.words(name, [&] { return json_text(json_of(FileFigures(measure()))); });

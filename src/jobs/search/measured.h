@@ -32,6 +32,9 @@ class Measured {
       : experiment_(experiment), store_(std::move(store)) {}
   Experiment& experiment() { return experiment_; }
 
+  /// Whether there is a record at all.
+  bool keeps() const { return store_ != nullptr; }
+
   /// The experiment's network from here on, which it has adopted, its scales in the plan; `data_sha256`: of its
   /// samples. Trials that are known are handed to it.
   void begin(const std::string& data_sha256);
