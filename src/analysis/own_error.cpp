@@ -49,12 +49,15 @@ class RoundedInputs {
   std::map<std::pair<std::string, Format>, Rounded> made_;
 };
 
-/// Takes out the roundings, by formats without a scale, that make the outputs of shadows: a Compare can do them on its
-/// way. By name of that output.
+/// Takes out the roundings, by formats without a scale, that make the outputs of shadows and that no node reads: a
+/// Compare can do them on its way. By name of that output.
 std::map<std::string, onnx::NodeProto> take_last_roundings(onnx::GraphProto& graph,
                                                            const std::vector<Shadow>& shadows) {
   std::set<std::string> outputs;
   for (const Shadow& shadow : shadows) outputs.insert(shadow.outputs.begin(), shadow.outputs.end());
+  for (const onnx::NodeProto& node : graph.node()) {
+    for (const std::string& read : node.input()) outputs.erase(read);
+  }
   std::map<std::string, onnx::NodeProto> taken;
   google::protobuf::RepeatedPtrField<onnx::NodeProto> left;
   for (onnx::NodeProto& node : *graph.mutable_node()) {
@@ -189,6 +192,12 @@ OwnErrorRun::OwnErrorRun(const Subject& subject, const Plan& plan, RoundedWeight
   const std::vector<Shadow> shadows =
       add_shadows(model, subject, plan, layers == nullptr ? all : *layers, weights, &slots_of_events_);
 
+  if (beside != nullptr) {
+    const std::vector<std::string> figures = beside->add_to(model, shadows);
+    for (const std::string& name : figures) add_output(model, name, Dtype::Float32);
+    figures_ = figures.size();
+  }
+
   // Compare passes the reference through: the next layer waits for it, so each shadow is computed and dropped in time.
   std::set<std::string> compared;
   const PlannedFormats formats(plan);
@@ -209,11 +218,6 @@ OwnErrorRun::OwnErrorRun(const Subject& subject, const Plan& plan, RoundedWeight
     if (rounding != roundings.end()) return compare_rounded_node(raw, rounding->second, tensor, place.slot);
     return compare_node(raw, place.low, tensor, "", place.slot);
   });
-  if (beside != nullptr) {
-    const std::vector<std::string> figures = beside->add_to(model, shadows);
-    for (const std::string& name : figures) add_output(model, name, Dtype::Float32);
-    figures_ = figures.size();
-  }
   session_.emplace(subject.session(model));
 }
 

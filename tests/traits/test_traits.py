@@ -91,6 +91,19 @@ def test_what_a_search_claims_is_true_in_onnx_runtime(made, tmp_path, job, form)
     check_claim(behind if raised else model, tmp_path / "out/model.onnx", samples, report["final_figures"], form)
 
 
+@pytest.mark.parametrize("formats", ["--int4 -p float16", "--int4 --int8 -p bfloat16", "--int8 --fp16",
+                                     "--int8 -p bfloat16", "--fp8 --fp16", "--fp8 -p float16"])
+def test_formats_beside_each_other_are_diagnosed(made, tmp_path, formats):
+    """Layers that differ in how they are rounded, in one run of own errors and of causes."""
+    model, data, _ = made
+    done = vernier("diagnose", model, *formats.split(), "--data", data, "--no-latency", "--json", folder=tmp_path,
+                   codes=(0, 3))
+    if done.returncode == 0:
+        assert any(layer["own_sqnr_db"] is not None for layer in json.loads(done.stdout)["layers"])
+    else:
+        assert "no layer" in done.stderr
+
+
 def test_fix_keeps_no_more_layers_than_diagnose(made, tmp_path):
     model, data, _ = made
     low = json.loads(vernier("diagnose", model, "--int8", "--data", data, "--json", folder=tmp_path).stdout)["all_low"]
