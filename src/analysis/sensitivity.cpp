@@ -137,7 +137,7 @@ MeasuredPart unpack_part(Unpacker& unpacker) {
 }
 
 /// Each segment in as few parts as let `workers` be busy equally long, parts of a segment in order; `finely`: a part
-/// for each sample, where a part's session is made at once.
+/// for each sample.
 std::vector<SegmentPart> parts_of(const std::vector<double>& costs, std::size_t samples, std::size_t workers,
                                   bool finely) {
   const double all = std::accumulate(costs.begin(), costs.end(), 0.0);
@@ -145,7 +145,7 @@ std::vector<SegmentPart> parts_of(const std::vector<double>& costs, std::size_t 
   std::vector<SegmentPart> parts;
   for (std::size_t k = 0; k < costs.size(); ++k) {
     const auto every = std::max(1.0, static_cast<double>(samples));
-    const double wanted = workers < 2 || costs[k] == 0 ? 1 : finely ? every : std::ceil(costs[k] / most);
+    const double wanted = costs[k] == 0 ? 1 : finely ? every : workers < 2 ? 1 : std::ceil(costs[k] / most);
     const auto count = static_cast<std::size_t>(std::clamp(wanted, 1.0, every));
     for (std::size_t part = 0; part < count; ++part) {
       parts.push_back({k, samples * part / count, samples * (part + 1) / count});
@@ -208,7 +208,8 @@ Sensitivities measure_sensitivities(const Subject& subject, const Plan& plan, co
   Ranks& ranks = subject.ranks == nullptr ? alone : *subject.ranks;
   const std::vector<SegmentPart> parts = parts_of(
       costs, options.samples.size(), ranks.alone() ? 1 : ranks.size() * std::max<std::size_t>(1, subject.threads),
-      /*finely=*/switched != nullptr);
+      // Sessions of their own, made for each part, pay where ranks would wait for each other.
+      /*finely=*/switched != nullptr && (switched->hands_on_little() || !ranks.alone()));
   std::vector<double> part_costs;
   for (const SegmentPart& part : parts) {
     part_costs.push_back(costs[part.segment] * static_cast<double>(part.end - part.first));
@@ -235,9 +236,9 @@ Sensitivities measure_sensitivities(const Subject& subject, const Plan& plan, co
 
   const ReachedOutputs reached(subject.model.proto.graph(), subject.judged);
   const auto segment_of = [&](std::size_t k) -> std::unique_ptr<Segment> {
-    const int last = k + 1 < starts.size() ? starts[k + 1] : nodes;
     const Boundary& example = boundaries[k].front();
-    if (switched != nullptr) return switched_segment(subject, *switched, layers, starts[k], last, example, reached);
+    if (switched != nullptr) return switched_segment(subject, *switched, layers, k, example, reached);
+    const int last = k + 1 < starts.size() ? starts[k + 1] : nodes;
     return injected_segment(subject, plan, layers, starts[k], last, example, weights, reached);
   };
   // Each tells of its own part.

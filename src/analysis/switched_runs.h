@@ -52,6 +52,8 @@ class SwitchedRuns {
   const Session& session() const { return session_; }
   /// The node of it at which each part of the session begins.
   const std::vector<int>& part_starts() const { return part_starts_; }
+  /// Whether what stands between parts is little: runs over a sample keep it.
+  bool hands_on_little() const { return standings_ != nullptr; }
   /// The first node of it that computes otherwise when `layer` alone is low; -1 where graph().alone() is absent.
   int place_of(const std::string& layer) const;
   /// Those constants, as a setting reads them.

@@ -26,8 +26,12 @@ namespace {
 class SwitchedSegment final : public Segment {
  public:
   SwitchedSegment(const Subject& subject, const SwitchedRuns& switched, const std::vector<std::string>& layers,
-                  int first, int last, const Boundary& example, const ReachedOutputs& reached)
-      : switched_(switched) {
+                  std::size_t part, const Boundary& example, const ReachedOutputs& reached)
+      : switched_(switched), part_(part), outputs_(subject.judged.size()) {
+    const std::vector<int>& starts = switched.part_starts();
+    const int nodes = switched.model().proto.graph().node_size();
+    const int first = starts[part];
+    const int last = part + 1 < starts.size() ? starts[part + 1] : nodes;
     std::map<std::string, const Layer*> by_name;
     for (const Layer& layer : subject.layers) by_name[layer.name] = &layer;
     for (const std::string& name : layers) {
@@ -35,7 +39,7 @@ class SwitchedSegment final : public Segment {
       if (place < first || place >= last) continue;
       layers_.push_back({name, reached.from_any(by_name.at(name)->outputs)});
     }
-    if (layers_.empty()) return;
+    if (layers_.empty() || switched.hands_on_little()) return;
     std::map<std::string, Dtype> inputs;
     for (const auto& [name, tensor] : example) inputs[name] = tensor.dtype();
     for (const auto& [name, tensor] : switched.constants({})) inputs[name] = tensor.dtype();
@@ -45,7 +49,7 @@ class SwitchedSegment final : public Segment {
       judged[name] = Dtype::Float32;
       ordered.emplace_back(name, Dtype::Float32);
     }
-    Model suffix = slice(switched.model(), first, switched.model().proto.graph().node_size(), inputs, judged);
+    Model suffix = slice(switched.model(), first, nodes, inputs, judged);
     set_outputs(suffix, ordered);
     drop_idle_switches(suffix);
     session_.emplace(subject.runtime, suffix, SessionOptions{.optimize = false});
@@ -66,7 +70,11 @@ class SwitchedSegment final : public Segment {
     recorder.roundings = &setting.roundings;
     Sample inputs = switched_.constants(setting);
     inputs.insert(boundary_->begin(), boundary_->end());
-    return session_->run(inputs, &recorder);
+    if (session_) return session_->run(inputs, &recorder);
+    const Standing standing{part_, *boundary_};
+    std::vector<Tensor> outputs = switched_.session().run_from(&standing, inputs, &recorder, {});
+    outputs.resize(outputs_);
+    return outputs;
   }
 
  private:
@@ -103,16 +111,18 @@ class SwitchedSegment final : public Segment {
   }
 
   const SwitchedRuns& switched_;
-  std::optional<Session> session_;
+  const std::size_t part_;
+  const std::size_t outputs_;
+  std::optional<Session> session_;  // absent: the session of `switched_` runs from its part on
   const Boundary* boundary_ = nullptr;
 };
 
 }  // namespace
 
 std::unique_ptr<Segment> switched_segment(const Subject& subject, const SwitchedRuns& switched,
-                                          const std::vector<std::string>& layers, int first, int last,
+                                          const std::vector<std::string>& layers, std::size_t part,
                                           const Boundary& example, const ReachedOutputs& reached) {
-  return std::make_unique<SwitchedSegment>(subject, switched, layers, first, last, example, reached);
+  return std::make_unique<SwitchedSegment>(subject, switched, layers, part, example, reached);
 }
 
 }  // namespace vernier

@@ -67,7 +67,7 @@ void run_outputs(const Subject& subject, Model model, const std::vector<std::siz
 
 void run_plan(const Subject& subject, const Plan& plan, RoundedWeights& weights, const SwitchedOnDemand& switched,
               const std::vector<std::size_t>& order, const VisitOutputs& visit) {
-  const SwitchedRuns* const runs = switched ? switched() : nullptr;
+  const std::shared_ptr<const SwitchedRuns> runs = switched ? switched() : nullptr;
   if (runs != nullptr && runs->run(subject, plan, weights, order, visit)) return;
   run_outputs(subject, lower_simulated(subject.model, subject.layers, plan, weights), order, visit);
 }
@@ -123,7 +123,7 @@ TrialResult run_trial(const Subject& subject, const Plan& plan, const Reference&
       if (known != nullptr) known->trials.add(known->plan, sample.index, std::move(sample.outcomes));
       return more;
     };
-    const SwitchedRuns* const runs = switched ? switched() : nullptr;
+    const std::shared_ptr<const SwitchedRuns> runs = switched ? switched() : nullptr;
     if (runs == nullptr || !runs->run(subject, plan, weights, left, compare, took)) {
       run_tensors(subject, lower_simulated(subject.model, subject.layers, plan, weights), subject.judged, left, compare,
                   took);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,7 @@ class SwitchedRuns;
 struct KnownPlan;
 
 /// The session for all plans of a search, made when it is first asked for; null: there is none. Empty: the same.
-using SwitchedOnDemand = std::function<const SwitchedRuns*()>;
+using SwitchedOnDemand = std::function<std::shared_ptr<const SwitchedRuns>()>;
 
 /// log(sum (ref - got)^2 / sum ref^2), not below log(1e-15); a large number when got is not finite where ref is, or
 /// when ref is all zero and got is not.

@@ -125,6 +125,7 @@ DiagnoseReport Diagnosis::run() {
     } else {
       step("curve", [&] { curve(); });
     }
+    experiment_->forget_switched();
     if (!report_.final_figures && !report_.typed) write_and_verify();
     if (!searches() && !report_.final_figures && !sinks_.is_interrupted() && sums_may_differ()) {
       step("other sums", [&] { report_.other_sums = all_low_with_other_sums(); });

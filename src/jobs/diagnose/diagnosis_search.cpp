@@ -220,6 +220,7 @@ void Diagnosis::write_and_verify() {
   engine_test_.reset();
   // No choice of layers helps: a file with everything in the high format would pass for an answer.
   if (report_.kept && report_.kept->end == SearchEnd::Impossible) return;
+  experiment_->forget_switched();  // sessions of the file come in its place
   step("typed model", [&] { report_.typed = typed_->write(final_plan(), report_.files); });
   if (options_.output.empty() && !report_.kept) return;  // nothing to claim: all low was measured already
   if (sinks_.is_interrupted()) return;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -90,9 +91,10 @@ void SingleSensitivities::measure_on(std::size_t samples) {
     }
     measured_.keep();
   };
+  const std::shared_ptr<const SwitchedRuns> switched = experiment_.switched();
   const Sensitivities measured =
       measure_sensitivities(subject, experiment_.all_low_plan(), unknown, experiment_.reference, experiment_.weights,
-                            options, experiment_.switched());
+                            options, switched.get());
   sample_inferences_ += measured.mean_suffix_share * static_cast<double>(measured.layers.size() * samples_);
 }
 

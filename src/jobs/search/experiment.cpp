@@ -125,12 +125,17 @@ void Experiment::set_known_trials(std::map<std::string, KnownTrials::BySample> t
   known_ = std::make_unique<KnownTrials>(std::move(trials));
 }
 
-const SwitchedRuns* Experiment::switched() {
+std::shared_ptr<const SwitchedRuns> Experiment::switched() {
   const std::lock_guard lock(making_switched_);
   if (!switched_) {
     switched_ = SwitchedRuns::of(subject_, {all_low_plan_, plan_keeping(candidate_names())}, weights, reference.shapes);
   }
-  return switched_->get();
+  return *switched_;
+}
+
+void Experiment::forget_switched() {
+  const std::lock_guard lock(making_switched_);
+  if (switched_ && *switched_ != nullptr) switched_.reset();
 }
 
 }  // namespace vernier

@@ -67,7 +67,9 @@ class Experiment {
 
   /// One session for all plans that keep some of the candidates; null where there can be none. Made when first asked
   /// for. Safe from several threads.
-  const SwitchedRuns* switched();
+  std::shared_ptr<const SwitchedRuns> switched();
+  /// Frees that session, and where its runs stood, until it is asked for again. Safe from several threads.
+  void forget_switched();
 
   /// Stands for what `plan`, which keeps some of the candidates, computes of this network. Scales are those that were
   /// there when it was asked first.
@@ -98,7 +100,7 @@ class Experiment {
   Lockstep all_low_;
   std::vector<std::size_t> hardest_first_;
   std::mutex making_switched_;
-  std::optional<std::unique_ptr<SwitchedRuns>> switched_;  // absent: not tried yet
+  std::optional<std::shared_ptr<const SwitchedRuns>> switched_;  // absent: not tried yet
   std::unique_ptr<KnownTrials> known_;
   std::mutex making_digest_;
   std::optional<PlanDigest> digest_;
