@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include "analysis/reached_outputs.h"
@@ -77,19 +78,22 @@ Boundaries standing_boundaries(const Subject& subject, const SwitchedRuns& switc
   Boundaries boundaries(switched.part_starts().size(), std::vector<Boundary>(samples.size()));
   std::map<std::size_t, std::size_t> position;
   for (const std::size_t sample : samples) position.emplace(sample, position.size());
+  std::optional<Session> own;
+  if (!switched.hands_on_little()) own.emplace(switched.in_parts(subject));
+  const Session& session = own ? *own : switched.session();
   SampleHooks hooks;
   hooks.constants = switched.constants({});
   hooks.run = [&](const Sample& fed, Recorder& recorder) {
     const Sample sample = subject.samples->at(recorder.sample);
     const std::size_t at = position.at(recorder.sample);
     boundaries.front()[at] = sample;
-    return switched.session().run_from(nullptr, fed, &recorder, [&](Standing standing) {
+    return session.run_from(nullptr, fed, &recorder, [&](Standing standing) {
       standing.tensors.insert(sample.begin(), sample.end());
       boundaries[standing.part][at] = std::move(standing.tensors);
     });
   };
   run_samples(
-      subject, switched.session(), samples, {}, "boundary tensors", [](const SampleResult&) { return true; }, hooks);
+      subject, session, samples, {}, "boundary tensors", [](const SampleResult&) { return true; }, hooks);
   return boundaries;
 }
 

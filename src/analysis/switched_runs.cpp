@@ -197,6 +197,12 @@ void make_input(onnx::GraphProto& graph, const std::string& name, const Tensor& 
   for (const std::int64_t size : like.shape()) type.mutable_shape()->add_dim()->set_dim_value(size);
 }
 
+Session session_in_parts(const Subject& subject, const Model& model, const std::vector<int>& starts) {
+  SessionOptions options{.optimize = false, .threads = 1, .integer_kernels = false};
+  options.part_starts = starts;
+  return {subject.runtime, model, options};
+}
+
 }  // namespace
 
 SwitchedRuns::SwitchedRuns(SwitchableModel graph, Model model, Session session, std::vector<int> part_starts,
@@ -237,6 +243,8 @@ SwitchedRuns::SwitchedRuns(SwitchableModel graph, Model model, Session session, 
     places_[layer] = place == nodes.size() ? 0 : place;
   }
 }
+
+Session SwitchedRuns::in_parts(const Subject& subject) const { return session_in_parts(subject, model_, part_starts_); }
 
 int SwitchedRuns::place_of(const std::string& layer) const {
   const auto known = places_.find(layer);
@@ -297,13 +305,8 @@ std::unique_ptr<SwitchedRuns> SwitchedRuns::of(const Subject& subject, const std
   const TensorBytes bytes_of = bytes_of_tensors(laid, shapes);
   std::vector<int> starts{0};
   if (subject.carries.empty()) starts = segment_starts(laid, bytes_of, part_count(laid, bytes_of, part_bytes));
-  SessionOptions in_parts{.optimize = false, .threads = 1, .integer_kernels = false};
-  in_parts.part_starts = starts;
-  Session session(subject.runtime, model, in_parts);
-  if (!session.can_start_between() || session.parts() != starts.size()) {
-    starts = {0};
-    session = Session(subject.runtime, model, {.optimize = false, .threads = 1, .integer_kernels = false});
-  }
+  Session session = session_in_parts(subject, model, starts);
+  if (!session.can_start_between() || session.parts() != starts.size()) starts = {0};
   std::size_t standing = 0;
   for (const int start : starts) {
     for (const std::string& name : start == 0 ? std::set<std::string>() : live_at(laid, start)) {
@@ -311,6 +314,8 @@ std::unique_ptr<SwitchedRuns> SwitchedRuns::of(const Subject& subject, const std
     }
   }
   const bool keeps = starts.size() > 1 && standing <= kMostOfSample;
+  // Each part has an arena of its own.
+  if (!keeps) session = session_in_parts(subject, model, {0});
   std::unique_ptr<SwitchedRuns> runs(
       new SwitchedRuns(*std::move(graph), std::move(model), std::move(session), std::move(starts), std::move(fed)));
   if (keeps) runs->standings_ = std::make_unique<KeptStandings>(kMostStanding);

@@ -50,10 +50,12 @@ class SwitchedRuns {
   const Model& model() const { return model_; }
   const SwitchableModel& graph() const { return graph_; }
   const Session& session() const { return session_; }
-  /// The node of it at which each part of the session begins.
+  /// The node of it at which each part begins.
   const std::vector<int>& part_starts() const { return part_starts_; }
-  /// Whether what stands between parts is little: runs over a sample keep it.
+  /// Whether what stands between parts is little: runs over a sample keep it, and session() runs in these parts.
   bool hands_on_little() const { return standings_ != nullptr; }
+  /// A session of the same in its parts.
+  Session in_parts(const Subject& subject) const;
   /// The first node of it that computes otherwise when `layer` alone is low; -1 where graph().alone() is absent.
   int place_of(const std::string& layer) const;
   /// Those constants, as a setting reads them.
@@ -72,7 +74,7 @@ class SwitchedRuns {
 
   SwitchableModel graph_;
   Model model_;
-  Session session_;
+  Session session_;  // in one part where they would not pay
   std::vector<int> part_starts_;
   std::map<std::string, Fed> fed_;     // by input of the session
   std::map<std::string, int> places_;  // by layer

@@ -1,6 +1,7 @@
 #include "jobs/diagnose/single_sensitivities.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <chrono>
@@ -95,6 +96,7 @@ void SingleSensitivities::measure_on(std::size_t samples) {
   const Sensitivities measured =
       measure_sensitivities(subject, experiment_.all_low_plan(), unknown, experiment_.reference, experiment_.weights,
                             options, switched.get());
+  ::malloc_trim(0);  // tensors between the parts of all samples, which the C library would keep
   sample_inferences_ += measured.mean_suffix_share * static_cast<double>(measured.layers.size() * samples_);
 }
 

@@ -1,5 +1,7 @@
 #include "jobs/search/experiment.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -135,7 +137,9 @@ std::shared_ptr<const SwitchedRuns> Experiment::switched() {
 
 void Experiment::forget_switched() {
   const std::lock_guard lock(making_switched_);
-  if (switched_ && *switched_ != nullptr) switched_.reset();
+  if (!switched_ || *switched_ == nullptr) return;
+  switched_.reset();
+  ::malloc_trim(0);  // what the C library keeps would come on top of what is next
 }
 
 }  // namespace vernier
