@@ -142,12 +142,13 @@ def main():
             "quantize --quantize-mode int8": [*data, "-o", "typed.onnx"],
             "quantize --quantize-mode int4": ["-o", "typed.onnx"],
             "diagnose --int8 --no-latency --no-options": data,
+            "diagnose --int8 --no-latency --no-options -o out": [*data, "-o", "out"],
         }
         rows = []
         for step, more in steps.items():
             if options.only not in step:
                 continue
-            verb, *flags = step.split()
+            verb, *flags = step.removesuffix(" -o out").split()
             if verb == "inspect":
                 verb, flags = "inspect model", flags[1:]
             row = {"step": step, **measured([vernier, *verb.split(), model, *flags, *more, "-v"], folder)}

@@ -44,10 +44,11 @@ constexpr Traits kOnGrid = kFollows | Trait::StaysOnGrid;
 class TypedSimulation {
  public:
   /// `rounds` false: values stay as float32 has them, and inputs and outputs of the types that the file gives them.
-  TypedSimulation(const Model& typed, bool rounds, const Arithmetic& arithmetic)
+  TypedSimulation(const Model& typed, bool rounds, const Arithmetic& arithmetic, std::size_t most_decoded)
       : rounds_(rounds), source_(normalized_file(typed)), types_(infer_types(source_)), sums_(arithmetic) {
     result_.model = source_;
     for_each_graph(source_.proto.graph(), [&](const onnx::GraphProto& graph) { count_readers(graph); });
+    decodes_in_runs_ = rounds && decoded_bytes() > most_decoded;
   }
 
   SimulatedFile run() {
@@ -62,6 +63,17 @@ class TypedSimulation {
       for (const std::string& input : node.input()) readers_[input].push_back(&node);
     }
     for (const onnx::ValueInfoProto& output : graph.output()) returned_.insert(output.name());
+  }
+
+  /// What stored codes of the main graph take as float32.
+  std::size_t decoded_bytes() const {
+    std::size_t bytes = 0;
+    for (const onnx::NodeProto& node : source_.proto.graph().node()) {
+      if (!is_quantization(node, "DequantizeLinear")) continue;
+      const auto codes = initializer(source_, node.input(0));
+      if (codes) bytes += static_cast<std::size_t>(codes->count()) * sizeof(float);
+    }
+    return bytes;
   }
 
   Dtype type_of(const std::string& tensor) const {
@@ -283,6 +295,11 @@ class TypedSimulation {
   void rewrite_dequantize(onnx::GraphProto& graph, onnx::NodeProto node) {
     const std::string output = node.output(0);
     const auto low = low_float(dequantized_type(node));
+    if (decodes_in_runs_ && is_initializer(source_, node.input(0))) {
+      if (const std::string after = data_beside(output); !after.empty()) {
+        return decode_in_runs(graph, std::move(node), after);
+      }
+    }
     if (const auto constant = dequantized_constant(source_, node)) {
       Tensor value = *constant;
       if (low && rounds_) {
@@ -313,6 +330,37 @@ class TypedSimulation {
       *graph.add_node() = std::move(node);
     }
     if (low) add_round(graph, output + "_round", unrounded, output, grid_of(*low));
+  }
+
+  /// The floats that the only reader of a stored weight takes beside it; empty when there are none.
+  std::string data_beside(const std::string& weight) {
+    const auto& readers = readers_[weight];
+    if (readers.size() != 1 || !has_weight_axis(*readers.front()) || returned_.contains(weight)) return "";
+    const std::string& data = readers.front()->input(readers.front()->input(0) == weight ? 1 : 0);
+    const Dtype type = type_of(data);
+    if (data == weight || (type != Dtype::Float32 && !low_float(type)) || initializer(source_, data)) return "";
+    const auto renamed = rounded_inputs_.find(data);
+    return renamed == rounded_inputs_.end() ? data : renamed->second;
+  }
+
+  /// A weight that stays codes, and becomes floats in each run, once `after` is there: its scale waits for that.
+  void decode_in_runs(onnx::GraphProto& graph, onnx::NodeProto node, const std::string& after) {
+    const std::string output = node.output(0);
+    const auto low = low_float(dequantized_type(node));
+    const auto params = quantization_of(source_, node, value_type(node.input(0)));
+    remember_grid(output, node);
+    if (params) result_.quantized.push_back({output, output, "", node.name(), *params, rank_of(output)});
+    const std::string scale = output + "/scale";
+    onnx::NodeProto waits = round_node(node.input(1), scale, grid_of(Format::Float32));
+    waits.add_input(after);
+    *graph.add_node() = std::move(waits);
+    node.set_input(1, scale);
+    node.set_output(0, low ? output + "/unrounded" : output);
+    if (low && find_attribute(node, "output_dtype") != nullptr) {
+      set_attribute(node, "output_dtype", static_cast<std::int64_t>(Dtype::Float32));
+    }
+    *graph.add_node() = std::move(node);
+    if (low) add_round(graph, output + "_round", output + "/unrounded", output, grid_of(*low));
   }
 
   void remember_grid(const std::string& output, const onnx::NodeProto& dequantize) {
@@ -375,6 +423,7 @@ class TypedSimulation {
   };
 
   const bool rounds_;
+  bool decodes_in_runs_ = false;
   Model source_;
   std::map<std::string, ValueType> types_;
   SimulatedFile result_;
@@ -411,10 +460,12 @@ Model normalized_file(const Model& typed) {
   return model;
 }
 
-SimulatedFile simulate_typed(const Model& typed, const Arithmetic& arithmetic) {
-  return TypedSimulation(typed, /*rounds=*/true, arithmetic).run();
+SimulatedFile simulate_typed(const Model& typed, const Arithmetic& arithmetic, std::size_t most_decoded) {
+  return TypedSimulation(typed, /*rounds=*/true, arithmetic, most_decoded).run();
 }
 
-SimulatedFile without_roundings(const Model& typed) { return TypedSimulation(typed, /*rounds=*/false, {}).run(); }
+SimulatedFile without_roundings(const Model& typed) {
+  return TypedSimulation(typed, /*rounds=*/false, {}, kLargeWeights).run();
+}
 
 }  // namespace vernier

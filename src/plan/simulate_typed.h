@@ -4,6 +4,7 @@
 // Round itself and what engines do within a layer (engine_sums.h).
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,10 @@ struct SimulatedFile {
   std::vector<std::string> notes;          // "Loop body left as it is", ...
 };
 
-/// `arithmetic`: what the file does not say.
-SimulatedFile simulate_typed(const Model& typed, const Arithmetic& arithmetic = {});
+/// `arithmetic`: what the file does not say. Where stored codes would take more than `most_decoded` bytes as floats,
+/// weights stay codes and each run decodes them.
+SimulatedFile simulate_typed(const Model& typed, const Arithmetic& arithmetic = {},
+                             std::size_t most_decoded = kLargeWeights);
 
 /// The float32 network behind a typed file: the same graph without its roundings, with the weights as the file has
 /// them. Inputs and outputs keep their types. What computes on codes (QLinearConv, MatMulInteger) stays as it is.

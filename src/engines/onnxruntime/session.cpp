@@ -153,10 +153,12 @@ constexpr std::size_t kManyOutputs = 16;
 // takes 1.6 times as long as where one block is planned for all (measured: 1.31.1).
 constexpr std::size_t kSmallInputs = std::size_t{64} << 10U;
 
-/// Whether the shapes of all inputs are given, dimensions left open aside, and the tensors within are thus small.
-bool has_small_inputs(const onnx::GraphProto& graph) {
+/// Whether weights are few and the shapes of all inputs are given, dimensions left open aside: tensors within are then
+/// small.
+bool has_small_tensors(const Model& model) {
+  if (bytes_beside(model) >= kTrimmedBytes) return false;
   std::size_t bytes = 0;
-  for (const onnx::ValueInfoProto& input : graph.input()) {
+  for (const onnx::ValueInfoProto& input : model.proto.graph().input()) {
     const onnx::TypeProto::Tensor& type = input.type().tensor_type();
     if (!type.has_shape()) return false;
     std::size_t elements = 1;
@@ -167,7 +169,8 @@ bool has_small_inputs(const onnx::GraphProto& graph) {
   return bytes <= kSmallInputs;
 }
 
-OwnedOptions runtime_options(const Runtime& runtime, const SessionOptions& options, const onnx::GraphProto& graph) {
+OwnedOptions runtime_options(const Runtime& runtime, const SessionOptions& options, const Model& model) {
+  const onnx::GraphProto& graph = model.proto.graph();
   const OrtApi& api = runtime.api();
   OwnedOptions owned = runtime.new_options();
   OrtSessionOptions* const raw = owned.get();
@@ -184,7 +187,7 @@ OwnedOptions runtime_options(const Runtime& runtime, const SessionOptions& optio
   if (!options.integer_kernels) {
     runtime.check(api.AddSessionConfigEntry(raw, kOrtSessionOptionsDisableQuantQDQ, "1"));
     // A planned block comes on top of the chunks that the first runs, which nothing was planned for, leave behind.
-    if (!has_small_inputs(graph)) runtime.check(api.DisableMemPattern(raw));
+    if (!has_small_tensors(model)) runtime.check(api.DisableMemPattern(raw));
   }
   if (static_cast<std::size_t>(graph.output_size()) > kManyOutputs) {
     runtime.check(api.DisableMemPattern(raw));
@@ -206,7 +209,7 @@ Part part_from(const Runtime& runtime, const OrtMemoryInfo* memory, const Model&
   Part part;
   for (const onnx::ValueInfoProto& input : model.proto.graph().input()) part.inputs.push_back(input.name());
   for (const onnx::ValueInfoProto& output : model.proto.graph().output()) part.outputs.push_back(output.name());
-  const OwnedOptions owned = runtime_options(runtime, options, model.proto.graph());
+  const OwnedOptions owned = runtime_options(runtime, options, model);
   OrtSessionOptions* raw_options = owned.get();
 
   // Stubs of the main graph are handed over by name; bodies of If and Loop cannot take them, so theirs are put back.

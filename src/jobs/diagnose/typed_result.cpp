@@ -126,6 +126,10 @@ TypedReport TypedResult::write(const Plan& plan, std::map<std::string, std::stri
     files["plan"] = plan_file.string();
   }
   typed_ = std::move(typed.model);
+  if (!info.file.empty() && (options_.external_data.wanted || bytes_beside(typed_) > kLargeWeights)) {
+    typed_ = read_model(info.file);  // mapped, weights take no memory
+    typed_.data_files.clear();       // sign() replaces them; what is mapped stays
+  }
   info.model = result_of(typed_, info.file);
   return info;
 }

@@ -12,6 +12,8 @@
 #include "analysis/sensitivity.h"
 #include "analysis/trials.h"
 #include "plan/lower_simulated.h"
+#include "plan/lower_typed.h"
+#include "plan/simulate_typed.h"
 #include "tiny_networks.h"
 #include "vernier/format.h"
 
@@ -75,6 +77,22 @@ TEST_P(LargeWeights, AreMeasuredAsIfRoundedAhead) {
   const std::map<std::string, ErrorStats> sensitivities = alone(in_the_graph);
   for (const auto& [layer, error] : alone(ahead))
     expect_near(error, sensitivities.at(layer), "sensitivity of " + layer);
+}
+
+TEST_P(LargeWeights, OfATypedFileMayStayCodes) {
+  const Samples samples = bell_samples("x", {1, 4, 32}, 3);
+  const Subject subject = subject_of(residual_net(), samples);
+  const TypedModel typed = lower_typed(subject.model, plan_all(subject, GetParam()), /*strict=*/true);
+  const SimulatedFile usual = simulate_typed(typed.model);
+  const SimulatedFile in_runs = simulate_typed(typed.model, {}, /*most_decoded=*/0);
+  const bool codes = needs_scale(GetParam());
+  EXPECT_EQ(is_initializer(in_runs.model, "a_DequantizeLinear_Output"), false);
+  EXPECT_EQ(is_initializer(usual.model, "a_DequantizeLinear_Output"), codes);
+  EXPECT_EQ(in_runs.quantized.size(), usual.quantized.size());
+  EXPECT_EQ(in_runs.layers, usual.layers);
+  const std::vector<Match> matches = match_layer_outputs(subject);
+  expect_near(lockstep(subject, usual.model, matches).outputs.at("y").pooled,
+              lockstep(subject, in_runs.model, matches).outputs.at("y").pooled, "lock-step");
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, LargeWeights,
