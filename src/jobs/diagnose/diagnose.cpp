@@ -119,6 +119,8 @@ DiagnoseReport Diagnosis::run() {
       note(notes_of_known(must_be_kept(*experiment_, evidence_), options_.precision.high));
     }
     rank();
+    const bool missed = requirement() != nullptr && report_.all_low.passed == false;
+    if (!needs_explanation(*experiment_, report_.layers, missed)) steps_.expect("causes", 0.1);
     if (searches()) {
       search();
       search_without_repairs();

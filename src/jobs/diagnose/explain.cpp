@@ -23,14 +23,6 @@ bool hopeless(const LayerRow& row) {
   return needs_scale(row.format) && row.own_sqnr_db && noise_of_db(*row.own_sqnr_db) > noise_of_db(10);
 }
 
-/// The network as a whole needs an explanation when a requirement is missed, or when its output is far below what the
-/// format usually gives.
-bool needs_explanation(const Experiment& experiment, const std::vector<LayerRow>& ranked, bool missed) {
-  if (missed) return true;
-  const double noise = noise_share(experiment.all_low().outputs);
-  return std::ranges::any_of(ranked, [&](const LayerRow& row) { return noise > harmless_noise(row.format); });
-}
-
 /// `worst_only`: the network is fine, but a layer's own result is not finite (a mask, say), which people see and ask
 /// about, or is hardly there.
 std::vector<const LayerRow*> chosen_rows(const std::vector<LayerRow>& ranked, const std::set<std::string>& kept,
@@ -67,6 +59,12 @@ std::vector<const LayerRow*> chosen_rows(const std::vector<LayerRow>& ranked, co
 }
 
 }  // namespace
+
+bool needs_explanation(const Experiment& experiment, const std::vector<LayerRow>& ranked, bool missed) {
+  if (missed) return true;
+  const double noise = noise_share(experiment.all_low().outputs);
+  return std::ranges::any_of(ranked, [&](const LayerRow& row) { return noise > harmless_noise(row.format); });
+}
 
 Explanation explain(Measured& measured, const Evidence& evidence, const std::vector<LayerRow>& ranked,
                     const std::set<std::string>& kept, const ExplainOptions& options) {

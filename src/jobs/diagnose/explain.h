@@ -23,6 +23,10 @@ struct ExplainOptions {
   std::vector<CauseFinder> own;          // causes of the caller's
 };
 
+/// The network as a whole needs an explanation when a requirement is missed, or when its output is far below what the
+/// format usually gives. Where it does not, explain() has little to do.
+bool needs_explanation(const Experiment& experiment, const std::vector<LayerRow>& ranked, bool missed);
+
 /// Causes, blame and pictures of the layers in `kept`, those that make the most of the damage, and those whose own
 /// result is the worst. Looks at layers of the main graph.
 /// Cost: passes over `samples` samples, of which measure_facts() tells; at most eleven plain inferences a sample,
