@@ -142,6 +142,11 @@ class TypedSimulation {
     if (node.op_type() == "Cast") return rewrite_cast(graph, std::move(node));
     if (is_quantization(node, "QuantizeLinear") && is_pair(node)) return;
     if (is_quantization(node, "DequantizeLinear")) return rewrite_dequantize(graph, std::move(node));
+    for (const std::string& input : node.input()) {
+      if (auto decoding = decoding_.extract(input)) {
+        for (onnx::NodeProto& step : decoding.mapped()) *graph.add_node() = std::move(step);
+      }
+    }
     widen_attributes(node);
     note_layer(node);
     note_unknown_types(node);
@@ -297,7 +302,7 @@ class TypedSimulation {
     const auto low = low_float(dequantized_type(node));
     if (decodes_in_runs_ && is_initializer(source_, node.input(0))) {
       if (const std::string after = data_beside(output); !after.empty()) {
-        return decode_in_runs(graph, std::move(node), after);
+        return decode_in_runs(std::move(node), after);
       }
     }
     if (const auto constant = dequantized_constant(source_, node)) {
@@ -332,10 +337,12 @@ class TypedSimulation {
     if (low) add_round(graph, output + "_round", unrounded, output, grid_of(*low));
   }
 
-  /// The floats that the only reader of a stored weight takes beside it; empty when there are none.
+  /// The floats that the only reader of a stored weight, in the main graph, takes beside it; empty when there are none.
   std::string data_beside(const std::string& weight) {
     const auto& readers = readers_[weight];
     if (readers.size() != 1 || !has_weight_axis(*readers.front()) || returned_.contains(weight)) return "";
+    const auto& main = source_.proto.graph().node();
+    if (std::ranges::none_of(main, [&](const onnx::NodeProto& node) { return &node == readers.front(); })) return "";
     const std::string& data = readers.front()->input(readers.front()->input(0) == weight ? 1 : 0);
     const Dtype type = type_of(data);
     if (data == weight || (type != Dtype::Float32 && !low_float(type)) || initializer(source_, data)) return "";
@@ -343,8 +350,8 @@ class TypedSimulation {
     return renamed == rounded_inputs_.end() ? data : renamed->second;
   }
 
-  /// A weight that stays codes, and becomes floats in each run, once `after` is there: its scale waits for that.
-  void decode_in_runs(onnx::GraphProto& graph, onnx::NodeProto node, const std::string& after) {
+  /// A weight that stays codes, and becomes floats in each run, in front of its reader: its scale waits for `after`.
+  void decode_in_runs(onnx::NodeProto node, const std::string& after) {
     const std::string output = node.output(0);
     const auto low = low_float(dequantized_type(node));
     const auto params = quantization_of(source_, node, value_type(node.input(0)));
@@ -353,14 +360,15 @@ class TypedSimulation {
     const std::string scale = output + "/scale";
     onnx::NodeProto waits = round_node(node.input(1), scale, grid_of(Format::Float32));
     waits.add_input(after);
-    *graph.add_node() = std::move(waits);
+    std::vector<onnx::NodeProto>& decoding = decoding_[output];
+    decoding.push_back(std::move(waits));
     node.set_input(1, scale);
     node.set_output(0, low ? output + "/unrounded" : output);
     if (low && find_attribute(node, "output_dtype") != nullptr) {
       set_attribute(node, "output_dtype", static_cast<std::int64_t>(Dtype::Float32));
     }
-    *graph.add_node() = std::move(node);
-    if (low) add_round(graph, output + "_round", output + "/unrounded", output, grid_of(*low));
+    decoding.push_back(std::move(node));
+    if (low) decoding.push_back(round_node(output + "/unrounded", output, grid_of(*low)));
   }
 
   void remember_grid(const std::string& output, const onnx::NodeProto& dequantize) {
@@ -430,8 +438,9 @@ class TypedSimulation {
   std::map<std::string, std::vector<const onnx::NodeProto*>> readers_;
   std::set<std::string> returned_;
   std::map<std::string, std::string> rounded_inputs_;
-  std::map<std::string, Pair> pairs_;    // QuantizeLinear output -> what it rounds
-  std::map<std::string, Format> grids_;  // DequantizeLinear output -> grid of its values
+  std::map<std::string, Pair> pairs_;                             // QuantizeLinear output -> what it rounds
+  std::map<std::string, std::vector<onnx::NodeProto>> decoding_;  // of weights whose reader is still to come
+  std::map<std::string, Format> grids_;                           // DequantizeLinear output -> grid of its values
   EngineSums sums_;
   std::set<std::string> unrounded_;
   std::vector<EngineSums::Tf32Names> tf32_;  // of the graph that is rewritten, and of those around it

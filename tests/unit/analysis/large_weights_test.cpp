@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -90,6 +91,13 @@ TEST_P(LargeWeights, OfATypedFileMayStayCodes) {
   EXPECT_EQ(is_initializer(usual.model, "a_DequantizeLinear_Output"), codes);
   EXPECT_EQ(in_runs.quantized.size(), usual.quantized.size());
   EXPECT_EQ(in_runs.layers, usual.layers);
+  std::set<std::string> made;  // sessions of many nodes are cut between them, in the order of the graph
+  for (const onnx::NodeProto& node : in_runs.model.proto.graph().node()) {
+    for (const std::string& input : node.input()) {
+      EXPECT_TRUE(made.contains(input) || input == "x" || is_initializer(in_runs.model, input)) << input;
+    }
+    made.insert(node.output().begin(), node.output().end());
+  }
   const std::vector<Match> matches = match_layer_outputs(subject);
   expect_near(lockstep(subject, usual.model, matches).outputs.at("y").pooled,
               lockstep(subject, in_runs.model, matches).outputs.at("y").pooled, "lock-step");
