@@ -98,7 +98,7 @@ def page(record):
     lines = [f"""# One session for all plans
 
 Written by `bench/one_session.py` from [bench/results/one_session.json](../bench/results/one_session.json); not edited by hand. {record["date"]}, {record["machine"]};
-ONNX Runtime {record["onnxruntime"]}. A search asks for many plans of one network. It used to build a session of ONNX Runtime for each; now one
+ONNX Runtime {record["onnxruntime"]}. A search asks for many plans of one network. *Before*, each had a session of ONNX Runtime; now one
 session serves all, with roundings that are switched and weights that are handed in ([how](architecture.md#one-trial)). Commits: {record["commits"]}.
 
 Twenty photographs, in turns in one run, medians of {record["rounds"]}; *effect* and *search* are the phases *sensitivity of the layers* and *search*, *passes* the whole
