@@ -208,6 +208,8 @@ def megabytes(row):
 
 
 def difference(row):
+    if row["differs"] == float("inf"):
+        return "other fields"
     return "none" if row["differs"] == 0 else f"{row['differs']:.1g}"
 
 
@@ -227,7 +229,7 @@ ONNX Runtime {record["onnxruntime"]}. Commits: {record["commits"]}. Load average
 networks run. Asked for: {", ".join(f"`{name}` {ratio}" for name, ratio in ASKED.items())}, beyond {few}.
 Missed {"; missed ".join(f"with `--batch {size}`: {', '.join(rows) or 'none'}" for size, rows in missed.items())}.
 
-*Answers* is the largest relative difference of two numbers of the reports, against the same commit without `--batch`. Peaks are of {few} and of {many:,} samples.
+*Answers* is the largest relative difference of two numbers of the reports, against this commit without `--batch`; *other fields*: an earlier commit's report has not the same ones. Peaks are of {few} and of {many:,} samples.
 
 | network | command | commit | `--batch` | ONNX Runtime, s | whole, s | fixed, s | beyond {few} | whole | peaks, MB | answers |
 |---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|"""]
