@@ -77,16 +77,19 @@ Boundaries standing_boundaries(const Subject& subject, const SwitchedRuns& switc
                                const std::vector<std::size_t>& samples) {
   Boundaries boundaries(switched.part_starts().size(), std::vector<Boundary>(samples.size()));
   std::map<std::size_t, std::size_t> position;
-  for (const std::size_t sample : samples) position.emplace(sample, position.size());
+  for (const std::size_t sample : samples) {
+    boundaries.front()[position.size()] = subject.samples->at(sample);
+    position.emplace(sample, position.size());
+  }
+  if (boundaries.size() == 1) return boundaries;  // the session may be cut all the same, for its many nodes
   std::optional<Session> own;
   if (!switched.hands_on_little()) own.emplace(switched.in_parts(subject));
   const Session& session = own ? *own : switched.session();
   SampleHooks hooks;
   hooks.constants = switched.constants({});
   hooks.run = [&](const Sample& fed, Recorder& recorder) {
-    const Sample sample = subject.samples->at(recorder.sample);
     const std::size_t at = position.at(recorder.sample);
-    boundaries.front()[at] = sample;
+    const Sample& sample = boundaries.front()[at];
     return session.run_from(nullptr, fed, &recorder, [&](Standing standing) {
       standing.tensors.insert(sample.begin(), sample.end());
       boundaries[standing.part][at] = std::move(standing.tensors);

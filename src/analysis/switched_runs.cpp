@@ -306,7 +306,8 @@ std::unique_ptr<SwitchedRuns> SwitchedRuns::of(const Subject& subject, const std
   std::vector<int> starts{0};
   if (subject.carries.empty()) starts = segment_starts(laid, bytes_of, part_count(laid, bytes_of, part_bytes));
   Session session = session_in_parts(subject, model, starts);
-  if (!session.can_start_between() || session.parts() != starts.size()) starts = {0};
+  const bool in_parts = starts.size() > 1;
+  if (in_parts && (!session.can_start_between() || session.parts() != starts.size())) starts = {0};
   std::size_t standing = 0;
   for (const int start : starts) {
     for (const std::string& name : start == 0 ? std::set<std::string>() : live_at(laid, start)) {
@@ -315,7 +316,7 @@ std::unique_ptr<SwitchedRuns> SwitchedRuns::of(const Subject& subject, const std
   }
   const bool keeps = starts.size() > 1 && standing <= kMostOfSample;
   // Each part has an arena of its own.
-  if (!keeps) session = session_in_parts(subject, model, {0});
+  if (in_parts && !keeps) session = session_in_parts(subject, model, {0});
   std::unique_ptr<SwitchedRuns> runs(
       new SwitchedRuns(*std::move(graph), std::move(model), std::move(session), std::move(starts), std::move(fed)));
   if (keeps) runs->standings_ = std::make_unique<KeptStandings>(kMostStanding);

@@ -49,6 +49,7 @@ class TypedSimulation {
     result_.model = source_;
     for_each_graph(source_.proto.graph(), [&](const onnx::GraphProto& graph) { count_readers(graph); });
     decodes_in_runs_ = rounds && decoded_bytes() > most_decoded;
+    for (const onnx::NodeProto& node : source_.proto.graph().node()) main_nodes_.insert(&node);
   }
 
   SimulatedFile run() {
@@ -312,11 +313,7 @@ class TypedSimulation {
         round_to(grid_of(*low), value.floats(), rounded.mutable_floats());
         value = rounded;
       }
-      remember_grid(output, node);
-      const ValueType codes = value_type(node.input(0));
-      if (const auto params = quantization_of(source_, node, codes)) {
-        result_.quantized.push_back({output, output, "", node.name(), *params, rank_of(output)});
-      }
+      remember_stored(output, node);
       add_initializer(result_.model, graph, output, value);
       return;
     }
@@ -341,8 +338,7 @@ class TypedSimulation {
   std::string data_beside(const std::string& weight) {
     const auto& readers = readers_[weight];
     if (readers.size() != 1 || !has_weight_axis(*readers.front()) || returned_.contains(weight)) return "";
-    const auto& main = source_.proto.graph().node();
-    if (std::ranges::none_of(main, [&](const onnx::NodeProto& node) { return &node == readers.front(); })) return "";
+    if (!main_nodes_.contains(readers.front())) return "";
     const std::string& data = readers.front()->input(readers.front()->input(0) == weight ? 1 : 0);
     const Dtype type = type_of(data);
     if (data == weight || (type != Dtype::Float32 && !low_float(type)) || initializer(source_, data)) return "";
@@ -354,9 +350,7 @@ class TypedSimulation {
   void decode_in_runs(onnx::NodeProto node, const std::string& after) {
     const std::string output = node.output(0);
     const auto low = low_float(dequantized_type(node));
-    const auto params = quantization_of(source_, node, value_type(node.input(0)));
-    remember_grid(output, node);
-    if (params) result_.quantized.push_back({output, output, "", node.name(), *params, rank_of(output)});
+    remember_stored(output, node);
     const std::string scale = output + "/scale";
     onnx::NodeProto waits = round_node(node.input(1), scale, grid_of(Format::Float32));
     waits.add_input(after);
@@ -369,6 +363,12 @@ class TypedSimulation {
     }
     decoding.push_back(std::move(node));
     if (low) decoding.push_back(round_node(output + "/unrounded", output, grid_of(*low)));
+  }
+
+  void remember_stored(const std::string& output, const onnx::NodeProto& dequantize) {
+    remember_grid(output, dequantize);
+    const auto params = quantization_of(source_, dequantize, value_type(dequantize.input(0)));
+    if (params) result_.quantized.push_back({output, output, "", dequantize.name(), *params, rank_of(output)});
   }
 
   void remember_grid(const std::string& output, const onnx::NodeProto& dequantize) {
@@ -436,6 +436,7 @@ class TypedSimulation {
   std::map<std::string, ValueType> types_;
   SimulatedFile result_;
   std::map<std::string, std::vector<const onnx::NodeProto*>> readers_;
+  std::set<const onnx::NodeProto*> main_nodes_;  // of source_, bodies' aside
   std::set<std::string> returned_;
   std::map<std::string, std::string> rounded_inputs_;
   std::map<std::string, Pair> pairs_;                             // QuantizeLinear output -> what it rounds

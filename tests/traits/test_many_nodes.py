@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
 from test_traits import check_claim, vernier
 
@@ -37,3 +38,24 @@ def test_many_heads(tmp_path):
     errors = {figure["name"]: float(figure["sqnr_db"]) for figure in report["all_low"]["outputs"]}
     for row in report["layers"]:
         assert float(row["sensitivity_db"]) == pytest.approx(errors[row["name"].replace("head", "y")], abs=0.01)
+
+
+def test_many_small_nodes_run_in_parts_that_a_search_did_not_choose(tmp_path):
+    """Tensors of 16 bytes are not worth parts of their own, while a session of more than 4,000 nodes is cut for their number."""
+    random = np.random.default_rng(0)
+    nodes, weights, source = [], [], "x"
+    for i in range(100):
+        weights.append(numpy_helper.from_array((np.eye(4) + random.normal(0, 0.05, (4, 4))).astype(np.float32), f"w{i}"))
+        nodes.append(helper.make_node("MatMul", [source, f"w{i}"], [f"m{i}"], name=f"m{i}"))
+        source = f"m{i}"
+        for k in range(40):
+            nodes.append(helper.make_node("Neg", [source], [f"n{i}_{k}"], name=f"n{i}_{k}"))
+            source = f"n{i}_{k}"
+    graph = helper.make_graph(nodes, "small", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 4])],
+                              [helper.make_tensor_value_info(source, TensorProto.FLOAT, [1, 4])], weights)
+    model = tmp_path / "small.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
+    np.save(model.with_suffix(".npy"), random.normal(0, 1, (4, 1, 4)).astype(np.float32))
+    report, samples = diagnosed(model, tmp_path)
+    check_claim(model, tmp_path / "out/model.onnx", samples, report["final_figures"], "--int8")
+    assert sum(row.get("sensitivity_db") is not None for row in report["layers"]) == 100
