@@ -130,6 +130,15 @@ Subject on_one_thread(const Subject& subject, std::mutex& telling) {
   return alone;
 }
 
+Subject on_one_thread_helped(const Subject& subject, std::mutex& telling, SpareThreads& spare) {
+  // Works beside each other are as many as threads: each starts those that may help it, most of which wait.
+  constexpr std::size_t kMostHelping = 8;
+  Subject helped = on_one_thread(subject, telling);
+  helped.threads = std::min(subject.threads, kMostHelping);
+  helped.spare = &spare;
+  return helped;
+}
+
 std::optional<int> class_axis_of(const Subject& subject, const std::string& output) {
   const auto axis = subject.class_axes.find(output);
   return axis == subject.class_axes.end() ? std::nullopt : std::optional(axis->second.axis);
@@ -195,6 +204,7 @@ void run_samples(const Subject& subject, const Session& session, const std::vect
   };
   const std::size_t turns = (order.size() + batch - 1) / batch;
   if (sequential) return parallel_ordered(turns, 1, work, taken);
+  if (subject.spare != nullptr) return parallel_ordered(turns, subject.threads, work, taken, subject.spare);
   Ranks alone;
   spread_ordered(subject.ranks == nullptr ? alone : *subject.ranks, turns, subject.threads, work, taken, pack, unpack);
 }

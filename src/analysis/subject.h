@@ -24,6 +24,7 @@
 namespace vernier {
 
 class Ranks;
+class SpareThreads;
 
 /// --carry OUT:IN: a state output that is fed back as an input of the next sample.
 struct Carry {
@@ -40,6 +41,7 @@ struct Subject {
   std::vector<std::string> judged;              // float outputs that are compared, in graph order
   std::map<std::string, ClassAxis> class_axes;  // of judged outputs, as far as it is known
   std::size_t threads = 1;                      // samples that run side by side
+  SpareThreads* spare = nullptr;                // all but the first of these only while it has one; null: always
   /// Samples that run as one where the network allows it (batches.h); told in words where it does not.
   std::size_t batch = 1;
   std::function<void(const std::string&)> one_by_one;
@@ -60,6 +62,8 @@ bool small_enough_to_optimize(const Model& model);
 /// `subject` for work on one thread of several, and without other ranks: its progress, too, is told to `subject` by one
 /// thread at a time, which `telling` sees to. Both must outlive it.
 Subject on_one_thread(const Subject& subject, std::mutex& telling);
+/// The same, helped by threads that `spare` has.
+Subject on_one_thread_helped(const Subject& subject, std::mutex& telling, SpareThreads& spare);
 
 /// The sums of that output in `sums`, begun with its class axis where they are not there yet.
 OutputStats& stats_of(std::map<std::string, OutputStats>& sums, const Subject& subject, const std::string& output);

@@ -1,6 +1,7 @@
 // Answers that a search is about to ask for, worked out side by side. A trial ends with the sample that decides it: the
 // threads and ranks that share its samples have run others in vain by then, and where it makes a session of its own
-// they wait for that. With several sets at hand each thread works on its own, and so does each rank.
+// they wait for that. With several sets at hand each thread works on its own until that is answered, and helps with
+// others then; and so does each rank.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/parallel.h"
 #include "distributed/spread.h"
 #include "search/oracle.h"
 
@@ -22,8 +24,10 @@ class SetsAhead {
   struct How {
     /// One set by all threads and ranks together.
     std::function<Answer(const KeptSet&)> together;
-    /// The same answer on one thread of one rank; called on several. Empty: always together.
+    /// The same answer on one thread of one rank, and on those that `spare` has; called on several. Empty: always
+    /// together.
     std::function<Answer(const KeptSet&)> alone;
+    SpareThreads* spare = nullptr;
     /// An answer that was worked out alone, and whatever else other ranks are to know of its set.
     std::function<void(const KeptSet&, const Answer&, Packer&)> pack;
     std::function<Answer(const KeptSet&, Unpacker&)> unpack;
@@ -57,7 +61,12 @@ class SetsAhead {
       known_.insert(set);
       return how_.together(set);
     }
-    const auto at = [&](std::size_t i) { return std::pair(i, how_.alone(sets[i])); };
+    if (how_.spare != nullptr) how_.spare->begin(ranks_.alone() ? threads_ - sets.size() : 0);
+    // There are no more sets than threads: one that has answered its own is free.
+    const auto at = [&](std::size_t i) {
+      const SpareThreads::Lent done(how_.spare);
+      return std::pair(i, how_.alone(sets[i]));
+    };
     spread_ordered(
         ranks_, sets.size(), threads_, at,
         [&](std::size_t i, std::pair<std::size_t, Answer> answer) {

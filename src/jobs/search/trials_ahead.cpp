@@ -11,6 +11,7 @@ TrialsAhead::TrialsAhead(Experiment& experiment, Judge& judge, Candidates candid
              {[&judge, candidates](const KeptSet& set) { return judge(candidates(set)); },
               side_by_side ? [this, candidates](const KeptSet& set) { return lone_judge_(candidates(set)); }
                            : std::function<Trial(const KeptSet&)>(),
+              &spare_,
               [&judge, candidates](const KeptSet& set, const Trial& trial, Packer& packer) {
                 pack(trial, packer);
                 judge.pack_known(candidates(set), packer);
@@ -25,6 +26,7 @@ TrialsAhead::TrialsAhead(Experiment& experiment, Judge& judge, Candidates candid
                 {[&judge, candidates](const KeptSet& set) { return judge.estimate(candidates(set)); },
                  side_by_side ? [this, candidates](const KeptSet& set) { return lone_judge_.estimate(candidates(set)); }
                               : std::function<double(const KeptSet&)>(),
+                 &spare_,
                  [&judge, candidates](const KeptSet& set, double damage, Packer& packer) {
                    packer.put(damage);
                    judge.pack_known(candidates(set), packer);
@@ -35,7 +37,7 @@ TrialsAhead::TrialsAhead(Experiment& experiment, Judge& judge, Candidates candid
                    return damage;
                  },
                  [ran, &experiment](double) { ran(experiment.few_hard_samples().size()); }}),
-      alone_(on_one_thread(experiment.subject(), progress_)),
+      alone_(on_one_thread_helped(experiment.subject(), progress_, spare_)),
       lone_judge_(judge) {
   lone_judge_.run_with(alone_);
 }

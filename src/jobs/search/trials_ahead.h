@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "analysis/subject.h"
+#include "base/parallel.h"
 #include "jobs/search/judge.h"
 #include "jobs/search/sets_ahead.h"
 #include "search/oracle.h"
@@ -31,6 +32,7 @@ class TrialsAhead {
 
  private:
   std::mutex progress_;
+  SpareThreads spare_;
   Subject alone_;
   Judge lone_judge_;
 };

@@ -4,10 +4,15 @@
 
 #include <atomic>
 #include <chrono>
+#include <latch>
+#include <memory>
 #include <numeric>
+#include <set>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace vernier {
@@ -47,6 +52,60 @@ TEST(ParallelOrdered, StartsNoMoreWorkOnceTakeIsContent) {
   EXPECT_EQ(taken, 10U);
   // Each other thread has at most one item under way while the tenth is taken.
   EXPECT_LE(started, 10 + kThreads);
+}
+
+TEST(ParallelOrdered, IsHelpedByThreadsThatOthersLeave) {
+  SpareThreads spare;
+  spare.begin(0);
+  std::latch together(3);
+  const auto work = [&](std::size_t i) {
+    // Alone at first: two more come while it waits for them.
+    if (i == 0) {
+      spare.give();
+      spare.give();
+    }
+    if (i < 3) together.arrive_and_wait();
+    return slow_square(i);
+  };
+  std::vector<int> results;
+  parallel_ordered(
+      40, 3, work,
+      [&](std::size_t i, int result) {
+        EXPECT_EQ(results.size(), i);
+        results.push_back(result);
+        return true;
+      },
+      &spare);
+  EXPECT_EQ(results.size(), 40U);
+  const auto at_once = std::make_unique<std::stop_source>();
+  at_once->request_stop();
+  const SpareThreads::Lent first = spare.take(at_once->get_token()), second = spare.take(at_once->get_token());
+  EXPECT_TRUE(first && second) << "both are given back";
+  EXPECT_FALSE(spare.take(at_once->get_token())) << "there are no more";
+}
+
+TEST(ParallelOrdered, NeedsNoHelp) {
+  SpareThreads spare;
+  std::set<std::thread::id> threads;
+  std::size_t taken = 0;
+  const auto work = [](std::size_t i) { return std::pair(slow_square(i), std::this_thread::get_id()); };
+  parallel_ordered(
+      20, 4, work,
+      [&](std::size_t, const std::pair<int, std::thread::id>& result) {
+        threads.insert(result.second);
+        return ++taken < 10;
+      },
+      &spare);
+  EXPECT_EQ(taken, 10U);
+  EXPECT_EQ(threads.size(), 1U);
+  EXPECT_THROW(parallel_ordered(
+                   20, 4,
+                   [](std::size_t i) -> int {
+                     if (i == 5) throw std::runtime_error("five");
+                     return 0;
+                   },
+                   [](std::size_t, int) { return true; }, &spare),
+               std::runtime_error);
 }
 
 TEST(ParallelOrdered, HandsQuickItemsOutInRuns) {
