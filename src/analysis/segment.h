@@ -49,11 +49,9 @@ std::unique_ptr<Segment> injected_segment(const Subject& subject, const Plan& pl
                                           const Boundary& example, RoundedWeights& weights,
                                           const ReachedOutputs& reached);
 
-/// A part of `switched`: its layers are switched low where they stand. Where a sample passes much memory from part to
-/// part, in a session of its own: switches that no layer of the segment uses cost a tenth of a run there (YOLOX,
-/// measured), and elsewhere less than eight sessions do.
+/// A part of `switched`: its layers are switched low where they stand.
 std::unique_ptr<Segment> switched_segment(const Subject& subject, const SwitchedRuns& switched,
                                           const std::vector<std::string>& layers, std::size_t part,
-                                          const Boundary& example, const ReachedOutputs& reached);
+                                          const ReachedOutputs& reached);
 
 }  // namespace vernier

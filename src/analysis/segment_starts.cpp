@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <numeric>
 #include <vector>
 
 #include "engines/onnxruntime/blocked_layout.h"
@@ -79,6 +82,43 @@ std::vector<std::size_t> live_bytes(const onnx::GraphProto& graph, const TensorB
   return sizes;
 }
 
+// Of all runs, where one begins at each place: less is not worth a session of its own for what is behind a start.
+constexpr double kLeastSpared = 0.004;
+
+// A run on one thread of a server of 2024 (AMD EPYC with AVX-512), by the times of MobileNetV2's and YOLOX-nano's
+// parts. Only what they are to each other counts.
+constexpr double kSecondsANode = 3e-6;
+constexpr double kSecondsAByte = 1.2e-10;
+constexpr double kSecondsAMultiply = 2.0e-11;
+
+/// Of weights, whether they are constants or handed in.
+class WeightShapes {
+ public:
+  explicit WeightShapes(const onnx::GraphProto& graph) {
+    for (const onnx::TensorProto& tensor : graph.initializer()) {
+      shapes_[tensor.name()] = {tensor.dims().begin(), tensor.dims().end()};
+    }
+    for (const onnx::ValueInfoProto& input : graph.input()) {
+      Shape& shape = shapes_[input.name()];
+      for (const auto& dim : input.type().tensor_type().shape().dim()) shape.push_back(dim.dim_value());
+    }
+  }
+
+  /// Products that each result of `node` sums; 0 where no weight tells.
+  double terms_of(const onnx::NodeProto& node) const {
+    const bool convolves = node.op_type() == "Conv";
+    if (!convolves && node.op_type() != "MatMul" && node.op_type() != "Gemm") return 0;
+    const auto weight = shapes_.find(node.input(1));
+    if (weight == shapes_.end() || weight->second.size() < 2) return 0;
+    const bool results_first = convolves || attribute_int(node, "transB", 0) != 0;
+    const std::int64_t results = results_first ? weight->second.front() : weight->second.back();
+    return static_cast<double>(element_count(weight->second)) / static_cast<double>(std::max<std::int64_t>(results, 1));
+  }
+
+ private:
+  std::map<std::string, Shape> shapes_;
+};
+
 }  // namespace
 
 TensorBytes bytes_of_tensors(const onnx::GraphProto& graph, const std::map<std::string, Shape>& shapes) {
@@ -110,19 +150,20 @@ std::set<std::string> live_at(const onnx::GraphProto& graph, int at) {
 
 std::vector<double> work_from(const onnx::GraphProto& graph, const TensorBytes& bytes_of) {
   const auto nodes = static_cast<std::size_t>(graph.node_size());
-  std::vector<double> written(nodes + 1, 0);  // by this node and those behind it
+  const WeightShapes weights(graph);
+  std::vector<double> seconds(nodes + 1, 0);  // of this node and those behind it
   for (std::size_t n = nodes; n-- > 0;) {
-    double bytes = 1;
-    for (const std::string& output : graph.node(static_cast<int>(n)).output()) {
+    const onnx::NodeProto& node = graph.node(static_cast<int>(n));
+    double bytes = 0;
+    for (const std::string& output : node.output()) {
       if (const auto known = bytes_of.find(output); known != bytes_of.end())
         bytes += static_cast<double>(known->second);
     }
-    written[n] = written[n + 1] + bytes;
+    const double multiplies = bytes / sizeof(float) * weights.terms_of(node);
+    seconds[n] = seconds[n + 1] + kSecondsANode + bytes * kSecondsAByte + multiplies * kSecondsAMultiply;
   }
   std::vector<double> work;
-  for (std::size_t n = 0; n < nodes; ++n) {
-    work.push_back((static_cast<double>(nodes - n) / static_cast<double>(nodes) + written[n] / written.front()) / 2);
-  }
+  for (std::size_t n = 0; n < nodes; ++n) work.push_back(seconds[n] / seconds.front());
   return work;
 }
 
@@ -140,6 +181,39 @@ std::vector<int> segment_starts(const onnx::GraphProto& graph, const TensorBytes
     if (best > 0) starts.push_back(static_cast<int>(best));
   }
   return starts;
+}
+
+std::vector<int> sparing_starts(const onnx::GraphProto& graph, const TensorBytes& bytes_of,
+                                const std::vector<int>& places, std::size_t most, std::size_t most_bytes) {
+  const std::vector<std::size_t> live = live_bytes(graph, bytes_of);
+  const std::vector<double> work = work_from(graph, bytes_of);
+  std::vector<double> places_before(work.size() + 1, 0);
+  for (const int place : places) ++places_before.at(static_cast<std::size_t>(place) + 1);
+  std::partial_sum(places_before.begin(), places_before.end(), places_before.begin());
+  const double worth_a_start = kLeastSpared * static_cast<double>(places.size());
+  std::set<std::size_t> starts{0};
+  std::size_t kept = 0;
+  while (starts.size() < most) {
+    std::size_t best = 0;
+    double best_rate = 0;
+    for (auto start = starts.begin(); start != starts.end(); ++start) {
+      const auto next = std::next(start);
+      const std::size_t end = next == starts.end() ? work.size() : *next;
+      for (std::size_t at = *start + 1; at < end; ++at) {
+        if (kept + live[at] > most_bytes) continue;
+        const double spared = (places_before[end] - places_before[at]) * (work[*start] - work[at]);
+        // A start costs something by itself: as much as its share of what may be kept.
+        const double rate = spared / static_cast<double>(live[at] + most_bytes / most);
+        if (spared < worth_a_start || rate <= best_rate) continue;
+        best = at;
+        best_rate = rate;
+      }
+    }
+    if (best == 0) break;
+    starts.insert(best);
+    kept += live[best];
+  }
+  return {starts.begin(), starts.end()};
 }
 
 }  // namespace vernier

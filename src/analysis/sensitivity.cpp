@@ -7,7 +7,6 @@
 #include <memory>
 #include <mutex>
 #include <numeric>
-#include <optional>
 #include <set>
 
 #include "analysis/reached_outputs.h"
@@ -82,9 +81,7 @@ Boundaries standing_boundaries(const Subject& subject, const SwitchedRuns& switc
     position.emplace(sample, position.size());
   }
   if (boundaries.size() == 1) return boundaries;  // the session may be cut all the same, for its many nodes
-  std::optional<Session> own;
-  if (!switched.hands_on_little()) own.emplace(switched.in_parts(subject));
-  const Session& session = own ? *own : switched.session();
+  const Session& session = switched.session();
   SampleHooks hooks;
   hooks.constants = switched.constants({});
   hooks.run = [&](const Sample& fed, Recorder& recorder) {
@@ -215,8 +212,7 @@ Sensitivities measure_sensitivities(const Subject& subject, const Plan& plan, co
   Ranks& ranks = subject.ranks == nullptr ? alone : *subject.ranks;
   const std::vector<SegmentPart> parts = parts_of(
       costs, options.samples.size(), ranks.alone() ? 1 : ranks.size() * std::max<std::size_t>(1, subject.threads),
-      // Sessions of their own, made for each part, pay where ranks would wait for each other.
-      /*finely=*/switched != nullptr && (switched->hands_on_little() || !ranks.alone()));
+      /*finely=*/switched != nullptr);  // they make no sessions
   std::vector<double> part_costs;
   for (const SegmentPart& part : parts) {
     part_costs.push_back(costs[part.segment] * static_cast<double>(part.end - part.first));
@@ -243,8 +239,8 @@ Sensitivities measure_sensitivities(const Subject& subject, const Plan& plan, co
 
   const ReachedOutputs reached(subject.model.proto.graph(), subject.judged);
   const auto segment_of = [&](std::size_t k) -> std::unique_ptr<Segment> {
+    if (switched != nullptr) return switched_segment(subject, *switched, layers, k, reached);
     const Boundary& example = boundaries[k].front();
-    if (switched != nullptr) return switched_segment(subject, *switched, layers, k, example, reached);
     const int last = k + 1 < starts.size() ? starts[k + 1] : nodes;
     return injected_segment(subject, plan, layers, starts[k], last, example, weights, reached);
   };

@@ -29,11 +29,10 @@ constexpr std::size_t kMostCopied = std::size_t{256} << 20U;
 // Beside the weights, the most that a search holds of runs that were: of MobileNetV2 those of two plans over twenty
 // photographs. Measured there: twice as much lets trials begin no farther on, half as much a tenth less.
 constexpr std::size_t kMostStanding = std::size_t{64} << 20U;
+constexpr std::size_t kPlansStanding = 2;
+constexpr std::size_t kSamplesStanding = 32;  // the hardest: many trials run no others
 
-constexpr std::size_t kMostParts = 8;
-
-// Of one sample, over all parts: MobileNetV2 keeps 2 MB of each and gains by it, YOLOX 10 MB and loses.
-constexpr std::size_t kMostOfSample = std::size_t{4} << 20U;
+constexpr std::size_t kMostParts = 12;
 
 /// How many parts pay.
 std::size_t part_count(const onnx::GraphProto& graph, const TensorBytes& bytes_of, std::size_t part_bytes) {
@@ -197,54 +196,60 @@ void make_input(onnx::GraphProto& graph, const std::string& name, const Tensor& 
   for (const std::int64_t size : like.shape()) type.mutable_shape()->add_dim()->set_dim_value(size);
 }
 
-Session session_in_parts(const Subject& subject, const Model& model, const std::vector<int>& starts) {
-  SessionOptions options{.optimize = false, .threads = 1, .integer_kernels = false};
-  options.part_starts = starts;
-  return {subject.runtime, model, options};
+/// Of a Switch.
+std::optional<std::size_t> slot_of(const onnx::NodeProto& node) {
+  const std::int64_t slot = node.domain() == kDomain ? attribute_int(node, "slot", -1) : -1;
+  return slot < 0 ? std::nullopt : std::optional(static_cast<std::size_t>(slot));
 }
 
 }  // namespace
 
 SwitchedRuns::SwitchedRuns(SwitchableModel graph, Model model, Session session, std::vector<int> part_starts,
-                           std::map<std::string, Fed> fed)
+                           std::map<std::string, Fed> fed, std::map<std::string, int> places)
     : graph_(std::move(graph)),
       model_(std::move(model)),
       session_(std::move(session)),
       part_starts_(std::move(part_starts)),
       fed_(std::move(fed)),
+      places_(std::move(places)),
       parts_(part_starts_.size()) {
-  std::map<std::int64_t, int> first_of_slot;
-  std::map<std::string, int> first_of_constants;  // by node
   const auto& nodes = model_.proto.graph().node();
   for (int n = 0; n < nodes.size(); ++n) {
     Part& part = parts_[static_cast<std::size_t>(std::ranges::upper_bound(part_starts_, n) - part_starts_.begin() - 1)];
-    const std::int64_t slot = nodes[n].domain() == kDomain ? attribute_int(nodes[n], "slot", -1) : -1;
-    if (slot >= 0) {
-      first_of_slot.emplace(slot, n);
-      part.slots.insert(static_cast<std::size_t>(slot));
-    }
+    if (const auto slot = slot_of(nodes[n])) part.slots.insert(*slot);
     for (const std::string& input : nodes[n].input()) {
-      if (const auto constant = fed_.find(input); constant != fed_.end()) {
+      if (fed_.contains(input)) part.fed.insert(input);
+    }
+  }
+}
+
+std::map<std::string, int> SwitchedRuns::places_of(const SwitchableModel& graph, const onnx::GraphProto& laid,
+                                                   const std::map<std::string, Fed>& fed) {
+  std::map<std::size_t, int> first_of_slot;
+  std::map<std::string, int> first_of_constants;  // by node
+  for (int n = 0; n < laid.node_size(); ++n) {
+    if (const auto slot = slot_of(laid.node(n))) first_of_slot.emplace(*slot, n);
+    for (const std::string& input : laid.node(n).input()) {
+      if (const auto constant = fed.find(input); constant != fed.end()) {
         first_of_constants.emplace(constant->second.node, n);
-        part.fed.insert(input);
       }
     }
   }
-  for (const auto& [layer, slots] : graph_.slots_alone()) {
-    int place = nodes.size();
+  std::map<std::string, int> places;
+  for (const auto& [layer, slots] : graph.slots_alone()) {
+    int place = laid.node_size();
     for (const auto& [slot, chain] : slots) {
-      if (const auto found = first_of_slot.find(static_cast<std::int64_t>(slot)); found != first_of_slot.end()) {
+      if (const auto found = first_of_slot.find(slot); found != first_of_slot.end()) {
         place = std::min(place, found->second);
       }
     }
     if (const auto found = first_of_constants.find(layer); found != first_of_constants.end()) {
       place = std::min(place, found->second);
     }
-    places_[layer] = place == nodes.size() ? 0 : place;
+    places[layer] = place == laid.node_size() ? 0 : place;
   }
+  return places;
 }
-
-Session SwitchedRuns::in_parts(const Subject& subject) const { return session_in_parts(subject, model_, part_starts_); }
 
 int SwitchedRuns::place_of(const std::string& layer) const {
   const auto known = places_.find(layer);
@@ -303,23 +308,22 @@ std::unique_ptr<SwitchedRuns> SwitchedRuns::of(const Subject& subject, const std
   if (graph->one_scale_each()) move_reorderings(model);
   const onnx::GraphProto& laid = model.proto.graph();
   const TensorBytes bytes_of = bytes_of_tensors(laid, shapes);
+  const std::map<std::string, int> places = places_of(*graph, laid, fed);
   std::vector<int> starts{0};
-  if (subject.carries.empty()) starts = segment_starts(laid, bytes_of, part_count(laid, bytes_of, part_bytes));
-  Session session = session_in_parts(subject, model, starts);
-  const bool in_parts = starts.size() > 1;
-  if (in_parts && (!session.can_start_between() || session.parts() != starts.size())) starts = {0};
-  std::size_t standing = 0;
-  for (const int start : starts) {
-    for (const std::string& name : start == 0 ? std::set<std::string>() : live_at(laid, start)) {
-      if (const auto known = bytes_of.find(name); known != bytes_of.end()) standing += known->second;
-    }
+  if (subject.carries.empty()) {
+    std::vector<int> of_layers;
+    for (const auto& [layer, place] : places) of_layers.push_back(place);
+    const std::size_t most = part_count(laid, bytes_of, part_bytes);
+    const std::size_t samples = std::clamp<std::size_t>(subject.samples->size(), 1, kSamplesStanding);
+    starts = sparing_starts(laid, bytes_of, of_layers, most, kMostStanding / kPlansStanding / samples);
   }
-  const bool keeps = starts.size() > 1 && standing <= kMostOfSample;
-  // Each part has an arena of its own.
-  if (in_parts && !keeps) session = session_in_parts(subject, model, {0});
-  std::unique_ptr<SwitchedRuns> runs(
-      new SwitchedRuns(*std::move(graph), std::move(model), std::move(session), std::move(starts), std::move(fed)));
-  if (keeps) runs->standings_ = std::make_unique<KeptStandings>(kMostStanding);
+  SessionOptions options{.optimize = false, .threads = 1, .integer_kernels = false};
+  options.part_starts = starts;
+  Session session(subject.runtime, model, options);
+  if (starts.size() > 1 && (!session.can_start_between() || session.parts() != starts.size())) starts = {0};
+  std::unique_ptr<SwitchedRuns> runs(new SwitchedRuns(*std::move(graph), std::move(model), std::move(session),
+                                                      std::move(starts), std::move(fed), places));
+  if (runs->part_starts_.size() > 1) runs->standings_ = std::make_unique<KeptStandings>(kMostStanding);
   return runs;
 }
 

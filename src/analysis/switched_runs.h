@@ -30,7 +30,7 @@ class SwitchedRuns {
   /// For the plans between `ends` of the subject's model. Null where one session cannot serve them: layers inside
   /// bodies, an engine's own sums, constants that the optimizer folds together, more than 256 MiB of weights,
   /// more nodes or outputs than are optimized (Subject::optimizes). `shapes`: of its tensors, as a reference run saw
-  /// them; there is a part for each `part_bytes` of them, eight at most.
+  /// them; there is a part for each `part_bytes` of them, twelve at most.
   static std::unique_ptr<SwitchedRuns> of(const Subject& subject, const std::vector<Plan>& ends,
                                           RoundedWeights& weights, const std::map<std::string, Shape>& shapes,
                                           std::size_t part_bytes = kPartBytes);
@@ -52,10 +52,6 @@ class SwitchedRuns {
   const Session& session() const { return session_; }
   /// The node of it at which each part begins.
   const std::vector<int>& part_starts() const { return part_starts_; }
-  /// Whether what stands between parts is little: runs over a sample keep it, and session() runs in these parts.
-  bool hands_on_little() const { return standings_ != nullptr; }
-  /// A session of the same in its parts.
-  Session in_parts(const Subject& subject) const;
   /// The first node of it that computes otherwise when `layer` alone is low; -1 where graph().alone() is absent.
   int place_of(const std::string& layer) const;
   /// Those constants, as a setting reads them.
@@ -68,13 +64,15 @@ class SwitchedRuns {
     std::vector<Tensor> variants;
   };
   SwitchedRuns(SwitchableModel graph, Model model, Session session, std::vector<int> part_starts,
-               std::map<std::string, Fed> fed);
+               std::map<std::string, Fed> fed, std::map<std::string, int> places);
+  static std::map<std::string, int> places_of(const SwitchableModel& graph, const onnx::GraphProto& laid,
+                                              const std::map<std::string, Fed>& fed);
   /// What each part of the session is set to (KeptStandings::begin).
   std::vector<std::string> settings_of_parts(const SwitchableModel::Setting& setting) const;
 
   SwitchableModel graph_;
   Model model_;
-  Session session_;  // in one part where they would not pay
+  Session session_;
   std::vector<int> part_starts_;
   std::map<std::string, Fed> fed_;     // by input of the session
   std::map<std::string, int> places_;  // by layer
@@ -83,7 +81,7 @@ class SwitchedRuns {
     std::set<std::string> fed;
   };
   std::vector<Part> parts_;                   // what is set in each
-  std::unique_ptr<KeptStandings> standings_;  // null: keeping them would cost more than it saves
+  std::unique_ptr<KeptStandings> standings_;  // null: there is one part
 };
 
 }  // namespace vernier

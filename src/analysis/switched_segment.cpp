@@ -2,11 +2,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
-#include <set>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "analysis/segment.h"
@@ -26,7 +23,7 @@ namespace {
 class SwitchedSegment final : public Segment {
  public:
   SwitchedSegment(const Subject& subject, const SwitchedRuns& switched, const std::vector<std::string>& layers,
-                  std::size_t part, const Boundary& example, const ReachedOutputs& reached)
+                  std::size_t part, const ReachedOutputs& reached)
       : switched_(switched), part_(part), outputs_(subject.judged.size()) {
     const std::vector<int>& starts = switched.part_starts();
     const int nodes = switched.model().proto.graph().node_size();
@@ -39,20 +36,6 @@ class SwitchedSegment final : public Segment {
       if (place < first || place >= last) continue;
       layers_.push_back({name, reached.from_any(by_name.at(name)->outputs)});
     }
-    if (layers_.empty() || switched.hands_on_little()) return;
-    std::map<std::string, Dtype> inputs;
-    for (const auto& [name, tensor] : example) inputs[name] = tensor.dtype();
-    for (const auto& [name, tensor] : switched.constants({})) inputs[name] = tensor.dtype();
-    std::map<std::string, Dtype> judged;
-    std::vector<std::pair<std::string, Dtype>> ordered;
-    for (const std::string& name : subject.judged) {
-      judged[name] = Dtype::Float32;
-      ordered.emplace_back(name, Dtype::Float32);
-    }
-    Model suffix = slice(switched.model(), first, nodes, inputs, judged);
-    set_outputs(suffix, ordered);
-    drop_idle_switches(suffix);
-    session_.emplace(subject.runtime, suffix, SessionOptions{.optimize = false});
   }
 
   void begin(const Boundary& boundary) override { boundary_ = &boundary; }
@@ -70,7 +53,6 @@ class SwitchedSegment final : public Segment {
     recorder.roundings = &setting.roundings;
     Sample inputs = switched_.constants(setting);
     inputs.insert(boundary_->begin(), boundary_->end());
-    if (session_) return session_->run(inputs, &recorder);
     const Standing standing{part_, *boundary_};
     std::vector<Tensor> outputs = switched_.session().run_from(&standing, inputs, &recorder, {});
     outputs.resize(outputs_);
@@ -78,42 +60,9 @@ class SwitchedSegment final : public Segment {
   }
 
  private:
-  /// Those that stay as they are whichever layer of the segment is low; reorderings then meet.
-  void drop_idle_switches(Model& suffix) const {
-    std::set<std::int64_t> used;
-    for (const Member& layer : layers_) {
-      for (const auto& [slot, chain] : switched_.graph().slots_alone().at(layer.name)) {
-        used.insert(static_cast<std::int64_t>(slot));
-      }
-    }
-    onnx::GraphProto& graph = *suffix.proto.mutable_graph();
-    const auto idle = [&](const onnx::NodeProto& node) {
-      return node.domain() == kDomain && node.op_type() == "Switch" && !used.contains(attribute_int(node, "slot", -1));
-    };
-    std::set<std::string> named;  // read by name elsewhere: outputs, and what bodies capture
-    for (const onnx::ValueInfoProto& output : graph.output()) named.insert(output.name());
-    for (const onnx::NodeProto& node : graph.node()) {
-      if (has_body(node)) named.merge(tensors_read(node));
-    }
-    std::map<std::string, std::string> passed;  // what an idle one makes -> what it reads
-    remove_nodes(graph, [&](const onnx::NodeProto& node) {
-      if (!idle(node) || named.contains(node.output(0))) return false;
-      const auto before = passed.find(node.input(0));
-      passed[node.output(0)] = before == passed.end() ? node.input(0) : before->second;
-      return true;
-    });
-    for (onnx::NodeProto& node : *graph.mutable_node()) {
-      for (std::string& input : *node.mutable_input()) {
-        if (const auto known = passed.find(input); known != passed.end()) input = known->second;
-      }
-    }
-    if (switched_.graph().one_scale_each()) move_reorderings(suffix);
-  }
-
   const SwitchedRuns& switched_;
   const std::size_t part_;
   const std::size_t outputs_;
-  std::optional<Session> session_;  // absent: the session of `switched_` runs from its part on
   const Boundary* boundary_ = nullptr;
 };
 
@@ -121,8 +70,8 @@ class SwitchedSegment final : public Segment {
 
 std::unique_ptr<Segment> switched_segment(const Subject& subject, const SwitchedRuns& switched,
                                           const std::vector<std::string>& layers, std::size_t part,
-                                          const Boundary& example, const ReachedOutputs& reached) {
-  return std::make_unique<SwitchedSegment>(subject, switched, layers, part, example, reached);
+                                          const ReachedOutputs& reached) {
+  return std::make_unique<SwitchedSegment>(subject, switched, layers, part, reached);
 }
 
 }  // namespace vernier

@@ -250,5 +250,43 @@ TEST(SegmentStarts, CutWhereFewBytesAreAlive) {
   EXPECT_EQ(many, (std::vector<int>{0, 1, 2, 3, 4, 5})) << "never more than nodes";
 }
 
+TEST(SegmentStarts, SpareMostWorkForWhatIsKept) {
+  const Model model = model_of(R"(
+    g (float[8] x) => (float[8] y) {
+      wide1 = Neg(x)
+      wide2 = Abs(wide1)
+      thin = ReduceMax <axes = [0]> (wide2)
+      wide3 = Add(thin, thin)
+      wide4 = Neg(wide3)
+      y = Abs(wide4)
+    })");
+  const std::map<std::string, std::size_t> bytes{{"x", 32000},     {"wide1", 32000}, {"wide2", 32000}, {"thin", 4},
+                                                 {"wide3", 32000}, {"wide4", 32000}, {"y", 32000}};
+  const std::vector<int> all{0, 1, 2, 3, 4, 5};
+  const auto starts = [&](const std::vector<int>& places, std::size_t most, std::size_t most_bytes) {
+    return sparing_starts(model.proto.graph(), bytes, places, most, most_bytes);
+  };
+  EXPECT_EQ(starts(all, 2, 1000), (std::vector<int>{0, 3}));
+  EXPECT_EQ(starts(all, 9, 1000), (std::vector<int>{0, 3})) << "all others keep too much";
+  EXPECT_EQ(starts(all, 9, 1'000'000), (std::vector<int>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(starts({0, 1, 2}, 9, 1000), std::vector<int>{0}) << "no run begins behind it";
+  EXPECT_EQ(starts(all, 1, 1000), std::vector<int>{0});
+}
+
+TEST(SegmentStarts, WorkIsThatOfProductsToo) {
+  const Model model = model_of(R"(
+    g (float[1, 256] x, float[256, 4096] w, float[4096, 4096] v) => (float[1, 4096] y) {
+      small = MatMul(x, w)
+      large = MatMul(small, v)
+      y = Relu(large)
+    })");
+  const TensorBytes bytes{{"x", 1024}, {"small", 16384}, {"large", 16384}, {"y", 16384}};
+  const std::vector<double> work = work_from(model.proto.graph(), bytes);
+  ASSERT_EQ(work.size(), 3U);
+  EXPECT_EQ(work[0], 1);
+  EXPECT_GT(work[1], 0.9) << "the second product has sixteen times the terms";
+  EXPECT_LT(work[2], 0.05);
+}
+
 }  // namespace
 }  // namespace vernier::testing

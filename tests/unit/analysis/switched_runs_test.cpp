@@ -60,6 +60,16 @@ std::vector<SwitchedNet> switched_nets() {
           })",
        {{"w", bell({8, 8}, 31, 0.4F)}, {"c", bell({8}, 32)}, {"d", bell({1, 6, 8}, 33)}},
        {1, 6, 8}},
+      {"products of many terms, whose weights alone may be low",
+       R"(net (float[1,4,64] x) => (float[1,4,64] y) {
+            [first] a = MatMul (x, w1)
+            [relu] r = Relu (a)
+            [second] b = MatMul (r, w2)
+            [third] y = MatMul (b, w3)
+          })",
+       {{"w1", bell({64, 64}, 41, 0.2F)}, {"w2", bell({64, 64}, 42, 0.2F)}, {"w3", bell({64, 64}, 43, 0.2F)}},
+       {1, 4, 64},
+       /*packs=*/true},
   };
 }
 
@@ -102,8 +112,9 @@ double largest_difference(const std::vector<std::vector<Tensor>>& a, const std::
   return most / largest;
 }
 
-/// Every plan between the ends, or some of them, in the one session and in a session of its own.
-void expect_same_as_own_sessions(const SwitchedNet& net, const Ends& how, bool optimize, double tolerance) {
+/// Every plan between the ends, or some of them, in the one session and in a session of its own. False: no layer can be
+/// low.
+bool expect_same_as_own_sessions(const SwitchedNet& net, const Ends& how, bool optimize, double tolerance) {
   const Samples samples = bell_samples("x", net.input, 3);
   Subject subject = subject_of(model_of(net.text, net.weights), samples);
   subject.optimize = optimize;
@@ -116,11 +127,16 @@ void expect_same_as_own_sessions(const SwitchedNet& net, const Ends& how, bool o
     }
     return plan;
   };
+  const auto is_low = [](const PlannedLayer& layer) { return layer.format != Format::Float32; };
+  if (std::ranges::none_of(low.layers, is_low)) return false;
   const Reference reference = run_reference(subject, tensors_to_observe(subject));
   RoundedWeights weights;
   const auto switched =
       SwitchedRuns::of(subject, {low, with_high(~std::uint64_t{0})}, weights, reference.shapes, /*part_bytes=*/64);
-  ASSERT_NE(switched, nullptr) << net.name;
+  if (switched == nullptr) {
+    ADD_FAILURE() << net.name << ": no session serves all plans";
+    return true;
+  }
   EXPECT_GT(switched->session().parts(), 2U) << "runs begin where others stood";
   std::mt19937_64 random(5);
   for (int trial = 0; trial < 24; ++trial) {
@@ -135,15 +151,18 @@ void expect_same_as_own_sessions(const SwitchedNet& net, const Ends& how, bool o
     });
     EXPECT_LE(largest_difference(own, once), tolerance) << net.name << ", trial " << trial;
   }
+  return true;
 }
 
 TEST(SwitchedRuns, GiveWhatSessionsOfTheirOwnGive) {
-  for (const SwitchedNet& net : switched_nets()) {
-    for (const Ends& how : ends_tried()) {
-      SCOPED_TRACE(std::string(format_name(how.low)) + " under " + std::string(format_name(how.high)));
-      expect_same_as_own_sessions(net, how, /*optimize=*/false, net.packs ? 1e-6 : 0);
+  for (const Ends& how : ends_tried()) {
+    SCOPED_TRACE(std::string(format_name(how.low)) + " under " + std::string(format_name(how.high)));
+    bool any = false;
+    for (const SwitchedNet& net : switched_nets()) {
+      any = expect_same_as_own_sessions(net, how, /*optimize=*/false, net.packs ? 1e-6 : 0) || any;
       expect_same_as_own_sessions(net, how, /*optimize=*/true, 1e-5);
     }
+    EXPECT_TRUE(any);
   }
 }
 
