@@ -159,8 +159,10 @@ std::vector<float> absmax_of_scales(const QuantParams& params, const Shape& shap
   if (params.block == 0) {
     const AxisGeometry g = geometry_along(shape, params.axis);
     std::vector<float> absmax(static_cast<std::size_t>(g.channels), 0.0F);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      widen(absmax[i / static_cast<std::size_t>(g.inner) % absmax.size()], values[i]);
+    const auto inner = static_cast<std::size_t>(g.inner);
+    for (std::size_t row = 0; row * inner < values.size(); ++row) {
+      float& of_row = absmax[row % absmax.size()];
+      for (const float value : values.subspan(row * inner, inner)) widen(of_row, value);
     }
     return absmax;
   }

@@ -31,6 +31,18 @@ TEST(Lattice, OrdinaryWeightsLieOnNone) {
   })));
 }
 
+TEST(Lattice, ManyValuesAreTheSame) {
+  const std::vector<float> on = filled(50'000, [](int i) { return 0.0123F * static_cast<float>(i * 8 % 511 - 255); });
+  const auto lattice = lattice_of(on);
+  ASSERT_TRUE(lattice);
+  EXPECT_NEAR(lattice->step, 0.0123, 1e-7);
+  EXPECT_EQ(lattice->distinct, 511U);
+  EXPECT_FALSE(lattice_of(filled(50'000, [](int i) { return std::sin(static_cast<float>(i)); })));
+  std::vector<float> nearly = on;
+  nearly[12'345] += 0.005F;  // one that some of them need not show
+  EXPECT_FALSE(lattice_of(nearly));
+}
+
 TEST(Lattice, TooFewValuesTellNothing) {
   EXPECT_FALSE(lattice_of(filled(8, [](int i) { return static_cast<float>(i); })));
   EXPECT_FALSE(lattice_of(filled(64, [](int i) { return static_cast<float>(i % 3); })));
