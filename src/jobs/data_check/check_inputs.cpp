@@ -15,6 +15,7 @@
 
 #include "analysis/surgery.h"
 #include "base/hash.h"
+#include "base/parallel.h"
 #include "base/text.h"
 #include "distributed/ranks.h"
 #include "engines/onnxruntime/runtime.h"
@@ -122,7 +123,7 @@ class InputCheck {
     }
     Model marked = model_;
     set_outputs(marked, outputs);
-    session_.emplace(runtime_, marked, SessionOptions{.optimize = bytes_beside(model_) <= kLargeWeights, .threads = 2});
+    session_.emplace(runtime_, marked, SessionOptions{.optimize = bytes_beside(model_) <= kLargeWeights, .threads = 1});
   }
 
   void look_at_inputs() {
@@ -175,10 +176,15 @@ class InputCheck {
     std::vector<std::vector<ChannelMoments>> seen(norms_.size());
     double confidence = 0;
     std::size_t confident = 0, right = 0;
-    for (std::size_t i = 0; i < size_; ++i) {
+    bool tells = true;
+    const auto read = [&](std::size_t i) {
       Sample sample = samples_.at(i);
       if (!change.words.empty()) sample[image_] = changed(sample.at(image_), change);
-      const std::vector<Tensor> outputs = session_->run(sample);
+      std::vector<Tensor> outputs = session_->run(sample);
+      return std::pair(std::move(sample), std::move(outputs));
+    };
+    const auto take = [&](std::size_t i, const std::pair<Sample, std::vector<Tensor>>& ran) {
+      const auto& [sample, outputs] = ran;
       for (std::size_t n = 0; n < norms_.size(); ++n) {
         for (std::size_t o = 0; o < outputs.size(); ++o) {
           if (session_->output_names()[o] == norms_[n].tensor) fold_channels(outputs[o], seen[n]);
@@ -186,15 +192,16 @@ class InputCheck {
         if (const auto given = sample.find(norms_[n].tensor); given != sample.end())
           fold_channels(given->second, seen[n]);
       }
-      if (norms_decide()) continue;
+      if (norms_decide()) return true;
       const Tensor& first = outputs.front();
       if (const std::optional<double> sure = confidence_of(first)) {
         confidence += *sure;
         ++confident;
       } else if (norms_.empty() && labels_.labels.empty()) {
-        return reading;  // nothing tells readings of such a network apart
+        tells = false;
+        return false;
       }
-      if (labels_.labels.empty() || first.dtype() != Dtype::Float32) continue;
+      if (labels_.labels.empty() || first.dtype() != Dtype::Float32) return true;
       const std::int64_t label = labels_.labels[i] + labels_.offset;
       if (label < 0 || label >= first.count()) {
         throw Error(
@@ -205,7 +212,10 @@ class InputCheck {
       const bool hit = place_of(first.floats(), static_cast<std::size_t>(label)) == 0;
       hits_[change.words].push_back(hit);
       right += hit ? 1 : 0;
-    }
+      return true;
+    };
+    parallel_ordered(size_, usable_cores(), read, take);
+    if (!tells) return reading;  // nothing tells readings of such a network apart
     const auto all = static_cast<double>(size_);
     if (confident == size_) reading.confidence = confidence / all;
     if (!labels_.labels.empty()) reading.accuracy = static_cast<double>(right) / all;
