@@ -17,7 +17,7 @@ class SingleSensitivities {
   SingleSensitivities(Experiment& experiment, Evidence& evidence, Measured& measured)
       : experiment_(experiment), evidence_(evidence), measured_(measured) {}
 
-  /// On two to six samples, as many as ten seconds of work allow: mostly the hardest under all-low. Of a network of so
+  /// On two to four samples, as many as ten seconds of work allow: mostly the hardest under all-low. Of a network of so
   /// many nodes that all layers would take minutes, those with the largest own errors. Fills Evidence::alone.
   void measure();
   /// Which layers were left out, in words; empty: none.
