@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "numerics/metrics.h"
+
 namespace vernier {
 namespace {
 
@@ -11,7 +13,7 @@ constexpr double kMostMultiples = 255;
 constexpr double kTolerance = 0.01;  // of a step
 constexpr std::size_t kFewestValues = 16;
 constexpr std::size_t kFewestDistinct = 8;
-constexpr std::size_t kSome = 4096;
+constexpr std::size_t kSome = 512;
 
 /// The smallest distance of two values that are not equal, and how many are not: along sorted ones.
 struct Distances {
@@ -51,12 +53,10 @@ std::int64_t Lattice::beyond(std::int64_t multiple, std::span<const float> value
 
 std::optional<Lattice> lattice_of(std::span<const float> values) {
   if (values.size() < kFewestValues) return std::nullopt;
-  double largest = 0;
-  for (const float value : values) {
-    if (!std::isfinite(value)) return std::nullopt;
-    largest = std::max(largest, std::abs(static_cast<double>(value)));
-  }
-  if (largest <= 0) return std::nullopt;
+  RangeStats range;
+  accumulate_range(values, range);
+  const auto largest = static_cast<double>(range.absmax());
+  if (range.nonfinite > 0 || largest <= 0) return std::nullopt;
   // Multiples of a float32 step are float32 themselves: equal to a few units in the last place, no more.
   const double equal = largest * 1e-6;
   if (surely_off(values, largest, equal)) return std::nullopt;
