@@ -58,13 +58,21 @@ std::string reordered_hint(const Shape& wanted, const Shape& got) {
 template <class Bits>
 std::size_t first_fault(std::span<const std::byte> bytes, Bits exponent) {
   constexpr Bits kSign = Bits{1} << (8 * sizeof(Bits) - 1);
+  constexpr std::size_t kBlock = 256;  // looked at as one, which compilers do with vectors
   const std::size_t count = bytes.size() / sizeof(Bits);
-  for (std::size_t i = 0; i < count; ++i) {
+  const auto is_fault = [&](std::size_t i) -> Bits {
     Bits bits = 0;
     std::memcpy(&bits, bytes.data() + i * sizeof(Bits), sizeof(Bits));
-    if ((bits & exponent) == exponent && bits != (kSign | exponent)) return i;
+    return (bits & exponent) == exponent && bits != (kSign | exponent) ? 1 : 0;
+  };
+  std::size_t first = 0;
+  for (; first + kBlock <= count; first += kBlock) {
+    Bits faults = 0;
+    for (std::size_t i = 0; i < kBlock; ++i) faults |= is_fault(first + i);
+    if (faults != 0) break;
   }
-  return count;
+  while (first < count && is_fault(first) == 0) ++first;
+  return first;
 }
 
 std::size_t first_fault(const Tensor& tensor) {
