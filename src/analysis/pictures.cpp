@@ -209,8 +209,8 @@ class Gallery {
   std::vector<LayerPicture> pictures(RoundedWeights& weights, std::size_t samples) const {
     const Model repaired = with_repaired_constants(subject_.model, plan_);
     const std::map<std::string, const onnx::NodeProto*> nodes = nodes_by_name(subject_.model.proto.graph());
-    std::vector<LayerPicture> all;
-    for (const Chosen& chosen : chosen_) {
+    const auto picture_of_layer = [&](std::size_t i) {
+      const Chosen& chosen = chosen_[i];
       LayerPicture picture;
       picture.layer = chosen.layer->name;
       picture.samples = samples;
@@ -222,8 +222,13 @@ class Gallery {
         picture.tensors.push_back(std::move(*weight));
       }
       add(picture, chosen.output, PictureRole::Output, chosen.format);
+      return picture;
+    };
+    std::vector<LayerPicture> all;
+    parallel_ordered(chosen_.size(), subject_.threads, picture_of_layer, [&](std::size_t, LayerPicture picture) {
       all.push_back(std::move(picture));
-    }
+      return true;
+    });
     return all;
   }
 

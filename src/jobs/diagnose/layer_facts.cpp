@@ -9,11 +9,13 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "analysis/figures.h"
 #include "analysis/layer_probe.h"
 #include "analysis/reference.h"
 #include "analysis/some_samples.h"
+#include "base/parallel.h"
 #include "causes/cause.h"
 #include "jobs/diagnose/constant_facts.h"
 #include "jobs/diagnose/decision_facts.h"
@@ -53,7 +55,12 @@ class FactFinder {
 
   NetworkFacts facts() {
     NetworkFacts network;
-    for (const LayerRow* row : rows_) network.layers.push_back(layer(*row));
+    parallel_ordered(
+        rows_.size(), subject_.threads, [&](std::size_t i) { return layer(*rows_[i]); },
+        [&](std::size_t, LayerFacts facts) {
+          network.layers.push_back(std::move(facts));
+          return true;
+        });
     const Lockstep& low = experiment_.all_low();
     network.output_noise = noise_share(low.outputs);
     // One pick that changed may be all of the damage: it is in the hardest samples.
@@ -103,7 +110,7 @@ class FactFinder {
     return found;
   }
 
-  TensorFacts activation(const std::string& name) {
+  TensorFacts activation(const std::string& name) const {
     TensorFacts tensor;
     tensor.name = name;
     if (const auto counted = reference_.histograms.find(name); counted != reference_.histograms.end()) {
@@ -165,7 +172,7 @@ class FactFinder {
     return 0;
   }
 
-  void add_inputs(const Layer& layer, const onnx::NodeProto& node, LayerFacts& facts) {
+  void add_inputs(const Layer& layer, const onnx::NodeProto& node, LayerFacts& facts) const {
     for (const std::string& name : node.input()) {
       if (std::ranges::find(layer.inputs, name) != layer.inputs.end()) {
         TensorFacts tensor = activation(name);
@@ -180,7 +187,7 @@ class FactFinder {
     }
   }
 
-  void add_surroundings(const Layer& layer, const onnx::NodeProto& node, LayerFacts& facts) {
+  void add_surroundings(const Layer& layer, const onnx::NodeProto& node, LayerFacts& facts) const {
     for (const auto& [user, tensor] : walk_.uses(layer.outputs.front())) {
       facts.read_by.push_back(user->op_type());
       if (user->op_type() != "Sigmoid" && user->op_type() != "HardSigmoid") continue;
@@ -228,7 +235,7 @@ class FactFinder {
     }
   }
 
-  LayerFacts layer(const LayerRow& row) {
+  LayerFacts layer(const LayerRow& row) const {
     const Layer& layer = *layers_.at(row.name);
     const onnx::NodeProto& node = *nodes_.at(row.name);
     LayerFacts facts;
