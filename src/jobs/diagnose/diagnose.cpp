@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <future>
 #include <set>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "analysis/pictures.h"
 #include "analysis/some_samples.h"
 #include "analysis/trials.h"
+#include "base/parallel.h"
 #include "base/text.h"
 #include "distributed/ranks.h"
 #include "engines/onnxruntime/runtime.h"
@@ -227,7 +229,11 @@ void Diagnosis::load_model() {
   }
   if (loaded_.calibration) report_.calibrated_on_evaluation_samples = false;
   for (const std::string& text : loaded_.warnings) warn(text);
-  if (const std::string text = warning_of_inputs(); !text.empty()) warn(text);
+  // Beside what builds sessions, which is work of one thread. Until it has ended nobody else asks the store.
+  input_warning_ = std::async(std::launch::async, [this, whom = works_for()] {
+    works_for() = whom;
+    return warning_of_inputs();
+  });
   report_.notes = typed_source_.notes;
   note(loaded_.notes);
   AssignedFormats assigned = assign_formats(subject().model, subject().layers, precision_);
@@ -268,6 +274,7 @@ void Diagnosis::reference() {
     report_.scheme = scheme_text(options_.precision, ranges_->cached()->scheme_words);
   }
   experiment_->reference = ranges_->run_reference();
+  if (const std::string text = input_warning_.get(); !text.empty()) warn(text);
   expect_steps();
   report_.data_sha256 = experiment_->reference.data_sha256;
   for (const InputInfo& input : model_inputs(*loaded_.original)) {

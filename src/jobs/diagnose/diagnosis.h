@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <future>
 #include <memory>
 #include <optional>
 #include <set>
@@ -168,6 +169,7 @@ class Diagnosis {
   std::optional<DiagnosisRanges> ranges_;  // from load_model() on
   Evidence evidence_;
   std::shared_ptr<MeasurementStore> store_;  // null: nothing is kept
+  std::future<std::string> input_warning_;   // until the reference run; reads what stands above
   std::optional<Measured> measured_;         // from load_model() on
   std::optional<SingleSensitivities> sensitivities_;
   std::optional<NetworkVariant> other_;                     // the network without repairs, where they changed it
