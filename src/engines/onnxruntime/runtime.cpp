@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "engines/onnxruntime/error_text.h"
 #include "engines/onnxruntime/operator_libraries.h"
+#include "engines/onnxruntime/operators.h"
 #include "vernier/error.h"
 #include "vernier/onnxruntime.h"
 
@@ -56,6 +57,33 @@ struct Wanted {
   std::mutex lock;
   std::string library;
 };
+
+/// Makes the domains of operators known to the process, by a session of next to nothing. Each session would do that
+/// which finds one unknown, and where two do so at once one of them fails (1.31.1).
+void make_domains_known(const Runtime& runtime) {
+  onnx::ModelProto model;
+  model.set_ir_version(8);
+  model.add_opset_import()->set_version(13);
+  onnx::GraphProto& graph = *model.mutable_graph();
+  graph.set_name("nothing");
+  graph.add_input()->set_name("x");
+  auto& type = *graph.mutable_input(0)->mutable_type()->mutable_tensor_type();
+  type.set_elem_type(onnx::TensorProto::FLOAT);
+  type.mutable_shape();
+  graph.add_output()->set_name("y");
+  onnx::NodeProto& node = *graph.add_node();
+  node.set_op_type("Identity");
+  node.add_input("x");
+  node.add_output("y");
+  const std::string bytes = model.SerializeAsString();
+  const OwnedOptions options = runtime.new_options();
+  register_operators(runtime, options.get());
+  const OrtApi& api = runtime.api();
+  OrtSession* session = nullptr;
+  runtime.check(api.SetIntraOpNumThreads(options.get(), 1));
+  runtime.check(api.CreateSessionFromArray(runtime.env(), bytes.data(), bytes.size(), options.get(), &session));
+  api.ReleaseSession(session);
+}
 
 /// What use_onnxruntime() was told.
 Wanted& wanted() {
@@ -173,6 +201,7 @@ std::shared_ptr<const Runtime> Runtime::load() {
   }
   // What it logs as an error comes as a status too, once and in our words.
   runtime->check(runtime->api_->CreateEnv(ORT_LOGGING_LEVEL_FATAL, "vernier", &runtime->env_));
+  make_domains_known(*runtime);
   loaded = runtime;
   return runtime;
 }
@@ -194,6 +223,7 @@ std::shared_ptr<const Runtime> Runtime::load(const std::vector<std::filesystem::
   runtime->operator_libraries_ = libraries;
   runtime->with_operators_ = register_libraries(*plain, libraries);
   runtime->plain_ = std::move(plain);
+  make_domains_known(*runtime);
   loaded[libraries] = runtime;
   return runtime;
 }

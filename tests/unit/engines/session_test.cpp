@@ -1,9 +1,15 @@
 #include "engines/onnxruntime/session.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <latch>
+#include <thread>
+#include <vector>
 
 #include "engines/onnxruntime/optimizer_faults.h"
 #include "engines/onnxruntime/runtime.h"
@@ -360,6 +366,33 @@ TEST(Session, EvaluateExactlyEqualsASessionWithoutOptimizations) {
   const auto runtime = Runtime::load();
   EXPECT_TRUE(
       same_bits(evaluate_exactly(runtime, model, sample).front(), Session(runtime, model, kExact).run(sample).front()));
+}
+
+// In a process of its own, in which they are the first. A domain that two of them find unknown would fail one.
+TEST(SessionDeathTest, TheFirstOnesMayBeMadeAtOnce) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto make_many = [] {
+    const Model model = model_of("same (float[2] x) => (float[2] y) { y = Identity(x) }");
+    const auto runtime = Runtime::load();
+    std::latch all(16);
+    std::atomic<int> failed = 0;
+    {
+      std::vector<std::jthread> threads;
+      for (int t = 0; t < 16; ++t) {
+        threads.emplace_back([&] {
+          all.arrive_and_wait();
+          try {
+            const Session session(runtime, model, kExact);
+          } catch (const Error& error) {
+            std::fprintf(stderr, "%s\n", error.what());
+            ++failed;
+          }
+        });
+      }
+    }
+    std::exit(failed == 0 ? 0 : 1);
+  };
+  for (int process = 0; process < 10; ++process) EXPECT_EXIT(make_many(), ::testing::ExitedWithCode(0), "");
 }
 
 }  // namespace
