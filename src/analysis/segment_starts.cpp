@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <iterator>
 #include <numeric>
+#include <string_view>
 #include <vector>
 
 #include "engines/onnxruntime/blocked_layout.h"
@@ -106,13 +107,16 @@ class WeightShapes {
 
   /// Products that each result of `node` sums; 0 where no weight tells.
   double terms_of(const onnx::NodeProto& node) const {
-    const bool convolves = node.op_type() == "Conv";
-    if (!convolves && node.op_type() != "MatMul" && node.op_type() != "Gemm") return 0;
+    const std::string_view op = node.op_type();  // FusedConv and the like too
+    const bool convolves = op.ends_with("Conv");
+    const bool multiplies = convolves || op.ends_with("MatMul") || op.ends_with("Gemm");
+    if (!multiplies || node.input_size() < 2) return 0;
     const auto weight = shapes_.find(node.input(1));
     if (weight == shapes_.end() || weight->second.size() < 2) return 0;
     const bool results_first = convolves || attribute_int(node, "transB", 0) != 0;
     const std::int64_t results = results_first ? weight->second.front() : weight->second.back();
-    return static_cast<double>(element_count(weight->second)) / static_cast<double>(std::max<std::int64_t>(results, 1));
+    const std::int64_t elements = std::max<std::int64_t>(element_count(weight->second), 0);
+    return static_cast<double>(elements) / static_cast<double>(std::max<std::int64_t>(results, 1));
   }
 
  private:
