@@ -232,8 +232,8 @@ TEST(ReachedOutputs, AreThoseThatLieBehind) {
   EXPECT_EQ(groups_that_never_meet(sets, 2), (std::vector<std::vector<std::size_t>>{{0, 2}, {1}, {3}}));
 }
 
-TEST(SegmentStarts, CutWhereFewBytesAreAlive) {
-  const Model model = model_of(R"(
+Model with_thin_waist() {
+  return model_of(R"(
     g (float[8] x) => (float[8] y) {
       wide1 = Neg(x)
       wide2 = Abs(wide1)
@@ -242,6 +242,10 @@ TEST(SegmentStarts, CutWhereFewBytesAreAlive) {
       wide4 = Neg(wide3)
       y = Abs(wide4)
     })");
+}
+
+TEST(SegmentStarts, CutWhereFewBytesAreAlive) {
+  const Model model = with_thin_waist();
   const std::map<std::string, std::size_t> bytes{{"x", 3200},     {"wide1", 3200}, {"wide2", 3200}, {"thin", 4},
                                                  {"wide3", 3200}, {"wide4", 3200}, {"y", 3200}};
   EXPECT_EQ(segment_starts(model.proto.graph(), bytes, 2), (std::vector<int>{0, 3}));
@@ -251,15 +255,7 @@ TEST(SegmentStarts, CutWhereFewBytesAreAlive) {
 }
 
 TEST(SegmentStarts, SpareMostWorkForWhatIsKept) {
-  const Model model = model_of(R"(
-    g (float[8] x) => (float[8] y) {
-      wide1 = Neg(x)
-      wide2 = Abs(wide1)
-      thin = ReduceMax <axes = [0]> (wide2)
-      wide3 = Add(thin, thin)
-      wide4 = Neg(wide3)
-      y = Abs(wide4)
-    })");
+  const Model model = with_thin_waist();
   const std::map<std::string, std::size_t> bytes{{"x", 32000},     {"wide1", 32000}, {"wide2", 32000}, {"thin", 4},
                                                  {"wide3", 32000}, {"wide4", 32000}, {"y", 32000}};
   const std::vector<int> all{0, 1, 2, 3, 4, 5};
