@@ -83,7 +83,7 @@ std::vector<std::size_t> live_bytes(const onnx::GraphProto& graph, const TensorB
   return sizes;
 }
 
-// Of all runs, where one begins at each place: less is not worth a session of its own for what is behind a start.
+// Of the work of runs of the whole graph, one for each place: what sparing less would gain, a start costs by itself.
 constexpr double kLeastSpared = 0.004;
 
 // A run on one thread of a server of 2024 (AMD EPYC with AVX-512), by the times of MobileNetV2's and YOLOX-nano's

@@ -308,7 +308,7 @@ std::unique_ptr<SwitchedRuns> SwitchedRuns::of(const Subject& subject, const std
   if (graph->one_scale_each()) move_reorderings(model);
   const onnx::GraphProto& laid = model.proto.graph();
   const TensorBytes bytes_of = bytes_of_tensors(laid, shapes);
-  const std::map<std::string, int> places = places_of(*graph, laid, fed);
+  std::map<std::string, int> places = places_of(*graph, laid, fed);
   std::vector<int> starts{0};
   if (subject.carries.empty()) {
     std::vector<int> of_layers;
@@ -322,7 +322,7 @@ std::unique_ptr<SwitchedRuns> SwitchedRuns::of(const Subject& subject, const std
   Session session(subject.runtime, model, options);
   if (starts.size() > 1 && (!session.can_start_between() || session.parts() != starts.size())) starts = {0};
   std::unique_ptr<SwitchedRuns> runs(new SwitchedRuns(*std::move(graph), std::move(model), std::move(session),
-                                                      std::move(starts), std::move(fed), places));
+                                                      std::move(starts), std::move(fed), std::move(places)));
   if (runs->part_starts_.size() > 1) runs->standings_ = std::make_unique<KeptStandings>(kMostStanding);
   return runs;
 }

@@ -1,5 +1,4 @@
 #include <cstddef>
-#include <cstdint>
 #include <map>
 #include <memory>
 #include <span>
@@ -7,12 +6,8 @@
 #include <vector>
 
 #include "analysis/segment.h"
-#include "analysis/surgery.h"
-#include "engines/onnxruntime/blocked_layout.h"
 #include "engines/onnxruntime/recorder.h"
 #include "engines/onnxruntime/session.h"
-#include "model/graph_edit.h"
-#include "plan/round_node.h"
 #include "plan/switchable.h"
 #include "vernier/samples.h"
 #include "vernier/tensor.h"
@@ -24,7 +19,7 @@ class SwitchedSegment final : public Segment {
  public:
   SwitchedSegment(const Subject& subject, const SwitchedRuns& switched, const std::vector<std::string>& layers,
                   std::size_t part, const ReachedOutputs& reached)
-      : switched_(switched), part_(part), outputs_(subject.judged.size()) {
+      : switched_(switched), start_{part, {}}, outputs_(subject.judged.size()) {
     const std::vector<int>& starts = switched.part_starts();
     const int nodes = switched.model().proto.graph().node_size();
     const int first = starts[part];
@@ -38,7 +33,7 @@ class SwitchedSegment final : public Segment {
     }
   }
 
-  void begin(const Boundary& boundary) override { boundary_ = &boundary; }
+  void begin(const Boundary& boundary) override { start_.tensors = boundary; }
 
   std::vector<Tensor> run(const std::vector<std::size_t>& group) const override {
     SwitchableModel::Setting setting = switched_.graph().alone(layers_.at(group.front()).name).value();
@@ -52,18 +47,16 @@ class SwitchedSegment final : public Segment {
     Recorder recorder;
     recorder.roundings = &setting.roundings;
     Sample inputs = switched_.constants(setting);
-    inputs.insert(boundary_->begin(), boundary_->end());
-    const Standing standing{part_, *boundary_};
-    std::vector<Tensor> outputs = switched_.session().run_from(&standing, inputs, &recorder, {});
+    inputs.insert(start_.tensors.begin(), start_.tensors.end());
+    std::vector<Tensor> outputs = switched_.session().run_from(&start_, inputs, &recorder, {});
     outputs.resize(outputs_);
     return outputs;
   }
 
  private:
   const SwitchedRuns& switched_;
-  const std::size_t part_;
+  Standing start_;  // of the sample that runs are about
   const std::size_t outputs_;
-  const Boundary* boundary_ = nullptr;
 };
 
 }  // namespace

@@ -37,6 +37,8 @@ namespace {
 
 /// For a warning: enough that confidence does not jump by chance, few enough to cost nothing beside a diagnosis.
 constexpr std::size_t kFewSamples = 6;
+// Samples whose tensors are in memory at once: other work goes on beside a check for a warning.
+constexpr std::size_t kSideBySide = 2;
 constexpr double kClearGain = 0.25;
 
 bool none_is_surely_better(const InputReading& given) {
@@ -214,7 +216,7 @@ class InputCheck {
       right += hit ? 1 : 0;
       return true;
     };
-    parallel_ordered(size_, usable_cores(), read, take);
+    parallel_ordered(size_, kSideBySide, read, take);
     if (!tells) return reading;  // nothing tells readings of such a network apart
     const auto all = static_cast<double>(size_);
     if (confident == size_) reading.confidence = confidence / all;
