@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/descriptor.h"
-#include "base/file.h"
+#include "base/mapped_file.h"
 #include "engines/onnxruntime/runtime.h"
 #include "engines/onnxruntime/session.h"
 #include "model/graph_edit.h"
@@ -22,13 +22,24 @@ namespace vernier {
 namespace {
 
 /// The message in a file that the runtime wrote for `source`.
-onnx::ModelProto proto_in(const std::filesystem::path& file, const std::filesystem::path& source) {
+onnx::ModelProto proto_in(const MappedFile& file, const std::filesystem::path& source) {
   onnx::ModelProto proto;
-  if (!proto.ParseFromString(read_text(file))) {
+  if (!std::in_range<int>(file.bytes().size()) ||
+      !proto.ParseFromArray(file.bytes().data(), static_cast<int>(file.bytes().size()))) {
     throw Error(ErrorKind::Backend,
                 fmt::format("{}: ONNX Runtime wrote an optimized model that is none", source.string()));
   }
   return proto;
+}
+
+/// The values of `proto`, whose bytes are taken where that can be done.
+Tensor taken_from(onnx::TensorProto& proto) {
+  const auto dtype = static_cast<Dtype>(proto.data_type());
+  const Shape shape(proto.dims().begin(), proto.dims().end());
+  const std::size_t bits = static_cast<std::size_t>(element_count(shape)) * static_cast<std::size_t>(dtype_bits(dtype));
+  if (bits == 0 || proto.raw_data().size() != (bits + 7) / 8) return tensor_of(proto);
+  const auto bytes = std::make_shared<const std::string>(std::move(*proto.mutable_raw_data()));
+  return {dtype, shape, {bytes, reinterpret_cast<const std::byte*>(bytes->data())}};
 }
 
 /// Puts each node behind those it reads from, the outputs' first inputs first: the runtime leaves its nodes in an order
@@ -87,7 +98,7 @@ onnx::ModelProto optimized_graph(const std::shared_ptr<const Runtime>& runtime, 
   OrtSession* raw = nullptr;
   runtime->check(api.CreateSession(runtime->env(), path.c_str(), raw_options, &raw));
   const Handle<OrtSession, &OrtApi::ReleaseSession> session(api, raw);
-  return proto_in(scratch, path);
+  return proto_in(*MappedFile::open(scratch), path);
 }
 
 Model optimized_model(const std::shared_ptr<const Runtime>& runtime, const Model& model) {
@@ -96,15 +107,15 @@ Model optimized_model(const std::shared_ptr<const Runtime>& runtime, const Model
   if (file.empty()) throw Error(ErrorKind::Backend, fmt::format("memfd_create: {}", std::strerror(errno)));
   SessionOptions options;
   options.optimized = fmt::format("/proc/self/fd/{}", file.get());
-  const Session session(runtime, model, options);
+  { const Session writes(runtime, model, options); }  // its memory is free again before the file is read
   Model optimized;
   optimized.path = model.path;
-  optimized.proto = proto_in(options.optimized, model.path);
+  optimized.proto = proto_in(*MappedFile::of(file.get(), model.path), model.path);
   onnx::GraphProto& graph = *optimized.proto.mutable_graph();
   google::protobuf::RepeatedPtrField<onnx::TensorProto> initializers;
   initializers.Swap(graph.mutable_initializer());
-  for (const onnx::TensorProto& tensor : initializers) {
-    add_initializer(optimized, graph, tensor.name(), tensor_of(tensor));
+  for (onnx::TensorProto& tensor : initializers) {
+    add_initializer(optimized, graph, tensor.name(), taken_from(tensor));
   }
   order_from_outputs(graph);
   return optimized;

@@ -178,6 +178,7 @@ OwnedOptions runtime_options(const Runtime& runtime, const SessionOptions& optio
   if (!options.profile.empty()) runtime.check(api.EnableProfiling(raw, options.profile.c_str()));
   if (!options.optimized.empty()) {
     runtime.check(api.SetOptimizedModelFilePath(raw, options.optimized.c_str()));
+    runtime.check(api.AddSessionConfigEntry(raw, kOrtSessionOptionsConfigDisablePrepacking, "1"));  // it is not to run
   }
   append_providers(runtime, raw, options.providers);
   runtime.check(api.SetIntraOpNumThreads(raw, options.threads));

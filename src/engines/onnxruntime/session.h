@@ -33,7 +33,8 @@ struct SessionOptions {
   std::optional<GraphOptimization> level = {};
   /// Where the runtime writes how long each node took, once the session ends: this and a date. Empty: nowhere.
   std::string profile = {};
-  /// Where the runtime writes the graph as it optimized it, for this machine. Empty: nowhere.
+  /// Where the runtime writes the graph as it optimized it, for this machine: not for a session that runs, as weights
+  /// stay unpacked. Empty: nowhere.
   std::string optimized = {};
   /// Execution providers, best first, by any part of their names; empty: CPU.
   std::vector<std::string> providers = {};
