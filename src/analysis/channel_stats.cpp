@@ -13,7 +13,8 @@
 namespace vernier {
 namespace {
 
-constexpr const char* kChannel = "channel/";
+constexpr const char* kMean = "mean error/";
+constexpr const char* kLargest = "largest/";
 
 void add_node(onnx::GraphProto& graph, const char* op_type, const std::vector<std::string>& inputs,
               const std::string& output) {
@@ -24,7 +25,7 @@ void add_node(onnx::GraphProto& graph, const char* op_type, const std::vector<st
   node.add_output(output);
 }
 
-/// Reduces all dimensions but `axis`, which stays alone; an `axis` of `rank` leaves none.
+/// Reduces all dimensions but `axis`, which stays alone.
 void reduce(Model& model, const char* op_type, const std::string& input, const std::string& output, std::size_t rank,
             std::size_t axis) {
   onnx::GraphProto& graph = *model.proto.mutable_graph();
@@ -89,7 +90,7 @@ std::vector<std::string> MeanErrors::add_to(Model& model, const std::vector<Shad
     // Where the result is quantized behind its activation, a bias moves nothing linearly.
     if (shadow.outputs.size() != 1 || shadow.tensors.front() != shadow.layer->outputs.front()) continue;
     if (shape == shapes_.end() || shape->second.empty()) continue;
-    const std::string name = kChannel + shadow.layer->name;
+    const std::string name = kMean + shadow.layer->name;
     add_node(*model.proto.mutable_graph(), "Sub", {shadow.outputs.front(), shadow.tensors.front()}, name + "/error");
     reduce(model, "ReduceMean", name + "/error", name, shape->second.size(),
            channel_axis(*shadow.layer, shape->second.size()));
@@ -137,14 +138,13 @@ std::vector<std::string> LargestMagnitudes::add_to(Model& model, const std::vect
   std::vector<std::string> outputs;
   for (const std::string& tensor : wanted_) {
     const auto shape = shapes_.find(tensor);
-    if (shape == shapes_.end() || shape->second.empty() || element_count(shape->second) == 0) continue;
-    const std::size_t rank = shape->second.size();
     const auto reader = readers.find(tensor);
-    by_channel_.push_back(reader != readers.end() && rank >= 2);
-    const std::string name = kChannel + tensor;
+    if (shape == shapes_.end() || reader == readers.end()) continue;
+    const std::size_t rank = shape->second.size();
+    if (rank < 2 || element_count(shape->second) == 0) continue;
+    const std::string name = kLargest + tensor;
     add_node(*model.proto.mutable_graph(), "Abs", {tensor}, name + "/magnitude");
-    reduce(model, "ReduceMax", name + "/magnitude", name, rank,
-           by_channel_.back() ? channel_axis(*reader->second, rank) : rank);
+    reduce(model, "ReduceMax", name + "/magnitude", name, rank, channel_axis(*reader->second, rank));
     outputs.push_back(name);
     tensors_.push_back(tensor);
   }
@@ -152,13 +152,9 @@ std::vector<std::string> LargestMagnitudes::add_to(Model& model, const std::vect
 }
 
 void LargestMagnitudes::fold(std::size_t tensor, std::span<const float> values) {
-  Magnitudes& of = largest_[tensors_[tensor]];
-  float most = 0;
-  for (const float value : values) most = std::max(most, value);
-  of.samples.push_back(most);
-  if (!by_channel_[tensor]) return;
-  of.channels.resize(std::max(of.channels.size(), values.size()));
-  for (std::size_t c = 0; c < values.size(); ++c) of.channels[c] = std::max(of.channels[c], values[c]);
+  std::vector<float>& channels = largest_[tensors_[tensor]];
+  channels.resize(std::max(channels.size(), values.size()));
+  for (std::size_t c = 0; c < values.size(); ++c) channels[c] = std::max(channels[c], values[c]);
 }
 
 std::map<std::string, std::vector<float>> channel_magnitudes(const Subject& subject,
@@ -170,11 +166,7 @@ std::map<std::string, std::vector<float>> channel_magnitudes(const Subject& subj
   Model model = subject.model;
   const std::vector<std::string> outputs = figures.add_to(model, {});
   run_for(subject, model, figures, outputs, order, "magnitudes");
-  std::map<std::string, std::vector<float>> channels;
-  for (auto& [tensor, seen] : figures.take()) {
-    if (!seen.channels.empty()) channels.emplace(tensor, std::move(seen.channels));
-  }
-  return channels;
+  return figures.take();
 }
 
 }  // namespace vernier

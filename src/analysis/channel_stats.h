@@ -18,6 +18,17 @@
 
 namespace vernier {
 
+/// Figures of a graph with shadows that only one number a channel comes out for.
+class ShadowFigures {
+ public:
+  virtual ~ShadowFigures() = default;
+  /// Adds what computes them to `model`, in which tensors and shadows bear their names; the float32 tensors to give
+  /// out.
+  virtual std::vector<std::string> add_to(Model& model, const std::vector<Shadow>& shadows) = 0;
+  /// The values of one of those tensors on the next sample.
+  virtual void fold(std::size_t tensor, std::span<const float> values) = 0;
+};
+
 /// The dimension of a tensor of `rank` dimensions, read or made by `layer`, whose indices are channels: behind the
 /// batch for images and what convolutions read, the last for what transformers pass on. `rank` >= 1.
 std::size_t channel_axis(const Layer& layer, std::size_t rank);
@@ -53,15 +64,9 @@ std::map<std::string, std::vector<double>> mean_errors(const Subject& subject, c
                                                        const std::map<std::string, Shape>& shapes,
                                                        const std::vector<std::size_t>& order);
 
-/// Largest magnitudes of a tensor over the samples of a run.
-struct Magnitudes {
-  /// In each channel: along dimension 1 where a convolution reads it, else along the last. Empty for a tensor that no
-  /// weighted layer reads, or of one dimension.
-  std::vector<float> channels;
-  std::vector<float> samples;  // in each, in their order
-};
-
-/// Of those of `tensors` in the main graph whose shapes are known.
+/// Largest magnitude over the samples of a run in each channel of a tensor: along dimension 1 where a convolution reads
+/// it, else along the last. Of those of `tensors` in the main graph that a weighted layer reads, whose shapes are
+/// known, and that have two dimensions or more.
 class LargestMagnitudes final : public ShadowFigures {
  public:
   /// `subject` and `shapes` must outlive this.
@@ -70,18 +75,17 @@ class LargestMagnitudes final : public ShadowFigures {
 
   std::vector<std::string> add_to(Model& model, const std::vector<Shadow>& shadows) override;
   void fold(std::size_t tensor, std::span<const float> values) override;
-  std::map<std::string, Magnitudes> take() { return std::move(largest_); }
+  std::map<std::string, std::vector<float>> take() { return std::move(largest_); }
 
  private:
   const Subject& subject_;
   const std::set<std::string> wanted_;
   const std::map<std::string, Shape>& shapes_;
   std::vector<std::string> tensors_;  // by tensor given out
-  std::vector<bool> by_channel_;
-  std::map<std::string, Magnitudes> largest_;
+  std::map<std::string, std::vector<float>> largest_;
 };
 
-/// Magnitudes::channels of all tensors that weighted layers read.
+/// LargestMagnitudes of all tensors that weighted layers read, over the samples of `order`, by a run of its own.
 std::map<std::string, std::vector<float>> channel_magnitudes(const Subject& subject,
                                                              const std::map<std::string, Shape>& shapes,
                                                              const std::vector<std::size_t>& order);

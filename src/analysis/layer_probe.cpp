@@ -1,46 +1,101 @@
 #include "analysis/layer_probe.h"
 
-#include <array>
 #include <cstddef>
-#include <functional>
-#include <mutex>
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <utility>
 
+#include "analysis/channel_stats.h"
 #include "analysis/own_error.h"
-#include "base/parallel.h"
-#include "distributed/ranks.h"
+#include "engines/onnxruntime/recorder.h"
 
 namespace vernier {
+namespace {
 
-Probes probe(const Subject& few, const Plan& plan, RoundedWeights& weights, const std::vector<std::string>& layers,
-             const std::set<std::string>& tensors, const std::map<std::string, Shape>& shapes) {
-  const std::vector<std::size_t> order = all_samples(few);
-  std::mutex telling;
-  // Ranks share the samples of one pass after the other.
-  const bool shared = few.ranks != nullptr && !few.ranks->alone();
-  const Subject subject = shared ? few : on_one_thread(few, telling);
-  RoundedWeights exact(/*exact=*/true);
-  std::vector<LayerError> own, own_with_exact_weights;
-  LargestMagnitudes largest(subject, tensors, shapes);
-  MeanErrors means(MeanErrors::layers_of(subject, plan, &layers), shapes, order.size());
-  const std::array<std::function<void()>, 2> passes = {
-      [&] { own_with_exact_weights = own_error(subject, plan, exact, &order, &layers, &largest); },
-      [&] { own = own_error(subject, plan, weights, &order, &layers, &means); }};
-  parallel_ordered(
-      layers.empty() ? 1 : passes.size(), shared ? 1 : few.threads,
-      [&](std::size_t i) {
-        passes[i]();
-        return i;
-      },
-      [](std::size_t, std::size_t) { return true; });
-  Probes probes;
-  probes.tensors = largest.take();
-  for (const LayerError& error : own) probes.layers[error.layer].own = error.error;
-  for (const LayerError& error : own_with_exact_weights) {
-    probes.layers[error.layer].own_with_exact_weights = error.error;
+// Of the names of shadows whose weights are exact.
+constexpr const char* kExact = "exact/";
+
+template <class Value>
+std::vector<std::string> names_of(const std::map<std::string, Value>& map) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : map) names.push_back(name);
+  return names;
+}
+
+class Prober final : public BesideReference {
+ public:
+  Prober(const Subject& few, const Plan& plan, RoundedWeights& weights, const std::map<std::string, Shape>& shapes,
+         Probes& probes)
+      : subject_(few),
+        plan_(plan),
+        weights_(weights),
+        probes_(probes),
+        layers_(names_of(probes.layers)),
+        tensors_(names_of(probes.tensors)),
+        largest_(few, {tensors_.begin(), tensors_.end()}, shapes),
+        means_(MeanErrors::layers_of(few, plan, &layers_), shapes, few.samples->size()) {}
+
+  std::vector<std::string> add_to(Model& model, std::int64_t& next_error_slot) override {
+    RoundedWeights exact(/*exact=*/true);
+    // All shadows before the first comparison, which renames what layers make.
+    own_.emplace(model, subject_, plan_, weights_, layers_, nullptr);
+    with_exact_weights_.emplace(model, subject_, plan_, exact, layers_, nullptr, kExact);
+    std::vector<std::string> given_out = largest_.add_to(model, {});
+    magnitudes_ = given_out.size();
+    for (std::string& mean : means_.add_to(model, own_->shadows())) given_out.push_back(std::move(mean));
+    own_->compare_in(model, next_error_slot);
+    with_exact_weights_->compare_in(model, next_error_slot);
+    return given_out;
   }
-  for (auto& [layer, mean] : means.take()) probes.layers[layer].mean_error = std::move(mean);
-  return probes;
+
+  void take(const Recorder& recorder, std::span<const Tensor> given_out,
+            const std::map<std::string, RangeStats>& ranges) override {
+    total_ += recorder;
+    for (std::size_t i = 0; i < given_out.size(); ++i) {
+      if (i < magnitudes_) {
+        largest_.fold(i, given_out[i].floats());
+      } else {
+        means_.fold(i - magnitudes_, given_out[i].floats());
+      }
+    }
+    for (const std::string& tensor : tensors_) {
+      const auto range = ranges.find(tensor);
+      if (range == ranges.end() || range->second.count == 0) continue;
+      probes_.tensors[tensor].samples.push_back(range->second.absmax());
+    }
+  }
+
+  void finish() {
+    for (const LayerError& error : own_->of(total_)) probes_.layers[error.layer].own = error.error;
+    for (const LayerError& error : with_exact_weights_->of(total_)) {
+      probes_.layers[error.layer].own_with_exact_weights = error.error;
+    }
+    for (auto& [layer, mean] : means_.take()) probes_.layers[layer].mean_error = std::move(mean);
+    for (auto& [tensor, channels] : largest_.take()) probes_.tensors[tensor].channels = std::move(channels);
+  }
+
+ private:
+  const Subject& subject_;
+  const Plan& plan_;
+  RoundedWeights& weights_;
+  Probes& probes_;
+  const std::vector<std::string> layers_, tensors_;
+  LargestMagnitudes largest_;
+  MeanErrors means_;
+  std::size_t magnitudes_ = 0;  // of what is given out: the first
+  std::optional<OwnErrors> own_, with_exact_weights_;
+  Recorder total_;
+};
+
+}  // namespace
+
+Reference probe(const Subject& few, const Plan& plan, RoundedWeights& weights, const std::set<std::string>& observed,
+                const std::map<std::string, Shape>& shapes, Probes& probes) {
+  Prober prober(few, plan, weights, shapes, probes);
+  Reference reference = run_reference(few, observed, observed, Counting::All, nullptr, &prober);
+  prober.finish();
+  return reference;
 }
 
 }  // namespace vernier

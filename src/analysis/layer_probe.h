@@ -1,5 +1,4 @@
-// What is measured of the few layers that are to be explained, on few samples: pass beside pass, each on one thread,
-// since building sessions, which is work of one thread, takes much of the time.
+// What is measured of the few layers that are to be explained, on few samples, in one run with the reference.
 #pragma once
 
 #include <map>
@@ -7,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/channel_stats.h"
+#include "analysis/reference.h"
 #include "analysis/requirement.h"
 #include "analysis/subject.h"
 #include "plan/lower_simulated.h"
@@ -17,7 +16,13 @@ namespace vernier {
 
 struct LayerProbe {
   ErrorStats own, own_with_exact_weights;
-  std::vector<double> mean_error;  // by output channel; empty where mean_errors() has none
+  std::vector<double> mean_error;  // by output channel; empty where MeanErrors has none
+};
+
+/// Largest magnitudes of a tensor over the samples of a run.
+struct Magnitudes {
+  std::vector<float> channels;  // as of LargestMagnitudes; empty where that has none
+  std::vector<float> samples;   // of the finite values in each, in their order
 };
 
 struct Probes {
@@ -25,9 +30,11 @@ struct Probes {
   std::map<std::string, Magnitudes> tensors;
 };
 
-/// Of the layers and tensors named, over all samples of `few`. `shapes`: as a reference run saw them.
-/// Cost: two passes over `few`, each as own_error() of these layers.
-Probes probe(const Subject& few, const Plan& plan, RoundedWeights& weights, const std::vector<std::string>& layers,
-             const std::set<std::string>& tensors, const std::map<std::string, Shape>& shapes);
+/// A reference run over all samples of `few` that observes and counts `observed`, and beside it, into `probes`, what
+/// the layers and tensors named there are to hold; tensors are of `observed`, or inputs of the graph. `shapes`: of
+/// tensors that weighted layers read and make, as a reference run saw them.
+/// Cost: a plain run with operators of ours on `observed`, and each of the layers twice more.
+Reference probe(const Subject& few, const Plan& plan, RoundedWeights& weights, const std::set<std::string>& observed,
+                const std::map<std::string, Shape>& shapes, Probes& probes);
 
 }  // namespace vernier

@@ -21,12 +21,11 @@
 namespace vernier {
 namespace {
 
-constexpr const char* kShadow = "own/";
-
 /// The rounded form of reference tensors, one Round for each tensor and grid however many shadows read it.
 class RoundedInputs {
  public:
-  RoundedInputs(onnx::GraphProto& graph, std::int64_t* next_slot) : graph_(graph), next_slot_(next_slot) {}
+  RoundedInputs(onnx::GraphProto& graph, std::int64_t* next_slot, const std::string& prefix)
+      : graph_(graph), next_slot_(next_slot), prefix_(prefix) {}
 
   struct Rounded {
     std::string name;
@@ -36,7 +35,7 @@ class RoundedInputs {
   const Rounded& get(const std::string& tensor, const QuantParams& params) {
     Rounded& rounded = made_[{tensor, params.format}];
     if (rounded.name.empty()) {
-      rounded.name = fmt::format("{}{}/{}", kShadow, tensor, format_name(params.format));
+      rounded.name = fmt::format("{}{}/{}", prefix_, tensor, format_name(params.format));
       if (next_slot_ != nullptr) rounded.slot = (*next_slot_)++;
       *graph_.add_node() = round_node(tensor, rounded.name, params, rounded.slot);
     }
@@ -46,6 +45,7 @@ class RoundedInputs {
  private:
   onnx::GraphProto& graph_;
   std::int64_t* next_slot_;
+  const std::string& prefix_;
   std::map<std::pair<std::string, Format>, Rounded> made_;
 };
 
@@ -80,14 +80,14 @@ void keep_slot(Shadow& shadow, std::int64_t slot) {
 
 std::vector<Shadow> add_shadows(Model& model, const Subject& subject, const Plan& plan,
                                 const std::vector<std::string>& layers, RoundedWeights& weights,
-                                std::int64_t* next_event_slot) {
+                                std::int64_t* next_event_slot, const std::string& prefix) {
   onnx::GraphProto& graph = *model.proto.mutable_graph();
   const Model source = with_repaired_constants(subject.model, plan);  // what low layers read
   const std::set<std::string> wanted(layers.begin(), layers.end());
   std::map<std::string, const Layer*> by_name;
   for (const Layer& layer : subject.layers) by_name[layer.name] = &layer;
   std::set<std::string> have_weight;
-  RoundedInputs inputs(graph, next_event_slot);
+  RoundedInputs inputs(graph, next_event_slot, prefix);
   std::vector<Shadow> shadows;
   const Placement placement(subject.model, subject.model.proto.graph(), by_name, plan, runs_on_codes(by_name, plan));
   const PlannedFormats formats(plan);
@@ -108,7 +108,7 @@ std::vector<Shadow> add_shadows(Model& model, const Subject& subject, const Plan
     if (activation != nullptr && !placement.passes_codes(activation->name())) activation = nullptr;
     Shadow shadow;
     shadow.layer = &layer;
-    node.set_name(kShadow + node.name());
+    node.set_name(prefix + node.name());
     for (const int index : rounding.data_inputs) {
       const auto& rounded = inputs.get(node.input(index), rounding.input_params.at(index));
       node.set_input(index, rounded.name);
@@ -116,7 +116,7 @@ std::vector<Shadow> add_shadows(Model& model, const Subject& subject, const Plan
     }
     for (const auto& [index, grid] : rounding.weight_grids) {
       const std::string original_name = node.input(index);
-      const std::string low_name = fmt::format("{}{}/{}", kShadow, original_name, grid.suffix());
+      const std::string low_name = fmt::format("{}{}/{}", prefix, original_name, grid.suffix());
       if (have_weight.insert(low_name).second) {
         weights.add_to(model, source, original_name, grid, low_name, layer.inputs.empty() ? "" : layer.inputs.front());
       }
@@ -128,13 +128,13 @@ std::vector<Shadow> add_shadows(Model& model, const Subject& subject, const Plan
     }
     if (rounding.bias) {
       const std::string& bias = node.input(rounding.bias->input);
-      const std::string low_name = fmt::format("{}{}/int32", kShadow, node.name());
+      const std::string low_name = fmt::format("{}{}/int32", prefix, node.name());
       add_initializer(model, graph, low_name, weights.get_bias(source, bias, layer.name, rounding.bias->scales));
       node.set_input(rounding.bias->input, low_name);
     }
     for (std::string& input : *node.mutable_input()) {  // repaired, and read as it is: a float bias
       if (!plan.constants.contains(input)) continue;
-      const std::string low_name = fmt::format("{}{}/repaired", kShadow, input);
+      const std::string low_name = fmt::format("{}{}/repaired", prefix, input);
       if (have_weight.insert(low_name).second) add_initializer(model, graph, low_name, *initializer(source, input));
       input = low_name;
     }
@@ -148,7 +148,7 @@ std::vector<Shadow> add_shadows(Model& model, const Subject& subject, const Plan
     for (int o = 0; o < node.output_size(); ++o) {
       const std::string original = node.output(o);
       if (original.empty()) continue;
-      const std::string name = kShadow + original;
+      const std::string name = prefix + original;
       node.set_output(o, name);
       if (std::find(layer.outputs.begin(), layer.outputs.end(), original) == layer.outputs.end()) continue;
       if (std::find(rounding.rounded_outputs.begin(), rounding.rounded_outputs.end(), o) !=
@@ -161,11 +161,11 @@ std::vector<Shadow> add_shadows(Model& model, const Subject& subject, const Plan
       } else if (activation != nullptr) {
         onnx::NodeProto shadowed = *activation;
         const std::string& result = activation->output(0);
-        shadowed.set_name(kShadow + activation->name());
+        shadowed.set_name(prefix + activation->name());
         shadowed.set_input(0, name);
-        shadowed.set_output(0, kShadow + result);
+        shadowed.set_output(0, prefix + result);
         behind.push_back(std::move(shadowed));
-        round_behind(kShadow + result, plan.tensors.at(result));
+        round_behind(prefix + result, plan.tensors.at(result));
         shadow.tensors.push_back(result);
       } else {
         if (placement.quantized(original)) {
@@ -183,60 +183,41 @@ std::vector<Shadow> add_shadows(Model& model, const Subject& subject, const Plan
   return shadows;
 }
 
-OwnErrorRun::OwnErrorRun(const Subject& subject, const Plan& plan, RoundedWeights& weights,
-                         const std::vector<std::string>* layers, ShadowFigures* beside)
-    : subject_(subject), beside_(beside) {
-  Model model = subject.model;
-  std::vector<std::string> all;
-  for (const Layer& layer : subject.layers) all.push_back(layer.name);
-  const std::vector<Shadow> shadows =
-      add_shadows(model, subject, plan, layers == nullptr ? all : *layers, weights, &slots_of_events_);
-
-  if (beside != nullptr) {
-    const std::vector<std::string> figures = beside->add_to(model, shadows);
-    for (const std::string& name : figures) add_output(model, name, Dtype::Float32);
-    figures_ = figures.size();
-  }
-
-  // Compare passes the reference through: the next layer waits for it, so each shadow is computed and dropped in time.
-  std::set<std::string> compared;
+OwnErrors::OwnErrors(Model& model, const Subject& subject, const Plan& plan, RoundedWeights& weights,
+                     const std::vector<std::string>& layers, std::int64_t* next_event_slot, const std::string& prefix)
+    : shadows_(add_shadows(model, subject, plan, layers, weights, next_event_slot, prefix)) {
   const PlannedFormats formats(plan);
-  for (std::size_t s = 0; s < shadows.size(); ++s) {
-    const Shadow& shadow = shadows[s];
-    for (std::size_t o = 0; o < shadow.outputs.size(); ++o) {
-      places_[shadow.tensors[o]] = {s, shadow.outputs[o], static_cast<std::int64_t>(compared.size())};
-      compared.insert(shadow.tensors[o]);
-    }
+  for (const Shadow& shadow : shadows_) {
     const std::string& name = shadow.layer->name;
     empty_.push_back({name, formats.of(name), {}, shadow.tensors, shadow.constant_events});
-    event_slots_.push_back(shadow.event_slots);
   }
-  const std::map<std::string, onnx::NodeProto> roundings = take_last_roundings(*model.proto.mutable_graph(), shadows);
+}
+
+void OwnErrors::compare_in(Model& model, std::int64_t& next_error_slot) {
+  // Compare passes the reference through: the next layer waits for it, so each shadow is computed and dropped in time.
+  std::set<std::string> compared;
+  for (std::size_t s = 0; s < shadows_.size(); ++s) {
+    const Shadow& shadow = shadows_[s];
+    for (std::size_t o = 0; o < shadow.outputs.size(); ++o) {
+      places_[shadow.tensors[o]] = {s, shadow.outputs[o], next_error_slot++};
+      compared.insert(shadow.tensors[o]);
+    }
+  }
+  const std::map<std::string, onnx::NodeProto> roundings = take_last_roundings(*model.proto.mutable_graph(), shadows_);
   tap(*model.proto.mutable_graph(), compared, [&](const std::string& raw, const std::string& tensor) {
     const Place& place = places_.at(tensor);
     const auto rounding = roundings.find(place.low);
     if (rounding != roundings.end()) return compare_rounded_node(raw, rounding->second, tensor, place.slot);
     return compare_node(raw, place.low, tensor, "", place.slot);
   });
-  session_.emplace(subject.session(model));
 }
 
-std::vector<LayerError> OwnErrorRun::run(const std::vector<std::size_t>& order) const {
-  const Recorder empty(places_.size(), 0, static_cast<std::size_t>(slots_of_events_));
-  Recorder total = empty;
-  const auto take = [&](const SampleResult& result) {
-    total += result.recorder;
-    for (std::size_t i = 0; i < figures_; ++i) beside_->fold(i, result.outputs[i].floats());
-    return true;
-  };
-  const Digest figures_alone = [&](SampleResult& result) {
-    result.outputs.erase(result.outputs.begin(), result.outputs.end() - static_cast<std::ptrdiff_t>(figures_));
-  };
-  run_samples(subject_, *session_, order, empty, "own error", take, {.digest = figures_alone});
-
+std::vector<LayerError> OwnErrors::of(const Recorder& total) const {
   std::vector<LayerError> errors = empty_;
   for (std::size_t s = 0; s < errors.size(); ++s) {
-    for (const std::int64_t slot : event_slots_[s]) errors[s].events += total.events[static_cast<std::size_t>(slot)];
+    for (const std::int64_t slot : shadows_[s].event_slots) {
+      errors[s].events += total.events[static_cast<std::size_t>(slot)];
+    }
   }
   for (const auto& [tensor, place] : places_) {
     errors[place.shadow].error += total.errors[static_cast<std::size_t>(place.slot)];
@@ -244,10 +225,32 @@ std::vector<LayerError> OwnErrorRun::run(const std::vector<std::size_t>& order) 
   return errors;
 }
 
+OwnErrorRun::OwnErrorRun(const Subject& subject, const Plan& plan, RoundedWeights& weights,
+                         const std::vector<std::string>* layers)
+    : subject_(subject) {
+  Model model = subject.model;
+  std::vector<std::string> all;
+  for (const Layer& layer : subject.layers) all.push_back(layer.name);
+  own_.emplace(model, subject, plan, weights, layers == nullptr ? all : *layers, &event_slots_);
+  own_->compare_in(model, error_slots_);
+  session_.emplace(subject.session(model));
+}
+
+std::vector<LayerError> OwnErrorRun::run(const std::vector<std::size_t>& order) const {
+  const Recorder empty(static_cast<std::size_t>(error_slots_), 0, static_cast<std::size_t>(event_slots_));
+  Recorder total = empty;
+  const auto take = [&](const SampleResult& result) {
+    total += result.recorder;
+    return true;
+  };
+  run_samples(subject_, *session_, order, empty, "own error", take,
+              {.digest = [](SampleResult& result) { result.outputs.clear(); }});
+  return own_->of(total);
+}
+
 std::vector<LayerError> own_error(const Subject& subject, const Plan& plan, RoundedWeights& weights,
-                                  const std::vector<std::size_t>* order, const std::vector<std::string>* layers,
-                                  ShadowFigures* beside) {
-  return OwnErrorRun(subject, plan, weights, layers, beside).run(order == nullptr ? all_samples(subject) : *order);
+                                  const std::vector<std::size_t>* order, const std::vector<std::string>* layers) {
+  return OwnErrorRun(subject, plan, weights, layers).run(order == nullptr ? all_samples(subject) : *order);
 }
 
 }  // namespace vernier

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -28,9 +27,11 @@ struct LayerError {
   RoundEvents events;
 };
 
+inline constexpr const char* kShadow = "own/";
+
 /// The shadows alone, added to `model` for the layers named; returns the names of each one's shadow outputs, one for
 /// each float output of the layer. Where the plan quantizes a layer's result behind its activation (placement.h), the
-/// shadow ends there too. `next_event_slot` null: events are not counted.
+/// shadow ends there too. `next_event_slot` null: events are not counted. `prefix`: of the names of all that is added.
 struct Shadow {
   const Layer* layer = nullptr;
   std::vector<std::string> outputs;
@@ -40,26 +41,20 @@ struct Shadow {
 };
 std::vector<Shadow> add_shadows(Model& model, const Subject& subject, const Plan& plan,
                                 const std::vector<std::string>& layers, RoundedWeights& weights,
-                                std::int64_t* next_event_slot);
+                                std::int64_t* next_event_slot, const std::string& prefix = kShadow);
 
-/// Figures of a graph with shadows that only one number a channel comes out for.
-class ShadowFigures {
+/// Own errors of some layers in a run of the reference, which may measure other things too.
+class OwnErrors {
  public:
-  virtual ~ShadowFigures() = default;
-  /// Adds what computes them to `model`, in which tensors and shadows bear their names; the float32 tensors to give
-  /// out.
-  virtual std::vector<std::string> add_to(Model& model, const std::vector<Shadow>& shadows) = 0;
-  /// The values of one of those tensors on the next sample.
-  virtual void fold(std::size_t tensor, std::span<const float> values) = 0;
-};
-
-/// The run of own_error(), its session built. `plan`, `weights` and `beside` are of no use to it any more but for
-/// ShadowFigures::fold(); `subject` must outlive it.
-class OwnErrorRun {
- public:
-  OwnErrorRun(const Subject& subject, const Plan& plan, RoundedWeights& weights,
-              const std::vector<std::string>* layers = nullptr, ShadowFigures* beside = nullptr);
-  std::vector<LayerError> run(const std::vector<std::size_t>& order) const;
+  /// Adds the shadows to `model`, a copy of the subject's model where nothing is compared yet. `next_event_slot` and
+  /// `prefix` as of add_shadows().
+  OwnErrors(Model& model, const Subject& subject, const Plan& plan, RoundedWeights& weights,
+            const std::vector<std::string>& layers, std::int64_t* next_event_slot, const std::string& prefix = kShadow);
+  const std::vector<Shadow>& shadows() const { return shadows_; }
+  /// Adds the comparisons, once all that reads shadows is there; they take slots from `next_error_slot` on.
+  void compare_in(Model& model, std::int64_t& next_error_slot);
+  /// What all samples gave. After compare_in().
+  std::vector<LayerError> of(const Recorder& total) const;
 
  private:
   /// Where the error of a tensor is measured: that of a shadow.
@@ -69,22 +64,32 @@ class OwnErrorRun {
     std::int64_t slot;
   };
 
-  const Subject& subject_;
-  ShadowFigures* beside_;
-  std::size_t figures_ = 0;
-  std::vector<LayerError> empty_;  // one for each shadow
-  std::vector<std::vector<std::int64_t>> event_slots_;
+  std::vector<Shadow> shadows_;
+  std::vector<LayerError> empty_;        // one for each shadow
   std::map<std::string, Place> places_;  // by tensor
-  std::int64_t slots_of_events_ = 0;
+};
+
+/// The run of own_error(), its session built. `plan` and `weights` are of no use to it any more; `subject` must outlive
+/// it.
+class OwnErrorRun {
+ public:
+  OwnErrorRun(const Subject& subject, const Plan& plan, RoundedWeights& weights,
+              const std::vector<std::string>* layers = nullptr);
+  std::vector<LayerError> run(const std::vector<std::size_t>& order) const;
+
+ private:
+  const Subject& subject_;
+  std::int64_t error_slots_ = 0, event_slots_ = 0;
+  std::optional<OwnErrors> own_;
   std::optional<Session> session_;
 };
 
 /// One entry for each layer of the main graph that `plan` runs below float32 and that does arithmetic. Layers inside
 /// bodies of If, Loop and Scan have no shadow and are absent.
 /// Cost: about 3.5 plain inferences a sample. Memory: does not grow with layers or samples.
-/// `order`: the samples to look at; `layers`: those that are measured. Null: all. `beside`: what else the run tells.
+/// `order`: the samples to look at; `layers`: those that are measured. Null: all.
 std::vector<LayerError> own_error(const Subject& subject, const Plan& plan, RoundedWeights& weights,
                                   const std::vector<std::size_t>* order = nullptr,
-                                  const std::vector<std::string>* layers = nullptr, ShadowFigures* beside = nullptr);
+                                  const std::vector<std::string>* layers = nullptr);
 
 }  // namespace vernier

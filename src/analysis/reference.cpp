@@ -136,8 +136,12 @@ class ReferenceRun {
 
  public:
   ReferenceRun(const Subject& subject, const std::set<std::string>& observed, const std::set<std::string>& counted,
-               Counting counting)
-      : subject_(subject), observed_(observed), counting_(counting), samples_(subject.samples->size()) {
+               Counting counting, BesideReference* beside)
+      : subject_(subject),
+        observed_(observed),
+        counting_(counting),
+        beside_(beside),
+        samples_(subject.samples->size()) {
     observed_.insert(counted.begin(), counted.end());
     names_.assign(observed_.begin(), observed_.end());
     for (std::size_t i = 0; i < names_.size(); ++i) {
@@ -147,11 +151,11 @@ class ReferenceRun {
     inner_.resize(names_.size());
     for (const Carry& carry : subject.carries) carried_.insert(carry.input);
     part_ = std::max<std::size_t>(1, subject.threads);
-    begin_anew();
   }
 
   Reference run(PartialRuns* partial) {
     const Session session = subject_.session(observed_model());
+    begin_anew();
     const bool alone = subject_.ranks == nullptr || subject_.ranks->alone();
     if (!subject_.carries.empty() || !alone || subject_.batch > 1) partial = nullptr;
     const bool goes_on = partial != nullptr && continue_from(partial->begin(identity()), session);
@@ -169,15 +173,21 @@ class ReferenceRun {
  private:
   void begin_anew() {
     reference_ = {};
-    total_ = Recorder(0, names_.size(), 0);
+    total_ = empty_recorder();
     histograms_.emplace(wanted_, samples_);
     hash_.emplace();
     done_ = 0;
     output_bytes_ = 0;
   }
 
-  Model observed_model() const {
+  Recorder empty_recorder() const { return {static_cast<std::size_t>(error_slots_), names_.size(), 0}; }
+
+  Model observed_model() {
     Model model = subject_.model;
+    if (beside_ != nullptr) {
+      error_slots_ = static_cast<std::int64_t>(names_.size());  // a slot has one shape, of Observe or of Compare
+      given_out_ = beside_->add_to(model, error_slots_);
+    }
     tap(*model.proto.mutable_graph(), observed_, [&](const std::string& raw, const std::string& tensor) {
       return observe_node(raw, tensor, slots_.at(tensor));
     });
@@ -186,6 +196,7 @@ class ReferenceRun {
     std::vector<std::pair<std::string, Dtype>> outputs;
     for (const std::string& name : subject_.judged) outputs.emplace_back(name, dtypes[name]);
     for (const Carry& carry : subject_.carries) outputs.emplace_back(carry.output, dtypes[carry.output]);
+    for (const std::string& name : given_out_) outputs.emplace_back(name, Dtype::Float32);
     set_outputs(model, outputs);
     return model;
   }
@@ -209,7 +220,7 @@ class ReferenceRun {
         subject_.progress(phase, before + done, samples_);
       };
     }
-    Recorder empty(0, names_.size(), 0);
+    Recorder empty = empty_recorder();
     if (std::ranges::find(wanted_, true) != wanted_.end()) empty.histograms = &*histograms_;
     const auto start = std::chrono::steady_clock::now();
     run_samples(subject, session, order, empty, "reference", [&](SampleResult result) {
@@ -224,11 +235,22 @@ class ReferenceRun {
       reference_.early = reference_.ranges;
       for (std::size_t i = 0; i < names_.size(); ++i) reference_.early.emplace(names_[i], total_.ranges[i]);
     }
-    fold_inputs(fed_for(subject_, session, result), result, carried_, slots_, *histograms_, reference_, *hash_);
+    const Sample fed = fed_for(subject_, session, result);
+    fold_inputs(fed, result, carried_, slots_, *histograms_, reference_, *hash_);
+    if (beside_ != nullptr) tell_beside(fed, result);
     result.outputs.resize(subject_.judged.size());
     take_outputs(result.index, result.outputs);
     total_ += result.recorder;
     ++done_;
+  }
+
+  void tell_beside(const Sample& fed, const SampleResult& result) const {
+    std::map<std::string, RangeStats> ranges;
+    for (std::size_t i = 0; i < names_.size(); ++i) ranges[names_[i]] = result.recorder.ranges[i];
+    for (const auto& [name, value] : fed) {
+      if (value.dtype() == Dtype::Float32) accumulate_range(value.floats(), ranges[name] = {});
+    }
+    beside_->take(result.recorder, std::span(result.outputs).last(given_out_.size()), ranges);
   }
 
   void take_outputs(std::size_t sample, const std::vector<Tensor>& outputs) {
@@ -370,12 +392,15 @@ class ReferenceRun {
   const Subject& subject_;
   std::set<std::string> observed_;
   Counting counting_;
+  BesideReference* beside_;  // null: nothing
   std::size_t samples_;
   std::vector<std::string> names_;  // by slot
   std::map<std::string, std::int64_t> slots_;
   std::vector<bool> wanted_;
   std::set<std::string> carried_;
   std::vector<RangeStats> inner_;
+  std::int64_t error_slots_ = 0;
+  std::vector<std::string> given_out_;  // by what is beside
 
   Reference reference_;
   Recorder total_;
@@ -389,8 +414,9 @@ class ReferenceRun {
 }  // namespace
 
 Reference run_reference(const Subject& subject, const std::set<std::string>& observed,
-                        const std::set<std::string>& counted, Counting counting, PartialRuns* partial) {
-  return ReferenceRun(subject, observed, counted, counting).run(partial);
+                        const std::set<std::string>& counted, Counting counting, PartialRuns* partial,
+                        BesideReference* beside) {
+  return ReferenceRun(subject, observed, counted, counting, beside).run(partial);
 }
 
 }  // namespace vernier

@@ -2,9 +2,12 @@
 // the oracle compares with (outputs), and the shapes that costs are counted from.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "analysis/output_store.h"
 #include "analysis/requirement.h"
@@ -31,6 +34,18 @@ struct Reference {
   std::string data_sha256;
 };
 
+/// What else a reference run measures.
+class BesideReference {
+ public:
+  virtual ~BesideReference() = default;
+  /// Adds what measures it to `model`, in which tensors bear their names, with Compare in slots from `next_error_slot`
+  /// on; the float32 tensors to give out.
+  virtual std::vector<std::string> add_to(Model& model, std::int64_t& next_error_slot) = 0;
+  /// Each sample in order: those tensors, and the ranges of observed tensors and float graph inputs within it.
+  virtual void take(const Recorder& recorder, std::span<const Tensor> given_out,
+                    const std::map<std::string, RangeStats>& ranges) = 0;
+};
+
 /// Which values a reference run counts: all, or only those near the ends of each half of the samples, which is what
 /// there is to know of them where ranges are the smallest and the largest value. The others are one bin then; tensors
 /// that may hold a mask, which only all values tell, have no histogram or a whole one.
@@ -39,10 +54,11 @@ enum class Counting { All, Ends };
 /// Streams all samples through the model with an Observe on each tensor of `observed`, and counts the values of those
 /// in `counted`, which are observed as well. Memory: one sample per thread, and 100 to 400 kB for each tensor counted.
 /// `partial`: where a long run keeps what it has, and begins with what an earlier one had; null: it begins anew. Not
-/// for sequences, several ranks or batches, which begin anew as well.
+/// for sequences, several ranks or batches, which begin anew as well. `beside`: with all samples alone, not with
+/// `partial`.
 Reference run_reference(const Subject& subject, const std::set<std::string>& observed,
                         const std::set<std::string>& counted = {}, Counting counting = Counting::All,
-                        PartialRuns* partial = nullptr);
+                        PartialRuns* partial = nullptr, BesideReference* beside = nullptr);
 
 /// Float tensors that layers of the default scheme read, and inputs of every weighted layer: what run_reference should
 /// observe for calibration and for counting multiply-accumulates.

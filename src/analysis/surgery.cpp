@@ -67,13 +67,17 @@ std::set<std::string> shared_names(const Model& ref, const Model& low, const std
 
 void tap(onnx::GraphProto& graph, const std::set<std::string>& tensors,
          const std::function<onnx::NodeProto(const std::string&, const std::string&)>& make) {
+  std::set<std::string> taken;
+  for (const onnx::NodeProto& node : graph.node()) taken.insert(node.output().begin(), node.output().end());
   std::vector<onnx::NodeProto> made;
   for (onnx::NodeProto& node : *graph.mutable_node()) {
     for (std::string& output : *node.mutable_output()) {
       if (output.empty() || !tensors.contains(output)) continue;
       const std::string name = output;
-      output = name + "/raw";
+      do output += "/raw";
+      while (taken.contains(output));
       made.push_back(make(output, name));
+      made.back().set_name(made.back().name() + output.substr(name.size()));  // no two nodes may have one name
     }
   }
   for (onnx::NodeProto& node : made) *graph.add_node() = std::move(node);

@@ -17,6 +17,7 @@ namespace vernier {
 
 /// Puts a node on a tensor of the main graph: its producer writes `TENSOR/raw`, the node that `make(raw, tensor)`
 /// returns writes `TENSOR`, so every reader depends on it. Tensors that no node of the main graph makes are left alone.
+/// One that has a node already gets another behind it.
 void tap(onnx::GraphProto& graph, const std::set<std::string>& tensors,
          const std::function<onnx::NodeProto(const std::string& raw, const std::string& tensor)>& make);
 

@@ -187,7 +187,7 @@ void Diagnosis::plan_steps() {
   if (repairs_ == nullptr && ranks_layers()) steps_.add("sensitivity", 12);
   if (repairs_ != nullptr && explains_) {
     steps_.add("sensitivity", 12);
-    steps_.add("causes", 5);
+    steps_.add("causes", 3.5);
   }
   if (repairs_ != nullptr) steps_.add("repairs", 40);
   if (searches()) {
@@ -196,7 +196,7 @@ void Diagnosis::plan_steps() {
     steps_.add("curve", 9);
     if (!options_.output.empty()) steps_.add("verify", 4);
   }
-  if (repairs_ == nullptr && explains_ && ranks_layers()) steps_.add("causes", 5);
+  if (repairs_ == nullptr && explains_ && ranks_layers()) steps_.add("causes", 3.5);
   if (options_.latency) steps_.add("latency", 10);
   if (options_.compile) steps_.add("compilation", 20);
   if (repairs_ == nullptr && explains_ && options_.alternatives > 0 && searches()) steps_.add("options", 100);

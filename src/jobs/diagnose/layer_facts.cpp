@@ -88,11 +88,13 @@ class FactFinder {
       }
       scaled = scaled || needs_scale(row->format);
     }
-    reference_ = run_reference(subject_, wanted, wanted);
-    if (!scaled) return;
+    if (!scaled) {
+      reference_ = run_reference(subject_, wanted, wanted);
+      return;
+    }
     std::vector<std::string> layers;
     for (const LayerRow* row : rows_) layers.push_back(row->name);
-    found_ = measured_.probes(subject_, layers, read_or_made, reference_.shapes);
+    reference_ = measured_.probe(subject_, wanted, layers, read_or_made, found_);
     for (auto& [tensor, seen] : found_.tensors) {
       if (!quantized.contains(tensor)) seen.samples.clear();
     }

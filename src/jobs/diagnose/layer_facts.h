@@ -17,8 +17,8 @@ struct MeasuredFacts {
 };
 
 /// Of the layers of `rows`, in their order, on at most `samples` samples, spread evenly.
-/// Cost: five passes: reference with observed tensors, and for formats with a scale those of probe(). Two more where
-/// the network picks something (decision_facts.h).
+/// Cost: a reference pass with observed tensors, which for formats with a scale is that of probe(). Two more where the
+/// network picks something (decision_facts.h).
 MeasuredFacts measure_facts(Measured& measured, const Evidence& evidence, const std::vector<const LayerRow*>& rows,
                             std::size_t samples);
 

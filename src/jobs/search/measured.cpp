@@ -171,40 +171,39 @@ void Measured::run_all_low(const std::vector<Match>& matches) {
   all_low_ahead_.reset();
 }
 
-Probes Measured::probes(const Subject& few, const std::vector<std::string>& layers,
-                        const std::set<std::string>& tensors, const std::map<std::string, Shape>& shapes) {
+Reference Measured::probe(const Subject& few, const std::set<std::string>& observed,
+                          const std::vector<std::string>& layers, const std::set<std::string>& tensors,
+                          Probes& probes) {
   const std::string of_few = " of " + std::to_string(few.samples->size());
-  Probes found;
-  std::vector<std::string> unknown_layers;
-  std::set<std::string> unknown_tensors;
+  Probes unknown;
   for (const std::string& layer : layers) {
     LayerProbe known;
-    if (!find(name_alone("probe" + of_few, layer), known)) {
-      unknown_layers.push_back(layer);
+    if (find(name_alone("probe" + of_few, layer), known)) {
+      probes.layers[layer] = std::move(known);
     } else {
-      found.layers[layer] = std::move(known);
+      unknown.layers[layer] = {};
     }
   }
   for (const std::string& tensor : tensors) {
     Magnitudes known;
-    if (!find("magnitudes" + of_few + " " + tensor, known)) {
-      unknown_tensors.insert(tensor);
+    if (find("magnitudes" + of_few + " " + tensor, known)) {
+      probes.tensors[tensor] = std::move(known);
     } else {
-      found.tensors[tensor] = std::move(known);
+      unknown.tensors[tensor] = {};
     }
   }
-  if (unknown_layers.empty() && unknown_tensors.empty()) return found;
+  if (unknown.layers.empty() && unknown.tensors.empty()) return run_reference(few, observed, observed);
   const Timer timer;
-  Probes measured =
-      probe(few, experiment_.all_low_plan(), experiment_.weights, unknown_layers, unknown_tensors, shapes);
-  const double each = timer.seconds() / static_cast<double>(unknown_layers.size() + unknown_tensors.size());
-  for (const std::string& layer : unknown_layers) {
-    add(name_alone("probe" + of_few, layer), found.layers[layer] = std::move(measured.layers[layer]), each);
+  Reference reference = vernier::probe(few, experiment_.all_low_plan(), experiment_.weights, observed,
+                                       experiment_.reference.shapes, unknown);
+  const double each = timer.seconds() / static_cast<double>(unknown.layers.size() + unknown.tensors.size());
+  for (auto& [layer, seen] : unknown.layers) {
+    add(name_alone("probe" + of_few, layer), probes.layers[layer] = std::move(seen), each);
   }
-  for (const std::string& tensor : unknown_tensors) {
-    add("magnitudes" + of_few + " " + tensor, found.tensors[tensor] = std::move(measured.tensors[tensor]), each);
+  for (auto& [tensor, seen] : unknown.tensors) {
+    add("magnitudes" + of_few + " " + tensor, probes.tensors[tensor] = std::move(seen), each);
   }
-  return found;
+  return reference;
 }
 
 std::vector<LayerPicture> Measured::pictures(const std::vector<std::string>& layers,

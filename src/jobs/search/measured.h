@@ -47,9 +47,10 @@ class Measured {
   void build_ahead(const std::vector<Match>& matches);
   /// As own_error() of everything low.
   std::vector<LayerError> own_errors();
-  /// As probe() of everything low; `few`: the experiment's subject with FewSamples, which their number tells.
-  Probes probes(const Subject& few, const std::vector<std::string>& layers, const std::set<std::string>& tensors,
-                const std::map<std::string, Shape>& shapes);
+  /// As probe() of everything low; `few`: the experiment's subject with FewSamples, which their number tells. The
+  /// reference run is made in any case.
+  Reference probe(const Subject& few, const std::set<std::string>& observed, const std::vector<std::string>& layers,
+                  const std::set<std::string>& tensors, Probes& probes);
   /// As layer_pictures() of everything low.
   std::vector<LayerPicture> pictures(const std::vector<std::string>& layers, const std::vector<std::size_t>& samples);
   /// As Experiment::run_all_low().

@@ -4,11 +4,18 @@
 #include <cmath>
 #include <cstddef>
 #include <map>
+#include <set>
+#include <string>
+#include <vector>
 
+#include "analysis/channel_stats.h"
 #include "analysis/own_error.h"
 #include "analysis/reference.h"
+#include "plan/calibrate.h"
+#include "plan/scheme.h"
 #include "tiny_networks.h"
 #include "vernier/format.h"
+#include "vernier/precision.h"
 #include "vernier/tensor.h"
 
 namespace vernier::testing {
@@ -29,7 +36,9 @@ class Probe : public ::testing::Test {
 
 TEST_F(Probe, OfOneLayerGivesWhatAllTogetherGive) {
   const std::string layer = weighted_layer();
-  const Probes probes = probe(subject_, plan_, weights_, {layer}, {}, shapes_);
+  Probes probes;
+  probes.layers[layer] = {};
+  probe(subject_, plan_, weights_, {}, shapes_, probes);
   ASSERT_EQ(probes.layers.size(), 1U);
   const LayerProbe& seen = probes.layers.at(layer);
   const std::vector<LayerError> all = own_error(subject_, plan_, weights_);
@@ -42,8 +51,10 @@ TEST_F(Probe, OfOneLayerGivesWhatAllTogetherGive) {
 }
 
 TEST_F(Probe, SeesTheLargestMagnitudesOfAnInputByChannelAndBySample) {
-  const Probes probes = probe(subject_, plan_, weights_, {}, {"x", "no such tensor"}, shapes_);
-  ASSERT_EQ(probes.tensors.size(), 1U);
+  Probes probes;
+  probes.tensors = {{"x", {}}, {"no such tensor", {}}};
+  probe(subject_, plan_, weights_, {}, shapes_, probes);
+  EXPECT_TRUE(probes.tensors.at("no such tensor").samples.empty());
   const Magnitudes& seen = probes.tensors.at("x");
   ASSERT_EQ(seen.samples.size(), samples_.size());
   const auto channels = static_cast<std::size_t>(kConvNetInput[1]);
@@ -61,6 +72,53 @@ TEST_F(Probe, SeesTheLargestMagnitudesOfAnInputByChannelAndBySample) {
     EXPECT_EQ(seen.samples[s], most);
   }
   EXPECT_EQ(seen.channels, by_channel);
+}
+
+TEST(ProbeInMixedFormats, GivesMeanErrorsBesideOwnErrors) {
+  // int4 takes the weights of the product alone, whose result float16 then rounds.
+  const Samples samples = bell_samples("x", {1, 32}, 5);
+  const Subject subject =
+      subject_of(model_of("g (float[1,32] x) => (float[1,3] y) { [product] a = MatMul(x, w) [relu] y = Relu(a) }",
+                          {{"w", bell({32, 3}, 5)}}),
+                 samples);
+  PrecisionOptions precision;
+  precision.even_if_slower = true;
+  precision.low = {Format::Int4};
+  precision.high = Format::Float16;
+  Plan plan = assign_formats(subject.model, subject.layers, precision).plan;
+  calibrate_plan(plan, subject.model, subject.layers, {});
+  const std::map<std::string, Shape> shapes = run_reference(subject, {"a"}).shapes;
+  RoundedWeights weights;
+  Probes probes;
+  probes.layers = {{"product", {}}, {"relu", {}}};
+  probe(subject, plan, weights, {"a"}, shapes, probes);
+  for (const LayerError& error : own_error(subject, plan, weights)) {
+    EXPECT_EQ(probes.layers.at(error.layer).own, error.error) << error.layer;
+  }
+  EXPECT_EQ(probes.layers.at("product").mean_error,
+            mean_errors(subject, plan, weights, shapes, all_samples(subject)).at("product"));
+}
+
+TEST_F(Probe, LeavesTheReferenceRunAsItIs) {
+  const std::set<std::string> observed = tensors_to_observe(subject_);
+  Probes probes;
+  for (const Layer& layer : subject_.layers) probes.layers[layer.name] = {};
+  for (const std::string& tensor : observed) probes.tensors[tensor] = {};
+  const Reference beside = probe(subject_, plan_, weights_, observed, shapes_, probes);
+  const Reference alone = run_reference(subject_, observed, observed);
+  EXPECT_EQ(beside.ranges, alone.ranges);
+  EXPECT_EQ(beside.shapes, alone.shapes);
+  EXPECT_EQ(beside.data_sha256, alone.data_sha256);
+  ASSERT_EQ(beside.histograms.size(), alone.histograms.size());
+  for (const auto& [tensor, halves] : alone.histograms) {
+    for (const std::size_t half : {0, 1}) {
+      EXPECT_EQ(beside.histograms.at(tensor)[half].counts(), halves[half].counts()) << tensor;
+    }
+    // The largest of all samples is the end of the range.
+    const std::vector<float>& samples = probes.tensors.at(tensor).samples;
+    ASSERT_EQ(samples.size(), samples_.size()) << tensor;
+    EXPECT_EQ(std::ranges::max(samples), alone.ranges.at(tensor).absmax()) << tensor;
+  }
 }
 
 }  // namespace

@@ -138,32 +138,6 @@ TEST(OwnError, IgnoresWhatHappensUpstream) {
   EXPECT_TRUE(errors[1].error.finite());
 }
 
-TEST(OwnError, GivesMeanErrorsBesideItselfInMixedFormats) {
-  // int4 takes the weights of the product alone, whose result float16 then rounds.
-  const Samples samples = bell_samples("x", {1, 32}, 5);
-  const Subject subject =
-      subject_of(model_of("g (float[1,32] x) => (float[1,3] y) { [product] a = MatMul(x, w) [relu] y = Relu(a) }",
-                          {{"w", bell({32, 3}, 5)}}),
-                 samples);
-  PrecisionOptions precision;
-  precision.even_if_slower = true;
-  precision.low = {Format::Int4};
-  precision.high = Format::Float16;
-  Plan plan = assign_formats(subject.model, subject.layers, precision).plan;
-  calibrate_plan(plan, subject.model, subject.layers, {});
-  const std::map<std::string, Shape> shapes = run_reference(subject, {"a"}).shapes;
-  const std::vector<std::size_t> order = all_samples(subject);
-  RoundedWeights weights;
-  MeanErrors beside({"product"}, shapes, order.size());
-  const std::vector<LayerError> errors = own_error(subject, plan, weights, &order, nullptr, &beside);
-  const std::vector<LayerError> alone = own_error(subject, plan, weights);
-  ASSERT_EQ(errors.size(), alone.size());
-  for (std::size_t i = 0; i < errors.size(); ++i) EXPECT_EQ(errors[i].error, alone[i].error) << errors[i].layer;
-  const auto means = beside.take();
-  ASSERT_EQ(means.count("product"), 1U);
-  EXPECT_EQ(means, mean_errors(subject, plan, weights, shapes, order));
-}
-
 TEST(OwnError, DoesNotDependOnThreads) {
   const Samples samples = bell_samples("x", kConvNetInput, 9, 1.2F);
   Subject subject = subject_of(model_of(kConvNet, conv_net_weights()), samples);

@@ -77,6 +77,22 @@ TEST(Tap, ChangesNoBitOfTheOutputs) {
   }
 }
 
+TEST(Tap, PutsOneNodeBehindAnother) {
+  const Samples samples = bell_samples("x", kConvNetInput, 2);
+  const Subject subject = subject_of(model_of(kConvNet, conv_net_weights()), samples);
+  Model tapped = subject.model;
+  const std::string tensor = tapped.proto.graph().node(0).output(0);
+  for (std::int64_t slot = 0; slot < 3; ++slot) {
+    tap(*tapped.proto.mutable_graph(), {tensor},
+        [&](const std::string& raw, const std::string& name) { return observe_node(raw, name, slot); });
+  }
+  Recorder recorder(0, 3, 0);
+  Session(subject.runtime, tapped).run(samples.at(0), &recorder);
+  EXPECT_GT(recorder.ranges[0].count, 0);
+  EXPECT_EQ(recorder.ranges[1], recorder.ranges[0]);
+  EXPECT_EQ(recorder.ranges[2], recorder.ranges[0]);
+}
+
 TEST(Tap, LeavesGraphInputsAndUnknownTensorsAlone) {
   Model model = model_of(kConvNet, conv_net_weights());
   const std::string before = model.proto.SerializeAsString();
