@@ -120,6 +120,7 @@ namespace {
 /// The beginning of load(): `judged`: to be judged.
 Loaded open(const OnnxModel& source, const PrepareOptions& preparation, Sources& sources, bool judged) {
   const MeasureOptions& options = sources.options();
+  sources.load_runtime_ahead();
   Loaded loaded;
   loaded.original = sources.model(source);
   const Model& original = *loaded.original;

@@ -114,8 +114,15 @@ Sources::Sources(const Sources& read, const JobSinks& sinks)
       calibration_(read.calibration_) {}
 
 const std::shared_ptr<const Runtime>& Sources::runtime() {
-  if (runtime_ == nullptr) runtime_ = Runtime::load(options_.custom_operators);
+  if (runtime_ != nullptr) return runtime_;
+  runtime_ = coming_runtime_.valid() ? coming_runtime_.get() : Runtime::load(options_.custom_operators);
   return runtime_;
+}
+
+void Sources::load_runtime_ahead() {
+  if (runtime_ != nullptr || coming_runtime_.valid()) return;
+  coming_runtime_ =
+      std::async(std::launch::async, [&libraries = options_.custom_operators] { return Runtime::load(libraries); });
 }
 
 std::shared_ptr<const Model> Sources::model(const OnnxModel& source) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <future>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -63,6 +64,8 @@ class Sources {
 
   /// ONNX Runtime with the custom operators of the job. Errors: as Runtime::load().
   const std::shared_ptr<const Runtime>& runtime();
+  /// Begins to load it beside what comes next, which reads models. Errors are told by runtime().
+  void load_runtime_ahead();
 
   const MeasureOptions& options() const { return options_; }
   const JobSinks& sinks() const { return sinks_; }
@@ -84,6 +87,7 @@ class Sources {
   const MeasureOptions& options_;
   const JobSinks& sinks_;
   std::shared_ptr<const Runtime> runtime_;
+  std::future<std::shared_ptr<const Runtime>> coming_runtime_;
   std::vector<std::pair<OnnxModel, std::shared_ptr<const Model>>> models_;  // few
   std::optional<Kept> prepared_;
   std::vector<Opened> samples_, calibration_;

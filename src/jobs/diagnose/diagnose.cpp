@@ -213,6 +213,7 @@ void Diagnosis::expect_steps() {
 }
 
 void Diagnosis::load_model() {
+  sources_.load_runtime_ahead();
   precision_ = run_network_scripts(options_.model, options_.precision, options_.measure.data, sources_,
                                    [&](const std::string& text) { warn(text); });
   typed_source_ = raise_typed_source(options_.model, sources_, precision_);

@@ -220,6 +220,7 @@ Lockstep compare(const Subject& subject, const Model& low, const LayerMatches& m
 VerifyReport verify(const VerifyOptions& options, const JobSinks& sinks) {
   if (options.measure.requirement) require_valid(*options.measure.requirement);
   Sources sources(options.measure, sinks);
+  sources.load_runtime_ahead();
   const Model typed = as_typed_file(*sources.model(options.typed_model));
   const bool reference_low = any_low(simulate_typed(*sources.model(options.float_model)));
   VerifyReport report = verify_model(typed, options, sources, sinks);
