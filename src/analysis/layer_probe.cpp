@@ -49,9 +49,7 @@ class Prober final : public BesideReference {
     return given_out;
   }
 
-  void take(const Recorder& recorder, std::span<const Tensor> given_out,
-            const std::map<std::string, RangeStats>& ranges) override {
-    total_ += recorder;
+  void take(std::span<const Tensor> given_out, const std::map<std::string, RangeStats>& ranges) override {
     for (std::size_t i = 0; i < given_out.size(); ++i) {
       if (i < magnitudes_) {
         largest_.fold(i, given_out[i].floats());
@@ -66,9 +64,9 @@ class Prober final : public BesideReference {
     }
   }
 
-  void finish() {
-    for (const LayerError& error : own_->of(total_)) probes_.layers[error.layer].own = error.error;
-    for (const LayerError& error : with_exact_weights_->of(total_)) {
+  void finish(const Recorder& total) override {
+    for (const LayerError& error : own_->of(total)) probes_.layers[error.layer].own = error.error;
+    for (const LayerError& error : with_exact_weights_->of(total)) {
       probes_.layers[error.layer].own_with_exact_weights = error.error;
     }
     for (auto& [layer, mean] : means_.take()) probes_.layers[layer].mean_error = std::move(mean);
@@ -85,7 +83,6 @@ class Prober final : public BesideReference {
   MeanErrors means_;
   std::size_t magnitudes_ = 0;  // of what is given out: the first
   std::optional<OwnErrors> own_, with_exact_weights_;
-  Recorder total_;
 };
 
 }  // namespace
@@ -93,9 +90,7 @@ class Prober final : public BesideReference {
 Reference probe(const Subject& few, const Plan& plan, RoundedWeights& weights, const std::set<std::string>& observed,
                 const std::map<std::string, Shape>& shapes, Probes& probes) {
   Prober prober(few, plan, weights, shapes, probes);
-  Reference reference = run_reference(few, observed, observed, Counting::All, nullptr, &prober);
-  prober.finish();
-  return reference;
+  return run_reference(few, observed, observed, Counting::All, nullptr, &prober);
 }
 
 }  // namespace vernier

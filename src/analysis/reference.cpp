@@ -167,6 +167,7 @@ class ReferenceRun {
       if (partial == nullptr || done_ == samples_ || output_bytes_ > kMostOutputs || !partial->due()) continue;
       partial->save(packed());
     }
+    if (beside_ != nullptr) beside_->finish(total_);
     return finished();
   }
 
@@ -250,7 +251,7 @@ class ReferenceRun {
     for (const auto& [name, value] : fed) {
       if (value.dtype() == Dtype::Float32) accumulate_range(value.floats(), ranges[name] = {});
     }
-    beside_->take(result.recorder, std::span(result.outputs).last(given_out_.size()), ranges);
+    beside_->take(std::span(result.outputs).last(given_out_.size()), ranges);
   }
 
   void take_outputs(std::size_t sample, const std::vector<Tensor>& outputs) {

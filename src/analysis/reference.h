@@ -42,8 +42,9 @@ class BesideReference {
   /// on; the float32 tensors to give out.
   virtual std::vector<std::string> add_to(Model& model, std::int64_t& next_error_slot) = 0;
   /// Each sample in order: those tensors, and the ranges of observed tensors and float graph inputs within it.
-  virtual void take(const Recorder& recorder, std::span<const Tensor> given_out,
-                    const std::map<std::string, RangeStats>& ranges) = 0;
+  virtual void take(std::span<const Tensor> given_out, const std::map<std::string, RangeStats>& ranges) = 0;
+  /// Once, behind the last sample: what operators saw of all.
+  virtual void finish(const Recorder& total) = 0;
 };
 
 /// Which values a reference run counts: all, or only those near the ends of each half of the samples, which is what
