@@ -15,8 +15,12 @@
 #include <utility>
 
 #include "analysis/channel_stats.h"
+#include "analysis/packed_histogram.h"
 #include "analysis/surgery.h"
 #include "base/parallel.h"
+#include "distributed/ranks.h"
+#include "distributed/spread.h"
+#include "distributed/wire.h"
 #include "model/graph_edit.h"
 #include "model/operator_traits.h"
 #include "model/output_channels.h"
@@ -172,6 +176,35 @@ std::optional<ValuePicture> weight_picture(const Model& model, const Model& repa
   return picture;
 }
 
+using Seen = std::map<std::string, Gathered>;
+
+void pack_seen(const Seen& seen, Packer& packer) {
+  packer.put(seen.size());
+  for (const auto& [tensor, gathered] : seen) {
+    packer.put(tensor);
+    pack_histogram(packer, gathered.reference);
+    pack_histogram(packer, gathered.low);
+    packer.put(gathered.channels.channels);
+    packer.put(gathered.channels.per_entry);
+    packer.put(gathered.channels.low);
+    packer.put(gathered.channels.high);
+  }
+}
+
+Seen unpack_seen(Unpacker& unpacker) {
+  Seen seen;
+  for (auto left = unpacker.get<std::size_t>(); left > 0; --left) {
+    Gathered& gathered = seen[unpacker.get_text()];
+    gathered.reference = unpack_histogram(unpacker);
+    gathered.low = unpack_histogram(unpacker);
+    gathered.channels.channels = unpacker.get<std::int64_t>();
+    gathered.channels.per_entry = unpacker.get<std::int64_t>();
+    gathered.channels.low = unpacker.get_vector<double>();
+    gathered.channels.high = unpacker.get_vector<double>();
+  }
+  return seen;
+}
+
 /// One layer, and which of its tensors are looked at.
 struct Chosen {
   const Layer* layer = nullptr;
@@ -190,12 +223,15 @@ class Gallery {
 
   bool empty() const { return chosen_.empty(); }
 
-  /// The float network and the low one, side by side: most of it is counting, which is work of one thread.
+  /// The float network and the low one, side by side on threads or ranks: most of it is counting, which is work of one
+  /// thread.
   void run(const std::function<Model(bool low)>& model_of, const std::vector<std::size_t>& samples) {
     std::mutex telling;
     const Subject alone = on_one_thread(subject_, telling);
-    parallel_ordered(
-        2, subject_.threads, [&](std::size_t low) { return run_one(alone, model_of(low == 1), low == 1, samples); },
+    Ranks one;
+    spread_by_cost(
+        subject_.ranks == nullptr ? one : *subject_.ranks, {1, 1}, subject_.threads,
+        [&](std::size_t low) { return run_one(alone, model_of(low == 1), low == 1, samples); },
         [&](std::size_t low, Seen seen) {
           if (low == 0) {
             gathered_ = std::move(seen);
@@ -203,7 +239,8 @@ class Gallery {
             for (auto& [tensor, of] : seen) gathered_[tensor].low = std::move(of.low);
           }
           return true;
-        });
+        },
+        pack_seen, unpack_seen);
   }
 
   std::vector<LayerPicture> pictures(RoundedWeights& weights, std::size_t samples) const {
@@ -233,8 +270,6 @@ class Gallery {
   }
 
  private:
-  using Seen = std::map<std::string, Gathered>;
-
   Seen run_one(const Subject& subject, Model marked, bool low, const std::vector<std::size_t>& samples) const {
     std::set<std::string> fed;
     for (const InputInfo& input : model_inputs(subject_.model)) fed.insert(input.name);

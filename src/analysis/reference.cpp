@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/packed_histogram.h"
 #include "analysis/run_identity.h"
 #include "analysis/surgery.h"
 #include "base/hash.h"
@@ -73,10 +74,7 @@ void join_histograms(Ranks& ranks, std::map<std::string, HalvedHistogram>& histo
   Packer packer;
   for (const auto& [tensor, halves] : histograms) {
     if (inputs.contains(tensor)) continue;  // each rank saw all of them
-    for (const ValueHistogram& half : halves) {
-      packer.put(half.range());
-      packer.put(half.counts());
-    }
+    for (const ValueHistogram& half : halves) pack_histogram(packer, half);
   }
   const std::vector<Message> all = ranks.share(packer.take());
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
@@ -84,10 +82,7 @@ void join_histograms(Ranks& ranks, std::map<std::string, HalvedHistogram>& histo
     Unpacker unpacker(all[rank]);
     for (auto& [tensor, halves] : histograms) {
       if (inputs.contains(tensor)) continue;
-      for (ValueHistogram& half : halves) {
-        const auto range = unpacker.get<RangeStats>();
-        half += ValueHistogram(range, unpacker.get_vector<std::int64_t>());
-      }
+      for (ValueHistogram& half : halves) half += unpack_histogram(unpacker);
     }
   }
 }
@@ -321,10 +316,7 @@ class ReferenceRun {
     }
     for (std::size_t i = 0; i < names_.size(); ++i) {
       if (!wanted_[i]) continue;
-      for (const ValueHistogram& half : histograms_->halves(i)) {
-        packer.put(half.range());
-        packer.put(half.counts());
-      }
+      for (const ValueHistogram& half : histograms_->halves(i)) pack_histogram(packer, half);
     }
     const Message bytes = packer.take();
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -382,10 +374,7 @@ class ReferenceRun {
     }
     for (std::size_t i = 0; i < names_.size(); ++i) {
       if (!wanted_[i]) continue;
-      for (const std::size_t half : {0, 1}) {
-        const auto range = unpacker.get<RangeStats>();
-        histograms_->add(i, half, ValueHistogram(range, unpacker.get_vector<std::int64_t>()));
-      }
+      for (const std::size_t half : {0, 1}) histograms_->add(i, half, unpack_histogram(unpacker));
     }
     done_ = done;
   }

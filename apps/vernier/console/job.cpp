@@ -3,8 +3,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <exception>
 #include <optional>
+#include <string_view>
 
 #include "base/file.h"
 #include "console/console.h"
@@ -23,7 +25,22 @@ void be_silent() {
   ::dup2(nowhere, STDERR_FILENO);
 }
 
+std::string_view environment(const char* name) {
+  const char* const value = std::getenv(name);  // before any thread of ours
+  return value == nullptr ? "" : value;
+}
+
+/// On one machine shared memory is all that ranks need. Open MPI, told nothing, asks what networks there are, and one
+/// of those who answer (libfabric) measures a clock for a fifth of a second first.
+void need_no_network() {
+  const std::string_view ranks = environment("OMPI_COMM_WORLD_SIZE");
+  if (!ranks.empty() && ranks == environment("OMPI_COMM_WORLD_LOCAL_SIZE")) {
+    ::setenv("OMPI_MCA_pml", "ob1", /*overwrite=*/0);
+  }
+}
+
 int body_on_every_rank(const std::function<int()>& body) {
+  need_no_network();
   join_job();
   Ranks& ranks = job_ranks();
   if (!ranks.first()) be_silent();

@@ -156,7 +156,7 @@ DiagnoseReport Diagnosis::run() {
     if (!sinks_.is_interrupted() && compiler_ && report_.typed) step("compilation", [&] { compile(); });
     measured_->keep();
     if (repairs_ == nullptr && explains_ && options_.alternatives > 0) step("options", [&] { alternatives(); });
-    if (!sinks_.is_interrupted() && draws() && job_ranks().first()) step("pictures", [&] { pictures(); });
+    if (!sinks_.is_interrupted() && draws()) step("pictures", [&] { pictures(); });
     measured_->keep();
     if (!sinks_.is_interrupted() && options_.sample_pictures) picture_samples();
     if (report_.final_figures && report_.typed && job_ranks().first()) {
