@@ -120,7 +120,8 @@ const std::shared_ptr<const Runtime>& Sources::runtime() {
 }
 
 void Sources::load_runtime_ahead() {
-  if (runtime_ != nullptr || coming_runtime_.valid()) return;
+  // Libraries of operators are tried in a copy of the process, for which it must have no other thread.
+  if (runtime_ != nullptr || coming_runtime_.valid() || !options_.custom_operators.empty()) return;
   coming_runtime_ =
       std::async(std::launch::async, [&libraries = options_.custom_operators] { return Runtime::load(libraries); });
 }
