@@ -120,10 +120,9 @@ const std::shared_ptr<const Runtime>& Sources::runtime() {
 }
 
 void Sources::load_runtime_ahead() {
-  // Libraries of operators are tried in a copy of the process, for which it must have no other thread.
+  // Libraries of operators are tried in a copy of the process, in which what another thread locked stays locked.
   if (runtime_ != nullptr || coming_runtime_.valid() || !options_.custom_operators.empty()) return;
-  coming_runtime_ =
-      std::async(std::launch::async, [&libraries = options_.custom_operators] { return Runtime::load(libraries); });
+  coming_runtime_ = std::async(std::launch::async, [] { return Runtime::load(); });
 }
 
 std::shared_ptr<const Model> Sources::model(const OnnxModel& source) {
