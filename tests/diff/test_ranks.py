@@ -86,6 +86,18 @@ def test_an_error_is_printed_once_with_its_exit_code(mpi, tmp_path):
     assert done.stderr.count("error: ") == 1
 
 
+@pytest.mark.parametrize("set_to, wanted", [(None, "ob1"), ("^cm", "^cm")])
+def test_on_one_machine_open_mpi_looks_for_no_network(set_to, wanted, tmp_path, monkeypatch):
+    words = start("openmpi")
+    monkeypatch.delitem(ENVIRONMENT, "OMPI_MCA_pml", raising=False)
+    if set_to:
+        monkeypatch.setitem(ENVIRONMENT, "OMPI_MCA_pml", set_to)
+    script = tmp_path / "told.py"
+    script.write_text("import os\ndef load_data():\n    raise ValueError('told ' + os.environ.get('OMPI_MCA_pml', 'nothing'))\n")
+    done = run([*words, PROGRAM, "calibrate", DIGITS / "digits.onnx", "--data", script], code=3)
+    assert f"told {wanted}" in done.stderr
+
+
 LOADER = """
 import os
 import numpy as np
