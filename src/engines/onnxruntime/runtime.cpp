@@ -201,6 +201,8 @@ std::shared_ptr<const Runtime> Runtime::load() {
   }
   // What it logs as an error comes as a status too, once and in our words.
   runtime->check(runtime->api_->CreateEnv(ORT_LOGGING_LEVEL_FATAL, "vernier", &runtime->env_));
+  // Nobody is told of the models that are given to us.
+  runtime->check(runtime->api_->DisableTelemetryEvents(runtime->env_));
   make_domains_known(*runtime);
   loaded = runtime;
   return runtime;
