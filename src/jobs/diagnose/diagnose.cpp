@@ -167,6 +167,7 @@ DiagnoseReport Diagnosis::run() {
     watch_.stop();
     rank();
     report_.interrupted = true;
+    if (const std::string text = older_files(report_, options_.output); !text.empty()) warn(text);
     warn("interrupted: what was not measured is absent");
     write_record(report_, options_.output);
     throw DiagnosisInterrupted(error, std::move(report_));

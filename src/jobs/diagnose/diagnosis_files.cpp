@@ -48,6 +48,18 @@ std::map<std::string, std::string> claims_of(const DiagnoseReport& report) {
   return claims;
 }
 
+std::string older_files(const DiagnoseReport& report, const std::filesystem::path& folder) {
+  if (folder.empty() || report.typed) return {};
+  std::vector<std::string> older;
+  for (const char* file : {"model.onnx", "plan.json", "deploy.md"}) {
+    std::error_code ignored;
+    if (std::filesystem::exists(folder / file, ignored)) older.emplace_back(file);
+  }
+  if (older.empty()) return {};
+  return fmt::format("{}: {} there {} of an earlier run", printable(folder.string()), list_some(older),
+                     older.size() == 1 ? "is" : "are");
+}
+
 void write_record(DiagnoseReport& report, const std::filesystem::path& folder) {
   if (folder.empty()) return;
   const std::filesystem::path report_file = folder / "report.json";

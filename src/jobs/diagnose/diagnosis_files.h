@@ -17,6 +17,9 @@ void keep_inputs_safe(const DiagnoseOptions& options);
 /// samples and the evidence it rests on.
 std::map<std::string, std::string> claims_of(const DiagnoseReport& report);
 
+/// Which files of a run before lie in `folder`, for a report that has none of its own beside it; empty: none.
+std::string older_files(const DiagnoseReport& report, const std::filesystem::path& folder);
+
 /// report.json, report.html and, where a typed model was written, deploy.md; named in report.files. Empty: none.
 void write_record(DiagnoseReport& report, const std::filesystem::path& folder);
 

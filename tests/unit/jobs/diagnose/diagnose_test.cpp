@@ -345,12 +345,16 @@ TEST(Diagnose, InterruptedKeepsItsRecord) {
     sinks.interrupted = [&] { return interrupted; };
     DiagnoseOptions options = files.diagnose_options({Format::Int8});
     options.measure.requirement = at_least_db(40);
+    const bool ran_before = at == "own error";
+    if (ran_before) diagnose(options);
     EXPECT_EQ(error_of([&] { diagnose(options, sinks); }).kind(), ErrorKind::Interrupted) << at;
     ASSERT_TRUE(std::filesystem::exists(files / "out" / "report.json")) << at;
     const DiagnoseReport report = diagnose_report_from_json(bytes_of(files / "out" / "report.json"), "report.json");
     EXPECT_FALSE(report.kept.has_value()) << at;
     ASSERT_FALSE(report.warnings.empty()) << at;
     EXPECT_EQ(report.warnings.back(), "interrupted: what was not measured is absent");
+    const auto says_older = [](const std::string& text) { return text.ends_with("there are of an earlier run"); };
+    EXPECT_EQ(std::ranges::any_of(report.warnings, says_older), ran_before) << at;
     EXPECT_EQ(report.layers.empty(), false);
     EXPECT_EQ(report.layers.front().own_sqnr_db.has_value(), at == "lock-step comparison" || at == "sensitivity") << at;
   }
