@@ -73,6 +73,13 @@ def test_ranges_of_two_ranks_are_those_of_one(mpi, method, tmp_path):
 
 
 @pytest.mark.parametrize("mpi", START)
+def test_mpirun_is_no_terminal(mpi, monkeypatch):
+    monkeypatch.setitem(ENVIRONMENT, "TERM", "xterm")
+    done = run([*start(mpi), PROGRAM, "verify", DIGITS / "digits.onnx", DIGITS / "digits.onnx", "--data", DIGITS / "test.npz"])
+    assert "exact" in done.stdout and "\x1b" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("mpi", START)
 def test_commands_that_gain_nothing_run_once(mpi, tmp_path):
     assert run([*start(mpi), PROGRAM, "inspect", "model", DIGITS / "digits.onnx"]).stdout.count("graph ") == 1
     assert "vernier" in run([*start(mpi), PROGRAM, "--version"]).stdout

@@ -31,11 +31,17 @@ spdlog::level::level_enum level_of(const MessageGroup& options) {
   return spdlog::level::warn;
 }
 
+/// mpirun gives each rank a terminal of its own, and passes on what it reads there, wherever that goes.
+bool is_terminal(int descriptor) {
+  const bool of_launcher = std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr || std::getenv("PMI_SIZE") != nullptr;
+  return !of_launcher && ::isatty(descriptor) != 0;
+}
+
 }  // namespace
 
 std::optional<std::size_t> terminal_width(int descriptor) {
   winsize size{};
-  if (::isatty(descriptor) == 0 || ::ioctl(descriptor, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
+  if (!is_terminal(descriptor) || ::ioctl(descriptor, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
   return size.ws_col;
 }
 
@@ -43,12 +49,11 @@ bool wants_color(int descriptor) {
   const char* no_color = std::getenv("NO_COLOR");
   if (no_color != nullptr && *no_color != '\0') return false;
   const char* term = std::getenv("TERM");
-  return ::isatty(descriptor) != 0 && term != nullptr && std::string_view(term) != "dumb";
+  return is_terminal(descriptor) && term != nullptr && std::string_view(term) != "dumb";
 }
 
 Console::Console()
-    : progress_(::isatty(STDERR_FILENO) != 0, std::chrono::steady_clock::now()),
-      terminal_(::isatty(STDERR_FILENO) != 0) {
+    : progress_(is_terminal(STDERR_FILENO), std::chrono::steady_clock::now()), terminal_(is_terminal(STDERR_FILENO)) {
   auto sink = std::make_shared<spdlog::sinks::ansicolor_stderr_sink_mt>(
       wants_color(STDERR_FILENO) ? spdlog::color_mode::always : spdlog::color_mode::never);
   sink->set_pattern(kStderrPattern);
