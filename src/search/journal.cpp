@@ -98,7 +98,14 @@ bool write_all(int descriptor, const std::string& text) {
 }
 
 /// "model" of "model_sha256".
-std::string name_of(const std::string& key) { return key.substr(0, key.find("_sha256")); }
+/// What differs, in words: hashes tell nobody more.
+std::string difference(const std::string& key, const std::string& theirs, const std::string& ours) {
+  if (key == "data_sha256") return "belongs to a search on other samples";
+  const std::size_t hash = key.find("_sha256");
+  if (hash != std::string::npos) return "belongs to a search of another " + key.substr(0, hash);
+  return fmt::format("belongs to a search of another {}: {} there, {} here", key,
+                     printable(theirs.empty() ? "nothing" : theirs), printable(ours));
+}
 
 template <class Line>
 std::string text_of(const Line& line) {
@@ -211,12 +218,15 @@ void Journal::read(const Identity& identity, bool resume) {
   const std::string where = printable(path().string());
   JournalHeader header;
   read_json(*json, Place(where), header);
-  for (const auto& [key, value] : identity) {
+  const auto require_same = [&](const std::string& key, const std::string& value) {
     const std::string theirs = header.search[key];
-    if (theirs == value || (!resume && key != kModel)) continue;
-    refuse(fmt::format("belongs to a search of another {}: {} there, {} here", name_of(key),
-                       printable(theirs.empty() ? "nothing" : theirs), printable(value)),
+    if (theirs == value) return;
+    refuse(difference(key, theirs, value),
            resume ? "the same command without ‹resume›, with another ‹journal› FILE, begins anew" : other);
+  };
+  if (const auto model = identity.find(kModel); model != identity.end()) require_same(model->first, model->second);
+  if (resume) {
+    for (const auto& [key, value] : identity) require_same(key, value);
   }
   if (!resume) {
     put_aside(text);
