@@ -97,7 +97,6 @@ bool write_all(int descriptor, const std::string& text) {
   return true;
 }
 
-/// "model" of "model_sha256".
 /// What differs, in words: hashes tell nobody more.
 std::string difference(const std::string& key, const std::string& theirs, const std::string& ours) {
   if (key == "data_sha256") return "belongs to a search on other samples";
@@ -225,13 +224,11 @@ void Journal::read(const Identity& identity, bool resume) {
            resume ? "the same command without ‹resume›, with another ‹journal› FILE, begins anew" : other);
   };
   if (const auto model = identity.find(kModel); model != identity.end()) require_same(model->first, model->second);
-  if (resume) {
-    for (const auto& [key, value] : identity) require_same(key, value);
-  }
   if (!resume) {
     put_aside(text);
     return begin(identity);
   }
+  for (const auto& [key, value] : identity) require_same(key, value);
   if (header.items != items_) refuse("lists other layers than this search has", other);
 
   std::size_t number = 2;

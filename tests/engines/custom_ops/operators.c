@@ -102,6 +102,7 @@ static void refuse_other_threads(void) {
   while (maps != NULL && fgets(line, sizeof(line), maps) != NULL) {
     if (strstr(line, "[stack]") != NULL) sscanf(line, "%lx-%lx", &first, &end);
   }
+  if (maps != NULL) fclose(maps);
   const unsigned long here = (unsigned long)line;
   if (first <= here && here < end) return;
   fputs("registered beside the first thread\n", stderr);
