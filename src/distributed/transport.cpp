@@ -6,9 +6,11 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "distributed/launcher.h"
 #include "distributed/mpi_plugin.h"
 #include "distributed/ranks.h"
 #include "vernier/error.h"
@@ -47,33 +49,18 @@ class MpiTransport : public Transport {
   int size_ = 1;
 };
 
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);  // before any thread of ours
-  return value == nullptr ? "" : value;
-}
-
 /// Of the MPI that started this process; empty when none did.
 std::string started_by() {
-  const std::string said = environment("VERNIER_MPI");
-  if (!said.empty()) return said == "none" ? "" : said;
-  if (!environment("OMPI_COMM_WORLD_SIZE").empty()) return "openmpi";
-  if (!environment("PMI_SIZE").empty()) return "mpich";  // Hydra, and those who speak its protocol
-  return "";
-}
-
-/// A job of one rank needs no MPI.
-bool started_alone() {
-  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
-    if (const std::string size = environment(name); !size.empty()) return size == "1";
-  }
-  return false;
+  const char* const said = std::getenv("VERNIER_MPI");  // before any thread of ours
+  if (said == nullptr || *said == '\0') return launcher_of_this().mpi;
+  return std::string_view(said) == "none" ? "" : said;
 }
 
 }  // namespace
 
 std::unique_ptr<Transport> mpi_transport() {
   const std::string mpi = started_by();
-  if (mpi.empty() || started_alone()) return nullptr;
+  if (mpi.empty() || launcher_of_this().ranks == "1") return nullptr;  // a job of one rank needs no MPI
   if (mpi != "openmpi" && mpi != "mpich") {
     throw Error(ErrorKind::Usage, "VERNIER_MPI: not one of openmpi mpich none");
   }

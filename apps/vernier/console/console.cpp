@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "console/interrupt.h"
+#include "distributed/launcher.h"
 #include "options/options.h"
 #include "vernier/error.h"
 #include "vernier/marks.h"
@@ -32,10 +33,7 @@ spdlog::level::level_enum level_of(const MessageGroup& options) {
 }
 
 /// mpirun gives each rank a terminal of its own, and passes on what it reads there, wherever that goes.
-bool is_terminal(int descriptor) {
-  const bool of_launcher = std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr || std::getenv("PMI_SIZE") != nullptr;
-  return !of_launcher && ::isatty(descriptor) != 0;
-}
+bool is_terminal(int descriptor) { return launcher_of_this().mpi.empty() && ::isatty(descriptor) != 0; }
 
 }  // namespace
 

@@ -6,11 +6,11 @@
 #include <cstdlib>
 #include <exception>
 #include <optional>
-#include <string_view>
 
 #include "base/file.h"
 #include "console/console.h"
 #include "console/failures.h"
+#include "distributed/launcher.h"
 #include "distributed/ranks.h"
 #include "vernier/error.h"
 
@@ -25,18 +25,11 @@ void be_silent() {
   ::dup2(nowhere, STDERR_FILENO);
 }
 
-std::string_view environment(const char* name) {
-  const char* const value = std::getenv(name);  // before any thread of ours
-  return value == nullptr ? "" : value;
-}
-
 /// On one machine shared memory is all that ranks need. Open MPI, told nothing, asks what networks there are, and one
 /// of those who answer (libfabric) measures a clock for a fifth of a second first.
 void need_no_network() {
-  const std::string_view ranks = environment("OMPI_COMM_WORLD_SIZE");
-  if (!ranks.empty() && ranks == environment("OMPI_COMM_WORLD_LOCAL_SIZE")) {
-    ::setenv("OMPI_MCA_pml", "ob1", /*overwrite=*/0);
-  }
+  const Launcher launcher = launcher_of_this();  // before any thread of ours
+  if (launcher.mpi == "openmpi" && launcher.on_one_machine) ::setenv("OMPI_MCA_pml", "ob1", /*overwrite=*/0);
 }
 
 int body_on_every_rank(const std::function<int()>& body) {
