@@ -150,12 +150,13 @@ std::string plural(std::size_t count, const std::string& noun) {
 }
 
 std::string list_some(std::span<const std::string> names, std::size_t limit) {
+  const std::size_t listed = names.size() > limit + 1 ? limit : names.size();
   std::string text;
-  for (std::size_t i = 0; i < std::min(limit, names.size()); ++i) {
+  for (std::size_t i = 0; i < listed; ++i) {
     if (i > 0) text += ", ";
     text += printable(names[i]);
   }
-  if (names.size() > limit) text += fmt::format(" and {} more", names.size() - limit);
+  if (names.size() > listed) text += fmt::format(" and {} more", names.size() - listed);
   return text;
 }
 

@@ -39,7 +39,7 @@ std::string lower_case(std::string text);
 /// "1 layer", "3 layers".
 std::string plural(std::size_t count, const std::string& noun);
 
-/// "a, b, c and 4 more".
+/// "a, b, c and 4 more": the first `limit`; all where only one would be left out.
 std::string list_some(std::span<const std::string> names, std::size_t limit = 5);
 
 /// A shape or a place as Python writes a tuple: "(1, 3)", "(3,)", "()".

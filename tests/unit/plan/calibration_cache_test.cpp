@@ -144,14 +144,14 @@ TEST(CalibrationCache, OfAnotherModelIsRefusedWithTheFirstNames) {
   EXPECT_NO_THROW(require_cache_of(cache, "c", "s", {"a"}, {"a", "b"}));
   const auto refusal = [&](const std::set<std::string>& needed, const std::string& sha) -> std::string {
     try {
-      require_cache_of(cache, "c", sha, needed, {"a", "b", "d", "e", "f"});
+      require_cache_of(cache, "c", sha, needed, {"a", "b", "d", "e", "f", "g"});
     } catch (const Error& error) {
       return error.what();
     }
     return "";
   };
-  EXPECT_EQ(refusal({"a", "b", "d", "e", "f"}, "s"),
-            "c: TensorRT cache (TRT-1-E) of another model: 4 of 5 quantized tensors have no range in it (b, d, e and 1 "
+  EXPECT_EQ(refusal({"a", "b", "d", "e", "f", "g"}, "s"),
+            "c: TensorRT cache (TRT-1-E) of another model: 5 of 6 quantized tensors have no range in it (b, d, e and 2 "
             "more); 1 of its 2 are no tensors of this model (z)");
   cache.model_sha256 = "0123456789abcdef";
   EXPECT_EQ(refusal({"a"}, "fedcba9876543210"),
