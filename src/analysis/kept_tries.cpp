@@ -17,7 +17,7 @@ KeptTries::KeptTries(PartialRuns* partial, const std::string& identity) : partia
     const std::string name = unpacker.get_text();
     known_[name] = unpacker.get_vector<std::byte>();
   }
-  partial_->went_on("try " + std::to_string(known_.size()) + " of ranges");
+  partial_->went_on(place());
 }
 
 const Message& KeptTries::of(const std::string& name, const std::function<Message()>& measure) {
@@ -31,7 +31,7 @@ const Message& KeptTries::of(const std::string& name, const std::function<Messag
       packer.put(gave);
     }
     const Message all = packer.take();
-    partial_->save(std::string(reinterpret_cast<const char*>(all.data()), all.size()));
+    partial_->save(std::string(reinterpret_cast<const char*>(all.data()), all.size()), place());
   }
   return measured;
 }

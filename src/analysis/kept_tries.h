@@ -24,6 +24,7 @@ class KeptTries {
 
  private:
   const Message& of(const std::string& name, const std::function<Message()>& measure);
+  std::string place() const { return "try " + std::to_string(known_.size()) + " of ranges"; }
 
   PartialRuns* partial_;
   std::map<std::string, Message> known_;

@@ -106,7 +106,7 @@ std::vector<RangeStats> inner_ranges(const Subject& subject, const Session& sess
   Subject quiet = subject;
   quiet.progress = nullptr;
   quiet.batch = 1;
-  run_samples(quiet, session, order, Recorder(0, slots.size(), 0), "reference", [&](SampleResult result) {
+  run_samples(quiet, session, order, Recorder(0, slots.size(), 0), "float model", [&](SampleResult result) {
     std::vector<RangeStats>& half = halves.at(result.index < samples / 2 ? 0 : 1);
     for (std::size_t i = 0; i < half.size(); ++i) half[i] += result.recorder.ranges[i];
     for (const auto& [name, value] : fed_for(subject, session, result)) {
@@ -154,13 +154,13 @@ class ReferenceRun {
     const bool alone = subject_.ranks == nullptr || subject_.ranks->alone();
     if (!subject_.carries.empty() || !alone || subject_.batch > 1) partial = nullptr;
     const bool goes_on = partial != nullptr && continue_from(partial->begin(identity()), session);
-    if (goes_on) partial->went_on(fmt::format("sample {} of {}", done_, samples_));
+    if (goes_on) partial->went_on(place());
     if (!goes_on && counting_ == Counting::Ends) inner_ = inner_ranges(subject_, session, slots_);
     if (!goes_on) count_ends();
     while (done_ < samples_) {
       run_part(session, partial == nullptr ? samples_ - done_ : part_);
       if (partial == nullptr || done_ == samples_ || output_bytes_ > kMostOutputs || !partial->due()) continue;
-      partial->save(packed());
+      partial->save(packed(), place());
     }
     if (beside_ != nullptr) beside_->finish(total_);
     return finished();
@@ -175,6 +175,8 @@ class ReferenceRun {
     done_ = 0;
     output_bytes_ = 0;
   }
+
+  std::string place() const { return fmt::format("sample {} of {}", done_, samples_); }
 
   Recorder empty_recorder() const { return {static_cast<std::size_t>(error_slots_), names_.size(), 0}; }
 
@@ -219,7 +221,7 @@ class ReferenceRun {
     Recorder empty = empty_recorder();
     if (std::ranges::find(wanted_, true) != wanted_.end()) empty.histograms = &*histograms_;
     const auto start = std::chrono::steady_clock::now();
-    run_samples(subject, session, order, empty, "reference", [&](SampleResult result) {
+    run_samples(subject, session, order, empty, "float model", [&](SampleResult result) {
       take(session, std::move(result));
       return true;
     });
@@ -406,7 +408,8 @@ class ReferenceRun {
 Reference run_reference(const Subject& subject, const std::set<std::string>& observed,
                         const std::set<std::string>& counted, Counting counting, PartialRuns* partial,
                         BesideReference* beside) {
-  return ReferenceRun(subject, observed, counted, counting, beside).run(partial);
+  return telling_way_on(partial,
+                        [&] { return ReferenceRun(subject, observed, counted, counting, beside).run(partial); });
 }
 
 }  // namespace vernier

@@ -183,6 +183,7 @@ void run_samples(const Subject& subject, const Session& session, const std::vect
         outputs = run_together(session, fed, recorders);
       }
     } catch (const Error& error) {
+      if (error.kind() == ErrorKind::Interrupted) throw;
       const std::string which = count == 1 ? fmt::format("sample {}", order[first])
                                            : fmt::format("samples {} to {}", order[first], order[first + count - 1]);
       throw Error(error.kind(), fmt::format("{}, {}: {}", phase, which, error.what()), error.hint());

@@ -40,6 +40,7 @@ std::optional<std::string> PartialRuns::begin(const std::string& identity) {
 }
 
 void PartialRuns::went_on(const std::string& where) {
+  kept_up_to_ = where;
   text_ = fmt::format("an earlier run that was cut short had come to {}: it went on from there", where);
 }
 
@@ -48,17 +49,22 @@ bool PartialRuns::due() const {
   return !refused_ && Clock::now() - saved_ >= std::max<Clock::duration>(least_, kShare * cost_);
 }
 
-void PartialRuns::save(const std::string& bytes) {
+void PartialRuns::save(const std::string& bytes, const std::string& where) {
   if (bytes.size() > kMostBytes) return;
   const Clock::time_point start = Clock::now();
   try {
     replace_file(files_.back(), [&](std::ostream& out) { out << sha256_of(bytes) << bytes; });
     remove_least_used(folder_, kExtension, kMostBytes);
+    kept_up_to_ = where;
   } catch (const Error&) {
     refused_ = true;
   }
   saved_ = Clock::now();
   cost_ = saved_ - start;
+}
+
+std::string PartialRuns::way_on() const {
+  return kept_up_to_.empty() ? "" : fmt::format("run again, it goes on from {}", kept_up_to_);
 }
 
 void PartialRuns::done() {

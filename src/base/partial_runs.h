@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "vernier/error.h"
+
 namespace vernier {
 
 /// Of one job, on one thread.
@@ -28,8 +30,11 @@ class PartialRuns {
   const std::string& text() const { return text_; }
   /// Saving takes time, and is worth it where much was done since begin() or the last time.
   bool due() const;
-  /// In the place of what was saved before. A disk that refuses keeps nothing, which is no error.
-  void save(const std::string& bytes);
+  /// In the place of what was saved before, which goes up to `where`: "sample 7 of 20". A disk that refuses keeps
+  /// nothing, which is no error.
+  void save(const std::string& bytes, const std::string& where);
+  /// How to go on where the job ends here, in words; empty where nothing of it is kept.
+  std::string way_on() const;
   /// The job is done: removes what its runs kept. What a job that ends otherwise kept stays, at most 256 MiB of all
   /// jobs.
   void done();
@@ -42,7 +47,19 @@ class PartialRuns {
   Clock::time_point saved_;
   Clock::duration cost_{};  // of the last time
   bool refused_ = false;
+  std::string kept_up_to_;
   std::string text_;
 };
+
+/// What `body` gives; where it is interrupted, the error tells how to go on. `partial` may be null.
+template <class Body>
+auto telling_way_on(const PartialRuns* partial, const Body& body) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::Interrupted || partial == nullptr) throw;
+    throw Error(error.kind(), error.what(), partial->way_on());
+  }
+}
 
 }  // namespace vernier

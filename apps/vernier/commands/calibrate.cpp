@@ -48,6 +48,7 @@ Command add_calibrate(CLI::App& root, const std::string& command) {
   line->data.add(app, "Samples to learn ranges from");
   line->data.add_calibration(app);
   line->data.add_batch(app);
+  line->data.add_no_cache(app);
   add_value(app, "-o,--output", line->output, "FILE",
             "File for the ranges: JSON; under *.cache or *.calib TensorRT's text (default: none)")
       .writes()

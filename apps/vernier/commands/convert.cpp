@@ -96,6 +96,7 @@ Command add_convert(CLI::App& root) {
   add_residuals_option(app, line->residuals, "Precision");
   line->data.add(app, "Samples to learn the ranges of int8 and fp8 from");
   line->data.add_calibration_cache(app);
+  line->data.add_no_cache(app);
   add_value(
       app, "-o,--output", line->output, "FILE",
       "File to write; under an engine's name (.engine .plan .trt) TensorRT's engine where it runs here or --compile "

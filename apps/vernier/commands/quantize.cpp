@@ -173,6 +173,7 @@ Command add_quantize(CLI::App& root) {
   add_options(app, *line);
   line->data.add(app, "Samples to learn the ranges of activations from; weights alone need none");
   line->data.add_calibration_cache(app);
+  line->data.add_no_cache(app);
   add_value(app, "-o,--output", line->output, "FILE", "File to write (required)").writes().group("Output");
   line->external_data.add(app);
   line->engine.add_behind_compile(app);

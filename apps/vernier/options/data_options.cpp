@@ -117,6 +117,14 @@ void DataGroup::add_batch(CLI::App& app) {
       .group(kDataGroup);
 }
 
+void DataGroup::add_no_cache(CLI::App& app) {
+  add_flag(
+      app, "--no-cache", no_cache_,
+      "Begin anew, and keep nothing on the way (default: a run that was cut short goes on from what it had learned, "
+      "which is kept in ~/.cache/vernier until it is done)")
+      .group(kDataGroup);
+}
+
 void DataGroup::add_calibration_cache(CLI::App& app) {
   add_value(app, "--calibration-cache,--calib", calibration_cache_, "FILE",
             "File of ranges, read when it is there, else learned and written; it is read in TensorRT's, ONNX "
@@ -222,7 +230,8 @@ MeasureOptions DataGroup::values() const {
   options.external_data_dir = external_data_dir_;
   options.threads = parse_count("--threads", threads_, 0, kMostThreads);
   options.batch = parse_count("--batch", batch_, 1, kMostBatch);
-  if (const std::filesystem::path cache = cache_folder(); !cache.empty()) options.partial_folder = cache / "partial";
+  const std::filesystem::path cache = no_cache_ ? std::filesystem::path() : cache_folder();
+  if (!cache.empty()) options.partial_folder = cache / "partial";
   return options;
 }
 

@@ -100,6 +100,8 @@ class DataGroup {
   void add_calibration_cache(CLI::App& app);
   /// --batch, for commands that run many samples through one network.
   void add_batch(CLI::App& app);
+  /// --no-cache, for commands that only calibrate.
+  void add_no_cache(CLI::App& app);
   /// Everything of MeasureOptions but the requirement and the outputs.
   MeasureOptions values() const;
   /// Options that were given and do nothing beside the others, in words. `scripts`: other options name scripts.
@@ -120,7 +122,7 @@ class DataGroup {
   std::string python_, timeout_, external_data_dir_;
   std::string geometry_, color_ = "rgb", layout_;
   std::vector<std::string> custom_ops_, load_inputs_, mean_, std_, val_range_, shapes_, carries_;
-  bool split_batch_ = false;
+  bool split_batch_ = false, no_cache_ = false;
 };
 
 /// -v -q --log-file: how much is said on stderr.

@@ -106,7 +106,8 @@ LearnedRanges learn_ranges(const Subject& subject, const Plan& plan, const std::
   count_missing(subject, wanted, reference);
   LearnedRanges learned;
   if (choice.method == CalibrationMethod::Automatic) {
-    AutomaticRanges automatic = choose_automatically(subject, plan, tensors, reference, partial);
+    AutomaticRanges automatic =
+        telling_way_on(partial, [&] { return choose_automatically(subject, plan, tensors, reference, partial); });
     learned.chosen = std::move(automatic.chosen);
     learned.methods = std::move(automatic.methods);
     learned.notes.push_back("calibration by auto: " + automatic.answer);

@@ -59,7 +59,7 @@ struct Told {
   std::size_t cut_at = SIZE_MAX;
   Progress progress() {
     return [this](const std::string& phase, std::size_t done, std::size_t) {
-      if (phase != "reference") return;
+      if (phase != "float model") return;
       least = std::min(least, done);
       if (done >= cut_at) throw Error(ErrorKind::Interrupted, "interrupted");
     };
@@ -246,7 +246,7 @@ TEST(RunSamples, NamesPhaseAndSampleOfAFailure) {
   const Subject subject = subject_of(double_and_shift(), samples);
   const Error error = error_of([&] { run_reference(subject, {}); });
   EXPECT_EQ(error.kind(), ErrorKind::Backend);
-  EXPECT_EQ(std::string(error.what()).rfind("reference, sample 1: ", 0), 0U) << error.what();
+  EXPECT_EQ(std::string(error.what()).rfind("float model, sample 1: ", 0), 0U) << error.what();
 }
 
 }  // namespace
