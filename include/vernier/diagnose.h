@@ -57,7 +57,8 @@ struct DiagnoseOptions {
   bool pictures = false;
 };
 
-/// diagnose() or fix() was ended (JobSinks::interrupted) before a search could give its best set so far.
+/// diagnose() or fix() was ended before a search could give its best set so far: by JobSinks::interrupted
+/// (ErrorKind::Interrupted), or because a file of its output could not be written (ErrorKind::Input).
 class VERNIER_API DiagnosisInterrupted : public Error {
  public:
   DiagnosisInterrupted(const Error& error, DiagnoseReport report)

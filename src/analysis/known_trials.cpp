@@ -1,11 +1,13 @@
 #include "analysis/known_trials.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace vernier {
 
 KnownTrials::KnownTrials(std::map<std::string, BySample> by_plan) : by_plan_(std::move(by_plan)) {
   for (const auto& [plan, samples] : by_plan_) {
+    asked_for_[plan] = false;
     for (const auto& [sample, outcomes] : samples) count_ += outcomes.size();
   }
 }
@@ -21,7 +23,13 @@ std::vector<KnownTrials::Outcomes> KnownTrials::first_of(const std::string& plan
     if (outcomes == known->second.end()) break;
     first.push_back(outcomes->second);
   }
+  if (const auto begun = asked_for_.find(plan); begun != asked_for_.end() && !first.empty()) begun->second = true;
   return first;
+}
+
+std::size_t KnownTrials::recalled() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<std::size_t>(std::ranges::count(asked_for_, true, &std::pair<const std::string, bool>::second));
 }
 
 void KnownTrials::add(const std::string& plan, std::size_t sample, Outcomes outcomes) {

@@ -30,12 +30,16 @@ class KnownTrials {
   /// Safe from several threads, as first_of() is. Beyond kMost nothing is added.
   void add(const std::string& plan, std::size_t sample, Outcomes outcomes);
 
+  /// How many of the plans that it began with were asked for.
+  std::size_t recalled() const;
+
   BySample of(const std::string& plan) const;
   std::map<std::string, BySample> by_plan() const;
 
  private:
   mutable std::mutex mutex_;
   std::map<std::string, BySample> by_plan_;
+  mutable std::map<std::string, bool> asked_for_;  // of the plans that it began with
   std::size_t count_ = 0;
 };
 

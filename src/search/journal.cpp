@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <span>
@@ -118,7 +119,45 @@ std::optional<Json> header_of(const std::string& line) {
   return search != nullptr && search->is_object() ? header : std::nullopt;
 }
 
+constexpr const char* kOther = "give another file: ‹journal› FILE";
+
+[[noreturn]] void refuse_journal(const std::filesystem::path& file, const std::string& what, const std::string& hint) {
+  throw Error(ErrorKind::Input, fmt::format("{}: {}", printable(file.string()), what), hint);
+}
+
+/// The first line of `file`, which must be a journal of a search on the same model, or with `resume` of the same one.
+JournalHeader header_for(const std::filesystem::path& file, const std::string& line, const Journal::Identity& identity,
+                         bool resume) {
+  const std::optional<Json> json = header_of(line);
+  if (!json) refuse_journal(file, "is no journal of a search, and is not overwritten", kOther);
+  if (json->at(kMark) != Json(kVersion)) {
+    refuse_journal(file, fmt::format("version {} is not known", json_text(json->at(kMark))), kOther);
+  }
+  const std::string where = printable(file.string());
+  JournalHeader header;
+  read_json(*json, Place(where), header);
+  const auto require_same = [&](const std::string& key, const std::string& value) {
+    const std::string theirs = header.search[key];
+    if (theirs == value) return;
+    refuse_journal(file, difference(key, theirs, value),
+                   resume ? "the same command without ‹resume›, with another ‹journal› FILE, begins anew" : kOther);
+  };
+  if (const auto model = identity.find(kModel); model != identity.end()) require_same(model->first, model->second);
+  for (const auto& [key, value] : identity) {
+    if (resume) require_same(key, value);
+  }
+  return header;
+}
+
 }  // namespace
+
+void require_journal_of(const std::filesystem::path& file, const Journal::Identity& identity, bool resume) {
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(file, none)) return;
+  std::ifstream in(file, std::ios::binary);
+  std::string line;
+  if (std::getline(in, line)) header_for(file, line, identity, resume);
+}
 
 JournalFile default_journal(const std::filesystem::path& folder, const std::string& model,
                             const Journal::Identity& identity) {
@@ -171,9 +210,7 @@ Journal::~Journal() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-void Journal::refuse(const std::string& what, const std::string& hint) const {
-  throw Error(ErrorKind::Input, fmt::format("{}: {}", printable(path().string()), what), hint);
-}
+void Journal::refuse(const std::string& what, const std::string& hint) const { refuse_journal(path(), what, hint); }
 
 void Journal::begin(const Identity& identity) {
   if (descriptor_ < 0) return;  // a reader's: another process begins it
@@ -207,29 +244,13 @@ void Journal::put_aside(const std::string& text) {
 void Journal::read(const Identity& identity, bool resume) {
   const std::string text = read_text(path());
   if (text.empty()) return begin(identity);
-  const char* const other = "give another file: ‹journal› FILE";
   const std::size_t first = text.find('\n');
-  const std::optional<Json> json = header_of(text.substr(0, first));
-  if (!json) refuse("is no journal of a search, and is not overwritten", other);
-  if (json->at(kMark) != Json(kVersion)) {
-    refuse(fmt::format("version {} is not known", json_text(json->at(kMark))), other);
-  }
-  const std::string where = printable(path().string());
-  JournalHeader header;
-  read_json(*json, Place(where), header);
-  const auto require_same = [&](const std::string& key, const std::string& value) {
-    const std::string theirs = header.search[key];
-    if (theirs == value) return;
-    refuse(difference(key, theirs, value),
-           resume ? "the same command without ‹resume›, with another ‹journal› FILE, begins anew" : other);
-  };
-  if (const auto model = identity.find(kModel); model != identity.end()) require_same(model->first, model->second);
+  const JournalHeader header = header_for(path(), text.substr(0, first), identity, resume);
   if (!resume) {
     put_aside(text);
     return begin(identity);
   }
-  for (const auto& [key, value] : identity) require_same(key, value);
-  if (header.items != items_) refuse("lists other layers than this search has", other);
+  if (header.items != items_) refuse("lists other layers than this search has", kOther);
 
   std::size_t number = 2;
   std::size_t start = first == std::string::npos ? text.size() : first + 1;

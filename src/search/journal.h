@@ -89,6 +89,10 @@ class Journal {
   std::vector<std::string> notes_;
 };
 
+/// Refuses, before a search has begun, a file that its journal would refuse. `identity`: as far as it is known by now.
+/// No file is none to refuse. Errors: Input.
+void require_journal_of(const std::filesystem::path& file, const Journal::Identity& identity, bool resume);
+
 /// Where the journal goes that nobody chose a file for: FOLDER/MODEL-12345678.precision.jsonl, with the first digits of
 /// the identity's hash, so that searches which differ never meet in one.
 JournalFile default_journal(const std::filesystem::path& folder, const std::string& model,

@@ -119,9 +119,12 @@ int run_search(const PrecisionLine& line, const std::string& command, Console& c
   TextOptions text = text_options();
   text.top = parse_count("--rows", line.rows, 0, 1'000'000'000);
   line.gate.check();
-  const DiagnoseReport report =
-      line.run(options, console, [&](const JobSinks& sinks) { return search_precision(options, sinks); });
-  print_result(console, line.json ? report_to_json(report) : debug_precision_to_text(report, text));
+  const DiagnoseReport report = line.run(
+      options, console, [&](const JobSinks& sinks) { return search_precision(options, sinks); },
+      [&](const DiagnoseReport& of) {
+        if (line.json) return report_to_json(of);
+        return of.kept ? debug_precision_to_text(of, text) : std::string();
+      });
   Gate gate = gate_of(report);
   gate.suite = "vernier debug precision";
   line.gate.tell(gate);

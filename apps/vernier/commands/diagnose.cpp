@@ -87,9 +87,9 @@ Command add_diagnose(CLI::App& root, const std::string& command) {
             const DiagnoseOptions options = options_of(*line, command);
             const TextOptions text = line->result.values();
             line->gate.check();
-            const DiagnoseReport report =
-                line->run(options, console, [&](const JobSinks& sinks) { return diagnose(options, sinks); });
-            print_result(console, line->result.json ? report_to_json(report) : report_to_text(report, text));
+            const DiagnoseReport report = line->run(
+                options, console, [&](const JobSinks& sinks) { return diagnose(options, sinks); },
+                [&](const DiagnoseReport& of) { return diagnosis_words(of, line->result.json, text); });
             line->gate.tell(gate_of(report));
             return exit_code_of(report);
           },

@@ -5,6 +5,7 @@
 
 #include "base/cache_folder.h"
 #include "base/file.h"
+#include "commands/commands.h"
 #include "vernier/diagnose.h"
 #include "vernier/error.h"
 #include "vernier/report/diagnose.h"
@@ -13,6 +14,11 @@
 #include "vernier/sinks.h"
 
 namespace vernier::cli {
+
+std::string diagnosis_words(const DiagnoseReport& report, bool json, const TextOptions& text) {
+  if (json) return report_to_json(report);
+  return report.interrupted && report.all_low.outputs.empty() ? "" : report_to_text(report, text);
+}
 
 DiagnoseOptions DiagnosisLine::values(const std::string& command, const std::string& missing,
                                       const std::filesystem::path& journals) const {
@@ -52,16 +58,26 @@ std::vector<std::string> DiagnosisLine::without_effect() const {
 }
 
 DiagnoseReport DiagnosisLine::run(const DiagnoseOptions& options, Console& console,
-                                  const std::function<DiagnoseReport(const JobSinks&)>& job) const {
+                                  const std::function<DiagnoseReport(const JobSinks&)>& job,
+                                  const std::function<std::string(const DiagnoseReport&)>& words) const {
   if (!options.output.empty()) require_writable_folder(options.output);
-  for (const std::string& file : {search.pareto_csv, search.pareto_svg}) {
+  for (const std::string& file : {search.pareto_csv, search.pareto_svg, options.search.journal.string()}) {
     if (!file.empty()) require_writable_file(file);
   }
-  DiagnoseReport report = job(console.sinks());
-  const KeptSetReport kept = report.kept.value_or(KeptSetReport{});
-  if (!search.pareto_csv.empty()) replace_file(search.pareto_csv, pareto_to_csv(kept));
-  if (!search.pareto_svg.empty()) replace_file(search.pareto_svg, pareto_to_svg(kept));
-  return report;
+  const auto print = [&](const DiagnoseReport& report) {
+    if (const std::string text = words(report); !text.empty()) print_result(console, text);
+  };
+  try {
+    DiagnoseReport report = job(console.sinks());
+    const KeptSetReport kept = report.kept.value_or(KeptSetReport{});
+    if (!search.pareto_csv.empty()) replace_file(search.pareto_csv, pareto_to_csv(kept));
+    if (!search.pareto_svg.empty()) replace_file(search.pareto_svg, pareto_to_svg(kept));
+    print(report);
+    return report;
+  } catch (const DiagnosisInterrupted& ended) {
+    print(ended.report());
+    throw;
+  }
 }
 
 void DiagnosisLine::add_requirement(CLI::App& app) {

@@ -15,10 +15,14 @@
 #include "options/search_group.h"
 #include "vernier/diagnose.h"
 #include "vernier/report/diagnose.h"
+#include "vernier/report/text.h"
 #include "vernier/run.h"
 #include "vernier/sinks.h"
 
 namespace vernier::cli {
+
+/// JSON, or text; none of a report that was cut short before it had figures of the low formats.
+std::string diagnosis_words(const DiagnoseReport& report, bool json, const TextOptions& text);
 
 struct DiagnosisLine {
   virtual ~DiagnosisLine() = default;
@@ -43,9 +47,11 @@ struct DiagnosisLine {
   /// Options of samples that nothing reads, in words.
   std::vector<std::string> without_effect() const;
 
-  /// The job, with the files of the command line checked before and written behind it.
+  /// The job, with the files of the command line checked before and written behind it. Prints `words` of its report;
+  /// where it is ended early, of what it has measured, unless there are none.
   DiagnoseReport run(const DiagnoseOptions& options, Console& console,
-                     const std::function<DiagnoseReport(const JobSinks&)>& job) const;
+                     const std::function<DiagnoseReport(const JobSinks&)>& job,
+                     const std::function<std::string(const DiagnoseReport&)>& words) const;
 
   /// What must hold, of which outputs, and the task that may decide instead.
   void add_requirement(CLI::App& app);

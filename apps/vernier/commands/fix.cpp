@@ -95,11 +95,11 @@ Command add_fix(CLI::App& root, const std::string& command) {
           [line, command](Console& console) {
             for (const std::string& text : line->without_effect()) console.warning(text);
             const FixOptions options = options_of(*line, command);
+            const TextOptions text = line->result.values();
             line->gate.check();
-            const DiagnoseReport report =
-                line->run(options, console, [&](const JobSinks& sinks) { return fix(options, sinks); });
-            print_result(console,
-                         line->result.json ? report_to_json(report) : report_to_text(report, line->result.values()));
+            const DiagnoseReport report = line->run(
+                options, console, [&](const JobSinks& sinks) { return fix(options, sinks); },
+                [&](const DiagnoseReport& of) { return diagnosis_words(of, line->result.json, text); });
             line->gate.tell(gate_of(report));
             return exit_code_of(report);
           },

@@ -51,15 +51,21 @@ std::vector<std::filesystem::path> source_files(const MeasureOptions& options) {
 OutputFolder::OutputFolder(const std::filesystem::path& folder) {
   if (folder.empty()) return;
   std::error_code failure;
-  std::filesystem::create_directories(folder, failure);
+  const bool made = std::filesystem::create_directories(folder, failure);
   if (failure) throw Error(ErrorKind::Input, fmt::format("{}: cannot write: {}", folder.string(), failure.message()));
   if (!job_ranks().first()) return;
+  if (made) made_ = folder;
   // A lock on the folder itself: there is no file that could stay behind. Where a file system has none, there is none.
   lock_ = Descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (lock_.get() >= 0 && ::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     throw Error(ErrorKind::Usage, fmt::format("{}: another job writes into this folder", printable(folder.string())),
                 "wait for it, or give this one a folder of its own: ‹output› DIR");
   }
+}
+
+OutputFolder::~OutputFolder() {
+  std::error_code not_empty;
+  if (!made_.empty()) std::filesystem::remove(made_, not_empty);
 }
 
 }  // namespace vernier

@@ -27,8 +27,13 @@ class OutputFolder {
   /// Makes it and those around it; an empty path makes nothing. Only the first of several ranks locks it.
   /// Errors: Input, with the system's reason; Usage when another job holds it.
   explicit OutputFolder(const std::filesystem::path& folder);
+  /// A folder that was made here, and in which nothing was written, does not stay.
+  ~OutputFolder();
+  OutputFolder(const OutputFolder&) = delete;
+  OutputFolder& operator=(const OutputFolder&) = delete;
 
  private:
+  std::filesystem::path made_;
   Descriptor lock_;
 };
 

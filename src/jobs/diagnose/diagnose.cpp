@@ -51,6 +51,7 @@
 #include "jobs/search/kept_set.h"
 #include "plan/engine_sums.h"
 #include "plan/scheme.h"
+#include "search/journal.h"
 #include "vernier/arithmetic.h"
 #include "vernier/calibrate.h"
 #include "vernier/error.h"
@@ -98,8 +99,7 @@ DiagnoseReport Diagnosis::run() {
     step("load", [&] { load_model(); });
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::Interrupted) throw;
-    report_.interrupted = true;
-    throw DiagnosisInterrupted(error, std::move(report_));
+    throw ended_by(error);
   }
   const OutputFolder folder(options_.output);
   try {
@@ -141,12 +141,6 @@ DiagnoseReport Diagnosis::run() {
           "apart, and measure these with ‹vernier eval›)");
     }
     if (report_.other_sums || precision_.arithmetic != Arithmetic{}) note({kSumsEvidence});
-    if (store_ != nullptr && store_->recalled() > 0) {
-      note(
-          {"figures that an earlier run of this version measured here, on the same network and samples, were taken "
-           "from "
-           "its record (‹no-cache› measures them anew)"});
-    }
     for (const std::string& text : doubts_) {
       if (std::ranges::find(report_.warnings, text) == report_.warnings.end()) warn(text);
     }
@@ -158,24 +152,43 @@ DiagnoseReport Diagnosis::run() {
     if (repairs_ == nullptr && explains_ && options_.alternatives > 0) step("options", [&] { alternatives(); });
     if (!sinks_.is_interrupted() && draws()) step("pictures", [&] { pictures(); });
     measured_->keep();
+    note_of_records();
+    if (sinks_.is_interrupted()) say_interrupted();
     if (!sinks_.is_interrupted() && options_.sample_pictures) picture_samples();
     if (report_.final_figures && report_.typed && job_ranks().first()) {
-      report_.typed->model = typed_->sign(claims_of(report_), report_.files);
+      writing([&] { report_.typed->model = typed_->sign(claims_of(report_), report_.files); });
     }
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::Interrupted) throw;
     watch_.stop();
-    rank();
-    report_.interrupted = true;
-    if (const std::string text = older_files(report_, options_.output); !text.empty()) warn(text);
-    warn("interrupted: what was not measured is absent");
-    write_record(report_, options_.output);
-    throw DiagnosisInterrupted(error, std::move(report_));
+    if (loaded_.partial) loaded_.partial->done();
+    writing([&] { write_record(report_, options_.output); });
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::Interrupted && !refused_file_) throw;
+    throw ended_by(error);
   }
-  watch_.stop();
-  if (loaded_.partial) loaded_.partial->done();
-  write_record(report_, options_.output);
   return report_;
+}
+
+/// What was measured by then is not lost: on disk, unless it is the disk that ends the job, and with the error.
+DiagnosisInterrupted Diagnosis::ended_by(const Error& error) {
+  watch_.stop();
+  rank();
+  report_.interrupted = true;
+  if (refused_file_) return {error, std::move(report_)};
+  if (!measured_anything(report_)) return {error, std::move(report_)};
+  if (const std::string text = older_files(report_, options_.output); !text.empty()) warn(text);
+  say_interrupted();
+  try {
+    write_record(report_, options_.output);
+  } catch (const Error& refused) {
+    warn(refused.what());
+  }
+  return {error, std::move(report_)};
+}
+
+void Diagnosis::say_interrupted() {
+  report_.interrupted = true;
+  warn(fmt::format("interrupted: what was not measured is absent{}",
+                   measured_->kept() ? "; run again, it goes on from here" : ""));
 }
 
 void Diagnosis::plan_steps() {
@@ -211,6 +224,18 @@ void Diagnosis::expect_steps() {
   steps_.expect("sensitivity", 1 + sensitivities_->expected_sample_inferences() / samples);
   steps_.expect("causes", 1 + std::min(1.0, kExplained / samples) * 6);
   steps_.expect("pictures", 0.5 + std::min(1.0, kPictured / samples) * 4);
+}
+
+void Diagnosis::note_of_records() {
+  if (const std::string taken = measured_->taken(); !taken.empty()) {
+    note(
+        {fmt::format("taken from what an earlier run of this version measured here, on the same network and samples: "
+                     "{} (‹no-cache› measures all anew)",
+                     taken)});
+  }
+  if (store_ != nullptr && !store_->refused().empty()) {
+    note({fmt::format("nothing of this run is kept for later ones: {}", store_->refused())});
+  }
 }
 
 void Diagnosis::load_model() {
@@ -259,6 +284,7 @@ void Diagnosis::load_model() {
   sensitivities_.emplace(*experiment_, evidence_, *measured_);
   ranges_.emplace(options_, loaded_, *experiment_);
   typed_.emplace(options_, sources_, loaded_, *experiment_);
+  require_journal_of(options_.search.journal, {{"model_sha256", all_low_plan().model_sha256}}, options_.search.resume);
   report_.reference = prove_prepared(loaded_);
   note(notes_of_unmeasured(subject().layers, all_low_plan()));
 }
@@ -303,7 +329,10 @@ void Diagnosis::calibrate() {
   for (const std::string& text : filled.warnings) warn(text);
   note(filled.notes);
   note(keep_scales(typed_source_, experiment_->mutable_plan()));
-  if (typed_source_.raised) typed_->write_float(experiment_->mutable_plan(), report_.files);
+  if (typed_source_.raised) writing([&] { typed_->write_float(experiment_->mutable_plan(), report_.files); });
+  require_journal_of(options_.search.journal,
+                     {{"model_sha256", all_low_plan().model_sha256}, {"data_sha256", report_.data_sha256}},
+                     options_.search.resume);
   measured_->begin(report_.data_sha256);
 }
 

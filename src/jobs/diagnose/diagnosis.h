@@ -68,6 +68,19 @@ class Diagnosis {
     say_seconds();
   }
 
+  /// Where a disk takes no file the job ends, and gives what it has measured.
+  template <class Body>
+  void writing(const Body& body) {
+    try {
+      body();
+    } catch (const Error& error) {
+      refused_file_ = error.kind() == ErrorKind::Input;
+      throw;
+    }
+  }
+  DiagnosisInterrupted ended_by(const Error& error);
+  void say_interrupted();
+
   /// The claim is measured on samples that nothing was chosen by.
   bool judges_apart() const { return report_.shares && report_.shares->judgement > 0; }
 
@@ -88,6 +101,7 @@ class Diagnosis {
   void plan_steps();
   void expect_steps();
   void load_model();
+  void note_of_records();
   std::string warning_of_inputs();
   void reference();
   void calibrate();
@@ -172,7 +186,8 @@ class Diagnosis {
   std::future<std::string> input_warning_;   // until the reference run; reads what stands above
   std::optional<Measured> measured_;         // from load_model() on
   std::optional<SingleSensitivities> sensitivities_;
-  std::optional<NetworkVariant> other_;                     // the network without repairs, where they changed it
+  std::optional<NetworkVariant> other_;  // the network without repairs, where they changed it
+  bool refused_file_ = false;
   std::optional<RunFigures> judged_low_, judged_repaired_;  // everything low, on the samples that judge
   std::vector<std::string> repair_notes_;                   // what was said of the repairs that were accepted
   std::vector<std::string> doubts_;                         // of the last verification

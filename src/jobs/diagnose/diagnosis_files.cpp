@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "report/text/figures.h"
 #include "report/text/numbers.h"
 #include "vernier/diagnose.h"
+#include "vernier/error.h"
 #include "vernier/report/diagnose.h"
 #include "vernier/report/figures.h"
 #include "vernier/requirement.h"
@@ -48,6 +50,11 @@ std::map<std::string, std::string> claims_of(const DiagnoseReport& report) {
   return claims;
 }
 
+bool measured_anything(const DiagnoseReport& report) {
+  return !report.all_low.outputs.empty() ||
+         std::ranges::any_of(report.layers, [](const LayerRow& row) { return row.own_sqnr_db.has_value(); });
+}
+
 std::string older_files(const DiagnoseReport& report, const std::filesystem::path& folder) {
   if (folder.empty() || report.typed) return {};
   std::vector<std::string> older;
@@ -67,12 +74,15 @@ void write_record(DiagnoseReport& report, const std::filesystem::path& folder) {
   const std::filesystem::path page_file = folder / "report.html";
   report.files["report"] = report_file.string();
   report.files["page"] = page_file.string();
-  if (report.typed) {
-    report.files["deploy"] = deploy_file.string();
-    replace_file(deploy_file, deploy_markdown(report));
+  if (report.typed) report.files["deploy"] = deploy_file.string();
+  try {
+    if (report.typed) replace_file(deploy_file, deploy_markdown(report));
+    replace_file(report_file, report_to_json(report));
+    replace_file(page_file, report_to_html(report));
+  } catch (const Error&) {
+    for (const char* file : {"report", "page", "deploy"}) report.files.erase(file);
+    throw;
   }
-  replace_file(report_file, report_to_json(report));
-  replace_file(page_file, report_to_html(report));
 }
 
 }  // namespace vernier

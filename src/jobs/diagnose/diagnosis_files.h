@@ -17,10 +17,14 @@ void keep_inputs_safe(const DiagnoseOptions& options);
 /// samples and the evidence it rests on.
 std::map<std::string, std::string> claims_of(const DiagnoseReport& report);
 
+/// Whether a report that was cut short has figures of the low formats: they are worth a file.
+bool measured_anything(const DiagnoseReport& report);
+
 /// Which files of a run before lie in `folder`, for a report that has none of its own beside it; empty: none.
 std::string older_files(const DiagnoseReport& report, const std::filesystem::path& folder);
 
-/// report.json, report.html and, where a typed model was written, deploy.md; named in report.files. Empty: none.
+/// report.json, report.html and, where a typed model was written, deploy.md; named in report.files, unless they cannot
+/// be written. Empty: none. Errors: Input.
 void write_record(DiagnoseReport& report, const std::filesystem::path& folder);
 
 }  // namespace vernier

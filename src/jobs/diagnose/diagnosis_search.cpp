@@ -81,7 +81,7 @@ void Diagnosis::repair() {
     experiment_->reference.shapes.insert_or_assign(tensor, shape);
   }
   repaired.state.plan.scheme += "; repaired";
-  if (repaired.rewritten) typed_->write_float(repaired.state.plan, report_.files);
+  if (repaired.rewritten) writing([&] { typed_->write_float(repaired.state.plan, report_.files); });
   measured_->keep();
   experiment_->adopt(std::move(repaired.state.plan), repaired.state.candidates);
   measured_->begin(report_.data_sha256);
@@ -120,7 +120,7 @@ void Diagnosis::forget_repairs(const KeptSetReport& repaired) {
   std::erase_if(report_.notes,
                 [&](const std::string& text) { return std::ranges::find(repair_notes_, text) != repair_notes_.end(); });
   if (typed_source_.raised) {
-    typed_->write_float(experiment_->mutable_plan(), report_.files);
+    writing([&] { typed_->write_float(experiment_->mutable_plan(), report_.files); });
   } else if (const auto file = report_.files.find("float"); file != report_.files.end()) {
     std::filesystem::remove(file->second);
     report_.files.erase(file);
@@ -221,7 +221,7 @@ void Diagnosis::write_and_verify() {
   // No choice of layers helps: a file with everything in the high format would pass for an answer.
   if (report_.kept && report_.kept->end == SearchEnd::Impossible) return;
   experiment_->forget_switched();  // sessions of the file come in its place
-  step("typed model", [&] { report_.typed = typed_->write(final_plan(), report_.files); });
+  step("typed model", [&] { writing([&] { report_.typed = typed_->write(final_plan(), report_.files); }); });
   if (options_.output.empty() && !report_.kept) return;  // nothing to claim: all low was measured already
   if (sinks_.is_interrupted()) return;
   step("verify", [&] {

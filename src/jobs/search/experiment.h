@@ -77,6 +77,7 @@ class Experiment {
   /// What trials have given by now. Nothing is known of sequences.
   std::optional<KnownPlan> known(const Plan& plan);
   std::map<std::string, KnownTrials::BySample> known_trials() const { return known_->by_plan(); }
+  std::size_t recalled_trials() const { return known_->recalled(); }
   void set_known_trials(std::map<std::string, KnownTrials::BySample> trials);
 
   /// Goes on with a repaired network: the subject holds its model and layers by now, these are its plan and candidates.

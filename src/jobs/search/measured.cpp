@@ -1,8 +1,11 @@
 #include "jobs/search/measured.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <chrono>
 #include <span>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -12,6 +15,7 @@
 #include "base/machine.h"
 #include "base/parallel.h"
 #include "base/program_stamp.h"
+#include "base/text.h"
 #include "base/version.h"
 #include "distributed/ranks.h"
 #include "distributed/wire.h"
@@ -84,8 +88,15 @@ std::string identity_of(const Experiment& experiment, const std::string& data_sh
 template <class Result>
 bool Measured::find(const std::string& name, Result& found) {
   if (store_ == nullptr) return false;
+  const std::size_t before = store()->recalled();
   const Message* known = store()->find(name);
   if (known == nullptr) return false;
+  if (store_->recalled() > before) {
+    std::istringstream words(name);
+    std::string first, second;
+    words >> first >> second;
+    taken_[first].insert(second);
+  }
   Unpacker unpacker(*known);
   saved_seconds_ += unpacker.get<double>();
   records::get(unpacker, found);
@@ -120,7 +131,8 @@ MeasurementStore* Measured::store() {
 void Measured::begin(const std::string& data_sha256) {
   if (store_ == nullptr) return;
   identity_ = identity_of(experiment_, data_sha256);
-  if (const Message* known = store()->find(kTrials)) {
+  if (const Message* known = store()->look_up(kTrials)) {
+    trials_taken_ += experiment_.recalled_trials();
     Unpacker unpacker(*known);
     records::Trials trials;
     records::get(unpacker, trials);
@@ -133,9 +145,26 @@ void Measured::keep() {
   Packer packer;
   records::put(packer, experiment_.known_trials());
   Message trials = packer.take();
-  const Message* before = store()->find(kTrials);
+  const Message* before = store()->look_up(kTrials);
   if (before == nullptr || *before != trials) store_->put(kTrials, std::move(trials));
-  store_->save();
+  kept_ = store_->save();
+}
+
+std::string Measured::taken() const {
+  std::vector<std::string> list;
+  const auto add = [&](const char* record, const std::string& words) {
+    if (taken_.contains(record)) list.push_back(words);
+  };
+  add("own", "own errors");
+  add("low", "everything low");
+  const auto alone = taken_.find("alone");
+  if (alone != taken_.end()) list.push_back("sensitivities of " + plural(alone->second.size(), "layer"));
+  const std::size_t trials = trials_taken_ + experiment_.recalled_trials();
+  if (trials > 0) list.push_back("trials of " + plural(trials, "set"));
+  if (taken_.contains("probe") || taken_.contains("magnitudes")) list.emplace_back("causes");
+  add("file", "the verification of the same file");
+  add("pictures", "pictures");
+  return fmt::format("{}", fmt::join(list, ", "));
 }
 
 void Measured::build_ahead(const std::vector<Match>& matches) {

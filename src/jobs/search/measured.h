@@ -41,6 +41,10 @@ class Measured {
   /// What is known by now, to the store and to disk: behind each stage, so that a run which is killed goes on from
   /// there.
   void keep();
+  /// Whether a later job finds what this one had at the last keep().
+  bool kept() const { return kept_; }
+  /// What was not measured here, but taken from the record of an earlier job, in words; empty: nothing.
+  std::string taken() const;
 
   /// Builds what own_errors() and run_all_low() will run, side by side: that is work of one thread each. Not where it
   /// would hold too many copies of large weights at a time, or what they measure is known.
@@ -86,6 +90,9 @@ class Measured {
   std::optional<OwnErrorRun> own_errors_ahead_;
   std::optional<LockstepRun> all_low_ahead_;
   double saved_seconds_ = 0;
+  bool kept_ = false;
+  std::map<std::string, std::set<std::string>> taken_;  // from an earlier job: first words of names, with second ones
+  std::size_t trials_taken_ = 0;                        // of networks before this one
 };
 
 /// What `measure` says of samples as they are; `of` stands for them and for the network. Null `store`, or empty `of`:

@@ -51,19 +51,23 @@ void MeasurementStore::put(const std::string& name, Message bytes) {
   records.changed = true;
 }
 
-void MeasurementStore::save() {
-  if (folder_.empty()) return;
-  bool written = false;
+bool MeasurementStore::save() {
+  if (folder_.empty()) return false;
+  bool written = false, whole = true;
   for (auto& [identity, records] : opened_) {
     if (!records.changed) continue;
     try {
-      write(identity, records);
+      whole = write(identity, records) && whole;
       written = true;
-    } catch (const Error&) {
-      return;  // a full disk, or no right to write
+    } catch (const Error& error) {  // a full disk, or no right to write
+      refused_ = error.what();
+      const std::string file = file_of(identity).string();
+      if (refused_.starts_with(file)) refused_.replace(0, file.size(), folder_.string());
+      return false;
     }
   }
   if (written) remove_least_used(folder_, kExtension, most_bytes_);
+  return whole;
 }
 
 /// Lines of hexadecimal digits, the SHA-256 of what follows, then names and records.
@@ -87,7 +91,7 @@ void MeasurementStore::read(const std::string& identity, Records& records) const
   }
 }
 
-void MeasurementStore::write(const std::string& identity, Records& records) const {
+bool MeasurementStore::write(const std::string& identity, Records& records) const {
   Packer packer;
   for (const auto& [name, bytes] : records.by_name) {
     packer.put(name);
@@ -95,8 +99,9 @@ void MeasurementStore::write(const std::string& identity, Records& records) cons
   }
   records.changed = false;
   const Message body = packer.take();
-  if (body.size() > kMostOfOne) return;
+  if (body.size() > kMostOfOne) return false;
   replace_file(file_of(identity), [&](std::ostream& out) { out << sha256_of(text_of(body)) << text_of(body); });
+  return true;
 }
 
 }  // namespace vernier

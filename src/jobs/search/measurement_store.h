@@ -30,8 +30,10 @@ class MeasurementStore {
   /// The same, and not one of those that recalled() counts.
   const Message* look_up(const std::string& name) const;
   void put(const std::string& name, Message bytes);
-  /// To disk, where something is new. A disk that refuses keeps nothing, which is no error.
-  void save();
+  /// To disk, where something is new; whether a later run finds all of it. A disk that refuses keeps nothing, which is
+  /// no error: refused() says why.
+  bool save();
+  const std::string& refused() const { return refused_; }
 
   /// How many records that were found came from disk.
   std::size_t recalled() const { return recalled_; }
@@ -43,7 +45,7 @@ class MeasurementStore {
     bool changed = false;
   };
   void read(const std::string& identity, Records& records) const;
-  void write(const std::string& identity, Records& records) const;
+  bool write(const std::string& identity, Records& records) const;
   std::filesystem::path file_of(const std::string& identity) const;
 
   std::filesystem::path folder_;
@@ -51,6 +53,7 @@ class MeasurementStore {
   std::map<std::string, Records> opened_;
   std::string current_;
   std::size_t recalled_ = 0;
+  std::string refused_;
 };
 
 }  // namespace vernier

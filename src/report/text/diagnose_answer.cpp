@@ -43,6 +43,7 @@ std::string file_of(const DiagnoseReport& report, const char* what, const std::s
 
 void say_how_to_deploy(const DiagnoseReport& report, Answer& answer) {
   if (!report.files.contains("model")) {
+    if (report.interrupted) return;
     answer.advice.emplace_back("Nothing was written: give -o FOLDER for the typed model, its plan and deploy.md.");
     return;
   }
@@ -279,7 +280,8 @@ Answer searched(const DiagnoseReport& report) {
                                   all_low_text(report), layers == 1 ? "gives" : "give", met);
   } else if (outcome == Outcome::Stopped) {
     answer.sentence = fmt::format("Stopped early, so fewer may do: keep {}: {}.", kept_text(report), met);
-    answer.advice.emplace_back("Run the same command without its limit to get a certified set.");
+    answer.advice.emplace_back(report.interrupted ? "Run the same command again to get a certified set."
+                                                  : "Run the same command without its limit to get a certified set.");
   } else {
     answer.sentence = fmt::format("Keep {}: {}.", kept_text(report), met);
   }

@@ -320,6 +320,7 @@ std::string closing_section(const DiagnoseReport& report, const Answer& answer, 
   if (report.kept && report.kept->evaluations > 0) {
     time += fmt::format("{}{} of the whole sample set in the search", time.empty() ? "" : "; ",
                         plural(report.kept->evaluations, "evaluation"));
+    if (report.kept->recalled > 0) time += fmt::format(", {} of them from the journal", report.kept->recalled);
   }
   text += labelled("Time", time, options.width);
   // What people open comes first; anything else follows by name.

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <optional>
 
 #include "jobs/common/output_files.h"
@@ -21,10 +22,22 @@ TEST(OutputFolder, IsLockedAsLongAsAJobWritesThere) {
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::Usage);
   }
+  std::ofstream(inner / "report.json") << "{}";
   first.reset();
   EXPECT_NO_THROW(OutputFolder{inner});
+  std::filesystem::remove(inner / "report.json");
   EXPECT_TRUE(std::filesystem::is_empty(inner)) << "nothing is left of the lock";
   EXPECT_NO_THROW(OutputFolder{""});
+}
+
+TEST(OutputFolder, ThatItMadeAndNothingWasWrittenInDoesNotStay) {
+  const TempFolder folder;
+  const std::filesystem::path made = folder.path() / "made", there = folder.path() / "there";
+  std::filesystem::create_directory(there);
+  EXPECT_NO_THROW(OutputFolder{made});
+  EXPECT_NO_THROW(OutputFolder{there});
+  EXPECT_FALSE(std::filesystem::exists(made));
+  EXPECT_TRUE(std::filesystem::exists(there)) << "it is the user's";
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <fstream>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -334,29 +335,95 @@ TEST(Diagnose, FallsBackToFloat16WhereThatIsTheHighSide) {
   EXPECT_TRUE(report.final_figures.value().passed.value());
 }
 
-TEST(Diagnose, InterruptedKeepsItsRecord) {
-  for (const std::string at : {"reference", "own error", "lock-step comparison", "sensitivity"}) {
-    const NetFiles files;
-    bool interrupted = false;
-    JobSinks sinks;
-    sinks.progress = [&](const std::string& phase, std::size_t, std::size_t) {
-      interrupted = interrupted || phase == at;
+/// A job's sinks that end it at the first word of a phase.
+struct InterruptsAt {
+  explicit InterruptsAt(std::string phase) : at(std::move(phase)) {
+    sinks.progress = [this](const std::string& now, std::size_t, std::size_t) {
+      interrupted = interrupted || now == at;
     };
-    sinks.interrupted = [&] { return interrupted; };
+    sinks.interrupted = [this] { return interrupted; };
+  }
+  std::string at;
+  bool interrupted = false;
+  JobSinks sinks;
+};
+
+TEST(Diagnose, InterruptedKeepsItsRecord) {
+  for (const std::string at : {"lock-step comparison", "sensitivity"}) {
+    const NetFiles files;
+    const InterruptsAt ending(at);
     DiagnoseOptions options = files.diagnose_options({Format::Int8});
     options.measure.requirement = at_least_db(40);
-    const bool ran_before = at == "own error";
+    const bool ran_before = at == "sensitivity";
     if (ran_before) diagnose(options);
-    EXPECT_EQ(error_of([&] { diagnose(options, sinks); }).kind(), ErrorKind::Interrupted) << at;
+    EXPECT_EQ(error_of([&] { diagnose(options, ending.sinks); }).kind(), ErrorKind::Interrupted) << at;
     ASSERT_TRUE(std::filesystem::exists(files / "out" / "report.json")) << at;
     const DiagnoseReport report = diagnose_report_from_json(bytes_of(files / "out" / "report.json"), "report.json");
+    EXPECT_TRUE(report.interrupted);
     EXPECT_FALSE(report.kept.has_value()) << at;
     ASSERT_FALSE(report.warnings.empty()) << at;
     EXPECT_EQ(report.warnings.back(), "interrupted: what was not measured is absent");
     const auto says_older = [](const std::string& text) { return text.ends_with("there are of an earlier run"); };
     EXPECT_EQ(std::ranges::any_of(report.warnings, says_older), ran_before) << at;
-    EXPECT_EQ(report.layers.empty(), false);
-    EXPECT_EQ(report.layers.front().own_sqnr_db.has_value(), at == "lock-step comparison" || at == "sensitivity") << at;
+    ASSERT_FALSE(report.layers.empty());
+    EXPECT_TRUE(report.layers.front().own_sqnr_db.has_value()) << at;
+  }
+}
+
+TEST(Diagnose, InterruptedBeforeItMeasuredAnythingLeavesTheFolderAsItWas) {
+  for (const std::string at : {"float model", "own error"}) {
+    const NetFiles files;
+    const InterruptsAt first(at), second(at);
+    const DiagnoseOptions options = files.diagnose_options({Format::Int8});
+    EXPECT_EQ(error_of([&] { diagnose(options, first.sinks); }).kind(), ErrorKind::Interrupted);
+    EXPECT_FALSE(std::filesystem::exists(files / "out")) << "no folder of nothing";
+    diagnose(options);
+    const std::string before = bytes_of(files / "out" / "report.json");
+    EXPECT_EQ(error_of([&] { diagnose(options, second.sinks); }).kind(), ErrorKind::Interrupted);
+    EXPECT_EQ(bytes_of(files / "out" / "report.json"), before);
+  }
+}
+
+TEST(Diagnose, InterruptedSaysThatItGoesOnWhereItKeepsWhatItMeasured) {
+  const NetFiles files;
+  const InterruptsAt ending("sensitivity");
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  options.cache_folder = files / "cache";
+  EXPECT_EQ(error_of([&] { diagnose(options, ending.sinks); }).kind(), ErrorKind::Interrupted);
+  const DiagnoseReport report = diagnose_report_from_json(bytes_of(files / "out" / "report.json"), "report.json");
+  EXPECT_EQ(report.warnings.back(), "interrupted: what was not measured is absent; run again, it goes on from here");
+  const DiagnoseReport again = diagnose(options);
+  EXPECT_TRUE(std::ranges::any_of(again.notes, [](const std::string& note) {
+    return note.find("same network and samples: own errors, everything low (") != std::string::npos;
+  })) << "what it says was not measured again";
+}
+
+TEST(Diagnose, SaysWhyNothingIsKeptForLaterRuns) {
+  const NetFiles files;
+  DiagnoseOptions options = files.diagnose_options({Format::Int8});
+  options.cache_folder = files / "a file";
+  std::ofstream(options.cache_folder) << "no folder";
+  EXPECT_TRUE(std::ranges::any_of(diagnose(options).notes, [](const std::string& note) {
+    return note.starts_with("nothing of this run is kept for later ones: ") && note.ends_with("Not a directory");
+  }));
+}
+
+TEST(Diagnose, WhereAFileCannotBeWrittenItGivesWhatItMeasured) {
+  for (const char* file : {"model.onnx", "plan.json", "report.json", "report.html"}) {
+    const NetFiles files;
+    DiagnoseOptions options = files.diagnose_options({Format::Int8});
+    options.measure.requirement = at_least_db(40);
+    std::filesystem::create_directories(files / "out" / file / "in the way");
+    try {
+      diagnose(options);
+      FAIL() << file;
+    } catch (const DiagnosisInterrupted& ended) {
+      EXPECT_EQ(ended.kind(), ErrorKind::Input);
+      EXPECT_NE(std::string(ended.what()).find(file), std::string::npos) << ended.what();
+      EXPECT_TRUE(ended.report().interrupted);
+      EXPECT_TRUE(ended.report().kept.has_value()) << file;
+      EXPECT_FALSE(ended.report().files.contains("report")) << file;
+    }
   }
 }
 
