@@ -69,10 +69,10 @@ DiagnoseReport DiagnosisLine::run(const DiagnoseOptions& options, Console& conso
   };
   try {
     DiagnoseReport report = job(console.sinks());
+    print(report);  // before files, which a full disk may refuse
     const KeptSetReport kept = report.kept.value_or(KeptSetReport{});
     if (!search.pareto_csv.empty()) replace_file(search.pareto_csv, pareto_to_csv(kept));
     if (!search.pareto_svg.empty()) replace_file(search.pareto_svg, pareto_to_svg(kept));
-    print(report);
     return report;
   } catch (const DiagnosisInterrupted& ended) {
     print(ended.report());

@@ -172,9 +172,9 @@ DiagnoseReport Diagnosis::run() {
 DiagnosisInterrupted Diagnosis::ended_by(const Error& error) {
   watch_.stop();
   rank();
+  if (report_.kept) mark_kept();
   report_.interrupted = true;
-  if (refused_file_) return {error, std::move(report_)};
-  if (!measured_anything(report_)) return {error, std::move(report_)};
+  if (refused_file_ || !measured_anything(report_)) return {error, std::move(report_)};
   if (const std::string text = older_files(report_, options_.output); !text.empty()) warn(text);
   say_interrupted();
   try {
@@ -284,9 +284,18 @@ void Diagnosis::load_model() {
   sensitivities_.emplace(*experiment_, evidence_, *measured_);
   ranges_.emplace(options_, loaded_, *experiment_);
   typed_.emplace(options_, sources_, loaded_, *experiment_);
-  require_journal_of(options_.search.journal, {{"model_sha256", all_low_plan().model_sha256}}, options_.search.resume);
+  refuse_wrong_journal();
   report_.reference = prove_prepared(loaded_);
   note(notes_of_unmeasured(subject().layers, all_low_plan()));
+}
+
+/// As far as is known by now: rewriting gives the network another hash.
+void Diagnosis::refuse_wrong_journal() const {
+  Journal::Identity identity;
+  const bool rewritten = repairs_ != nullptr || (typed_source_.raised && report_.data_sha256.empty());
+  if (!rewritten) identity["model_sha256"] = all_low_plan().model_sha256;
+  if (!report_.data_sha256.empty()) identity["data_sha256"] = report_.data_sha256;
+  require_journal_of(options_.search.journal, identity, options_.search.resume);
 }
 
 std::string Diagnosis::warning_of_inputs() {
@@ -330,9 +339,7 @@ void Diagnosis::calibrate() {
   note(filled.notes);
   note(keep_scales(typed_source_, experiment_->mutable_plan()));
   if (typed_source_.raised) writing([&] { typed_->write_float(experiment_->mutable_plan(), report_.files); });
-  require_journal_of(options_.search.journal,
-                     {{"model_sha256", all_low_plan().model_sha256}, {"data_sha256", report_.data_sha256}},
-                     options_.search.resume);
+  refuse_wrong_journal();
   measured_->begin(report_.data_sha256);
 }
 

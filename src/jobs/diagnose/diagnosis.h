@@ -102,6 +102,7 @@ class Diagnosis {
   void expect_steps();
   void load_model();
   void note_of_records();
+  void refuse_wrong_journal() const;
   std::string warning_of_inputs();
   void reference();
   void calibrate();
@@ -140,8 +141,9 @@ class Diagnosis {
     if (experiment_) report_.layers = ranked_rows(*experiment_, evidence_);
   }
 
-  /// The written file has the last word: what misses in it is searched again with less allowance.
-  void search();
+  /// The written file has the last word: what misses in it is searched again with less allowance. `journal_suffix`: of
+  /// a second search, which has a journal of its own.
+  void search(const char* journal_suffix = "");
 
   /// Never none: 0 would be no limit.
   double seconds_left() const;

@@ -97,7 +97,7 @@ void Diagnosis::search_without_repairs() {
   const KeptSetReport repaired = *report_.kept;
   const bool repaired_meets = met(report_);
   change_network();
-  search();
+  search(".unrepaired");
   if (met(report_) && (!repaired_meets || report_.kept->cost < repaired.cost)) {
     forget_repairs(repaired);
     return;
@@ -127,11 +127,12 @@ void Diagnosis::forget_repairs(const KeptSetReport& repaired) {
   }
 }
 
-void Diagnosis::search() {
+void Diagnosis::search(const char* journal_suffix) {
   steps_.begin("search");
   watch_.phase("search");
   SearchRequest request;
   request.options = options_.search;
+  if (!request.options.journal.empty()) request.options.journal += journal_suffix;
   if (deadline_) request.options.max_seconds = seconds_left();
   request.objective = objective_.get();
   request.objective_text = objective_text(options_, objective_.get());

@@ -421,7 +421,9 @@ TEST(Diagnose, WhereAFileCannotBeWrittenItGivesWhatItMeasured) {
       EXPECT_EQ(ended.kind(), ErrorKind::Input);
       EXPECT_NE(std::string(ended.what()).find(file), std::string::npos) << ended.what();
       EXPECT_TRUE(ended.report().interrupted);
-      EXPECT_TRUE(ended.report().kept.has_value()) << file;
+      ASSERT_TRUE(ended.report().kept.has_value()) << file;
+      EXPECT_EQ(std::ranges::count(ended.report().layers, true, &LayerRow::kept),
+                static_cast<std::ptrdiff_t>(ended.report().kept->layers.size()));
       EXPECT_FALSE(ended.report().files.contains("report")) << file;
     }
   }
