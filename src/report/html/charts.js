@@ -19,7 +19,8 @@ function ticks(low, high, wanted) {
 function depthChart(select) {
   const rows = layers.filter(row => placeOf.has(row.name)).sort((a, b) => placeOf.get(a.name) - placeOf.get(b.name));
   if (rows.length < 2) return null;
-  const W = 1160, left = 52, right = 10, top = 14, barsH = 120, gap = 34, lineH = 150;
+  const damage = rows.some(row => row.share > 0); // none where a diagnosis was cut short
+  const W = 1160, left = 52, right = 10, top = 14, barsH = damage ? 120 : 0, gap = damage ? 34 : 0, lineH = 150;
   const H = top + barsH + gap + lineH + 26, width = W - left - right;
   const x = i => left + (i + 0.5) * width / rows.length;
   const shares = rows.map(row => row.share || 0), most = Math.max(...shares, 1e-9);
@@ -41,7 +42,7 @@ function depthChart(select) {
   };
   const svg = h("svg", {viewBox: `0 0 ${W} ${H}`, class: "wide", role: "img", tabindex: "0",
     "aria-label": "Damage over depth. Left and right move between layers, Enter shows one."});
-  for (const v of ticks(0, most * 100, 3)) {
+  for (const v of damage ? ticks(0, most * 100, 3) : []) {
     const at = base - barsH * v / (most * 100);
     svg.append(h("line", {x1: left, x2: W - right, y1: at, y2: at, class: "axis"}), textAt(left - 6, at + 4, plain(v, 3) + " %", "end"));
   }

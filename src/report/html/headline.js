@@ -35,7 +35,7 @@ function agreementCard() {
     const [, big, where] = /^(.*?)( at output .*)?$/s.exec(page.words[which]);
     list.push(card(what, big, [where, margins[which] || page.words.required].filter(Boolean).join(", ").trim(), tone(run)));
   };
-  runCard(`Everything in ${page.words.everything}`, "all_low", report.all_low);
+  if (report.all_low.outputs.length) runCard(`Everything in ${page.words.everything}`, "all_low", report.all_low);
   if (report.repaired) runCard("With the repairs, nothing kept", "repaired", report.repaired);
   if (report.final_figures) runCard(page.words.model.replace("the", "The"), "final", report.final_figures);
   list.push(agreementCard());

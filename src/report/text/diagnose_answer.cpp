@@ -341,6 +341,14 @@ const char* all_of_them(const DiagnoseReport& report) {
 namespace {
 
 Answer answer_by_its_figures(const DiagnoseReport& report) {
+  if (report.interrupted && report.all_low.outputs.empty()) {
+    Answer answer;
+    answer.sentence = fmt::format(
+        "Interrupted before the network was measured with everything in {}: these are errors of single layers.",
+        all_low_text(report));
+    answer.advice.emplace_back("Run the same command again.");
+    return answer;
+  }
   if (report.kept && !report.kept->objective.empty()) return by_task(report);
   if (!report.requirement) return without_requirement(report);
   if (!report.kept) {

@@ -96,6 +96,25 @@ TEST(DiagnoseText, AddsUpTheTimeOfAStepThatWasTakenTwice) {
   EXPECT_NE(report_to_text(report, {}).find("5.0 s: reference 1.0, search 3.5, verify 0.5"), std::string::npos);
 }
 
+TEST(DiagnoseText, SaysWhatThereIsOfADiagnosisThatWasInterrupted) {
+  DiagnoseReport report = requirement_met();
+  report.interrupted = true;
+  report.kept->end = SearchEnd::Stopped;
+  std::string text = unwrapped(report_to_text(report, {}));
+  EXPECT_EQ(text.rfind("Stopped early, so fewer may do", 0), 0U) << text;
+  EXPECT_NE(text.find("Run the same command again to get a certified set."), std::string::npos);
+  report.kept.reset();
+  text = unwrapped(report_to_text(report, {}));
+  EXPECT_EQ(text.rfind("Interrupted before the search: everything in int8 gives ", 0), 0U) << text;
+  report.all_low.outputs.clear();
+  text = unwrapped(report_to_text(report, {}));
+  EXPECT_EQ(text.rfind("Interrupted before the network was measured with everything in int8: these are errors of "
+                       "single layers.",
+                       0),
+            0U)
+      << text;
+}
+
 TEST(DiagnoseText, SaysWhatProveMinimumFoundOrWhyItFoundNothing) {
   DiagnoseReport report = requirement_met();
   EXPECT_EQ(unwrapped(report_to_text(report, {})).find("cheaper"), std::string::npos) << "nobody asked";
