@@ -343,9 +343,10 @@ namespace {
 Answer answer_by_its_figures(const DiagnoseReport& report) {
   if (report.interrupted && report.all_low.outputs.empty()) {
     Answer answer;
-    answer.sentence = fmt::format(
-        "Interrupted before the network was measured with everything in {}: these are errors of single layers.",
-        all_low_text(report));
+    const bool own =
+        std::ranges::any_of(report.layers, [](const LayerRow& row) { return row.own_sqnr_db.has_value(); });
+    answer.sentence = fmt::format("Interrupted before the network was measured with everything in {}{}.",
+                                  all_low_text(report), own ? ": these are errors of single layers" : "");
     answer.advice.emplace_back("Run the same command again.");
     return answer;
   }

@@ -113,6 +113,9 @@ TEST(DiagnoseText, SaysWhatThereIsOfADiagnosisThatWasInterrupted) {
                        0),
             0U)
       << text;
+  report.layers.clear();
+  text = unwrapped(report_to_text(report, {}));
+  EXPECT_EQ(text.rfind("Interrupted before the network was measured with everything in int8.", 0), 0U) << text;
 }
 
 TEST(DiagnoseText, SaysWhatProveMinimumFoundOrWhyItFoundNothing) {
