@@ -155,8 +155,11 @@ void require_journal_of(const std::filesystem::path& file, const Journal::Identi
   std::error_code none;
   if (!std::filesystem::is_regular_file(file, none)) return;
   std::ifstream in(file, std::ios::binary);
+  const int begins = in.peek();
+  if (begins == std::ifstream::traits_type::eof()) return;
   std::string line;
-  if (std::getline(in, line)) header_for(file, line, identity, resume);
+  if (begins == '{') std::getline(in, line);  // of anything else a line may be gigabytes
+  header_for(file, line, identity, resume);
 }
 
 JournalFile default_journal(const std::filesystem::path& folder, const std::string& model,
