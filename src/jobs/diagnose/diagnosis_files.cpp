@@ -69,19 +69,21 @@ std::string older_files(const DiagnoseReport& report, const std::filesystem::pat
 
 void write_record(DiagnoseReport& report, const std::filesystem::path& folder) {
   if (folder.empty()) return;
-  const std::filesystem::path report_file = folder / "report.json";
-  const std::filesystem::path deploy_file = folder / "deploy.md";
-  const std::filesystem::path page_file = folder / "report.html";
-  report.files["report"] = report_file.string();
-  report.files["page"] = page_file.string();
-  if (report.typed) report.files["deploy"] = deploy_file.string();
-  try {
-    if (report.typed) replace_file(deploy_file, deploy_markdown(report));
-    replace_file(report_file, report_to_json(report));
-    replace_file(page_file, report_to_html(report));
-  } catch (const Error&) {
-    for (const char* file : {"report", "page", "deploy"}) report.files.erase(file);
-    throw;
+  struct File {
+    const char* what;
+    const char* name;
+    std::string (*text)(const DiagnoseReport&);
+  };
+  std::vector<File> files{{"report", "report.json", &report_to_json}, {"page", "report.html", &report_to_html}};
+  if (report.typed) files.insert(files.begin(), {"deploy", "deploy.md", &deploy_markdown});
+  for (const File& file : files) report.files[file.what] = (folder / file.name).string();  // which they name, too
+  for (auto file = files.begin(); file != files.end(); ++file) {
+    try {
+      replace_file(folder / file->name, file->text(report));
+    } catch (const Error&) {
+      for (; file != files.end(); ++file) report.files.erase(file->what);
+      throw;
+    }
   }
 }
 
