@@ -1,7 +1,6 @@
 // What started this process: nobody in particular, or an mpirun, which tells its ranks by their environment.
 #pragma once
 
-#include <cstddef>
 #include <string>
 
 namespace vernier {

@@ -188,8 +188,8 @@ class Diagnosis {
   std::future<std::string> input_warning_;   // until the reference run; reads what stands above
   std::optional<Measured> measured_;         // from load_model() on
   std::optional<SingleSensitivities> sensitivities_;
-  std::optional<NetworkVariant> other_;  // the network without repairs, where they changed it
-  bool refused_file_ = false;
+  std::optional<NetworkVariant> other_;                     // the network without repairs, where they changed it
+  bool refused_file_ = false;                               // an output could not be written
   std::optional<RunFigures> judged_low_, judged_repaired_;  // everything low, on the samples that judge
   std::vector<std::string> repair_notes_;                   // what was said of the repairs that were accepted
   std::vector<std::string> doubts_;                         // of the last verification

@@ -1,5 +1,6 @@
 #include "jobs/search/measurement_store.h"
 
+#include <algorithm>
 #include <ostream>
 #include <span>
 #include <string_view>
@@ -53,11 +54,12 @@ void MeasurementStore::put(const std::string& name, Message bytes) {
 
 bool MeasurementStore::save() {
   if (folder_.empty()) return false;
-  bool written = false, whole = true;
+  bool written = false;
   for (auto& [identity, records] : opened_) {
     if (!records.changed) continue;
     try {
-      whole = write(identity, records) && whole;
+      records.lost = true;
+      records.lost = !write(identity, records);
       written = true;
     } catch (const Error& error) {  // a full disk, or no right to write
       refused_ = error.what();
@@ -67,7 +69,7 @@ bool MeasurementStore::save() {
     }
   }
   if (written) remove_least_used(folder_, kExtension, most_bytes_);
-  return whole;
+  return std::ranges::none_of(opened_, [](const auto& one) { return one.second.lost; });
 }
 
 /// Lines of hexadecimal digits, the SHA-256 of what follows, then names and records.

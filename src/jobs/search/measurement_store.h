@@ -43,6 +43,7 @@ class MeasurementStore {
     std::map<std::string, Message> by_name;
     std::map<std::string, bool> from_disk;
     bool changed = false;
+    bool lost = false;  // the last time that they were to be written
   };
   void read(const std::string& identity, Records& records) const;
   bool write(const std::string& identity, Records& records) const;

@@ -179,5 +179,23 @@ TEST(MeasurementRecords, ReadBackAsTheyWere) {
   expect_same_again(std::vector<LayerPicture>{{"conv", 4, {picture, {}}}, {}});
 }
 
+TEST(MeasurementStore, WhatCouldNotBeWrittenIsNotSaidToBeKeptLater) {
+  const TempFolder folder;
+  const std::filesystem::path file = folder / "a file";
+  std::ofstream(file) << "no folder";
+  MeasurementStore store(file);
+  store.open("network");
+  store.put("own", bytes_of("errors"));
+  EXPECT_FALSE(store.save());
+  EXPECT_FALSE(store.refused().empty());
+  EXPECT_FALSE(store.save()) << "nothing is new, and nothing is kept";
+  std::filesystem::remove(file);
+  store.put("low", bytes_of("more"));
+  EXPECT_TRUE(store.save());
+  MeasurementStore again(file);
+  again.open("network");
+  EXPECT_NE(again.find("own"), nullptr);
+}
+
 }  // namespace
 }  // namespace vernier
