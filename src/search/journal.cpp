@@ -101,6 +101,7 @@ bool write_all(int descriptor, const std::string& text) {
 /// What differs, in words: hashes tell nobody more.
 std::string difference(const std::string& key, const std::string& theirs, const std::string& ours) {
   if (key == "data_sha256") return "belongs to a search on other samples";
+  if (key == "plan_sha256") return "belongs to a search with other formats or scales";
   const std::size_t hash = key.find("_sha256");
   if (hash != std::string::npos) return "belongs to a search of another " + key.substr(0, hash);
   return fmt::format("belongs to a search of another {}: {} there, {} here", key,
@@ -154,6 +155,7 @@ JournalHeader header_for(const std::filesystem::path& file, const std::string& l
 void require_journal_of(const std::filesystem::path& file, const Journal::Identity& identity, bool resume) {
   std::error_code none;
   if (!std::filesystem::is_regular_file(file, none)) return;
+  if (::access(file.c_str(), R_OK | W_OK) != 0) refuse_journal(file, std::strerror(errno), kOther);
   std::ifstream in(file, std::ios::binary);
   const int begins = in.peek();
   if (begins == std::ifstream::traits_type::eof()) return;
@@ -193,7 +195,10 @@ Journal::Journal(JournalFile file, const Identity& identity, const std::vector<s
 
 void Journal::open(bool resume) {
   require_no_pipe(path());
+  std::error_code ignored;  // what is wrong is said when the file is opened
+  if (path().has_parent_path()) std::filesystem::create_directories(path().parent_path(), ignored);
   descriptor_ = ::open(path().c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (descriptor_ < 0 && !file_.chosen && !resume) return lose(std::strerror(errno));
   if (descriptor_ < 0) refuse(std::strerror(errno));
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
   const bool held = errno == EWOULDBLOCK;
@@ -216,7 +221,7 @@ Journal::~Journal() {
 void Journal::refuse(const std::string& what, const std::string& hint) const { refuse_journal(path(), what, hint); }
 
 void Journal::begin(const Identity& identity) {
-  if (descriptor_ < 0) return;  // a reader's: another process begins it
+  if (!writes()) return;  // a reader's: another process begins it
   if (::ftruncate(descriptor_, 0) != 0) refuse(std::strerror(errno));
   append(text_of(JournalHeader{.search = identity, .items = items_}));
 }
@@ -230,12 +235,16 @@ void Journal::put_aside(const std::string& text) {
     aside = path();
     aside += fmt::format(".{}", number);
     copy = ::open(aside.c_str(), O_WRONLY | O_CREAT | (file_.chosen ? O_EXCL : O_TRUNC) | O_CLOEXEC, 0644);
-    if (copy < 0 && errno != EEXIST) refuse(fmt::format("{}: {}", printable(aside.string()), std::strerror(errno)));
+    if (copy < 0 && errno != EEXIST) {
+      return lose(
+          fmt::format("its trials cannot be put aside in {}: {}", printable(aside.string()), std::strerror(errno)));
+    }
   }
   const bool whole = write_all(copy, text);
   if (::close(copy) != 0 || !whole) {
+    const std::string why = std::strerror(errno);
     ::unlink(aside.c_str());
-    refuse("its trials cannot be put aside: " + std::string(std::strerror(errno)), "give another file: ‹journal› FILE");
+    return lose("its trials cannot be put aside: " + why);
   }
   if (!file_.chosen) return;
   notes_.push_back(
@@ -246,7 +255,11 @@ void Journal::put_aside(const std::string& text) {
 
 void Journal::read(const Identity& identity, bool resume) {
   const std::string text = read_text(path());
-  if (text.empty()) return begin(identity);
+  if (text.empty()) {
+    if (resume && writes())
+      notes_.push_back(fmt::format("{}: nothing to resume: the search begins", printable(path().string())));
+    return begin(identity);
+  }
   const std::size_t first = text.find('\n');
   const JournalHeader header = header_for(path(), text.substr(0, first), identity, resume);
   if (!resume) {
@@ -307,8 +320,18 @@ std::vector<std::string> Journal::names(const KeptSet& kept) const {
 }
 
 void Journal::append(const std::string& line) {
-  if (descriptor_ < 0 || write_all(descriptor_, line)) return;
-  refuse(std::strerror(errno), "the trials before are kept: ‹resume› goes on with them");
+  if (!writes()) return;
+  const off_t before = ::lseek(descriptor_, 0, SEEK_END);
+  if (write_all(descriptor_, line)) return;
+  const std::string why = std::strerror(errno);
+  // Without half a line. Where that fails too, who resumes drops it.
+  if (before >= 0 && ::ftruncate(descriptor_, before) != 0) notes_.emplace_back(std::strerror(errno));
+  lose(why);
+}
+
+void Journal::lose(const std::string& why) {
+  lost_ = fmt::format("{}: {}: trials from here on are not kept", printable(path().string()), why);
+  notes_.push_back(lost_);
 }
 
 Oracle Journal::recorded(const Oracle& oracle) {

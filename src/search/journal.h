@@ -38,13 +38,13 @@ class Journal {
   /// was there, where it holds trials, goes on as PATH.1. A file that someone chose goes on as the next number that is
   /// free, which is said in notes(); one that nobody chose leaves no more than two behind.
   ///
-  /// Edges: `resume` without a file begins one. A last line that was cut off is dropped, and said in notes(). A file
-  /// that nobody chose and another search holds is left alone: nothing is kept, said in notes().
-  /// Errors: Usage when another search holds the file. Input when it is no journal, when a line in the middle is
-  /// broken (naming it), or when it belongs to a search that differs, naming what differs; a journal of another model
-  /// is never overwritten either.
-  /// With `reader`, of several processes that search alike, not the one that writes: what is on file is read, and
-  /// nothing is written.
+  /// Edges: folders around the file are made. `resume` without a file begins one, said in notes(). A last line that was
+  /// cut off is dropped, and said in notes(). A file that nobody chose and another search holds is left alone: nothing
+  /// is kept, said in notes(). Errors: Usage when another search holds the file. Input when it is no journal, when a
+  /// line in the middle is broken (naming it), or when it belongs to a search that differs, naming what differs; a
+  /// journal of another model is never overwritten either. A disk that takes nothing is no error, but lost(). With
+  /// `reader`, of several processes that search alike, not the one that writes: what is on file is read, and nothing is
+  /// written.
   Journal(JournalFile file, const Identity& identity, const std::vector<std::string>& items, bool resume,
           bool reader = false);
   ~Journal();
@@ -52,7 +52,8 @@ class Journal {
   Journal& operator=(const Journal&) = delete;
 
   /// `oracle`, asked only what the journal does not know: the n-th time for a set gives its n-th line. New answers are
-  /// on disk before they are returned. Both must outlive what is returned. Errors: Input when the disk is full.
+  /// on disk before they are returned, unless the disk is full: the answer is what the search is for, so that it goes
+  /// on, with a journal that ends there (lost()). Both must outlive what is returned.
   Oracle recorded(const Oracle& oracle);
   /// The same for MinimalOptions::estimate.
   std::function<double(const KeptSet&)> recorded_estimate(std::function<double(const KeptSet&)> estimate);
@@ -62,8 +63,12 @@ class Journal {
   /// How many answers came from the file.
   std::size_t recalled() const { return recalled_; }
   const std::vector<std::string>& notes() const { return notes_; }
-  /// False in a reader, and where another search holds the file.
-  bool writes() const { return descriptor_ >= 0; }
+  /// False in a reader, where another search holds the file, and once something was lost.
+  bool writes() const { return descriptor_ >= 0 && lost_.empty(); }
+  /// Why the file takes no more trials, in words; empty: it does.
+  const std::string& lost() const { return lost_; }
+  /// A file beside the journal could not be written: likewise.
+  void lose(const std::string& why);
   const std::filesystem::path& path() const { return file_.path; }
 
  private:
@@ -87,6 +92,7 @@ class Journal {
   std::map<KeptSet, double> estimates_;
   std::size_t recalled_ = 0;
   std::vector<std::string> notes_;
+  std::string lost_;
 };
 
 /// Refuses, before a search has begun, a file that its journal would refuse. `identity`: as far as it is known by now.

@@ -87,7 +87,8 @@ struct KeptSetReport {
   std::size_t sample_inferences = 0;
   std::vector<std::string> assumed;  // what the answer rests on without a test
   std::vector<std::string> proven;   // what was tested
-  std::size_t recalled = 0;          // evaluations that came from the journal
+  std::string journal;               // the file that has every trial, for a search that resumes; empty: none has
+  std::size_t recalled = 0;          // evaluations that came from it
   bool certified = false;
   std::vector<CertificateRow> certificate;
   std::optional<double> metric;  // of the kept set, as the search simulated it; the claim is final_figures

@@ -105,7 +105,8 @@ class KeptSetSearch {
     if (list && result.end == SearchEnd::Found && request_.options.minimal_too && !sinks_.is_interrupted())
       add_minimal(report);
     if (request_.options.pareto && !request_.external && !sinks_.is_interrupted()) add_pareto(report);
-    if (report.end == SearchEnd::Stopped && journal_ && journal_->writes() && sinks_.warning) {
+    if (report.end == SearchEnd::Stopped && journal_ && journal_->writes() && sinks_.warning &&
+        !sinks_.is_interrupted()) {
       sinks_.warning(
           fmt::format("the search was stopped: the same command with ‹resume› goes on (its trials are in {})",
                       printable(journal_->path().string())));
@@ -137,8 +138,16 @@ class KeptSetSearch {
     journal_.emplace(std::move(file), identity, units_.names(), request_.options.resume,
                      /*reader=*/!job_ranks().first());
     for (const std::string& note : journal_->notes()) say(note);
-    say(fmt::format("trials: {}", printable(journal_->path().string())));
+    if (journal_->writes()) say(fmt::format("trials: {}", printable(journal_->path().string())));
+    say_lost();
     for (const RecordedTrial& known : journal_->trials()) ahead_.trials.skip(known.kept);
+  }
+
+  /// Once.
+  void say_lost() {
+    if (said_lost_ || !journal_ || journal_->lost().empty()) return;
+    said_lost_ = true;
+    if (sinks_.warning) sinks_.warning(journal_->lost());
   }
 
   const Journal* journal() const { return journal_ ? &*journal_ : nullptr; }
@@ -233,12 +242,19 @@ class KeptSetSearch {
                           trial.stopped_early ? " or worse" : "");
     }
     say(fmt::format("{}, damage {:.3f}: {}", text, trial.damage, word_of(trial.verdict)));
+    say_lost();
     if (trial.verdict != Verdict::Good || !journal_ || !journal_->writes()) return;
     const double cost = context_.cost(set);
     if (best_cost_ && *best_cost_ <= cost) return;
     best_cost_ = cost;
     std::filesystem::path file = journal_->path();
-    replace_file(file += ".best.json", plan_to_json(experiment_.plan_keeping(context_.layers(set))));
+    const std::string plan = plan_to_json(experiment_.plan_keeping(context_.layers(set)));
+    try {
+      replace_file(file += ".best.json", plan);
+    } catch (const Error& error) {
+      journal_->lose(error.what());
+      say_lost();
+    }
   }
 
   MinimalResult search_minimal_set(const Oracle& oracle, const MinimalOptions& options) {
@@ -344,6 +360,7 @@ class KeptSetSearch {
   TrialsAhead ahead_;
   Oracle oracle_;
   std::optional<Journal> journal_;
+  bool said_lost_ = false;
   std::vector<TestRow> tests_;
   double room_ = 1;  // ConfirmedResult::room
   std::optional<double> best_cost_;

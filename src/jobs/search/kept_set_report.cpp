@@ -145,6 +145,7 @@ KeptSetReport report_of(const MinimalResult& result, const SearchContext& contex
   }
   if (result.final_trial.verdict == Verdict::Good) kept.metric = result.final_trial.metric;
   kept.evaluations = result.trials;
+  if (journal != nullptr && journal->writes()) kept.journal = journal->path().string();
   kept.recalled = journal != nullptr ? journal->recalled() : 0;
   kept.notes = result.notes;
   if (journal != nullptr) kept.notes.insert(kept.notes.end(), journal->notes().begin(), journal->notes().end());

@@ -79,6 +79,7 @@ struct Fields<KeptSetReport> {
   // Reports of earlier versions have none of these.
   static constexpr bool (*grouped)(const R&) = [](const R& kept) { return !kept.groups.empty(); };
   static constexpr bool (*counted)(const R&) = [](const R& kept) { return kept.sample_inferences > 0; };
+  static constexpr bool (*journalled)(const R&) = [](const R& kept) { return !kept.journal.empty(); };
   static constexpr bool (*tightened)(const R&) = [](const R& kept) { return kept.room > 1; };
   static constexpr bool (*traded)(const R&) = [](const R& kept) { return !kept.pareto.empty(); };
   static constexpr auto list = std::tuple{Field{"layers", &R::layers},
@@ -90,6 +91,7 @@ struct Fields<KeptSetReport> {
                                           Field{"certificate", &R::certificate},
                                           Field{"metric", &R::metric},
                                           Field{"evaluations", &R::evaluations},
+                                          Field{"journal", &R::journal, journalled},
                                           Field{"recalled", &R::recalled, optional_field<R>},
                                           Field{"kept_macs", &R::kept_macs},
                                           Field{"total_macs", &R::total_macs},

@@ -2,6 +2,7 @@
 #include "search/journal.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -137,6 +138,69 @@ TEST_F(SearchJournal, PutsTrialsAsideWhenItBeginsAnew) {
   EXPECT_NE(third.notes().front().find("journal.jsonl.2 (‹resume›"), std::string::npos) << third.notes().front();
   // Nothing but its first line: nothing to keep.
   EXPECT_FALSE(std::filesystem::exists(path().string() + ".3"));
+}
+
+/// No file of this process may be longer than `bytes`: as a full disk.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) : before_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &limit_);
+    const rlimit full{bytes, limit_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &full);
+  }
+  ~FullDisk() {
+    ::setrlimit(RLIMIT_FSIZE, &limit_);
+    std::signal(SIGXFSZ, before_);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+ private:
+  void (*before_)(int);
+  rlimit limit_{};
+};
+
+TEST_F(SearchJournal, EndsWhereTheDiskIsFullAndTheSearchGoesOn) {
+  const toys::Toy toy = toys::diffuse(60, 13, 0.5, 3);
+  std::size_t whole = 0, cut = 0, rest = 0;
+  const MinimalResult wanted = search_with(folder_ / "other.jsonl", toy, false, whole);
+  for (const rlim_t bytes : {rlim_t{0}, rlim_t{100}, rlim_t{3000}}) {
+    cut = rest = 0;
+    {
+      const FullDisk full(bytes);
+      EXPECT_EQ(search_with(path(), toy, false, cut).kept, wanted.kept);
+      EXPECT_EQ(cut, whole);
+    }
+    const std::string kept = text();
+    EXPECT_LE(kept.size(), bytes);
+    EXPECT_TRUE(kept.empty() || kept.back() == '\n') << "no half line";
+    EXPECT_EQ(search_with(path(), toy, true, rest).kept, wanted.kept);
+    const auto lines = std::ranges::count(kept, '\n');
+    EXPECT_EQ(rest, whole - static_cast<std::size_t>(std::max<std::ptrdiff_t>(lines - 1, 0)));
+    std::filesystem::remove(path());
+  }
+  EXPECT_GT(rest, 0U);
+}
+
+TEST_F(SearchJournal, SaysOnceThatItKeepsNoMore) {
+  const toys::Toy toy = toys::ranked({5, 0.5});
+  const Oracle honest = toys::honest(toy);
+  const FullDisk full(0);
+  Journal journal(path(), kSearch, names(2), false);
+  EXPECT_FALSE(journal.writes());
+  EXPECT_NE(journal.lost().find("trials from here on are not kept"), std::string::npos);
+  const Oracle recorded = journal.recorded(honest);
+  recorded({0});
+  recorded({1});
+  EXPECT_EQ(journal.notes(), std::vector{journal.lost()});
+}
+
+TEST_F(SearchJournal, MakesItsFolderAndSaysWhereThereWasNothingToResume) {
+  const std::filesystem::path deep = folder_ / "new" / "folder" / "journal.jsonl";
+  const Journal journal(deep, kSearch, names(2), /*resume=*/true);
+  ASSERT_EQ(journal.notes().size(), 1U);
+  EXPECT_NE(journal.notes().front().find("nothing to resume"), std::string::npos);
+  EXPECT_TRUE(std::filesystem::exists(deep));
 }
 
 TEST_F(SearchJournal, RefusesASecondSearch) {
