@@ -38,9 +38,9 @@ struct JobSinks {
 
 /// Ends the runs of ONNX Runtime that this process is inside of, each at its next node: the job that is running gives
 /// Error{Interrupted} or what it has found so far. For whoever makes JobSinks::interrupted true: a job polls that
-/// between runs, and a run may take long. Runs that begin later are not ended. Safe from any thread, not from a signal
-/// handler.
-VERNIER_API void end_runs_in_flight();
+/// between runs, and a run may take long. Runs that begin later are not ended. False: there was none. Safe from any
+/// thread, not from a signal handler.
+VERNIER_API bool end_runs_in_flight();
 
 /// The jobs that one thread calls while this lives, so that their runs alone are ended: for programs with several jobs
 /// at a time. One a thread.

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -17,6 +18,7 @@ namespace vernier::cli {
 namespace {
 
 volatile std::sig_atomic_t interrupted = 0;
+std::atomic<bool> learned = false;
 int wake_up = -1;  // the end of a pipe that the handler writes to
 
 // A run that is still there is ended again and again: jobs begin some before they poll.
@@ -27,7 +29,9 @@ void end_runs_when_asked(int asked) {
   char byte = 0;
   while (::read(asked, &byte, 1) < 0 && errno == EINTR) {
   }
-  for (; interrupted != 0; std::this_thread::sleep_for(kBetween)) end_runs_in_flight();
+  for (; interrupted != 0; std::this_thread::sleep_for(kBetween)) {
+    if (end_runs_in_flight()) learned = true;
+  }
 }
 
 // Only what POSIX allows in a signal handler: write and _exit.
@@ -60,6 +64,11 @@ void catch_interrupts() {
   }
 }
 
-bool was_interrupted() { return interrupted != 0; }
+bool was_interrupted() {
+  if (interrupted != 0) learned = true;
+  return interrupted != 0;
+}
+
+bool cut_short() { return learned; }
 
 }  // namespace vernier::cli

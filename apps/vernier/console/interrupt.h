@@ -6,5 +6,7 @@ namespace vernier::cli {
 
 void catch_interrupts();
 bool was_interrupted();
+/// Whether a job learned of it: its results are partial. One that had all by then has lost nothing.
+bool cut_short();
 
 }  // namespace vernier::cli

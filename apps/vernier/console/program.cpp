@@ -150,7 +150,7 @@ int run_command(CLI::App& root, const std::vector<Command>& commands, const std:
   // Of several ranks an interrupt reaches some earlier than others: it ends them all, and --resume goes on.
   if (job.alone()) catch_interrupts();
   const int code = run_gated(*found, console);
-  if (!was_interrupted()) return code;
+  if (!cut_short()) return code;
   throw Error(ErrorKind::Interrupted, "interrupted: the results are partial");
 }
 

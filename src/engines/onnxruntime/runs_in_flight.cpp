@@ -40,16 +40,18 @@ bool RunInFlight::told_to_end() const {
   return told_;
 }
 
-void RunInFlight::end_those(const void* whom) {
+bool RunInFlight::end_those(const void* whom) {
   const std::lock_guard guard(list().lock);
+  bool any = false;
   for (RunInFlight* run : list().runs) {
     if (run->told_ || (whom != nullptr && run->for_whom_ != whom)) continue;
     run->runtime_.check(run->runtime_.api().RunOptionsSetTerminate(run->options_.get()));
-    run->told_ = true;
+    run->told_ = any = true;
   }
+  return any;
 }
 
-void end_runs_in_flight() { RunInFlight::end_those(nullptr); }
+bool end_runs_in_flight() { return RunInFlight::end_those(nullptr); }
 
 JobsOfThread::JobsOfThread() { works_for() = this; }
 JobsOfThread::~JobsOfThread() { works_for() = nullptr; }

@@ -20,9 +20,9 @@ class RunInFlight {
   bool told_to_end() const;
 
  private:
-  friend void end_runs_in_flight();
+  friend bool end_runs_in_flight();
   friend class JobsOfThread;
-  static void end_those(const void* whom);
+  static bool end_those(const void* whom);
   const Runtime& runtime_;
   Handle<OrtRunOptions, &OrtApi::ReleaseRunOptions> options_;
   const void* for_whom_;

@@ -128,6 +128,10 @@ void act(const OnnxModel& model, const JobSinks& sinks) {
     }
   }
   if (name == "ignoring") std::raise(SIGINT);
+  if (name == "late") {
+    sinks.info("all but done");
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+  }
   if (name == "deaf") {
     sinks.info("listening to nobody");
     std::this_thread::sleep_for(std::chrono::seconds(30));

@@ -142,6 +142,6 @@ std::string times_for_trtexec(const BenchRow&) { return "times\n"; }
 std::string profile_for_trtexec(const BenchRow&) { return "profile\n"; }
 std::string layers_for_trtexec(const BenchRow&) { return "layers\n"; }
 
-void end_runs_in_flight() {}
+bool end_runs_in_flight() { return false; }
 
 }  // namespace vernier
