@@ -137,11 +137,11 @@ std::string why_not_together(const Session& session, const Model& model, const s
     for (std::size_t k = 0; k < outputs.size(); ++k) {
       const std::optional<double> db = agreement_db(outputs[k], as_one[i][k]);
       if (db && *db >= kEqualDb) continue;
-      return fmt::format("output '{}' is another one where {} run together ({})", printable(session.output_names()[k]),
+      return fmt::format("output '{}' differs where {} samples run together ({})", printable(session.output_names()[k]),
                          samples.size(), db ? fmt::format("{:.1f} dB apart", *db) : "other values");
     }
     if (!saw_the_same(alone[i], together[i])) {
-      return fmt::format("tensors inside the network are others where {} run together", samples.size());
+      return fmt::format("tensors inside the network differ where {} samples run together", samples.size());
     }
   }
   return "";

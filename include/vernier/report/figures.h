@@ -84,7 +84,7 @@ struct LayerRow {
   std::optional<double> share;               // of the summed damage of all layers, 0..1
   std::int64_t values = 0;                   // rounded values looked at for the counts below
   std::int64_t overflowed = 0, saturated = 0, subnormal = 0, flushed = 0, nan = 0;
-  std::int64_t macs = 0;  // multiply-accumulates of one sample
+  std::optional<std::int64_t> macs;  // multiply-accumulates of one sample; absent: no sample was read
   bool kept = false;
 };
 

@@ -182,6 +182,7 @@ struct Fields<DiagnoseReport> {
   static constexpr bool (*shows_samples)(const R&) = [](const R& report) { return !report.sample_pictures.empty(); };
   static constexpr bool (*shared_out)(const R&) = [](const R& report) { return report.shares.has_value(); };
   static constexpr bool (*compared)(const R&) = [](const R& report) { return !report.alternatives.empty(); };
+  static constexpr bool (*read_samples)(const R&) = [](const R& report) { return !report.data_sha256.empty(); };
   static constexpr bool (*some_excluded)(const R&) = [](const R& report) { return report.excluded > 0; };
   static constexpr auto list = std::tuple{
       Field{"version", &R::version},
@@ -193,7 +194,7 @@ struct Fields<DiagnoseReport> {
       Field{"model_file", &R::model_file},
       Field{"model_sha256", &R::model_sha256},
       Field{"data", &R::data},
-      Field{"data_sha256", &R::data_sha256},
+      Field{"data_sha256", &R::data_sha256, read_samples},
       Field{"samples", &R::samples},
       Field{"open_inputs", &R::open_inputs, leaves_open},
       Field{"shares", &R::shares, shared_out},

@@ -107,7 +107,7 @@ TEST(Batches, AreRefusedWhereSamplesMeet) {
   const Seen together = run_with(subject_of(model_of(kMeeting), samples), 4);
   ASSERT_EQ(together.told.size(), 1U);
   EXPECT_TRUE(
-      together.told[0].starts_with("‹batch› 4: samples run one by one: output 'y' is another one where 4 run "
+      together.told[0].starts_with("‹batch› 4: samples run one by one: output 'y' differs where 4 samples run "
                                    "together ("))
       << together.told[0];
   const Seen alone = run_with(subject_of(model_of(kMeeting), samples), 1);
